@@ -1,0 +1,117 @@
+//! Where an order becomes batches under a budget.
+
+use crate::{Open, Room, groups::Groups, shapes::Rounding};
+
+/// Batches one after another: flat, with the place where each ends and what it is padded to.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Batches {
+    pub(crate) indices: Vec<u32>,
+    pub(crate) ends: Vec<u32>,
+    pub(crate) lengths: Vec<u32>,
+}
+
+impl Batches {
+    /// The sequences of every batch, in order.
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &[u32]> {
+        (0..self.ends.len()).map(|batch| {
+            let start = if batch == 0 { 0 } else { self.ends[batch - 1] };
+            &self.indices[start as usize..self.ends[batch] as usize]
+        })
+    }
+
+    /// The same batches in another order; `order` names each batch once.
+    pub(crate) fn reordered(&self, order: &[u32]) -> Self {
+        let mut reordered = Self {
+            indices: Vec::with_capacity(self.indices.len()),
+            ends: Vec::with_capacity(self.ends.len()),
+            lengths: Vec::with_capacity(self.lengths.len()),
+        };
+        for &batch in order {
+            let batch = batch as usize;
+            let start = if batch == 0 { 0 } else { self.ends[batch - 1] };
+            let sequences = &self.indices[start as usize..self.ends[batch] as usize];
+            reordered.indices.extend_from_slice(sequences);
+            reordered.ends.push(reordered.indices.len() as u32);
+            reordered.lengths.push(self.lengths[batch]);
+        }
+        reordered
+    }
+}
+
+/// Cuts the groups into batches: from the front as many sequences as the budget admits, then the
+/// next batch. For a given order no other way of cutting makes fewer batches, because whatever fits
+/// together still fits when one is taken away. With rungs, see [`deal`].
+pub(crate) fn cut(groups: Groups, room: &Room, rounding: &Rounding) -> Batches {
+    if let Rounding::Rungs(rungs) = rounding {
+        return deal(groups.order(), room, rungs);
+    }
+    let (order, group_ends) = groups.into_parts();
+    let mut ends = Vec::new();
+    let mut lengths = Vec::new();
+    let mut start = 0;
+    for group_end in group_ends {
+        while start < group_end {
+            let (size, length) = next_batch(&order[start as usize..group_end as usize], room);
+            start += size;
+            ends.push(start);
+            lengths.push(length);
+        }
+    }
+    Batches { indices: order, ends, lengths }
+}
+
+/// The size and batch length of the batch at the front of `order`.
+fn next_batch(order: &[u32], room: &Room) -> (u32, u32) {
+    let mut open = Open::default();
+    for &sequence in order {
+        let Some(grown) = room.admit(open, sequence) else {
+            let size = room.keep(open.size);
+            let kept = &order[..size as usize];
+            return (size, kept.iter().map(|&kept| room.padded_length(kept)).max().unwrap_or(0));
+        };
+        open = grown;
+    }
+    (open.size, open.length)
+}
+
+/// Deals an order to the rungs of a ladder: each sequence waits at its own rung, and whenever a
+/// rung holds a full batch, that batch is made, so every full batch of a rung has the same size.
+/// At the end what is left at a rung climbs to the next and is placed there first, so that hardly
+/// any batch has an odd shape. It stays as an odd batch only below a rung more than twice as long,
+/// where climbing would cost more than the shape is worth, and at the top.
+///
+/// How many sequences wait at a rung depends on the lengths alone, so the shapes are the same in
+/// every epoch.
+fn deal(order: &[u32], room: &Room, rungs: &[u32]) -> Batches {
+    let mut batches = Batches { indices: Vec::with_capacity(order.len()), ..Batches::default() };
+    let mut make = |sequences: &[u32], length| {
+        batches.indices.extend_from_slice(sequences);
+        batches.ends.push(batches.indices.len() as u32);
+        batches.lengths.push(length);
+    };
+    let full: Vec<usize> = rungs.iter().map(|&rung| room.full(rung) as usize).collect();
+    let mut waiting: Vec<Vec<u32>> = vec![Vec::new(); rungs.len()];
+    for &sequence in order {
+        let rung = rungs.partition_point(|&rung| rung < room.padded_length(sequence));
+        waiting[rung].push(sequence);
+        if waiting[rung].len() == full[rung] {
+            make(&waiting[rung], rungs[rung]);
+            waiting[rung].clear();
+        }
+    }
+    let mut left: Vec<u32> = Vec::new();
+    for (rung, waiting) in waiting.iter().enumerate() {
+        left.extend(waiting);
+        let (whole, rest) = left.split_at(left.len() - left.len() % full[rung]);
+        for batch in whole.chunks_exact(full[rung]) {
+            make(batch, rungs[rung]);
+        }
+        let next = rungs.get(rung + 1);
+        let climbs = next.is_some_and(|&next| next / 2 <= rungs[rung]);
+        if !climbs && !rest.is_empty() {
+            make(rest, rungs[rung]);
+        }
+        left = if climbs { rest.to_vec() } else { Vec::new() };
+    }
+    batches
+}

@@ -1,0 +1,184 @@
+//! Everything that can go wrong while settings are read or a plan is made.
+
+use std::fmt;
+
+/// Why a plan could not be made.
+///
+/// [`Display`](fmt::Display) gives one line that names the place and both numbers of a conflict;
+/// [`hint`](Error::hint) says what to do about it.
+///
+/// ```
+/// use lengthwise::Lengths;
+///
+/// let error = Lengths::new([31, 7, 0, 90]).unwrap_err();
+/// assert_eq!(error.to_string(), "sequence 2 has length 0");
+/// assert!(error.hint().is_some());
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// There is nothing to plan.
+    NoSequences,
+    /// More sequences than a `u32` index can name.
+    TooManySequences {
+        /// How many were given.
+        count: u64,
+    },
+    /// A length that is zero, negative, or larger than a `u32`.
+    BadLength {
+        /// The sequence.
+        index: usize,
+        /// The length as it was given.
+        given: String,
+    },
+    /// Sequences that exceed the budget even alone.
+    OverBudget {
+        /// The first of them.
+        index: usize,
+        /// Its length.
+        length: u32,
+        /// What a batch of it alone costs in cells, after rounding by the shapes.
+        cells: u64,
+        /// The budget in cells.
+        limit: u64,
+        /// How many there are in all.
+        count: usize,
+        /// The most that any of them costs alone.
+        largest: u64,
+    },
+    /// A name that is not in the list of its kind.
+    UnknownName {
+        /// What was looked for: a strategy, a budget, …
+        kind: &'static str,
+        /// The name as it was given.
+        given: String,
+        /// The nearest known name, if one is near.
+        nearest: Option<&'static str>,
+        /// All known names.
+        known: Vec<&'static str>,
+    },
+    /// A key that the setting does not have, or that is given twice.
+    UnknownKey {
+        /// The setting, as in "strategy `alternated`".
+        of: String,
+        /// The key as it was given.
+        given: String,
+        /// The keys it has.
+        known: Vec<&'static str>,
+    },
+    /// A value that the setting does not accept.
+    BadValue {
+        /// The setting, as in "`bins` of strategy `alternated`".
+        of: String,
+        /// The value as it was given.
+        given: String,
+        /// What it must be.
+        expected: String,
+    },
+    /// A ladder whose top rung is below the longest sequence.
+    LadderTooShort {
+        /// The top rung.
+        top: u32,
+        /// The longest sequence.
+        index: usize,
+        /// Its length.
+        length: u32,
+    },
+    /// Rounding the longest sequence up leaves the range of `u32`.
+    LengthOverflow {
+        /// The longest length.
+        length: u32,
+        /// What it would be rounded to a multiple of.
+        multiple: u32,
+    },
+    /// A strategy's own grouping does not hold every sequence exactly once.
+    BadGroups {
+        /// What is wrong, naming the sequence.
+        what: String,
+    },
+}
+
+impl Error {
+    /// What to do about it, in one line, without the word "hint".
+    pub fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Error::NoSequences => "give at least one length".to_owned(),
+            Error::TooManySequences { .. } => {
+                format!("at most {} sequences fit one plan; split the data", u32::MAX)
+            }
+            Error::BadLength { .. } => {
+                format!(
+                    "lengths are whole numbers from 1 to {}; leave empty sequences out",
+                    u32::MAX
+                )
+            }
+            Error::OverBudget { largest, .. } => format!(
+                "raise the budget to at least {largest} cells, or choose what happens to over-long \
+                 sequences: `alone`, `drop` or `truncate` (`--over-long` on the command line)"
+            ),
+            Error::UnknownName { kind, nearest: Some(nearest), .. } => {
+                format!(
+                    "a similar {kind} exists: `{nearest}`; run `lengthwise explain` to list all"
+                )
+            }
+            Error::UnknownName { known, .. } => format!("one of {}", listed(known)),
+            Error::UnknownKey { known, .. } if known.is_empty() => {
+                "it takes no parameters".to_owned()
+            }
+            Error::UnknownKey { known, .. } => format!("its parameters are {}", listed(known)),
+            Error::BadValue { expected, .. } => format!("it must be {expected}"),
+            Error::LadderTooShort { length, .. } => {
+                format!("add a rung of at least {length}, or let `ladder:8` choose the rungs")
+            }
+            Error::LengthOverflow { .. } => "use a smaller multiple, or shapes `exact`".to_owned(),
+            Error::BadGroups { .. } => {
+                "the order of a grouping must be a permutation of all sequences, and its ends must \
+                 rise to their number"
+                    .to_owned()
+            }
+        };
+        Some(hint)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::NoSequences => write!(f, "there are no sequences"),
+            Error::TooManySequences { count } => {
+                write!(f, "{count} sequences are more than the {} that one plan can hold", u32::MAX)
+            }
+            Error::BadLength { index, given } => write!(f, "sequence {index} has length {given}"),
+            Error::OverBudget { index, length, cells, limit, count, .. } => {
+                write!(f, "sequence {index} of length {length} alone costs {cells} cells")?;
+                if u64::from(*length) != *cells {
+                    write!(f, " (rounded up by the shapes)")?;
+                }
+                write!(f, ", over the budget of {limit}")?;
+                match count - 1 {
+                    0 => Ok(()),
+                    1 => write!(f, "; so does 1 more sequence"),
+                    more => write!(f, "; so do {more} more sequences"),
+                }
+            }
+            Error::UnknownName { kind, given, .. } => write!(f, "unknown {kind} `{given}`"),
+            Error::UnknownKey { of, given, .. } => write!(f, "unknown parameter `{given}` of {of}"),
+            Error::BadValue { of, given, .. } => write!(f, "{of} cannot be `{given}`"),
+            Error::LadderTooShort { top, index, length } => {
+                write!(f, "sequence {index} of length {length} is longer than the top rung {top}")
+            }
+            Error::LengthOverflow { length, multiple } => write!(
+                f,
+                "length {length} rounded up to a multiple of {multiple} is more than {}",
+                u32::MAX
+            ),
+            Error::BadGroups { what } => write!(f, "the strategy's grouping is not valid: {what}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+fn listed(names: &[&str]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}

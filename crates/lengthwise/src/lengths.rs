@@ -1,0 +1,167 @@
+//! The validated column of lengths that everything else starts from.
+
+use std::{fmt::Display, sync::OnceLock};
+
+use crate::{Error, sort};
+
+/// The lengths of all sequences, checked once: at least one, none zero, at most `u32::MAX` of them.
+///
+/// A sequence is named by its index in this column everywhere else.
+///
+/// ```
+/// use lengthwise::Lengths;
+///
+/// let lengths = Lengths::new([31, 7, 12, 90])?;
+/// assert_eq!((lengths.len(), lengths.min(), lengths.max(), lengths.total()), (4, 7, 90, 140));
+/// # Ok::<(), lengthwise::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Lengths {
+    values: Vec<u32>,
+    min: u32,
+    max: u32,
+    total: u64,
+    histogram: OnceLock<Vec<(u32, u32)>>,
+}
+
+impl Lengths {
+    /// Takes lengths that are `u32` already.
+    pub fn new(lengths: impl Into<Vec<u32>>) -> Result<Self, Error> {
+        let values = lengths.into();
+        check_count(values.len())?;
+        let (mut min, mut max, mut total) = (u32::MAX, 0, 0);
+        for &length in &values {
+            min = min.min(length);
+            max = max.max(length);
+            total += u64::from(length);
+        }
+        if min == 0 {
+            let index = values.iter().position(|&length| length == 0).unwrap_or_default();
+            return Err(Error::BadLength { index, given: "0".to_owned() });
+        }
+        Ok(Self { values, min, max, total, histogram: OnceLock::new() })
+    }
+
+    /// Takes lengths of any integer type, and names the first that is not from 1 to `u32::MAX`.
+    ///
+    /// ```
+    /// use lengthwise::Lengths;
+    ///
+    /// assert_eq!(Lengths::try_from_integers([5_i64, 8])?.as_slice(), [5, 8]);
+    /// let error = Lengths::try_from_integers([5_i64, -8]).unwrap_err();
+    /// assert_eq!(error.to_string(), "sequence 1 has length -8");
+    /// # Ok::<(), lengthwise::Error>(())
+    /// ```
+    pub fn try_from_integers<T>(lengths: impl IntoIterator<Item = T>) -> Result<Self, Error>
+    where
+        T: Copy + Display + TryInto<u32>,
+    {
+        let values = lengths
+            .into_iter()
+            .enumerate()
+            .map(|(index, length)| {
+                length.try_into().map_err(|_| Error::BadLength { index, given: length.to_string() })
+            })
+            .collect::<Result<Vec<u32>, Error>>()?;
+        Self::new(values)
+    }
+
+    /// The lengths, by index of the sequence.
+    pub fn as_slice(&self) -> &[u32] {
+        &self.values
+    }
+
+    /// The number of sequences.
+    #[expect(clippy::len_without_is_empty, reason = "never empty")]
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// The number of sequences as the integer that names them.
+    pub(crate) fn count(&self) -> u32 {
+        self.values.len() as u32
+    }
+
+    /// The length of one sequence.
+    pub(crate) fn of(&self, sequence: u32) -> u32 {
+        self.values[sequence as usize]
+    }
+
+    /// The shortest length.
+    pub fn min(&self) -> u32 {
+        self.min
+    }
+
+    /// The longest length.
+    pub fn max(&self) -> u32 {
+        self.max
+    }
+
+    /// The sum of all lengths: the cells that are not padding.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// The mean length.
+    pub fn mean(&self) -> f64 {
+        self.total as f64 / self.values.len() as f64
+    }
+
+    /// The distinct lengths, rising, each with how many sequences have it. Computed once.
+    pub fn histogram(&self) -> &[(u32, u32)] {
+        self.histogram.get_or_init(|| {
+            let mut sorted = self.values.clone();
+            sort::ascending(&mut sorted);
+            sorted.chunk_by(|a, b| a == b).map(|run| (run[0], run.len() as u32)).collect()
+        })
+    }
+}
+
+/// Two columns are equal when their lengths are.
+impl PartialEq for Lengths {
+    fn eq(&self, other: &Self) -> bool {
+        self.values == other.values
+    }
+}
+
+impl Eq for Lengths {}
+
+fn check_count(count: usize) -> Result<(), Error> {
+    match u32::try_from(count) {
+        Ok(0) => Err(Error::NoSequences),
+        Ok(_) => Ok(()),
+        Err(_) => Err(Error::TooManySequences { count: count as u64 }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bad_lengths_are_refused_by_index() {
+        assert_eq!(Lengths::new([]), Err(Error::NoSequences));
+        assert_eq!(
+            Lengths::new([4, 0, 0]),
+            Err(Error::BadLength { index: 1, given: "0".to_owned() })
+        );
+        for given in [-1_i64, 1 << 32, i64::MIN, i64::MAX] {
+            let expected = Error::BadLength { index: 2, given: given.to_string() };
+            assert_eq!(Lengths::try_from_integers([1, 2, given]), Err(expected));
+        }
+    }
+
+    #[test]
+    fn the_count_is_limited_to_what_an_index_can_name() {
+        assert_eq!(check_count(u32::MAX as usize), Ok(()));
+        let count = u64::from(u32::MAX) + 1;
+        assert_eq!(check_count(count as usize), Err(Error::TooManySequences { count }));
+    }
+
+    #[test]
+    fn extreme_lengths_do_not_overflow() {
+        let lengths = Lengths::new([u32::MAX, u32::MAX, 1]).unwrap();
+        assert_eq!(lengths.total(), 2 * u64::from(u32::MAX) + 1);
+        assert_eq!(lengths.histogram(), [(1, 1), (u32::MAX, 2)]);
+    }
+}

@@ -1,0 +1,180 @@
+//! What a plan costs, and how fresh the plans of several epochs are.
+
+use crate::{Lengths, Plan};
+
+/// What one plan costs.
+///
+/// ```
+/// use lengthwise::{Budget, Lengths, Planner, Sorted};
+///
+/// let lengths = Lengths::new([10, 10, 6, 8])?;
+/// let measures = Planner::new(Sorted, Budget::sequences(2)).plan(&lengths, 0)?.measure(&lengths);
+/// assert_eq!((measures.batches, measures.cells, measures.steps), (2, 36, 18));
+/// assert_eq!(measures.padding_rate, 1.0 - 34.0 / 36.0);
+/// # Ok::<(), lengthwise::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Measures {
+    /// The number of batches.
+    pub batches: u64,
+    /// The number of sequences in them.
+    pub sequences: u64,
+    /// Empty cells ÷ all cells, over the whole plan.
+    pub padding_rate: f64,
+    /// Paper 2's ZPR: the mean of the batches' own padding rates, weighted by batch size.
+    pub mean_batch_padding_rate: f64,
+    /// Paper 2's ABL: the mean of the batch lengths, weighted by batch size.
+    pub mean_batch_length: f64,
+    /// The sum of batch size × batch length.
+    pub cells: u64,
+    /// The sum of the batch lengths: what a recurrent network waits for.
+    pub steps: u64,
+    /// How many different pairs of batch size and batch length there are.
+    pub shapes: u64,
+    /// The correlation of the lengths of successive batches: near 1 when the epoch drifts, 0 when
+    /// it is mixed. 0 where it is undefined (fewer than three batches, or all of one length).
+    pub lag1_correlation: f64,
+    /// The most sequences in any batch.
+    pub largest_batch: u64,
+    /// The most cells in any batch: what memory must hold.
+    pub largest_batch_cells: u64,
+}
+
+impl Measures {
+    pub(crate) fn of(plan: &Plan, lengths: &Lengths) -> Self {
+        let lengths = lengths.as_slice();
+        let (mut cells, mut filled, mut steps) = (0_u64, 0_u64, 0_u64);
+        let (mut largest_batch, mut largest_batch_cells) = (0, 0);
+        let mut weighted_rates = 0.0;
+        let mut shapes = Vec::with_capacity(plan.len());
+        for (batch, &batch_length) in plan.iter().zip(plan.batch_lengths()) {
+            let size = batch.len() as u64;
+            let batch_cells = size * u64::from(batch_length);
+            // A truncated sequence fills its row and no more.
+            let batch_filled: u64 = batch
+                .iter()
+                .map(|&sequence| u64::from(lengths[sequence as usize].min(batch_length)))
+                .sum();
+            cells += batch_cells;
+            filled += batch_filled;
+            steps += u64::from(batch_length);
+            largest_batch = size.max(largest_batch);
+            largest_batch_cells = batch_cells.max(largest_batch_cells);
+            weighted_rates += size as f64 * (1.0 - batch_filled as f64 / batch_cells as f64);
+            shapes.push((size as u32, batch_length));
+        }
+        shapes.sort_unstable();
+        shapes.dedup();
+        let sequences = plan.indices().len() as u64;
+        Self {
+            batches: plan.len() as u64,
+            sequences,
+            padding_rate: 1.0 - filled as f64 / cells as f64,
+            mean_batch_padding_rate: weighted_rates / sequences as f64,
+            mean_batch_length: cells as f64 / sequences as f64,
+            cells,
+            steps,
+            shapes: shapes.len() as u64,
+            lag1_correlation: lag1_correlation(plan.batch_lengths()),
+            largest_batch,
+            largest_batch_cells,
+        }
+    }
+}
+
+/// Pearson's correlation of each number with the next.
+fn lag1_correlation(numbers: &[u32]) -> f64 {
+    let pairs = numbers.len().saturating_sub(1);
+    if pairs < 2 {
+        return 0.0;
+    }
+    let mean = |part: &[u32]| part.iter().map(|&n| f64::from(n)).sum::<f64>() / pairs as f64;
+    let (before, after) = (&numbers[..pairs], &numbers[1..]);
+    let (mean_before, mean_after) = (mean(before), mean(after));
+    let (mut both, mut square_before, mut square_after) = (0.0, 0.0, 0.0);
+    for (&x, &y) in before.iter().zip(after) {
+        let (x, y) = (f64::from(x) - mean_before, f64::from(y) - mean_after);
+        both += x * y;
+        square_before += x * x;
+        square_after += y * y;
+    }
+    let scale = (square_before * square_after).sqrt();
+    if scale > 0.0 { both / scale } else { 0.0 }
+}
+
+/// The share of the ranks' time that is spent waiting for the slowest rank of each step, when the
+/// batches are dealt to `world_size` ranks in turn, one each a step, and time follows cells. Ranks
+/// without a batch in the last step wait through it. With one rank nobody waits.
+///
+/// # Panics
+///
+/// When `world_size` is zero.
+pub fn idle_share(plan: &Plan, world_size: u32) -> f64 {
+    let cells: Vec<u64> = plan
+        .iter()
+        .zip(plan.batch_lengths())
+        .map(|(batch, &length)| batch.len() as u64 * u64::from(length))
+        .collect();
+    let slowest: u64 = cells.chunks(world_size as usize).filter_map(|step| step.iter().max()).sum();
+    1.0 - cells.iter().sum::<u64>() as f64 / (f64::from(world_size) * slowest as f64)
+}
+
+/// How often company repeats between two epochs: the chance that a random mate of a random sequence
+/// in one epoch is its random mate in the other. `None` if no sequence has mates in both.
+///
+/// O(sequences), by counting how many sequences each pair of batches has in common.
+pub fn mate_repeat_rate(one: &Plan, other: &Plan) -> Option<f64> {
+    const NOWHERE: u32 = u32::MAX;
+    let highest = one.indices().iter().chain(other.indices()).max().map_or(0, |&i| i as usize + 1);
+    let mut other_batch = vec![NOWHERE; highest];
+    for (batch, sequences) in (0..).zip(other) {
+        for &sequence in sequences {
+            other_batch[sequence as usize] = batch;
+        }
+    }
+    let other_mates: Vec<u64> = other.iter().map(|batch| batch.len() as u64 - 1).collect();
+    let mut common = vec![0_u64; other.len()];
+    let (mut rate, mut sequences) = (0.0, 0_u64);
+    for batch in one {
+        let batches = batch.iter().map(|&sequence| other_batch[sequence as usize]);
+        let mates = batch.len() as u64 - 1;
+        for other in batches.clone().filter(|&other| other != NOWHERE) {
+            common[other as usize] += 1;
+        }
+        for other in batches.filter(|&other| other != NOWHERE) {
+            let (shared, other_mates) = (common[other as usize], other_mates[other as usize]);
+            common[other as usize] = 0;
+            if mates > 0 && other_mates > 0 {
+                rate += (shared * shared.saturating_sub(1)) as f64 / (mates * other_mates) as f64;
+                sequences += shared;
+            }
+        }
+    }
+    (sequences > 0).then(|| rate / sequences as f64)
+}
+
+/// From how many candidates the mates of a sequence are in effect drawn: one over the mean
+/// [`mate_repeat_rate`] of all pairs of epochs. Random batching gives about the number of sequences
+/// less one, batches that never change give the batch size less one; infinite if nobody met again.
+/// `None` for fewer than two epochs, or if no sequence has mates.
+///
+/// ```
+/// use lengthwise::{Budget, Lengths, Planner, Sorted, effective_mates};
+///
+/// let lengths = Lengths::new((1..=64).collect::<Vec<u32>>())?;
+/// let planner = Planner::new(Sorted, Budget::sequences(8));
+/// let epochs = [planner.plan(&lengths, 0)?, planner.plan(&lengths, 1)?];
+/// assert_eq!(effective_mates(&epochs).map(f64::round), Some(7.0)); // always the same company
+/// # Ok::<(), lengthwise::Error>(())
+/// ```
+pub fn effective_mates(epochs: &[Plan]) -> Option<f64> {
+    let rates = mate_repeat_rates(epochs);
+    (!rates.is_empty()).then(|| rates.len() as f64 / rates.iter().sum::<f64>())
+}
+
+/// The [`mate_repeat_rate`] of every pair of epochs that has one.
+pub fn mate_repeat_rates(epochs: &[Plan]) -> Vec<f64> {
+    let pairs = (1..epochs.len()).flat_map(|later| (0..later).map(move |one| (one, later)));
+    pairs.filter_map(|(one, other)| mate_repeat_rate(&epochs[one], &epochs[other])).collect()
+}

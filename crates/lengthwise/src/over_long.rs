@@ -1,0 +1,109 @@
+//! Sequences that exceed the budget even alone: what happens to them, and never silently.
+
+use std::{borrow::Cow, fmt, str::FromStr};
+
+use crate::{Budget, Error, Lengths, Shapes, settings::Setting};
+
+/// What happens to sequences that exceed the budget even alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OverLong {
+    /// No plan is made; the error names the first one and counts the others.
+    #[default]
+    Error,
+    /// Each is a batch of its own, which exceeds the budget.
+    Alone,
+    /// They are left out; [`Plan::left_out`](crate::Plan::left_out) lists them.
+    Drop,
+    /// They are planned as if cut to what fits; [`Plan::truncated`](crate::Plan::truncated) lists
+    /// them.
+    Truncate,
+}
+
+impl OverLong {
+    /// The names, as in string forms.
+    pub const NAMES: [&str; 4] = ["error", "alone", "drop", "truncate"];
+
+    const ALL: [OverLong; 4] =
+        [OverLong::Error, OverLong::Alone, OverLong::Drop, OverLong::Truncate];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        Self::NAMES[self as usize]
+    }
+
+    /// The lengths to plan with, once the over-long sequences are dealt with.
+    pub(crate) fn admit<'a>(
+        self,
+        lengths: &'a Lengths,
+        budget: &Budget,
+        shapes: &Shapes,
+    ) -> Result<Admitted<'a>, Error> {
+        let all = Admitted { lengths: Cow::Borrowed(lengths), kept: None, over: Vec::new() };
+        let Some(limit) = budget.limit_of_one() else { return Ok(all) };
+        let longest = shapes.longest_within(u32::try_from(limit).unwrap_or(u32::MAX));
+        if lengths.max() <= longest || matches!(self, OverLong::Alone) {
+            return Ok(all);
+        }
+        let (kept, over): (Vec<u32>, Vec<u32>) =
+            (0..lengths.count()).partition(|&sequence| lengths.of(sequence) <= longest);
+        match self {
+            OverLong::Drop if !kept.is_empty() => {
+                let left: Vec<u32> = kept.iter().map(|&sequence| lengths.of(sequence)).collect();
+                Ok(Admitted { lengths: Cow::Owned(Lengths::new(left)?), kept: Some(kept), over })
+            }
+            OverLong::Truncate if longest > 0 => {
+                let cut = lengths.as_slice().iter().map(|&length| length.min(longest));
+                let cut = Lengths::new(cut.collect::<Vec<_>>())?;
+                Ok(Admitted { lengths: Cow::Owned(cut), kept: None, over })
+            }
+            _ => Err(over_budget(lengths, &over, limit, shapes)),
+        }
+    }
+}
+
+/// Lengths without over-long sequences.
+pub(crate) struct Admitted<'a> {
+    pub(crate) lengths: Cow<'a, Lengths>,
+    /// Which sequences these are, if not all.
+    pub(crate) kept: Option<Vec<u32>>,
+    /// The over-long ones, where they were dropped or truncated.
+    pub(crate) over: Vec<u32>,
+}
+
+fn over_budget(lengths: &Lengths, over: &[u32], limit: u64, shapes: &Shapes) -> Error {
+    let cells = |length: u32| match shapes {
+        Shapes::Multiple(multiple) => u64::from(length).next_multiple_of(u64::from(*multiple)),
+        Shapes::Rungs(rungs) => rungs
+            .iter()
+            .find(|&&rung| rung >= length)
+            .map_or(u64::from(length), |&rung| u64::from(rung)),
+        Shapes::Exact | Shapes::Ladder(_) => u64::from(length),
+    };
+    let length = lengths.of(over[0]);
+    Error::OverBudget {
+        index: over[0] as usize,
+        length,
+        cells: cells(length),
+        limit,
+        count: over.len(),
+        largest: cells(lengths.max()),
+    }
+}
+
+impl FromStr for OverLong {
+    type Err = Error;
+
+    fn from_str(given: &str) -> Result<Self, Error> {
+        let setting = Setting::parse("treatment of over-long sequences", &Self::NAMES, given)?;
+        let name = setting.name();
+        setting.finish()?;
+        Ok(Self::ALL.into_iter().find(|over_long| over_long.name() == name).unwrap_or_default())
+    }
+}
+
+impl fmt::Display for OverLong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

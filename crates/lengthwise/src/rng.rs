@@ -1,0 +1,205 @@
+//! The only source of randomness: Philox4x32-10, a counter-based generator.
+//!
+//! A counter-based generator is a keyed hash of a counter: word `i` of a stream can be computed
+//! without the words before it, on any machine, by any thread, in any order. The user's seed is the
+//! key; epoch and [`Purpose`] are part of the counter, so the streams of two epochs or two purposes
+//! are different parts of one permutation and can never overlap, as those of `seed + epoch` do.
+//!
+//! Reference: Salmon, Moraes, Dror, Shaw, *Parallel random numbers: as easy as 1, 2, 3*, SC 2011.
+
+/// What a stream of random numbers is for. Two purposes never share numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Purpose {
+    /// The shuffled order that most strategies begin with.
+    Shuffle,
+    /// The order of equal lengths, where the shuffle is used for something else.
+    Ties,
+    /// The noise that is added to lengths.
+    Noise,
+    /// Directions in which batches grow.
+    Direction,
+    /// The drawing of batches from buckets.
+    Draw,
+    /// The order of the batches in the epoch.
+    Arrange,
+    /// The lengths of the built-in examples.
+    Example,
+    /// A strategy of the user's own.
+    Own(u16),
+}
+
+impl Purpose {
+    fn code(self) -> u32 {
+        match self {
+            Purpose::Shuffle => 1,
+            Purpose::Ties => 2,
+            Purpose::Noise => 3,
+            Purpose::Direction => 4,
+            Purpose::Draw => 5,
+            Purpose::Arrange => 6,
+            Purpose::Example => 7,
+            Purpose::Own(number) => 0x1_0000 + u32::from(number),
+        }
+    }
+}
+
+/// The randomness of one epoch: a seed and an epoch, from which streams are taken.
+///
+/// ```
+/// use lengthwise::{Purpose, Rng};
+///
+/// let rng = Rng::new(42, 0);
+/// let dice: Vec<u32> = {
+///     let mut stream = rng.stream(Purpose::Own(0));
+///     (0..5).map(|_| 1 + stream.below(6)).collect()
+/// };
+/// assert_eq!(dice, [3, 6, 4, 2, 2]); // on every machine
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rng {
+    seed: u64,
+    epoch: u64,
+}
+
+impl Rng {
+    /// The randomness of `epoch` under `seed`.
+    pub const fn new(seed: u64, epoch: u64) -> Self {
+        Self { seed, epoch }
+    }
+
+    /// The stream for one purpose, from its beginning.
+    pub fn stream(&self, purpose: Purpose) -> Stream {
+        Stream { rng: *self, purpose: purpose.code(), next_block: 0, words: [0; 4], used: 4 }
+    }
+
+    /// The first `count` words of a stream: word `i` belongs to sequence `i`.
+    pub fn words(&self, purpose: Purpose, count: u32) -> impl Iterator<Item = u32> {
+        let purpose = purpose.code();
+        (0..count.div_ceil(4))
+            .flat_map(move |block| self.block(purpose, block))
+            .take(count as usize)
+    }
+
+    fn block(&self, purpose: u32, block: u32) -> [u32; 4] {
+        philox(
+            [block, purpose, self.epoch as u32, (self.epoch >> 32) as u32],
+            [self.seed as u32, (self.seed >> 32) as u32],
+        )
+    }
+}
+
+/// One stream of random numbers, read from its beginning.
+#[derive(Clone, Debug)]
+pub struct Stream {
+    rng: Rng,
+    purpose: u32,
+    next_block: u32,
+    words: [u32; 4],
+    used: usize,
+}
+
+impl Stream {
+    /// The next 32 random bits.
+    pub fn next_u32(&mut self) -> u32 {
+        if self.used == self.words.len() {
+            self.words = self.rng.block(self.purpose, self.next_block);
+            self.next_block = self.next_block.wrapping_add(1);
+            self.used = 0;
+        }
+        self.used += 1;
+        self.words[self.used - 1]
+    }
+
+    /// A random integer below `bound`, every one equally likely (Lemire 2019: multiply, and draw
+    /// again in the rare case that would make some results likelier).
+    ///
+    /// # Panics
+    ///
+    /// When `bound` is zero: there is no such integer.
+    pub fn below(&mut self, bound: u32) -> u32 {
+        assert!(bound > 0, "no integer is below zero");
+        let mut product = u64::from(self.next_u32()) * u64::from(bound);
+        if (product as u32) < bound {
+            let unfair = bound.wrapping_neg() % bound;
+            while (product as u32) < unfair {
+                product = u64::from(self.next_u32()) * u64::from(bound);
+            }
+        }
+        (product >> 32) as u32
+    }
+}
+
+/// Ten rounds of Philox on a counter of four words under a key of two.
+fn philox(mut counter: [u32; 4], mut key: [u32; 2]) -> [u32; 4] {
+    const MULTIPLIERS: [u32; 2] = [0xD251_1F53, 0xCD9E_8D57];
+    const KEY_STEPS: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];
+    for _ in 0..10 {
+        let a = u64::from(MULTIPLIERS[0]) * u64::from(counter[0]);
+        let b = u64::from(MULTIPLIERS[1]) * u64::from(counter[2]);
+        counter = [
+            (b >> 32) as u32 ^ counter[1] ^ key[0],
+            b as u32,
+            (a >> 32) as u32 ^ counter[3] ^ key[1],
+            a as u32,
+        ];
+        key = [key[0].wrapping_add(KEY_STEPS[0]), key[1].wrapping_add(KEY_STEPS[1])];
+    }
+    counter
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The known answers published with the generator (Random123, `kat_vectors`).
+    #[test]
+    fn philox_gives_the_published_answers() {
+        assert_eq!(philox([0; 4], [0; 2]), [0x6627_e8d5, 0xe169_c58d, 0xbc57_ac4c, 0x9b00_dbd8]);
+        assert_eq!(
+            philox([u32::MAX; 4], [u32::MAX; 2]),
+            [0x408f_276d, 0x41c8_3b0e, 0xa20b_c7c6, 0x6d54_51fd]
+        );
+        assert_eq!(
+            philox(
+                [0x243f_6a88, 0x85a3_08d3, 0x1319_8a2e, 0x0370_7344],
+                [0xa409_3822, 0x299f_31d0]
+            ),
+            [0xd16c_fe09, 0x94fd_cceb, 0x5001_e420, 0x2412_6ea1]
+        );
+    }
+
+    #[test]
+    fn words_are_the_stream_by_index() {
+        let rng = Rng::new(7, 3);
+        let mut stream = rng.stream(Purpose::Noise);
+        let read: Vec<u32> = (0..11).map(|_| stream.next_u32()).collect();
+        assert_eq!(rng.words(Purpose::Noise, 11).collect::<Vec<_>>(), read);
+    }
+
+    #[test]
+    fn seed_and_epoch_are_mixed_not_added() {
+        let first = |seed, epoch| Rng::new(seed, epoch).stream(Purpose::Shuffle).next_u32();
+        assert_ne!(first(1, 1), first(2, 0));
+        assert_ne!(first(1, 1), first(0, 2));
+        assert_ne!(first(1, 1), first(1, 1 << 32));
+        assert_ne!(first(1, 1), first(1 + (1 << 32), 1));
+    }
+
+    /// With a bound of 3·2³⁰ a plain multiplication would give a third of the integers twice as
+    /// often as the others.
+    #[test]
+    fn integers_below_a_bound_are_equally_likely() {
+        let mut stream = Rng::new(0, 0).stream(Purpose::Own(1));
+        let (bound, draws) = (3 << 30, 90_000);
+        let mut by_third = [0_u32; 3];
+        for _ in 0..draws {
+            by_third[(stream.below(bound) % 3) as usize] += 1;
+        }
+        let expected = f64::from(draws) / 3.0;
+        let chi_square: f64 =
+            by_third.iter().map(|&n| (f64::from(n) - expected).powi(2) / expected).sum();
+        // Two degrees of freedom: 1 in 10,000 generators would exceed this.
+        assert!(chi_square < 18.4, "{by_third:?}");
+    }
+}

@@ -1,0 +1,165 @@
+//! The string form shared by strategies, budgets, shapes and arrangements:
+//! `name:value,key=value,key=value`.
+
+use std::str::FromStr;
+
+use crate::Error;
+
+/// A setting that was split into its parts; each part is taken once, then [`Setting::finish`]
+/// refuses what nobody asked for.
+pub(crate) struct Setting<'a> {
+    kind: &'static str,
+    name: &'static str,
+    value: Option<&'a str>,
+    pairs: Vec<(&'a str, &'a str)>,
+    known: Vec<&'static str>,
+}
+
+impl<'a> Setting<'a> {
+    /// Splits `given` and looks its name up among `names`.
+    pub(crate) fn parse(
+        kind: &'static str,
+        names: &[&'static str],
+        given: &'a str,
+    ) -> Result<Self, Error> {
+        let (name, rest) = match given.trim().split_once(':') {
+            Some((name, rest)) => (name.trim(), rest),
+            None => (given.trim(), ""),
+        };
+        let Some(&name) = names.iter().find(|known| **known == name) else {
+            return Err(unknown_name(kind, name, names));
+        };
+        let mut setting = Self { kind, name, value: None, pairs: Vec::new(), known: Vec::new() };
+        let parts = rest.split(',').map(str::trim).filter(|part| !part.is_empty());
+        for (position, part) in parts.enumerate() {
+            match part.split_once('=') {
+                Some((key, value)) => setting.pairs.push((key.trim(), value.trim())),
+                None if position == 0 => setting.value = Some(part),
+                None => setting.pairs.push((part, "")),
+            }
+        }
+        Ok(setting)
+    }
+
+    /// Which of the names it is.
+    pub(crate) fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The part that has no key, as in `padded:20000`.
+    pub(crate) fn value(&mut self) -> Option<&'a str> {
+        self.value.take()
+    }
+
+    /// The part that has no key, as a number.
+    pub(crate) fn required_number<T: FromStr>(&mut self, expected: &str) -> Result<T, Error> {
+        let of = format!("{} `{}`", self.kind, self.name);
+        let given = self.value.take().unwrap_or_default();
+        number(of, given, expected)
+    }
+
+    /// The part under `key`, if it is there.
+    pub(crate) fn text(&mut self, key: &'static str) -> Option<&'a str> {
+        self.known.push(key);
+        let at = self.pairs.iter().position(|(given, _)| *given == key)?;
+        Some(self.pairs.remove(at).1)
+    }
+
+    /// The part under `key` as a number, if it is there.
+    pub(crate) fn number<T: FromStr>(
+        &mut self,
+        key: &'static str,
+        expected: &str,
+    ) -> Result<Option<T>, Error> {
+        let of = self.of(key);
+        self.text(key).map(|given| number(of, given, expected)).transpose()
+    }
+
+    /// Refuses whatever was not taken.
+    pub(crate) fn finish(self) -> Result<(), Error> {
+        match (self.value, self.pairs.first()) {
+            (Some(value), _) => Err(self.unknown_key(value)),
+            (None, Some((key, _))) => Err(self.unknown_key(key)),
+            (None, None) => Ok(()),
+        }
+    }
+
+    /// How messages name one of its parts.
+    pub(crate) fn of(&self, key: &str) -> String {
+        format!("`{key}` of {} `{}`", self.kind, self.name)
+    }
+
+    fn unknown_key(&self, given: &str) -> Error {
+        Error::UnknownKey {
+            of: format!("{} `{}`", self.kind, self.name),
+            given: given.to_owned(),
+            known: self.known.clone(),
+        }
+    }
+}
+
+fn number<T: FromStr>(of: String, given: &str, expected: &str) -> Result<T, Error> {
+    given.parse().map_err(|_| Error::BadValue {
+        of,
+        given: given.to_owned(),
+        expected: expected.to_owned(),
+    })
+}
+
+/// The error for a name that is in no list, with the nearest name of the list.
+pub(crate) fn unknown_name(kind: &'static str, given: &str, names: &[&'static str]) -> Error {
+    let nearest = names
+        .iter()
+        .map(|name| (edits(given, name), *name))
+        .min()
+        .filter(|(distance, name)| *distance <= 1 + name.len() / 4)
+        .map(|(_, name)| name);
+    Error::UnknownName { kind, given: given.to_owned(), nearest, known: names.to_vec() }
+}
+
+/// How many letters must be inserted, removed or replaced to turn one word into the other.
+fn edits(from: &str, to: &str) -> usize {
+    let to: Vec<char> = to.chars().collect();
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (i, a) in from.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, b) in to.iter().enumerate() {
+            let replaced = diagonal + usize::from(a != *b);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[to.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edits_count_letters() {
+        assert_eq!(edits("alternted", "alternated"), 1);
+        assert_eq!(edits("sort", "sorted"), 2);
+        assert_eq!(edits("", "abc"), 3);
+        assert_eq!(edits("kitten", "sitting"), 3);
+    }
+
+    #[test]
+    fn parts_are_taken_once() {
+        let mut setting =
+            Setting::parse("budget", &["padded"], " padded: 5 , at-most = 3").unwrap();
+        assert_eq!(setting.required_number::<u64>("a number"), Ok(5));
+        assert_eq!(setting.number::<u32>("at-most", "a number"), Ok(Some(3)));
+        assert_eq!(setting.number::<u32>("at-most", "a number"), Ok(None));
+        assert_eq!(setting.finish(), Ok(()));
+    }
+
+    #[test]
+    fn a_key_given_twice_is_refused() {
+        let mut setting = Setting::parse("budget", &["padded"], "padded:5,x=1,x=2").unwrap();
+        setting.value();
+        assert_eq!(setting.text("x"), Some("1"));
+        assert!(matches!(setting.finish(), Err(Error::UnknownKey { given, .. }) if given == "x"));
+    }
+}

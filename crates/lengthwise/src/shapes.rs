@@ -1,0 +1,164 @@
+//! What batch lengths may occur.
+
+use std::{borrow::Cow, fmt, str::FromStr};
+
+use crate::{Error, Lengths, ladder, ladder::at_or_above, settings::Setting};
+
+/// What batch lengths may occur: every batch is padded up to the nearest allowed one.
+///
+/// ```
+/// use lengthwise::Shapes;
+///
+/// assert_eq!("ladder:16".parse(), Ok(Shapes::Ladder(16)));
+/// assert_eq!(Shapes::Rungs(vec![100, 200]).to_string(), "ladder:100/200");
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Shapes {
+    /// The longest sequence of the batch decides.
+    #[default]
+    Exact,
+    /// Rounded up to a multiple of this.
+    Multiple(u32),
+    /// This many lengths, chosen so that padding every sequence to the next one takes the fewest
+    /// cells (see [`ladder`](ladder())).
+    Ladder(u32),
+    /// These lengths.
+    Rungs(Vec<u32>),
+}
+
+impl Shapes {
+    /// The names, as in string forms.
+    pub const NAMES: [&str; 3] = ["exact", "multiple", "ladder"];
+
+    /// The manual page of shapes, in Markdown.
+    pub const fn explain() -> &'static str {
+        include_str!("shapes.md")
+    }
+
+    /// The longest length that still fits a batch of `limit` cells alone.
+    pub(crate) fn longest_within(&self, limit: u32) -> u32 {
+        match self {
+            Shapes::Exact | Shapes::Ladder(_) => limit,
+            Shapes::Multiple(multiple) => limit - limit % (*multiple).max(1),
+            Shapes::Rungs(rungs) => {
+                rungs.iter().copied().filter(|&rung| rung <= limit).max().unwrap_or(0)
+            }
+        }
+    }
+
+    /// The rule for these lengths.
+    pub(crate) fn resolve(&self, lengths: &Lengths) -> Result<Rounding, Error> {
+        match self {
+            Shapes::Exact => Ok(Rounding::Exact),
+            Shapes::Multiple(0) => Err(bad("multiple", "0", "a whole number from 1")),
+            Shapes::Multiple(multiple) => match lengths.max().checked_next_multiple_of(*multiple) {
+                Some(_) => Ok(Rounding::Multiple(*multiple)),
+                None => Err(Error::LengthOverflow { length: lengths.max(), multiple: *multiple }),
+            },
+            Shapes::Ladder(0) => Err(bad("ladder", "0", "a number of rungs from 1")),
+            Shapes::Ladder(rungs) => Ok(Rounding::Rungs(ladder(lengths, *rungs))),
+            Shapes::Rungs(rungs) => {
+                check_rungs(rungs, &rungs_text(rungs))?;
+                let top = rungs[rungs.len() - 1];
+                match lengths.as_slice().iter().position(|&length| length > top) {
+                    None => Ok(Rounding::Rungs(rungs.clone())),
+                    Some(index) => {
+                        Err(Error::LadderTooShort { top, index, length: lengths.as_slice()[index] })
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// [`Shapes`] made definite for given lengths.
+#[derive(Clone, Debug)]
+pub(crate) enum Rounding {
+    Exact,
+    Multiple(u32),
+    Rungs(Vec<u32>),
+}
+
+impl Rounding {
+    /// What each sequence is padded to when it is the longest of its batch. Rounding keeps the
+    /// order of lengths, so the batch length is the largest of these.
+    pub(crate) fn apply<'a>(&self, lengths: &'a Lengths) -> Cow<'a, [u32]> {
+        let lengths = lengths.as_slice();
+        match self {
+            Rounding::Exact => Cow::Borrowed(lengths),
+            Rounding::Multiple(multiple) => {
+                lengths.iter().map(|length| length.next_multiple_of(*multiple)).collect()
+            }
+            Rounding::Rungs(rungs) => {
+                lengths.iter().map(|&length| at_or_above(rungs, length)).collect()
+            }
+        }
+    }
+}
+
+impl FromStr for Shapes {
+    type Err = Error;
+
+    fn from_str(given: &str) -> Result<Self, Error> {
+        let mut setting = Setting::parse("shapes", &Self::NAMES, given)?;
+        let shapes = match setting.name() {
+            "multiple" => Shapes::Multiple(setting.required_number("a whole number from 1")?),
+            "ladder" => {
+                let expected = "a number of rungs as in `ladder:16`, or rising rungs as in \
+                                `ladder:100/200/400`";
+                match setting.value() {
+                    Some(text) if text.contains('/') => {
+                        let rungs = text.split('/').map(str::trim).map(str::parse);
+                        let rungs = rungs
+                            .collect::<Result<Vec<u32>, _>>()
+                            .map_err(|_| bad("ladder", text, expected))?;
+                        check_rungs(&rungs, text)?;
+                        Shapes::Rungs(rungs)
+                    }
+                    text => {
+                        let text = text.unwrap_or_default();
+                        Shapes::Ladder(text.parse().map_err(|_| bad("ladder", text, expected))?)
+                    }
+                }
+            }
+            _ => Shapes::Exact,
+        };
+        setting.finish()?;
+        match shapes {
+            Shapes::Multiple(0) => Err(bad("multiple", "0", "a whole number from 1")),
+            Shapes::Ladder(0) => Err(bad("ladder", "0", "a number of rungs from 1")),
+            shapes => Ok(shapes),
+        }
+    }
+}
+
+impl fmt::Display for Shapes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Shapes::Exact => write!(f, "exact"),
+            Shapes::Multiple(multiple) => write!(f, "multiple:{multiple}"),
+            Shapes::Ladder(rungs) => write!(f, "ladder:{rungs}"),
+            Shapes::Rungs(rungs) => write!(f, "ladder:{}", rungs_text(rungs)),
+        }
+    }
+}
+
+fn rungs_text(rungs: &[u32]) -> String {
+    rungs.iter().map(u32::to_string).collect::<Vec<_>>().join("/")
+}
+
+fn check_rungs(rungs: &[u32], given: &str) -> Result<(), Error> {
+    if rungs.is_empty() || rungs[0] == 0 || !rungs.is_sorted_by(|a, b| a < b) {
+        return Err(bad("ladder", given, "rungs that rise from at least 1"));
+    }
+    Ok(())
+}
+
+fn bad(name: &str, given: &str, expected: &str) -> Error {
+    Error::BadValue {
+        of: format!("shapes `{name}`"),
+        given: given.to_owned(),
+        expected: expected.to_owned(),
+    }
+}

@@ -1,0 +1,49 @@
+#![doc = include_str!("bucketed.md")]
+
+use super::{AT_LEAST_ONE, Group, Inner, at_least_one, buckets};
+use crate::{Error, Groups, Lengths, Purpose, Rng, Room, settings::Setting, sort};
+
+#[doc = include_str!("bucketed.md")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bucketed {
+    /// How many sequences a bucket holds.
+    pub size: u32,
+}
+
+impl Bucketed {
+    pub(super) fn read(setting: &mut Setting) -> Result<Self, Error> {
+        let size = setting.number("size", AT_LEAST_ONE)?;
+        Ok(Self { size: size.unwrap_or(Self::default().size) })
+    }
+}
+
+impl Default for Bucketed {
+    fn default() -> Self {
+        Self { size: 1024 }
+    }
+}
+
+impl Inner for Bucketed {
+    fn parameters(&self) -> String {
+        format!(":size={}", self.size)
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        at_least_one("bucketed", "size", self.size)
+    }
+}
+
+impl Group for Bucketed {
+    fn group(&self, lengths: &Lengths, _: &Room, rng: &Rng) -> Result<Groups, Error> {
+        self.check()?;
+        // Which of several equal lengths fall on which side of a bucket's end is random, and must
+        // not depend on the shuffle that orders them inside.
+        let mut descending = sort::shuffled(lengths.count(), rng, Purpose::Ties);
+        sort::by_key(&mut descending, |sequence| !lengths.of(sequence));
+        let mut bucket_of = vec![0; descending.len()];
+        for (place, &sequence) in (0..).zip(&descending) {
+            bucket_of[sequence as usize] = place / self.size;
+        }
+        Ok(buckets::random_inside(lengths, rng, |sequence| bucket_of[sequence as usize]))
+    }
+}

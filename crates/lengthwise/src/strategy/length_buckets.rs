@@ -1,0 +1,74 @@
+#![doc = include_str!("length_buckets.md")]
+
+use super::{AT_LEAST_ONE, Group, Inner, at_least_one, bad, buckets};
+use crate::{Drawn, Error, Groups, Lengths, Rng, Room, settings::Setting};
+
+#[doc = include_str!("length_buckets.md")]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LengthBuckets {
+    /// Intervals of this width: 1 to `width`, `width` + 1 to 2 · `width`, …
+    Width(u32),
+    /// Intervals that end at these lengths, and one more for whatever is longer.
+    Edges(Vec<u32>),
+}
+
+const EDGES: &str = "rising lengths as in `edges=100/200/400`";
+
+impl LengthBuckets {
+    pub(super) fn read(setting: &mut Setting) -> Result<Self, Error> {
+        let width = setting.number("width", AT_LEAST_ONE)?;
+        let Some(text) = setting.text("edges") else {
+            return Ok(width.map_or_else(Self::default, Self::Width));
+        };
+        if width.is_some() {
+            return Err(bad("length-buckets", "edges", text, "given without `width`"));
+        }
+        text.split('/')
+            .map(|edge| edge.trim().parse())
+            .collect::<Result<Vec<u32>, _>>()
+            .map(Self::Edges)
+            .map_err(|_| bad("length-buckets", "edges", text, EDGES))
+    }
+}
+
+impl Default for LengthBuckets {
+    fn default() -> Self {
+        Self::Width(250)
+    }
+}
+
+impl Inner for LengthBuckets {
+    fn parameters(&self) -> String {
+        match self {
+            Self::Width(width) => format!(":width={width}"),
+            Self::Edges(edges) => format!(":edges={}", text(edges)),
+        }
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        match self {
+            Self::Width(width) => at_least_one("length-buckets", "width", *width),
+            Self::Edges(edges) => {
+                if edges.is_empty() || edges[0] == 0 || !edges.is_sorted_by(|a, b| a < b) {
+                    return Err(bad("length-buckets", "edges", text(edges), EDGES));
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+fn text(edges: &[u32]) -> String {
+    edges.iter().map(u32::to_string).collect::<Vec<_>>().join("/")
+}
+
+impl Group for LengthBuckets {
+    fn group(&self, lengths: &Lengths, _: &Room, rng: &Rng) -> Result<Groups, Error> {
+        self.check()?;
+        let groups = buckets::random_inside(lengths, rng, |sequence| match self {
+            Self::Width(width) => (lengths.of(sequence) - 1) / width,
+            Self::Edges(edges) => buckets::between(edges, lengths.of(sequence)),
+        });
+        Ok(groups.drawn(Drawn::AtRandom))
+    }
+}

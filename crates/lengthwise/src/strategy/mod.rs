@@ -1,0 +1,171 @@
+//! The named ways to group sequences into batches: one strategy, one file, one manual page.
+
+use std::{fmt, str::FromStr};
+
+use crate::{Error, Groups, Lengths, Rng, Room, settings::Setting};
+
+mod alternated;
+mod bucketed;
+mod buckets;
+mod length_buckets;
+mod neighbours;
+mod optimal_buckets;
+mod pooled;
+mod semi_sorted;
+mod shuffled;
+mod sorted;
+
+pub use alternated::Alternated;
+pub use bucketed::Bucketed;
+pub use length_buckets::LengthBuckets;
+pub use neighbours::Neighbours;
+pub use optimal_buckets::OptimalBuckets;
+pub use pooled::Pooled;
+pub use semi_sorted::SemiSorted;
+pub use shuffled::Shuffled;
+pub use sorted::Sorted;
+
+/// A way to group sequences: implement it to plan with a strategy of your own.
+///
+/// Group must be a pure function: the same lengths, room and randomness give the same groups.
+///
+/// ```
+/// use lengthwise::{Budget, Error, Group, Groups, Lengths, Planner, Rng, Room};
+///
+/// /// Batches in the order of the data.
+/// struct Unchanged;
+///
+/// impl Group for Unchanged {
+///     fn group(&self, lengths: &Lengths, _: &Room, _: &Rng) -> Result<Groups, Error> {
+///         let count = lengths.len() as u32;
+///         Groups::new((0..count).collect(), vec![count])
+///     }
+/// }
+///
+/// let lengths = Lengths::new([5, 9, 4])?;
+/// let plan = Planner::new(Unchanged, Budget::sequences(2)).plan(&lengths, 0)?;
+/// assert_eq!(plan.len(), 2);
+/// # Ok::<(), Error>(())
+/// ```
+pub trait Group {
+    /// Orders all sequences in groups that no batch may cross.
+    fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error>;
+}
+
+macro_rules! strategies {
+    ($($variant:ident $name:literal $page:literal)*) => {
+        /// Every strategy that has a name.
+        ///
+        /// ```
+        /// use lengthwise::{Alternated, Strategy};
+        ///
+        /// let strategy: Strategy = "alternated:bins=8".parse()?;
+        /// assert_eq!(strategy, Alternated { bins: 8 }.into());
+        /// assert_eq!(strategy.to_string(), "alternated:bins=8");
+        /// # Ok::<(), lengthwise::Error>(())
+        /// ```
+        #[derive(Clone, Debug, PartialEq)]
+        #[non_exhaustive]
+        pub enum Strategy {
+            $(#[doc = concat!("`", $name, "`")] $variant($variant),)*
+        }
+
+        impl Strategy {
+            /// The names, as in string forms.
+            pub const NAMES: [&str; [$($name),*].len()] = [$($name),*];
+
+            /// Every strategy with its default parameters.
+            pub fn all() -> Vec<Strategy> {
+                vec![$(Strategy::$variant($variant::default())),*]
+            }
+
+            /// Its name, without parameters.
+            pub const fn name(&self) -> &'static str {
+                match self { $(Strategy::$variant(_) => $name),* }
+            }
+
+            /// Its manual page, in Markdown.
+            pub const fn explain(&self) -> &'static str {
+                match self { $(Strategy::$variant(_) => include_str!($page)),* }
+            }
+
+            fn read(setting: &mut Setting) -> Result<Self, Error> {
+                match setting.name() {
+                    $($name => $variant::read(setting).map(Strategy::$variant),)*
+                    other => unreachable!("`{other}` is not in the list of names"),
+                }
+            }
+
+            fn inner(&self) -> &dyn Inner {
+                match self { $(Strategy::$variant(inner) => inner),* }
+            }
+        }
+
+        $(impl From<$variant> for Strategy {
+            fn from(strategy: $variant) -> Self {
+                Strategy::$variant(strategy)
+            }
+        })*
+    };
+}
+
+strategies! {
+    Shuffled "shuffled" "shuffled.md"
+    Sorted "sorted" "sorted.md"
+    SemiSorted "semi-sorted" "semi_sorted.md"
+    Alternated "alternated" "alternated.md"
+    Bucketed "bucketed" "bucketed.md"
+    LengthBuckets "length-buckets" "length_buckets.md"
+    OptimalBuckets "optimal-buckets" "optimal_buckets.md"
+    Neighbours "neighbours" "neighbours.md"
+    Pooled "pooled" "pooled.md"
+}
+
+/// What each strategy of the list has besides [`Group`].
+trait Inner: Group {
+    /// The part of the string form after the name, with its colon.
+    fn parameters(&self) -> String;
+
+    /// Refuses parameters that make no sense.
+    fn check(&self) -> Result<(), Error>;
+}
+
+impl Group for Strategy {
+    fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error> {
+        self.inner().group(lengths, room, rng)
+    }
+}
+
+impl FromStr for Strategy {
+    type Err = Error;
+
+    fn from_str(given: &str) -> Result<Self, Error> {
+        let mut setting = Setting::parse("strategy", &Self::NAMES, given)?;
+        let strategy = Self::read(&mut setting)?;
+        setting.finish()?;
+        strategy.inner().check()?;
+        Ok(strategy)
+    }
+}
+
+impl fmt::Display for Strategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.name(), self.inner().parameters())
+    }
+}
+
+/// The error for a parameter out of its range.
+fn bad(strategy: &str, key: &str, given: impl fmt::Display, expected: &str) -> Error {
+    Error::BadValue {
+        of: format!("`{key}` of strategy `{strategy}`"),
+        given: given.to_string(),
+        expected: expected.to_owned(),
+    }
+}
+
+/// Refuses zero for a count.
+fn at_least_one(strategy: &str, key: &str, given: u32) -> Result<(), Error> {
+    if given == 0 { Err(bad(strategy, key, given, AT_LEAST_ONE)) } else { Ok(()) }
+}
+
+const AT_LEAST_ONE: &str = "a whole number from 1";

@@ -1,0 +1,117 @@
+#![doc = include_str!("neighbours.md")]
+
+use super::{Group, Inner};
+use crate::{Error, Groups, Lengths, Open, Purpose, Rng, Room, settings::Setting, sort};
+
+#[doc = include_str!("neighbours.md")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Neighbours;
+
+impl Neighbours {
+    #[expect(clippy::unnecessary_wraps, reason = "every strategy is read the same way")]
+    pub(super) fn read(_: &mut Setting) -> Result<Self, Error> {
+        Ok(Self)
+    }
+}
+
+impl Inner for Neighbours {
+    fn parameters(&self) -> String {
+        String::new()
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+impl Group for Neighbours {
+    fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error> {
+        let mut sorted = sort::shuffled(lengths.count(), rng, Purpose::Ties);
+        sort::by_key(&mut sorted, |sequence| lengths.of(sequence));
+        let mut line = Line::new(&sorted, lengths);
+        let mut directions = rng.stream(Purpose::Direction);
+        let (mut order, mut ends) = (Vec::with_capacity(sorted.len()), Vec::new());
+        // Going through a shuffled list of places and passing over those in use picks the next
+        // start evenly among the unused, as drawing anew each time would.
+        for start in sort::shuffled(lengths.count(), rng, Purpose::Shuffle) {
+            if line.used(start) {
+                continue;
+            }
+            let places = line.grow(start, room, || directions.below(2) == 0);
+            for &place in &places[..room.keep(places.len() as u32) as usize] {
+                line.take(place);
+                order.push(sorted[place as usize]);
+            }
+            ends.push(order.len() as u32);
+        }
+        Ok(Groups::trusted(order, ends))
+    }
+}
+
+/// The unused sequences side by side in the order of their lengths: a linked list over the places
+/// of the sorted order, so that taking one out and finding the next unused one take constant time.
+struct Line<'a> {
+    sorted: &'a [u32],
+    lengths: &'a Lengths,
+    shorter: Vec<u32>,
+    longer: Vec<u32>,
+}
+
+/// Marks the end of the line, and, in `longer`, a place that is its own neighbour marks "used".
+const NONE: u32 = u32::MAX;
+
+impl<'a> Line<'a> {
+    fn new(sorted: &'a [u32], lengths: &'a Lengths) -> Self {
+        let count = lengths.count();
+        let shorter = (0..count).map(|place| place.checked_sub(1).unwrap_or(NONE)).collect();
+        let longer = (1..=count).map(|next| if next == count { NONE } else { next }).collect();
+        Self { sorted, lengths, shorter, longer }
+    }
+
+    fn used(&self, place: u32) -> bool {
+        self.longer[place as usize] == place
+    }
+
+    /// Takes a place out of the line.
+    fn take(&mut self, place: u32) {
+        let (shorter, longer) = (self.shorter[place as usize], self.longer[place as usize]);
+        if shorter != NONE {
+            self.longer[shorter as usize] = longer;
+        }
+        if longer != NONE {
+            self.shorter[longer as usize] = shorter;
+        }
+        self.longer[place as usize] = place;
+    }
+
+    /// The places of the batch that grows from `start`: equal lengths first, then in one
+    /// direction, then in the other.
+    fn grow(&self, start: u32, room: &Room, up_first: impl FnOnce() -> bool) -> Vec<u32> {
+        let sequence = |place: u32| self.sorted[place as usize];
+        let length = self.lengths.of(sequence(start));
+        let same = |place: u32| self.lengths.of(sequence(place)) == length;
+        let mut places = vec![start];
+        let mut open = room.admit(Open::default(), sequence(start)).unwrap_or_default();
+        // The places next to the batch above and below.
+        let mut up = self.longer[start as usize];
+        let mut down = self.shorter[start as usize];
+        let mut walk = |next: &mut u32, side: &[u32], only_same: bool| {
+            while *next != NONE && (!only_same || same(*next)) {
+                let Some(grown) = room.admit(open, sequence(*next)) else { break };
+                open = grown;
+                places.push(*next);
+                *next = side[*next as usize];
+            }
+        };
+        walk(&mut up, &self.longer, true);
+        walk(&mut down, &self.shorter, true);
+        if up_first() {
+            walk(&mut up, &self.longer, false);
+            walk(&mut down, &self.shorter, false);
+        } else {
+            walk(&mut down, &self.shorter, false);
+            walk(&mut up, &self.longer, false);
+        }
+        places
+    }
+}

@@ -1,0 +1,44 @@
+#![doc = include_str!("optimal_buckets.md")]
+
+use super::{AT_LEAST_ONE, Group, Inner, at_least_one, buckets};
+use crate::{Error, Groups, Lengths, Rng, Room, ladder, settings::Setting};
+
+#[doc = include_str!("optimal_buckets.md")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OptimalBuckets {
+    /// How many buckets: paper 3's Q.
+    pub count: u32,
+}
+
+impl OptimalBuckets {
+    pub(super) fn read(setting: &mut Setting) -> Result<Self, Error> {
+        let count = setting.number("count", AT_LEAST_ONE)?;
+        Ok(Self { count: count.unwrap_or(Self::default().count) })
+    }
+}
+
+impl Default for OptimalBuckets {
+    fn default() -> Self {
+        Self { count: 6 }
+    }
+}
+
+impl Inner for OptimalBuckets {
+    fn parameters(&self) -> String {
+        format!(":count={}", self.count)
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        at_least_one("optimal-buckets", "count", self.count)
+    }
+}
+
+impl Group for OptimalBuckets {
+    fn group(&self, lengths: &Lengths, _: &Room, rng: &Rng) -> Result<Groups, Error> {
+        self.check()?;
+        let edges = ladder(lengths, self.count);
+        Ok(buckets::random_inside(lengths, rng, |sequence| {
+            buckets::between(&edges, lengths.of(sequence))
+        }))
+    }
+}

@@ -1,0 +1,53 @@
+#![doc = include_str!("pooled.md")]
+
+use super::{AT_LEAST_ONE, Group, Inner, at_least_one};
+use crate::{Error, Groups, Lengths, Purpose, Rng, Room, settings::Setting, sort};
+
+#[doc = include_str!("pooled.md")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pooled {
+    /// How many batches' worth of sequences are sorted together.
+    pub batches: u32,
+}
+
+impl Pooled {
+    pub(super) fn read(setting: &mut Setting) -> Result<Self, Error> {
+        let batches = setting.number("batches", AT_LEAST_ONE)?;
+        Ok(Self { batches: batches.unwrap_or(Self::default().batches) })
+    }
+}
+
+impl Default for Pooled {
+    fn default() -> Self {
+        Self { batches: 50 }
+    }
+}
+
+impl Inner for Pooled {
+    fn parameters(&self) -> String {
+        format!(":batches={}", self.batches)
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        at_least_one("pooled", "batches", self.batches)
+    }
+}
+
+impl Group for Pooled {
+    fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error> {
+        self.check()?;
+        let mut order = sort::shuffled(lengths.count(), rng, Purpose::Shuffle);
+        let mut ends = Vec::new();
+        let mut rest = &mut order[..];
+        let mut end = 0;
+        while !rest.is_empty() {
+            let size = room.prefix_for(rest, self.batches);
+            let (pool, after) = rest.split_at_mut(size);
+            sort::by_key(pool, |sequence| !lengths.of(sequence));
+            end += size as u32;
+            ends.push(end);
+            rest = after;
+        }
+        Ok(Groups::trusted(order, ends))
+    }
+}

@@ -1,0 +1,31 @@
+#![doc = include_str!("shuffled.md")]
+
+use super::{Group, Inner};
+use crate::{Error, Groups, Lengths, Purpose, Rng, Room, settings::Setting, sort};
+
+#[doc = include_str!("shuffled.md")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shuffled;
+
+impl Shuffled {
+    #[expect(clippy::unnecessary_wraps, reason = "every strategy is read the same way")]
+    pub(super) fn read(_: &mut Setting) -> Result<Self, Error> {
+        Ok(Self)
+    }
+}
+
+impl Inner for Shuffled {
+    fn parameters(&self) -> String {
+        String::new()
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+impl Group for Shuffled {
+    fn group(&self, lengths: &Lengths, _: &Room, rng: &Rng) -> Result<Groups, Error> {
+        Ok(Groups::one(sort::shuffled(lengths.count(), rng, Purpose::Shuffle)))
+    }
+}

@@ -1,0 +1,33 @@
+#![doc = include_str!("sorted.md")]
+
+use super::{Group, Inner};
+use crate::{Error, Groups, Lengths, Purpose, Rng, Room, settings::Setting, sort};
+
+#[doc = include_str!("sorted.md")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sorted;
+
+impl Sorted {
+    #[expect(clippy::unnecessary_wraps, reason = "every strategy is read the same way")]
+    pub(super) fn read(_: &mut Setting) -> Result<Self, Error> {
+        Ok(Self)
+    }
+}
+
+impl Inner for Sorted {
+    fn parameters(&self) -> String {
+        String::new()
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+impl Group for Sorted {
+    fn group(&self, lengths: &Lengths, _: &Room, rng: &Rng) -> Result<Groups, Error> {
+        let mut order = sort::shuffled(lengths.count(), rng, Purpose::Shuffle);
+        sort::by_key(&mut order, |sequence| lengths.of(sequence));
+        Ok(Groups::one(order))
+    }
+}
