@@ -1,0 +1,159 @@
+//! CSV and TSV tables. The first record is a header when any of its fields is not a number; the
+//! column is then chosen by name, otherwise by number. Every record must be as wide as the first:
+//! a stray separator would shift the columns, and a shifted column may well hold numbers too.
+
+use std::io::Read;
+
+use csv::ByteRecord;
+
+use crate::error::{Error, quote};
+use crate::number::{self, Reason, is_number};
+use crate::records::{Dialect, Records, clean, text};
+use crate::{Column, columns};
+
+pub(crate) fn read<R: Read>(
+    reader: R,
+    dialect: Dialect,
+    wanted: Option<&str>,
+) -> Result<Column, Error> {
+    let mut records = Records::new(reader, dialect)?;
+    let mut lengths = Vec::new();
+    let mut more = records.advance()?;
+    if !more {
+        return Ok(Column { name: None, lengths });
+    }
+    let width = records.fields.len();
+    let choice = choose(&records.fields, wanted)?;
+    if !choice.first_is_data {
+        more = records.advance()?;
+    }
+    while more {
+        if records.fields.len() != width {
+            return Err(records.uneven(width));
+        }
+        let field = clean(&records.fields[choice.index]);
+        let length = number::from_bytes(field)
+            .map_err(|reason| choice.refuse(field, width, reason).at(records.line()))?;
+        number::push(&mut lengths, length)?;
+        more = records.advance()?;
+    }
+    Ok(Column { name: choice.name, lengths })
+}
+
+/// The column to read, by its place.
+struct Choice {
+    index: usize,
+    name: Option<String>,
+    first_is_data: bool,
+}
+
+impl Choice {
+    #[cold]
+    fn refuse(&self, field: &[u8], width: usize, reason: Reason) -> Error {
+        let holder = match &self.name {
+            Some(name) => format!("column {}", quote(name)),
+            None => format!("column {}", self.index + 1),
+        };
+        let error = reason.error(&holder, text(field));
+        match reason {
+            // With one column there is no other to choose.
+            Reason::NotNumber if width > 1 => error.also("choose another column with `--column`"),
+            _ => error,
+        }
+    }
+}
+
+/// Chooses the column from the first record.
+fn choose(first: &ByteRecord, wanted: Option<&str>) -> Result<Choice, Error> {
+    let width = first.len();
+    if first.iter().all(|field| is_number(clean(field))) {
+        let index = match wanted {
+            None => (width == 1).then_some(0),
+            Some(wanted) => columns::by_number(wanted, width),
+        };
+        let index = index.ok_or_else(|| no_header(width, wanted))?;
+        return Ok(Choice { index, name: None, first_is_data: true });
+    }
+    let names: Vec<&str> = first.iter().map(|field| text(clean(field))).collect();
+    let index = match wanted {
+        None if width == 1 => Some(0),
+        None => Some(columns::by_habit(&names)?.ok_or_else(|| undecided(first, &names))?),
+        Some(wanted) => columns::by_name(&names, wanted)?,
+    };
+    if let Some(index) = index {
+        return Ok(Choice { index, name: Some(names[index].to_owned()), first_is_data: false });
+    }
+    let wanted = wanted.unwrap_or_default();
+    let index = columns::by_number(wanted, width)
+        .ok_or_else(|| columns::unknown("column", &names, wanted))?;
+    // A column chosen by number whose first cell is a number: the table has no header, but it has
+    // a column of text, such as an id. That cell is a length, and must not go missing.
+    let first_is_data = is_number(clean(&first[index]));
+    let name = (!first_is_data).then(|| names[index].to_owned());
+    Ok(Choice { index, name, first_is_data })
+}
+
+#[cold]
+fn undecided(first: &ByteRecord, names: &[&str]) -> Error {
+    let error = columns::undecided("column", names);
+    if first.iter().any(|field| is_number(clean(field))) {
+        return error.hint_to(
+            "choose one with `--column NAME`, or by its number if the first line is not a header",
+        );
+    }
+    error
+}
+
+#[cold]
+fn no_header(width: usize, wanted: Option<&str>) -> Error {
+    let columns = if width == 1 { "column" } else { "columns" };
+    let message = match wanted {
+        None => format!("there are {width} columns and no header to choose by"),
+        Some(wanted) => {
+            format!("there is no column {}, only {width} {columns} without a header", quote(wanted))
+        }
+    };
+    let hint = match width {
+        1 => "leave out `--column`".to_owned(),
+        _ => format!("choose one by its number, from `--column 1` to `--column {width}`"),
+    };
+    Error::new(message).hint_to(hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn column(text: &str, wanted: Option<&str>) -> (Option<String>, Vec<u32>) {
+        let column = read(text.as_bytes(), Dialect::Csv, wanted).unwrap();
+        (column.name, column.lengths)
+    }
+
+    #[test]
+    fn the_column_by_name_by_habit_or_alone() {
+        let table = "\u{feff}id,Words,\"frames\"\r\na,3,470\r\n\r\nb, 4 ,312.0";
+        assert_eq!(column(table, None), (Some("frames".into()), vec![470, 312]));
+        assert_eq!(column(table, Some("words")), (Some("Words".into()), vec![3, 4]));
+        assert_eq!(column(table, Some("2")), (Some("Words".into()), vec![3, 4]));
+        assert_eq!(column("anything\n5\n", None), (Some("anything".into()), vec![5]));
+        assert_eq!(column("5\n6\n", None), (None, vec![5, 6]));
+        assert_eq!(column("5,7\n6,8\n", Some("2")), (None, vec![7, 8]));
+    }
+
+    #[test]
+    fn a_name_that_is_a_number_comes_before_the_number() {
+        assert_eq!(column("2,x,1\n7,8,9\n", Some("2")), (Some("2".into()), vec![7]));
+    }
+
+    #[test]
+    fn a_table_of_ids_without_header_loses_no_row() {
+        assert_eq!(column("utt1,470\nutt2,312\n", Some("2")), (None, vec![470, 312]));
+    }
+
+    #[test]
+    fn tabs_with_stray_quotes() {
+        let table = "text\tframes\n\"So he said\t12\nno\"\t\"13\"\n";
+        let column = read(table.as_bytes(), Dialect::Tsv, None).unwrap();
+        assert_eq!(column.lengths, [12, 13]);
+    }
+}

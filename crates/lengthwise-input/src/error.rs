@@ -1,0 +1,159 @@
+//! What stops a reading: a message that starts with the file and the line, and a hint. Readers
+//! know lines but not what their input is called, so they leave the source open and the crate's
+//! entry fills it in. Whatever comes from the input goes through [`quote`] first: a message stays
+//! on one line and stays short, whatever the file holds.
+
+use std::fmt;
+use std::io;
+
+/// Why lengths could not be read.
+///
+/// Displays as one line, `source:line: message` or `source: message`.
+#[derive(Debug)]
+pub struct Error {
+    source: String,
+    line: Option<u64>,
+    message: String,
+    hint: Option<String>,
+    cause: Option<io::Error>,
+}
+
+impl Error {
+    /// What to do about it, where that can be said.
+    pub fn hint(&self) -> Option<String> {
+        self.hint.clone()
+    }
+
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self { source: String::new(), line: None, message, hint: None, cause: None }
+    }
+
+    pub(crate) fn at(mut self, line: u64) -> Self {
+        self.line = Some(line);
+        self
+    }
+
+    pub(crate) fn hint_to(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// One more thing to do, after what the hint says already.
+    pub(crate) fn also(mut self, hint: &str) -> Self {
+        self.hint = Some(self.hint.map_or(hint.to_owned(), |first| format!("{first}; {hint}")));
+        self
+    }
+
+    pub(crate) fn in_source(mut self, source: &str) -> Self {
+        self.source = one_line(source);
+        self
+    }
+
+    /// The operating system's reason, as it words it but for the capital and the error number.
+    pub(crate) fn io(line: Option<u64>, cause: io::Error) -> Self {
+        let hint = match cause.kind() {
+            io::ErrorKind::NotFound => Some("check the path"),
+            io::ErrorKind::PermissionDenied => Some("make the file readable, or name another one"),
+            _ => None,
+        };
+        let text = cause.to_string();
+        let text = text.split(" (os error").next().unwrap_or_default();
+        let mut letters = text.chars();
+        let first = letters.next().unwrap_or('?').to_lowercase();
+        let message = first.chain(letters).collect::<String>();
+        Self {
+            source: String::new(),
+            line,
+            message: one_line(&message),
+            hint: hint.map(str::to_owned),
+            cause: Some(cause),
+        }
+    }
+
+    pub(crate) fn no_lengths() -> Self {
+        Self::new("holds no lengths").hint_to("write at least one length, or name another file")
+    }
+
+    pub(crate) fn not_utf8(line: u64) -> Self {
+        Self::new("the line is not valid UTF-8")
+            .at(line)
+            .hint_to("save the file as UTF-8 text; a compressed file must be unpacked first")
+    }
+
+    pub(crate) fn too_many() -> Self {
+        Self::new(format!("holds more than {} lengths", u32::MAX))
+            .hint_to("split the file into parts")
+    }
+
+    /// `--column` for a format that has none; ignoring it would hide a mistaken file name.
+    pub(crate) fn no_columns(what: &str) -> Self {
+        Self::new(format!("{what} has no columns to choose from")).hint_to("leave out `--column`")
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "{}:{line}: {}", self.source, self.message),
+            None => write!(f, "{}: {}", self.source, self.message),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.cause.as_ref().map(|cause| cause as _)
+    }
+}
+
+/// The most characters of a value that a message repeats.
+const SHOWN: usize = 40;
+
+/// A value in backticks, cut to 40 characters and with nothing invisible in it.
+pub(crate) fn quote(value: &str) -> String {
+    let mut letters = value.chars();
+    let start: String = letters.by_ref().take(SHOWN).collect();
+    let more = if letters.next().is_some() { "…" } else { "" };
+    format!("`{}{more}`", one_line(&start))
+}
+
+/// Writes out what would break the line, move the cursor or turn the direction of the text.
+fn one_line(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        let invisible = matches!(letter,
+            '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}');
+        if letter.is_control() || invisible {
+            out.extend(letter.escape_default());
+        } else {
+            out.push(letter);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotes_are_short_and_printable() {
+        assert_eq!(quote("abc"), "`abc`");
+        assert_eq!(quote(&"é".repeat(40)), format!("`{}`", "é".repeat(40)));
+        assert_eq!(quote(&"é".repeat(41)), format!("`{}…`", "é".repeat(40)));
+        assert_eq!(quote("a\r\n\x1b[2J\u{202e}b"), "`a\\r\\n\\u{1b}[2J\\u{202e}b`");
+    }
+
+    #[test]
+    fn the_systems_reason_loses_its_number() {
+        let missing = io::Error::new(io::ErrorKind::NotFound, "No such file (os error 2)");
+        let error = Error::io(Some(3), missing).in_source("a\nb");
+        assert_eq!(error.to_string(), "a\\nb:3: no such file");
+        assert_eq!(error.hint().as_deref(), Some("check the path"));
+        assert!(std::error::Error::source(&error).is_some());
+        let error = Error::io(None, io::ErrorKind::PermissionDenied.into()).in_source("a");
+        assert_eq!(error.to_string(), "a: permission denied");
+        assert!(error.hint().is_some_and(|hint| hint.starts_with("make the file readable")));
+    }
+}

@@ -1,0 +1,118 @@
+//! Reads the lengths of sequences from files.
+//!
+//! A plan of training batches starts from one column of whole numbers: frames, tokens, points,
+//! whatever a sequence is measured in. Those numbers already sit in some file next to the data,
+//! and this crate takes them from there: a CSV or TSV table, a manifest of JSON lines, a plain
+//! text file with one length a line, or a one-dimensional `NumPy` array. There is one reader per
+//! format, and every reader keeps the lengths only; the rest of the file streams past.
+//!
+//! A wrong length is worse than no length, because it turns into a wrong plan without a word.
+//! So nothing is guessed, rounded, clipped or skipped: a cell that is empty, zero, negative, not
+//! whole or too large stops the reading with an [`Error`] that names the file, the line and the
+//! value, and whose [`hint`](Error::hint) says what to do about it. What needs no decision is
+//! let through: `12.0` is 12, a byte order mark is skipped, blank lines and Windows line ends are
+//! no one's fault.
+//!
+//! ```
+//! use lengthwise_input::{Format, Options, read_from};
+//!
+//! let table = "id,frames\na,470\nb,312\n";
+//! let column = read_from(table.as_bytes(), "stdin", Format::Csv, &Options::default())?;
+//! assert_eq!(column.name.as_deref(), Some("frames"));
+//! assert_eq!(column.lengths, [470, 312]);
+//!
+//! let table = "id,frames\na,470\nb,4.7\n";
+//! let error = read_from(table.as_bytes(), "stdin", Format::Csv, &Options::default()).unwrap_err();
+//! assert_eq!(
+//!     error.to_string(),
+//!     "stdin:3: column `frames` holds `4.7`, which is not a whole number"
+//! );
+//! # Ok::<(), lengthwise_input::Error>(())
+//! ```
+
+mod columns;
+mod delimited;
+mod error;
+mod format;
+mod jsonl;
+mod lines;
+mod npy;
+mod number;
+mod records;
+mod tail;
+mod text;
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use crate::records::Dialect;
+
+pub use error::Error;
+pub use format::{Format, UnknownFormat};
+
+/// Where in a file the lengths are, and how to read it.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The column of a table or the field of a JSON object that holds the lengths; a table also
+    /// takes the number of the column, from 1, and JSON a path with dots. `None` takes the only
+    /// column, or the first that has one of the usual names.
+    pub column: Option<String>,
+    /// The format; `None` goes by the file name. [`read_from`] has its own and ignores this one.
+    pub format: Option<Format>,
+}
+
+/// Lengths as read, in the order of the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// The header or the JSON field they were under, if there was one.
+    pub name: Option<String>,
+    /// One length per sequence, each at least 1; never empty.
+    pub lengths: Vec<u32>,
+}
+
+/// Reads the lengths in the file at `path`.
+///
+/// ```
+/// # use std::path::Path;
+/// # use lengthwise_input::{Options, read_path};
+/// let error = read_path(Path::new("no/such/file.csv"), &Options::default()).unwrap_err();
+/// assert!(error.to_string().starts_with("no/such/file.csv: "));
+/// ```
+pub fn read_path(path: &Path, options: &Options) -> Result<Column, Error> {
+    let source = path.display().to_string();
+    let format = options.format.unwrap_or_else(|| Format::from_path(path));
+    let file = open(path).map_err(|error| error.in_source(&source))?;
+    read_from(file, &source, format, options)
+}
+
+/// Reads lengths from any reader, such as standard input. Messages call it `source`.
+pub fn read_from(
+    reader: impl Read,
+    source: &str,
+    format: Format,
+    options: &Options,
+) -> Result<Column, Error> {
+    let wanted = options.column.as_deref();
+    let column = match format {
+        Format::Csv => delimited::read(reader, Dialect::Csv, wanted),
+        Format::Tsv => delimited::read(reader, Dialect::Tsv, wanted),
+        Format::Jsonl => jsonl::read(reader, wanted),
+        Format::Text => text::read(reader, wanted),
+        Format::Npy => npy::read(reader, wanted),
+    };
+    match column {
+        Ok(column) if column.lengths.is_empty() => Err(Error::no_lengths()),
+        other => other,
+    }
+    .map_err(|error| error.in_source(source))
+}
+
+/// Opens a file. A directory opens without complaint on Unix and fails at the first read with a
+/// less helpful message, so it is looked for here.
+fn open(path: &Path) -> Result<File, Error> {
+    if path.is_dir() {
+        return Err(Error::new("is a directory").hint_to("name a file in it"));
+    }
+    File::open(path).map_err(|cause| Error::io(None, cause))
+}

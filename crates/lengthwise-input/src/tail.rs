@@ -1,0 +1,87 @@
+//! A reader for tables that remembers how the input ends. The CSV parser takes a quote that is
+//! never closed for the rest of the file without complaint, rows and all; and it does not tell
+//! whether the last record had a newline. Both can be told from the last bytes. The byte order
+//! mark goes here as well, because the parser only sees it when the first read is long enough.
+
+use std::io::{self, Read};
+
+const BOM: [u8; 3] = [0xef, 0xbb, 0xbf];
+
+pub(crate) struct Tail<R> {
+    reader: R,
+    /// What was read to look for the mark and is still to be handed on.
+    head: Vec<u8>,
+    seen: u64,
+    last: u8,
+    last_visible: u8,
+}
+
+impl<R: Read> Tail<R> {
+    pub(crate) fn new(mut reader: R) -> io::Result<Self> {
+        let mut head = Vec::with_capacity(BOM.len());
+        reader.by_ref().take(BOM.len() as u64).read_to_end(&mut head)?;
+        if head == BOM {
+            head.clear();
+        }
+        Ok(Self { reader, head, seen: 0, last: 0, last_visible: 0 })
+    }
+
+    /// How many bytes were handed on.
+    pub(crate) fn seen(&self) -> u64 {
+        self.seen
+    }
+
+    /// The last of them, 0 before any.
+    pub(crate) fn last(&self) -> u8 {
+        self.last
+    }
+
+    /// The last of them that was not white space, 0 before any.
+    pub(crate) fn last_visible(&self) -> u8 {
+        self.last_visible
+    }
+}
+
+impl<R: Read> Read for Tail<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = if self.head.is_empty() {
+            self.reader.read(buffer)?
+        } else {
+            let read = self.head.as_slice().read(buffer)?;
+            self.head.drain(..read);
+            read
+        };
+        let new = &buffer[..read];
+        self.seen += read as u64;
+        self.last = new.last().copied().unwrap_or(self.last);
+        self.last_visible = new.trim_ascii_end().last().copied().unwrap_or(self.last_visible);
+        Ok(read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drained(text: &[u8]) -> (Vec<u8>, Tail<&[u8]>) {
+        let mut tail = Tail::new(text).unwrap();
+        let mut out = Vec::new();
+        tail.read_to_end(&mut out).unwrap();
+        (out, tail)
+    }
+
+    #[test]
+    fn hands_everything_on_but_the_mark() {
+        for text in [&b""[..], b"1", b"12", b"1,2\n", b"\xef\xbb", b"\xef\xbb\xbe12"] {
+            assert_eq!(drained(text).0, text);
+        }
+        assert_eq!(drained(b"\xef\xbb\xbf1,2\n").0, b"1,2\n");
+        assert_eq!(drained(b"\xef\xbb\xbf").0, b"");
+    }
+
+    #[test]
+    fn remembers_the_end() {
+        let (_, tail) = drained(b"\xef\xbb\xbfa,\"b\" \r\n");
+        assert_eq!((tail.seen(), tail.last(), tail.last_visible()), (8, b'\n', b'"'));
+    }
+}

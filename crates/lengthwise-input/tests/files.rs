@@ -1,0 +1,58 @@
+//! Files and folders on disk: formats by name, and what the operating system refuses.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use lengthwise_input::{Format, Options, read_path};
+use tempfile::TempDir;
+
+fn write(folder: &TempDir, name: &str, text: &str) -> PathBuf {
+    let path = folder.path().join(name);
+    fs::write(&path, text).expect("a temporary file");
+    path
+}
+
+#[test]
+fn the_name_gives_the_format_unless_it_is_given() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = Options::default();
+    for (name, text) in [
+        ("a.csv", "id,frames\nx,12\n"),
+        ("a.TSV", "id\tframes\nx\t12\n"),
+        ("manifest.json", "{\"frames\": 12}\n"),
+        ("a.ndjson", "12\n"),
+        ("a.txt", "12\n"),
+        ("lengths", "12\n"),
+    ] {
+        let column = read_path(&write(&folder, name, text), &options).unwrap();
+        assert_eq!(column.lengths, [12], "{name}");
+    }
+    let table = write(&folder, "table.txt", "id,frames\nx,12\n");
+    let given = Options { format: Some(Format::Csv), ..Options::default() };
+    assert_eq!(read_path(&table, &given).unwrap().name.as_deref(), Some("frames"));
+    let error = read_path(&table, &options).unwrap_err().to_string();
+    assert_eq!(error, format!("{}:1: `id,frames` is not a number", table.display()));
+}
+
+#[test]
+fn a_missing_file() {
+    let error = read_path(Path::new("no/such.csv"), &Options::default()).unwrap_err();
+    assert!(error.to_string().starts_with("no/such.csv: "), "{error}");
+    assert_eq!(error.hint().as_deref(), Some("check the path"));
+    #[cfg(unix)]
+    assert_eq!(error.to_string(), "no/such.csv: no such file or directory");
+}
+
+#[test]
+fn a_directory() {
+    let folder = tempfile::tempdir().unwrap();
+    let error = read_path(folder.path(), &Options::default()).unwrap_err();
+    assert_eq!(error.to_string(), format!("{}: is a directory", folder.path().display()));
+    assert_eq!(error.hint().as_deref(), Some("name a file in it"));
+}
+
+#[test]
+fn a_path_with_a_newline_stays_on_one_line() {
+    let error = read_path(Path::new("a\nb.csv"), &Options::default()).unwrap_err();
+    assert!(error.to_string().starts_with("a\\nb.csv: "), "{error}");
+}
