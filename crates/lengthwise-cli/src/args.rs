@@ -1,0 +1,157 @@
+//! What can be typed.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+/// Plan the batches of variable-length sequences: little padding, few shapes, fresh company.
+#[derive(Debug, Parser)]
+#[command(name = "lengthwise", version, max_term_width = 100)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Show what every strategy does to padding, batches, shapes and freshness
+    Compare(Compare),
+    /// Plan the batches of one epoch
+    Plan(Plan),
+    /// Find the batch lengths that pad the least
+    Ladder(Ladder),
+    /// Explain a strategy, or budgets, shapes and arrangements
+    Explain(Explain),
+}
+
+/// Where the lengths come from.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Input")]
+pub(crate) struct Input {
+    /// File of lengths: .csv, .tsv, .jsonl, .npy, or .txt with one length a line; `-` is standard
+    /// input
+    #[arg(value_name = "INPUT", conflicts_with = "example")]
+    pub(crate) path: Option<PathBuf>,
+
+    /// Use built-in lengths instead of a file: speech, documents or bimodal
+    #[arg(long, value_name = "NAME")]
+    pub(crate) example: Option<String>,
+
+    /// Column (CSV, TSV) or field (JSONL) that holds the lengths
+    #[arg(long, value_name = "NAME", conflicts_with = "example")]
+    pub(crate) column: Option<String>,
+
+    /// Format of the input, if its name does not tell: csv, tsv, jsonl, npy or txt
+    #[arg(long, value_name = "FORMAT", conflicts_with = "example")]
+    pub(crate) format: Option<String>,
+
+    /// Cut sequences into pieces of at most this length, and plan the pieces
+    #[arg(long, value_name = "LENGTH")]
+    pub(crate) chunk: Option<u32>,
+}
+
+/// The settings that every plan has besides strategy and budget.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Settings")]
+pub(crate) struct Settings {
+    /// Batch lengths that may occur: exact, multiple:8, ladder:16 or ladder:100/200/400
+    #[arg(long, value_name = "SHAPES", default_value = "exact")]
+    pub(crate) shapes: String,
+
+    /// Order of the batches: as-built, shuffled, short-first or long-first
+    #[arg(long, value_name = "ORDER", default_value = "shuffled")]
+    pub(crate) arrange: String,
+
+    /// What happens to sequences that exceed the budget alone: error, alone, drop or truncate
+    #[arg(long, value_name = "WHAT", default_value = "error")]
+    pub(crate) over_long: String,
+
+    /// Seed of all randomness
+    #[arg(long, value_name = "SEED", default_value_t = 0)]
+    pub(crate) seed: u64,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Compare {
+    #[command(flatten)]
+    pub(crate) input: Input,
+
+    /// Limit of every batch: sequences:16, padded:20000, dynamic:16
+    #[arg(long, value_name = "BUDGET", default_value = "sequences:16")]
+    pub(crate) budget: String,
+
+    /// Strategy to compare, as in alternated:bins=64; may be repeated [default: all]
+    #[arg(long = "strategy", value_name = "STRATEGY")]
+    pub(crate) strategies: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) settings: Settings,
+
+    /// Epochs to plan and average over; freshness needs two
+    #[arg(long, value_name = "COUNT", default_value_t = 5,
+          value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) epochs: u32,
+
+    /// Ranks that share a step, for the idle share when batches are dealt in turn
+    #[arg(long, value_name = "RANKS", default_value_t = 1,
+          value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) world_size: u32,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Plan {
+    #[command(flatten)]
+    pub(crate) input: Input,
+
+    /// Limit of every batch: sequences:16, padded:20000, dynamic:16
+    #[arg(long, value_name = "BUDGET")]
+    pub(crate) budget: String,
+
+    /// How sequences are grouped, as in alternated:bins=64
+    #[arg(long, value_name = "STRATEGY", default_value = "semi-sorted")]
+    pub(crate) strategy: String,
+
+    #[command(flatten)]
+    pub(crate) settings: Settings,
+
+    /// Epoch to plan; each has a plan of its own
+    #[arg(long, value_name = "EPOCH", default_value_t = 0)]
+    pub(crate) epoch: u64,
+
+    /// Write the plan to this file, .json or .jsonl, instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Print JSON; without it, one batch a line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Ladder {
+    #[command(flatten)]
+    pub(crate) input: Input,
+
+    /// How many batch lengths
+    #[arg(long, value_name = "COUNT", default_value_t = 8,
+          value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) rungs: u32,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Explain {
+    /// A strategy, or budget, shapes, arrange; without it, the list of all
+    pub(crate) name: Option<String>,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}

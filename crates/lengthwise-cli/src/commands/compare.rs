@@ -1,0 +1,46 @@
+//! `lengthwise compare`
+
+use lengthwise::Strategy;
+use lengthwise_report::{Comparison, Request};
+
+use crate::{
+    args::Compare,
+    failure::Failure,
+    printer::{self, Progress},
+};
+
+pub(crate) fn run(args: &Compare) -> Result<(), Failure> {
+    let strategies: Vec<Strategy> = if args.strategies.is_empty() {
+        Strategy::all()
+    } else {
+        args.strategies.iter().map(|given| given.parse()).collect::<Result<_, _>>()?
+    };
+    let budget = args.budget.parse()?;
+    let shapes = args.settings.shapes.parse()?;
+    let arrange = args.settings.arrange.parse()?;
+    let over_long = args.settings.over_long.parse()?;
+    let input = args.input.read_or_default()?;
+    let request = Request {
+        lengths: input.lengths(),
+        strategies: &strategies,
+        budget,
+        shapes,
+        arrange,
+        over_long,
+        seed: args.settings.seed,
+        epochs: args.epochs,
+        world_size: args.world_size,
+    };
+    let mut progress = Progress::start();
+    let mut done = 0;
+    let comparison = Comparison::run(&request, |strategy| {
+        done += 1;
+        progress.at(&format!("planning {strategy} ({done} of {})", strategies.len()));
+    })?;
+    drop(progress);
+    if args.json {
+        printer::print(&(comparison.to_json() + "\n"))
+    } else {
+        printer::print(&comparison.table(printer::look()))
+    }
+}

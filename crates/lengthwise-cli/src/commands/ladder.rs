@@ -1,0 +1,39 @@
+//! `lengthwise ladder`
+
+use std::fmt::Write as _;
+
+use lengthwise::{ladder, ladder_padding_rate};
+use serde::Serialize;
+
+use crate::{args::Ladder, failure::Failure, printer};
+
+#[derive(Serialize)]
+struct Answer {
+    version: u32,
+    rungs: Vec<u32>,
+    /// How many sequences are padded to each rung.
+    sequences: Vec<u32>,
+    padding_rate: f64,
+}
+
+pub(crate) fn run(args: &Ladder) -> Result<(), Failure> {
+    let input = args.input.read_or_default()?;
+    let lengths = input.lengths();
+    let rungs = ladder(lengths, args.rungs);
+    let mut sequences = vec![0; rungs.len()];
+    for &(length, count) in lengths.histogram() {
+        sequences[rungs.partition_point(|&rung| rung < length)] += count;
+    }
+    let padding_rate = ladder_padding_rate(lengths, &rungs);
+    let answer = Answer { version: 1, rungs, sequences, padding_rate };
+    if args.json {
+        let json = serde_json::to_string(&answer).unwrap_or_default();
+        return printer::print(&(json + "\n"));
+    }
+    let mut text = String::from("      rung   sequences\n");
+    for (rung, count) in answer.rungs.iter().zip(&answer.sequences) {
+        _ = writeln!(text, "{rung:>10}  {count:>10}");
+    }
+    _ = writeln!(text, "\npadding {:.2} %", 100.0 * answer.padding_rate);
+    printer::print(&text)
+}

@@ -1,0 +1,6 @@
+//! One file for each command.
+
+pub(crate) mod compare;
+pub(crate) mod explain;
+pub(crate) mod ladder;
+pub(crate) mod plan;

@@ -1,0 +1,73 @@
+//! Why a command ended early.
+
+use std::{fmt, io};
+
+/// Why a command ended early: one line, and what to do about it.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// Whoever read our output has had enough: not an error.
+    ReaderGone,
+    /// Settings or lengths that cannot be planned.
+    Plan(lengthwise::Error),
+    /// A file that cannot be read.
+    Input(lengthwise_input::Error),
+    /// Anything else.
+    Other { what: String, hint: String },
+}
+
+impl Failure {
+    pub(crate) fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Failure::Other { what: what.into(), hint: hint.into() }
+    }
+
+    pub(crate) fn hint(&self) -> Option<String> {
+        match self {
+            Failure::ReaderGone => None,
+            Failure::Plan(error) => error.hint(),
+            Failure::Input(error) => error.hint(),
+            Failure::Other { hint, .. } => Some(hint.clone()),
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::ReaderGone => Ok(()),
+            Failure::Plan(error) => error.fmt(f),
+            Failure::Input(error) => error.fmt(f),
+            Failure::Other { what, .. } => f.write_str(what),
+        }
+    }
+}
+
+impl From<lengthwise::Error> for Failure {
+    fn from(error: lengthwise::Error) -> Self {
+        Failure::Plan(error)
+    }
+}
+
+impl From<lengthwise_input::Error> for Failure {
+    fn from(error: lengthwise_input::Error) -> Self {
+        Failure::Input(error)
+    }
+}
+
+impl From<lengthwise_input::UnknownFormat> for Failure {
+    fn from(error: lengthwise_input::UnknownFormat) -> Self {
+        Failure::new(error.to_string(), "one of `csv`, `tsv`, `jsonl`, `txt`, `npy`")
+    }
+}
+
+/// A failure to write to standard output.
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Failure::ReaderGone,
+            _ => Failure::new(
+                format!("standard output: {error}"),
+                "check where the output goes, or write to a file with `-o`",
+            ),
+        }
+    }
+}

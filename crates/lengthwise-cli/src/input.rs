@@ -1,0 +1,56 @@
+//! From arguments to lengths.
+
+use std::{io, path::Path};
+
+use lengthwise::{Chunks, Example, Lengths};
+use lengthwise_input::{Format, Options};
+
+use crate::{args::Input, failure::Failure};
+
+/// The lengths to plan with, and how pieces map back if sequences were cut into them.
+pub(crate) struct Sequences {
+    lengths: Lengths,
+    pub(crate) chunks: Option<Chunks>,
+}
+
+impl Sequences {
+    pub(crate) fn lengths(&self) -> &Lengths {
+        self.chunks.as_ref().map_or(&self.lengths, Chunks::lengths)
+    }
+}
+
+impl Input {
+    /// Reads the file, or makes the example; the default example if neither was named.
+    pub(crate) fn read_or_default(&self) -> Result<Sequences, Failure> {
+        let lengths = match (&self.path, &self.example) {
+            (Some(path), _) => self.read_path(path)?,
+            (None, Some(name)) => name.parse::<Example>()?.lengths(),
+            (None, None) => Example::default().lengths(),
+        };
+        let chunks = self.chunk.map(|size| Chunks::new(&lengths, size)).transpose()?;
+        Ok(Sequences { lengths, chunks })
+    }
+
+    /// Reads the file, or makes the example; one of them must have been named.
+    pub(crate) fn read(&self) -> Result<Sequences, Failure> {
+        if self.path.is_none() && self.example.is_none() {
+            return Err(Failure::new(
+                "no input",
+                "name a file of lengths, or try built-in ones with `--example speech`",
+            ));
+        }
+        self.read_or_default()
+    }
+
+    fn read_path(&self, path: &Path) -> Result<Lengths, Failure> {
+        let format = self.format.as_deref().map(str::parse::<Format>).transpose()?;
+        let options = Options { column: self.column.clone(), format };
+        let column = if path == Path::new("-") {
+            let format = format.unwrap_or(Format::Text);
+            lengthwise_input::read_from(io::stdin().lock(), "standard input", format, &options)?
+        } else {
+            lengthwise_input::read_path(path, &options)?
+        };
+        Ok(Lengths::new(column.lengths)?)
+    }
+}

@@ -1,0 +1,32 @@
+//! The `lengthwise` command: glue between the arguments, the libraries and the terminal.
+
+mod args;
+mod commands;
+mod failure;
+mod input;
+mod printer;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::{
+    args::{Args, Command},
+    failure::Failure,
+};
+
+fn main() -> ExitCode {
+    let result = match Args::parse().command {
+        Command::Compare(args) => commands::compare::run(&args),
+        Command::Plan(args) => commands::plan::run(&args),
+        Command::Ladder(args) => commands::ladder::run(&args),
+        Command::Explain(args) => commands::explain::run(&args),
+    };
+    match result {
+        Ok(()) | Err(Failure::ReaderGone) => ExitCode::SUCCESS,
+        Err(failure) => {
+            printer::failure(&failure);
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! Plans every strategy for several epochs, and keeps mean and standard deviation of each measure.
+
+use std::{collections::BTreeSet, time::Instant};
+
+use lengthwise::{
+    Arrange, Budget, Error, Lengths, Measures, OverLong, Plan, Planner, Shapes, Strategy,
+    idle_share, mate_repeat_rates,
+};
+use serde::Serialize;
+
+/// What to compare, and under which settings.
+#[derive(Clone, Debug)]
+pub struct Request<'a> {
+    /// The lengths of the sequences.
+    pub lengths: &'a Lengths,
+    /// The strategies, a row each.
+    pub strategies: &'a [Strategy],
+    /// The budget of every batch.
+    pub budget: Budget,
+    /// What batch lengths may occur.
+    pub shapes: Shapes,
+    /// The order of the batches.
+    pub arrange: Arrange,
+    /// What happens to sequences that exceed the budget alone.
+    pub over_long: OverLong,
+    /// The user's seed.
+    pub seed: u64,
+    /// How many epochs are planned; freshness needs two.
+    pub epochs: u32,
+    /// How many ranks share a step.
+    pub world_size: u32,
+}
+
+/// The measures of several strategies on the same lengths.
+#[derive(Clone, Debug, Serialize)]
+pub struct Comparison {
+    version: u32,
+    /// What was planned.
+    pub input: Input,
+    /// Under which settings.
+    pub settings: Settings,
+    /// A row for every strategy, in the order asked for.
+    pub rows: Vec<Row>,
+}
+
+/// The lengths in brief.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Input {
+    /// How many sequences.
+    pub sequences: usize,
+    /// The shortest length.
+    pub min: u32,
+    /// The mean length.
+    pub mean: f64,
+    /// The longest length.
+    pub max: u32,
+}
+
+/// The settings in their string forms.
+#[derive(Clone, Debug, Serialize)]
+#[expect(missing_docs, reason = "the fields are those of `Request`")]
+pub struct Settings {
+    pub budget: String,
+    pub shapes: String,
+    pub arrange: String,
+    pub over_long: String,
+    pub seed: u64,
+    pub epochs: u32,
+    pub world_size: u32,
+}
+
+/// One strategy: its figures as means over the epochs, and their standard deviations.
+#[derive(Clone, Debug, Serialize)]
+pub struct Row {
+    /// The strategy in its string form.
+    pub strategy: String,
+    /// Means over the epochs.
+    #[serde(flatten)]
+    pub mean: Figures,
+    /// How many different shapes occur in all epochs together.
+    pub shapes_over_epochs: usize,
+    /// How many sequences exceed the budget alone, and were dropped or truncated.
+    pub over_long: usize,
+    /// Standard deviations over the epochs.
+    pub sd: Figures,
+}
+
+/// The figures of a row; see [`Measures`] for what each is.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[expect(missing_docs, reason = "the fields are those of `Measures`, and the four below")]
+pub struct Figures {
+    pub batches: f64,
+    pub padding_rate: f64,
+    pub mean_batch_padding_rate: f64,
+    pub mean_batch_length: f64,
+    pub cells: f64,
+    pub steps: f64,
+    pub shapes: f64,
+    /// From how many candidates mates are in effect drawn, over all pairs of epochs; absent if no
+    /// sequence met another twice, or if there is only one epoch.
+    pub effective_mates: Option<f64>,
+    /// The share of time that ranks wait for the slowest of each step.
+    pub idle_share: f64,
+    /// How long planning one epoch took.
+    pub plan_seconds: f64,
+    pub lag1_correlation: f64,
+    pub largest_batch: f64,
+    pub largest_batch_cells: f64,
+}
+
+impl Comparison {
+    /// Plans all epochs of all strategies. `on_start` is told each strategy before its turn.
+    pub fn run(request: &Request, mut on_start: impl FnMut(&Strategy)) -> Result<Self, Error> {
+        let lengths = request.lengths;
+        let rows = request
+            .strategies
+            .iter()
+            .map(|strategy| {
+                on_start(strategy);
+                Row::measure(request, strategy)
+            })
+            .collect::<Result<_, _>>()?;
+        Ok(Self {
+            version: 1,
+            input: Input {
+                sequences: lengths.len(),
+                min: lengths.min(),
+                mean: lengths.mean(),
+                max: lengths.max(),
+            },
+            settings: Settings {
+                budget: request.budget.to_string(),
+                shapes: request.shapes.to_string(),
+                arrange: request.arrange.to_string(),
+                over_long: request.over_long.to_string(),
+                seed: request.seed,
+                epochs: request.epochs,
+                world_size: request.world_size,
+            },
+            rows,
+        })
+    }
+
+    /// The comparison as JSON, one line for each level a person might look for.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).unwrap_or_default()
+    }
+}
+
+impl Row {
+    fn measure(request: &Request, strategy: &Strategy) -> Result<Self, Error> {
+        let planner = Planner::new(strategy.clone(), request.budget)
+            .shapes(request.shapes.clone())
+            .arrange(request.arrange)
+            .over_long(request.over_long)
+            .seed(request.seed);
+        let mut plans: Vec<Plan> = Vec::new();
+        let mut figures = Vec::new();
+        for epoch in 0..u64::from(request.epochs) {
+            let start = Instant::now();
+            let plan = planner.plan(request.lengths, epoch)?;
+            let plan_seconds = start.elapsed().as_secs_f64();
+            let measures = plan.measure(request.lengths);
+            figures.push(Figures {
+                plan_seconds,
+                idle_share: idle_share(&plan, request.world_size),
+                ..Figures::from(measures)
+            });
+            plans.push(plan);
+        }
+        let (mut mean, mut sd) = (mean(&figures), sd(&figures));
+        (mean.effective_mates, sd.effective_mates) = mates(&plans);
+        let shapes: BTreeSet<(usize, u32)> = plans
+            .iter()
+            .flat_map(|plan| plan.iter().map(<[u32]>::len).zip(plan.batch_lengths().to_vec()))
+            .collect();
+        let over_long =
+            plans.first().map_or(0, |plan| plan.left_out().len() + plan.truncated().len());
+        let strategy = strategy.to_string();
+        Ok(Self { strategy, mean, shapes_over_epochs: shapes.len(), over_long, sd })
+    }
+}
+
+/// Mean and standard deviation of the effective mates over all pairs of epochs; the deviation is
+/// that of the repeat rate, carried over to its inverse.
+fn mates(plans: &[Plan]) -> (Option<f64>, Option<f64>) {
+    let rates = mate_repeat_rates(plans);
+    let count = rates.len() as f64;
+    let rate = rates.iter().sum::<f64>() / count;
+    if rates.is_empty() || rate == 0.0 {
+        return (None, None);
+    }
+    let variance = rates.iter().map(|r| (r - rate).powi(2)).sum::<f64>() / (count - 1.0).max(1.0);
+    (Some(1.0 / rate), Some(variance.sqrt() / (rate * rate)))
+}
+
+impl From<Measures> for Figures {
+    fn from(measures: Measures) -> Self {
+        Self {
+            batches: measures.batches as f64,
+            padding_rate: measures.padding_rate,
+            mean_batch_padding_rate: measures.mean_batch_padding_rate,
+            mean_batch_length: measures.mean_batch_length,
+            cells: measures.cells as f64,
+            steps: measures.steps as f64,
+            shapes: measures.shapes as f64,
+            lag1_correlation: measures.lag1_correlation,
+            largest_batch: measures.largest_batch as f64,
+            largest_batch_cells: measures.largest_batch_cells as f64,
+            effective_mates: None,
+            idle_share: 0.0,
+            plan_seconds: 0.0,
+        }
+    }
+}
+
+/// Field by field: combines two sets of figures.
+fn combine(a: &Figures, b: &Figures, f: impl Fn(f64, f64) -> f64) -> Figures {
+    Figures {
+        batches: f(a.batches, b.batches),
+        padding_rate: f(a.padding_rate, b.padding_rate),
+        mean_batch_padding_rate: f(a.mean_batch_padding_rate, b.mean_batch_padding_rate),
+        mean_batch_length: f(a.mean_batch_length, b.mean_batch_length),
+        cells: f(a.cells, b.cells),
+        steps: f(a.steps, b.steps),
+        shapes: f(a.shapes, b.shapes),
+        effective_mates: None,
+        idle_share: f(a.idle_share, b.idle_share),
+        plan_seconds: f(a.plan_seconds, b.plan_seconds),
+        lag1_correlation: f(a.lag1_correlation, b.lag1_correlation),
+        largest_batch: f(a.largest_batch, b.largest_batch),
+        largest_batch_cells: f(a.largest_batch_cells, b.largest_batch_cells),
+    }
+}
+
+fn sum(figures: impl Iterator<Item = Figures>) -> Figures {
+    figures.fold(Figures::default(), |sum, one| combine(&sum, &one, |a, b| a + b))
+}
+
+fn mean(epochs: &[Figures]) -> Figures {
+    let sum = sum(epochs.iter().copied());
+    combine(&sum, &sum, |sum, _| sum / epochs.len() as f64)
+}
+
+/// The sample standard deviation; 0 for a single epoch.
+fn sd(epochs: &[Figures]) -> Figures {
+    let mean = mean(epochs);
+    let squares = sum(epochs.iter().map(|one| combine(one, &mean, |a, m| (a - m).powi(2))));
+    let freedom = (epochs.len() as f64 - 1.0).max(1.0);
+    combine(&squares, &squares, |squares, _| (squares / freedom).sqrt())
+}

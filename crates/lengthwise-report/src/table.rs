@@ -1,0 +1,180 @@
+//! The comparison as a table of text.
+
+use std::fmt::Write as _;
+
+use crate::{Comparison, Row};
+
+/// How a table looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// For pipes and files: aligned columns, nothing else.
+    Plain,
+    /// For a terminal without colour: the best value of a column has a star.
+    Starred,
+    /// For a terminal: the best value of a column has a star and stands out.
+    Coloured,
+}
+
+/// Which end of a column is the good one.
+#[derive(Clone, Copy)]
+enum Best {
+    Low,
+    High,
+    Neither,
+}
+
+struct Column {
+    /// Two lines of heading: what it is, and its unit.
+    heading: [&'static str; 2],
+    best: Best,
+    value: fn(&Row) -> Option<f64>,
+    show: fn(f64) -> String,
+}
+
+const COLUMNS: [Column; 10] = [
+    Column {
+        heading: ["", "batches"],
+        best: Best::Low,
+        value: |row| Some(row.mean.batches),
+        show: |value| trimmed(value, 1),
+    },
+    Column {
+        heading: ["padding", "%"],
+        best: Best::Low,
+        value: |row| Some(100.0 * row.mean.padding_rate),
+        show: |value| format!("{value:.2}"),
+    },
+    Column {
+        heading: ["sd", "%"],
+        best: Best::Neither,
+        value: |row| Some(100.0 * row.sd.padding_rate),
+        show: |value| format!("{value:.2}"),
+    },
+    Column {
+        heading: ["batch", "length"],
+        best: Best::Neither,
+        value: |row| Some(row.mean.mean_batch_length),
+        show: |value| format!("{value:.1}"),
+    },
+    Column {
+        heading: ["steps", "k"],
+        best: Best::Low,
+        value: |row| Some(row.mean.steps / 1e3),
+        show: |value| format!("{value:.1}"),
+    },
+    Column {
+        heading: ["", "shapes"],
+        best: Best::Low,
+        value: |row| Some(row.mean.shapes),
+        show: |value| trimmed(value, 1),
+    },
+    Column {
+        heading: ["effective", "mates"],
+        best: Best::High,
+        value: |row| row.mean.effective_mates,
+        show: |value| trimmed(value, usize::from(value < 100.0)),
+    },
+    Column {
+        heading: ["lag-1", "corr."],
+        best: Best::Neither,
+        value: |row| Some(row.mean.lag1_correlation),
+        // Adding zero turns a rounded -0.00 into 0.00.
+        show: |value| format!("{:.2}", (value * 100.0).round() / 100.0 + 0.0),
+    },
+    Column {
+        heading: ["idle", "%"],
+        best: Best::Low,
+        value: |row| Some(100.0 * row.mean.idle_share),
+        show: |value| format!("{value:.1}"),
+    },
+    Column {
+        heading: ["plan", "ms"],
+        best: Best::Low,
+        value: |row| Some(1e3 * row.mean.plan_seconds),
+        show: |value| format!("{value:.2}"),
+    },
+];
+
+impl Comparison {
+    /// A table with one row for every strategy; idle time only where there is more than one rank.
+    pub fn table(&self, look: Look) -> String {
+        let columns = COLUMNS
+            .iter()
+            .filter(|column| column.heading[0] != "idle" || self.settings.world_size > 1);
+        let names: Vec<&str> = self.rows.iter().map(|row| row.strategy.as_str()).collect();
+        let width = names.iter().map(|name| name.len()).chain([8]).max().unwrap_or(8);
+        let mut lines = vec![format!("{:width$}", ""), format!("{:width$}", "strategy")];
+        lines.extend(names.iter().map(|name| format!("{name:width$}")));
+        for column in columns {
+            add(&mut lines, column, &self.rows, look);
+        }
+        let mut table = self.heading();
+        for (number, line) in lines.iter().enumerate() {
+            let line = line.trim_end();
+            match look {
+                Look::Coloured if number < 2 => _ = writeln!(table, "\x1b[1m{line}\x1b[0m"),
+                _ => _ = writeln!(table, "{line}"),
+            }
+        }
+        if look != Look::Plain && self.rows.len() > 1 {
+            table.push_str("\n* best of its column\n");
+        }
+        table
+    }
+
+    /// Two lines: what was planned, and under which settings.
+    fn heading(&self) -> String {
+        let (input, settings) = (&self.input, &self.settings);
+        let mut heading = format!(
+            "{} sequences of length {} to {}, mean {:.1}\n",
+            input.sequences, input.min, input.max, input.mean
+        );
+        let epochs = if settings.epochs == 1 { "epoch" } else { "epochs" };
+        _ = write!(
+            heading,
+            "budget {}, shapes {}, arrange {}, seed {}, {} {epochs}",
+            settings.budget, settings.shapes, settings.arrange, settings.seed, settings.epochs
+        );
+        if settings.world_size > 1 {
+            _ = write!(heading, ", {} ranks", settings.world_size);
+        }
+        if let Some(row) = self.rows.iter().find(|row| row.over_long > 0) {
+            _ = write!(heading, ", over-long {}: {}", settings.over_long, row.over_long);
+        }
+        heading.push_str("\n\n");
+        heading
+    }
+}
+
+/// Adds one column on the right of all lines.
+fn add(lines: &mut [String], column: &Column, rows: &[Row], look: Look) {
+    let values: Vec<Option<f64>> = rows.iter().map(column.value).collect();
+    let shown: Vec<String> =
+        values.iter().map(|value| value.map_or("-".to_owned(), column.show)).collect();
+    let known = values.iter().flatten().copied();
+    let best = match column.best {
+        Best::Low => known.reduce(f64::min),
+        Best::High => known.reduce(f64::max),
+        Best::Neither => None,
+    };
+    // Values that look equal to the best are as good as it.
+    let best = best.map(column.show).filter(|_| look != Look::Plain && rows.len() > 1);
+    let cells = column.heading.map(str::to_owned).into_iter().chain(shown);
+    let width = cells.clone().map(|cell| cell.len()).max().unwrap_or(0);
+    for (number, (line, cell)) in lines.iter_mut().zip(cells).enumerate() {
+        let marked = number >= 2 && best.as_ref() == Some(&cell);
+        let text = match (marked, look) {
+            (true, Look::Coloured) => format!("\x1b[1;32m{cell:>width$}*\x1b[0m"),
+            (true, _) => format!("{cell:>width$}*"),
+            (false, Look::Plain) => format!("{cell:>width$}"),
+            (false, _) => format!("{cell:>width$} "),
+        };
+        _ = write!(line, "  {text}");
+    }
+}
+
+/// A number with at most so many decimals, and none if it is whole.
+fn trimmed(value: f64, decimals: usize) -> String {
+    let text = format!("{value:.decimals$}");
+    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+}
