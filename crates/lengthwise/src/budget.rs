@@ -150,7 +150,7 @@ impl FromStr for Budget {
     type Err = Error;
 
     fn from_str(given: &str) -> Result<Self, Error> {
-        const COUNT: &str = "a whole number of sequences from 1";
+        const COUNT: &str = "a whole number of sequences from 1 to 4294967295";
         let mut setting = Setting::parse("budget", &Self::NAMES, given)?;
         let mut budget = match setting.name() {
             "sequences" => Self::sequences(setting.required_number(COUNT)?),

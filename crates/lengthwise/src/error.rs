@@ -57,7 +57,7 @@ pub enum Error {
         /// All known names.
         known: Vec<&'static str>,
     },
-    /// A key that the setting does not have, or that is given twice.
+    /// A key that the setting does not have.
     UnknownKey {
         /// The setting, as in "strategy `alternated`".
         of: String,
@@ -116,10 +116,8 @@ impl Error {
                 "raise the budget to at least {largest} cells, or choose what happens to over-long \
                  sequences: `alone`, `drop` or `truncate` (`--over-long` on the command line)"
             ),
-            Error::UnknownName { kind, nearest: Some(nearest), .. } => {
-                format!(
-                    "a similar {kind} exists: `{nearest}`; run `lengthwise explain` to list all"
-                )
+            Error::UnknownName { nearest: Some(nearest), .. } => {
+                format!("did you mean `{nearest}`? run `lengthwise explain` to list all")
             }
             Error::UnknownName { known, .. } => format!("one of {}", listed(known)),
             Error::UnknownKey { known, .. } if known.is_empty() => {

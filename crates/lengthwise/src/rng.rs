@@ -74,7 +74,7 @@ impl Rng {
     }
 
     /// The first `count` words of a stream: word `i` belongs to sequence `i`.
-    pub fn words(&self, purpose: Purpose, count: u32) -> impl Iterator<Item = u32> {
+    pub fn words(self, purpose: Purpose, count: u32) -> impl Iterator<Item = u32> {
         let purpose = purpose.code();
         (0..count.div_ceil(4))
             .flat_map(move |block| self.block(purpose, block))

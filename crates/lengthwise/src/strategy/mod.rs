@@ -168,4 +168,4 @@ fn at_least_one(strategy: &str, key: &str, given: u32) -> Result<(), Error> {
     if given == 0 { Err(bad(strategy, key, given, AT_LEAST_ONE)) } else { Ok(()) }
 }
 
-const AT_LEAST_ONE: &str = "a whole number from 1";
+const AT_LEAST_ONE: &str = "a whole number from 1 to 4294967295";

@@ -1,0 +1,191 @@
+//! Random choices are as likely as they should be. All seeds are fixed, so nothing here is flaky;
+//! limits are those that one right program in ten thousand would exceed.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::collections::BTreeMap;
+
+use lengthwise::{
+    Arrange, Bucketed, Budget, Group, LengthBuckets, Lengths, Neighbours, Planner, Purpose, Rng,
+    SemiSorted, Shuffled, Stream,
+};
+
+/// The value that a chi-square variable of so many degrees of freedom exceeds once in ten thousand
+/// times (Wilson and Hilferty's approximation).
+fn limit(freedom: usize) -> f64 {
+    let n = freedom as f64;
+    n * (1.0 - 2.0 / (9.0 * n) + 3.719 * (2.0 / (9.0 * n)).sqrt()).powi(3)
+}
+
+fn chi_square_of_equal(counts: &[u32]) -> f64 {
+    let expected = counts.iter().map(|&n| f64::from(n)).sum::<f64>() / counts.len() as f64;
+    counts.iter().map(|&n| (f64::from(n) - expected).powi(2) / expected).sum()
+}
+
+fn plans<S: Group>(
+    strategy: S,
+    budget: u32,
+    lengths: &Lengths,
+    epochs: u64,
+    mut each: impl FnMut(&lengthwise::Plan),
+) {
+    let planner =
+        Planner::new(strategy, Budget::sequences(budget)).arrange(Arrange::AsBuilt).seed(11);
+    for epoch in 0..epochs {
+        each(&planner.plan(lengths, epoch).unwrap());
+    }
+}
+
+/// How often each pair of `count` sequences shares a batch.
+fn meetings<S: Group>(strategy: S, budget: u32, lengths: &Lengths, epochs: u64) -> Vec<u32> {
+    let count = lengths.len();
+    let mut met = vec![0; count * count];
+    plans(strategy, budget, lengths, epochs, |plan| {
+        for batch in plan {
+            for &i in batch {
+                for &j in batch.iter().filter(|&&j| j > i) {
+                    met[i as usize * count + j as usize] += 1;
+                }
+            }
+        }
+    });
+    (0..count).flat_map(|i| met[i * count + i + 1..(i + 1) * count].to_vec()).collect()
+}
+
+#[test]
+fn in_shuffled_batches_everybody_meets_everybody_equally_often() {
+    let lengths = Lengths::new((1..=12).collect::<Vec<u32>>()).unwrap();
+    let met = meetings(Shuffled, 3, &lengths, 30_000);
+    assert_eq!(met.len(), 66);
+    // Meetings within an epoch exclude each other, which makes the statistic smaller, not larger;
+    // so it must not be too small either.
+    let chi_square = chi_square_of_equal(&met);
+    assert!(chi_square < limit(65) && chi_square > 20.0, "{chi_square}");
+}
+
+#[test]
+fn in_a_bucket_everybody_meets_everybody_equally_often_even_among_equal_lengths() {
+    // Descending buckets of six: {9 × 6}, and of the ten of length 5, six and four with {1, 1}.
+    let lengths = Lengths::new([5, 9, 5, 9, 5, 9, 5, 9, 5, 9, 5, 9, 5, 5, 5, 5, 1, 1]).unwrap();
+    let met = meetings(Bucketed { size: 6 }, 2, &lengths, 40_000);
+    let mut pairs = met.iter();
+    let mut by_kind: BTreeMap<(u32, u32), Vec<u32>> = BTreeMap::new();
+    for i in 0..18 {
+        for j in i + 1..18 {
+            let (a, b) = (lengths.as_slice()[i], lengths.as_slice()[j]);
+            by_kind.entry((a.min(b), a.max(b))).or_default().push(*pairs.next().unwrap());
+        }
+    }
+    for (kind, counts) in by_kind {
+        let never = matches!(kind, (5 | 1, 9));
+        assert_eq!(never, counts.iter().all(|&n| n == 0), "{kind:?}");
+        if !never && counts.len() > 1 {
+            let chi_square = chi_square_of_equal(&counts);
+            assert!(chi_square < limit(counts.len() - 1), "{kind:?}: {chi_square}");
+        }
+    }
+}
+
+#[test]
+fn batches_are_drawn_from_random_length_buckets() {
+    // Two batches of each of three buckets: each of the 90 orders of buckets is as likely.
+    let lengths = Lengths::new([1, 2, 1, 2, 11, 12, 11, 12, 21, 22, 21, 22]).unwrap();
+    let mut seen: BTreeMap<Vec<u32>, u32> = BTreeMap::new();
+    plans(LengthBuckets::Width(10), 2, &lengths, 45_000, |plan| {
+        let buckets = plan.batch_lengths().iter().map(|length| length / 10).collect();
+        *seen.entry(buckets).or_default() += 1;
+    });
+    let counts: Vec<u32> = seen.into_values().collect();
+    assert_eq!(counts.len(), 90);
+    assert!(chi_square_of_equal(&counts) < limit(89));
+}
+
+#[test]
+fn noise_exchanges_neighbours_as_often_as_it_should() {
+    // Width of noise 0.2 × 100 = 20: lengths 10 apart change places with chance (1 − 10/20)² / 2.
+    let lengths = Lengths::new([100, 110, 200]).unwrap();
+    let epochs = 80_000;
+    let mut exchanged = 0;
+    plans(SemiSorted { noise: 0.2 }, 1, &lengths, epochs, |plan| {
+        exchanged += u32::from(plan.indices() == [1, 0, 2]);
+        assert_eq!(plan.indices()[2], 2);
+    });
+    let expected = 0.125 * epochs as f64;
+    let deviation = (f64::from(exchanged) - expected) / (expected * 0.875).sqrt();
+    assert!(deviation.abs() < 3.89, "{exchanged}");
+}
+
+/// Takes a random one of the unused sequences that have this length.
+fn take(unused: &mut Vec<usize>, lengths: &[u32], length: u32, random: &mut Stream) -> usize {
+    let equal: Vec<usize> = (0..unused.len()).filter(|&at| lengths[unused[at]] == length).collect();
+    unused.remove(equal[random.below(equal.len() as u32) as usize])
+}
+
+/// Note 4's procedure, step by step: lists are searched, nothing is clever.
+fn by_the_note(lengths: &[u32], batch_size: usize, random: &mut Stream) -> Vec<Vec<usize>> {
+    let mut unused: Vec<usize> = (0..lengths.len()).collect();
+    let mut batches = Vec::new();
+    while !unused.is_empty() {
+        let start = unused.remove(random.below(unused.len() as u32) as usize);
+        let mut batch = vec![start];
+        while batch.len() < batch_size && unused.iter().any(|&i| lengths[i] == lengths[start]) {
+            batch.push(take(&mut unused, lengths, lengths[start], random));
+        }
+        let up_first = random.below(2) == 0;
+        for up in [up_first, !up_first] {
+            while batch.len() < batch_size {
+                let candidates = unused.iter().map(|&i| lengths[i]);
+                let next = if up {
+                    candidates.filter(|&length| length > lengths[start]).min()
+                } else {
+                    candidates.filter(|&length| length < lengths[start]).max()
+                };
+                let Some(next) = next else { break };
+                batch.push(take(&mut unused, lengths, next, random));
+            }
+        }
+        batches.push(batch);
+    }
+    batches
+}
+
+/// The set of batches, whatever the order inside and between them.
+fn canonical(mut batches: Vec<Vec<usize>>) -> Vec<Vec<usize>> {
+    for batch in &mut batches {
+        batch.sort_unstable();
+    }
+    batches.sort();
+    batches
+}
+
+#[test]
+fn neighbours_gives_the_batches_of_the_note_equally_often() {
+    for (lengths, batch_size) in [
+        (vec![1, 2, 2, 3, 5, 5, 6], 3),
+        (vec![4, 4, 4, 4, 4, 9], 2),
+        (vec![1, 2, 3, 4, 5, 6, 7, 8], 3),
+    ] {
+        let mut counts: BTreeMap<Vec<Vec<usize>>, [u32; 2]> = BTreeMap::new();
+        let trials = 60_000;
+        let column = Lengths::new(lengths.clone()).unwrap();
+        plans(Neighbours, batch_size, &column, trials, |plan| {
+            let batches = plan.iter().map(|batch| batch.iter().map(|&i| i as usize).collect());
+            counts.entry(canonical(batches.collect())).or_default()[0] += 1;
+        });
+        let mut random = Rng::new(77, 0).stream(Purpose::Own(1));
+        for _ in 0..trials {
+            let batches = by_the_note(&lengths, batch_size as usize, &mut random);
+            counts.entry(canonical(batches)).or_default()[1] += 1;
+        }
+        // Two samples of the same size: (a − b)² / (a + b) for every outcome; rare ones together.
+        let (rare, common): (Vec<[u32; 2]>, Vec<[u32; 2]>) =
+            counts.values().partition(|[a, b]| a + b < 20);
+        let rest = rare.iter().fold([0, 0], |[a, b], [c, d]| [a + c, b + d]);
+        let statistic = |[a, b]: [u32; 2]| {
+            if a + b == 0 { 0.0 } else { (f64::from(a) - f64::from(b)).powi(2) / f64::from(a + b) }
+        };
+        let chi_square: f64 = common.iter().copied().chain([rest]).map(statistic).sum();
+        assert!(common.len() >= 5, "{} outcomes", common.len());
+        assert!(chi_square < limit(common.len()), "{chi_square} of {} outcomes", common.len());
+    }
+}

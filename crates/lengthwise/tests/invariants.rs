@@ -1,0 +1,380 @@
+//! What holds for every strategy under every budget, shape and arrangement.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::collections::BTreeSet;
+
+use lengthwise::{
+    Arrange, Budget, Example, Lengths, Plan, Planner, Rule, Shapes, Strategy, effective_mates,
+    idle_share, ladder,
+};
+use proptest::{collection::vec, prelude::*, sample::select};
+
+/// Every strategy with its default parameters, and with others that are extreme for small inputs.
+fn strategies() -> Vec<Strategy> {
+    let more = [
+        "semi-sorted:noise=0",
+        "semi-sorted:noise=3",
+        "alternated:bins=1",
+        "alternated:bins=3",
+        "bucketed:size=1",
+        "bucketed:size=7",
+        "length-buckets:width=1",
+        "length-buckets:edges=5/50",
+        "optimal-buckets:count=1",
+        "optimal-buckets:count=1000",
+        "pooled:batches=1",
+        "pooled:batches=3",
+    ];
+    Strategy::all().into_iter().chain(more.map(|given| given.parse().unwrap())).collect()
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Sequences(u32),
+    Padded(u64),
+    Dynamic(u32, Rule),
+}
+
+fn kinds(longest: u32) -> impl Strategy_<Value = Kind> {
+    let longest = u64::from(longest);
+    prop_oneof![
+        (1_u32..40).prop_map(Kind::Sequences),
+        // Room for the longest sequence when it is rounded up to a multiple of 8.
+        (longest + 7..20 * longest + 8).prop_map(Kind::Padded),
+        (1_u32..40).prop_map(|count| Kind::Dynamic(count, Rule::Printed)),
+        (1_u32..40).prop_map(|count| Kind::Dynamic(count, Rule::Over)),
+    ]
+}
+
+use proptest::strategy::Strategy as Strategy_;
+
+#[derive(Clone, Debug)]
+struct Case {
+    lengths: Lengths,
+    strategy: Strategy,
+    kind: Kind,
+    at_most: Option<u32>,
+    multiple_of: u32,
+    shapes: Shapes,
+    arrange: Arrange,
+    seed: u64,
+    epoch: u64,
+}
+
+impl Case {
+    fn budget(&self) -> Budget {
+        let budget = match self.kind {
+            Kind::Sequences(count) => Budget::sequences(count),
+            Kind::Padded(cells) => Budget::padded(cells),
+            Kind::Dynamic(count, rule) => Budget::dynamic(count).rule(rule),
+        };
+        let budget = self.at_most.map_or(budget, |at_most| budget.at_most(at_most));
+        budget.multiple_of(self.multiple_of)
+    }
+
+    fn plan(&self) -> Plan {
+        Planner::new(self.strategy.clone(), self.budget())
+            .shapes(self.shapes.clone())
+            .arrange(self.arrange)
+            .seed(self.seed)
+            .plan(&self.lengths, self.epoch)
+            .unwrap()
+    }
+}
+
+fn cases() -> impl Strategy_<Value = Case> {
+    let lengths = prop_oneof![
+        vec(1_u32..60, 1..120),
+        vec(prop_oneof![9 => 1_u32..40, 1 => 1000_u32..3000], 1..120),
+        vec(Just(7_u32), 1..60),
+        vec(1_u32..6000, 1600..1700), // enough for the radix sort
+    ];
+    lengths
+        .prop_map(|lengths| Lengths::new(lengths).unwrap())
+        .prop_flat_map(|lengths| {
+            let kinds = kinds(lengths.max());
+            let settings = (
+                select(strategies()),
+                select(vec![
+                    Shapes::Exact,
+                    Shapes::Multiple(8),
+                    Shapes::Ladder(1),
+                    Shapes::Ladder(4),
+                    Shapes::Ladder(500),
+                ]),
+                select(Arrange::ALL.to_vec()),
+                proptest::option::of(1_u32..30),
+                prop_oneof![Just(1_u32), Just(4), Just(8)],
+            );
+            (Just(lengths), kinds, settings, any::<u64>(), any::<u64>())
+        })
+        .prop_map(
+            |(lengths, kind, (strategy, shapes, arrange, at_most, multiple_of), seed, epoch)| {
+                Case { lengths, strategy, kind, at_most, multiple_of, shapes, arrange, seed, epoch }
+            },
+        )
+}
+
+/// What a sequence of given length is padded to alone, by the definition of the shapes.
+fn padding(case: &Case) -> impl Fn(u32) -> u32 {
+    let shapes = match &case.shapes {
+        Shapes::Ladder(count) => Shapes::Rungs(ladder(&case.lengths, *count)),
+        shapes => shapes.clone(),
+    };
+    move |length| match &shapes {
+        Shapes::Multiple(multiple) => length.div_ceil(*multiple) * multiple,
+        Shapes::Rungs(rungs) => *rungs.iter().find(|&&rung| rung >= length).unwrap(),
+        _ => length,
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1500, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_sequence_is_in_one_batch_and_every_batch_keeps_the_budget(case in cases()) {
+        let plan = case.plan();
+        let mut seen = plan.indices().to_vec();
+        seen.sort_unstable();
+        prop_assert_eq!(seen, (0..case.lengths.len() as u32).collect::<Vec<_>>());
+        prop_assert_eq!(plan.iter().map(<[u32]>::len).sum::<usize>(), case.lengths.len());
+        prop_assert!(plan.left_out().is_empty() && plan.truncated().is_empty());
+
+        let padded = padding(&case);
+        let longest = padded(case.lengths.max());
+        for (batch, &batch_length) in plan.iter().zip(plan.batch_lengths()) {
+            let alone: Vec<u32> =
+                batch.iter().map(|&i| padded(case.lengths.as_slice()[i as usize])).collect();
+            let needed = *alone.iter().max().unwrap();
+            // What is left at a rung may climb, and is then padded to a higher one.
+            if let Shapes::Ladder(_) = case.shapes {
+                prop_assert!(batch_length >= needed && padded(batch_length) == batch_length);
+            } else {
+                prop_assert_eq!(batch_length, needed);
+            }
+            let size = batch.len() as u64;
+            prop_assert!(size > 0);
+            match case.kind {
+                Kind::Sequences(count) => prop_assert!(size <= u64::from(count)),
+                Kind::Padded(cells) => prop_assert!(size * u64::from(batch_length) <= cells),
+                Kind::Dynamic(count, Rule::Printed) => prop_assert!(
+                    size * u64::from(batch_length) <= u64::from(count) * u64::from(longest)
+                ),
+                Kind::Dynamic(count, Rule::Over) => {
+                    // All but the last to join are within the capacity.
+                    let before = alone[..alone.len() - 1].iter().max().map_or(0, |&l| u64::from(l));
+                    prop_assert!((size - 1) * before <= u64::from(count) * u64::from(longest));
+                }
+            }
+            prop_assert!(case.at_most.is_none_or(|at_most| batch.len() as u32 <= at_most));
+        }
+    }
+
+    #[test]
+    fn the_same_settings_give_the_same_plan(case in cases()) {
+        let (one, other) = (case.plan(), case.clone().plan());
+        prop_assert_eq!(one.digest(), other.digest());
+        prop_assert_eq!(one, other);
+    }
+
+    #[test]
+    fn measures_equal_a_naive_recomputation(case in cases()) {
+        let plan = case.plan();
+        let measures = plan.measure(&case.lengths);
+        let lengths = case.lengths.as_slice();
+        let sizes: Vec<f64> = plan.iter().map(|batch| batch.len() as f64).collect();
+        let padded: Vec<f64> = plan.batch_lengths().iter().map(|&l| f64::from(l)).collect();
+        let cells: f64 = sizes.iter().zip(&padded).map(|(n, l)| n * l).sum();
+        let filled: f64 = lengths.iter().map(|&l| f64::from(l)).sum();
+        let rates: Vec<f64> = plan
+            .iter()
+            .zip(&padded)
+            .map(|(batch, l)| {
+                let sum: f64 = batch.iter().map(|&i| f64::from(lengths[i as usize])).sum();
+                1.0 - sum / batch.len() as f64 / l
+            })
+            .collect();
+        let count: f64 = sizes.iter().sum();
+        let weighted = |values: &[f64]| -> f64 {
+            sizes.iter().zip(values).map(|(n, v)| n * v).sum::<f64>() / count
+        };
+        let close = |a: f64, b: f64| (a - b).abs() <= 1e-9 * a.abs().max(1.0);
+        prop_assert!(close(measures.cells as f64, cells));
+        prop_assert!(close(measures.padding_rate, (cells - filled) / cells));
+        prop_assert!(close(measures.mean_batch_padding_rate, weighted(&rates)));
+        prop_assert!(close(measures.mean_batch_length, weighted(&padded)));
+        prop_assert!(close(measures.steps as f64, padded.iter().sum()));
+        let shapes: BTreeSet<(usize, u32)> =
+            plan.iter().map(<[u32]>::len).zip(plan.batch_lengths().iter().copied()).collect();
+        prop_assert_eq!(measures.shapes as usize, shapes.len());
+        prop_assert_eq!(measures.batches as usize, plan.len());
+        prop_assert_eq!(measures.largest_batch as usize, plan.iter().map(<[u32]>::len).max().unwrap());
+        let largest = sizes.iter().zip(&padded).map(|(n, l)| n * l).fold(0.0, f64::max);
+        prop_assert!(close(measures.largest_batch_cells as f64, largest));
+    }
+
+    /// Whatever the strategy, the shapes of a ladder are as many as its rungs and a few, and the
+    /// same in every epoch: they follow from the lengths alone.
+    #[test]
+    fn the_shapes_of_a_ladder_are_few_and_never_change(case in cases(), rungs in 1_u32..20) {
+        let case = Case { shapes: Shapes::Ladder(rungs), ..case };
+        let shapes = |case: &Case| -> BTreeSet<(usize, u32)> {
+            let plan = case.plan();
+            plan.iter().map(<[u32]>::len).zip(plan.batch_lengths().iter().copied()).collect()
+        };
+        let first = shapes(&case);
+        prop_assert_eq!(&first, &shapes(&Case { epoch: case.epoch ^ 1, ..case.clone() }));
+        // An odd batch stands only at the top, or below a rung more than twice as long.
+        let steep = ladder(&case.lengths, rungs).windows(2).filter(|w| w[1] / 2 > w[0]).count();
+        prop_assert!(first.len() <= rungs as usize + steep + 1, "{first:?}");
+    }
+}
+
+#[test]
+fn epoch_and_seed_change_the_plan_of_every_strategy() {
+    let lengths = Example::Speech.lengths();
+    for strategy in Strategy::all() {
+        let plan = |seed, epoch| {
+            Planner::new(strategy.clone(), Budget::sequences(16))
+                .arrange(Arrange::AsBuilt)
+                .seed(seed)
+                .plan(&lengths, epoch)
+                .unwrap()
+        };
+        assert_ne!(plan(0, 0), plan(0, 1), "{strategy}");
+        assert_ne!(plan(0, 0), plan(1, 0), "{strategy}");
+        assert_ne!(plan(1, 1), plan(2, 0), "{strategy}");
+    }
+}
+
+#[test]
+fn arrangements_order_the_same_batches() {
+    let lengths = Example::Documents.lengths();
+    for strategy in Strategy::all() {
+        let plan = |arrange| {
+            Planner::new(strategy.clone(), Budget::padded(48_000))
+                .arrange(arrange)
+                .plan(&lengths, 3)
+                .unwrap()
+        };
+        let sorted = |plan: &Plan| {
+            let mut batches: Vec<(u32, Vec<u32>)> = plan
+                .batch_lengths()
+                .iter()
+                .copied()
+                .zip(plan.iter().map(<[u32]>::to_vec))
+                .collect();
+            batches.sort();
+            batches
+        };
+        let cells = |plan: &Plan| -> Vec<u64> {
+            plan.iter()
+                .zip(plan.batch_lengths())
+                .map(|(batch, &length)| batch.len() as u64 * u64::from(length))
+                .collect()
+        };
+        let as_built = plan(Arrange::AsBuilt);
+        for arrange in [Arrange::Shuffled, Arrange::ShortFirst, Arrange::LongFirst] {
+            let arranged = plan(arrange);
+            assert_eq!(sorted(&arranged), sorted(&as_built), "{strategy} {arrange}");
+            match arrange {
+                Arrange::ShortFirst => assert!(arranged.batch_lengths().is_sorted(), "{strategy}"),
+                Arrange::LongFirst => {
+                    let cells = cells(&arranged);
+                    assert_eq!(Some(&cells[0]), cells.iter().max(), "{strategy}");
+                    assert!(!cells.is_sorted_by(|a, b| a >= b), "{strategy}");
+                }
+                _ => assert_ne!(arranged, as_built, "{strategy}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn with_no_noise_semi_sorted_is_sorted_even_at_the_ends_of_the_range() {
+    for lengths in [vec![1, u32::MAX, u32::MAX - 1, 2, 2, 1], (1..4000).rev().collect()] {
+        let lengths = Lengths::new(lengths).unwrap();
+        let plan = |strategy: &str| {
+            let strategy: Strategy = strategy.parse().unwrap();
+            Planner::new(strategy, Budget::sequences(2)).plan(&lengths, 5).unwrap()
+        };
+        assert_eq!(plan("semi-sorted:noise=0"), plan("sorted"));
+    }
+}
+
+#[test]
+fn sorting_pads_least_when_batches_have_one_size() {
+    for example in Example::ALL {
+        let lengths = example.lengths();
+        let cells = |strategy: Strategy| {
+            Planner::new(strategy, Budget::sequences(16))
+                .plan(&lengths, 0)
+                .unwrap()
+                .measure(&lengths)
+        };
+        let sorted = cells("sorted".parse().unwrap()).cells;
+        let shuffled = cells("shuffled".parse().unwrap()).cells;
+        for strategy in Strategy::all() {
+            let measures = cells(strategy.clone());
+            assert!(measures.cells >= sorted, "{strategy} on {example}");
+            assert!(measures.cells <= shuffled, "{strategy} on {example}");
+        }
+    }
+}
+
+#[test]
+fn extreme_lengths_are_planned() {
+    let lengths = Lengths::new([u32::MAX; 3]).unwrap();
+    for strategy in Strategy::all() {
+        for budget in [Budget::sequences(2), Budget::padded(u64::MAX), Budget::dynamic(u32::MAX)] {
+            let plan = Planner::new(strategy.clone(), budget).plan(&lengths, u64::MAX).unwrap();
+            assert_eq!(plan.measure(&lengths).cells, 3 * u64::from(u32::MAX), "{strategy}");
+        }
+    }
+}
+
+#[test]
+fn mates_are_counted_as_defined() {
+    let lengths = Example::Bimodal.lengths();
+    for strategy in Strategy::all() {
+        let planner = Planner::new(strategy.clone(), Budget::padded(12_000).at_most(40));
+        let plans: Vec<Plan> = (0..3).map(|epoch| planner.plan(&lengths, epoch).unwrap()).collect();
+        let mates: Vec<Vec<BTreeSet<u32>>> = plans
+            .iter()
+            .map(|plan| {
+                let mut mates = vec![BTreeSet::new(); lengths.len()];
+                for batch in plan {
+                    for &i in batch {
+                        mates[i as usize] = batch.iter().copied().filter(|&j| j != i).collect();
+                    }
+                }
+                mates
+            })
+            .collect();
+        let mut rates = Vec::new();
+        for (one, other) in [(0, 1), (0, 2), (1, 2)] {
+            let each: Vec<f64> = mates[one]
+                .iter()
+                .zip(&mates[other])
+                .filter(|(a, b)| !a.is_empty() && !b.is_empty())
+                .map(|(a, b)| a.intersection(b).count() as f64 / (a.len() * b.len()) as f64)
+                .collect();
+            rates.push(each.iter().sum::<f64>() / each.len() as f64);
+        }
+        let expected = 3.0 / rates.iter().sum::<f64>();
+        let measured = effective_mates(&plans).unwrap();
+        assert!((measured / expected - 1.0).abs() < 1e-9, "{strategy}: {measured} {expected}");
+    }
+}
+
+#[test]
+fn idle_time_is_what_the_other_ranks_wait() {
+    let lengths = Lengths::new([4, 4, 2, 2, 6]).unwrap();
+    let planner = Planner::new("sorted".parse::<Strategy>().unwrap(), Budget::sequences(2))
+        .arrange(Arrange::AsBuilt);
+    let plan = planner.plan(&lengths, 0).unwrap(); // cells 4, 8, 6
+    assert!(idle_share(&plan, 1).abs() < 1e-12);
+    // Steps of 8 and 6 on two ranks: 18 of 28 are work.
+    assert!((idle_share(&plan, 2) - 10.0 / 28.0).abs() < 1e-12);
+}
