@@ -55,7 +55,7 @@ impl From<lengthwise_input::Error> for Failure {
 
 impl From<lengthwise_input::UnknownFormat> for Failure {
     fn from(error: lengthwise_input::UnknownFormat) -> Self {
-        Failure::new(error.to_string(), "one of `csv`, `tsv`, `jsonl`, `txt`, `npy`")
+        Failure::new(error.to_string(), "leave `--format` out to go by the name of the file")
     }
 }
 

@@ -57,10 +57,10 @@ const COLUMNS: [Column; 10] = [
         show: |value| format!("{value:.1}"),
     },
     Column {
-        heading: ["steps", "k"],
+        heading: ["", "steps"],
         best: Best::Low,
-        value: |row| Some(row.mean.steps / 1e3),
-        show: |value| format!("{value:.1}"),
+        value: |row| Some(row.mean.steps),
+        show: short,
     },
     Column {
         heading: ["", "shapes"],
@@ -177,4 +177,13 @@ fn add(lines: &mut [String], column: &Column, rows: &[Row], look: Look) {
 fn trimmed(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+}
+
+/// A large number in thousands or millions.
+fn short(value: f64) -> String {
+    match value {
+        ..1e5 => format!("{value:.0}"),
+        1e5..1e8 => format!("{:.1}k", value / 1e3),
+        _ => format!("{:.1}M", value / 1e6),
+    }
 }

@@ -151,6 +151,11 @@ impl FromStr for Budget {
 
     fn from_str(given: &str) -> Result<Self, Error> {
         const COUNT: &str = "a whole number of sequences from 1 to 4294967295";
+        // A plain number is a number of sequences.
+        if let Ok(count) = given.trim().parse() {
+            let budget = Self::sequences(count);
+            return budget.check().map(|()| budget);
+        }
         let mut setting = Setting::parse("budget", &Self::NAMES, given)?;
         let mut budget = match setting.name() {
             "sequences" => Self::sequences(setting.required_number(COUNT)?),

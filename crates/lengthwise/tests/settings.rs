@@ -28,6 +28,7 @@ fn strategies_print_as_they_are_parsed() {
 
 #[test]
 fn other_settings_print_as_they_are_parsed() {
+    assert_eq!("16".parse(), Ok(Budget::sequences(16)));
     for given in [
         "sequences:16",
         "sequences:16,multiple-of=8",
@@ -157,6 +158,7 @@ fn bad_budgets_shapes_and_arrangements_are_refused_with_a_hint() {
         "padded:20000,64",
         "padded:20000,rule=over",
         "sequences:0",
+        "0",
         "sequences:16,at-most=3",
         "dynamic:16,rule=none",
     ];
@@ -199,6 +201,8 @@ fn bad_budgets_shapes_and_arrangements_are_refused_with_a_hint() {
           its parameters are `at-most`, `multiple-of`
         unknown parameter `rule` of budget `padded`
           its parameters are `at-most`, `multiple-of`
+        budget `sequences` cannot be `0`
+          it must be a whole number from 1
         budget `sequences` cannot be `0`
           it must be a whole number from 1
         unknown parameter `at-most` of budget `sequences`

@@ -90,7 +90,7 @@ fn readable(page: &str) -> String {
 fn list() -> String {
     let mut text = String::from("Strategies\n");
     for strategy in Strategy::all() {
-        _ = writeln!(text, "  {:28}{}", strategy.to_string(), first_sentence(strategy.explain()));
+        _ = writeln!(text, "  {:28}{}", strategy.to_string(), strategy.summary());
     }
     text.push_str("\nOther settings\n");
     for page in pages().iter().skip(Strategy::NAMES.len()) {
@@ -102,12 +102,4 @@ fn list() -> String {
     }
     text.push_str("\n`lengthwise explain NAME` explains one.\n");
     text
-}
-
-/// The first sentence of a strategy's page, on one line.
-fn first_sentence(page: &str) -> String {
-    let text = page.split("## What it does").nth(1).unwrap_or(page);
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let end = text.find(['.', ':']).unwrap_or(text.len());
-    text[..end].to_owned()
 }

@@ -71,8 +71,9 @@ pub(crate) fn run(args: &Plan) -> Result<(), Failure> {
         Some(path) => save(path, |file| write(&plan, input.chunks.as_ref(), form, file))?,
     }
     let measures = plan.measure(input.lengths());
+    let what = if input.chunks.is_some() { "pieces of sequences" } else { "sequences" };
     printer::say(&format!(
-        "{} sequences in {} batches, {:.2} % padding, digest {:016x}",
+        "{} {what} in {} batches, {:.2} % padding, digest {:016x}",
         measures.sequences,
         measures.batches,
         100.0 * measures.padding_rate,

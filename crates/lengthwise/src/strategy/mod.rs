@@ -53,7 +53,7 @@ pub trait Group {
 }
 
 macro_rules! strategies {
-    ($($variant:ident $name:literal $page:literal)*) => {
+    ($($variant:ident $name:literal $page:literal $summary:literal)*) => {
         /// Every strategy that has a name.
         ///
         /// ```
@@ -84,6 +84,11 @@ macro_rules! strategies {
                 match self { $(Strategy::$variant(_) => $name),* }
             }
 
+            /// What it does, in a few words.
+            pub const fn summary(&self) -> &'static str {
+                match self { $(Strategy::$variant(_) => $summary),* }
+            }
+
             /// Its manual page, in Markdown.
             pub const fn explain(&self) -> &'static str {
                 match self { $(Strategy::$variant(_) => include_str!($page)),* }
@@ -111,14 +116,23 @@ macro_rules! strategies {
 
 strategies! {
     Shuffled "shuffled" "shuffled.md"
+        "random order"
     Sorted "sorted" "sorted.md"
+        "by length, equal lengths shuffled"
     SemiSorted "semi-sorted" "semi_sorted.md"
+        "by length plus uniform noise"
     Alternated "alternated" "alternated.md"
+        "shuffled, in bins sorted up and down in turn"
     Bucketed "bucketed" "bucketed.md"
+        "sorted, in buckets of equal count, random inside"
     LengthBuckets "length-buckets" "length_buckets.md"
+        "length intervals, random inside"
     OptimalBuckets "optimal-buckets" "optimal_buckets.md"
+        "the length intervals of least padding, random inside"
     Neighbours "neighbours" "neighbours.md"
+        "grown from a random sequence toward its neighbours"
     Pooled "pooled" "pooled.md"
+        "shuffled, in pools of a few batches sorted"
 }
 
 /// What each strategy of the list has besides [`Group`].

@@ -1,0 +1,696 @@
+//! The command as its users see it: exit code, standard output, standard error.
+//! `UPDATE_EXPECT=1 cargo test` rewrites the expected text.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::{
+    fs,
+    io::{Read, Write},
+    path::Path,
+    process::{Command, Output, Stdio},
+};
+
+use expect_test::{Expect, expect};
+use tempfile::TempDir;
+
+/// A folder for one test, and the command run in it.
+struct Folder(TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Self(TempDir::new().unwrap())
+    }
+
+    fn with(self, name: &str, content: impl AsRef<[u8]>) -> Self {
+        fs::write(self.path(name), content).unwrap();
+        self
+    }
+
+    fn path(&self, name: &str) -> std::path::PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn command(&self, arguments: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lengthwise"));
+        command.args(arguments.split_whitespace()).current_dir(self.0.path());
+        command.env_remove("NO_COLOR").stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, arguments: &str) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    /// Runs the command and compares all that can be seen of it.
+    fn expect(&self, arguments: &str, expected: &Expect) {
+        let output = self.run(arguments);
+        expected.assert_eq(&format!(
+            "exit {}\n--- stdout\n{}--- stderr\n{}",
+            output.status.code().unwrap(),
+            String::from_utf8(output.stdout).unwrap(),
+            String::from_utf8(output.stderr).unwrap(),
+        ));
+    }
+
+    /// Runs the command, which must succeed, and parses its output.
+    fn json(&self, arguments: &str) -> serde_json::Value {
+        let output = self.run(arguments);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+}
+
+/// Error and hint of a command that must end with exit code 2 and no output.
+fn refusal(folder: &Folder, arguments: &str) -> String {
+    let output = folder.run(arguments);
+    assert_eq!(output.status.code(), Some(2), "{arguments}");
+    assert_eq!(output.stdout, b"", "{arguments}");
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(text.starts_with("error: ") && text.contains("\n\nhint: "), "{arguments}: {text}");
+    assert_eq!(text.lines().count(), 3, "one line each: {text}");
+    format!("$ lengthwise {arguments}\n{text}\n")
+}
+
+const TEN: &str = "id,frames\na,5\nb,9\nc,4\nd,7\ne,7\nf,1\ng,3\nh,8\ni,2\nj,6\n";
+
+#[test]
+fn a_plan_is_one_batch_a_line() {
+    let folder = Folder::new().with("ten.csv", TEN);
+    folder.expect(
+        "plan ten.csv --strategy sorted --budget padded:16 --arrange as-built",
+        &expect![[r#"
+            exit 0
+            --- stdout
+            5 8 6 2
+            0 9
+            3 4
+            7
+            1
+            --- stderr
+            10 sequences in 5 batches, 11.86 % padding, digest 8dda99fe84a14dbc
+        "#]],
+    );
+}
+
+#[test]
+fn a_plan_as_json() {
+    let folder = Folder::new().with("ten.csv", TEN);
+    folder.expect(
+        "plan ten.csv --strategy alternated:bins=2 --budget sequences:4 --json",
+        &expect![[r#"
+            exit 0
+            --- stdout
+            {"version":1,"digest":"e8432339685d8ee7","batches":[[8,0,3,4],[7,1,9,2],[6,5]],"batch_lengths":[7,9,3]}
+            --- stderr
+            10 sequences in 3 batches, 25.71 % padding, digest e8432339685d8ee7
+        "#]],
+    );
+    folder.expect("plan ten.csv --budget sequences:8 --chunk 4 --json", &expect![[r#"
+        exit 0
+        --- stdout
+        {"version":1,"digest":"c2846ef22c8d4ae8","batches":[[10,4,1,16,14,7,11,9],[5,6,13,2,15,3,12,0],[8]],"batch_lengths":[3,4,4],"chunks":{"sequences":[0,0,1,1,1,2,3,3,4,4,5,6,7,7,8,9,9],"offsets":[0,4,0,4,8,0,0,4,0,4,0,0,0,4,0,0,4],"lengths":[4,1,4,4,1,4,4,3,4,3,1,3,4,4,2,4,2]}}
+        --- stderr
+        17 pieces of sequences in 3 batches, 13.33 % padding, digest c2846ef22c8d4ae8
+    "#]]);
+    folder.expect("plan ten.csv --budget padded:7 --over-long drop --json", &expect![[r#"
+        exit 0
+        --- stdout
+        {"version":1,"digest":"6f807c75396b415e","batches":[[0],[4],[3],[5,8],[6],[9],[2]],"batch_lengths":[5,7,7,2,3,6,4],"left_out":[1,7]}
+        --- stderr
+        8 sequences in 7 batches, 2.78 % padding, digest 6f807c75396b415e
+        2 over-long sequences left out, first 1
+    "#]]);
+}
+
+#[test]
+fn the_digest_of_a_plan_is_as_documented() {
+    let folder = Folder::new().with("ten.csv", TEN);
+    let plan = folder.json("plan ten.csv --strategy pooled --budget sequences:3 --json");
+    let list = |value: &serde_json::Value| -> Vec<u32> {
+        value.as_array().unwrap().iter().map(|number| number.as_u64().unwrap() as u32).collect()
+    };
+    let batches: Vec<Vec<u32>> = plan["batches"].as_array().unwrap().iter().map(list).collect();
+    let mut numbers = vec![batches.len() as u32];
+    let mut end = 0;
+    numbers.extend(batches.iter().map(|batch| {
+        end += batch.len() as u32;
+        end
+    }));
+    numbers.extend(list(&plan["batch_lengths"]));
+    numbers.extend(batches.concat());
+    let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+    let digest = format!("{:016x}", xxhash_rust::xxh3::xxh3_64(&bytes));
+    assert_eq!(plan["digest"], digest);
+}
+
+#[test]
+fn plans_are_written_whole_to_files() {
+    let folder = Folder::new().with("ten.csv", TEN);
+    let plan = "plan ten.csv --strategy sorted --budget sequences:4 --arrange as-built";
+    folder.expect(
+        &format!("{plan} -o plan.json"),
+        &expect![[r#"
+        exit 0
+        --- stdout
+        --- stderr
+        10 sequences in 3 batches, 16.13 % padding, digest dd002d62f6354518
+    "#]],
+    );
+    folder.expect(
+        &format!("{plan} -o plan.jsonl"),
+        &expect![[r#"
+        exit 0
+        --- stdout
+        --- stderr
+        10 sequences in 3 batches, 16.13 % padding, digest dd002d62f6354518
+    "#]],
+    );
+    assert_eq!(
+        fs::read_to_string(folder.path("plan.jsonl")).unwrap().lines().next(),
+        Some(r#"{"sequences":[5,8,6,2],"batch_length":4}"#)
+    );
+    let saved: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(folder.path("plan.json")).unwrap()).unwrap();
+    assert_eq!(saved, folder.json(&format!("{plan} --json")));
+    // Nothing else was left behind.
+    assert_eq!(fs::read_dir(folder.0.path()).unwrap().count(), 3);
+}
+
+#[test]
+fn a_plan_that_cannot_be_written_leaves_the_old_file() {
+    let folder = Folder::new().with("ten.csv", TEN).with("plan.json", "old");
+    let bad = folder.run("plan ten.csv --budget padded:3 -o plan.json");
+    assert_eq!(bad.status.code(), Some(2));
+    assert_eq!(fs::read_to_string(folder.path("plan.json")).unwrap(), "old");
+    let said = refusal(&folder, "plan ten.csv --budget sequences:3 -o no/such/plan.json")
+        + &refusal(&folder, "plan ten.csv --budget sequences:3 -o plan.xlsx");
+    expect![[r#"
+        $ lengthwise plan ten.csv --budget sequences:3 -o no/such/plan.json
+        error: no/such/plan.json: No such file or directory (os error 2) at path "/tmp/.tmpcykm5e/no/such/.tmpOCKHFj"
+
+        hint: nothing was written; check that the folder exists and can be written to
+
+        $ lengthwise plan ten.csv --budget sequences:3 -o plan.xlsx
+        error: plan.xlsx: unknown format of a plan
+
+        hint: name the file .json or .jsonl
+
+    "#]].assert_eq(&said);
+}
+
+#[test]
+fn compare_prints_a_plain_table_when_piped() {
+    let folder = Folder::new().with("ten.csv", TEN);
+    let output = folder.run("compare ten.csv --budget sequences:2 --epochs 2");
+    assert!(output.status.success());
+    let text = String::from_utf8(output.stdout).unwrap();
+    // Planning times differ from run to run.
+    let without_times: String = text
+        .lines()
+        .map(|line| match line.rsplit_once("  ") {
+            Some((rest, _)) if !line.contains("sequences") => format!("{rest}\n"),
+            _ => format!("{line}\n"),
+        })
+        .collect();
+    expect![[r#"
+        10 sequences of length 1 to 9, mean 5.2
+        budget sequences:2, shapes exact, arrange shuffled, seed 0, 2 epochs
+
+                                           padding    sd   batch                 effective  lag-1
+        strategy                  batches        %     %  length  steps  shapes      mates  corr.  
+        shuffled                        5    29.73  0.00     7.4     37       4          -   0.22
+        sorted                          5     7.14  0.00     5.6     28       5          1   0.09
+        semi-sorted:noise=0.1           5     7.14  0.00     5.6     28       5          1   0.09
+        alternated:bins=64              5    29.73  0.00     7.4     37       4          -   0.22
+        bucketed:size=1024              5    29.73  0.00     7.4     37       4          -   0.22
+        length-buckets:width=250        5    29.73  0.00     7.4     37       4          -  -0.83
+        optimal-buckets:count=6         7     4.58  1.24     5.5     34       7        1.2  -0.35
+        neighbours                      5     8.74  2.26     5.7     28       5        1.7  -0.22
+        pooled:batches=50               5     7.14  0.00     5.6     28       5          1  -0.02
+    "#]]
+    .assert_eq(&without_times);
+    assert_eq!(output.stderr, b"");
+    assert!(text.is_ascii(), "nothing but plain characters in a pipe");
+}
+
+/// The field names that other people's scripts rely on.
+#[test]
+fn compare_json_keeps_its_contract() {
+    let folder = Folder::new();
+    let comparison = folder.json("compare --budget padded:51200 --epochs 2 --world-size 4 --json");
+    let keys = |value: &serde_json::Value| -> Vec<String> {
+        value.as_object().unwrap().keys().cloned().collect()
+    };
+    assert_eq!(keys(&comparison), ["input", "rows", "settings", "version"]);
+    assert_eq!(comparison["version"], 1);
+    assert_eq!(keys(&comparison["input"]), ["max", "mean", "min", "sequences"]);
+    assert_eq!(comparison["input"]["sequences"], 10_480);
+    let rows = comparison["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 9);
+    for row in rows {
+        for field in [
+            "batches",
+            "padding_rate",
+            "mean_batch_padding_rate",
+            "mean_batch_length",
+            "cells",
+            "steps",
+            "shapes",
+            "effective_mates",
+            "idle_share",
+            "plan_seconds",
+        ] {
+            assert!(row[field].is_number(), "{field} of {}", row["strategy"]);
+            assert!(row["sd"][field].is_number(), "sd of {field} of {}", row["strategy"]);
+        }
+        assert!(row["largest_batch_cells"].as_f64().unwrap() <= 51_200.0);
+        assert!(row["idle_share"].as_f64().unwrap() > 0.0);
+    }
+}
+
+#[test]
+fn compare_takes_strategies_and_settings() {
+    let folder = Folder::new();
+    let comparison = folder.json(
+        "compare --example bimodal --strategy alternated:bins=8 --strategy sorted --budget dynamic:8 \
+         --shapes ladder:4 --arrange short-first --epochs 1 --seed 7 --json",
+    );
+    assert_eq!(comparison["rows"][0]["strategy"], "alternated:bins=8");
+    assert_eq!(comparison["rows"][1]["strategy"], "sorted");
+    expect![[r#"{"arrange":"short-first","budget":"dynamic:8","epochs":1,"over_long":"error","seed":7,"shapes":"ladder:4","world_size":1}"#]].assert_eq(&comparison["settings"].to_string());
+    assert!(comparison["rows"][0]["effective_mates"].is_null(), "one epoch has no company again");
+}
+
+#[test]
+fn ladder_prints_rungs() {
+    let folder = Folder::new().with("ten.csv", TEN);
+    folder.expect(
+        "ladder ten.csv --rungs 3",
+        &expect![[r#"
+        exit 0
+        --- stdout
+              rung   sequences
+                 3           3
+                 7           5
+                 9           2
+
+        padding 16.13 %
+        --- stderr
+    "#]],
+    );
+    folder.expect(
+        "ladder ten.csv --rungs 3 --json",
+        &expect![[r#"
+        exit 0
+        --- stdout
+        {"version":1,"rungs":[3,7,9],"sequences":[3,5,2],"padding_rate":0.16129032258064513}
+        --- stderr
+    "#]],
+    );
+}
+
+#[test]
+fn explain_lists_and_explains() {
+    let folder = Folder::new();
+    folder.expect("explain", &expect![[r#"
+        exit 0
+        --- stdout
+        Strategies
+          shuffled                    random order
+          sorted                      by length, equal lengths shuffled
+          semi-sorted:noise=0.1       by length plus uniform noise
+          alternated:bins=64          shuffled, in bins sorted up and down in turn
+          bucketed:size=1024          sorted, in buckets of equal count, random inside
+          length-buckets:width=250    length intervals, random inside
+          optimal-buckets:count=6     the length intervals of least padding, random inside
+          neighbours                  grown from a random sequence toward its neighbours
+          pooled:batches=50           shuffled, in pools of a few batches sorted
+
+        Other settings
+          budget                      sequences, padded, dynamic
+          shapes                      exact, multiple, ladder
+          arrange                     as-built, shuffled, short-first, long-first
+
+        Examples
+          speech                      10,480 read sentences in frames, like LJSpeech
+          documents                   6,000 web documents in tokens, with a heavy tail
+          bimodal                     8,000 recordings in frames: short commands and long dictation
+
+        `lengthwise explain NAME` explains one.
+        --- stderr
+    "#]]);
+    folder.expect("explain alternated", &expect![[r#"
+        exit 0
+        --- stdout
+        # alternated
+
+        ## What it does
+
+        Shuffles all sequences, divides them into `bins` bins of equal count, sorts odd bins from short to
+        long and even bins from long to short, and cuts batches from the resulting order, across the ends of
+        bins. Because the direction alternates, neighbours across the end of a bin are of similar length.
+
+        ## When to use it
+
+        When company should come from a random part of the data. One bin is `sorted`; as many bins as
+        batches is nearly `shuffled`. Built in this order, the batch length rises and falls once in two bins.
+
+        ## Cost
+
+        O(N) time (two radix sorts), 24 bytes of working memory a sequence.
+
+        ## Parameters
+
+        - `bins` (default 64): the paper's N.
+
+        ## Example
+
+        ```
+        use lengthwise::{Alternated, Arrange, Budget, Lengths, Planner};
+
+        let lengths = Lengths::new([31, 7, 12, 90])?;
+        let planner = Planner::new(Alternated { bins: 1 }, Budget::sequences(2)).arrange(Arrange::AsBuilt);
+        assert_eq!(planner.plan(&lengths, 0)?.get(0), Some(&[1, 2][..]));
+        ```
+
+        ## Reference
+
+        Paper 1, section 4.
+        --- stderr
+    "#]]);
+    let text = |arguments| String::from_utf8(folder.run(arguments).stdout).unwrap();
+    assert_eq!(text("explain padded"), text("explain budget"));
+    assert_eq!(text("explain alternated:bins=3"), text("explain alternated"));
+    assert!(text("explain shuffled").starts_with("# shuffled"));
+    let all = folder.json("explain --json");
+    assert_eq!(all.as_array().unwrap().len(), 12);
+    expect![[r#"
+        $ lengthwise explain neighbors
+        error: unknown strategy `neighbors`
+
+        hint: did you mean `neighbours`? run `lengthwise explain` to list all
+
+    "#]]
+    .assert_eq(&refusal(&folder, "explain neighbors"));
+}
+
+#[test]
+fn every_format_gives_the_same_plan() {
+    let frames = [5, 9, 4, 7, 7, 1, 3, 8, 2, 6];
+    let lines = frames.map(|n| format!("{n}\n")).concat();
+    let manifest = frames.map(|n| format!("{{\"path\": \"x.wav\", \"frames\": {n}}}\n")).concat();
+    let header = "{'descr': '<i4', 'fortran_order': False, 'shape': (10,), }";
+    let mut npy = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
+    npy.extend(format!("{header:<117}\n").as_bytes());
+    npy.extend(frames.iter().flat_map(|n: &i32| n.to_le_bytes()));
+    let folder = Folder::new()
+        .with("ten.csv", TEN)
+        .with("ten.tsv", TEN.replace(',', "\t"))
+        .with("ten.txt", &lines)
+        .with("ten.jsonl", manifest)
+        .with("ten.npy", npy)
+        .with("ten.dat", TEN);
+    let plan = |input: &str| folder.json(&format!("plan {input} --budget sequences:3 --json"));
+    let expected = plan("ten.csv");
+    for input in ["ten.tsv", "ten.txt", "ten.jsonl", "ten.npy", "ten.dat --format csv"] {
+        assert_eq!(plan(input), expected, "{input}");
+    }
+    let mut child = folder
+        .command("plan - --budget sequences:3 --json")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap(), expected);
+}
+
+#[test]
+fn bad_input_is_refused_with_its_place_and_a_hint() {
+    let folder = Folder::new()
+        .with("empty.csv", "")
+        .with("empty.txt", "\n\n")
+        .with("header.csv", "id,frames\n")
+        .with("text.csv", "id,frames\na,12\nb,twelve\n")
+        .with("negative.csv", "id,frames\na,12\nb,-4\n")
+        .with("huge.txt", "12\n8589934592\n")
+        .with("nan.txt", "12\nNaN\n")
+        .with("zero.txt", "12\n0\n")
+        .with("half.jsonl", "{\"duration\": 3.5}\n")
+        .with("columns.csv", "a,b\n1,2\n")
+        .with("good.txt", "100\n200\n300\n")
+        .with("bad.npy", "not numpy");
+    fs::create_dir(folder.path("folder")).unwrap();
+    let said: String = [
+        "compare empty.csv",
+        "compare empty.txt",
+        "compare header.csv",
+        "compare text.csv",
+        "compare negative.csv",
+        "compare huge.txt",
+        "compare nan.txt",
+        "compare zero.txt",
+        "compare half.jsonl",
+        "compare columns.csv",
+        "compare columns.csv --column c",
+        "compare bad.npy",
+        "compare missing.csv",
+        "compare folder",
+        "compare good.txt --format xml",
+        "compare --example speach",
+        "compare good.txt --budget padded:250",
+        "compare good.txt --strategy alternated:bins=0",
+        "compare good.txt --strategy semi-sorted:noise=-1",
+        "compare good.txt --strategy semi-sorted:noise=NaN",
+        "compare good.txt --strategy alternted",
+        "compare good.txt --strategy alternated:size=3",
+        "compare good.txt --shapes ladder:100/200",
+        "compare good.txt --arrange sorted",
+        "compare good.txt --chunk 0",
+        "plan --budget sequences:16",
+        "plan good.txt --budget tokens:16",
+    ]
+    .iter()
+    .map(|arguments| refusal(&folder, arguments))
+    .collect();
+    expect![[r#"
+        $ lengthwise compare empty.csv
+        error: empty.csv: holds no lengths
+
+        hint: write at least one length, or name another file
+
+        $ lengthwise compare empty.txt
+        error: empty.txt: holds no lengths
+
+        hint: write at least one length, or name another file
+
+        $ lengthwise compare header.csv
+        error: header.csv: holds no lengths
+
+        hint: write at least one length, or name another file
+
+        $ lengthwise compare text.csv
+        error: text.csv:3: column `frames` holds `twelve`, which is not a number
+
+        hint: lengths are whole numbers from 1 to 4294967295; choose another column with `--column`
+
+        $ lengthwise compare negative.csv
+        error: negative.csv:3: column `frames` holds `-4`, which is negative
+
+        hint: lengths are whole numbers from 1 to 4294967295
+
+        $ lengthwise compare huge.txt
+        error: huge.txt:2: `8589934592` is more than 4294967295
+
+        hint: lengths are whole numbers from 1 to 4294967295
+
+        $ lengthwise compare nan.txt
+        error: nan.txt:2: `NaN` is not a finite number
+
+        hint: write the length there, or leave out the sequences without one
+
+        $ lengthwise compare zero.txt
+        error: zero.txt:2: `0` is less than 1
+
+        hint: leave empty sequences out: lengths start at 1
+
+        $ lengthwise compare half.jsonl
+        error: half.jsonl:1: field `duration` holds `3.5`, which is not a whole number
+
+        hint: lengths are whole numbers: turn durations in seconds into frames first
+
+        $ lengthwise compare columns.csv
+        error: columns.csv: no column is known to hold lengths; the columns are `a`, `b`
+
+        hint: choose one with `--column NAME`
+
+        $ lengthwise compare columns.csv --column c
+        error: columns.csv: there is no column `c`; the columns are `a`, `b`
+
+        hint: choose one with `--column NAME`
+
+        $ lengthwise compare bad.npy
+        error: bad.npy: is not a NumPy file: it does not begin with the NumPy magic
+
+        hint: save the array with `numpy.save`, or give the file its right extension
+
+        $ lengthwise compare missing.csv
+        error: missing.csv: no such file or directory
+
+        hint: check the path
+
+        $ lengthwise compare folder
+        error: folder: is a directory
+
+        hint: name a file in it
+
+        $ lengthwise compare good.txt --format xml
+        error: there is no format `xml`; the formats are csv, tsv, jsonl, txt and npy
+
+        hint: leave `--format` out to go by the name of the file
+
+        $ lengthwise compare --example speach
+        error: unknown example `speach`
+
+        hint: did you mean `speech`? run `lengthwise explain` to list all
+
+        $ lengthwise compare good.txt --budget padded:250
+        error: sequence 2 of length 300 alone costs 300 cells, over the budget of 250
+
+        hint: raise the budget to at least 300 cells, or choose what happens to over-long sequences: `alone`, `drop` or `truncate` (`--over-long` on the command line)
+
+        $ lengthwise compare good.txt --strategy alternated:bins=0
+        error: `bins` of strategy `alternated` cannot be `0`
+
+        hint: it must be a whole number from 1 to 4294967295
+
+        $ lengthwise compare good.txt --strategy semi-sorted:noise=-1
+        error: `noise` of strategy `semi-sorted` cannot be `-1`
+
+        hint: it must be a number from 0 to 1000000000
+
+        $ lengthwise compare good.txt --strategy semi-sorted:noise=NaN
+        error: `noise` of strategy `semi-sorted` cannot be `NaN`
+
+        hint: it must be a number from 0 to 1000000000
+
+        $ lengthwise compare good.txt --strategy alternted
+        error: unknown strategy `alternted`
+
+        hint: did you mean `alternated`? run `lengthwise explain` to list all
+
+        $ lengthwise compare good.txt --strategy alternated:size=3
+        error: unknown parameter `size` of strategy `alternated`
+
+        hint: its parameters are `bins`
+
+        $ lengthwise compare good.txt --shapes ladder:100/200
+        error: sequence 2 of length 300 is longer than the top rung 200
+
+        hint: add a rung of at least 300, or let `ladder:8` choose the rungs
+
+        $ lengthwise compare good.txt --arrange sorted
+        error: unknown arrangement `sorted`
+
+        hint: one of `as-built`, `shuffled`, `short-first`, `long-first`
+
+        $ lengthwise compare good.txt --chunk 0
+        error: the length of chunks cannot be `0`
+
+        hint: it must be a whole number from 1
+
+        $ lengthwise plan --budget sequences:16
+        error: no input
+
+        hint: name a file of lengths, or try built-in ones with `--example speech`
+
+        $ lengthwise plan good.txt --budget tokens:16
+        error: unknown budget `tokens`
+
+        hint: one of `sequences`, `padded`, `dynamic`
+
+    "#]].assert_eq(&said);
+}
+
+/// What the argument parser itself refuses.
+#[test]
+fn bad_usage_ends_with_code_2() {
+    let folder = Folder::new();
+    for arguments in [
+        "",
+        "comparr",
+        "compare --epochs 0",
+        "compare --world-size 0",
+        "ladder --rungs 0",
+        "plan x.txt",
+        "compare x.txt --example speech",
+        "compare --seed -1",
+    ] {
+        let output = folder.run(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments}");
+        assert_eq!(output.stdout, b"", "{arguments}");
+        assert!(!output.stderr.is_empty(), "{arguments}");
+    }
+}
+
+#[test]
+fn a_reader_that_stops_early_is_no_error() {
+    let folder = Folder::new();
+    for arguments in
+        ["plan --example speech --budget sequences:1", "explain bucketed", "compare --json"]
+    {
+        let mut child = folder
+            .command(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut output = child.stdout.take().unwrap();
+        output.read_exact(&mut [0; 4]).unwrap();
+        drop(output);
+        let rest = child.wait_with_output().unwrap();
+        assert_eq!(rest.status.code(), Some(0), "{arguments}");
+        assert!(!String::from_utf8_lossy(&rest.stderr).contains("panicked"), "{arguments}");
+    }
+}
+
+#[test]
+fn a_full_disk_is_an_error() {
+    if !Path::new("/dev/full").exists() {
+        return;
+    }
+    let folder = Folder::new();
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = folder.command("compare --epochs 1").stdout(full).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).starts_with("error: standard output: "));
+}
+
+#[test]
+fn help_has_one_line_for_every_command() {
+    let folder = Folder::new();
+    folder.expect(
+        "-h",
+        &expect![[r#"
+        exit 0
+        --- stdout
+        Plan the batches of variable-length sequences: little padding, few shapes, fresh company
+
+        Usage: lengthwise <COMMAND>
+
+        Commands:
+          compare  Show what every strategy does to padding, batches, shapes and freshness
+          plan     Plan the batches of one epoch
+          ladder   Find the batch lengths that pad the least
+          explain  Explain a strategy, or budgets, shapes and arrangements
+          help     Print this message or the help of the given subcommand(s)
+
+        Options:
+          -h, --help     Print help
+          -V, --version  Print version
+        --- stderr
+    "#]],
+    );
+}
