@@ -186,7 +186,7 @@ fn a_plan_that_cannot_be_written_leaves_the_old_file() {
         + &refusal(&folder, "plan ten.csv --budget sequences:3 -o plan.xlsx");
     expect![[r#"
         $ lengthwise plan ten.csv --budget sequences:3 -o no/such/plan.json
-        error: no/such/plan.json: No such file or directory (os error 2) at path "/tmp/.tmpcykm5e/no/such/.tmpOCKHFj"
+        error: no/such/plan.json: No such file or directory (os error 2) at path "/tmp/.tmp8jr2BW/no/such/.tmpMCcqJ8"
 
         hint: nothing was written; check that the folder exists and can be written to
 
@@ -312,7 +312,9 @@ fn ladder_prints_rungs() {
 #[test]
 fn explain_lists_and_explains() {
     let folder = Folder::new();
-    folder.expect("explain", &expect![[r#"
+    folder.expect(
+        "explain",
+        &expect![[r#"
         exit 0
         --- stdout
         Strategies
@@ -338,7 +340,8 @@ fn explain_lists_and_explains() {
 
         `lengthwise explain NAME` explains one.
         --- stderr
-    "#]]);
+    "#]],
+    );
     folder.expect("explain alternated", &expect![[r#"
         exit 0
         --- stdout
@@ -427,6 +430,10 @@ fn every_format_gives_the_same_plan() {
     assert_eq!(serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap(), expected);
 }
 
+fn refusals(folder: &Folder, all: &[&str]) -> String {
+    all.iter().map(|arguments| refusal(folder, arguments)).collect()
+}
+
 #[test]
 fn bad_input_is_refused_with_its_place_and_a_hint() {
     let folder = Folder::new()
@@ -440,41 +447,29 @@ fn bad_input_is_refused_with_its_place_and_a_hint() {
         .with("zero.txt", "12\n0\n")
         .with("half.jsonl", "{\"duration\": 3.5}\n")
         .with("columns.csv", "a,b\n1,2\n")
-        .with("good.txt", "100\n200\n300\n")
         .with("bad.npy", "not numpy");
     fs::create_dir(folder.path("folder")).unwrap();
-    let said: String = [
-        "compare empty.csv",
-        "compare empty.txt",
-        "compare header.csv",
-        "compare text.csv",
-        "compare negative.csv",
-        "compare huge.txt",
-        "compare nan.txt",
-        "compare zero.txt",
-        "compare half.jsonl",
-        "compare columns.csv",
-        "compare columns.csv --column c",
-        "compare bad.npy",
-        "compare missing.csv",
-        "compare folder",
-        "compare good.txt --format xml",
-        "compare --example speach",
-        "compare good.txt --budget padded:250",
-        "compare good.txt --strategy alternated:bins=0",
-        "compare good.txt --strategy semi-sorted:noise=-1",
-        "compare good.txt --strategy semi-sorted:noise=NaN",
-        "compare good.txt --strategy alternted",
-        "compare good.txt --strategy alternated:size=3",
-        "compare good.txt --shapes ladder:100/200",
-        "compare good.txt --arrange sorted",
-        "compare good.txt --chunk 0",
-        "plan --budget sequences:16",
-        "plan good.txt --budget tokens:16",
-    ]
-    .iter()
-    .map(|arguments| refusal(&folder, arguments))
-    .collect();
+    let said = refusals(
+        &folder,
+        &[
+            "compare empty.csv",
+            "compare empty.txt",
+            "compare header.csv",
+            "compare text.csv",
+            "compare negative.csv",
+            "compare huge.txt",
+            "compare nan.txt",
+            "compare zero.txt",
+            "compare half.jsonl",
+            "compare columns.csv",
+            "compare columns.csv --column c",
+            "compare bad.npy",
+            "compare missing.csv",
+            "compare folder",
+            "compare --example speach",
+            "plan --budget sequences:16",
+        ],
+    );
     expect![[r#"
         $ lengthwise compare empty.csv
         error: empty.csv: holds no lengths
@@ -546,15 +541,45 @@ fn bad_input_is_refused_with_its_place_and_a_hint() {
 
         hint: name a file in it
 
-        $ lengthwise compare good.txt --format xml
-        error: there is no format `xml`; the formats are csv, tsv, jsonl, txt and npy
-
-        hint: leave `--format` out to go by the name of the file
-
         $ lengthwise compare --example speach
         error: unknown example `speach`
 
         hint: did you mean `speech`? run `lengthwise explain` to list all
+
+        $ lengthwise plan --budget sequences:16
+        error: no input
+
+        hint: name a file of lengths, or try built-in ones with `--example speech`
+
+    "#]]
+    .assert_eq(&said);
+}
+
+#[test]
+fn bad_settings_are_refused_with_a_hint() {
+    let folder = Folder::new().with("good.txt", "100\n200\n300\n");
+    let said = refusals(
+        &folder,
+        &[
+            "compare good.txt --format xml",
+            "compare good.txt --budget padded:250",
+            "compare good.txt --strategy alternated:bins=0",
+            "compare good.txt --strategy semi-sorted:noise=-1",
+            "compare good.txt --strategy semi-sorted:noise=NaN",
+            "compare good.txt --strategy alternted",
+            "compare good.txt --strategy alternated:size=3",
+            "compare good.txt --shapes ladder:100/200",
+            "compare good.txt --arrange sorted",
+            "compare good.txt --over-long keep",
+            "compare good.txt --chunk 0",
+            "plan good.txt --budget tokens:16",
+        ],
+    );
+    expect![[r#"
+        $ lengthwise compare good.txt --format xml
+        error: there is no format `xml`; the formats are csv, tsv, jsonl, txt and npy
+
+        hint: leave `--format` out to go by the name of the file
 
         $ lengthwise compare good.txt --budget padded:250
         error: sequence 2 of length 300 alone costs 300 cells, over the budget of 250
@@ -596,15 +621,15 @@ fn bad_input_is_refused_with_its_place_and_a_hint() {
 
         hint: one of `as-built`, `shuffled`, `short-first`, `long-first`
 
+        $ lengthwise compare good.txt --over-long keep
+        error: unknown treatment of over-long sequences `keep`
+
+        hint: one of `error`, `alone`, `drop`, `truncate`
+
         $ lengthwise compare good.txt --chunk 0
         error: the length of chunks cannot be `0`
 
         hint: it must be a whole number from 1
-
-        $ lengthwise plan --budget sequences:16
-        error: no input
-
-        hint: name a file of lengths, or try built-in ones with `--example speech`
 
         $ lengthwise plan good.txt --budget tokens:16
         error: unknown budget `tokens`

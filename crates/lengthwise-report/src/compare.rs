@@ -34,7 +34,8 @@ pub struct Request<'a> {
 /// The measures of several strategies on the same lengths.
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
-    version: u32,
+    /// The version of the JSON form.
+    pub version: u32,
     /// What was planned.
     pub input: Input,
     /// Under which settings.

@@ -5,7 +5,9 @@
 //! knows nothing of the command line.
 
 mod compare;
+mod picture;
 mod table;
 
 pub use compare::{Comparison, Figures, Input, Request, Row, Settings};
+pub use picture::padding_picture;
 pub use table::Look;

@@ -116,7 +116,7 @@ impl Comparison {
                 _ => _ = writeln!(table, "{line}"),
             }
         }
-        if look != Look::Plain && self.rows.len() > 1 {
+        if table.contains('*') {
             table.push_str("\n* best of its column\n");
         }
         table
@@ -157,8 +157,11 @@ fn add(lines: &mut [String], column: &Column, rows: &[Row], look: Look) {
         Best::High => known.reduce(f64::max),
         Best::Neither => None,
     };
-    // Values that look equal to the best are as good as it.
-    let best = best.map(column.show).filter(|_| look != Look::Plain && rows.len() > 1);
+    // Values that look equal to the best are as good as it; what most rows have is no distinction.
+    let best = best
+        .map(column.show)
+        .filter(|best| 2 * shown.iter().filter(|cell| *cell == best).count() <= rows.len())
+        .filter(|_| look != Look::Plain);
     let cells = column.heading.map(str::to_owned).into_iter().chain(shown);
     let width = cells.clone().map(|cell| cell.len()).max().unwrap_or(0);
     for (number, (line, cell)) in lines.iter_mut().zip(cells).enumerate() {
@@ -185,5 +188,71 @@ fn short(value: f64) -> String {
         ..1e5 => format!("{value:.0}"),
         1e5..1e8 => format!("{:.1}k", value / 1e3),
         _ => format!("{:.1}M", value / 1e6),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Figures, Input, Settings};
+
+    fn row(strategy: &str, batches: f64, padding_rate: f64, mates: Option<f64>) -> Row {
+        let mean = Figures {
+            batches,
+            padding_rate,
+            effective_mates: mates,
+            steps: 123_456.0,
+            ..Figures::default()
+        };
+        let strategy = strategy.to_owned();
+        Row { strategy, mean, shapes_over_epochs: 0, over_long: 0, sd: Figures::default() }
+    }
+
+    fn comparison(world_size: u32) -> Comparison {
+        let rows = vec![
+            row("shuffled", 655.0, 0.32, Some(10_479.4)),
+            row("sorted", 655.0, 0.001, Some(29.84)),
+            row("neighbours", 655.4, 0.004, None),
+        ];
+        let input = Input { sequences: 10_480, min: 88, mean: 525.2, max: 800 };
+        let text = |text: &str| text.to_owned();
+        let settings = Settings {
+            budget: text("sequences:16"),
+            shapes: text("exact"),
+            arrange: text("shuffled"),
+            over_long: text("error"),
+            seed: 0,
+            epochs: 5,
+            world_size,
+        };
+        Comparison { version: 1, input, settings, rows }
+    }
+
+    #[test]
+    fn the_best_of_a_column_has_a_star() {
+        let expected = expect_test::expect![[r#"
+            10480 sequences of length 88 to 800, mean 525.2
+            budget sequences:16, shapes exact, arrange shuffled, seed 0, 5 epochs, 8 ranks
+
+                                  padding     sd    batch                     effective   lag-1   idle   plan
+            strategy    batches         %      %   length    steps   shapes       mates   corr.      %     ms
+            shuffled        655     32.00   0.00      0.0   123.5k        0       10479*   0.00    0.0   0.00
+            sorted          655      0.10*  0.00      0.0   123.5k        0        29.8    0.00    0.0   0.00
+            neighbours    655.4      0.40   0.00      0.0   123.5k        0           -    0.00    0.0   0.00
+
+            * best of its column
+        "#]];
+        expected.assert_eq(&comparison(8).table(Look::Starred));
+    }
+
+    #[test]
+    fn colour_adds_nothing_but_colour() {
+        let coloured = comparison(1).table(Look::Coloured);
+        assert!(coloured.contains("\x1b[1;32m   0.10*\x1b[0m"), "{coloured}");
+        let mut plain = coloured;
+        for code in ["\x1b[1;32m", "\x1b[1m", "\x1b[0m"] {
+            plain = plain.replace(code, "");
+        }
+        assert_eq!(plain, comparison(1).table(Look::Starred));
     }
 }

@@ -37,3 +37,8 @@ pub use strategy::{
     Alternated, Bucketed, Group, LengthBuckets, Neighbours, OptimalBuckets, Pooled, SemiSorted,
     Shuffled, Sorted, Strategy,
 };
+
+/// The README's example is a test too.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
