@@ -1,6 +1,6 @@
 //! Where an order becomes batches under a budget.
 
-use crate::{Open, Room, groups::Groups, shapes::Rounding};
+use crate::{Open, Room, groups::Groups, ladder::Steps, shapes::Rounding};
 
 /// Batches one after another: flat, with the place where each ends and what it is padded to.
 #[derive(Clone, Debug, Default)]
@@ -82,17 +82,18 @@ fn next_batch(order: &[u32], room: &Room) -> (u32, u32) {
 ///
 /// How many sequences wait at a rung depends on the lengths alone, so the shapes are the same in
 /// every epoch.
-fn deal(order: &[u32], room: &Room, rungs: &[u32]) -> Batches {
+fn deal(order: &[u32], room: &Room, ladder: &Steps) -> Batches {
     let mut batches = Batches { indices: Vec::with_capacity(order.len()), ..Batches::default() };
     let mut make = |sequences: &[u32], length| {
         batches.indices.extend_from_slice(sequences);
         batches.ends.push(batches.indices.len() as u32);
         batches.lengths.push(length);
     };
+    let rungs = ladder.edges();
     let full: Vec<usize> = rungs.iter().map(|&rung| room.full(rung) as usize).collect();
     let mut waiting: Vec<Vec<u32>> = vec![Vec::new(); rungs.len()];
     for &sequence in order {
-        let rung = rungs.partition_point(|&rung| rung < room.padded_length(sequence));
+        let rung = ladder.of(room.padded_length(sequence)) as usize;
         waiting[rung].push(sequence);
         if waiting[rung].len() == full[rung] {
             make(&waiting[rung], rungs[rung]);

@@ -12,7 +12,7 @@
 //! pseudo-code has faults of scanning (it never gives the longest length a bucket); this is derived
 //! from the recurrence and tested against it and against trying every set of rungs.
 
-use crate::Lengths;
+use crate::{Lengths, lengths::is_small_table};
 
 /// The `rungs` batch lengths that need the fewest cells when every sequence is padded to the next
 /// one at or above its length; rising, the last one the longest length. With as many rungs as
@@ -101,15 +101,6 @@ fn push_line(hull: &mut Vec<usize>, j: usize, upto: &[u64], cells: &[u64]) {
     hull.push(j);
 }
 
-/// The cells it takes to pad every sequence to the next rung at or above it.
-pub(crate) fn cells(lengths: &Lengths, rungs: &[u32]) -> u64 {
-    lengths
-        .histogram()
-        .iter()
-        .map(|&(length, count)| u64::from(at_or_above(rungs, length)) * u64::from(count))
-        .sum()
-}
-
 /// The padding rate when every sequence is padded to the next rung at or above it.
 ///
 /// ```
@@ -122,12 +113,49 @@ pub(crate) fn cells(lengths: &Lengths, rungs: &[u32]) -> u64 {
 ///
 /// # Panics
 ///
-/// When `rungs` is empty.
+/// When there is no rung at or above the longest length.
 pub fn ladder_padding_rate(lengths: &Lengths, rungs: &[u32]) -> f64 {
-    1.0 - lengths.total() as f64 / cells(lengths, rungs) as f64
+    let cells: u64 = lengths
+        .histogram()
+        .iter()
+        .map(|&(length, count)| {
+            let rung = rungs[rungs.partition_point(|&rung| rung < length)];
+            u64::from(rung) * u64::from(count)
+        })
+        .sum();
+    1.0 - lengths.total() as f64 / cells as f64
 }
 
-/// The lowest rung at or above `length`; the top rung if there is none.
-pub(crate) fn at_or_above(rungs: &[u32], length: u32) -> u32 {
-    rungs[rungs.partition_point(|&rung| rung < length).min(rungs.len() - 1)]
+/// Finds the step that a length is on: the first of several rising edges at or above it. One look
+/// into a table where that is small, a binary search where it is not.
+#[derive(Clone, Debug)]
+pub(crate) struct Steps {
+    edges: Vec<u32>,
+    table: Vec<u32>,
+}
+
+impl Steps {
+    /// For the lengths that are to be looked up.
+    pub(crate) fn new(edges: Vec<u32>, lengths: &Lengths) -> Self {
+        let table = if is_small_table(lengths.max(), lengths.len()) {
+            (0..=lengths.max()).map(|length| search(&edges, length)).collect()
+        } else {
+            Vec::new()
+        };
+        Self { edges, table }
+    }
+
+    /// The edges, rising.
+    pub(crate) fn edges(&self) -> &[u32] {
+        &self.edges
+    }
+
+    /// The number of the step; the number of edges for a length above them all.
+    pub(crate) fn of(&self, length: u32) -> u32 {
+        self.table.get(length as usize).copied().unwrap_or_else(|| search(&self.edges, length))
+    }
+}
+
+fn search(edges: &[u32], length: u32) -> u32 {
+    edges.partition_point(|&edge| edge < length) as u32
 }

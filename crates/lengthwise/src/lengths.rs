@@ -2,7 +2,7 @@
 
 use std::{fmt::Display, sync::OnceLock};
 
-use crate::{Error, sort};
+use crate::Error;
 
 /// The lengths of all sequences, checked once: at least one, none zero, at most `u32::MAX` of them.
 ///
@@ -110,11 +110,23 @@ impl Lengths {
     /// The distinct lengths, rising, each with how many sequences have it. Computed once.
     pub fn histogram(&self) -> &[(u32, u32)] {
         self.histogram.get_or_init(|| {
+            if is_small_table(self.max, self.len()) {
+                let mut counts = vec![0; self.max as usize + 1];
+                for &length in &self.values {
+                    counts[length as usize] += 1;
+                }
+                return (0..).zip(counts).filter(|&(_, count)| count > 0).collect();
+            }
             let mut sorted = self.values.clone();
-            sort::ascending(&mut sorted);
+            sorted.sort_unstable();
             sorted.chunk_by(|a, b| a == b).map(|run| (run[0], run.len() as u32)).collect()
         })
     }
+}
+
+/// Whether a table with a place for every length up to `longest` is small next to `count` sequences.
+pub(crate) fn is_small_table(longest: u32, count: usize) -> bool {
+    longest as usize / 4 <= count + 1024
 }
 
 /// Two columns are equal when their lengths are.
@@ -163,5 +175,6 @@ mod tests {
         let lengths = Lengths::new([u32::MAX, u32::MAX, 1]).unwrap();
         assert_eq!(lengths.total(), 2 * u64::from(u32::MAX) + 1);
         assert_eq!(lengths.histogram(), [(1, 1), (u32::MAX, 2)]);
+        assert_eq!(Lengths::new([7, 3, 7]).unwrap().histogram(), [(3, 1), (7, 2)]);
     }
 }

@@ -2,7 +2,11 @@
 
 use std::{borrow::Cow, fmt, str::FromStr};
 
-use crate::{Error, Lengths, ladder, ladder::at_or_above, settings::Setting};
+use crate::{
+    Error, Lengths,
+    ladder::{Steps, ladder},
+    settings::Setting,
+};
 
 /// What batch lengths may occur: every batch is padded up to the nearest allowed one.
 ///
@@ -21,7 +25,7 @@ pub enum Shapes {
     /// Rounded up to a multiple of this.
     Multiple(u32),
     /// This many lengths, chosen so that padding every sequence to the next one takes the fewest
-    /// cells (see [`ladder`](ladder())).
+    /// cells (see [`ladder`](crate::ladder())).
     Ladder(u32),
     /// These lengths.
     Rungs(Vec<u32>),
@@ -57,12 +61,14 @@ impl Shapes {
                 None => Err(Error::LengthOverflow { length: lengths.max(), multiple: *multiple }),
             },
             Shapes::Ladder(0) => Err(bad("ladder", "0", "a number of rungs from 1")),
-            Shapes::Ladder(rungs) => Ok(Rounding::Rungs(ladder(lengths, *rungs))),
+            Shapes::Ladder(rungs) => {
+                Ok(Rounding::Rungs(Steps::new(ladder(lengths, *rungs), lengths)))
+            }
             Shapes::Rungs(rungs) => {
                 check_rungs(rungs, &rungs_text(rungs))?;
                 let top = rungs[rungs.len() - 1];
                 match lengths.as_slice().iter().position(|&length| length > top) {
-                    None => Ok(Rounding::Rungs(rungs.clone())),
+                    None => Ok(Rounding::Rungs(Steps::new(rungs.clone(), lengths))),
                     Some(index) => {
                         Err(Error::LadderTooShort { top, index, length: lengths.as_slice()[index] })
                     }
@@ -77,7 +83,7 @@ impl Shapes {
 pub(crate) enum Rounding {
     Exact,
     Multiple(u32),
-    Rungs(Vec<u32>),
+    Rungs(Steps),
 }
 
 impl Rounding {
@@ -91,7 +97,7 @@ impl Rounding {
                 lengths.iter().map(|length| length.next_multiple_of(*multiple)).collect()
             }
             Rounding::Rungs(rungs) => {
-                lengths.iter().map(|&length| at_or_above(rungs, length)).collect()
+                lengths.iter().map(|&length| rungs.edges()[rungs.of(length) as usize]).collect()
             }
         }
     }

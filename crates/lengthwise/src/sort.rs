@@ -23,11 +23,6 @@ pub(crate) fn by_key(order: &mut [u32], key: impl Fn(u32) -> u32) {
     }
 }
 
-/// Sorts plain numbers.
-pub(crate) fn ascending(values: &mut [u32]) {
-    by_key(values, |value| value);
-}
-
 fn pack(key: u32, sequence: u32) -> u64 {
     u64::from(key) << 32 | u64::from(sequence)
 }
@@ -36,39 +31,34 @@ fn unpack(packed: &[u64]) -> Vec<u32> {
     packed.iter().map(|&packed| packed as u32).collect()
 }
 
-/// Below this a comparison sort is faster than three passes over tables of 2048 counts.
+/// Below this a comparison sort is faster than several passes with tables of counts.
 const SMALL: usize = 1500;
-const DIGIT_BITS: u32 = 11;
-const DIGITS: usize = 1 << DIGIT_BITS;
 
-/// Stable sort by the upper 32 bits: radix sort from the lowest digit, skipping digits that are
-/// the same everywhere. O(n) time, one buffer of the same size.
+/// Stable sort by the upper 32 bits: radix sort from the lowest digit. O(n) time, one buffer of the
+/// same size.
 fn by_high_half(mut values: Vec<u64>) -> Vec<u64> {
     if values.len() < SMALL {
         values.sort_by_key(|value| value >> 32);
         return values;
     }
-    let digit = |value: u64, pass: usize| {
-        (value >> (32 + pass as u32 * DIGIT_BITS)) as usize & (DIGITS - 1)
-    };
-    let mut counts = vec![[0_u32; DIGITS]; 3];
-    for &value in &values {
-        for (pass, counts) in counts.iter_mut().enumerate() {
-            counts[digit(value, pass)] += 1;
-        }
-    }
-    let mut other = Vec::new();
-    for (pass, counts) in counts.iter_mut().enumerate() {
-        if counts[digit(values[0], pass)] as usize == values.len() {
-            continue;
+    // Bits that are the same everywhere need no pass.
+    let varying = values.iter().fold(0, |bits, value| bits | (value ^ values[0])) >> 32;
+    let bits = u64::BITS - varying.leading_zeros();
+    // One pass of up to 11 bits if that is enough; more of 8, whose tables stay in the first cache.
+    let digit_bits = if bits <= 11 { 11 } else { 8 };
+    let mut other = vec![0; if bits > 0 { values.len() } else { 0 }];
+    for shift in (0..bits).step_by(digit_bits) {
+        let digit = |value: u64| (value >> (32 + shift)) as usize & ((1 << digit_bits) - 1);
+        let mut starts = [0_u32; 1 << 11];
+        for &value in &values {
+            starts[digit(value)] += 1;
         }
         let mut start = 0;
-        for count in counts.iter_mut() {
-            (*count, start) = (start, start + *count);
+        for place in &mut starts {
+            (*place, start) = (start, start + *place);
         }
-        other.resize(values.len(), 0);
         for &value in &values {
-            let place = &mut counts[digit(value, pass)];
+            let place = &mut starts[digit(value)];
             other[*place as usize] = value;
             *place += 1;
         }

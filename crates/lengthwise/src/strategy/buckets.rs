@@ -11,16 +11,15 @@ pub(super) fn random_inside(
 ) -> Groups {
     let mut order = sort::shuffled(lengths.count(), rng, Purpose::Shuffle);
     sort::by_key(&mut order, &bucket_of);
-    let mut ends: Vec<u32> = (1..order.len())
-        .filter(|&place| bucket_of(order[place - 1]) != bucket_of(order[place]))
-        .map(|place| place as u32)
-        .collect();
+    let mut ends = Vec::new();
+    let mut current = bucket_of(order[0]);
+    for (place, &sequence) in (0..).zip(&order) {
+        let bucket = bucket_of(sequence);
+        if bucket != current {
+            ends.push(place);
+            current = bucket;
+        }
+    }
     ends.push(lengths.count());
     Groups::trusted(order, ends)
-}
-
-/// Which bucket a length falls into: the first whose upper edge is at or above it. Lengths above
-/// the last edge share one bucket more.
-pub(super) fn between(edges: &[u32], length: u32) -> u32 {
-    edges.partition_point(|&edge| edge < length) as u32
 }

@@ -1,7 +1,7 @@
 #![doc = include_str!("length_buckets.md")]
 
 use super::{AT_LEAST_ONE, Group, Inner, at_least_one, bad, buckets};
-use crate::{Drawn, Error, Groups, Lengths, Rng, Room, settings::Setting};
+use crate::{Drawn, Error, Groups, Lengths, Rng, Room, ladder::Steps, settings::Setting};
 
 #[doc = include_str!("length_buckets.md")]
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,10 +65,15 @@ fn text(edges: &[u32]) -> String {
 impl Group for LengthBuckets {
     fn group(&self, lengths: &Lengths, _: &Room, rng: &Rng) -> Result<Groups, Error> {
         self.check()?;
-        let groups = buckets::random_inside(lengths, rng, |sequence| match self {
-            Self::Width(width) => (lengths.of(sequence) - 1) / width,
-            Self::Edges(edges) => buckets::between(edges, lengths.of(sequence)),
-        });
+        let groups = match self {
+            Self::Width(width) => {
+                buckets::random_inside(lengths, rng, |sequence| (lengths.of(sequence) - 1) / width)
+            }
+            Self::Edges(edges) => {
+                let steps = Steps::new(edges.clone(), lengths);
+                buckets::random_inside(lengths, rng, |sequence| steps.of(lengths.of(sequence)))
+            }
+        };
         Ok(groups.drawn(Drawn::AtRandom))
     }
 }

@@ -31,13 +31,14 @@ impl Group for Neighbours {
         let mut line = Line::new(&sorted, lengths);
         let mut directions = rng.stream(Purpose::Direction);
         let (mut order, mut ends) = (Vec::with_capacity(sorted.len()), Vec::new());
+        let mut places = Vec::new();
         // Going through a shuffled list of places and passing over those in use picks the next
         // start evenly among the unused, as drawing anew each time would.
         for start in sort::shuffled(lengths.count(), rng, Purpose::Shuffle) {
             if line.used(start) {
                 continue;
             }
-            let places = line.grow(start, room, || directions.below(2) == 0);
+            line.grow(start, room, directions.below(2) == 0, &mut places);
             for &place in &places[..room.keep(places.len() as u32) as usize] {
                 line.take(place);
                 order.push(sorted[place as usize]);
@@ -84,13 +85,14 @@ impl<'a> Line<'a> {
         self.longer[place as usize] = place;
     }
 
-    /// The places of the batch that grows from `start`: equal lengths first, then in one
-    /// direction, then in the other.
-    fn grow(&self, start: u32, room: &Room, up_first: impl FnOnce() -> bool) -> Vec<u32> {
+    /// Sets `places` to those of the batch that grows from `start`: equal lengths first, then in
+    /// one direction, then in the other.
+    fn grow(&self, start: u32, room: &Room, up_first: bool, places: &mut Vec<u32>) {
         let sequence = |place: u32| self.sorted[place as usize];
         let length = self.lengths.of(sequence(start));
         let same = |place: u32| self.lengths.of(sequence(place)) == length;
-        let mut places = vec![start];
+        places.clear();
+        places.push(start);
         let mut open = room.admit(Open::default(), sequence(start)).unwrap_or_default();
         // The places next to the batch above and below.
         let mut up = self.longer[start as usize];
@@ -105,13 +107,12 @@ impl<'a> Line<'a> {
         };
         walk(&mut up, &self.longer, true);
         walk(&mut down, &self.shorter, true);
-        if up_first() {
+        if up_first {
             walk(&mut up, &self.longer, false);
             walk(&mut down, &self.shorter, false);
         } else {
             walk(&mut down, &self.shorter, false);
             walk(&mut up, &self.longer, false);
         }
-        places
     }
 }

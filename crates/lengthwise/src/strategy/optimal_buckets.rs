@@ -1,7 +1,11 @@
 #![doc = include_str!("optimal_buckets.md")]
 
 use super::{AT_LEAST_ONE, Group, Inner, at_least_one, buckets};
-use crate::{Error, Groups, Lengths, Rng, Room, ladder, settings::Setting};
+use crate::{
+    Error, Groups, Lengths, Rng, Room,
+    ladder::{Steps, ladder},
+    settings::Setting,
+};
 
 #[doc = include_str!("optimal_buckets.md")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,9 +40,7 @@ impl Inner for OptimalBuckets {
 impl Group for OptimalBuckets {
     fn group(&self, lengths: &Lengths, _: &Room, rng: &Rng) -> Result<Groups, Error> {
         self.check()?;
-        let edges = ladder(lengths, self.count);
-        Ok(buckets::random_inside(lengths, rng, |sequence| {
-            buckets::between(&edges, lengths.of(sequence))
-        }))
+        let steps = Steps::new(ladder(lengths, self.count), lengths);
+        Ok(buckets::random_inside(lengths, rng, |sequence| steps.of(lengths.of(sequence))))
     }
 }

@@ -1,0 +1,115 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use lengthwise::Strategy;
+
+/// What `--help` prints.
+pub(crate) const USAGE: &str = "\
+usage: cargo run --release -- [--quick] [--strategy NAME] [--sequences N] [--out DIR]
+
+  --quick          10,000 and 100,000 sequences and few rounds: a few seconds
+  --strategy NAME  this strategy only, and no ladders (`sorted`, `alternated:bins=8`, …)
+  --sequences N    this many sequences only
+  --out DIR        write DIR/raw.jsonl (every round) and DIR/table.md
+";
+
+/// What to measure, and where to write it.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Args {
+    pub(crate) quick: bool,
+    pub(crate) strategy: Option<Strategy>,
+    pub(crate) sequences: Option<u32>,
+    pub(crate) out: Option<PathBuf>,
+}
+
+/// What the user asks for.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Asked {
+    Run(Args),
+    Help,
+}
+
+impl Args {
+    /// Reads the arguments, without the program's name. The error is one line.
+    pub(crate) fn parse(mut given: impl Iterator<Item = String>) -> Result<Asked, String> {
+        let mut args = Self::default();
+        while let Some(argument) = given.next() {
+            let mut value = || given.next().ok_or(format!("`{argument}` needs a value"));
+            match argument.as_str() {
+                "--help" | "-h" => return Ok(Asked::Help),
+                "--quick" => args.quick = true,
+                "--strategy" => {
+                    args.strategy = Some(value()?.parse().map_err(|error| format!("{error}"))?);
+                }
+                "--sequences" => args.sequences = Some(count(&value()?)?),
+                "--out" => args.out = Some(value()?.into()),
+                other => return Err(format!("unknown argument `{other}` (try `--help`)")),
+            }
+        }
+        Ok(Asked::Run(args))
+    }
+
+    /// The strategies to measure.
+    pub(crate) fn strategies(&self) -> Vec<Strategy> {
+        self.strategy.as_ref().map_or_else(Strategy::all, |strategy| vec![strategy.clone()])
+    }
+
+    /// The numbers of sequences to measure.
+    pub(crate) fn counts(&self) -> Vec<u32> {
+        match self.sequences {
+            Some(count) => vec![count],
+            None if self.quick => vec![10_000, 100_000],
+            None => vec![10_000, 100_000, 1_000_000, 10_000_000],
+        }
+    }
+
+    /// How many rounds a plan of `count` sequences gets.
+    pub(crate) fn rounds(&self, count: u32) -> u32 {
+        match count {
+            _ if self.quick => 3,
+            0..=100_000 => 15,
+            100_001..=1_000_000 => 7,
+            _ => 3,
+        }
+    }
+}
+
+fn count(text: &str) -> Result<u32, String> {
+    match text.replace('_', "").parse() {
+        Ok(count) if count > 0 => Ok(count),
+        _ => Err(format!("`--sequences` is `{text}`; expected a whole number from 1")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Asked, String> {
+        Args::parse(line.split_whitespace().map(str::to_owned))
+    }
+
+    #[test]
+    fn every_argument_is_read() {
+        let args = Args {
+            quick: true,
+            strategy: Some(lengthwise::Sorted.into()),
+            sequences: Some(1000),
+            out: Some("runs/new".into()),
+        };
+        let line = "--quick --strategy sorted --sequences 1_000 --out runs/new";
+        assert_eq!(parse(line), Ok(Asked::Run(args)));
+        assert_eq!(parse(""), Ok(Asked::Run(Args::default())));
+        assert_eq!(parse("--help"), Ok(Asked::Help));
+    }
+
+    #[test]
+    fn what_is_wrong_is_one_line() {
+        for line in ["--fast", "quick", "--out", "--sequences 0", "--sequences x", "--strategy no"]
+        {
+            let error = parse(line).expect_err(line);
+            assert!(!error.is_empty() && !error.contains('\n'), "{error}");
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! The lengths that are planned: the same in every run and on every machine.
+
+use lengthwise::{Example, Lengths, Purpose, Rng};
+
+/// `count` lengths with the distribution of a built-in example, in no order: its own lengths are
+/// the quantiles, with straight lines between.
+pub(crate) fn lengths(example: Example, count: u32) -> Lengths {
+    let mut quantiles = example.lengths().as_slice().to_vec();
+    quantiles.sort_unstable();
+    let last = quantiles.len() - 1;
+    let drawn: Vec<u32> = rng()
+        .words(Purpose::Own(example as u16), count)
+        .map(|word| {
+            let place = f64::from(word) / 4_294_967_296.0 * last as f64;
+            let (low, high) = (quantiles[place as usize], quantiles[place as usize + 1]);
+            (f64::from(low) + f64::from(high - low) * place.fract() + 0.5) as u32
+        })
+        .collect();
+    Lengths::new(drawn).expect("the quantiles are above zero")
+}
+
+/// Lengths of which exactly `distinct` differ, with uneven gaps, each taken 1 to 16 times.
+pub(crate) fn distinct(distinct: u32) -> Lengths {
+    let mut stream = rng().stream(Purpose::Own(100));
+    let mut length = 0;
+    let mut lengths = Vec::new();
+    for _ in 0..distinct {
+        length += 1 + stream.below(8);
+        let times = 1 + stream.below(16) as usize;
+        lengths.resize(lengths.len() + times, length);
+    }
+    Lengths::new(lengths).expect("the first length is at least 1")
+}
+
+fn rng() -> Rng {
+    Rng::new(20_261_115, 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_stay_in_the_range_of_their_example() {
+        for example in Example::ALL {
+            let (own, drawn) = (example.lengths(), lengths(example, 50_000));
+            assert!(own.min() <= drawn.min() && drawn.max() <= own.max(), "{example}");
+            assert!((drawn.mean() / own.mean() - 1.0).abs() < 0.05, "{example}");
+        }
+    }
+
+    #[test]
+    fn distinct_lengths_are_as_many_as_asked_for() {
+        assert_eq!(distinct(777).histogram().len(), 777);
+    }
+}

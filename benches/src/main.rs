@@ -1,0 +1,59 @@
+//! How long planning one epoch takes, against a plain sort of the same lengths.
+//!
+//! Every figure is a ratio of two times taken one right after the other, because the machines that
+//! this runs on are shared. See the README for what the columns mean.
+
+mod args;
+mod data;
+mod heap;
+mod ladders;
+mod output;
+mod plans;
+mod quadratic;
+mod stats;
+mod summary;
+
+use std::{
+    io::{self, Write},
+    process::ExitCode,
+};
+
+use args::{Args, Asked};
+use output::Output;
+
+#[global_allocator]
+static HEAP: heap::Counting = heap::Counting;
+
+fn main() -> ExitCode {
+    let args = match Args::parse(std::env::args().skip(1)) {
+        Ok(Asked::Run(args)) => args,
+        Ok(Asked::Help) => {
+            print!("{}", args::USAGE);
+            return ExitCode::SUCCESS;
+        }
+        Err(error) => {
+            eprintln!("error: {error}");
+            return ExitCode::from(2);
+        }
+    };
+    match run(&args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(args: &Args) -> io::Result<()> {
+    let mut output = Output::new(args.out.as_deref())?;
+    let rows = plans::run(args, &mut output)?;
+    let ladders = if args.strategy.is_none() { ladders::run(args, &mut output)? } else { vec![] };
+    let mut text = summary::table(&rows);
+    if !ladders.is_empty() {
+        text += &ladders::table(&ladders);
+    }
+    text += &plans::table(&rows);
+    io::stdout().write_all(text.as_bytes())?;
+    output.finish(&text)
+}
