@@ -186,7 +186,7 @@ fn a_plan_that_cannot_be_written_leaves_the_old_file() {
         + &refusal(&folder, "plan ten.csv --budget sequences:3 -o plan.xlsx");
     expect![[r#"
         $ lengthwise plan ten.csv --budget sequences:3 -o no/such/plan.json
-        error: no/such/plan.json: No such file or directory (os error 2) at path "/tmp/.tmp8jr2BW/no/such/.tmpMCcqJ8"
+        error: no/such/plan.json: No such file or directory (os error 2) at path "/tmp/.tmpvYPg53/no/such/.tmpMeXKe1"
 
         hint: nothing was written; check that the folder exists and can be written to
 
@@ -360,7 +360,7 @@ fn explain_lists_and_explains() {
 
         ## Cost
 
-        O(N) time (two radix sorts), 24 bytes of working memory a sequence.
+        O(N) time (two radix sorts), 20 bytes of memory a sequence at the peak.
 
         ## Parameters
 
