@@ -2,7 +2,7 @@
 
 use std::{
     io::{self, BufWriter, Write},
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 use lengthwise::{Chunks, Planner, Strategy};
@@ -152,7 +152,7 @@ impl Pieces {
 
 /// Writes a file whole or not at all: under a temporary name first, then renamed.
 fn save(
-    path: &PathBuf,
+    path: &Path,
     write: impl FnOnce(&mut BufWriter<&std::fs::File>) -> io::Result<()>,
 ) -> Result<(), Failure> {
     let folder = match path.parent() {
@@ -160,7 +160,7 @@ fn save(
         _ => Path::new("."),
     };
     let attempt = || -> io::Result<()> {
-        let file = tempfile::NamedTempFile::new_in(folder)?;
+        let file = temporary(folder)?;
         let mut buffered = BufWriter::new(file.as_file());
         write(&mut buffered)?;
         buffered.flush()?;
@@ -169,9 +169,22 @@ fn save(
         Ok(())
     };
     attempt().map_err(|error| {
+        // The kind alone: the whole error names the temporary file, which means nothing to the user.
+        let cause = match error.kind() {
+            io::ErrorKind::NotFound => "there is no such folder".to_owned(),
+            kind => kind.to_string(),
+        };
         Failure::new(
-            format!("{}: {error}", path.display()),
+            format!("{}: {cause}", path.display()),
             "nothing was written; check that the folder exists and can be written to",
         )
     })
+}
+
+/// A temporary file that everybody may read who may read other new files: it will be the plan.
+fn temporary(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder.tempfile_in(folder)
 }
