@@ -152,9 +152,8 @@ impl FromStr for Budget {
     fn from_str(given: &str) -> Result<Self, Error> {
         const COUNT: &str = "a whole number of sequences from 1 to 4294967295";
         // A plain number is a number of sequences.
-        if let Ok(count) = given.trim().parse() {
-            let budget = Self::sequences(count);
-            return budget.check().map(|()| budget);
+        if given.trim().parse::<f64>().is_ok() {
+            return format!("sequences:{given}").parse();
         }
         let mut setting = Setting::parse("budget", &Self::NAMES, given)?;
         let mut budget = match setting.name() {

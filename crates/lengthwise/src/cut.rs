@@ -77,8 +77,9 @@ fn next_batch(order: &[u32], room: &Room) -> (u32, u32) {
 /// Deals an order to the rungs of a ladder: each sequence waits at its own rung, and whenever a
 /// rung holds a full batch, that batch is made, so every full batch of a rung has the same size.
 /// At the end what is left at a rung climbs to the next and is placed there first, so that hardly
-/// any batch has an odd shape. It stays as an odd batch only below a rung more than twice as long,
-/// where climbing would cost more than the shape is worth, and at the top.
+/// any batch has an odd shape. Where climbing would pad by more than an eighth of a full batch, and
+/// at the top, what is left is an odd batch instead; so all climbing together pads by less than an
+/// eighth of a batch for every rung.
 ///
 /// How many sequences wait at a rung depends on the lengths alone, so the shapes are the same in
 /// every epoch.
@@ -107,8 +108,10 @@ fn deal(order: &[u32], room: &Room, ladder: &Steps) -> Batches {
         for batch in whole.chunks_exact(full[rung]) {
             make(batch, rungs[rung]);
         }
-        let next = rungs.get(rung + 1);
-        let climbs = next.is_some_and(|&next| next / 2 <= rungs[rung]);
+        let climbs = rungs.get(rung + 1).is_some_and(|&next| {
+            let extra = rest.len() as u64 * u64::from(next - rungs[rung]);
+            8 * extra <= full[rung + 1] as u64 * u64::from(next)
+        });
         if !climbs && !rest.is_empty() {
             make(rest, rungs[rung]);
         }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::OverLong;
+
 /// Why a plan could not be made.
 ///
 /// [`Display`](fmt::Display) gives one line that names the place and both numbers of a conflict;
@@ -45,6 +47,8 @@ pub enum Error {
         count: usize,
         /// The most that any of them costs alone.
         largest: u64,
+        /// How they were to be treated, which left nothing to plan.
+        treatment: OverLong,
     },
     /// A name that is not in the list of its kind.
     UnknownName {
@@ -112,6 +116,11 @@ impl Error {
                     u32::MAX
                 )
             }
+            Error::OverBudget { largest, treatment, .. } if *treatment != OverLong::Error => {
+                format!(
+                    "`{treatment}` leaves nothing to plan; raise the budget, up to {largest} cells"
+                )
+            }
             Error::OverBudget { largest, .. } => format!(
                 "raise the budget to at least {largest} cells, or choose what happens to over-long \
                  sequences: `alone`, `drop` or `truncate` (`--over-long` on the command line)"
@@ -159,9 +168,13 @@ impl fmt::Display for Error {
                     more => write!(f, "; so do {more} more sequences"),
                 }
             }
-            Error::UnknownName { kind, given, .. } => write!(f, "unknown {kind} `{given}`"),
-            Error::UnknownKey { of, given, .. } => write!(f, "unknown parameter `{given}` of {of}"),
-            Error::BadValue { of, given, .. } => write!(f, "{of} cannot be `{given}`"),
+            Error::UnknownName { kind, given, .. } => {
+                write!(f, "unknown {kind} `{}`", shortened(given))
+            }
+            Error::UnknownKey { of, given, .. } => {
+                write!(f, "unknown parameter `{}` of {of}", shortened(given))
+            }
+            Error::BadValue { of, given, .. } => write!(f, "{of} cannot be `{}`", shortened(given)),
             Error::LadderTooShort { top, index, length } => {
                 write!(f, "sequence {index} of length {length} is longer than the top rung {top}")
             }
@@ -179,4 +192,19 @@ impl std::error::Error for Error {}
 
 fn listed(names: &[&str]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// At most forty characters of what was given, none of them a control character.
+fn shortened(given: &str) -> String {
+    let mut shown: String = given.chars().take(40).flat_map(printable).collect();
+    if given.chars().nth(40).is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
+fn printable(character: char) -> impl Iterator<Item = char> {
+    let escaped = character.is_control().then(|| character.escape_default());
+    let plain = (!character.is_control()).then_some(character);
+    escaped.into_iter().flatten().chain(plain)
 }

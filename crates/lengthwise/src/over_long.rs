@@ -40,14 +40,18 @@ impl OverLong {
         shapes: &Shapes,
     ) -> Result<Admitted<'a>, Error> {
         let all = Admitted { lengths: Cow::Borrowed(lengths), kept: None, over: Vec::new() };
-        let Some(limit) = budget.limit_of_one() else { return Ok(all) };
-        let longest = shapes.longest_within(u32::try_from(limit).unwrap_or(u32::MAX));
-        if lengths.max() <= longest || matches!(self, OverLong::Alone) {
+        // A limit above every length is none.
+        let Some(limit) = budget.limit_of_one().filter(|&limit| limit < u64::from(u32::MAX)) else {
+            return Ok(all);
+        };
+        let longest = shapes.longest_within(limit as u32);
+        if lengths.max() <= longest {
             return Ok(all);
         }
         let (kept, over): (Vec<u32>, Vec<u32>) =
             (0..lengths.count()).partition(|&sequence| lengths.of(sequence) <= longest);
         match self {
+            OverLong::Alone => Ok(Admitted { over, ..all }),
             OverLong::Drop if !kept.is_empty() => {
                 let left: Vec<u32> = kept.iter().map(|&sequence| lengths.of(sequence)).collect();
                 Ok(Admitted { lengths: Cow::Owned(Lengths::new(left)?), kept: Some(kept), over })
@@ -57,7 +61,28 @@ impl OverLong {
                 let cut = Lengths::new(cut.collect::<Vec<_>>())?;
                 Ok(Admitted { lengths: Cow::Owned(cut), kept: None, over })
             }
-            _ => Err(over_budget(lengths, &over, limit, shapes)),
+            _ => Err(self.over_budget(lengths, &over, limit, shapes)),
+        }
+    }
+
+    fn over_budget(self, lengths: &Lengths, over: &[u32], limit: u64, shapes: &Shapes) -> Error {
+        let cells = |length: u32| match shapes {
+            Shapes::Multiple(multiple) => u64::from(length).next_multiple_of(u64::from(*multiple)),
+            Shapes::Rungs(rungs) => rungs
+                .iter()
+                .find(|&&rung| rung >= length)
+                .map_or(u64::from(length), |&rung| u64::from(rung)),
+            Shapes::Exact | Shapes::Ladder(_) => u64::from(length),
+        };
+        let length = lengths.of(over[0]);
+        Error::OverBudget {
+            index: over[0] as usize,
+            length,
+            cells: cells(length),
+            limit,
+            count: over.len(),
+            largest: cells(lengths.max()),
+            treatment: self,
         }
     }
 }
@@ -67,28 +92,8 @@ pub(crate) struct Admitted<'a> {
     pub(crate) lengths: Cow<'a, Lengths>,
     /// Which sequences these are, if not all.
     pub(crate) kept: Option<Vec<u32>>,
-    /// The over-long ones, where they were dropped or truncated.
+    /// The over-long ones.
     pub(crate) over: Vec<u32>,
-}
-
-fn over_budget(lengths: &Lengths, over: &[u32], limit: u64, shapes: &Shapes) -> Error {
-    let cells = |length: u32| match shapes {
-        Shapes::Multiple(multiple) => u64::from(length).next_multiple_of(u64::from(*multiple)),
-        Shapes::Rungs(rungs) => rungs
-            .iter()
-            .find(|&&rung| rung >= length)
-            .map_or(u64::from(length), |&rung| u64::from(rung)),
-        Shapes::Exact | Shapes::Ladder(_) => u64::from(length),
-    };
-    let length = lengths.of(over[0]);
-    Error::OverBudget {
-        index: over[0] as usize,
-        length,
-        cells: cells(length),
-        limit,
-        count: over.len(),
-        largest: cells(lengths.max()),
-    }
 }
 
 impl FromStr for OverLong {

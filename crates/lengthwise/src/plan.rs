@@ -4,7 +4,7 @@ use std::fmt;
 
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::{Lengths, Measures, cut::Batches};
+use crate::{Lengths, Measures, OverLong, cut::Batches};
 
 /// All batches of one epoch, in order; it never changes once made.
 ///
@@ -24,14 +24,14 @@ pub struct Plan {
     indices: Vec<u32>,
     ends: Vec<u32>,
     batch_lengths: Vec<u32>,
-    left_out: Vec<u32>,
-    truncated: Vec<u32>,
+    treatment: OverLong,
+    over_long: Vec<u32>,
 }
 
 impl Plan {
-    pub(crate) fn new(batches: Batches, left_out: Vec<u32>, truncated: Vec<u32>) -> Self {
+    pub(crate) fn new(batches: Batches, treatment: OverLong, over_long: Vec<u32>) -> Self {
         let Batches { indices, ends, lengths: batch_lengths } = batches;
-        Self { indices, ends, batch_lengths, left_out, truncated }
+        Self { indices, ends, batch_lengths, treatment, over_long }
     }
 
     /// The number of batches.
@@ -72,15 +72,20 @@ impl Plan {
         &self.ends
     }
 
-    /// The sequences that are in no batch, because they exceed the budget alone and were to be
-    /// dropped.
-    pub fn left_out(&self) -> &[u32] {
-        &self.left_out
+    /// The sequences that exceed the budget even alone, and how they were treated: in batches of
+    /// their own, left out, or to be truncated to their batch length.
+    pub fn over_long(&self) -> (OverLong, &[u32]) {
+        (self.treatment, &self.over_long)
     }
 
-    /// The sequences that exceed the budget alone and are to be cut to their batch length.
+    /// The over-long sequences that are in no batch.
+    pub fn left_out(&self) -> &[u32] {
+        if self.treatment == OverLong::Drop { &self.over_long } else { &[] }
+    }
+
+    /// The over-long sequences that are to be cut to their batch length.
     pub fn truncated(&self) -> &[u32] {
-        &self.truncated
+        if self.treatment == OverLong::Truncate { &self.over_long } else { &[] }
     }
 
     /// What the plan costs.

@@ -95,10 +95,6 @@ impl<S: Group> Planner<S> {
                 *sequence = kept[*sequence as usize];
             }
         }
-        let (left_out, truncated) = match self.over_long {
-            OverLong::Truncate => (Vec::new(), admitted.over),
-            _ => (admitted.over, Vec::new()),
-        };
-        Ok(Plan::new(batches, left_out, truncated))
+        Ok(Plan::new(batches, self.over_long, admitted.over))
     }
 }

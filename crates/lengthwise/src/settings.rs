@@ -117,12 +117,15 @@ fn number<T: FromStr>(of: String, given: &str, expected: &str) -> Result<T, Erro
 
 /// The error for a name that is in no list, with the nearest name of the list.
 fn unknown_name(kind: &'static str, given: &str, names: &[&'static str]) -> Error {
-    let nearest = names
+    let begun = names.iter().filter(|name| given.len() > 2 && name.starts_with(given));
+    let near = names
         .iter()
-        .map(|name| (edits(given, name), *name))
+        .filter(|name| given.len() < 2 * name.len())
+        .map(|name| (edits(given, name), name))
+        .filter(|(distance, name)| *distance <= (name.len() / 4).max(1))
         .min()
-        .filter(|(distance, name)| *distance <= 1 + name.len() / 4)
         .map(|(_, name)| name);
+    let nearest = begun.chain(near).next().copied();
     Error::UnknownName { kind, given: given.to_owned(), nearest, known: names.to_vec() }
 }
 

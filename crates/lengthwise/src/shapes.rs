@@ -55,12 +55,12 @@ impl Shapes {
     pub(crate) fn resolve(&self, lengths: &Lengths) -> Result<Rounding, Error> {
         match self {
             Shapes::Exact => Ok(Rounding::Exact),
-            Shapes::Multiple(0) => Err(bad("multiple", "0", "a whole number from 1")),
+            Shapes::Multiple(0) => Err(bad("multiple", "0", WHOLE)),
             Shapes::Multiple(multiple) => match lengths.max().checked_next_multiple_of(*multiple) {
                 Some(_) => Ok(Rounding::Multiple(*multiple)),
                 None => Err(Error::LengthOverflow { length: lengths.max(), multiple: *multiple }),
             },
-            Shapes::Ladder(0) => Err(bad("ladder", "0", "a number of rungs from 1")),
+            Shapes::Ladder(0) => Err(bad("ladder", "0", "a number of rungs from 1 to 4294967295")),
             Shapes::Ladder(rungs) => {
                 Ok(Rounding::Rungs(Steps::new(ladder(lengths, *rungs), lengths)))
             }
@@ -109,13 +109,14 @@ impl FromStr for Shapes {
     fn from_str(given: &str) -> Result<Self, Error> {
         let mut setting = Setting::parse("shapes", &Self::NAMES, given)?;
         let shapes = match setting.name() {
-            "multiple" => Shapes::Multiple(setting.required_number("a whole number from 1")?),
+            "multiple" => Shapes::Multiple(setting.required_number(WHOLE)?),
             "ladder" => {
                 let expected = "a number of rungs as in `ladder:16`, or rising rungs as in \
                                 `ladder:100/200/400`";
                 match setting.value() {
                     Some(text) if text.contains('/') => {
-                        let rungs = text.split('/').map(str::trim).map(str::parse);
+                        let rungs = text.strip_suffix('/').unwrap_or(text);
+                        let rungs = rungs.split('/').map(str::trim).map(str::parse);
                         let rungs = rungs
                             .collect::<Result<Vec<u32>, _>>()
                             .map_err(|_| bad("ladder", text, expected))?;
@@ -132,8 +133,8 @@ impl FromStr for Shapes {
         };
         setting.finish()?;
         match shapes {
-            Shapes::Multiple(0) => Err(bad("multiple", "0", "a whole number from 1")),
-            Shapes::Ladder(0) => Err(bad("ladder", "0", "a number of rungs from 1")),
+            Shapes::Multiple(0) => Err(bad("multiple", "0", WHOLE)),
+            Shapes::Ladder(0) => Err(bad("ladder", "0", "a number of rungs from 1 to 4294967295")),
             shapes => Ok(shapes),
         }
     }
@@ -150,8 +151,12 @@ impl fmt::Display for Shapes {
     }
 }
 
+const WHOLE: &str = "a whole number from 1 to 4294967295";
+
 fn rungs_text(rungs: &[u32]) -> String {
-    rungs.iter().map(u32::to_string).collect::<Vec<_>>().join("/")
+    let text = rungs.iter().map(u32::to_string).collect::<Vec<_>>().join("/");
+    // A single number would be a number of rungs.
+    if rungs.len() == 1 { text + "/" } else { text }
 }
 
 fn check_rungs(rungs: &[u32], given: &str) -> Result<(), Error> {

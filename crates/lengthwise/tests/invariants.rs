@@ -225,9 +225,20 @@ proptest! {
         };
         let first = shapes(&case);
         prop_assert_eq!(&first, &shapes(&Case { epoch: case.epoch ^ 1, ..case.clone() }));
-        // An odd batch stands only at the top, or below a rung more than twice as long.
-        let steep = ladder(&case.lengths, rungs).windows(2).filter(|w| w[1] / 2 > w[0]).count();
-        prop_assert!(first.len() <= rungs as usize + steep + 1, "{first:?}");
+        prop_assert!(first.len() <= 2 * rungs as usize, "{first:?}");
+        // What climbs pads by no more than an eighth of a batch at each rung.
+        let plan = case.plan();
+        let ladder = ladder(&case.lengths, rungs);
+        let rung = |length: u32| ladder[ladder.partition_point(|&rung| rung < length)];
+        let own: u64 = case.lengths.as_slice().iter().map(|&l| u64::from(rung(l))).sum();
+        let top = u64::from(case.lengths.max());
+        let full = match case.kind {
+            Kind::Sequences(count) => u64::from(count) * top,
+            Kind::Padded(cells) => cells,
+            Kind::Dynamic(count, _) => (u64::from(count) + 1) * top,
+        };
+        let cells = plan.measure(&case.lengths).cells;
+        prop_assert!(cells <= own + ladder.len() as u64 * full / 8, "{cells} {own}");
     }
 }
 

@@ -39,7 +39,7 @@ fn other_settings_print_as_they_are_parsed() {
     ] {
         assert_eq!(given.parse::<Budget>().unwrap().to_string(), given);
     }
-    for given in ["exact", "multiple:8", "ladder:16", "ladder:100/200/400"] {
+    for given in ["exact", "multiple:8", "ladder:16", "ladder:100/200/400", "ladder:400/"] {
         assert_eq!(given.parse::<Shapes>().unwrap().to_string(), given);
     }
     for given in Arrange::NAMES {
@@ -159,6 +159,8 @@ fn bad_budgets_shapes_and_arrangements_are_refused_with_a_hint() {
         "padded:20000,rule=over",
         "sequences:0",
         "0",
+        "16.5",
+        "18446744073709551615",
         "sequences:16,at-most=3",
         "dynamic:16,rule=none",
     ];
@@ -205,6 +207,10 @@ fn bad_budgets_shapes_and_arrangements_are_refused_with_a_hint() {
           it must be a whole number from 1
         budget `sequences` cannot be `0`
           it must be a whole number from 1
+        budget `sequences` cannot be `16.5`
+          it must be a whole number of sequences from 1 to 4294967295
+        budget `sequences` cannot be `18446744073709551615`
+          it must be a whole number of sequences from 1 to 4294967295
         unknown parameter `at-most` of budget `sequences`
           its parameters are `multiple-of`
         `rule` of budget `dynamic` cannot be `none`
@@ -212,11 +218,11 @@ fn bad_budgets_shapes_and_arrangements_are_refused_with_a_hint() {
         unknown shapes `lader`
           did you mean `ladder`? run `lengthwise explain` to list all
         shapes `multiple` cannot be `0`
-          it must be a whole number from 1
+          it must be a whole number from 1 to 4294967295
         shapes `multiple` cannot be ``
-          it must be a whole number from 1
+          it must be a whole number from 1 to 4294967295
         shapes `ladder` cannot be `0`
-          it must be a number of rungs from 1
+          it must be a number of rungs from 1 to 4294967295
         shapes `ladder` cannot be ``
           it must be a number of rungs as in `ladder:16`, or rising rungs as in `ladder:100/200/400`
         shapes `ladder` cannot be `4/2`
@@ -307,9 +313,9 @@ fn what_cannot_be_planned_is_refused_with_a_hint() {
         budget `sequences` cannot be `0`
           it must be a whole number from 1
         shapes `multiple` cannot be `0`
-          it must be a whole number from 1
+          it must be a whole number from 1 to 4294967295
         shapes `ladder` cannot be `0`
-          it must be a number of rungs from 1
+          it must be a number of rungs from 1 to 4294967295
         shapes `ladder` cannot be ``
           it must be rungs that rise from at least 1
         `multiple-of` of budget `sequences` cannot be `0`

@@ -87,15 +87,15 @@ fn plans_under_a_padded_budget_never_change() {
 #[test]
 fn plans_on_a_ladder_never_change() {
     expect![[r#"
-        shuffled                  44537abe1e2e6a22 74929447892a07a6 e67a3b0ca7530714
-        sorted                    a9f46d5ce2afe3fe 9950e66fd62ae200 7a951f7241452413
-        semi-sorted:noise=0.1     39b77059b5aa4f8a ab42086a71a58ddd 5352af28ae799935
-        alternated:bins=64        03a20d4b3c3b14be c7dd329cfc1c2bca 0cdb0f91e481a658
-        bucketed:size=1024        66422601c44a0713 a6c495f823bb9c4a 42e76a784899feae
-        length-buckets:width=250  ee9d12b8c63cdac8 eefb7756fc99dce5 ede80a5a766d2622
-        optimal-buckets:count=6   cc0662c9a2d12778 e1db8b7c8841b4b1 76d110eaabe3b803
-        neighbours                06d07010e4d8d44f 4eb0aa68757c918e 1842ae745a98ddbe
-        pooled:batches=50         6bb0aaf052207d93 7c77d88b49e14773 ed4a960ad1f215ae
+        shuffled                  2671e83f4d76f18b 06f067815a9f7169 9b9c3e991ec3d753
+        sorted                    237dd0c82468eaf4 db86f8d12bcb1c7e 56300c70dac299fd
+        semi-sorted:noise=0.1     21921fefda3646a8 66b72169a583a776 a1669ba2fce99e9d
+        alternated:bins=64        d17cfbb0cf3e916d ffdc3ea87aa2633f 0c0b4329d4c8fb53
+        bucketed:size=1024        cf9b320e3554e7f8 c9043b9ebc8be5b0 8a49579bf7130d37
+        length-buckets:width=250  ad9ee3b0dcf890e2 3295abeb6146fb81 a83ebffd597c84b9
+        optimal-buckets:count=6   8351184cf825face 7a5a92764c9fd5f4 739a55d0a0d04ee7
+        neighbours                4d2274f0fe4b222b 4f04babec8738a86 88a91cfb2b32cd57
+        pooled:batches=50         a79eac591973a6b9 be0497971b5428e5 3a4638ef8b1d352c
     "#]]
     .assert_eq(&digests("dynamic:16", "ladder:8", Arrange::LongFirst, Example::Bimodal));
 }
