@@ -38,11 +38,11 @@ pub(crate) struct Input {
     pub(crate) example: Option<String>,
 
     /// Column (CSV, TSV) or field (JSONL) that holds the lengths
-    #[arg(long, value_name = "NAME", conflicts_with = "example")]
+    #[arg(long, value_name = "NAME", requires = "path")]
     pub(crate) column: Option<String>,
 
     /// Format of the input, if its name does not tell: csv, tsv, jsonl, npy or txt
-    #[arg(long, value_name = "FORMAT", conflicts_with = "example")]
+    #[arg(long, value_name = "FORMAT", requires = "path")]
     pub(crate) format: Option<String>,
 
     /// Cut sequences into pieces of at most this length, and plan the pieces
@@ -77,11 +77,11 @@ pub(crate) struct Compare {
     pub(crate) input: Input,
 
     /// Limit of every batch: sequences:16, padded:20000, dynamic:16
-    #[arg(long, value_name = "BUDGET", default_value = "sequences:16")]
+    #[arg(long, value_name = "BUDGET", default_value = "sequences:16", help_heading = "Settings")]
     pub(crate) budget: String,
 
     /// Strategy to compare, as in alternated:bins=64; may be repeated [default: all]
-    #[arg(long = "strategy", value_name = "STRATEGY")]
+    #[arg(long = "strategy", value_name = "STRATEGY", help_heading = "Settings")]
     pub(crate) strategies: Vec<String>,
 
     #[command(flatten)]
@@ -108,11 +108,11 @@ pub(crate) struct Plan {
     pub(crate) input: Input,
 
     /// Limit of every batch: sequences:16, padded:20000, dynamic:16
-    #[arg(long, value_name = "BUDGET")]
+    #[arg(long, value_name = "BUDGET", help_heading = "Settings")]
     pub(crate) budget: String,
 
     /// How sequences are grouped, as in alternated:bins=64
-    #[arg(long, value_name = "STRATEGY", default_value = "semi-sorted")]
+    #[arg(long, value_name = "STRATEGY", default_value = "semi-sorted", help_heading = "Settings")]
     pub(crate) strategy: String,
 
     #[command(flatten)]

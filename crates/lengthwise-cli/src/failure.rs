@@ -64,10 +64,7 @@ impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Failure::ReaderGone,
-            _ => Failure::new(
-                format!("standard output: {error}"),
-                "check where the output goes, or write to a file with `-o`",
-            ),
+            _ => Failure::new(format!("standard output: {error}"), "check where the output goes"),
         }
     }
 }

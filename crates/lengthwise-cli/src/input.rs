@@ -1,6 +1,6 @@
 //! From arguments to lengths.
 
-use std::{io, path::Path};
+use std::{fmt::Write as _, io, path::Path};
 
 use lengthwise::{Chunks, Example, Lengths};
 use lengthwise_input::{Format, Options};
@@ -9,6 +9,8 @@ use crate::{args::Input, failure::Failure};
 
 /// The lengths to plan with, and how pieces map back if sequences were cut into them.
 pub(crate) struct Sequences {
+    /// What they are, for people.
+    pub(crate) source: String,
     lengths: Lengths,
     pub(crate) chunks: Option<Chunks>,
 }
@@ -22,13 +24,18 @@ impl Sequences {
 impl Input {
     /// Reads the file, or makes the example; the default example if neither was named.
     pub(crate) fn read_or_default(&self) -> Result<Sequences, Failure> {
-        let lengths = match (&self.path, &self.example) {
+        let (mut source, lengths) = match (&self.path, &self.example) {
             (Some(path), _) => self.read_path(path)?,
-            (None, Some(name)) => name.parse::<Example>()?.lengths(),
-            (None, None) => Example::default().lengths(),
+            (None, name) => {
+                let example = name.as_deref().map_or(Ok(Example::default()), str::parse)?;
+                (format!("example `{example}`"), example.lengths())
+            }
         };
         let chunks = self.chunk.map(|size| Chunks::new(&lengths, size)).transpose()?;
-        Ok(Sequences { lengths, chunks })
+        if let Some(size) = self.chunk {
+            _ = write!(source, " in pieces of at most {size}");
+        }
+        Ok(Sequences { source, lengths, chunks })
     }
 
     /// Reads the file, or makes the example; one of them must have been named.
@@ -42,7 +49,7 @@ impl Input {
         self.read_or_default()
     }
 
-    fn read_path(&self, path: &Path) -> Result<Lengths, Failure> {
+    fn read_path(&self, path: &Path) -> Result<(String, Lengths), Failure> {
         let format = self.format.as_deref().map(str::parse::<Format>).transpose()?;
         let options = Options { column: self.column.clone(), format };
         let column = if path == Path::new("-") {
@@ -51,6 +58,10 @@ impl Input {
         } else {
             lengthwise_input::read_path(path, &options)?
         };
-        Ok(Lengths::new(column.lengths)?)
+        let mut source = path.display().to_string();
+        if let Some(name) = column.name {
+            _ = write!(source, ", `{name}`");
+        }
+        Ok((source, Lengths::new(column.lengths)?))
     }
 }

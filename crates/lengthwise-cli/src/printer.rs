@@ -32,6 +32,14 @@ pub(crate) fn look() -> Look {
     }
 }
 
+/// How wide a table may be: as wide as the terminal, or as it likes.
+pub(crate) fn width() -> usize {
+    match terminal_size::terminal_size() {
+        Some((terminal_size::Width(width), _)) if io::stdout().is_terminal() => width.into(),
+        _ => usize::MAX,
+    }
+}
+
 fn colour() -> bool {
     let set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
     !set("NO_COLOR") && env::var_os("TERM").is_none_or(|term| term != "dumb")

@@ -118,7 +118,7 @@ fn a_plan_as_json() {
         {"version":1,"digest":"6f807c75396b415e","batches":[[0],[4],[3],[5,8],[6],[9],[2]],"batch_lengths":[5,7,7,2,3,6,4],"left_out":[1,7]}
         --- stderr
         8 sequences in 7 batches, 2.78 % padding, digest 6f807c75396b415e
-        2 over-long sequences left out, first 1
+        2 over-long, left out: 1, 7
     "#]]);
 }
 
@@ -180,6 +180,33 @@ fn plans_are_written_whole_to_files() {
 }
 
 #[test]
+fn json_lines_keep_pieces_and_over_long_sequences() {
+    let folder = Folder::new().with("ten.csv", TEN);
+    folder.run("plan ten.csv --strategy sorted --arrange as-built --budget 9 --chunk 4 -o a.jsonl");
+    folder.run("plan ten.csv --strategy sorted --budget padded:7 --over-long alone -o b.jsonl");
+    folder.run("plan ten.csv --strategy sorted --budget padded:7 --over-long truncate -o c.jsonl");
+    let last = |name| {
+        let text = fs::read_to_string(folder.path(name)).unwrap();
+        text.lines().last().unwrap().to_owned() + "\n"
+    };
+    expect![[r#"
+        {"sequences":[4,9,0,1,7,7,2,3],"offsets":[0,0,0,0,0,4,0,0],"lengths":[4,4,4,4,4,4,4,4],"batch_length":4}
+        {"over_long":"alone","sequences":[1,7]}
+        {"over_long":"truncate","sequences":[1,7]}
+    "#]].assert_eq(&["a.jsonl", "b.jsonl", "c.jsonl"].map(last).concat());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_plan_is_written_through_a_link() {
+    let folder = Folder::new().with("ten.csv", TEN).with("real.json", "old");
+    std::os::unix::fs::symlink(folder.path("real.json"), folder.path("link.json")).unwrap();
+    assert!(folder.run("plan ten.csv --budget 4 -o link.json").status.success());
+    assert!(fs::symlink_metadata(folder.path("link.json")).unwrap().is_symlink());
+    assert!(fs::read_to_string(folder.path("real.json")).unwrap().starts_with("{\"version\":1"));
+}
+
+#[test]
 fn a_plan_that_cannot_be_written_leaves_the_old_file() {
     let folder = Folder::new().with("ten.csv", TEN).with("plan.json", "old");
     let bad = folder.run("plan ten.csv --budget padded:3 -o plan.json");
@@ -217,7 +244,7 @@ fn compare_prints_a_plain_table_when_piped() {
         })
         .collect();
     expect![[r#"
-        10 sequences of length 1 to 9, mean 5.2
+        ten.csv, `frames`: 10 sequences of length 1 to 9, mean 5.2
         budget sequences:2, shapes exact, arrange shuffled, seed 0, 2 epochs
 
                                            padding    sd   batch                 effective  lag-1
@@ -247,7 +274,7 @@ fn compare_json_keeps_its_contract() {
     };
     assert_eq!(keys(&comparison), ["input", "rows", "settings", "version"]);
     assert_eq!(comparison["version"], 1);
-    assert_eq!(keys(&comparison["input"]), ["max", "mean", "min", "sequences"]);
+    assert_eq!(keys(&comparison["input"]), ["max", "mean", "min", "sequences", "source"]);
     assert_eq!(comparison["input"]["sequences"], 10_480);
     let rows = comparison["rows"].as_array().unwrap();
     assert_eq!(rows.len(), 9);
@@ -319,32 +346,32 @@ fn explain_lists_and_explains() {
     folder.expect(
         "explain",
         &expect![[r#"
-        exit 0
-        --- stdout
-        Strategies
-          shuffled                    random order
-          sorted                      by length, equal lengths shuffled
-          semi-sorted:noise=0.1       by length plus uniform noise
-          alternated:bins=64          shuffled, in bins sorted up and down in turn
-          bucketed:size=1024          sorted, in buckets of equal count, random inside
-          length-buckets:width=250    length intervals, random inside
-          optimal-buckets:count=6     the length intervals of least padding, random inside
-          neighbours                  grown from a random sequence toward its neighbours
-          pooled:batches=50           shuffled, in pools of a few batches sorted
+            exit 0
+            --- stdout
+            Strategies
+              shuffled                    random order
+              sorted                      by length, equal lengths shuffled
+              semi-sorted:noise=0.1       by length plus uniform noise
+              alternated:bins=64          shuffled, in bins sorted up and down in turn
+              bucketed:size=1024          sorted, in buckets of equal count, random inside
+              length-buckets:width=250    length intervals, random inside
+              optimal-buckets:count=6     the length intervals of least padding, random inside
+              neighbours                  grown from a random sequence toward its neighbours
+              pooled:batches=50           shuffled, in pools of a few batches sorted
 
-        Other settings
-          budget                      sequences, padded, dynamic
-          shapes                      exact, multiple, ladder
-          arrange                     as-built, shuffled, short-first, long-first
+            Other settings
+              budget                      sequences, padded, dynamic
+              shapes                      exact, multiple, ladder
+              arrange                     as-built, shuffled, short-first, long-first
 
-        Examples
-          speech                      10,480 read sentences in frames, like LJSpeech
-          documents                   6,000 web documents in tokens, with a heavy tail
-          bimodal                     8,000 recordings in frames: short commands and long dictation
+            Examples
+              speech                      10,480 read sentences in frames, like LJSpeech
+              documents                   6,000 web documents in tokens, with a heavy tail
+              bimodal                     8,000 recordings in frames: short commands and long dictation
 
-        `lengthwise explain NAME` explains one.
-        --- stderr
-    "#]],
+            `lengthwise explain NAME` explains a strategy or a setting.
+            --- stderr
+        "#]],
     );
     folder.expect("explain alternated", &expect![[r#"
         exit 0
@@ -561,7 +588,8 @@ fn bad_input_is_refused_with_its_place_and_a_hint() {
 
 #[test]
 fn bad_settings_are_refused_with_a_hint() {
-    let folder = Folder::new().with("good.txt", "100\n200\n300\n");
+    let folder =
+        Folder::new().with("good.txt", "100\n200\n300\n").with("good.jsonl", "100\n200\n300\n");
     let said = refusals(
         &folder,
         &[
@@ -576,6 +604,9 @@ fn bad_settings_are_refused_with_a_hint() {
             "compare good.txt --arrange sorted",
             "compare good.txt --over-long keep",
             "compare good.txt --chunk 0",
+            "plan good.txt --budget 16 --chunk 5",
+            "plan good.txt --budget padded:50 --over-long drop",
+            "plan good.jsonl --budget 16 -o good.jsonl",
             "plan good.txt --budget tokens:16",
         ],
     );
@@ -635,6 +666,21 @@ fn bad_settings_are_refused_with_a_hint() {
 
         hint: it must be a whole number from 1
 
+        $ lengthwise plan good.txt --budget 16 --chunk 5
+        error: lines of indices cannot say where pieces are from
+
+        hint: print the plan with `--json`, or write it to a file with `-o`
+
+        $ lengthwise plan good.txt --budget padded:50 --over-long drop
+        error: sequence 0 of length 100 alone costs 100 cells, over the budget of 50; so do 2 more sequences
+
+        hint: `drop` leaves nothing to plan; raise the budget, up to 300 cells
+
+        $ lengthwise plan good.jsonl --budget 16 -o good.jsonl
+        error: good.jsonl: is the input
+
+        hint: write the plan to another file
+
         $ lengthwise plan good.txt --budget tokens:16
         error: unknown budget `tokens`
 
@@ -655,6 +701,8 @@ fn bad_usage_ends_with_code_2() {
         "ladder --rungs 0",
         "plan x.txt",
         "compare x.txt --example speech",
+        "compare --column frames",
+        "compare --format csv",
         "compare --seed -1",
     ] {
         let output = folder.run(arguments);

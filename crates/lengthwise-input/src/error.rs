@@ -88,7 +88,8 @@ impl Error {
 
     /// `--column` for a format that has none; ignoring it would hide a mistaken file name.
     pub(crate) fn no_columns(what: &str) -> Self {
-        Self::new(format!("{what} has no columns to choose from")).hint_to("leave out `--column`")
+        Self::new(format!("{what} has no columns to choose from"))
+            .hint_to("leave out `--column`, or say `--format csv` if it is a table")
     }
 }
 

@@ -10,6 +10,9 @@ mod tables;
 
 use lengthwise_input::{Error, Format, Options, read_from};
 
+/// The hint where there are no columns.
+pub(crate) const TABLE: &str = "leave out `--column`, or say `--format csv` if it is a table";
+
 const RANGE: &str = "lengths are whole numbers from 1 to 4294967295";
 const MISSING: &str = "write the length there, or leave out the sequences without one";
 const ZERO: &str = "leave empty sequences out: lengths start at 1";
@@ -58,7 +61,7 @@ fn text() {
             ("", b"1\n\xff\xfe\n", "f:2: the line is not valid UTF-8", UTF8),
             ("", b"\x1f\x8b\x08\x00", "f:1: the line is not valid UTF-8", UTF8),
             ("", long.as_bytes(), &shown, RANGE),
-            ("x", b"1\n", "f: a text file has no columns to choose from", "leave out `--column`"),
+            ("x", b"1\n", "f: a text file has no columns to choose from", TABLE),
         ],
     );
 }

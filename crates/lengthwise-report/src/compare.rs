@@ -11,6 +11,8 @@ use serde::Serialize;
 /// What to compare, and under which settings.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
+    /// What the lengths are, for people: a file and column, or an example.
+    pub source: &'a str,
     /// The lengths of the sequences.
     pub lengths: &'a Lengths,
     /// The strategies, a row each.
@@ -45,8 +47,10 @@ pub struct Comparison {
 }
 
 /// The lengths in brief.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Input {
+    /// What the lengths are.
+    pub source: String,
     /// How many sequences.
     pub sequences: usize,
     /// The shortest length.
@@ -80,7 +84,7 @@ pub struct Row {
     pub mean: Figures,
     /// How many different shapes occur in all epochs together.
     pub shapes_over_epochs: usize,
-    /// How many sequences exceed the budget alone, and were dropped or truncated.
+    /// How many sequences exceed the budget alone, whatever was done about them.
     pub over_long: usize,
     /// Standard deviations over the epochs.
     pub sd: Figures,
@@ -97,8 +101,8 @@ pub struct Figures {
     pub cells: f64,
     pub steps: f64,
     pub shapes: f64,
-    /// From how many candidates mates are in effect drawn, over all pairs of epochs; absent if no
-    /// sequence met another twice, or if there is only one epoch.
+    /// From how many candidates mates are in effect drawn, over all pairs of the first 8 epochs;
+    /// absent if no sequence met another twice, or if there is only one epoch.
     pub effective_mates: Option<f64>,
     /// The share of time that ranks wait for the slowest of each step.
     pub idle_share: f64,
@@ -124,6 +128,7 @@ impl Comparison {
         Ok(Self {
             version: 1,
             input: Input {
+                source: request.source.to_owned(),
                 sequences: lengths.len(),
                 min: lengths.min(),
                 mean: lengths.mean(),
@@ -148,6 +153,10 @@ impl Comparison {
     }
 }
 
+/// Effective mates are taken over all pairs of the first epochs only: pairs grow with the square of
+/// the epochs, and 28 of them are enough.
+const MATE_EPOCHS: usize = 8;
+
 impl Row {
     fn measure(request: &Request, strategy: &Strategy) -> Result<Self, Error> {
         let planner = Planner::new(strategy.clone(), request.budget)
@@ -157,6 +166,7 @@ impl Row {
             .seed(request.seed);
         let mut plans: Vec<Plan> = Vec::new();
         let mut figures = Vec::new();
+        let mut shapes: BTreeSet<(usize, u32)> = BTreeSet::new();
         for epoch in 0..u64::from(request.epochs) {
             let start = Instant::now();
             let plan = planner.plan(request.lengths, epoch)?;
@@ -167,16 +177,14 @@ impl Row {
                 idle_share: idle_share(&plan, request.world_size),
                 ..Figures::from(measures)
             });
-            plans.push(plan);
+            shapes.extend(plan.iter().map(<[u32]>::len).zip(plan.batch_lengths().to_vec()));
+            if plans.len() < MATE_EPOCHS {
+                plans.push(plan);
+            }
         }
         let (mut mean, mut sd) = (mean(&figures), sd(&figures));
         (mean.effective_mates, sd.effective_mates) = mates(&plans);
-        let shapes: BTreeSet<(usize, u32)> = plans
-            .iter()
-            .flat_map(|plan| plan.iter().map(<[u32]>::len).zip(plan.batch_lengths().to_vec()))
-            .collect();
-        let over_long =
-            plans.first().map_or(0, |plan| plan.left_out().len() + plan.truncated().len());
+        let over_long = plans.first().map_or(0, |plan| plan.over_long().1.len());
         let strategy = strategy.to_string();
         Ok(Self { strategy, mean, shapes_over_epochs: shapes.len(), over_long, sd })
     }

@@ -24,6 +24,8 @@ enum Best {
 }
 
 struct Column {
+    /// Columns of the highest number go first where there is no room for all.
+    dispensable: u8,
     /// Two lines of heading: what it is, and its unit.
     heading: [&'static str; 2],
     best: Best,
@@ -33,48 +35,56 @@ struct Column {
 
 const COLUMNS: [Column; 10] = [
     Column {
+        dispensable: 0,
         heading: ["", "batches"],
         best: Best::Low,
         value: |row| Some(row.mean.batches),
         show: |value| trimmed(value, 1),
     },
     Column {
+        dispensable: 0,
         heading: ["padding", "%"],
         best: Best::Low,
         value: |row| Some(100.0 * row.mean.padding_rate),
         show: |value| format!("{value:.2}"),
     },
     Column {
+        dispensable: 4,
         heading: ["sd", "%"],
         best: Best::Neither,
         value: |row| Some(100.0 * row.sd.padding_rate),
         show: |value| format!("{value:.2}"),
     },
     Column {
+        dispensable: 2,
         heading: ["batch", "length"],
         best: Best::Neither,
         value: |row| Some(row.mean.mean_batch_length),
         show: |value| format!("{value:.1}"),
     },
     Column {
+        dispensable: 1,
         heading: ["", "steps"],
         best: Best::Low,
         value: |row| Some(row.mean.steps),
         show: short,
     },
     Column {
+        dispensable: 0,
         heading: ["", "shapes"],
         best: Best::Low,
         value: |row| Some(row.mean.shapes),
         show: |value| trimmed(value, 1),
     },
     Column {
+        dispensable: 0,
         heading: ["effective", "mates"],
         best: Best::High,
         value: |row| row.mean.effective_mates,
         show: |value| trimmed(value, usize::from(value < 100.0)),
     },
     Column {
+        dispensable: 5,
         heading: ["lag-1", "corr."],
         best: Best::Neither,
         value: |row| Some(row.mean.lag1_correlation),
@@ -82,31 +92,38 @@ const COLUMNS: [Column; 10] = [
         show: |value| format!("{:.2}", (value * 100.0).round() / 100.0 + 0.0),
     },
     Column {
+        dispensable: 0,
         heading: ["idle", "%"],
         best: Best::Low,
         value: |row| Some(100.0 * row.mean.idle_share),
         show: |value| format!("{value:.1}"),
     },
     Column {
+        dispensable: 3,
         heading: ["plan", "ms"],
-        best: Best::Low,
+        best: Best::Neither,
         value: |row| Some(1e3 * row.mean.plan_seconds),
         show: |value| format!("{value:.2}"),
     },
 ];
 
 impl Comparison {
-    /// A table with one row for every strategy; idle time only where there is more than one rank.
-    pub fn table(&self, look: Look) -> String {
-        let columns = COLUMNS
+    /// A table with one row for every strategy, at most `width` characters wide if that can be done
+    /// by leaving columns out; idle time only where there is more than one rank.
+    pub fn table(&self, look: Look, width: usize) -> String {
+        let mut columns: Vec<&Column> = COLUMNS
             .iter()
-            .filter(|column| column.heading[0] != "idle" || self.settings.world_size > 1);
-        let names: Vec<&str> = self.rows.iter().map(|row| row.strategy.as_str()).collect();
-        let width = names.iter().map(|name| name.len()).chain([8]).max().unwrap_or(8);
-        let mut lines = vec![format!("{:width$}", ""), format!("{:width$}", "strategy")];
-        lines.extend(names.iter().map(|name| format!("{name:width$}")));
-        for column in columns {
-            add(&mut lines, column, &self.rows, look);
+            .filter(|column| column.heading[0] != "idle" || self.settings.world_size > 1)
+            .collect();
+        let mut lines = self.lines(&columns, look);
+        while lines.iter().any(|line| visible_width(line) > width) {
+            let (at, column) =
+                columns.iter().enumerate().max_by_key(|(_, column)| column.dispensable).unzip();
+            match (at, column) {
+                (Some(at), Some(column)) if column.dispensable > 0 => _ = columns.remove(at),
+                _ => break,
+            }
+            lines = self.lines(&columns, look);
         }
         let mut table = self.heading();
         for (number, line) in lines.iter().enumerate() {
@@ -122,12 +139,28 @@ impl Comparison {
         table
     }
 
+    /// The lines of the table with these columns: two of headings, then one for each row.
+    fn lines(&self, columns: &[&Column], look: Look) -> Vec<String> {
+        let names = self.rows.iter().map(|row| row.strategy.as_str());
+        let width = names.clone().map(str::len).chain([8]).max().unwrap_or(8);
+        let mut lines: Vec<String> = ["", "strategy"]
+            .into_iter()
+            .chain(names)
+            .map(|name| format!("{name:width$}"))
+            .collect();
+        for column in columns {
+            add(&mut lines, column, &self.rows, look);
+        }
+        lines
+    }
+
     /// Two lines: what was planned, and under which settings.
     fn heading(&self) -> String {
         let (input, settings) = (&self.input, &self.settings);
+        let sequences = if input.sequences == 1 { "sequence" } else { "sequences" };
         let mut heading = format!(
-            "{} sequences of length {} to {}, mean {:.1}\n",
-            input.sequences, input.min, input.max, input.mean
+            "{}: {} {sequences} of length {} to {}, mean {:.1}\n",
+            input.source, input.sequences, input.min, input.max, input.mean
         );
         let epochs = if settings.epochs == 1 { "epoch" } else { "epochs" };
         _ = write!(
@@ -144,6 +177,13 @@ impl Comparison {
         heading.push_str("\n\n");
         heading
     }
+}
+
+/// How many places a line takes on a terminal: colours take none.
+fn visible_width(line: &str) -> usize {
+    let codes = ["\x1b[1;32m", "\x1b[1m", "\x1b[0m"];
+    let colours: usize = codes.iter().map(|code| code.len() * line.matches(code).count()).sum();
+    line.trim_end().chars().count() - colours
 }
 
 /// Adds one column on the right of all lines.
@@ -186,7 +226,7 @@ fn trimmed(value: f64, decimals: usize) -> String {
 fn short(value: f64) -> String {
     match value {
         ..1e5 => format!("{value:.0}"),
-        1e5..1e8 => format!("{:.1}k", value / 1e3),
+        1e5..1e7 => format!("{:.1}k", value / 1e3),
         _ => format!("{:.1}M", value / 1e6),
     }
 }
@@ -214,7 +254,13 @@ mod tests {
             row("sorted", 655.0, 0.001, Some(29.84)),
             row("neighbours", 655.4, 0.004, None),
         ];
-        let input = Input { sequences: 10_480, min: 88, mean: 525.2, max: 800 };
+        let input = Input {
+            source: "example `speech`".to_owned(),
+            sequences: 10_480,
+            min: 88,
+            mean: 525.2,
+            max: 800,
+        };
         let text = |text: &str| text.to_owned();
         let settings = Settings {
             budget: text("sequences:16"),
@@ -231,7 +277,7 @@ mod tests {
     #[test]
     fn the_best_of_a_column_has_a_star() {
         let expected = expect_test::expect![[r#"
-            10480 sequences of length 88 to 800, mean 525.2
+            example `speech`: 10480 sequences of length 88 to 800, mean 525.2
             budget sequences:16, shapes exact, arrange shuffled, seed 0, 5 epochs, 8 ranks
 
                                   padding     sd    batch                     effective   lag-1   idle   plan
@@ -242,17 +288,29 @@ mod tests {
 
             * best of its column
         "#]];
-        expected.assert_eq(&comparison(8).table(Look::Starred));
+        expected.assert_eq(&comparison(8).table(Look::Starred, usize::MAX));
+    }
+
+    #[test]
+    fn a_narrow_table_has_fewer_columns() {
+        for look in [Look::Plain, Look::Starred, Look::Coloured] {
+            for width in [72, 80, 100] {
+                let table = comparison(8).table(look, width);
+                let rows = table.lines().skip(3);
+                assert!(rows.clone().all(|line| visible_width(line) <= width), "{table}");
+                assert!(table.contains("mates"), "{table}");
+            }
+        }
     }
 
     #[test]
     fn colour_adds_nothing_but_colour() {
-        let coloured = comparison(1).table(Look::Coloured);
+        let coloured = comparison(1).table(Look::Coloured, 80);
         assert!(coloured.contains("\x1b[1;32m   0.10*\x1b[0m"), "{coloured}");
         let mut plain = coloured;
         for code in ["\x1b[1;32m", "\x1b[1m", "\x1b[0m"] {
             plain = plain.replace(code, "");
         }
-        assert_eq!(plain, comparison(1).table(Look::Starred));
+        assert_eq!(plain, comparison(1).table(Look::Starred, 80));
     }
 }

@@ -21,6 +21,7 @@ pub(crate) fn run(args: &Compare) -> Result<(), Failure> {
     let over_long = args.settings.over_long.parse()?;
     let input = args.input.read_or_default()?;
     let request = Request {
+        source: &input.source,
         lengths: input.lengths(),
         strategies: &strategies,
         budget,
@@ -41,6 +42,6 @@ pub(crate) fn run(args: &Compare) -> Result<(), Failure> {
     if args.json {
         printer::print(&(comparison.to_json() + "\n"))
     } else {
-        printer::print(&comparison.table(printer::look()))
+        printer::print(&comparison.table(printer::look(), printer::width()))
     }
 }

@@ -13,7 +13,7 @@ struct Page {
     name: String,
     /// The string form with default parameters.
     usage: String,
-    text: &'static str,
+    text: String,
 }
 
 /// All manual pages: the strategies, then the other settings.
@@ -28,12 +28,12 @@ fn pages() -> Vec<Page> {
         .map(|strategy| Page {
             name: strategy.name().to_owned(),
             usage: strategy.to_string(),
-            text: strategy.explain(),
+            text: readable(strategy.explain()),
         })
-        .chain(settings.into_iter().map(|(name, usage, text)| Page {
+        .chain(settings.into_iter().map(|(name, usage, page)| Page {
             name: name.to_owned(),
             usage,
-            text,
+            text: readable(page),
         }))
         .collect()
 }
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &Explain) -> Result<(), Failure> {
 
 fn show(name: &str, as_json: bool) -> Result<(), Failure> {
     let page = find(name)?;
-    printer::print(&if as_json { json(&page) } else { readable(page.text) })
+    printer::print(&if as_json { json(&page) } else { page.text })
 }
 
 /// The page of a strategy, of a kind of setting, or of one of its names.
@@ -100,6 +100,6 @@ fn list() -> String {
     for example in Example::ALL {
         _ = writeln!(text, "  {:28}{}", example.name(), example.describe());
     }
-    text.push_str("\n`lengthwise explain NAME` explains one.\n");
+    text.push_str("\n`lengthwise explain NAME` explains a strategy or a setting.\n");
     text
 }

@@ -5,7 +5,7 @@ use std::{
     path::Path,
 };
 
-use lengthwise::{Chunks, Planner, Strategy};
+use lengthwise::{Chunks, OverLong, Planner, Strategy};
 use serde::Serialize;
 
 use crate::{args::Plan, failure::Failure, printer};
@@ -31,6 +31,9 @@ struct Document<'a> {
     left_out: &'a [u32],
     #[serde(skip_serializing_if = "<[u32]>::is_empty")]
     truncated: &'a [u32],
+    /// Over-long sequences in batches of their own, which exceed the budget.
+    #[serde(skip_serializing_if = "<[u32]>::is_empty")]
+    alone: &'a [u32],
     #[serde(skip_serializing_if = "Option::is_none")]
     chunks: Option<Pieces>,
 }
@@ -43,10 +46,23 @@ struct Pieces {
     lengths: Vec<u32>,
 }
 
+/// A line of JSON lines. Of pieces it names the sequences they are from, and where they begin.
 #[derive(Serialize)]
-struct Batch<'a> {
-    sequences: &'a [u32],
+#[expect(clippy::struct_field_names, reason = "the names of the JSON")]
+struct Batch {
+    sequences: Vec<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    offsets: Option<Vec<u32>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lengths: Option<Vec<u32>>,
     batch_length: u32,
+}
+
+/// The last line of JSON lines, where sequences exceed the budget alone.
+#[derive(Serialize)]
+struct OverLongs<'a> {
+    over_long: String,
+    sequences: &'a [u32],
 }
 
 pub(crate) fn run(args: &Plan) -> Result<(), Failure> {
@@ -60,6 +76,12 @@ pub(crate) fn run(args: &Plan) -> Result<(), Failure> {
         None if args.json => Form::Json,
         None => Form::Lines,
     };
+    if let (Form::Lines, Some(_)) = (form, args.input.chunk) {
+        return Err(Failure::new(
+            "lines of indices cannot say where pieces are from",
+            "print the plan with `--json`, or write it to a file with `-o`",
+        ));
+    }
     let input = args.input.read()?;
     let plan = planner.plan(input.lengths(), args.epoch)?;
     match &args.output {
@@ -67,6 +89,12 @@ pub(crate) fn run(args: &Plan) -> Result<(), Failure> {
             let mut output = printer::output();
             write(&plan, input.chunks.as_ref(), form, &mut output)?;
             output.flush()?;
+        }
+        Some(path) if same_file(path, args.input.path.as_deref()) => {
+            return Err(Failure::new(
+                format!("{}: is the input", path.display()),
+                "write the plan to another file",
+            ));
         }
         Some(path) => save(path, |file| write(&plan, input.chunks.as_ref(), form, file))?,
     }
@@ -79,16 +107,24 @@ pub(crate) fn run(args: &Plan) -> Result<(), Failure> {
         100.0 * measures.padding_rate,
         plan.digest()
     ));
-    for (what, list) in [("left out", plan.left_out()), ("truncated", plan.truncated())] {
-        if let Some(first) = list.first() {
-            printer::say(&format!("{} over-long sequences {what}, first {first}", list.len()));
-        }
+    let (treatment, sequences) = plan.over_long();
+    if !sequences.is_empty() {
+        let first: Vec<String> = sequences.iter().take(10).map(u32::to_string).collect();
+        let done = match treatment {
+            OverLong::Drop => "left out",
+            OverLong::Truncate => "to be truncated",
+            _ => "alone in a batch over the budget",
+        };
+        let more =
+            if sequences.len() > first.len() { ", … (all of them in the JSON)" } else { "" };
+        printer::say(&format!("{} over-long, {done}: {}{more}", sequences.len(), first.join(", ")));
     }
     Ok(())
 }
 
 fn form_of(path: &Path) -> Result<Form, Failure> {
-    match path.extension().and_then(|extension| extension.to_str()) {
+    let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
+    match extension.as_deref() {
         Some("json") => Ok(Form::Json),
         Some("jsonl") => Ok(Form::JsonLines),
         _ => Err(Failure::new(
@@ -113,14 +149,24 @@ fn write(
                 batch_lengths: plan.batch_lengths(),
                 left_out: plan.left_out(),
                 truncated: plan.truncated(),
+                alone: match plan.over_long() {
+                    (OverLong::Alone, sequences) => sequences,
+                    _ => &[],
+                },
                 chunks: chunks.map(Pieces::new),
             };
             serde_json::to_writer(&mut *output, &document)?;
             writeln!(output)
         }
         Form::JsonLines => {
-            for (sequences, &batch_length) in plan.iter().zip(plan.batch_lengths()) {
-                serde_json::to_writer(&mut *output, &Batch { sequences, batch_length })?;
+            for (batch, &batch_length) in plan.iter().zip(plan.batch_lengths()) {
+                serde_json::to_writer(&mut *output, &Batch::new(batch, batch_length, chunks))?;
+                writeln!(output)?;
+            }
+            let (treatment, sequences) = plan.over_long();
+            if !sequences.is_empty() {
+                let over_long = treatment.to_string();
+                serde_json::to_writer(&mut *output, &OverLongs { over_long, sequences })?;
                 writeln!(output)?;
             }
             Ok(())
@@ -139,6 +185,21 @@ fn write(
     }
 }
 
+impl Batch {
+    fn new(batch: &[u32], batch_length: u32, chunks: Option<&Chunks>) -> Self {
+        let Some(chunks) = chunks else {
+            return Self { sequences: batch.to_vec(), offsets: None, lengths: None, batch_length };
+        };
+        let pieces = batch.iter().filter_map(|&piece| chunks.get(piece));
+        Self {
+            sequences: pieces.clone().map(|piece| piece.sequence).collect(),
+            offsets: Some(pieces.clone().map(|piece| piece.offset).collect()),
+            lengths: Some(pieces.map(|piece| piece.length).collect()),
+            batch_length,
+        }
+    }
+}
+
 impl Pieces {
     fn new(chunks: &Chunks) -> Self {
         let pieces = (0..chunks.len() as u32).filter_map(|piece| chunks.get(piece));
@@ -150,11 +211,18 @@ impl Pieces {
     }
 }
 
+fn same_file(path: &Path, input: Option<&Path>) -> bool {
+    let real = |path: &Path| path.canonicalize().ok();
+    input.is_some_and(|input| real(input).is_some() && real(input) == real(path))
+}
+
 /// Writes a file whole or not at all: under a temporary name first, then renamed.
 fn save(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<&std::fs::File>) -> io::Result<()>,
 ) -> Result<(), Failure> {
+    // Through a link to the file it names.
+    let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let folder = match path.parent() {
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),

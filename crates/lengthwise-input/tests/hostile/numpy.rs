@@ -134,7 +134,7 @@ fn values() {
                 "x",
                 &npy("'|u1'", "(1,)", b"\x01"),
                 "f: a NumPy array has no columns to choose from",
-                "leave out `--column`",
+                crate::TABLE,
             ),
         ],
     );
