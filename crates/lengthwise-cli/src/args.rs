@@ -58,7 +58,7 @@ pub(crate) struct Settings {
     #[arg(long, value_name = "SHAPES", default_value = "exact")]
     pub(crate) shapes: String,
 
-    /// Order of the batches: as-built, shuffled, short-first or long-first
+    /// Order of the batches: as-built, shuffled, spread, short-first or long-first
     #[arg(long, value_name = "ORDER", default_value = "shuffled")]
     pub(crate) arrange: String,
 

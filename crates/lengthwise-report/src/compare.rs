@@ -102,7 +102,8 @@ pub struct Figures {
     pub steps: f64,
     pub shapes: f64,
     /// From how many candidates mates are in effect drawn, over all pairs of the first 8 epochs;
-    /// absent if no sequence met another twice, or if there is only one epoch.
+    /// `null` in JSON, and infinite here, if no sequence met another twice; absent if there is only
+    /// one epoch.
     pub effective_mates: Option<f64>,
     /// The share of time that ranks wait for the slowest of each step.
     pub idle_share: f64,
@@ -196,8 +197,11 @@ fn mates(plans: &[Plan]) -> (Option<f64>, Option<f64>) {
     let rates = mate_repeat_rates(plans);
     let count = rates.len() as f64;
     let rate = rates.iter().sum::<f64>() / count;
-    if rates.is_empty() || rate == 0.0 {
+    if rates.is_empty() {
         return (None, None);
+    }
+    if rate == 0.0 {
+        return (Some(f64::INFINITY), Some(0.0));
     }
     let variance = rates.iter().map(|r| (r - rate).powi(2)).sum::<f64>() / (count - 1.0).max(1.0);
     (Some(1.0 / rate), Some(variance.sqrt() / (rate * rate)))

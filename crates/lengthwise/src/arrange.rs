@@ -1,5 +1,7 @@
 //! The order of the batches within the epoch.
 
+mod spread;
+
 use std::{fmt, str::FromStr};
 
 use crate::{Error, Purpose, Rng, cut::Batches, settings::Setting, sort};
@@ -19,6 +21,8 @@ pub enum Arrange {
     /// At random: paper 2's batch randomization.
     #[default]
     Shuffled,
+    /// At random, and yet every stretch of the epoch has short and long batches in proportion.
+    Spread,
     /// By batch length, the shortest first: paper 3's curriculum.
     ShortFirst,
     /// The batch of most cells first, the others at random: if memory runs out, it does so at once.
@@ -27,11 +31,16 @@ pub enum Arrange {
 
 impl Arrange {
     /// The names, as in string forms.
-    pub const NAMES: [&str; 4] = ["as-built", "shuffled", "short-first", "long-first"];
+    pub const NAMES: [&str; 5] = ["as-built", "shuffled", "spread", "short-first", "long-first"];
 
     /// Every arrangement.
-    pub const ALL: [Arrange; 4] =
-        [Arrange::AsBuilt, Arrange::Shuffled, Arrange::ShortFirst, Arrange::LongFirst];
+    pub const ALL: [Arrange; 5] = [
+        Arrange::AsBuilt,
+        Arrange::Shuffled,
+        Arrange::Spread,
+        Arrange::ShortFirst,
+        Arrange::LongFirst,
+    ];
 
     /// Its name.
     pub const fn name(self) -> &'static str {
@@ -48,6 +57,7 @@ impl Arrange {
         match self {
             Arrange::AsBuilt => batches,
             Arrange::Shuffled => shuffle(&batches, rng, Purpose::Arrange),
+            Arrange::Spread => batches.reordered(&spread::order(&batches, rng)),
             Arrange::ShortFirst => {
                 let mut order: Vec<u32> = (0..count).collect();
                 sort::by_key(&mut order, |batch| batches.lengths[batch as usize]);

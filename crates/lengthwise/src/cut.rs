@@ -1,6 +1,11 @@
 //! Where an order becomes batches under a budget.
 
-use crate::{Open, Room, groups::Groups, ladder::Steps, shapes::Rounding};
+use crate::{
+    Open, Room,
+    groups::{Dealing, Groups},
+    ladder::Steps,
+    shapes::Rounding,
+};
 
 /// Batches one after another: flat, with the place where each ends and what it is padded to.
 #[derive(Clone, Debug, Default)]
@@ -42,7 +47,7 @@ impl Batches {
 /// next batch. For a given order no other way of cutting makes fewer batches, because whatever fits
 /// together still fits when one is taken away. With rungs, see [`deal`].
 pub(crate) fn cut(groups: Groups, room: &Room, rounding: &Rounding) -> Batches {
-    if let Rounding::Rungs(rungs) = rounding {
+    if let (Rounding::Rungs(rungs), Dealing::Free) = (rounding, groups.dealing()) {
         return deal(groups.order(), room, rungs);
     }
     let (order, group_ends) = groups.into_parts();

@@ -17,6 +17,16 @@ pub struct Groups {
     order: Vec<u32>,
     ends: Vec<u32>,
     drawn: Drawn,
+    dealing: Dealing,
+}
+
+/// What a ladder may do with the groups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dealing {
+    /// Deal the sequences to the rungs, whatever group they are in.
+    Free,
+    /// Round groups up to a rung, but keep them.
+    Together,
 }
 
 /// In which order the batches come that were cut from the groups, before they are arranged.
@@ -64,7 +74,7 @@ impl Groups {
 
     /// Groups that are right by construction.
     pub(crate) fn trusted(order: Vec<u32>, ends: Vec<u32>) -> Self {
-        Self { order, ends, drawn: Drawn::InOrder }
+        Self { order, ends, drawn: Drawn::InOrder, dealing: Dealing::Free }
     }
 
     /// With the batches drawn in the given way.
@@ -72,6 +82,18 @@ impl Groups {
     pub fn drawn(mut self, drawn: Drawn) -> Self {
         self.drawn = drawn;
         self
+    }
+
+    /// With groups that are batches already: a ladder rounds their lengths up and does not deal
+    /// their sequences to its rungs.
+    #[must_use]
+    pub fn together(mut self) -> Self {
+        self.dealing = Dealing::Together;
+        self
+    }
+
+    pub(crate) fn dealing(&self) -> Dealing {
+        self.dealing
     }
 
     pub(crate) fn how_drawn(&self) -> Drawn {

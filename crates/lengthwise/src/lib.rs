@@ -9,6 +9,7 @@ mod example;
 mod groups;
 mod ladder;
 mod lengths;
+mod math;
 mod measure;
 mod over_long;
 mod plan;
@@ -34,8 +35,8 @@ pub use planner::Planner;
 pub use rng::{Purpose, Rng, Stream};
 pub use shapes::Shapes;
 pub use strategy::{
-    Alternated, Bucketed, Group, LengthBuckets, Neighbours, OptimalBuckets, Pooled, SemiSorted,
-    Shuffled, Sorted, Strategy,
+    Alternated, Blurred, Bucketed, Group, LengthBuckets, Neighbours, OptimalBuckets, Pooled,
+    Rotating, SemiSorted, Shuffled, Sorted, Strategy,
 };
 
 /// The README's example is a test too.

@@ -25,6 +25,10 @@ pub enum Purpose {
     Arrange,
     /// The lengths of the built-in examples.
     Example,
+    /// What stays the same for a cycle of several epochs.
+    Cycle,
+    /// Which of two halves of the batches comes first.
+    Halves,
     /// A strategy of the user's own.
     Own(u16),
 }
@@ -39,6 +43,8 @@ impl Purpose {
             Purpose::Draw => 5,
             Purpose::Arrange => 6,
             Purpose::Example => 7,
+            Purpose::Cycle => 8,
+            Purpose::Halves => 9,
             Purpose::Own(number) => 0x1_0000 + u32::from(number),
         }
     }
@@ -66,6 +72,17 @@ impl Rng {
     /// The randomness of `epoch` under `seed`.
     pub const fn new(seed: u64, epoch: u64) -> Self {
         Self { seed, epoch }
+    }
+
+    /// The epoch.
+    pub const fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// The randomness of another epoch under the same seed.
+    #[must_use]
+    pub const fn at_epoch(self, epoch: u64) -> Self {
+        Self { epoch, ..self }
     }
 
     /// The stream for one purpose, from its beginning.

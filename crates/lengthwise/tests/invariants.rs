@@ -24,6 +24,10 @@ fn strategies() -> Vec<Strategy> {
         "optimal-buckets:count=1",
         "optimal-buckets:count=1000",
         "pooled:batches=1",
+        "blurred:spread=0",
+        "blurred:spread=2",
+        "rotating:epochs=1",
+        "rotating:epochs=40",
         "pooled:batches=3",
     ];
     Strategy::all().into_iter().chain(more.map(|given| given.parse().unwrap())).collect()
@@ -214,10 +218,11 @@ proptest! {
         prop_assert!(close(measures.largest_batch_cells as f64, largest));
     }
 
-    /// Whatever the strategy, the shapes of a ladder are as many as its rungs and a few, and the
-    /// same in every epoch: they follow from the lengths alone.
+    /// The shapes of a ladder are as many as its rungs and a few, and the same in every epoch: they
+    /// follow from the lengths alone. (`rotating` keeps its own batches.)
     #[test]
     fn the_shapes_of_a_ladder_are_few_and_never_change(case in cases(), rungs in 1_u32..20) {
+        prop_assume!(case.strategy.name() != "rotating");
         let case = Case { shapes: Shapes::Ladder(rungs), ..case };
         let shapes = |case: &Case| -> BTreeSet<(usize, u32)> {
             let plan = case.plan();
@@ -286,7 +291,8 @@ fn arrangements_order_the_same_batches() {
                 .collect()
         };
         let as_built = plan(Arrange::AsBuilt);
-        for arrange in [Arrange::Shuffled, Arrange::ShortFirst, Arrange::LongFirst] {
+        for arrange in [Arrange::Shuffled, Arrange::Spread, Arrange::ShortFirst, Arrange::LongFirst]
+        {
             let arranged = plan(arrange);
             assert_eq!(sorted(&arranged), sorted(&as_built), "{strategy} {arrange}");
             match arrange {
@@ -311,6 +317,7 @@ fn with_no_noise_semi_sorted_is_sorted_even_at_the_ends_of_the_range() {
             Planner::new(strategy, Budget::sequences(2)).plan(&lengths, 5).unwrap()
         };
         assert_eq!(plan("semi-sorted:noise=0"), plan("sorted"));
+        assert_eq!(plan("blurred:spread=0"), plan("sorted"));
     }
 }
 
@@ -375,7 +382,9 @@ fn mates_are_counted_as_defined() {
         }
         let expected = 3.0 / rates.iter().sum::<f64>();
         let measured = effective_mates(&plans).unwrap();
-        assert!((measured / expected - 1.0).abs() < 1e-9, "{strategy}: {measured} {expected}");
+        let both_never = measured.is_infinite() && expected.is_infinite();
+        let equal = both_never || (measured / expected - 1.0).abs() < 1e-9;
+        assert!(equal, "{strategy}: {measured} {expected}");
     }
 }
 

@@ -21,6 +21,8 @@ fn strategies_print_as_they_are_parsed() {
         "length-buckets:edges=100/200/400",
         "optimal-buckets:count=3",
         "pooled:batches=100",
+        "blurred:spread=0.005",
+        "rotating:epochs=8",
     ] {
         assert_eq!(given.parse::<Strategy>().unwrap().to_string(), given);
     }
@@ -93,6 +95,10 @@ fn bad_strategies_are_refused_with_a_hint() {
         "length-buckets:width=3,edges=3/4",
         "optimal-buckets:count=0",
         "pooled:batches=0.5",
+        "blurred:spread=-0.1",
+        "blurred:noise=0.1",
+        "rotating:epochs=0",
+        "rotating:epochs=70000",
     ]
     .iter()
     .map(|given| said(given.parse::<Strategy>()))
@@ -101,9 +107,9 @@ fn bad_strategies_are_refused_with_a_hint() {
         unknown strategy `alternted`
           did you mean `alternated`? run `lengthwise explain` to list all
         unknown strategy `nonsense`
-          one of `shuffled`, `sorted`, `semi-sorted`, `alternated`, `bucketed`, `length-buckets`, `optimal-buckets`, `neighbours`, `pooled`
+          one of `shuffled`, `sorted`, `semi-sorted`, `alternated`, `bucketed`, `length-buckets`, `optimal-buckets`, `neighbours`, `pooled`, `blurred`, `rotating`
         unknown strategy ``
-          one of `shuffled`, `sorted`, `semi-sorted`, `alternated`, `bucketed`, `length-buckets`, `optimal-buckets`, `neighbours`, `pooled`
+          one of `shuffled`, `sorted`, `semi-sorted`, `alternated`, `bucketed`, `length-buckets`, `optimal-buckets`, `neighbours`, `pooled`, `blurred`, `rotating`
         `bins` of strategy `alternated` cannot be `0`
           it must be a whole number from 1 to 4294967295
         `bins` of strategy `alternated` cannot be `-3`
@@ -140,6 +146,14 @@ fn bad_strategies_are_refused_with_a_hint() {
           it must be a whole number from 1 to 4294967295
         `batches` of strategy `pooled` cannot be `0.5`
           it must be a whole number from 1 to 4294967295
+        `spread` of strategy `blurred` cannot be `-0.1`
+          it must be a number from 0 to 1000000
+        unknown parameter `noise` of strategy `blurred`
+          its parameters are `spread`
+        `epochs` of strategy `rotating` cannot be `0`
+          it must be a whole number from 1 to 65536
+        `epochs` of strategy `rotating` cannot be `70000`
+          it must be a whole number from 1 to 65536
     "#]].assert_eq(&said);
 }
 
@@ -234,7 +248,7 @@ fn bad_budgets_shapes_and_arrangements_are_refused_with_a_hint() {
         unknown arrangement `shufled`
           did you mean `shuffled`? run `lengthwise explain` to list all
         unknown arrangement `sorted`
-          one of `as-built`, `shuffled`, `short-first`, `long-first`
+          one of `as-built`, `shuffled`, `spread`, `short-first`, `long-first`
         unknown parameter `1` of arrangement `shuffled`
           it takes no parameters
         unknown treatment of over-long sequences `dropp`

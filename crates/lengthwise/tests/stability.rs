@@ -63,6 +63,8 @@ fn plans_of_sequences_never_change() {
         optimal-buckets:count=6   3a0824b0333e9879 05f61eca63193f1f 1e7b68f7573fbb1e
         neighbours                c0e0fa06292eed14 7f416627f0150ab8 14528513d4f405a6
         pooled:batches=50         02311a79908ab2f9 d31da2ec732ae25f ce09b36cb5f6ec6f
+        blurred:spread=0.02       740bdbe75ce158fd 1741c347a932f78b ea5f585ca32ea491
+        rotating:epochs=16        489567075b29be4d cec02cc6a8211bd4 8ef084d73c7f3253
     "#]]
     .assert_eq(&digests("sequences:16", "exact", Arrange::AsBuilt, Example::Speech));
 }
@@ -80,6 +82,8 @@ fn plans_under_a_padded_budget_never_change() {
         optimal-buckets:count=6   bc543ac00c0fbb8a 2a3dbbff0fb3d174 102927596a9c0882
         neighbours                62a073021bb5eda4 2b9ee51b097cc25d f4992702ef2488a7
         pooled:batches=50         6b70ca56808db7f9 17afc43f7c998ac5 d1a341d6d4005304
+        blurred:spread=0.02       60255b491847fef8 680a252629af285d 9ea352a13de57788
+        rotating:epochs=16        9cd24ba6a10236b6 4efe3b14b2a153b8 330d5ad78ff713e4
     "#]]
     .assert_eq(&digests(budget, "multiple:8", Arrange::Shuffled, Example::Documents));
 }
@@ -96,8 +100,28 @@ fn plans_on_a_ladder_never_change() {
         optimal-buckets:count=6   8351184cf825face 7a5a92764c9fd5f4 739a55d0a0d04ee7
         neighbours                4d2274f0fe4b222b 4f04babec8738a86 88a91cfb2b32cd57
         pooled:batches=50         a79eac591973a6b9 be0497971b5428e5 3a4638ef8b1d352c
+        blurred:spread=0.02       7bbbe7bce57dd3df 353df2b0b5027d32 b4e04f1b40641554
+        rotating:epochs=16        c91a9803d188c7cf 1adf7b0700307a2c dcc824b02facae78
     "#]]
     .assert_eq(&digests("dynamic:16", "ladder:8", Arrange::LongFirst, Example::Bimodal));
+}
+
+#[test]
+fn spread_plans_never_change() {
+    expect![[r#"
+        shuffled                  ab94250cbbce663d 69c036bdd4f9f7df 66372d90d6432f10
+        sorted                    34d762e524caf51f 0cc89094bbc56d35 2f8efc0f2637c4f6
+        semi-sorted:noise=0.1     9a4c2b840f9243bd cc8954d6d0ad5cad ce3636058fe2c811
+        alternated:bins=64        13494927aa26c653 13380182645e33b6 424b693f04c8e902
+        bucketed:size=1024        12ee3b64c40b455c 29581f59d9600b84 9cdba980c9d0b1b2
+        length-buckets:width=250  793009bd6ef1e3a4 d8c1b03576a295a8 08b3bfa19d4c6ae8
+        optimal-buckets:count=6   a06844a784367c5b b55fbddd992fe65f 1631ffa44d525a97
+        neighbours                e4cad25d1700d635 c64360fd51e05837 5ae867f963e0818d
+        pooled:batches=50         4e788e90255144c7 7775387811b3641f e324d85b62858692
+        blurred:spread=0.02       2f4d41fdac6cf361 38d23229dee53eb9 1d97a5c44062dc0f
+        rotating:epochs=16        809edea3482870a0 f052c1f4871e1580 3b3f1260ed58b0cc
+    "#]]
+    .assert_eq(&digests("padded:9000", "exact", Arrange::Spread, Example::Speech));
 }
 
 #[test]

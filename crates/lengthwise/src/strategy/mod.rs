@@ -5,22 +5,26 @@ use std::{fmt, str::FromStr};
 use crate::{Error, Groups, Lengths, Rng, Room, settings::Setting};
 
 mod alternated;
+mod blurred;
 mod bucketed;
 mod buckets;
 mod length_buckets;
 mod neighbours;
 mod optimal_buckets;
 mod pooled;
+mod rotating;
 mod semi_sorted;
 mod shuffled;
 mod sorted;
 
 pub use alternated::Alternated;
+pub use blurred::Blurred;
 pub use bucketed::Bucketed;
 pub use length_buckets::LengthBuckets;
 pub use neighbours::Neighbours;
 pub use optimal_buckets::OptimalBuckets;
 pub use pooled::Pooled;
+pub use rotating::Rotating;
 pub use semi_sorted::SemiSorted;
 pub use shuffled::Shuffled;
 pub use sorted::Sorted;
@@ -133,6 +137,10 @@ strategies! {
         "grown from a random sequence toward its neighbours"
     Pooled "pooled" "pooled.md"
         "shuffled, in pools of a few batches sorted"
+    Blurred "blurred" "blurred.md"
+        "by length plus one-sided noise on a scale that fits the lengths"
+    Rotating "rotating" "rotating.md"
+        "nobody meets twice in a cycle of epochs"
 }
 
 /// What each strategy of the list has besides [`Group`].

@@ -1,0 +1,177 @@
+#![doc = include_str!("blurred.md")]
+
+use super::{Group, Inner, bad};
+use crate::{
+    Error, Groups, Lengths, Purpose, Rng, Room, ladder::Steps, math::ln, settings::Setting, sort,
+};
+
+#[doc = include_str!("blurred.md")]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Blurred {
+    /// The mean of the noise, as a share of the whole scale.
+    pub spread: f64,
+}
+
+const EXPECTED: &str = "a number from 0 to 1000000";
+
+impl Blurred {
+    pub(super) fn read(setting: &mut Setting) -> Result<Self, Error> {
+        let spread = setting.number("spread", EXPECTED)?;
+        Ok(Self { spread: spread.unwrap_or(Self::default().spread) })
+    }
+}
+
+impl Default for Blurred {
+    fn default() -> Self {
+        Self { spread: 0.02 }
+    }
+}
+
+impl Inner for Blurred {
+    fn parameters(&self) -> String {
+        format!(":spread={}", self.spread)
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        if (0.0..=1e6).contains(&self.spread) {
+            return Ok(());
+        }
+        Err(bad("blurred", "spread", self.spread, EXPECTED))
+    }
+}
+
+impl Group for Blurred {
+    fn group(&self, lengths: &Lengths, _: &Room, rng: &Rng) -> Result<Groups, Error> {
+        self.check()?;
+        let distinct: Vec<u32> = lengths.histogram().iter().map(|&(length, _)| length).collect();
+        let steps = Steps::new(distinct, lengths);
+        let scale = scale(lengths);
+        let stretch = f64::from(u32::MAX) / (1.0 + self.spread * LARGEST_NOISE);
+        let keys: Vec<u32> = rng
+            .words(Purpose::Noise, lengths.count())
+            .zip(lengths.as_slice())
+            .map(|(word, &length)| {
+                let place = scale[steps.of(length) as usize];
+                ((place + self.spread * exponential(word)) * stretch) as u32
+            })
+            .collect();
+        let mut order = sort::shuffled(lengths.count(), rng, Purpose::Shuffle);
+        sort::by_key(&mut order, |sequence| keys[sequence as usize]);
+        Ok(Groups::one(order))
+    }
+}
+
+/// The place of every distinct length on a scale from 0 to 1, on which noise of one size costs and
+/// gains equally everywhere: the integral of the square root of the slope of the sorted lengths.
+///
+/// The slope at a rank is taken over a window of ranks, and a length that several sequences share
+/// has the mean of their places. O(distinct lengths + window) time: between the ranks where the
+/// window meets another length the slope does not change.
+fn scale(lengths: &Lengths) -> Vec<f64> {
+    let histogram = lengths.histogram();
+    let count = lengths.len();
+    let window = (count / 200).max(8);
+    let mut ends = Vec::with_capacity(histogram.len());
+    let mut end = 0;
+    for &(_, of_length) in histogram {
+        end += of_length as usize;
+        ends.push(end);
+    }
+    let mut places = Vec::with_capacity(histogram.len());
+    // The groups of equal length at both ends of the window.
+    let (mut low, mut high) = (0, 0);
+    let (mut place, mut rank) = (0.0, 0);
+    for &group_end in &ends {
+        let start = rank;
+        let mut sum = 0.0;
+        while rank < group_end {
+            let (first, last) = (rank.saturating_sub(window), (rank + window).min(count - 1));
+            while ends[low] <= first {
+                low += 1;
+            }
+            while ends[high] <= last {
+                high += 1;
+            }
+            let rise = f64::from(histogram[high].0 - histogram[low].0);
+            let slope = rise / (last - first).max(1) as f64;
+            // At the ends of the order the window is cut off, and grows with every rank.
+            let clipped = rank < window || rank + window >= count;
+            let run = if clipped {
+                1
+            } else {
+                (group_end - rank).min(ends[low] - first).min(ends[high] - last)
+            };
+            let (run_count, step) = (run as f64, slope.sqrt());
+            sum += run_count * (place + step * (run_count + 1.0) / 2.0);
+            place += run_count * step;
+            rank += run;
+        }
+        places.push(sum / (group_end - start) as f64);
+    }
+    let whole = if place > 0.0 { place } else { 1.0 };
+    places.iter().map(|place| place / whole).collect()
+}
+
+/// No noise is larger than this: −ln 2⁻³³, rounded up.
+const LARGEST_NOISE: f64 = 23.0;
+
+/// A random number of exponential distribution and mean 1, from 32 random bits: −ln((word + ½) / 2³²).
+fn exponential(word: u32) -> f64 {
+    32.0 * std::f64::consts::LN_2 - ln(f64::from(word) + 0.5)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn noise_is_exponential() {
+        for word in (0..=u32::MAX).step_by(99_991).chain([0, 1, 2, u32::MAX]) {
+            let expected = -((f64::from(word) + 0.5) / 2_f64.powi(32)).ln();
+            assert!((exponential(word) - expected).abs() < 2e-9, "{word}");
+            assert!((0.0..LARGEST_NOISE).contains(&exponential(word)), "{word}");
+        }
+    }
+
+    /// The scale as it is defined, rank by rank.
+    fn plain_scale(lengths: &Lengths) -> Vec<f64> {
+        let mut sorted = lengths.as_slice().to_vec();
+        sorted.sort_unstable();
+        let count = sorted.len();
+        let window = (count / 200).max(8);
+        let mut place = 0.0;
+        let places: Vec<f64> = (0..count)
+            .map(|rank| {
+                let (first, last) = (rank.saturating_sub(window), (rank + window).min(count - 1));
+                let rise = f64::from(sorted[last] - sorted[first]);
+                place += (rise / (last - first).max(1) as f64).sqrt();
+                place
+            })
+            .collect();
+        let whole = if place > 0.0 { place } else { 1.0 };
+        let mut means = Vec::new();
+        let mut start = 0;
+        for equal in sorted.chunk_by(|a, b| a == b) {
+            let sum: f64 = places[start..start + equal.len()].iter().sum();
+            means.push(sum / equal.len() as f64 / whole);
+            start += equal.len();
+        }
+        means
+    }
+
+    #[test]
+    fn the_scale_is_as_defined_and_rises() {
+        for example in crate::Example::ALL {
+            let all = example.lengths();
+            for count in [1, 2, 15, 16, 17, 40, 399, 5000, all.len()] {
+                let lengths = Lengths::new(&all.as_slice()[..count]).unwrap();
+                let (fast, plain) = (scale(&lengths), plain_scale(&lengths));
+                assert_eq!(fast.len(), plain.len());
+                for (a, b) in fast.iter().zip(&plain) {
+                    assert!((a - b).abs() < 1e-9, "{example} {count}: {a} {b}");
+                }
+                assert!(fast.is_sorted_by(|a, b| a < b), "{example} {count}");
+            }
+        }
+    }
+}

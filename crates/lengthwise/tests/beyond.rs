@@ -1,0 +1,151 @@
+//! What the strategies and arrangements beyond the papers promise.
+
+use std::collections::BTreeMap;
+
+use lengthwise::{
+    Arrange, Blurred, Budget, Example, Lengths, Plan, Planner, Rotating, Shapes, Strategy,
+    effective_mates,
+};
+
+/// How often every pair that ever shares a batch does so.
+fn meetings(plans: &[Plan]) -> BTreeMap<(u32, u32), u32> {
+    let mut met = BTreeMap::new();
+    for batch in plans.iter().flatten() {
+        for (at, &i) in batch.iter().enumerate() {
+            for &j in &batch[at + 1..] {
+                *met.entry((i.min(j), i.max(j))).or_default() += 1;
+            }
+        }
+    }
+    met
+}
+
+/// In the first cycle nobody meets twice: counted over all pairs and all epochs of the cycle, for
+/// every kind of budget, on a ladder, and for numbers that do not divide evenly.
+#[test]
+fn rotating_lets_nobody_meet_twice_in_a_cycle() {
+    let speech = Example::Speech.lengths();
+    for (count, budget, shapes, epochs) in [
+        (1500, Budget::sequences(8), Shapes::Exact, 11),
+        (2011, Budget::sequences(8), Shapes::Exact, 12),
+        (97, Budget::sequences(16), Shapes::Exact, 9),
+        (1500, Budget::padded(5000), Shapes::Exact, 16),
+        (1500, Budget::dynamic(6), Shapes::Ladder(8), 10),
+        (3, Budget::sequences(16), Shapes::Exact, 5),
+    ] {
+        let lengths = Lengths::new(&speech.as_slice()[..count]).unwrap();
+        let planner = Planner::new(Rotating { epochs }, budget).shapes(shapes);
+        let plans: Vec<Plan> =
+            (0..u64::from(epochs)).map(|epoch| planner.plan(&lengths, epoch).unwrap()).collect();
+        let met = meetings(&plans);
+        assert!(met.values().all(|&times| times == 1), "{count} {budget}");
+        // The company is as large as the batches: nobody is kept from meeting by being left alone.
+        let mates: usize =
+            plans.iter().flatten().map(|batch| batch.len() * (batch.len() - 1) / 2).sum();
+        assert_eq!(met.len(), mates);
+        assert!(count < 50 || mates > count * epochs as usize, "{count} {budget}: {mates}");
+    }
+}
+
+/// The whole cycle is free of repetition, not only the epochs that were asked for, and the next
+/// cycle begins with other stripes.
+#[test]
+fn rotating_goes_on_to_the_end_of_its_cycle() {
+    let lengths = Lengths::new(&Example::Speech.lengths().as_slice()[..800]).unwrap();
+    let planner = Planner::new(Rotating { epochs: 4 }, Budget::sequences(8));
+    // 11 is the first number from 8 that has no divisor from 2 to 7.
+    let plans: Vec<Plan> = (0..12).map(|epoch| planner.plan(&lengths, epoch).unwrap()).collect();
+    assert!(meetings(&plans[..11]).values().all(|&times| times == 1));
+    assert_ne!(plans[0], plans[11]);
+    assert!(meetings(&plans).values().any(|&times| times > 1));
+}
+
+/// How fresh and how padded `blurred` is follows from its one parameter.
+#[test]
+fn blurred_has_about_four_spreads_of_mates() {
+    for example in Example::ALL {
+        let lengths = example.lengths();
+        for spread in [0.01, 0.025] {
+            let planner = Planner::new(Blurred { spread }, Budget::sequences(16));
+            let plans: Vec<Plan> =
+                (0..4).map(|epoch| planner.plan(&lengths, epoch).unwrap()).collect();
+            let mates = effective_mates(&plans).unwrap();
+            let expected = 4.0 * spread * lengths.len() as f64;
+            assert!(
+                (0.85..1.25).contains(&(mates / expected)),
+                "{example} {spread}: {mates} {expected}"
+            );
+        }
+    }
+}
+
+/// How far each batch moves the epoch from a fair sample of it: the sum of the logarithms of its
+/// lengths less their mean, each sequence weighted by its length.
+fn drifts(plan: &Plan, lengths: &Lengths) -> Vec<f64> {
+    let length = |&i: &u32| f64::from(lengths.as_slice()[i as usize]);
+    let weight = lengths.total() as f64;
+    let mean = plan.indices().iter().map(|i| length(i) * length(i).ln()).sum::<f64>() / weight;
+    let of_batch = |batch: &[u32]| batch.iter().map(|i| length(i) * (length(i).ln() - mean)).sum();
+    plan.iter().map(of_batch).collect()
+}
+
+/// The farthest that any beginning of the epoch is from the mean.
+fn farthest(drifts: &[f64]) -> f64 {
+    let mut sum = 0.0;
+    let sums = drifts.iter().map(|drift| {
+        sum += drift;
+        f64::abs(sum)
+    });
+    sums.fold(0.0, f64::max)
+}
+
+/// `spread` drifts at most a quarter as far as `shuffled` does, on every example, for every strategy
+/// that groups by length; unless one batch alone is farther from the mean than that, as the longest
+/// documents are in batches of 16.
+#[test]
+fn spread_drifts_a_quarter_as_far_as_shuffled() {
+    for example in Example::ALL {
+        let lengths = example.lengths();
+        for budget in [Budget::padded(2 * u64::from(lengths.max())), Budget::sequences(16)] {
+            for strategy in ["sorted", "blurred", "semi-sorted", "alternated", "pooled"] {
+                let mean = |arrange, of: fn(&[f64]) -> f64| {
+                    let planner = Planner::new(strategy.parse::<Strategy>().unwrap(), budget)
+                        .arrange(arrange);
+                    let plans = (0..20).map(|epoch| planner.plan(&lengths, epoch).unwrap());
+                    plans.map(|plan| of(&drifts(&plan, &lengths))).sum::<f64>() / 20.0
+                };
+                let spread = mean(Arrange::Spread, farthest);
+                let shuffled = mean(Arrange::Shuffled, farthest);
+                let single =
+                    |drifts: &[f64]| drifts.iter().fold(0.0, |most: f64, d| most.max(d.abs()));
+                let largest = mean(Arrange::Spread, single);
+                let what =
+                    format!("{strategy} on {example}, {budget}: {spread} {shuffled} {largest}");
+                assert!(spread <= (shuffled / 4.0).max(1.1 * largest), "{what}");
+                let unlimited = example != Example::Documents || budget != Budget::sequences(16);
+                assert!(!unlimited || spread <= shuffled / 4.0, "{what}");
+            }
+        }
+    }
+}
+
+/// Each half of the epoch has every second batch by length, each quarter every fourth.
+#[test]
+fn spread_has_every_length_in_every_part() {
+    let lengths = Lengths::new((1..=1024).collect::<Vec<u32>>()).unwrap();
+    let planner = Planner::new("sorted".parse::<Strategy>().unwrap(), Budget::sequences(1))
+        .arrange(Arrange::Spread);
+    let mut orders = Vec::new();
+    for epoch in 0..4 {
+        let plan = planner.plan(&lengths, epoch).unwrap();
+        for parts in [2, 4, 64] {
+            for part in plan.indices().chunks(1024 / parts) {
+                let rests: Vec<u32> = part.iter().map(|index| index % parts as u32).collect();
+                assert!(rests.iter().all(|rest| *rest == rests[0]), "epoch {epoch}, {parts} parts");
+            }
+        }
+        orders.push(plan.indices().to_vec());
+    }
+    orders.dedup();
+    assert_eq!(orders.len(), 4);
+}
