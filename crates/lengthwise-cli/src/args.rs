@@ -18,6 +18,10 @@ pub(crate) enum Command {
     Compare(Compare),
     /// Plan the batches of one epoch
     Plan(Plan),
+    /// Find the best strategy within limits on padding, company and shapes
+    Tune(Tune),
+    /// Measure padding against freshness for every family of strategies
+    Frontier(Frontier),
     /// Find the batch lengths that pad the least
     Ladder(Ladder),
     /// Explain a strategy, or budgets, shapes and arrangements
@@ -127,6 +131,73 @@ pub(crate) struct Plan {
     pub(crate) output: Option<PathBuf>,
 
     /// Print JSON; without it, one batch a line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Tune {
+    #[command(flatten)]
+    pub(crate) input: Input,
+
+    /// Limit of every batch: sequences:16, padded:20000, dynamic:16
+    #[arg(long, value_name = "BUDGET", default_value = "dynamic:16", help_heading = "Settings")]
+    pub(crate) budget: String,
+
+    /// Batch lengths that may occur, unless --max-shapes chooses them
+    #[arg(long, value_name = "SHAPES", default_value = "exact", help_heading = "Settings")]
+    pub(crate) shapes: String,
+
+    /// Seed of all randomness
+    #[arg(long, value_name = "SEED", default_value_t = 0, help_heading = "Settings")]
+    pub(crate) seed: u64,
+
+    /// At most this share of padding, such as 0.05
+    #[arg(long, value_name = "SHARE", help_heading = "Limits")]
+    pub(crate) max_padding: Option<f64>,
+
+    /// At least this many effective mates
+    #[arg(long, value_name = "MATES", help_heading = "Limits")]
+    pub(crate) min_mates: Option<f64>,
+
+    /// At most this many different shapes; chooses a ladder
+    #[arg(long, value_name = "COUNT", help_heading = "Limits",
+          value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) max_shapes: Option<u32>,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Frontier {
+    #[command(flatten)]
+    pub(crate) input: Input,
+
+    /// Limit of every batch: sequences:16, padded:20000, dynamic:16
+    #[arg(long, value_name = "BUDGET", default_value = "sequences:16", help_heading = "Settings")]
+    pub(crate) budget: String,
+
+    /// Batch lengths that may occur
+    #[arg(long, value_name = "SHAPES", default_value = "exact", help_heading = "Settings")]
+    pub(crate) shapes: String,
+
+    /// Seed of all randomness
+    #[arg(long, value_name = "SEED", default_value_t = 0, help_heading = "Settings")]
+    pub(crate) seed: u64,
+
+    /// Points on every curve
+    #[arg(long, value_name = "COUNT", default_value_t = 13,
+          value_parser = clap::value_parser!(u32).range(2..=1000))]
+    pub(crate) steps: u32,
+
+    /// Epochs to plan for every point
+    #[arg(long, value_name = "COUNT", default_value_t = 4,
+          value_parser = clap::value_parser!(u32).range(2..=100))]
+    pub(crate) epochs: u32,
+
+    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
 }

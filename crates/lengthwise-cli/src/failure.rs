@@ -11,6 +11,8 @@ pub(crate) enum Failure {
     Plan(lengthwise::Error),
     /// A file that cannot be read.
     Input(lengthwise_input::Error),
+    /// The work was done, and the answer is no.
+    CheckFailed(String),
     /// Anything else.
     Other { what: String, hint: String },
 }
@@ -20,9 +22,17 @@ impl Failure {
         Failure::Other { what: what.into(), hint: hint.into() }
     }
 
+    /// 1 if a check failed, 2 for bad usage or input.
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self {
+            Failure::CheckFailed(_) => 1,
+            _ => 2,
+        }
+    }
+
     pub(crate) fn hint(&self) -> Option<String> {
         match self {
-            Failure::ReaderGone => None,
+            Failure::ReaderGone | Failure::CheckFailed(_) => None,
             Failure::Plan(error) => error.hint(),
             Failure::Input(error) => error.hint(),
             Failure::Other { hint, .. } => Some(hint.clone()),
@@ -36,7 +46,7 @@ impl fmt::Display for Failure {
             Failure::ReaderGone => Ok(()),
             Failure::Plan(error) => error.fmt(f),
             Failure::Input(error) => error.fmt(f),
-            Failure::Other { what, .. } => f.write_str(what),
+            Failure::CheckFailed(what) | Failure::Other { what, .. } => f.write_str(what),
         }
     }
 }

@@ -38,6 +38,25 @@ impl Input {
         Ok(Sequences { source, lengths, chunks })
     }
 
+    /// The arguments that give this input again.
+    pub(crate) fn as_typed(&self) -> String {
+        let mut typed = match (&self.path, &self.example) {
+            (Some(path), _) => path.display().to_string(),
+            (None, Some(name)) => format!("--example {name}"),
+            (None, None) => format!("--example {}", Example::default()),
+        };
+        for (name, value) in [
+            ("column", self.column.clone()),
+            ("format", self.format.clone()),
+            ("chunk", self.chunk.map(|size| size.to_string())),
+        ] {
+            if let Some(value) = value {
+                _ = write!(typed, " --{name} {value}");
+            }
+        }
+        typed
+    }
+
     /// Reads the file, or makes the example; one of them must have been named.
     pub(crate) fn read(&self) -> Result<Sequences, Failure> {
         if self.path.is_none() && self.example.is_none() {

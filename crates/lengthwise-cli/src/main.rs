@@ -19,6 +19,8 @@ fn main() -> ExitCode {
     let result = match Args::parse().command {
         Command::Compare(args) => commands::compare::run(&args),
         Command::Plan(args) => commands::plan::run(&args),
+        Command::Tune(args) => commands::tune::run(&args),
+        Command::Frontier(args) => commands::frontier::run(&args),
         Command::Ladder(args) => commands::ladder::run(&args),
         Command::Explain(args) => commands::explain::run(&args),
     };
@@ -26,7 +28,7 @@ fn main() -> ExitCode {
         Ok(()) | Err(Failure::ReaderGone) => ExitCode::SUCCESS,
         Err(failure) => {
             printer::failure(&failure);
-            ExitCode::from(2)
+            ExitCode::from(failure.exit_code())
         }
     }
 }

@@ -19,6 +19,7 @@ mod settings;
 mod shapes;
 mod sort;
 pub mod strategy;
+mod tune;
 
 pub use arrange::Arrange;
 pub use budget::{Budget, Open, Room, Rule};
@@ -38,6 +39,8 @@ pub use strategy::{
     Alternated, Blurred, Bucketed, Group, LengthBuckets, Neighbours, OptimalBuckets, Pooled,
     Rotating, SemiSorted, Shuffled, Sorted, Strategy,
 };
+
+pub use tune::{Choice, Conditions, Curve, Family, Limits, Point, frontier, tune};
 
 /// The README's example is a test too.
 #[cfg(doctest)]

@@ -2,5 +2,7 @@
 
 pub(crate) mod compare;
 pub(crate) mod explain;
+pub(crate) mod frontier;
 pub(crate) mod ladder;
 pub(crate) mod plan;
+pub(crate) mod tune;

@@ -1,0 +1,123 @@
+//! `lengthwise frontier`
+
+use std::fmt::Write as _;
+
+use lengthwise::{Conditions, Curve, Family, Lengths, frontier};
+use serde::Serialize;
+
+use super::tune::{Figures, table};
+use crate::{
+    args::Frontier,
+    failure::Failure,
+    printer::{self, Progress},
+};
+
+/// Shares of all sequences at which families are compared.
+const LEVELS: [f64; 3] = [0.05, 0.1, 0.2];
+
+#[derive(Serialize)]
+struct Answer {
+    version: u32,
+    source: String,
+    budget: String,
+    shapes: String,
+    levels: Vec<Level>,
+    curves: Vec<Points>,
+}
+
+/// The padding of `blurred` and of the best other family at equal company.
+#[derive(Serialize)]
+struct Level {
+    effective_mates: f64,
+    blurred: Option<f64>,
+    best_other: Option<f64>,
+    best_other_family: Option<String>,
+    /// The padding of `blurred` over that of the best other.
+    ratio: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct Points {
+    family: String,
+    points: Vec<Figures>,
+}
+
+pub(crate) fn run(args: &Frontier) -> Result<(), Failure> {
+    let conditions =
+        Conditions { budget: args.budget.parse()?, shapes: args.shapes.parse()?, seed: args.seed };
+    let input = args.input.read_or_default()?;
+    let lengths = input.lengths();
+    let mut progress = Progress::start();
+    let curves = frontier(lengths, &conditions, args.steps, args.epochs.into(), |family| {
+        progress.at(&format!("measuring {}", name(family)));
+    })?;
+    drop(progress);
+    let levels = LEVELS.map(|share| level(&curves, share * lengths.len() as f64));
+    if !args.json {
+        return printer::print(&readable(&curves, &levels, lengths));
+    }
+    let answer = Answer {
+        version: 1,
+        source: input.source.clone(),
+        budget: conditions.budget.to_string(),
+        shapes: conditions.shapes.to_string(),
+        levels: levels.into(),
+        curves: curves
+            .iter()
+            .map(|curve| Points {
+                family: name(curve.family),
+                points: curve.points.iter().map(Figures::from).collect(),
+            })
+            .collect(),
+    };
+    printer::print(&(serde_json::to_string_pretty(&answer).unwrap_or_default() + "\n"))
+}
+
+fn name(family: Family) -> String {
+    family.name().to_owned()
+}
+
+fn level(curves: &[Curve], mates: f64) -> Level {
+    let (ours, others): (Vec<&Curve>, Vec<&Curve>) =
+        curves.iter().partition(|curve| curve.family == Family::Blurred);
+    let blurred = ours.iter().find_map(|curve| curve.padding_at(mates));
+    let best = others
+        .iter()
+        .filter_map(|curve| Some((curve.padding_at(mates)?, curve.family)))
+        .min_by(|a, b| a.0.total_cmp(&b.0));
+    Level {
+        effective_mates: mates,
+        blurred,
+        best_other: best.map(|(padding, _)| padding),
+        best_other_family: best.map(|(_, family)| name(family)),
+        ratio: blurred.zip(best).map(|(blurred, (other, _))| blurred / other),
+    }
+}
+
+fn readable(curves: &[Curve], levels: &[Level], lengths: &Lengths) -> String {
+    let mut text = String::new();
+    for curve in curves {
+        text += &table(&curve.points.iter().collect::<Vec<_>>());
+        text.push('\n');
+    }
+    _ = writeln!(
+        text,
+        "{:>14}{:>12}{:>14}  {:18}{:>8}",
+        "at mates", "blurred %", "best other %", "", "ratio"
+    );
+    let percent =
+        |rate: Option<f64>| rate.map_or("-".to_owned(), |rate| format!("{:.2}", 100.0 * rate));
+    for level in levels {
+        let share = 100.0 * level.effective_mates / lengths.len() as f64;
+        _ = writeln!(
+            text,
+            "{:>14}{:>12}{:>14}  {:18}{:>8}",
+            format!("{:.0} ({share:.0} %)", level.effective_mates),
+            percent(level.blurred),
+            percent(level.best_other),
+            level.best_other_family.as_deref().unwrap_or("-"),
+            level.ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.2}"))
+        );
+    }
+    text
+}
