@@ -63,7 +63,7 @@ pub(crate) struct Settings {
     pub(crate) shapes: String,
 
     /// Order of the batches: as-built, shuffled, spread, short-first or long-first
-    #[arg(long, value_name = "ORDER", default_value = "shuffled")]
+    #[arg(long, value_name = "ORDER", default_value = "spread")]
     pub(crate) arrange: String,
 
     /// What happens to sequences that exceed the budget alone: error, alone, drop or truncate

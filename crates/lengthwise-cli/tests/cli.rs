@@ -108,16 +108,16 @@ fn a_plan_as_json() {
     folder.expect("plan ten.csv --budget sequences:8 --chunk 4 --json", &expect![[r#"
         exit 0
         --- stdout
-        {"version":1,"digest":"c2846ef22c8d4ae8","batches":[[10,4,1,16,14,7,11,9],[5,6,13,2,15,3,12,0],[8]],"batch_lengths":[3,4,4],"chunks":{"sequences":[0,0,1,1,1,2,3,3,4,4,5,6,7,7,8,9,9],"offsets":[0,4,0,4,8,0,0,4,0,4,0,0,0,4,0,0,4],"lengths":[4,1,4,4,1,4,4,3,4,3,1,3,4,4,2,4,2]}}
+        {"version":1,"digest":"769abf80a0b393e9","batches":[[5,6,13,2,15,3,12,0],[10,4,1,16,14,7,11,9],[8]],"batch_lengths":[4,3,4],"chunks":{"sequences":[0,0,1,1,1,2,3,3,4,4,5,6,7,7,8,9,9],"offsets":[0,4,0,4,8,0,0,4,0,4,0,0,0,4,0,0,4],"lengths":[4,1,4,4,1,4,4,3,4,3,1,3,4,4,2,4,2]}}
         --- stderr
-        17 pieces of sequences in 3 batches, 13.33 % padding, digest c2846ef22c8d4ae8
+        17 pieces of sequences in 3 batches, 13.33 % padding, digest 769abf80a0b393e9
     "#]]);
     folder.expect("plan ten.csv --budget padded:7 --over-long drop --json", &expect![[r#"
         exit 0
         --- stdout
-        {"version":1,"digest":"6f807c75396b415e","batches":[[0],[4],[3],[5,8],[6],[9],[2]],"batch_lengths":[5,7,7,2,3,6,4],"left_out":[1,7]}
+        {"version":1,"digest":"f175974014bf6791","batches":[[6],[4],[0],[9],[5,8],[3],[2]],"batch_lengths":[3,7,5,6,2,7,4],"left_out":[1,7]}
         --- stderr
-        8 sequences in 7 batches, 2.78 % padding, digest 6f807c75396b415e
+        8 sequences in 7 batches, 2.78 % padding, digest f175974014bf6791
         2 over-long, left out: 1, 7
     "#]]);
 }
@@ -245,21 +245,21 @@ fn compare_prints_a_plain_table_when_piped() {
         .collect();
     expect![[r#"
         ten.csv, `frames`: 10 sequences of length 1 to 9, mean 5.2
-        budget sequences:2, shapes exact, arrange shuffled, seed 0, 2 epochs
+        budget sequences:2, shapes exact, arrange spread, seed 0, 2 epochs
 
                                            padding    sd   batch                 effective  lag-1
         strategy                  batches        %     %  length  steps  shapes      mates  corr.  
-        shuffled                        5    29.73  0.00     7.4     37       4        inf   0.22
-        sorted                          5     7.14  0.00     5.6     28       5          1   0.09
-        semi-sorted:noise=0.1           5     7.14  0.00     5.6     28       5          1   0.09
-        alternated:bins=64              5    29.73  0.00     7.4     37       4        inf   0.22
-        bucketed:size=1024              5    29.73  0.00     7.4     37       4        inf   0.22
-        length-buckets:width=250        5    29.73  0.00     7.4     37       4        inf  -0.83
-        optimal-buckets:count=6         7     4.58  1.24     5.5     34       7        1.2  -0.35
-        neighbours                      5     8.74  2.26     5.7     28       5        1.7  -0.22
-        pooled:batches=50               5     7.14  0.00     5.6     28       5          1  -0.02
-        blurred:spread=0.02             5     7.14  0.00     5.6     28       5          1   0.09
-        rotating:epochs=16             10     0.00  0.00     5.2     52       9          -  -0.05
+        shuffled                        5    29.73  0.00     7.4     37       4        inf  -0.87
+        sorted                          5     7.14  0.00     5.6     28       5          1  -0.72
+        semi-sorted:noise=0.1           5     7.14  0.00     5.6     28       5          1  -0.72
+        alternated:bins=64              5    29.73  0.00     7.4     37       4        inf  -0.87
+        bucketed:size=1024              5    29.73  0.00     7.4     37       4        inf  -0.87
+        length-buckets:width=250        5    29.73  0.00     7.4     37       4        inf  -0.87
+        optimal-buckets:count=6         7     4.58  1.24     5.5     34       7        1.2  -0.45
+        neighbours                      5     8.74  2.26     5.7     28       5        1.7  -0.52
+        pooled:batches=50               5     7.14  0.00     5.6     28       5          1  -0.72
+        blurred:spread=0.02             5     7.14  0.00     5.6     28       5          1  -0.72
+        rotating:epochs=16             10     0.00  0.00     5.2     52       9          -  -0.68
     "#]]
     .assert_eq(&without_times);
     assert_eq!(output.stderr, b"");
@@ -757,23 +757,25 @@ fn help_has_one_line_for_every_command() {
     folder.expect(
         "-h",
         &expect![[r#"
-        exit 0
-        --- stdout
-        Plan the batches of variable-length sequences: little padding, few shapes, fresh company
+            exit 0
+            --- stdout
+            Plan the batches of variable-length sequences: little padding, few shapes, fresh company
 
-        Usage: lengthwise <COMMAND>
+            Usage: lengthwise <COMMAND>
 
-        Commands:
-          compare  Show what every strategy does to padding, batches, shapes and freshness
-          plan     Plan the batches of one epoch
-          ladder   Find the batch lengths that pad the least
-          explain  Explain a strategy, or budgets, shapes and arrangements
-          help     Print this message or the help of the given subcommand(s)
+            Commands:
+              compare   Show what every strategy does to padding, batches, shapes and freshness
+              plan      Plan the batches of one epoch
+              tune      Find the best strategy within limits on padding, company and shapes
+              frontier  Measure padding against freshness for every family of strategies
+              ladder    Find the batch lengths that pad the least
+              explain   Explain a strategy, or budgets, shapes and arrangements
+              help      Print this message or the help of the given subcommand(s)
 
-        Options:
-          -h, --help     Print help
-          -V, --version  Print version
-        --- stderr
-    "#]],
+            Options:
+              -h, --help     Print help
+              -V, --version  Print version
+            --- stderr
+        "#]],
     );
 }

@@ -19,9 +19,9 @@ pub enum Arrange {
     /// As the strategy built them.
     AsBuilt,
     /// At random: paper 2's batch randomization.
-    #[default]
     Shuffled,
     /// At random, and yet every stretch of the epoch has short and long batches in proportion.
+    #[default]
     Spread,
     /// By batch length, the shortest first: paper 3's curriculum.
     ShortFirst,

@@ -31,7 +31,8 @@ pub struct Planner<S> {
 }
 
 impl<S: Group> Planner<S> {
-    /// A planner with exact shapes, batches in random order, over-long sequences refused, seed 0.
+    /// A planner with exact shapes, batches spread over the epoch, over-long sequences refused,
+    /// seed 0.
     pub fn new(strategy: S, budget: Budget) -> Self {
         Self {
             strategy,
