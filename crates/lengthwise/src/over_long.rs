@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, fmt, str::FromStr};
 
-use crate::{Budget, Error, Lengths, Shapes, settings::Setting};
+use crate::{Budget, Error, Lengths, Shapes, room::Capacity, settings::Setting};
 
 /// What happens to sequences that exceed the budget even alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,8 +40,9 @@ impl OverLong {
         shapes: &Shapes,
     ) -> Result<Admitted<'a>, Error> {
         let all = Admitted { lengths: Cow::Borrowed(lengths), kept: None, over: Vec::new() };
+        budget.check()?;
         let Some(limit) = budget.limit_of_one() else { return Ok(all) };
-        let longest = shapes.longest_within(u32::try_from(limit).unwrap_or(u32::MAX));
+        let longest = shapes.longest_within(limit.longest_alone());
         if lengths.max() <= longest || matches!(self, OverLong::Alone) {
             return Ok(all);
         }
@@ -57,7 +58,7 @@ impl OverLong {
                 let cut = Lengths::new(cut.collect::<Vec<_>>())?;
                 Ok(Admitted { lengths: Cow::Owned(cut), kept: None, over })
             }
-            _ => Err(over_budget(lengths, &over, limit, shapes)),
+            _ => Err(over_budget(lengths, &over, &limit, shapes)),
         }
     }
 }
@@ -71,8 +72,8 @@ pub(crate) struct Admitted<'a> {
     pub(crate) over: Vec<u32>,
 }
 
-fn over_budget(lengths: &Lengths, over: &[u32], limit: u64, shapes: &Shapes) -> Error {
-    let cells = |length: u32| match shapes {
+fn over_budget(lengths: &Lengths, over: &[u32], limit: &Capacity, shapes: &Shapes) -> Error {
+    let padded = |length: u32| match shapes {
         Shapes::Multiple(multiple) => u64::from(length).next_multiple_of(u64::from(*multiple)),
         Shapes::Rungs(rungs) => rungs
             .iter()
@@ -80,15 +81,8 @@ fn over_budget(lengths: &Lengths, over: &[u32], limit: u64, shapes: &Shapes) -> 
             .map_or(u64::from(length), |&rung| u64::from(rung)),
         Shapes::Exact | Shapes::Ladder(_) => u64::from(length),
     };
-    let length = lengths.of(over[0]);
-    Error::OverBudget {
-        index: over[0] as usize,
-        length,
-        cells: cells(length),
-        limit,
-        count: over.len(),
-        largest: cells(lengths.max()),
-    }
+    let (index, length) = (over[0] as usize, lengths.of(over[0]));
+    limit.exceeded((index, length), [length, lengths.max()].map(padded), over.len())
 }
 
 impl FromStr for OverLong {

@@ -85,6 +85,32 @@ fn plans_under_a_padded_budget_never_change() {
 }
 
 #[test]
+fn plans_under_a_budget_of_seconds_never_change() {
+    let lengths = Example::Documents.lengths();
+    let mut list = String::new();
+    for strategy in ["shuffled", "sorted", "neighbours", "pooled:batches=50"] {
+        for shapes in ["exact", "ladder:8"] {
+            let budget: Budget = "cost:a=0.001,b=1e-6,c=1e-7,d=1e-10,limit=0.03".parse().unwrap();
+            let planner = Planner::new(strategy.parse::<Strategy>().unwrap(), budget);
+            let plan = planner.shapes(shapes.parse().unwrap()).plan(&lengths, 1).unwrap();
+            let (batches, digest) = (plan.len(), plan.digest());
+            _ = writeln!(list, "{strategy:18} {shapes:9} {batches:4} {digest:016x}");
+        }
+    }
+    expect![[r#"
+        shuffled           exact      280 ec7fddad85a10dc2
+        shuffled           ladder:8    88 2ffacc5b8d5d1900
+        sorted             exact       48 9149dc07d3800f5d
+        sorted             ladder:8    88 686e1147f80f1bb0
+        neighbours         exact       53 ea5f0baa3c11d906
+        neighbours         ladder:8    88 b77f121feb386d1d
+        pooled:batches=50  exact       48 7e15d4b40b224ef6
+        pooled:batches=50  ladder:8    88 e464d18acfee2686
+    "#]]
+    .assert_eq(&list);
+}
+
+#[test]
 fn plans_on_a_ladder_never_change() {
     expect![[r#"
         shuffled                  44537abe1e2e6a22 74929447892a07a6 e67a3b0ca7530714
