@@ -187,6 +187,11 @@ pub(crate) fn short(value: f64) -> String {
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }
 
+/// A number rounded to so many digits after the first.
+pub(crate) fn digits(value: f64, more: usize) -> f64 {
+    format!("{value:.more$e}").parse().unwrap_or(value)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::cost::short;
+use crate::cost::{digits, short};
 
 /// Why a plan could not be made.
 ///
@@ -256,11 +256,6 @@ fn so_do(f: &mut fmt::Formatter<'_>, more: usize) -> fmt::Result {
         1 => write!(f, "; so does 1 more sequence"),
         more => write!(f, "; so do {more} more sequences"),
     }
-}
-
-/// A number rounded to so many digits after the first.
-fn digits(value: f64, more: usize) -> f64 {
-    format!("{value:.more$e}").parse().unwrap_or(value)
 }
 
 /// About three digits of a number, and not less than it: as a limit it is enough.

@@ -222,10 +222,7 @@ fn a_fit_recovers_what_made_the_times() {
     ] {
         let model = model(given);
         let fit = CostModel::fit(&measured(|size, length| model.seconds(size, length))).unwrap();
-        let scale: f64 = model.coefficients().iter().sum();
-        for (found, made) in fit.model.coefficients().into_iter().zip(model.coefficients()) {
-            assert!((found - made).abs() <= 1e-9 * made.min(scale), "{model}: {}", fit.model);
-        }
+        assert_eq!(fit.model, model);
         assert!(fit.mean_relative_error < 1e-10 && (fit.r2 - 1.0).abs() < 1e-10, "{fit:?}");
     }
 }
@@ -368,8 +365,9 @@ proptest! {
             let norm = terms.iter().map(|term| term * term).sum::<f64>().sqrt();
             let slope: f64 = terms.iter().zip(&errors).map(|(t, e)| t * e).sum::<f64>() / norm;
             prop_assert!(coefficient >= 0.0);
-            prop_assert!(slope > -1e-7, "raising {column} of {} is better: {slope}", fit.model);
-            prop_assert!(coefficient == 0.0 || slope < 1e-7, "{column} of {}: {slope}", fit.model);
+            // Rounding to six digits leaves a little slope.
+            prop_assert!(slope > -2e-5, "raising {column} of {} is better: {slope}", fit.model);
+            prop_assert!(coefficient == 0.0 || slope < 2e-5, "{column} of {}: {slope}", fit.model);
         }
         let worst = errors.iter().map(|error| error.abs()).fold(0.0, f64::max);
         prop_assert!((worst - fit.worst_relative_error.abs()).abs() < 1e-12);
