@@ -2,9 +2,11 @@
 
 mod args;
 mod commands;
+mod cost_model;
 mod failure;
 mod input;
 mod printer;
+mod save;
 
 use std::process::ExitCode;
 
@@ -20,6 +22,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => commands::compare::run(&args),
         Command::Plan(args) => commands::plan::run(&args),
         Command::Ladder(args) => commands::ladder::run(&args),
+        Command::Cost(args) => commands::cost::run(&args),
         Command::Explain(args) => commands::explain::run(&args),
     };
     match result {

@@ -1,8 +1,8 @@
 //! `lengthwise explain`
 
-use std::fmt::Write as _;
+use std::{borrow::Cow, fmt::Write as _};
 
-use lengthwise::{Arrange, Budget, Error, Example, Shapes, Strategy};
+use lengthwise::{Arrange, Budget, CostModel, Error, Example, Shapes, Strategy};
 use serde::Serialize;
 
 use crate::{args::Explain, failure::Failure, printer};
@@ -13,22 +13,24 @@ struct Page {
     name: String,
     /// The string form with default parameters.
     usage: String,
-    text: &'static str,
+    text: Cow<'static, str>,
 }
 
 /// All manual pages: the strategies, then the other settings.
 fn pages() -> Vec<Page> {
+    let presets: Vec<&str> = CostModel::PRESETS.iter().map(|preset| preset.name).collect();
     let settings = [
-        ("budget", Budget::NAMES.join(", "), Budget::explain()),
-        ("shapes", Shapes::NAMES.join(", "), Shapes::explain()),
-        ("arrange", Arrange::NAMES.join(", "), Arrange::explain()),
+        ("budget", Budget::NAMES.join(", "), Budget::explain().into()),
+        ("cost", presets.join(", "), CostModel::explain().into()),
+        ("shapes", Shapes::NAMES.join(", "), Shapes::explain().into()),
+        ("arrange", Arrange::NAMES.join(", "), Arrange::explain().into()),
     ];
     Strategy::all()
         .iter()
         .map(|strategy| Page {
             name: strategy.name().to_owned(),
             usage: strategy.to_string(),
-            text: strategy.explain(),
+            text: strategy.explain().into(),
         })
         .chain(settings.into_iter().map(|(name, usage, text)| Page {
             name: name.to_owned(),
@@ -48,7 +50,7 @@ pub(crate) fn run(args: &Explain) -> Result<(), Failure> {
 
 fn show(name: &str, as_json: bool) -> Result<(), Failure> {
     let page = find(name)?;
-    printer::print(&if as_json { json(&page) } else { readable(page.text) })
+    printer::print(&if as_json { json(&page) } else { readable(&page.text) })
 }
 
 /// The page of a strategy, of a kind of setting, or of one of its names.
@@ -56,6 +58,7 @@ fn find(given: &str) -> Result<Page, Error> {
     let name = given.split(':').next().unwrap_or(given);
     let pages = pages();
     let kind = [
+        // `cost` has a page of its own.
         ("budget", &Budget::NAMES[..]),
         ("shapes", &Shapes::NAMES[..]),
         // `shuffled` is a strategy first.
