@@ -24,7 +24,9 @@ pub(crate) enum Command {
     Frontier(Frontier),
     /// Find the batch lengths that pad the least
     Ladder(Ladder),
-    /// Explain a strategy, or budgets, shapes and arrangements
+    /// Fit a cost model to measured training steps
+    Cost(Cost),
+    /// Explain a strategy, or budgets, cost models, shapes and arrangements
     Explain(Explain),
 }
 
@@ -80,7 +82,7 @@ pub(crate) struct Compare {
     #[command(flatten)]
     pub(crate) input: Input,
 
-    /// Limit of every batch: sequences:16, padded:20000, dynamic:16
+    /// Limit of every batch: sequences:16, padded:20000, dynamic:16, cost:MODEL,limit=0.05
     #[arg(long, value_name = "BUDGET", default_value = "sequences:16", help_heading = "Settings")]
     pub(crate) budget: String,
 
@@ -101,6 +103,11 @@ pub(crate) struct Compare {
           value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) world_size: u32,
 
+    /// Predict the seconds of an epoch: a preset as in paper-2, coefficients as in a=0.001,c=1e-9,
+    /// or a file written by `lengthwise cost`
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) cost_model: Option<String>,
+
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -111,7 +118,7 @@ pub(crate) struct Plan {
     #[command(flatten)]
     pub(crate) input: Input,
 
-    /// Limit of every batch: sequences:16, padded:20000, dynamic:16
+    /// Limit of every batch: sequences:16, padded:20000, dynamic:16, cost:MODEL,limit=0.05
     #[arg(long, value_name = "BUDGET", help_heading = "Settings")]
     pub(crate) budget: String,
 
@@ -140,7 +147,7 @@ pub(crate) struct Tune {
     #[command(flatten)]
     pub(crate) input: Input,
 
-    /// Limit of every batch: sequences:16, padded:20000, dynamic:16
+    /// Limit of every batch: sequences:16, padded:20000, dynamic:16, cost:MODEL,limit=0.05
     #[arg(long, value_name = "BUDGET", default_value = "dynamic:16", help_heading = "Settings")]
     pub(crate) budget: String,
 
@@ -175,7 +182,7 @@ pub(crate) struct Frontier {
     #[command(flatten)]
     pub(crate) input: Input,
 
-    /// Limit of every batch: sequences:16, padded:20000, dynamic:16
+    /// Limit of every batch: sequences:16, padded:20000, dynamic:16, cost:MODEL,limit=0.05
     #[arg(long, value_name = "BUDGET", default_value = "sequences:16", help_heading = "Settings")]
     pub(crate) budget: String,
 
@@ -218,8 +225,24 @@ pub(crate) struct Ladder {
 }
 
 #[derive(Debug, clap::Args)]
+pub(crate) struct Cost {
+    /// CSV file of measured steps with the columns `batch_size`, `batch_length` and `seconds`; `-`
+    /// is standard input
+    #[arg(value_name = "STEPS")]
+    pub(crate) steps: PathBuf,
+
+    /// Write the model to this .json file, for `--cost-model` and `--budget cost:FILE,limit=...`
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
 pub(crate) struct Explain {
-    /// A strategy, or budget, shapes, arrange; without it, the list of all
+    /// A strategy, or budget, cost, shapes, arrange; without it, the list of all
     pub(crate) name: Option<String>,
 
     /// Print JSON

@@ -2,9 +2,11 @@
 
 mod args;
 mod commands;
+mod cost_model;
 mod failure;
 mod input;
 mod printer;
+mod save;
 
 use std::process::ExitCode;
 
@@ -22,6 +24,7 @@ fn main() -> ExitCode {
         Command::Tune(args) => commands::tune::run(&args),
         Command::Frontier(args) => commands::frontier::run(&args),
         Command::Ladder(args) => commands::ladder::run(&args),
+        Command::Cost(args) => commands::cost::run(&args),
         Command::Explain(args) => commands::explain::run(&args),
     };
     match result {

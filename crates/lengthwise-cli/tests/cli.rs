@@ -3,73 +3,17 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+mod common;
+
 use std::{
     fs,
     io::{Read, Write},
     path::Path,
-    process::{Command, Output, Stdio},
+    process::Stdio,
 };
 
-use expect_test::{Expect, expect};
-use tempfile::TempDir;
-
-/// A folder for one test, and the command run in it.
-struct Folder(TempDir);
-
-impl Folder {
-    fn new() -> Self {
-        Self(TempDir::new().unwrap())
-    }
-
-    fn with(self, name: &str, content: impl AsRef<[u8]>) -> Self {
-        fs::write(self.path(name), content).unwrap();
-        self
-    }
-
-    fn path(&self, name: &str) -> std::path::PathBuf {
-        self.0.path().join(name)
-    }
-
-    fn command(&self, arguments: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_lengthwise"));
-        command.args(arguments.split_whitespace()).current_dir(self.0.path());
-        command.env_remove("NO_COLOR").stdin(Stdio::null());
-        command
-    }
-
-    fn run(&self, arguments: &str) -> Output {
-        self.command(arguments).output().unwrap()
-    }
-
-    /// Runs the command and compares all that can be seen of it.
-    fn expect(&self, arguments: &str, expected: &Expect) {
-        let output = self.run(arguments);
-        expected.assert_eq(&format!(
-            "exit {}\n--- stdout\n{}--- stderr\n{}",
-            output.status.code().unwrap(),
-            String::from_utf8(output.stdout).unwrap(),
-            String::from_utf8(output.stderr).unwrap(),
-        ));
-    }
-
-    /// Runs the command, which must succeed, and parses its output.
-    fn json(&self, arguments: &str) -> serde_json::Value {
-        let output = self.run(arguments);
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        serde_json::from_slice(&output.stdout).unwrap()
-    }
-}
-
-/// Error and hint of a command that must end with exit code 2 and no output.
-fn refusal(folder: &Folder, arguments: &str) -> String {
-    let output = folder.run(arguments);
-    assert_eq!(output.status.code(), Some(2), "{arguments}");
-    assert_eq!(output.stdout, b"", "{arguments}");
-    let text = String::from_utf8(output.stderr).unwrap();
-    assert!(text.starts_with("error: ") && text.contains("\n\nhint: "), "{arguments}: {text}");
-    assert_eq!(text.lines().count(), 3, "one line each: {text}");
-    format!("$ lengthwise {arguments}\n{text}\n")
-}
+use common::{Folder, refusal, refusals};
+use expect_test::expect;
 
 const TEN: &str = "id,frames\na,5\nb,9\nc,4\nd,7\ne,7\nf,1\ng,3\nh,8\ni,2\nj,6\n";
 
@@ -176,7 +120,7 @@ fn plans_are_written_whole_to_files() {
     let permissions = |name: &str| fs::metadata(folder.path(name)).unwrap().permissions();
     assert_eq!(permissions("plan.json"), permissions("ten.csv"));
     // Nothing else was left behind.
-    assert_eq!(fs::read_dir(folder.0.path()).unwrap().count(), 3);
+    assert_eq!(fs::read_dir(folder.folder()).unwrap().count(), 3);
 }
 
 #[test]
@@ -366,7 +310,8 @@ fn explain_lists_and_explains() {
               rotating:epochs=16          nobody meets twice in a cycle of epochs
 
             Other settings
-              budget                      sequences, padded, dynamic
+              budget                      sequences, padded, dynamic, cost
+              cost                        recurrent, encoder, paper-2
               shapes                      exact, multiple, ladder
               arrange                     as-built, shuffled, spread, short-first, long-first
 
@@ -423,7 +368,7 @@ fn explain_lists_and_explains() {
     assert_eq!(text("explain alternated:bins=3"), text("explain alternated"));
     assert!(text("explain shuffled").starts_with("# shuffled"));
     let all = folder.json("explain --json");
-    assert_eq!(all.as_array().unwrap().len(), 14);
+    assert_eq!(all.as_array().unwrap().len(), 15);
     expect![[r#"
         $ lengthwise explain neighbors
         error: unknown strategy `neighbors`
@@ -465,10 +410,6 @@ fn every_format_gives_the_same_plan() {
     child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap(), expected);
-}
-
-fn refusals(folder: &Folder, all: &[&str]) -> String {
-    all.iter().map(|arguments| refusal(folder, arguments)).collect()
 }
 
 #[test]
@@ -690,7 +631,7 @@ fn bad_settings_are_refused_with_a_hint() {
         $ lengthwise plan good.txt --budget tokens:16
         error: unknown budget `tokens`
 
-        hint: one of `sequences`, `padded`, `dynamic`
+        hint: one of `sequences`, `padded`, `dynamic`, `cost`
 
     "#]].assert_eq(&said);
 }
@@ -769,7 +710,8 @@ fn help_has_one_line_for_every_command() {
               tune      Find the best strategy within limits on padding, company and shapes
               frontier  Measure padding against freshness for every family of strategies
               ladder    Find the batch lengths that pad the least
-              explain   Explain a strategy, or budgets, shapes and arrangements
+              cost      Fit a cost model to measured training steps
+              explain   Explain a strategy, or budgets, cost models, shapes and arrangements
               help      Print this message or the help of the given subcommand(s)
 
             Options:

@@ -1,4 +1,4 @@
-//! Reads the lengths of sequences from files.
+//! Reads the lengths of sequences from files, and the times of measured training steps.
 //!
 //! A plan of training batches starts from one column of whole numbers: frames, tokens, points,
 //! whatever a sequence is measured in. Those numbers already sit in some file next to the data,
@@ -39,6 +39,7 @@ mod lines;
 mod npy;
 mod number;
 mod records;
+mod steps;
 mod tail;
 mod text;
 
@@ -50,6 +51,7 @@ use crate::records::Dialect;
 
 pub use error::Error;
 pub use format::{Format, UnknownFormat};
+pub use steps::MeasuredStep;
 
 /// Where in a file the lengths are, and how to read it.
 #[derive(Clone, Debug, Default)]
@@ -106,6 +108,28 @@ pub fn read_from(
         other => other,
     }
     .map_err(|error| error.in_source(source))
+}
+
+/// Reads measured training steps from the CSV file at `path`, which has the columns `batch_size`,
+/// `batch_length` and `seconds`.
+pub fn read_steps(path: &Path) -> Result<Vec<MeasuredStep>, Error> {
+    let source = path.display().to_string();
+    let file = open(path).map_err(|error| error.in_source(&source))?;
+    read_steps_from(file, &source)
+}
+
+/// Reads measured training steps as CSV from any reader. Messages call it `source`.
+///
+/// ```
+/// use lengthwise_input::read_steps_from;
+///
+/// let table = "batch_size,batch_length,seconds\n16,400,0.0125\n";
+/// let steps = read_steps_from(table.as_bytes(), "stdin")?;
+/// assert_eq!((steps[0].batch_size, steps[0].batch_length), (16, 400));
+/// # Ok::<(), lengthwise_input::Error>(())
+/// ```
+pub fn read_steps_from(reader: impl Read, source: &str) -> Result<Vec<MeasuredStep>, Error> {
+    steps::read(reader).map_err(|error| error.in_source(source))
 }
 
 /// Opens a file. A directory opens without complaint on Unix and fails at the first read with a

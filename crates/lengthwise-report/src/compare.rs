@@ -3,8 +3,8 @@
 use std::{collections::BTreeSet, time::Instant};
 
 use lengthwise::{
-    Arrange, Budget, Error, Lengths, Measures, OverLong, Plan, Planner, Shapes, Strategy,
-    idle_share, mate_repeat_rates,
+    Arrange, Budget, CostModel, Error, Lengths, Measures, OverLong, Plan, Planner, Shapes,
+    Strategy, idle_share, idle_share_by, mate_repeat_rates,
 };
 use serde::Serialize;
 
@@ -31,6 +31,8 @@ pub struct Request<'a> {
     pub epochs: u32,
     /// How many ranks share a step.
     pub world_size: u32,
+    /// How long a step takes, if that is known.
+    pub cost_model: Option<CostModel>,
 }
 
 /// The measures of several strategies on the same lengths.
@@ -72,6 +74,8 @@ pub struct Settings {
     pub seed: u64,
     pub epochs: u32,
     pub world_size: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost_model: Option<String>,
 }
 
 /// One strategy: its figures as means over the epochs, and their standard deviations.
@@ -92,7 +96,7 @@ pub struct Row {
 
 /// The figures of a row; see [`Measures`] for what each is.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
-#[expect(missing_docs, reason = "the fields are those of `Measures`, and the four below")]
+#[expect(missing_docs, reason = "the fields are those of `Measures`, and those with a line")]
 pub struct Figures {
     pub batches: f64,
     pub padding_rate: f64,
@@ -105,8 +109,12 @@ pub struct Figures {
     /// `null` in JSON, and infinite here, if no sequence met another twice; absent if there is only
     /// one epoch.
     pub effective_mates: Option<f64>,
-    /// The share of time that ranks wait for the slowest of each step.
+    /// The share of time that ranks wait for the slowest of each step; time follows the cost model
+    /// if there is one, and cells otherwise.
     pub idle_share: f64,
+    /// How long the steps of an epoch take on one rank; absent without a cost model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub predicted_seconds: Option<f64>,
     /// How long planning one epoch took.
     pub plan_seconds: f64,
     pub lag1_correlation: f64,
@@ -143,6 +151,7 @@ impl Comparison {
                 seed: request.seed,
                 epochs: request.epochs,
                 world_size: request.world_size,
+                cost_model: request.cost_model.map(|model| model.to_string()),
             },
             rows,
         })
@@ -175,7 +184,13 @@ impl Row {
             let measures = plan.measure(request.lengths);
             figures.push(Figures {
                 plan_seconds,
-                idle_share: idle_share(&plan, request.world_size),
+                idle_share: match request.cost_model {
+                    None => idle_share(&plan, request.world_size),
+                    Some(model) => idle_share_by(&plan, request.world_size, |size, length| {
+                        model.seconds(size, length)
+                    }),
+                },
+                predicted_seconds: request.cost_model.map(|model| model.epoch_seconds(&plan)),
                 ..Figures::from(measures)
             });
             shapes.extend(plan.iter().map(<[u32]>::len).zip(plan.batch_lengths().to_vec()));
@@ -222,6 +237,7 @@ impl From<Measures> for Figures {
             largest_batch_cells: measures.largest_batch_cells as f64,
             effective_mates: None,
             idle_share: 0.0,
+            predicted_seconds: None,
             plan_seconds: 0.0,
         }
     }
@@ -229,6 +245,10 @@ impl From<Measures> for Figures {
 
 /// Field by field: combines two sets of figures.
 fn combine(a: &Figures, b: &Figures, f: impl Fn(f64, f64) -> f64) -> Figures {
+    // A sum starts without seconds.
+    let seconds = |a: Option<f64>, b: Option<f64>| {
+        a.or(b).map(|_| f(a.unwrap_or_default(), b.unwrap_or_default()))
+    };
     Figures {
         batches: f(a.batches, b.batches),
         padding_rate: f(a.padding_rate, b.padding_rate),
@@ -239,6 +259,7 @@ fn combine(a: &Figures, b: &Figures, f: impl Fn(f64, f64) -> f64) -> Figures {
         shapes: f(a.shapes, b.shapes),
         effective_mates: None,
         idle_share: f(a.idle_share, b.idle_share),
+        predicted_seconds: seconds(a.predicted_seconds, b.predicted_seconds),
         plan_seconds: f(a.plan_seconds, b.plan_seconds),
         lag1_correlation: f(a.lag1_correlation, b.lag1_correlation),
         largest_batch: f(a.largest_batch, b.largest_batch),

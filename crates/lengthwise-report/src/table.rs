@@ -33,7 +33,7 @@ struct Column {
     show: fn(f64) -> String,
 }
 
-const COLUMNS: [Column; 10] = [
+const COLUMNS: [Column; 11] = [
     Column {
         dispensable: 0,
         heading: ["", "batches"],
@@ -99,6 +99,17 @@ const COLUMNS: [Column; 10] = [
         show: |value| format!("{value:.1}"),
     },
     Column {
+        dispensable: 0,
+        heading: ["epoch", "s"],
+        best: Best::Low,
+        value: |row| row.mean.predicted_seconds,
+        show: |value| match value {
+            ..1.0 => format!("{value:.4}"),
+            1.0..100.0 => format!("{value:.2}"),
+            _ => short(value),
+        },
+    },
+    Column {
         dispensable: 3,
         heading: ["plan", "ms"],
         best: Best::Neither,
@@ -109,11 +120,16 @@ const COLUMNS: [Column; 10] = [
 
 impl Comparison {
     /// A table with one row for every strategy, at most `width` characters wide if that can be done
-    /// by leaving columns out; idle time only where there is more than one rank.
+    /// by leaving columns out; idle time only where there is more than one rank, the time of an epoch
+    /// only where there is a cost model.
     pub fn table(&self, look: Look, width: usize) -> String {
         let mut columns: Vec<&Column> = COLUMNS
             .iter()
-            .filter(|column| column.heading[0] != "idle" || self.settings.world_size > 1)
+            .filter(|column| match column.heading[0] {
+                "idle" => self.settings.world_size > 1,
+                "epoch" => self.settings.cost_model.is_some(),
+                _ => true,
+            })
             .collect();
         let mut lines = self.lines(&columns, look);
         while lines.iter().any(|line| visible_width(line) > width) {
@@ -170,6 +186,9 @@ impl Comparison {
         );
         if settings.world_size > 1 {
             _ = write!(heading, ", {} ranks", settings.world_size);
+        }
+        if let Some(model) = &settings.cost_model {
+            _ = write!(heading, ", cost model {model}");
         }
         if let Some(row) = self.rows.iter().find(|row| row.over_long > 0) {
             _ = write!(heading, ", over-long {}: {}", settings.over_long, row.over_long);
@@ -270,6 +289,7 @@ mod tests {
             seed: 0,
             epochs: 5,
             world_size,
+            cost_model: None,
         };
         Comparison { version: 1, input, settings, rows }
     }
@@ -301,6 +321,28 @@ mod tests {
                 assert!(table.contains("mates"), "{table}");
             }
         }
+    }
+
+    #[test]
+    fn a_cost_model_adds_the_time_of_an_epoch() {
+        let mut comparison = comparison(1);
+        comparison.settings.cost_model = Some("a=0,b=0,c=1,d=0".to_owned());
+        for (row, seconds) in comparison.rows.iter_mut().zip([1925.61, 12.345, 0.012_345]) {
+            row.mean.predicted_seconds = Some(seconds);
+        }
+        let expected = expect_test::expect![[r#"
+            example `speech`: 10480 sequences of length 88 to 800, mean 525.2
+            budget sequences:16, shapes exact, arrange shuffled, seed 0, 5 epochs, cost model a=0,b=0,c=1,d=0
+
+                                  padding     sd    batch                     effective   lag-1    epoch   plan
+            strategy    batches         %      %   length    steps   shapes       mates   corr.        s     ms
+            shuffled        655     32.00   0.00      0.0   123.5k        0       10479*   0.00     1926   0.00
+            sorted          655      0.10*  0.00      0.0   123.5k        0        29.8    0.00    12.35   0.00
+            neighbours    655.4      0.40   0.00      0.0   123.5k        0           -    0.00   0.0123*  0.00
+
+            * best of its column
+        "#]];
+        expected.assert_eq(&comparison.table(Look::Starred, usize::MAX));
     }
 
     #[test]

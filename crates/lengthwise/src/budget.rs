@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, fmt, str::FromStr};
 
-use crate::{Error, Lengths, settings::Setting};
+use crate::{CostModel, Error, Lengths, Room, cost::short, room::Capacity, settings::Setting};
 
 /// The limit that every batch keeps.
 ///
@@ -13,18 +13,19 @@ use crate::{Error, Lengths, settings::Setting};
 /// assert_eq!(budget.to_string(), "padded:12928,at-most=64,multiple-of=8");
 /// assert_eq!("dynamic:16".parse(), Ok(Budget::dynamic(16)));
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Budget {
     limit: Limit,
     at_most: Option<u32>,
     multiple_of: u32,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Limit {
     Sequences(u32),
     Padded(u64),
     Dynamic(u32, Rule),
+    Cost(CostModel, f64),
 }
 
 /// When a batch of a dynamic budget is full (paper 2, section 4).
@@ -38,9 +39,11 @@ pub enum Rule {
     Over,
 }
 
+const SECONDS: &str = "a number of seconds above 0";
+
 impl Budget {
     /// The names, as in string forms.
-    pub const NAMES: [&str; 3] = ["sequences", "padded", "dynamic"];
+    pub const NAMES: [&str; 4] = ["sequences", "padded", "dynamic", "cost"];
 
     /// At most `count` sequences.
     pub const fn sequences(count: u32) -> Self {
@@ -56,6 +59,11 @@ impl Budget {
     /// sizes.
     pub const fn dynamic(count: u32) -> Self {
         Self::new(Limit::Dynamic(count, Rule::Printed))
+    }
+
+    /// At most `seconds` seconds a step, by a cost model.
+    pub const fn cost(model: CostModel, seconds: f64) -> Self {
+        Self::new(Limit::Cost(model, seconds))
     }
 
     const fn new(limit: Limit) -> Self {
@@ -91,10 +99,11 @@ impl Budget {
         include_str!("budget.md")
     }
 
-    /// The most cells that one sequence may take, where that does not depend on the lengths.
-    pub(crate) fn limit_of_one(&self) -> Option<u64> {
+    /// What one sequence may take alone, where that does not depend on the lengths.
+    pub(crate) fn limit_of_one(&self) -> Option<Capacity> {
         match self.limit {
-            Limit::Padded(cells) => Some(cells),
+            Limit::Padded(cells) => Some(Capacity::Cells(cells)),
+            Limit::Cost(model, limit) => Some(Capacity::Seconds { model, limit }),
             Limit::Sequences(_) | Limit::Dynamic(..) => None,
         }
     }
@@ -107,16 +116,22 @@ impl Budget {
     ) -> Result<Room<'a>, Error> {
         self.check()?;
         let longest = u64::from(padded.iter().copied().max().unwrap_or(lengths.max()));
-        let (cells, at_most, rule) = match self.limit {
-            Limit::Sequences(count) => (u64::MAX, count, Rule::Printed),
-            Limit::Padded(cells) => (cells, u32::MAX, Rule::Printed),
-            Limit::Dynamic(count, rule) => (u64::from(count) * longest, u32::MAX, rule),
+        let (capacity, at_most, rule) = match self.limit {
+            Limit::Sequences(count) => (Capacity::Cells(u64::MAX), count, Rule::Printed),
+            Limit::Padded(cells) => (Capacity::Cells(cells), u32::MAX, Rule::Printed),
+            Limit::Dynamic(count, rule) => {
+                (Capacity::Cells(u64::from(count) * longest), u32::MAX, rule)
+            }
+            Limit::Cost(model, limit) => {
+                (Capacity::Seconds { model, limit }, u32::MAX, Rule::Printed)
+            }
         };
         let at_most = self.at_most.map_or(at_most, |more| more.min(at_most));
-        Ok(Room { padded, cells, at_most, multiple_of: self.multiple_of, rule })
+        Ok(Room::new(padded, capacity, at_most, self.multiple_of, rule))
     }
 
-    fn check(&self) -> Result<(), Error> {
+    /// Refuses numbers that make no sense.
+    pub(crate) fn check(&self) -> Result<(), Error> {
         let zero = |of: String| {
             let expected = "a whole number from 1".to_owned();
             Err(Error::BadValue { of, given: "0".to_owned(), expected })
@@ -125,6 +140,10 @@ impl Budget {
         match self.limit {
             Limit::Sequences(0) | Limit::Padded(0) | Limit::Dynamic(0, _) => {
                 return zero(format!("budget `{name}`"));
+            }
+            Limit::Cost(_, limit) if !(limit > 0.0 && limit.is_finite()) => {
+                let (of, expected) = ("`limit` of budget `cost`".to_owned(), SECONDS.to_owned());
+                return Err(Error::BadValue { of, given: short(limit), expected });
             }
             _ => {}
         }
@@ -142,6 +161,7 @@ impl Budget {
             Limit::Sequences(_) => "sequences",
             Limit::Padded(_) => "padded",
             Limit::Dynamic(..) => "dynamic",
+            Limit::Cost(..) => "cost",
         }
     }
 }
@@ -159,6 +179,13 @@ impl FromStr for Budget {
         let mut budget = match setting.name() {
             "sequences" => Self::sequences(setting.required_number(COUNT)?),
             "padded" => Self::padded(setting.required_number("a whole number of cells from 1")?),
+            "cost" => {
+                let model = CostModel::read(&mut setting)?;
+                let (of, expected) = (setting.of("limit"), SECONDS.to_owned());
+                let given = String::new();
+                let missing = Error::BadValue { of, given, expected };
+                Self::cost(model, setting.number("limit", SECONDS)?.ok_or(missing)?)
+            }
             _ => Self::dynamic(setting.required_number(COUNT)?),
         };
         if let Limit::Dynamic(..) = budget.limit {
@@ -193,6 +220,7 @@ impl fmt::Display for Budget {
             Limit::Padded(cells) => write!(f, "padded:{cells}")?,
             Limit::Dynamic(count, Rule::Printed) => write!(f, "dynamic:{count}")?,
             Limit::Dynamic(count, Rule::Over) => write!(f, "dynamic:{count},rule=over")?,
+            Limit::Cost(model, limit) => write!(f, "cost:{model},limit={}", short(limit))?,
         }
         if let Some(at_most) = self.at_most {
             write!(f, ",at-most={at_most}")?;
@@ -201,79 +229,5 @@ impl fmt::Display for Budget {
             write!(f, ",multiple-of={}", self.multiple_of)?;
         }
         Ok(())
-    }
-}
-
-/// A [`Budget`] made definite for given lengths and shapes: how much room a batch has.
-///
-/// A strategy that only orders sequences need not look at it. One that grows batches itself asks
-/// [`admit`](Room::admit) before it adds a sequence, and [`keep`](Room::keep) when a batch is full.
-#[derive(Clone, Debug)]
-pub struct Room<'a> {
-    padded: Cow<'a, [u32]>,
-    cells: u64,
-    at_most: u32,
-    multiple_of: u32,
-    rule: Rule,
-}
-
-/// A batch that is being filled.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Open {
-    /// How many sequences it has.
-    pub size: u32,
-    /// What they are padded to.
-    pub length: u32,
-}
-
-impl Room<'_> {
-    /// The batch after `sequence` has joined it, or `None` if it is full. An empty batch takes any
-    /// sequence.
-    pub fn admit(&self, open: Open, sequence: u32) -> Option<Open> {
-        let grown =
-            Open { size: open.size + 1, length: open.length.max(self.padded[sequence as usize]) };
-        let decisive = match self.rule {
-            Rule::Printed => grown,
-            Rule::Over => open,
-        };
-        let fits = open.size < self.at_most
-            && u64::from(decisive.size) * u64::from(decisive.length) <= self.cells;
-        (fits || open.size == 0).then_some(grown)
-    }
-
-    /// How many sequences of a batch that is full at `size` stay in it, so that its size is the
-    /// multiple that the budget asks for. Never zero.
-    pub fn keep(&self, size: u32) -> u32 {
-        if size < self.multiple_of { size } else { size - size % self.multiple_of }
-    }
-
-    /// How many sequences a full batch of this batch length has.
-    pub fn full(&self, batch_length: u32) -> u32 {
-        let fitting = match self.rule {
-            Rule::Printed => self.cells / u64::from(batch_length),
-            Rule::Over => self.cells / u64::from(batch_length) + 1,
-        };
-        self.keep(fitting.min(u64::from(self.at_most)).max(1) as u32)
-    }
-
-    /// What a sequence is padded to when it is the longest of its batch.
-    pub fn padded_length(&self, sequence: u32) -> u32 {
-        self.padded[sequence as usize]
-    }
-
-    /// How many sequences with these lengths in all fill `batches` batches when nothing is padded:
-    /// the largest prefix of `order` that does not exceed them.
-    pub(crate) fn prefix_for(&self, order: &[u32], batches: u32) -> usize {
-        let most_cells = self.cells.saturating_mul(u64::from(batches));
-        let most = order.len().min((u64::from(self.at_most) * u64::from(batches)) as usize);
-        let mut cells = 0_u64;
-        order[..most]
-            .iter()
-            .position(|&sequence| {
-                cells += u64::from(self.padded_length(sequence));
-                cells > most_cells
-            })
-            .unwrap_or(most)
-            .max(1)
     }
 }

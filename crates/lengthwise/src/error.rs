@@ -2,7 +2,10 @@
 
 use std::fmt;
 
-use crate::OverLong;
+use crate::{
+    OverLong,
+    cost::{digits, short},
+};
 
 /// Why a plan could not be made.
 ///
@@ -16,7 +19,7 @@ use crate::OverLong;
 /// assert_eq!(error.to_string(), "sequence 2 has length 0");
 /// assert!(error.hint().is_some());
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Error {
     /// There is nothing to plan.
@@ -49,6 +52,42 @@ pub enum Error {
         largest: u64,
         /// How they were to be treated, which left nothing to plan.
         treatment: OverLong,
+    },
+    /// Sequences that take longer than a budget of seconds even alone.
+    OverBudgetSeconds {
+        /// The first of them.
+        index: usize,
+        /// Its length.
+        length: u32,
+        /// What it is padded to alone, after rounding by the shapes.
+        padded: u32,
+        /// How long a batch of it alone takes.
+        seconds: f64,
+        /// The budget in seconds.
+        limit: f64,
+        /// How many there are in all.
+        count: usize,
+        /// The longest time that any of them takes alone.
+        largest: f64,
+    },
+    /// A measured step that cannot be.
+    BadStep {
+        /// The step.
+        index: usize,
+        /// What of it: batch size, batch length or seconds.
+        what: &'static str,
+        /// The value as it was given.
+        given: String,
+    },
+    /// Measured steps that do not decide a cost model.
+    TooFewSteps {
+        /// What is wrong with them.
+        what: String,
+    },
+    /// Measured steps that no cost model describes.
+    PoorFit {
+        /// The mean relative error of the best one.
+        mean_relative_error: f64,
     },
     /// A name that is not in the list of its kind.
     UnknownName {
@@ -125,6 +164,25 @@ impl Error {
                 "raise the budget to at least {largest} cells, or choose what happens to over-long \
                  sequences: `alone`, `drop` or `truncate` (`--over-long` on the command line)"
             ),
+            Error::OverBudgetSeconds { largest, .. } => format!(
+                "raise the limit to at least {}, or choose what happens to over-long sequences: \
+                 `alone`, `drop` or `truncate` (`--over-long` on the command line)",
+                short(rounded_up(*largest))
+            ),
+            Error::BadStep { .. } => format!(
+                "batch sizes and batch lengths are whole numbers from 1 to {}, and times are \
+                 seconds from 1e-12 to 1e9",
+                u32::MAX
+            ),
+            Error::TooFewSteps { .. } => {
+                "measure at least 4 steps, with 2 or more batch sizes and 2 or more batch lengths"
+                    .to_owned()
+            }
+            Error::PoorFit { .. } => {
+                "measure after a warm-up of each shape, take the median of several steps, or \
+                 measure more shapes"
+                    .to_owned()
+            }
             Error::UnknownName { nearest: Some(nearest), .. } => {
                 format!("did you mean `{nearest}`? run `lengthwise explain` to list all")
             }
@@ -162,12 +220,28 @@ impl fmt::Display for Error {
                     write!(f, " (rounded up by the shapes)")?;
                 }
                 write!(f, ", over the budget of {limit}")?;
-                match count - 1 {
-                    0 => Ok(()),
-                    1 => write!(f, "; so does 1 more sequence"),
-                    more => write!(f, "; so do {more} more sequences"),
-                }
+                so_do(f, count - 1)
             }
+            Error::OverBudgetSeconds { index, length, padded, seconds, limit, count, .. } => {
+                // Both numbers would look equal if only the last digits differ.
+                let near = digits(*seconds, 3);
+                let seconds = short(if near > *limit { near } else { *seconds });
+                write!(f, "sequence {index} of length {length} alone takes {seconds} seconds")?;
+                if length != padded {
+                    write!(f, " (rounded up to {padded} by the shapes)")?;
+                }
+                write!(f, ", over the budget of {}", short(*limit))?;
+                so_do(f, count - 1)
+            }
+            Error::BadStep { index, what, given } => {
+                write!(f, "measured step {index} has {what} {given}")
+            }
+            Error::TooFewSteps { what } => f.write_str(what),
+            Error::PoorFit { mean_relative_error } => write!(
+                f,
+                "the best cost model is wrong by {:.0} % on average",
+                100.0 * mean_relative_error
+            ),
             Error::UnknownName { kind, given, .. } => {
                 write!(f, "unknown {kind} `{}`", shortened(given))
             }
@@ -189,6 +263,21 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+fn so_do(f: &mut fmt::Formatter<'_>, more: usize) -> fmt::Result {
+    match more {
+        0 => Ok(()),
+        1 => write!(f, "; so does 1 more sequence"),
+        more => write!(f, "; so do {more} more sequences"),
+    }
+}
+
+/// About three digits of a number, and not less than it: as a limit it is enough.
+fn rounded_up(value: f64) -> f64 {
+    let near = digits(value, 2);
+    // The last of three digits is at most 1 % of the number.
+    if near >= value { near } else { digits(1.01 * value, 2) }
+}
 
 fn listed(names: &[&str]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")

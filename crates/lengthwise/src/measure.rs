@@ -111,13 +111,23 @@ fn lag1_correlation(numbers: &[u32]) -> f64 {
 ///
 /// When `world_size` is zero.
 pub fn idle_share(plan: &Plan, world_size: u32) -> f64 {
-    let cells: Vec<u64> = plan
-        .iter()
-        .zip(plan.batch_lengths())
-        .map(|(batch, &length)| batch.len() as u64 * u64::from(length))
-        .collect();
-    let slowest: u64 = cells.chunks(world_size as usize).filter_map(|step| step.iter().max()).sum();
-    1.0 - cells.iter().sum::<u64>() as f64 / (f64::from(world_size) * slowest as f64)
+    idle_share_by(plan, world_size, |size, length| f64::from(size) * f64::from(length))
+}
+
+/// The same where `time` says how long a batch of given size and length takes, such as
+/// [`CostModel::seconds`](crate::CostModel::seconds).
+///
+/// # Panics
+///
+/// When `world_size` is zero.
+pub fn idle_share_by(plan: &Plan, world_size: u32, time: impl Fn(u32, u32) -> f64) -> f64 {
+    let shapes = plan.iter().map(|batch| batch.len() as u32).zip(plan.batch_lengths());
+    let times: Vec<f64> = shapes.map(|(size, &length)| time(size, length)).collect();
+    let slowest: f64 = times
+        .chunks(world_size as usize)
+        .map(|step| step.iter().copied().fold(0.0, f64::max))
+        .sum();
+    1.0 - times.iter().sum::<f64>() / (f64::from(world_size) * slowest)
 }
 
 /// How often company repeats between two epochs: the chance that a random mate of a random sequence

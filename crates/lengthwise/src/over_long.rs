@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, fmt, str::FromStr};
 
-use crate::{Budget, Error, Lengths, Shapes, settings::Setting};
+use crate::{Budget, Error, Lengths, Shapes, room::Capacity, settings::Setting};
 
 /// What happens to sequences that exceed the budget even alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,11 +40,13 @@ impl OverLong {
         shapes: &Shapes,
     ) -> Result<Admitted<'a>, Error> {
         let all = Admitted { lengths: Cow::Borrowed(lengths), kept: None, over: Vec::new() };
+        budget.check()?;
+        let Some(limit) = budget.limit_of_one() else { return Ok(all) };
         // A limit above every length is none.
-        let Some(limit) = budget.limit_of_one().filter(|&limit| limit < u64::from(u32::MAX)) else {
-            return Ok(all);
+        let longest = match limit.longest_alone() {
+            u32::MAX => return Ok(all),
+            longest => shapes.longest_within(longest),
         };
-        let longest = shapes.longest_within(limit as u32);
         if lengths.max() <= longest {
             return Ok(all);
         }
@@ -61,12 +63,18 @@ impl OverLong {
                 let cut = Lengths::new(cut.collect::<Vec<_>>())?;
                 Ok(Admitted { lengths: Cow::Owned(cut), kept: None, over })
             }
-            _ => Err(self.over_budget(lengths, &over, limit, shapes)),
+            _ => Err(self.over_budget(lengths, &over, &limit, shapes)),
         }
     }
 
-    fn over_budget(self, lengths: &Lengths, over: &[u32], limit: u64, shapes: &Shapes) -> Error {
-        let cells = |length: u32| match shapes {
+    fn over_budget(
+        self,
+        lengths: &Lengths,
+        over: &[u32],
+        limit: &Capacity,
+        shapes: &Shapes,
+    ) -> Error {
+        let padded = |length: u32| match shapes {
             Shapes::Multiple(multiple) => u64::from(length).next_multiple_of(u64::from(*multiple)),
             Shapes::Rungs(rungs) => rungs
                 .iter()
@@ -74,15 +82,13 @@ impl OverLong {
                 .map_or(u64::from(length), |&rung| u64::from(rung)),
             Shapes::Exact | Shapes::Ladder(_) => u64::from(length),
         };
-        let length = lengths.of(over[0]);
-        Error::OverBudget {
-            index: over[0] as usize,
-            length,
-            cells: cells(length),
-            limit,
-            count: over.len(),
-            largest: cells(lengths.max()),
-            treatment: self,
+        let (index, length) = (over[0] as usize, lengths.of(over[0]));
+        match limit.exceeded((index, length), [length, lengths.max()].map(padded), over.len()) {
+            Error::OverBudget { index, length, cells, limit, count, largest, .. } => {
+                let treatment = self;
+                Error::OverBudget { index, length, cells, limit, count, largest, treatment }
+            }
+            other => other,
         }
     }
 }

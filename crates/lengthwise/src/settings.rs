@@ -1,5 +1,5 @@
 //! The string form shared by strategies, budgets, shapes and arrangements:
-//! `name:value,key=value,key=value`.
+//! `name:value,key=value,key=value`. A cost model has the part after the colon only.
 
 use std::str::FromStr;
 
@@ -8,7 +8,8 @@ use crate::Error;
 /// A setting that was split into its parts; each part is taken once, then [`Setting::finish`]
 /// refuses what nobody asked for.
 pub(crate) struct Setting<'a> {
-    kind: &'static str,
+    /// How messages name it, as in "budget `padded`".
+    what: String,
     name: &'static str,
     value: Option<&'a str>,
     pairs: Vec<(&'a str, &'a str)>,
@@ -29,7 +30,16 @@ impl<'a> Setting<'a> {
         let Some(&name) = names.iter().find(|known| **known == name) else {
             return Err(unknown_name(kind, name, names));
         };
-        let mut setting = Self { kind, name, value: None, pairs: Vec::new(), known: Vec::new() };
+        Self::split(format!("{kind} `{name}`"), name, rest)
+    }
+
+    /// Splits a setting that has no name, only parts; messages call it `what`.
+    pub(crate) fn unnamed(what: &str, given: &'a str) -> Result<Self, Error> {
+        Self::split(what.to_owned(), "", given)
+    }
+
+    fn split(what: String, name: &'static str, rest: &'a str) -> Result<Self, Error> {
+        let mut setting = Self { what, name, value: None, pairs: Vec::new(), known: Vec::new() };
         let parts = rest.split(',').map(str::trim).filter(|part| !part.is_empty());
         for (position, part) in parts.enumerate() {
             match part.split_once('=') {
@@ -62,9 +72,8 @@ impl<'a> Setting<'a> {
 
     /// The part that has no key, as a number.
     pub(crate) fn required_number<T: FromStr>(&mut self, expected: &str) -> Result<T, Error> {
-        let of = format!("{} `{}`", self.kind, self.name);
         let given = self.value.take().unwrap_or_default();
-        number(of, given, expected)
+        number(self.what.clone(), given, expected)
     }
 
     /// The part under `key`, if it is there.
@@ -95,12 +104,12 @@ impl<'a> Setting<'a> {
 
     /// How messages name one of its parts.
     pub(crate) fn of(&self, key: &str) -> String {
-        format!("`{key}` of {} `{}`", self.kind, self.name)
+        format!("`{key}` of {}", self.what)
     }
 
     fn unknown_key(&self, given: &str) -> Error {
         Error::UnknownKey {
-            of: format!("{} `{}`", self.kind, self.name),
+            of: self.what.clone(),
             given: given.to_owned(),
             known: self.known.clone(),
         }
@@ -116,7 +125,7 @@ fn number<T: FromStr>(of: String, given: &str, expected: &str) -> Result<T, Erro
 }
 
 /// The error for a name that is in no list, with the nearest name of the list.
-fn unknown_name(kind: &'static str, given: &str, names: &[&'static str]) -> Error {
+pub(crate) fn unknown_name(kind: &'static str, given: &str, names: &[&'static str]) -> Error {
     let begun = names.iter().filter(|name| given.len() > 2 && name.starts_with(given));
     let near = names
         .iter()

@@ -5,8 +5,8 @@
 use std::collections::BTreeSet;
 
 use lengthwise::{
-    Arrange, Budget, Example, Lengths, Plan, Planner, Rule, Shapes, Strategy, effective_mates,
-    idle_share, ladder,
+    Arrange, Budget, CostModel, Example, Lengths, Plan, Planner, Rule, Shapes, Strategy,
+    effective_mates, idle_share, ladder,
 };
 use proptest::{collection::vec, prelude::*, sample::select};
 
@@ -38,11 +38,26 @@ enum Kind {
     Sequences(u32),
     Padded(u64),
     Dynamic(u32, Rule),
+    Cost(CostModel, f64),
+}
+
+/// Models of every mix of terms, with room for the longest sequence as above.
+fn costs(longest: u32) -> impl Strategy_<Value = Kind> {
+    let terms = [(1e-3, 0.0), (1e-3, 1e-6), (0.0, 2e-4)];
+    let cells = [(1e-6, 0.0), (0.0, 1e-9), (1e-6, 1e-9), (0.0, 0.0)];
+    (select(terms.to_vec()), select(cells.to_vec()), 1.0..30.0).prop_map(
+        move |((a, b), (c, d), times)| {
+            let model = CostModel::new(a, b, c, d).unwrap();
+            Kind::Cost(model, times * model.seconds(1, longest + 7))
+        },
+    )
 }
 
 fn kinds(longest: u32) -> impl Strategy_<Value = Kind> {
+    let costs = costs(longest);
     let longest = u64::from(longest);
     prop_oneof![
+        costs,
         (1_u32..40).prop_map(Kind::Sequences),
         // Room for the longest sequence when it is rounded up to a multiple of 8.
         (longest + 7..20 * longest + 8).prop_map(Kind::Padded),
@@ -72,6 +87,7 @@ impl Case {
             Kind::Sequences(count) => Budget::sequences(count),
             Kind::Padded(cells) => Budget::padded(cells),
             Kind::Dynamic(count, rule) => Budget::dynamic(count).rule(rule),
+            Kind::Cost(model, limit) => Budget::cost(model, limit),
         };
         let budget = self.at_most.map_or(budget, |at_most| budget.at_most(at_most));
         budget.multiple_of(self.multiple_of)
@@ -162,6 +178,9 @@ proptest! {
             match case.kind {
                 Kind::Sequences(count) => prop_assert!(size <= u64::from(count)),
                 Kind::Padded(cells) => prop_assert!(size * u64::from(batch_length) <= cells),
+                Kind::Cost(model, limit) => {
+                    prop_assert!(model.seconds(size as u32, batch_length) <= limit);
+                }
                 Kind::Dynamic(count, Rule::Printed) => prop_assert!(
                     size * u64::from(batch_length) <= u64::from(count) * u64::from(longest)
                 ),
@@ -241,6 +260,8 @@ proptest! {
             Kind::Sequences(count) => u64::from(count) * top,
             Kind::Padded(cells) => cells,
             Kind::Dynamic(count, _) => (u64::from(count) + 1) * top,
+            // What a full batch costs in cells depends on its rung here.
+            Kind::Cost(..) => return Ok(()),
         };
         let cells = plan.measure(&case.lengths).cells;
         prop_assert!(cells <= own + ladder.len() as u64 * full / 8, "{cells} {own}");

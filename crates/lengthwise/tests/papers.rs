@@ -8,8 +8,8 @@
 use std::collections::BTreeSet;
 
 use lengthwise::{
-    Alternated, Arrange, Budget, Chunks, Example, Lengths, Measures, Neighbours, OptimalBuckets,
-    Plan, Planner, Rule, SemiSorted, Shapes, Strategy, effective_mates, ladder,
+    Alternated, Arrange, Budget, Chunks, CostModel, Example, Lengths, Measures, Neighbours,
+    OptimalBuckets, Plan, Planner, Rule, SemiSorted, Shapes, Strategy, effective_mates, ladder,
 };
 
 /// Mean over epochs of a measure.
@@ -44,6 +44,31 @@ fn paper_2_padding_at_batch_size_16() {
         let batches = mean(strategy, budget, &lengths, |m| m.batches as f64);
         assert_near(strategy, batches, 655.0, 0.0);
     }
+}
+
+/// Paper 2, Table 2: minutes per epoch, which the preset predicts from cells and steps alone. In
+/// batches of 16 the steps are the 655 batches times their average length.
+#[test]
+fn paper_2_minutes_per_epoch() {
+    let model = CostModel::preset("paper-2").unwrap();
+    let [_, b, c, _] = model.coefficients();
+    let lengths = Example::Speech.lengths();
+    for (strategy, abl, published) in [
+        ("shuffled", 773.82, 32.82),
+        ("sorted", 526.43, 20.82),
+        ("semi-sorted:noise=0.1", 556.22, 22.98),
+    ] {
+        let minutes = (b * 655.0 * abl + c * 10_480.0 * abl) / 60.0;
+        assert_near(strategy, minutes, published, 0.06 * published);
+        // The example's lengths are nearly the paper's, so its plans take nearly as long.
+        let planner = Planner::new(strategy.parse::<Strategy>().unwrap(), Budget::sequences(16));
+        let minutes = model.epoch_seconds(&planner.plan(&lengths, 0).unwrap()) / 60.0;
+        assert_near(strategy, minutes, published, 0.06 * published);
+    }
+    // The same with dynamic sizes, where only the example says what the steps are.
+    let budget = Budget::dynamic(16).rule(Rule::Over);
+    let plan = Planner::new(SemiSorted { noise: 0.1 }, budget).plan(&lengths, 0).unwrap();
+    assert_near("dynamic", model.epoch_seconds(&plan) / 60.0, 19.28, 0.06 * 19.28);
 }
 
 /// Paper 2, section 4: 606, 449 and 419 batches with dynamic batch sizes, in place of 655. They

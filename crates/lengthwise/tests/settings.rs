@@ -196,7 +196,7 @@ fn bad_budgets_shapes_and_arrangements_are_refused_with_a_hint() {
         .collect();
     expect![[r#"
         unknown budget `pading`
-          one of `sequences`, `padded`, `dynamic`
+          one of `sequences`, `padded`, `dynamic`, `cost`
         budget `padded` cannot be ``
           it must be a whole number of cells from 1
         budget `padded` cannot be `0`

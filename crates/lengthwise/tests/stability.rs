@@ -89,6 +89,32 @@ fn plans_under_a_padded_budget_never_change() {
 }
 
 #[test]
+fn plans_under_a_budget_of_seconds_never_change() {
+    let lengths = Example::Documents.lengths();
+    let mut list = String::new();
+    for strategy in ["shuffled", "sorted", "neighbours", "pooled:batches=50"] {
+        for shapes in ["exact", "ladder:8"] {
+            let budget: Budget = "cost:a=0.001,b=1e-6,c=1e-7,d=1e-10,limit=0.03".parse().unwrap();
+            let planner = Planner::new(strategy.parse::<Strategy>().unwrap(), budget);
+            let plan = planner.shapes(shapes.parse().unwrap()).plan(&lengths, 1).unwrap();
+            let (batches, digest) = (plan.len(), plan.digest());
+            _ = writeln!(list, "{strategy:18} {shapes:9} {batches:4} {digest:016x}");
+        }
+    }
+    expect![[r#"
+        shuffled           exact      280 b17845e1b7cf9cc5
+        shuffled           ladder:8    84 5cace11ec6b37de5
+        sorted             exact       48 395735c728fcb876
+        sorted             ladder:8    84 2ec739a3c3402854
+        neighbours         exact       53 a052187037739a01
+        neighbours         ladder:8    84 eeeeb9f7753fd315
+        pooled:batches=50  exact       48 2ea0b342cc0081d0
+        pooled:batches=50  ladder:8    84 6d0e308e98bfe926
+    "#]]
+    .assert_eq(&list);
+}
+
+#[test]
 fn plans_on_a_ladder_never_change() {
     expect![[r#"
         shuffled                  2671e83f4d76f18b 06f067815a9f7169 9b9c3e991ec3d753

@@ -5,6 +5,7 @@ use lengthwise_report::{Comparison, Request};
 
 use crate::{
     args::Compare,
+    cost_model,
     failure::Failure,
     printer::{self, Progress},
 };
@@ -15,7 +16,8 @@ pub(crate) fn run(args: &Compare) -> Result<(), Failure> {
     } else {
         args.strategies.iter().map(|given| given.parse()).collect::<Result<_, _>>()?
     };
-    let budget = args.budget.parse()?;
+    let budget = cost_model::budget(&args.budget)?;
+    let cost_model = args.cost_model.as_deref().map(cost_model::named).transpose()?;
     let shapes = args.settings.shapes.parse()?;
     let arrange = args.settings.arrange.parse()?;
     let over_long = args.settings.over_long.parse()?;
@@ -31,6 +33,7 @@ pub(crate) fn run(args: &Compare) -> Result<(), Failure> {
         seed: args.settings.seed,
         epochs: args.epochs,
         world_size: args.world_size,
+        cost_model,
     };
     let mut progress = Progress::start();
     let mut done = 0;

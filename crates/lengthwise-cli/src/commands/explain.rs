@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use lengthwise::{Arrange, Budget, Error, Example, Shapes, Strategy};
+use lengthwise::{Arrange, Budget, CostModel, Error, Example, Shapes, Strategy};
 use serde::Serialize;
 
 use crate::{args::Explain, failure::Failure, printer};
@@ -18,10 +18,12 @@ struct Page {
 
 /// All manual pages: the strategies, then the other settings.
 fn pages() -> Vec<Page> {
+    let presets: Vec<&str> = CostModel::PRESETS.iter().map(|preset| preset.name).collect();
     let settings = [
-        ("budget", Budget::NAMES.join(", "), Budget::explain()),
-        ("shapes", Shapes::NAMES.join(", "), Shapes::explain()),
-        ("arrange", Arrange::NAMES.join(", "), Arrange::explain()),
+        ("budget", Budget::NAMES.join(", "), Budget::explain().to_owned()),
+        ("cost", presets.join(", "), CostModel::explain()),
+        ("shapes", Shapes::NAMES.join(", "), Shapes::explain().to_owned()),
+        ("arrange", Arrange::NAMES.join(", "), Arrange::explain().to_owned()),
     ];
     Strategy::all()
         .iter()
@@ -33,7 +35,7 @@ fn pages() -> Vec<Page> {
         .chain(settings.into_iter().map(|(name, usage, page)| Page {
             name: name.to_owned(),
             usage,
-            text: readable(page),
+            text: readable(&page),
         }))
         .collect()
 }
@@ -56,6 +58,7 @@ fn find(given: &str) -> Result<Page, Error> {
     let name = given.split(':').next().unwrap_or(given);
     let pages = pages();
     let kind = [
+        // `cost` has a page of its own.
         ("budget", &Budget::NAMES[..]),
         ("shapes", &Shapes::NAMES[..]),
         // `shuffled` is a strategy first.

@@ -1,6 +1,7 @@
 //! One file for each command.
 
 pub(crate) mod compare;
+pub(crate) mod cost;
 pub(crate) mod explain;
 pub(crate) mod frontier;
 pub(crate) mod ladder;

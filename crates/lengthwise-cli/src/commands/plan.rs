@@ -1,14 +1,14 @@
 //! `lengthwise plan`
 
 use std::{
-    io::{self, BufWriter, Write},
+    io::{self, Write},
     path::Path,
 };
 
 use lengthwise::{Chunks, OverLong, Planner, Strategy};
 use serde::Serialize;
 
-use crate::{args::Plan, failure::Failure, printer};
+use crate::{args::Plan, cost_model, failure::Failure, printer, save::save};
 
 /// In which form a plan is written.
 #[derive(Clone, Copy)]
@@ -66,11 +66,12 @@ struct OverLongs<'a> {
 }
 
 pub(crate) fn run(args: &Plan) -> Result<(), Failure> {
-    let planner = Planner::new(args.strategy.parse::<Strategy>()?, args.budget.parse()?)
-        .shapes(args.settings.shapes.parse()?)
-        .arrange(args.settings.arrange.parse()?)
-        .over_long(args.settings.over_long.parse()?)
-        .seed(args.settings.seed);
+    let planner =
+        Planner::new(args.strategy.parse::<Strategy>()?, cost_model::budget(&args.budget)?)
+            .shapes(args.settings.shapes.parse()?)
+            .arrange(args.settings.arrange.parse()?)
+            .over_long(args.settings.over_long.parse()?)
+            .seed(args.settings.seed);
     let form = match &args.output {
         Some(path) => form_of(path)?,
         None if args.json => Form::Json,
@@ -214,45 +215,4 @@ impl Pieces {
 fn same_file(path: &Path, input: Option<&Path>) -> bool {
     let real = |path: &Path| path.canonicalize().ok();
     input.is_some_and(|input| real(input).is_some() && real(input) == real(path))
-}
-
-/// Writes a file whole or not at all: under a temporary name first, then renamed.
-fn save(
-    path: &Path,
-    write: impl FnOnce(&mut BufWriter<&std::fs::File>) -> io::Result<()>,
-) -> Result<(), Failure> {
-    // Through a link to the file it names.
-    let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let folder = match path.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    };
-    let attempt = || -> io::Result<()> {
-        let file = temporary(folder)?;
-        let mut buffered = BufWriter::new(file.as_file());
-        write(&mut buffered)?;
-        buffered.flush()?;
-        drop(buffered);
-        file.persist(path).map_err(|error| error.error)?;
-        Ok(())
-    };
-    attempt().map_err(|error| {
-        // The kind alone: the whole error names the temporary file, which means nothing to the user.
-        let cause = match error.kind() {
-            io::ErrorKind::NotFound => "there is no such folder".to_owned(),
-            kind => kind.to_string(),
-        };
-        Failure::new(
-            format!("{}: {cause}", path.display()),
-            "nothing was written; check that the folder exists and can be written to",
-        )
-    })
-}
-
-/// A temporary file that everybody may read who may read other new files: it will be the plan.
-fn temporary(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    builder.tempfile_in(folder)
 }

@@ -1,0 +1,117 @@
+//! `lengthwise cost`
+
+use std::{fmt::Write as _, io, io::Write as _, path::Path};
+
+use lengthwise::{CostModel, Fit, Step};
+use lengthwise_input::{MeasuredStep, read_steps, read_steps_from};
+
+use crate::{
+    args::Cost,
+    cost_model::{Document, Worst},
+    failure::Failure,
+    printer,
+    save::save,
+};
+
+/// How many measured steps are shown beside what the model predicts.
+const SHOWN: usize = 6;
+
+pub(crate) fn run(args: &Cost) -> Result<(), Failure> {
+    if let Some(path) = &args.output
+        && path.extension().is_none_or(|extension| extension != "json")
+    {
+        return Err(Failure::new(
+            format!("{}: unknown format of a cost model", path.display()),
+            "name the file .json",
+        ));
+    }
+    let from_stdin = args.steps == Path::new("-");
+    let measured = if from_stdin {
+        read_steps_from(io::stdin().lock(), "standard input")?
+    } else {
+        read_steps(&args.steps)?
+    };
+    let steps: Vec<Step> = measured
+        .iter()
+        .map(|step| Step {
+            size: step.batch_size,
+            length: step.batch_length,
+            seconds: step.seconds,
+        })
+        .collect();
+    let fit = CostModel::fit(&steps).map_err(|error| {
+        let source =
+            if from_stdin { "standard input".into() } else { args.steps.to_string_lossy() };
+        Failure::new(format!("{source}: {error}"), error.hint().unwrap_or_default())
+    })?;
+    let worst = worst(&fit, &measured);
+    let json = Document::new(&fit, worst).to_json();
+    if let Some(path) = &args.output {
+        save(path, |file| file.write_all(json.as_bytes()))?;
+    }
+    printer::print(&if args.json { json } else { readable(&fit, &worst, &measured) })
+}
+
+fn worst(fit: &Fit, measured: &[MeasuredStep]) -> Worst {
+    let MeasuredStep { line, batch_size, batch_length, seconds } = measured[fit.worst];
+    Worst {
+        line,
+        batch_size,
+        batch_length,
+        seconds,
+        predicted_seconds: fit.model.seconds(batch_size, batch_length),
+        relative_error: fit.worst_relative_error,
+    }
+}
+
+fn readable(fit: &Fit, worst: &Worst, measured: &[MeasuredStep]) -> String {
+    let mut text = format!(
+        "{} measured steps\n\nseconds of a step of B sequences padded to L: \
+         a + b*L + c*B*L + d*B*L*L\n\n",
+        fit.rows
+    );
+    let units = [
+        "s for a step",
+        "s for each position of the batch length",
+        "s for each cell",
+        "s for each pair of positions of a sequence",
+    ];
+    for ((name, value), unit) in
+        ["a", "b", "c", "d"].iter().zip(fit.model.coefficients()).zip(units)
+    {
+        _ = writeln!(text, "  {name}  {value:<10.3e}{unit}");
+    }
+    _ = writeln!(
+        text,
+        "\nmean error {:.1} %, r2 {:.4}\nworst error {:+.1} %, on line {}: batch size {}, batch length {}",
+        100.0 * fit.mean_relative_error,
+        fit.r2,
+        100.0 * worst.relative_error,
+        worst.line,
+        worst.batch_size,
+        worst.batch_length
+    );
+    text.push_str("\n  batch size  batch length  measured ms  predicted ms  error %\n");
+    for step in spread(measured) {
+        let predicted = fit.model.seconds(step.batch_size, step.batch_length);
+        _ = writeln!(
+            text,
+            "  {:>10}  {:>12}  {:>11.3}  {:>12.3}  {:>+7.1}",
+            step.batch_size,
+            step.batch_length,
+            1e3 * step.seconds,
+            1e3 * predicted,
+            100.0 * (predicted / step.seconds - 1.0)
+        );
+    }
+    _ = writeln!(text, "\nas a setting: {}", fit.model);
+    text
+}
+
+/// A few of the steps, from the fastest to the slowest.
+fn spread(measured: &[MeasuredStep]) -> Vec<MeasuredStep> {
+    let mut steps = measured.to_vec();
+    steps.sort_by(|one, other| one.seconds.total_cmp(&other.seconds));
+    let shown = SHOWN.min(steps.len());
+    (0..shown).map(|at| steps[at * (steps.len() - 1) / (shown - 1).max(1)]).collect()
+}

@@ -1,0 +1,163 @@
+//! How much room a batch has under a budget.
+
+use std::{borrow::Cow, ops::AddAssign};
+
+use crate::{CostModel, Error, OverLong, Rule};
+
+/// A [`Budget`](crate::Budget) made definite for given lengths and shapes: how much room a batch has.
+///
+/// A strategy that only orders sequences need not look at it. One that grows batches itself asks
+/// [`admit`](Room::admit) before it adds a sequence, and [`keep`](Room::keep) when a batch is full.
+#[derive(Clone, Debug)]
+pub struct Room<'a> {
+    padded: Cow<'a, [u32]>,
+    capacity: Capacity,
+    at_most: u32,
+    multiple_of: u32,
+    rule: Rule,
+}
+
+/// What a batch may hold.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Capacity {
+    Cells(u64),
+    Seconds { model: CostModel, limit: f64 },
+}
+
+impl Capacity {
+    fn holds(&self, batch: Open) -> bool {
+        match *self {
+            Capacity::Cells(cells) => u64::from(batch.size) * u64::from(batch.length) <= cells,
+            Capacity::Seconds { model, limit } => model.seconds(batch.size, batch.length) <= limit,
+        }
+    }
+
+    /// The most sequences of this batch length that it holds, or `most` if it holds more.
+    fn fitting(&self, batch_length: u32, most: u32) -> u32 {
+        match *self {
+            Capacity::Cells(cells) => (cells / u64::from(batch_length)).min(u64::from(most)) as u32,
+            Capacity::Seconds { model, limit } => model.fitting(batch_length, limit, most),
+        }
+    }
+
+    /// The longest length that it holds alone; 0 if there is none.
+    pub(crate) fn longest_alone(&self) -> u32 {
+        match *self {
+            Capacity::Cells(cells) => u32::try_from(cells).unwrap_or(u32::MAX),
+            Capacity::Seconds { model, limit } => model.longest_alone(limit),
+        }
+    }
+
+    /// The error for `count` sequences that it does not hold even alone: the first of them, and
+    /// what it and the longest of them are padded to.
+    pub(crate) fn exceeded(
+        &self,
+        (index, length): (usize, u32),
+        [padded, longest]: [u64; 2],
+        count: usize,
+    ) -> Error {
+        match *self {
+            Capacity::Cells(limit) => Error::OverBudget {
+                index,
+                length,
+                cells: padded,
+                limit,
+                count,
+                largest: longest,
+                treatment: OverLong::Error,
+            },
+            Capacity::Seconds { model, limit } => {
+                let [padded, longest] =
+                    [padded, longest].map(|length| u32::try_from(length).unwrap_or(u32::MAX));
+                let [seconds, largest] = [padded, longest].map(|length| model.seconds(1, length));
+                Error::OverBudgetSeconds { index, length, padded, seconds, limit, count, largest }
+            }
+        }
+    }
+}
+
+/// A batch that is being filled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Open {
+    /// How many sequences it has.
+    pub size: u32,
+    /// What they are padded to.
+    pub length: u32,
+}
+
+impl<'a> Room<'a> {
+    pub(crate) fn new(
+        padded: Cow<'a, [u32]>,
+        capacity: Capacity,
+        at_most: u32,
+        multiple_of: u32,
+        rule: Rule,
+    ) -> Self {
+        Self { padded, capacity, at_most, multiple_of, rule }
+    }
+
+    /// The batch after `sequence` has joined it, or `None` if it is full. An empty batch takes any
+    /// sequence.
+    pub fn admit(&self, open: Open, sequence: u32) -> Option<Open> {
+        let grown =
+            Open { size: open.size + 1, length: open.length.max(self.padded[sequence as usize]) };
+        let decisive = match self.rule {
+            Rule::Printed => grown,
+            Rule::Over => open,
+        };
+        let fits = open.size < self.at_most && self.capacity.holds(decisive);
+        (fits || open.size == 0).then_some(grown)
+    }
+
+    /// How many sequences of a batch that is full at `size` stay in it, so that its size is the
+    /// multiple that the budget asks for. Never zero.
+    pub fn keep(&self, size: u32) -> u32 {
+        if size < self.multiple_of { size } else { size - size % self.multiple_of }
+    }
+
+    /// How many sequences a full batch of this batch length has.
+    pub fn full(&self, batch_length: u32) -> u32 {
+        let fitting = self.capacity.fitting(batch_length, self.at_most);
+        let fitting = match self.rule {
+            Rule::Printed => fitting,
+            Rule::Over => fitting.saturating_add(1).min(self.at_most),
+        };
+        self.keep(fitting.max(1))
+    }
+
+    /// What a sequence is padded to when it is the longest of its batch.
+    pub fn padded_length(&self, sequence: u32) -> u32 {
+        self.padded[sequence as usize]
+    }
+
+    /// How many sequences with these lengths in all fill `batches` batches when nothing is padded:
+    /// the largest prefix of `order` that does not exceed them.
+    pub(crate) fn prefix_for(&self, order: &[u32], batches: u32) -> usize {
+        let most = order.len().min((u64::from(self.at_most) * u64::from(batches)) as usize);
+        let lengths = order[..most].iter().map(|&sequence| self.padded_length(sequence));
+        match self.capacity {
+            Capacity::Cells(cells) => {
+                prefix_within(lengths.map(u64::from), cells.saturating_mul(u64::from(batches)))
+            }
+            Capacity::Seconds { model, limit } => {
+                prefix_within(lengths.map(|length| model.part(length, limit)), f64::from(batches))
+            }
+        }
+        .max(1)
+    }
+}
+
+/// How many of the numbers from the front have a sum of at most `most`.
+fn prefix_within<T>(mut numbers: impl ExactSizeIterator<Item = T>, most: T) -> usize
+where
+    T: Copy + Default + PartialOrd + AddAssign,
+{
+    let count = numbers.len();
+    let mut sum = T::default();
+    numbers
+        .position(|number| {
+            sum += number;
+            sum > most
+        })
+        .unwrap_or(count)
+}
