@@ -77,7 +77,7 @@ impl<S: Group> Planner<S> {
         let admitted = self.over_long.admit(lengths, &self.budget, &self.shapes)?;
         let lengths = &*admitted.lengths;
         let rng = Rng::new(self.seed, epoch);
-        let rounding = self.shapes.resolve(lengths)?;
+        let rounding = self.shapes.resolve(lengths, &self.budget)?;
         let room = self.budget.resolve(lengths, rounding.apply(lengths))?;
         let groups = self.strategy.group(lengths, &room, &rng)?;
         if groups.order().len() != lengths.len() {

@@ -125,6 +125,14 @@ impl<'a> Room<'a> {
         self.keep(fitting.max(1))
     }
 
+    /// What a batch costs in the units of the budget: cells or seconds.
+    pub(crate) fn cost(&self, size: u32, batch_length: u32) -> f64 {
+        match self.capacity {
+            Capacity::Cells(_) => f64::from(size) * f64::from(batch_length),
+            Capacity::Seconds { model, .. } => model.seconds(size, batch_length),
+        }
+    }
+
     /// What a sequence is padded to when it is the longest of its batch.
     pub fn padded_length(&self, sequence: u32) -> u32 {
         self.padded[sequence as usize]

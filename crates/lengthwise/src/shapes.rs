@@ -3,7 +3,8 @@
 use std::{borrow::Cow, fmt, str::FromStr};
 
 use crate::{
-    Error, Lengths,
+    Budget, Error, Lengths,
+    cut::deal::refined,
     ladder::{Steps, ladder},
     settings::Setting,
 };
@@ -25,7 +26,8 @@ pub enum Shapes {
     /// Rounded up to a multiple of this.
     Multiple(u32),
     /// This many lengths, chosen so that padding every sequence to the next one takes the fewest
-    /// cells (see [`ladder`](crate::ladder())).
+    /// cells (see [`ladder`](crate::ladder())), or others where the batches of the budget then cost
+    /// at least one part in a hundred less.
     Ladder(u32),
     /// These lengths.
     Rungs(Vec<u32>),
@@ -52,7 +54,7 @@ impl Shapes {
     }
 
     /// The rule for these lengths.
-    pub(crate) fn resolve(&self, lengths: &Lengths) -> Result<Rounding, Error> {
+    pub(crate) fn resolve(&self, lengths: &Lengths, budget: &Budget) -> Result<Rounding, Error> {
         match self {
             Shapes::Exact => Ok(Rounding::Exact),
             Shapes::Multiple(0) => Err(bad("multiple", "0", WHOLE)),
@@ -62,7 +64,9 @@ impl Shapes {
             },
             Shapes::Ladder(0) => Err(bad("ladder", "0", "a number of rungs from 1 to 4294967295")),
             Shapes::Ladder(rungs) => {
-                Ok(Rounding::Rungs(Steps::new(ladder(lengths, *rungs), lengths)))
+                let room = budget.resolve(lengths, lengths.as_slice().into())?;
+                let rungs = refined(ladder(lengths, *rungs), lengths, &room);
+                Ok(Rounding::Rungs(Steps::new(rungs, lengths)))
             }
             Shapes::Rungs(rungs) => {
                 check_rungs(rungs, &rungs_text(rungs))?;

@@ -103,13 +103,13 @@ fn plans_under_a_budget_of_seconds_never_change() {
     }
     expect![[r#"
         shuffled           exact      280 b17845e1b7cf9cc5
-        shuffled           ladder:8    84 5cace11ec6b37de5
+        shuffled           ladder:8    72 dce10201b988d8a7
         sorted             exact       48 395735c728fcb876
-        sorted             ladder:8    84 2ec739a3c3402854
+        sorted             ladder:8    72 a77fa33145012817
         neighbours         exact       53 a052187037739a01
-        neighbours         ladder:8    84 eeeeb9f7753fd315
+        neighbours         ladder:8    72 9458d10f9e90617a
         pooled:batches=50  exact       48 2ea0b342cc0081d0
-        pooled:batches=50  ladder:8    84 6d0e308e98bfe926
+        pooled:batches=50  ladder:8    72 5d6683ae11f9ed23
     "#]]
     .assert_eq(&list);
 }

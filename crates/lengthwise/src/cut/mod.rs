@@ -1,9 +1,10 @@
 //! Where an order becomes batches under a budget.
 
+pub(crate) mod deal;
+
 use crate::{
     Open, Room,
     groups::{Dealing, Groups},
-    ladder::Steps,
     shapes::Rounding,
 };
 
@@ -45,10 +46,10 @@ impl Batches {
 
 /// Cuts the groups into batches: from the front as many sequences as the budget admits, then the
 /// next batch. For a given order no other way of cutting makes fewer batches, because whatever fits
-/// together still fits when one is taken away. With rungs, see [`deal`].
+/// together still fits when one is taken away. With rungs, see [`deal`](deal::deal).
 pub(crate) fn cut(groups: Groups, room: &Room, rounding: &Rounding) -> Batches {
     if let (Rounding::Rungs(rungs), Dealing::Free) = (rounding, groups.dealing()) {
-        return deal(groups.order(), room, rungs);
+        return deal::deal(groups.order(), room, rungs);
     }
     let (order, group_ends) = groups.into_parts();
     let mut ends = Vec::new();
@@ -77,50 +78,4 @@ fn next_batch(order: &[u32], room: &Room) -> (u32, u32) {
         open = grown;
     }
     (open.size, open.length)
-}
-
-/// Deals an order to the rungs of a ladder: each sequence waits at its own rung, and whenever a
-/// rung holds a full batch, that batch is made, so every full batch of a rung has the same size.
-/// At the end what is left at a rung climbs to the next and is placed there first, so that hardly
-/// any batch has an odd shape. Where climbing would pad by more than an eighth of a full batch, and
-/// at the top, what is left is an odd batch instead; so all climbing together pads by less than an
-/// eighth of a batch for every rung.
-///
-/// How many sequences wait at a rung depends on the lengths alone, so the shapes are the same in
-/// every epoch.
-fn deal(order: &[u32], room: &Room, ladder: &Steps) -> Batches {
-    let mut batches = Batches { indices: Vec::with_capacity(order.len()), ..Batches::default() };
-    let mut make = |sequences: &[u32], length| {
-        batches.indices.extend_from_slice(sequences);
-        batches.ends.push(batches.indices.len() as u32);
-        batches.lengths.push(length);
-    };
-    let rungs = ladder.edges();
-    let full: Vec<usize> = rungs.iter().map(|&rung| room.full(rung) as usize).collect();
-    let mut waiting: Vec<Vec<u32>> = vec![Vec::new(); rungs.len()];
-    for &sequence in order {
-        let rung = ladder.of(room.padded_length(sequence)) as usize;
-        waiting[rung].push(sequence);
-        if waiting[rung].len() == full[rung] {
-            make(&waiting[rung], rungs[rung]);
-            waiting[rung].clear();
-        }
-    }
-    let mut left: Vec<u32> = Vec::new();
-    for (rung, waiting) in waiting.iter().enumerate() {
-        left.extend(waiting);
-        let (whole, rest) = left.split_at(left.len() - left.len() % full[rung]);
-        for batch in whole.chunks_exact(full[rung]) {
-            make(batch, rungs[rung]);
-        }
-        let climbs = rungs.get(rung + 1).is_some_and(|&next| {
-            let extra = rest.len() as u64 * u64::from(next - rungs[rung]);
-            8 * extra <= full[rung + 1] as u64 * u64::from(next)
-        });
-        if !climbs && !rest.is_empty() {
-            make(rest, rungs[rung]);
-        }
-        left = if climbs { rest.to_vec() } else { Vec::new() };
-    }
-    batches
 }
