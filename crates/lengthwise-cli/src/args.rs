@@ -60,10 +60,6 @@ pub(crate) struct Input {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Settings")]
 pub(crate) struct Settings {
-    /// Batch lengths that may occur: exact, multiple:8, ladder:16 or ladder:100/200/400
-    #[arg(long, value_name = "SHAPES", default_value = "exact")]
-    pub(crate) shapes: String,
-
     /// Order of the batches: as-built, shuffled, spread, short-first or long-first
     #[arg(long, value_name = "ORDER", default_value = "spread")]
     pub(crate) arrange: String,
@@ -89,6 +85,10 @@ pub(crate) struct Compare {
     /// Strategy to compare, as in alternated:bins=64; may be repeated [default: all]
     #[arg(long = "strategy", value_name = "STRATEGY", help_heading = "Settings")]
     pub(crate) strategies: Vec<String>,
+
+    /// Batch lengths that may occur: exact, multiple:8, ladder:16 or ladder:100/200/400
+    #[arg(long, value_name = "SHAPES", default_value = "exact", help_heading = "Settings")]
+    pub(crate) shapes: String,
 
     #[command(flatten)]
     pub(crate) settings: Settings,
@@ -122,9 +122,15 @@ pub(crate) struct Plan {
     #[arg(long, value_name = "BUDGET", help_heading = "Settings")]
     pub(crate) budget: String,
 
-    /// How sequences are grouped, as in alternated:bins=64
-    #[arg(long, value_name = "STRATEGY", default_value = "semi-sorted", help_heading = "Settings")]
-    pub(crate) strategy: String,
+    /// How sequences are grouped, as in alternated:bins=64 [default: the recommended: shuffled on a
+    /// ladder, blurred otherwise]
+    #[arg(long, value_name = "STRATEGY", help_heading = "Settings")]
+    pub(crate) strategy: Option<String>,
+
+    /// Batch lengths that may occur: exact, multiple:8, ladder:16 or ladder:100/200/400 [default:
+    /// a ladder of up to 16 rungs; exact where a strategy is given]
+    #[arg(long, value_name = "SHAPES", help_heading = "Settings")]
+    pub(crate) shapes: Option<String>,
 
     #[command(flatten)]
     pub(crate) settings: Settings,
@@ -171,6 +177,14 @@ pub(crate) struct Tune {
     #[arg(long, value_name = "COUNT", help_heading = "Limits",
           value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_shapes: Option<u32>,
+
+    /// At most this many seconds an epoch, by the cost model
+    #[arg(long, value_name = "SECONDS", help_heading = "Limits", requires = "cost_model")]
+    pub(crate) max_seconds: Option<f64>,
+
+    /// How long steps take: a preset, coefficients, or a file of `lengthwise cost`
+    #[arg(long, value_name = "MODEL", help_heading = "Settings")]
+    pub(crate) cost_model: Option<String>,
 
     /// Print JSON
     #[arg(long)]

@@ -52,16 +52,16 @@ fn a_plan_as_json() {
     folder.expect("plan ten.csv --budget sequences:8 --chunk 4 --json", &expect![[r#"
         exit 0
         --- stdout
-        {"version":1,"digest":"769abf80a0b393e9","batches":[[5,6,13,2,15,3,12,0],[10,4,1,16,14,7,11,9],[8]],"batch_lengths":[4,3,4],"chunks":{"sequences":[0,0,1,1,1,2,3,3,4,4,5,6,7,7,8,9,9],"offsets":[0,4,0,4,8,0,0,4,0,4,0,0,0,4,0,0,4],"lengths":[4,1,4,4,1,4,4,3,4,3,1,3,4,4,2,4,2]}}
+        {"version":1,"digest":"86edadfe5227a3c2","batches":[[6],[10,4,1],[3,8,15,0,2,12,13,5],[14,7,11,9,16]],"batch_lengths":[4,1,4,3],"chunks":{"sequences":[0,0,1,1,1,2,3,3,4,4,5,6,7,7,8,9,9],"offsets":[0,4,0,4,8,0,0,4,0,4,0,0,0,4,0,0,4],"lengths":[4,1,4,4,1,4,4,3,4,3,1,3,4,4,2,4,2]}}
         --- stderr
-        17 pieces of sequences in 3 batches, 13.33 % padding, digest 769abf80a0b393e9
+        17 pieces of sequences in 4 batches, 3.70 % padding, digest 86edadfe5227a3c2
     "#]]);
     folder.expect("plan ten.csv --budget padded:7 --over-long drop --json", &expect![[r#"
         exit 0
         --- stdout
-        {"version":1,"digest":"f175974014bf6791","batches":[[6],[4],[0],[9],[5,8],[3],[2]],"batch_lengths":[3,7,5,6,2,7,4],"left_out":[1,7]}
+        {"version":1,"digest":"e73ddc426a33ba52","batches":[[9],[8],[2],[4],[5],[0],[3],[6]],"batch_lengths":[6,2,4,7,1,5,7,3],"left_out":[1,7]}
         --- stderr
-        8 sequences in 7 batches, 2.78 % padding, digest f175974014bf6791
+        8 sequences in 8 batches, 0.00 % padding, digest e73ddc426a33ba52
         2 over-long, left out: 1, 7
     "#]]);
 }
@@ -258,6 +258,121 @@ fn compare_takes_strategies_and_settings() {
     assert_eq!(comparison["rows"][1]["strategy"], "sorted");
     expect![[r#"{"arrange":"short-first","budget":"dynamic:8","epochs":1,"over_long":"error","seed":7,"shapes":"ladder:4","world_size":1}"#]].assert_eq(&comparison["settings"].to_string());
     assert!(comparison["rows"][0]["effective_mates"].is_null(), "one epoch has no company again");
+}
+
+#[test]
+fn without_strategy_the_recommended_one_is_planned() {
+    let folder = Folder::new();
+    let digest = |more: &str| {
+        folder.json(&format!("plan --example speech --budget dynamic:16 --json {more}"))["digest"]
+            .clone()
+    };
+    assert_eq!(digest(""), digest("--strategy shuffled --shapes ladder:16"));
+    assert_eq!(digest("--shapes exact"), digest("--strategy blurred"));
+    let choice = folder.json("tune --json");
+    assert_eq!((&choice["strategy"], &choice["shapes"]), (&"shuffled".into(), &"ladder:16".into()));
+}
+
+#[test]
+fn tune_finds_the_best_within_limits() {
+    let folder = Folder::new();
+    folder
+        .expect("tune --example bimodal --max-padding 0.05 --budget sequences:16", &expect![[r#"
+            exit 0
+            --- stdout
+            strategy                     padding %   batches   shapes       mates
+            shuffled                         61.12       500      284        8333
+            blurred:spread=0.0316             4.97       500      326         974
+            optimal-buckets:count=13          4.81       504      131         597
+            semi-sorted:noise=0.0436          4.96       500      306         556
+            alternated:bins=19                4.82       500      296         480
+            pooled:batches=27                 4.92       500      288         455
+            bucketed:size=327                 4.99       514      170         349
+            length-buckets:width=67           4.87       511      172         340
+
+            91 points measured. On epochs not seen before, blurred:spread=0.0316 with shapes exact has
+            4.88 % padding, 950 effective mates and 320 shapes.
+
+            lengthwise plan --example bimodal --strategy blurred:spread=0.0316 --budget sequences:16 --shapes exact --arrange spread
+            lw.plan(lengths, "blurred:spread=0.0316", budget="sequences:16", shapes="exact", arrange="spread")
+            --- stderr
+        "#]]);
+    folder.expect("tune --max-padding 0.001 --min-mates 5000", &expect![[r#"
+        exit 1
+        --- stdout
+        strategy                     padding %   batches   shapes       mates
+        shuffled                         31.49       644      120       12338
+        blurred:spread=0.0001             0.24       441      407          41
+        alternated:bins=1                 0.24       441      407          41
+        semi-sorted:noise=0.0001          0.24       441      407          40
+        pooled:batches=441                0.22       441      407          40
+        bucketed:size=24                  0.14       666      658          37
+        optimal-buckets:count=332         0.10       608      514          30
+        length-buckets:width=2            0.09       636      539          28
+
+        42 points measured. On epochs not seen before, blurred:spread=0.0001 with shapes exact has
+        0.24 % padding, 41 effective mates and 407 shapes.
+
+        lengthwise plan --example speech --strategy blurred:spread=0.0001 --budget dynamic:16 --shapes exact --arrange spread
+        lw.plan(lengths, "blurred:spread=0.0001", budget="dynamic:16", shapes="exact", arrange="spread")
+        --- stderr
+        error: no strategy keeps all limits; the nearest has 0.24 % padding and 41 effective mates
+    "#]]);
+    let choice =
+        folder.json("tune --max-seconds 16 --cost-model recurrent --budget padded:51200 --json");
+    assert_eq!(choice["within_limits"], true);
+    assert!(choice["best"]["predicted_seconds"].as_f64().unwrap() < 16.2);
+    assert!(choice["searched"].as_array().unwrap().len() > 10);
+    // The command it prints makes the plan it promises.
+    let command = choice["command"].as_str().unwrap().strip_prefix("lengthwise ").unwrap();
+    assert!(folder.run(&format!("{command} --json")).status.success(), "{command}");
+    let said = refusals(
+        &folder,
+        &[
+            "tune --max-padding 5",
+            "tune --min-mates 0",
+            "tune --max-seconds 0 --cost-model encoder",
+        ],
+    );
+    expect![[r#"
+        $ lengthwise tune --max-padding 5
+        error: `--max-padding` cannot be 5
+
+        hint: it must be a share above 0 and below 1, such as 0.05
+
+        $ lengthwise tune --min-mates 0
+        error: `--min-mates` cannot be 0
+
+        hint: it must be a number from 1
+
+        $ lengthwise tune --max-seconds 0 --cost-model encoder
+        error: `--max-seconds` cannot be 0
+
+        hint: it must be a number of seconds above 0
+
+    "#]]
+    .assert_eq(&said);
+}
+
+#[test]
+fn frontier_compares_families_at_equal_company() {
+    let folder = Folder::new();
+    let frontier = folder.json("frontier --example bimodal --steps 9 --epochs 2 --json");
+    assert_eq!(frontier["curves"].as_array().unwrap().len(), 7);
+    for level in frontier["levels"].as_array().unwrap() {
+        assert!(level["ratio"].as_f64().unwrap() < 1.0, "{level}");
+    }
+    // Paper 2's tuning curves: padding and batch length rise with the parameter.
+    for curve in frontier["curves"].as_array().unwrap() {
+        let points = curve["points"].as_array().unwrap();
+        let ends = [&points[0], points.last().unwrap()];
+        for figure in ["mean_batch_padding_rate", "mean_batch_length"] {
+            let [low, high] = ends.map(|point| point[figure].as_f64().unwrap());
+            assert!(low < high, "{figure} of {}", curve["family"]);
+        }
+    }
+    let text = String::from_utf8(folder.run("frontier --steps 4 --epochs 2").stdout).unwrap();
+    assert!(text.contains("best other %"), "{text}");
 }
 
 #[test]

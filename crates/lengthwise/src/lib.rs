@@ -46,7 +46,9 @@ pub use strategy::{
     Rotating, SemiSorted, Shuffled, Sorted, Strategy,
 };
 
-pub use tune::{Choice, Conditions, Curve, Family, Limits, Point, frontier, tune};
+pub use tune::{
+    Choice, Conditions, Curve, Family, Limits, Point, frontier, recommended_shapes, tune,
+};
 
 /// The README's example is a test too.
 #[cfg(doctest)]

@@ -18,7 +18,7 @@ pub(crate) fn run(args: &Compare) -> Result<(), Failure> {
     };
     let budget = cost_model::budget(&args.budget)?;
     let cost_model = args.cost_model.as_deref().map(cost_model::named).transpose()?;
-    let shapes = args.settings.shapes.parse()?;
+    let shapes = args.shapes.parse()?;
     let arrange = args.settings.arrange.parse()?;
     let over_long = args.settings.over_long.parse()?;
     let input = args.input.read_or_default()?;

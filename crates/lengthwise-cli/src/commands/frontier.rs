@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::tune::{Figures, table};
 use crate::{
     args::Frontier,
+    cost_model,
     failure::Failure,
     printer::{self, Progress},
 };
@@ -43,8 +44,12 @@ struct Points {
 }
 
 pub(crate) fn run(args: &Frontier) -> Result<(), Failure> {
-    let conditions =
-        Conditions { budget: args.budget.parse()?, shapes: args.shapes.parse()?, seed: args.seed };
+    let conditions = Conditions {
+        budget: cost_model::budget(&args.budget)?,
+        shapes: args.shapes.parse()?,
+        seed: args.seed,
+        cost_model: None,
+    };
     let input = args.input.read_or_default()?;
     let lengths = input.lengths();
     let mut progress = Progress::start();

@@ -5,7 +5,9 @@ use std::{
     path::Path,
 };
 
-use lengthwise::{Chunks, OverLong, Planner, Strategy};
+use lengthwise::{
+    Blurred, Chunks, OverLong, Planner, Shapes, Shuffled, Strategy, recommended_shapes,
+};
 use serde::Serialize;
 
 use crate::{args::Plan, cost_model, failure::Failure, printer, save::save};
@@ -66,12 +68,11 @@ struct OverLongs<'a> {
 }
 
 pub(crate) fn run(args: &Plan) -> Result<(), Failure> {
-    let planner =
-        Planner::new(args.strategy.parse::<Strategy>()?, cost_model::budget(&args.budget)?)
-            .shapes(args.settings.shapes.parse()?)
-            .arrange(args.settings.arrange.parse()?)
-            .over_long(args.settings.over_long.parse()?)
-            .seed(args.settings.seed);
+    let strategy = args.strategy.as_deref().map(str::parse::<Strategy>).transpose()?;
+    let shapes = args.shapes.as_deref().map(str::parse::<Shapes>).transpose()?;
+    let budget = cost_model::budget(&args.budget)?;
+    let arrange = args.settings.arrange.parse()?;
+    let over_long = args.settings.over_long.parse()?;
     let form = match &args.output {
         Some(path) => form_of(path)?,
         None if args.json => Form::Json,
@@ -84,6 +85,22 @@ pub(crate) fn run(args: &Plan) -> Result<(), Failure> {
         ));
     }
     let input = args.input.read()?;
+    // Where nothing is said: the recommended shapes, and on a ladder random order. Where shapes are
+    // free, `blurred` pads least for the company it gives.
+    let shapes = match (shapes, &strategy) {
+        (Some(shapes), _) => shapes,
+        (None, Some(_)) => Shapes::Exact,
+        (None, None) => recommended_shapes(input.lengths(), budget)?,
+    };
+    let strategy = strategy.unwrap_or_else(|| match shapes {
+        Shapes::Ladder(_) | Shapes::Rungs(_) => Shuffled.into(),
+        _ => Blurred::default().into(),
+    });
+    let planner = Planner::new(strategy, budget)
+        .shapes(shapes)
+        .arrange(arrange)
+        .over_long(over_long)
+        .seed(args.settings.seed);
     let plan = planner.plan(input.lengths(), args.epoch)?;
     match &args.output {
         None => {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use lengthwise::{Choice, Conditions, Limits, Point, tune};
 use serde::Serialize;
 
-use crate::{args::Tune, failure::Failure, printer};
+use crate::{args::Tune, cost_model, failure::Failure, printer};
 
 #[derive(Serialize)]
 struct Answer {
@@ -34,6 +34,8 @@ pub(crate) struct Figures {
     shapes: f64,
     /// Absent where nobody met again.
     effective_mates: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    predicted_seconds: Option<f64>,
 }
 
 impl From<&Point> for Figures {
@@ -46,14 +48,19 @@ impl From<&Point> for Figures {
             batches: point.batches,
             shapes: point.shapes,
             effective_mates: Some(point.effective_mates).filter(|mates| mates.is_finite()),
+            predicted_seconds: point.seconds,
         }
     }
 }
 
 pub(crate) fn run(args: &Tune) -> Result<(), Failure> {
     let limits = limits(args)?;
-    let conditions =
-        Conditions { budget: args.budget.parse()?, shapes: args.shapes.parse()?, seed: args.seed };
+    let conditions = Conditions {
+        budget: cost_model::budget(&args.budget)?,
+        shapes: args.shapes.parse()?,
+        seed: args.seed,
+        cost_model: args.cost_model.as_deref().map(cost_model::named).transpose()?,
+    };
     let input = args.input.read_or_default()?;
     let choice = tune(input.lengths(), &conditions, limits)?;
     let answer = answer(args, &choice, &conditions);
@@ -69,6 +76,11 @@ fn limits(args: &Tune) -> Result<Limits, Failure> {
     let bad = |name: &str, given: f64, expected: &str| {
         Err(Failure::new(format!("`--{name}` cannot be {given}"), format!("it must be {expected}")))
     };
+    if let Some(given) = args.max_seconds
+        && !(given > 0.0 && given.is_finite())
+    {
+        return bad("max-seconds", given, "a number of seconds above 0");
+    }
     match (args.max_padding, args.min_mates) {
         (Some(given), _) if !(given > 0.0 && given < 1.0) => {
             bad("max-padding", given, "a share above 0 and below 1, such as 0.05")
@@ -77,7 +89,8 @@ fn limits(args: &Tune) -> Result<Limits, Failure> {
             bad("min-mates", given, "a number from 1")
         }
         (max_padding, min_mates) => {
-            Ok(Limits { max_padding, min_mates, max_shapes: args.max_shapes })
+            let (max_shapes, max_seconds) = (args.max_shapes, args.max_seconds);
+            Ok(Limits { max_padding, min_mates, max_shapes, max_seconds })
         }
     }
 }
@@ -116,13 +129,14 @@ fn readable(choice: &Choice, answer: &Answer) -> String {
     _ = write!(
         text,
         "\n{} points measured. On epochs not seen before, {} with shapes {} has\n{:.2} % padding, \
-         {} effective mates and {:.0} shapes.\n\n{}\n{}\n",
+         {} effective mates and {:.0} shapes{}.\n\n{}\n{}\n",
         choice.searched.len() + candidates.len(),
         answer.strategy,
         answer.shapes,
         100.0 * choice.best.padding_rate,
         mates(&choice.best),
         choice.best.shapes,
+        choice.best.seconds.map_or(String::new(), |s| format!(", and takes {s:.2} s an epoch")),
         answer.command,
         answer.python
     );
@@ -132,18 +146,24 @@ fn readable(choice: &Choice, answer: &Answer) -> String {
 /// One line for every point.
 pub(crate) fn table(points: &[&Point]) -> String {
     let mut text = format!(
-        "{:28}{:>10}{:>10}{:>9}{:>12}\n",
-        "strategy", "padding %", "batches", "shapes", "mates"
+        "{:28}{:>10}{:>10}{:>9}{:>12}{}\n",
+        "strategy",
+        "padding %",
+        "batches",
+        "shapes",
+        "mates",
+        if points.iter().any(|point| point.seconds.is_some()) { "   epoch s" } else { "" }
     );
     for point in points {
         _ = writeln!(
             text,
-            "{:28}{:>10.2}{:>10.0}{:>9.0}{:>12}",
+            "{:28}{:>10.2}{:>10.0}{:>9.0}{:>12}{}",
             point.strategy.to_string(),
             100.0 * point.padding_rate,
             point.batches,
             point.shapes,
-            mates(point)
+            mates(point),
+            point.seconds.map_or(String::new(), |seconds| format!("{seconds:>10.2}"))
         );
     }
     text

@@ -8,9 +8,11 @@ mod family;
 mod search;
 
 pub use family::Family;
-pub use search::{Choice, Limits, tune};
+pub use search::{Choice, Limits, recommended_shapes, tune};
 
-use crate::{Arrange, Budget, Error, Lengths, Plan, Planner, Shapes, Strategy, effective_mates};
+use crate::{
+    Arrange, Budget, CostModel, Error, Lengths, Plan, Planner, Shapes, Strategy, effective_mates,
+};
 
 /// The settings under which strategies are measured.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,6 +23,8 @@ pub struct Conditions {
     pub shapes: Shapes,
     /// The user's seed.
     pub seed: u64,
+    /// How long a step takes, if that is known.
+    pub cost_model: Option<CostModel>,
 }
 
 /// A strategy and what it was measured to give.
@@ -40,6 +44,8 @@ pub struct Point {
     pub shapes: f64,
     /// The effective mates over all pairs of epochs; infinite if nobody met again.
     pub effective_mates: f64,
+    /// How long an epoch takes by the cost model, if there is one; mean over the epochs.
+    pub seconds: Option<f64>,
 }
 
 impl Conditions {
@@ -70,6 +76,9 @@ impl Conditions {
             batches: mean(|m| m.batches as f64),
             shapes: mean(|m| m.shapes as f64),
             effective_mates: effective_mates(&plans).unwrap_or(f64::INFINITY),
+            seconds: self.cost_model.map(|model| {
+                plans.iter().map(|plan| model.epoch_seconds(plan)).sum::<f64>() / plans.len() as f64
+            }),
         })
     }
 }

@@ -1,7 +1,7 @@
 //! The best strategy within the user's limits.
 
 use super::{Conditions, Family, Point, batch_count};
-use crate::{Error, Lengths, Shapes, Shuffled};
+use crate::{Budget, Error, Lengths, OverLong, Planner, Shapes, Shuffled, Sorted};
 
 /// What a plan must keep. Without any limit the recommended default is chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -12,6 +12,8 @@ pub struct Limits {
     pub min_mates: Option<f64>,
     /// At most this many different shapes.
     pub max_shapes: Option<u32>,
+    /// At most this many seconds an epoch, by the cost model of the conditions.
+    pub max_seconds: Option<f64>,
 }
 
 /// What was chosen, and from what.
@@ -29,9 +31,22 @@ pub struct Choice {
     pub within_limits: bool,
 }
 
-/// Without limits: few shapes, because on today's accelerators new shapes cost more than the padding
-/// that they save.
-const RECOMMENDED_SHAPES: Shapes = Shapes::Ladder(16);
+/// The shapes to use where nothing is said about them: a ladder of 16 rungs, or of as many as there
+/// are batches if they are fewer. Few shapes, because on today's accelerators new shapes cost more
+/// than the padding that they save. On a ladder random order is freshest, and pads no more than any
+/// other.
+///
+/// ```
+/// use lengthwise::{Budget, Example, Shapes, recommended_shapes};
+///
+/// let lengths = Example::Speech.lengths();
+/// assert_eq!(recommended_shapes(&lengths, Budget::dynamic(16))?, Shapes::Ladder(16));
+/// # Ok::<(), lengthwise::Error>(())
+/// ```
+pub fn recommended_shapes(lengths: &Lengths, budget: Budget) -> Result<Shapes, Error> {
+    let planner = Planner::new(Sorted, budget).over_long(OverLong::Alone);
+    Ok(Shapes::Ladder(planner.plan(lengths, 0)?.len().min(16) as u32))
+}
 
 /// How far below its limit a measured padding rate may stay, as a share of the limit.
 const TOLERANCE: f64 = 0.01;
@@ -39,17 +54,19 @@ const TOLERANCE: f64 = 0.01;
 const EPOCHS: u64 = 2;
 
 /// Finds the freshest strategy within the limits on padding and shapes; where only company is
-/// limited, the one that pads least for it.
+/// limited, the one that pads least for it, or takes the least time if there is a cost model.
 pub fn tune(lengths: &Lengths, conditions: &Conditions, limits: Limits) -> Result<Choice, Error> {
     let conditions = match limits.max_shapes {
         Some(most) => with_few_shapes(lengths, conditions, most)?,
         None if limits == Limits::default() => {
-            Conditions { shapes: RECOMMENDED_SHAPES, ..conditions.clone() }
+            let shapes = recommended_shapes(lengths, conditions.budget)?;
+            Conditions { shapes, ..conditions.clone() }
         }
         None => conditions.clone(),
     };
     let target = match limits {
         Limits { max_padding: Some(padding), .. } => Target::Padding(padding),
+        Limits { max_seconds: Some(seconds), .. } => Target::Seconds(seconds),
         Limits { min_mates: Some(mates), .. } => Target::Mates(mates),
         _ => Target::Freshest,
     };
@@ -69,7 +86,9 @@ pub fn tune(lengths: &Lengths, conditions: &Conditions, limits: Limits) -> Resul
     let mut best = candidates.iter().min_by(order).unwrap_or(&shuffled);
     // Company is measured with an error of a few in a hundred. What is as good as random batches
     // should be called that.
-    if limits.keeps(&shuffled) && shuffled.effective_mates >= 0.9 * best.effective_mates {
+    let as_good = shuffled.effective_mates >= 0.9 * best.effective_mates
+        && shuffled.padding_rate <= 1.01 * best.padding_rate;
+    if as_good {
         best = &shuffled;
     }
     let best = conditions.measure(best.strategy.clone(), lengths, 1000, EPOCHS + 2)?;
@@ -81,7 +100,11 @@ impl Limits {
     /// Whether a point keeps the limits on padding and company. Padding is random, and may be over
     /// its limit by as much as a search stays below it.
     fn keeps(&self, point: &Point) -> bool {
-        self.max_padding.is_none_or(|most| point.padding_rate <= most * (1.0 + TOLERANCE))
+        let within = |value: f64, most: Option<f64>| {
+            most.is_none_or(|most| value <= most * (1.0 + TOLERANCE))
+        };
+        within(point.padding_rate, self.max_padding)
+            && within(point.seconds.unwrap_or(0.0), self.max_seconds)
             && self.min_mates.is_none_or(|least| point.effective_mates >= least * (1.0 - 0.05))
     }
 
@@ -89,10 +112,12 @@ impl Limits {
     /// less company where padding is limited or nothing is, else more padding.
     fn shortfall(&self, point: &Point) -> (f64, f64) {
         let over = |value: f64, most: f64| (value / most - 1.0 - TOLERANCE).max(0.0);
+        let seconds = point.seconds.unwrap_or(0.0);
         let broken = self.max_padding.map_or(0.0, |most| over(point.padding_rate, most))
+            + self.max_seconds.map_or(0.0, |most| over(seconds, most))
             + self.min_mates.map_or(0.0, |least| over(least, point.effective_mates * 1.05));
-        let rank = match (self.max_padding, self.min_mates) {
-            (None, Some(_)) => point.padding_rate,
+        let rank = match (self.max_padding.or(self.max_seconds), self.min_mates) {
+            (None, Some(_)) => point.seconds.unwrap_or(point.padding_rate),
             _ => -point.effective_mates,
         };
         (broken, rank)
@@ -121,6 +146,7 @@ fn with_few_shapes(
 #[derive(Clone, Copy)]
 enum Target {
     Padding(f64),
+    Seconds(f64),
     Mates(f64),
     Freshest,
 }
@@ -143,6 +169,7 @@ impl Search<'_> {
         let (target, value): (f64, fn(&Point) -> f64) = match self.target {
             Target::Freshest => return at(1.0).map(Some),
             Target::Padding(padding) => (padding, |point| point.padding_rate),
+            Target::Seconds(seconds) => (seconds, |point| point.seconds.unwrap_or(f64::NAN)),
             Target::Mates(mates) => (mates, |point| point.effective_mates),
         };
         // How far a point is above the target, on a logarithmic scale; the curve rises.

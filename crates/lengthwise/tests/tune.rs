@@ -1,0 +1,137 @@
+//! What `tune` and `frontier` promise.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+use lengthwise::{
+    Budget, Conditions, CostModel, Curve, Example, Family, Lengths, Limits, Purpose, Rng, Shapes,
+    Strategy, frontier, tune,
+};
+
+fn conditions(budget: Budget) -> Conditions {
+    Conditions { budget, shapes: Shapes::Exact, seed: 0, cost_model: None }
+}
+
+/// At equal company `blurred` pads at most three quarters of what the best other family does, as a
+/// geometric mean over three sets of lengths, two budgets and three levels of company, and is never
+/// worse by more than 2 %.
+#[test]
+fn blurred_pads_least_for_its_company() {
+    let mut ratios = Vec::new();
+    for (example, cells) in
+        [(Example::Speech, 12_800), (Example::Documents, 24_000), (Example::Bimodal, 24_000)]
+    {
+        let lengths = example.lengths();
+        for budget in [Budget::sequences(16), Budget::padded(cells)] {
+            let curves = frontier(&lengths, &conditions(budget), 13, 4, |_| ()).unwrap();
+            for share in [0.05, 0.1, 0.2] {
+                let mates = share * lengths.len() as f64;
+                let padding = |curve: &Curve| curve.padding_at(mates);
+                let (ours, others): (Vec<&Curve>, Vec<&Curve>) =
+                    curves.iter().partition(|curve| curve.family == Family::Blurred);
+                let best = others.into_iter().filter_map(padding).reduce(f64::min).unwrap();
+                let ratio = padding(ours[0]).unwrap() / best;
+                assert!(ratio <= 1.02, "{example} {budget} {share}: {ratio}");
+                ratios.push(ratio);
+            }
+        }
+    }
+    let mean = (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64).exp();
+    assert!(mean <= 0.75, "{mean}: {ratios:?}");
+}
+
+/// Lognormal-like lengths: a product of uniform ones, from 16 to 4000.
+fn many(count: u32) -> Lengths {
+    let words = Rng::new(4, 4).words(Purpose::Own(4), 3 * count).collect::<Vec<_>>();
+    let lengths = words.chunks(3).map(|word| {
+        let product: f64 =
+            word.iter().map(|&word| 0.2 + f64::from(word) / 2_f64.powi(32)).product();
+        (1500.0 * product) as u32 + 16
+    });
+    Lengths::new(lengths.collect::<Vec<_>>()).unwrap()
+}
+
+/// A limit on padding is met, to two parts in a thousand of all cells, on epochs that the search has
+/// not seen, and no family has more company within it.
+#[test]
+fn a_limit_on_padding_is_met_with_the_most_company() {
+    for (lengths, budget) in [
+        (Example::Speech.lengths(), Budget::sequences(16)),
+        (Example::Speech.lengths(), Budget::dynamic(16)),
+        (Example::Bimodal.lengths(), Budget::dynamic(16)),
+        (many(30_000), Budget::padded(40_000)),
+    ] {
+        let limits = Limits { max_padding: Some(0.05), ..Limits::default() };
+        let choice = tune(&lengths, &conditions(budget), limits).unwrap();
+        assert!(choice.within_limits);
+        assert!((choice.best.padding_rate - 0.05).abs() <= 0.002, "{budget}: {:?}", choice.best);
+        assert!(matches!(choice.best.strategy, Strategy::Blurred(_)), "{:?}", choice.best);
+        for other in choice.candidates.iter().filter(|other| other.padding_rate <= 0.0505) {
+            assert!(other.effective_mates <= 1.1 * choice.best.effective_mates, "{other:?}");
+        }
+    }
+}
+
+#[test]
+fn a_limit_on_company_is_met_with_the_least_padding() {
+    let lengths = Example::Bimodal.lengths();
+    let limits = Limits { min_mates: Some(800.0), ..Limits::default() };
+    let choice = tune(&lengths, &conditions(Budget::sequences(16)), limits).unwrap();
+    assert!(choice.within_limits);
+    assert!((760.0..900.0).contains(&choice.best.effective_mates), "{:?}", choice.best);
+    for other in choice.candidates.iter().filter(|other| other.effective_mates >= 800.0) {
+        assert!(other.padding_rate >= 0.98 * choice.best.padding_rate, "{other:?}");
+    }
+}
+
+#[test]
+fn a_limit_on_shapes_is_kept_by_a_ladder() {
+    let lengths = Example::Documents.lengths();
+    for most in [1, 6, 20, 50] {
+        let limits = Limits { max_shapes: Some(most), ..Limits::default() };
+        let choice = tune(&lengths, &conditions(Budget::dynamic(16)), limits).unwrap();
+        assert!(matches!(choice.shapes, Shapes::Ladder(_)));
+        assert!(choice.best.shapes <= f64::from(most) || most == 1, "{most}: {:?}", choice.best);
+    }
+}
+
+#[test]
+fn a_limit_on_time_is_met_by_the_cost_model() {
+    let lengths = Example::Speech.lengths();
+    let model = CostModel::preset("recurrent").unwrap();
+    let conditions = Conditions { cost_model: Some(model), ..conditions(Budget::padded(51_200)) };
+    // Sorted batches take 14 seconds by this model, random ones 26.
+    let limits = Limits { max_seconds: Some(16.0), ..Limits::default() };
+    let choice = tune(&lengths, &conditions, limits).unwrap();
+    assert!(choice.within_limits, "{:?}", choice.best);
+    let seconds = choice.best.seconds.unwrap();
+    assert!((15.5..=16.2).contains(&seconds), "{seconds}");
+}
+
+/// Without limits the recommended default; with limits that contradict each other the nearest.
+#[test]
+fn no_limits_and_impossible_limits() {
+    let lengths = Example::Speech.lengths();
+    let choice = tune(&lengths, &conditions(Budget::dynamic(16)), Limits::default()).unwrap();
+    assert_eq!((choice.best.strategy.name(), &choice.shapes), ("shuffled", &Shapes::Ladder(16)));
+    let limits = Limits { max_padding: Some(0.001), min_mates: Some(5000.0), ..Limits::default() };
+    let choice = tune(&lengths, &conditions(Budget::dynamic(16)), limits).unwrap();
+    assert!(!choice.within_limits);
+}
+
+/// The same search on the same lengths finds the same, and a single sequence is no trouble.
+#[test]
+fn tuning_is_deterministic_and_bounded() {
+    let limits = Limits { max_padding: Some(0.1), ..Limits::default() };
+    let lengths = Example::Documents.lengths();
+    let conditions = conditions(Budget::sequences(8));
+    assert_eq!(tune(&lengths, &conditions, limits), tune(&lengths, &conditions, limits));
+    for lengths in [vec![5], vec![5, 5], vec![1, 1000], vec![7; 100]] {
+        let lengths = Lengths::new(lengths).unwrap();
+        for limits in
+            [limits, Limits::default(), Limits { min_mates: Some(3.0), ..Limits::default() }]
+        {
+            tune(&lengths, &conditions, limits).unwrap();
+        }
+        frontier(&lengths, &conditions, 5, 2, |_| ()).unwrap();
+    }
+}
