@@ -157,9 +157,10 @@ pub(crate) struct Tune {
     #[arg(long, value_name = "BUDGET", default_value = "dynamic:16", help_heading = "Settings")]
     pub(crate) budget: String,
 
-    /// Batch lengths that may occur, unless --max-shapes chooses them
-    #[arg(long, value_name = "SHAPES", default_value = "exact", help_heading = "Settings")]
-    pub(crate) shapes: String,
+    /// Batch lengths that may occur, unless --max-shapes chooses them [default: exact; without any
+    /// limit the recommended ladder]
+    #[arg(long, value_name = "SHAPES", help_heading = "Settings")]
+    pub(crate) shapes: Option<String>,
 
     /// Seed of all randomness
     #[arg(long, value_name = "SEED", default_value_t = 0, help_heading = "Settings")]

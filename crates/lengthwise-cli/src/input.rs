@@ -41,7 +41,7 @@ impl Input {
     /// The arguments that give this input again.
     pub(crate) fn as_typed(&self) -> String {
         let mut typed = match (&self.path, &self.example) {
-            (Some(path), _) => path.display().to_string(),
+            (Some(path), _) => quoted(&path.display().to_string()),
             (None, Some(name)) => format!("--example {name}"),
             (None, None) => format!("--example {}", Example::default()),
         };
@@ -51,7 +51,7 @@ impl Input {
             ("chunk", self.chunk.map(|size| size.to_string())),
         ] {
             if let Some(value) = value {
-                _ = write!(typed, " --{name} {value}");
+                _ = write!(typed, " --{name} {}", quoted(&value));
             }
         }
         typed
@@ -83,4 +83,13 @@ impl Input {
         }
         Ok((source, Lengths::new(column.lengths)?))
     }
+}
+
+/// In quotes, if a shell would read it otherwise.
+fn quoted(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@+%".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
 }

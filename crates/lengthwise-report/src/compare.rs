@@ -105,7 +105,7 @@ pub struct Figures {
     pub cells: f64,
     pub steps: f64,
     pub shapes: f64,
-    /// From how many candidates mates are in effect drawn, over all pairs of the first 8 epochs;
+    /// From how many candidates mates are in effect drawn, over all pairs of at most 8 epochs;
     /// `null` in JSON, and infinite here, if no sequence met another twice; absent if there is only
     /// one epoch.
     pub effective_mates: Option<f64>,
@@ -163,9 +163,15 @@ impl Comparison {
     }
 }
 
-/// Effective mates are taken over all pairs of the first epochs only: pairs grow with the square of
-/// the epochs, and 28 of them are enough.
-const MATE_EPOCHS: usize = 8;
+/// Effective mates are taken over all pairs of at most this many epochs: pairs grow with the square
+/// of the epochs, and 28 of them are enough.
+const MATE_EPOCHS: u64 = 8;
+
+/// Whether an epoch is one of those, which are spread over the whole run.
+fn is_sampled(epoch: u64, epochs: u64) -> bool {
+    let before = |epoch: u64| (epoch * MATE_EPOCHS).div_ceil(epochs);
+    epochs <= MATE_EPOCHS || before(epoch + 1) > before(epoch)
+}
 
 impl Row {
     fn measure(request: &Request, strategy: &Strategy) -> Result<Self, Error> {
@@ -194,7 +200,7 @@ impl Row {
                 ..Figures::from(measures)
             });
             shapes.extend(plan.iter().map(<[u32]>::len).zip(plan.batch_lengths().to_vec()));
-            if plans.len() < MATE_EPOCHS {
+            if is_sampled(epoch, request.epochs.into()) {
                 plans.push(plan);
             }
         }

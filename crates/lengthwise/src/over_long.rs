@@ -11,7 +11,8 @@ pub enum OverLong {
     /// No plan is made; the error names the first one and counts the others.
     #[default]
     Error,
-    /// Each is a batch of its own, which exceeds the budget.
+    /// Each is a batch of its own, which exceeds the budget; a batch length of its own too, on any
+    /// ladder.
     Alone,
     /// They are left out; [`Plan::left_out`](crate::Plan::left_out) lists them.
     Drop,
@@ -53,8 +54,7 @@ impl OverLong {
         let (kept, over): (Vec<u32>, Vec<u32>) =
             (0..lengths.count()).partition(|&sequence| lengths.of(sequence) <= longest);
         match self {
-            OverLong::Alone => Ok(Admitted { over, ..all }),
-            OverLong::Drop if !kept.is_empty() => {
+            OverLong::Alone | OverLong::Drop if !kept.is_empty() => {
                 let left: Vec<u32> = kept.iter().map(|&sequence| lengths.of(sequence)).collect();
                 Ok(Admitted { lengths: Cow::Owned(Lengths::new(left)?), kept: Some(kept), over })
             }

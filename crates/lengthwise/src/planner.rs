@@ -74,7 +74,8 @@ impl<S: Group> Planner<S> {
 
     /// The plan of one epoch.
     pub fn plan(&self, lengths: &Lengths, epoch: u64) -> Result<Plan, Error> {
-        let admitted = self.over_long.admit(lengths, &self.budget, &self.shapes)?;
+        let all = lengths;
+        let admitted = self.over_long.admit(all, &self.budget, &self.shapes)?;
         let lengths = &*admitted.lengths;
         let rng = Rng::new(self.seed, epoch);
         let rounding = self.shapes.resolve(lengths, &self.budget)?;
@@ -90,12 +91,17 @@ impl<S: Group> Planner<S> {
         if drawn == Drawn::AtRandom {
             batches = arrange::shuffle(&batches, &rng, Purpose::Draw);
         }
-        batches = self.arrange.apply(batches, &rng);
         if let Some(kept) = &admitted.kept {
             for sequence in &mut batches.indices {
                 *sequence = kept[*sequence as usize];
             }
         }
+        if self.over_long == OverLong::Alone {
+            for &sequence in &admitted.over {
+                batches.push_alone(sequence, self.shapes.alone(all.of(sequence)));
+            }
+        }
+        batches = self.arrange.apply(batches, &rng);
         Ok(Plan::new(batches, self.over_long, admitted.over))
     }
 }

@@ -53,6 +53,19 @@ impl Shapes {
         }
     }
 
+    /// What an over-long sequence is padded to in a batch of its own.
+    pub(crate) fn alone(&self, length: u32) -> u32 {
+        match self {
+            Shapes::Multiple(multiple) => {
+                length.checked_next_multiple_of(*multiple).unwrap_or(length)
+            }
+            Shapes::Rungs(rungs) => {
+                rungs.iter().copied().find(|&rung| rung >= length).unwrap_or(length)
+            }
+            Shapes::Exact | Shapes::Ladder(_) => length,
+        }
+    }
+
     /// The rule for these lengths.
     pub(crate) fn resolve(&self, lengths: &Lengths, budget: &Budget) -> Result<Rounding, Error> {
         match self {

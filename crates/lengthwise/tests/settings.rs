@@ -369,6 +369,12 @@ fn over_long_sequences_are_treated_as_asked() {
         for batch in alone.iter().filter(|batch| batch.contains(&1) || batch.contains(&3)) {
             assert_eq!(batch.len(), 1);
         }
+        // Nothing else exceeds the budget, whatever the shapes.
+        let over = alone
+            .iter()
+            .zip(alone.batch_lengths())
+            .filter(|(batch, length)| batch.len() as u32 * **length > 1000);
+        assert_eq!((over.count(), alone.over_long().1), (2, &[1, 3][..]));
         let dropped = plan(OverLong::Drop, shapes.clone());
         let mut kept = dropped.indices().to_vec();
         kept.sort_unstable();

@@ -102,14 +102,14 @@ fn plans_under_a_budget_of_seconds_never_change() {
         }
     }
     expect![[r#"
-        shuffled           exact      280 b17845e1b7cf9cc5
-        shuffled           ladder:8    72 dce10201b988d8a7
-        sorted             exact       48 395735c728fcb876
-        sorted             ladder:8    72 a77fa33145012817
-        neighbours         exact       53 a052187037739a01
-        neighbours         ladder:8    72 9458d10f9e90617a
-        pooled:batches=50  exact       48 2ea0b342cc0081d0
-        pooled:batches=50  ladder:8    72 5d6683ae11f9ed23
+        shuffled           exact      280 fe10f312e4e652fc
+        shuffled           ladder:8    72 4f74bd7eb1c7de33
+        sorted             exact       48 d2333cc9d193279a
+        sorted             ladder:8    72 82cf42da10423aa3
+        neighbours         exact       53 4814c08d10be682e
+        neighbours         ladder:8    72 89701a29fb80af3e
+        pooled:batches=50  exact       48 7f213f77c61f2254
+        pooled:batches=50  ladder:8    72 f6d3759d012669c5
     "#]]
     .assert_eq(&list);
 }
@@ -135,17 +135,17 @@ fn plans_on_a_ladder_never_change() {
 #[test]
 fn spread_plans_never_change() {
     expect![[r#"
-        shuffled                  ab94250cbbce663d 69c036bdd4f9f7df 66372d90d6432f10
-        sorted                    34d762e524caf51f 0cc89094bbc56d35 2f8efc0f2637c4f6
-        semi-sorted:noise=0.1     9a4c2b840f9243bd cc8954d6d0ad5cad ce3636058fe2c811
-        alternated:bins=64        13494927aa26c653 13380182645e33b6 424b693f04c8e902
-        bucketed:size=1024        12ee3b64c40b455c 29581f59d9600b84 9cdba980c9d0b1b2
-        length-buckets:width=250  793009bd6ef1e3a4 d8c1b03576a295a8 08b3bfa19d4c6ae8
-        optimal-buckets:count=6   a06844a784367c5b b55fbddd992fe65f 1631ffa44d525a97
-        neighbours                e4cad25d1700d635 c64360fd51e05837 5ae867f963e0818d
-        pooled:batches=50         4e788e90255144c7 7775387811b3641f e324d85b62858692
-        blurred:spread=0.02       2f4d41fdac6cf361 38d23229dee53eb9 1d97a5c44062dc0f
-        rotating:epochs=16        809edea3482870a0 f052c1f4871e1580 3b3f1260ed58b0cc
+        shuffled                  a67c49f250ad5acf 257c0c67c48f652b f16a29e505825cf3
+        sorted                    c10d0df39e52737d bd756be117ad9289 8006b36f8e41d904
+        semi-sorted:noise=0.1     9058248cbb61131c 98c8691c1bcc1d01 b8f4b766535cb26d
+        alternated:bins=64        4e949033f42f2c94 a616e580a1f30d4a 259c4f41a3a32f55
+        bucketed:size=1024        3b91b0ec0987fc74 033ca76facfcae67 14d404b2c6eb4afb
+        length-buckets:width=250  dc3c9b5891f023c3 d1e4293865597ccb bf5c4c176b8cc0c2
+        optimal-buckets:count=6   358c29bd3d3ab120 f37c1b7bc974959a 8b069aaf40045359
+        neighbours                df47ead8b4b78d2c 7d8f519074aa0362 29ecbb683d573012
+        pooled:batches=50         28735e120173bb42 7b8b21a694d13f46 d42a2a74957d2b65
+        blurred:spread=0.02       b3ccaede8eebdcf3 99377cc0c2ff8056 4bd7817de6eebd5c
+        rotating:epochs=16        8ef87dc8689dff7c 714d60de4503e7f4 224bee87c8d9b6cb
     "#]]
     .assert_eq(&digests("padded:9000", "exact", Arrange::Spread, Example::Speech));
 }

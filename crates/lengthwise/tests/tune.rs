@@ -4,7 +4,7 @@
 
 use lengthwise::{
     Budget, Conditions, CostModel, Curve, Example, Family, Lengths, Limits, Purpose, Rng, Shapes,
-    Strategy, frontier, tune,
+    Strategy, frontier, recommended_shapes, tune,
 };
 
 fn conditions(budget: Budget) -> Conditions {
@@ -107,15 +107,39 @@ fn a_limit_on_time_is_met_by_the_cost_model() {
     assert!((15.5..=16.2).contains(&seconds), "{seconds}");
 }
 
-/// Without limits the recommended default; with limits that contradict each other the nearest.
+/// On the recommended shapes random order is freshest; limits that contradict each other are said to,
+/// and those that do not are met together.
 #[test]
-fn no_limits_and_impossible_limits() {
+fn no_limits_and_several_limits() {
     let lengths = Example::Speech.lengths();
-    let choice = tune(&lengths, &conditions(Budget::dynamic(16)), Limits::default()).unwrap();
+    let budget = Budget::dynamic(16);
+    let recommended =
+        Conditions { shapes: recommended_shapes(&lengths, budget).unwrap(), ..conditions(budget) };
+    let choice = tune(&lengths, &recommended, Limits::default()).unwrap();
     assert_eq!((choice.best.strategy.name(), &choice.shapes), ("shuffled", &Shapes::Ladder(16)));
+
     let limits = Limits { max_padding: Some(0.001), min_mates: Some(5000.0), ..Limits::default() };
-    let choice = tune(&lengths, &conditions(Budget::dynamic(16)), limits).unwrap();
+    let choice = tune(&lengths, &conditions(budget), limits).unwrap();
     assert!(!choice.within_limits);
+
+    let limits = Limits { max_shapes: Some(40), min_mates: Some(2000.0), ..Limits::default() };
+    let choice = tune(&lengths, &conditions(budget), limits).unwrap();
+    assert!(choice.within_limits && choice.best.shapes <= 40.0, "{:?}", choice.best);
+
+    let limits = Limits { max_shapes: Some(40), max_padding: Some(0.08), ..Limits::default() };
+    let choice = tune(&lengths, &conditions(budget), limits).unwrap();
+    assert!(choice.within_limits && choice.best.effective_mates > 1000.0, "{:?}", choice.best);
+
+    let model = CostModel::preset("recurrent").unwrap();
+    let timed = Conditions { cost_model: Some(model), ..conditions(Budget::sequences(16)) };
+    let limits = Limits { max_padding: Some(0.3), max_seconds: Some(70.0), ..Limits::default() };
+    let choice = tune(&lengths, &timed, limits).unwrap();
+    assert!(choice.within_limits, "{:?}", choice.best);
+    assert!((69.0..=70.7).contains(&choice.best.seconds.unwrap()), "{:?}", choice.best);
+
+    // A cost model alone: hardly slower than sorted batches, and much fresher.
+    let choice = tune(&lengths, &timed, Limits::default()).unwrap();
+    assert!(choice.within_limits && choice.best.effective_mates > 300.0, "{:?}", choice.best);
 }
 
 /// The same search on the same lengths finds the same, and a single sequence is no trouble.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use lengthwise::{Choice, Conditions, Limits, Point, tune};
+use lengthwise::{Choice, Conditions, Limits, Point, Shapes, recommended_shapes, tune};
 use serde::Serialize;
 
 use crate::{args::Tune, cost_model, failure::Failure, printer};
@@ -57,11 +57,19 @@ pub(crate) fn run(args: &Tune) -> Result<(), Failure> {
     let limits = limits(args)?;
     let conditions = Conditions {
         budget: cost_model::budget(&args.budget)?,
-        shapes: args.shapes.parse()?,
+        shapes: Shapes::Exact,
         seed: args.seed,
         cost_model: args.cost_model.as_deref().map(cost_model::named).transpose()?,
     };
+    let given = args.shapes.as_deref().map(str::parse::<Shapes>).transpose()?;
     let input = args.input.read_or_default()?;
+    let nothing_said = limits == Limits::default() && conditions.cost_model.is_none();
+    let shapes = match given {
+        Some(shapes) => shapes,
+        None if nothing_said => recommended_shapes(input.lengths(), conditions.budget)?,
+        None => Shapes::Exact,
+    };
+    let conditions = Conditions { shapes, ..conditions };
     let choice = tune(input.lengths(), &conditions, limits)?;
     let answer = answer(args, &choice, &conditions);
     if args.json {
@@ -106,12 +114,15 @@ fn answer(args: &Tune, choice: &Choice, conditions: &Conditions) -> Answer {
         within_limits: choice.within_limits,
         command: format!(
             "lengthwise plan {} --strategy {strategy} --budget {budget} --shapes {shapes} \
-             --arrange spread",
-            args.input.as_typed()
+             --arrange spread --seed {}",
+            args.input.as_typed(),
+            args.seed
         ),
         python: format!(
             "lw.plan(lengths, \"{strategy}\", budget=\"{budget}\", shapes=\"{shapes}\", \
-             arrange=\"spread\")"
+             arrange=\"spread\", \
+             seed={})",
+            args.seed
         ),
         strategy,
         shapes,

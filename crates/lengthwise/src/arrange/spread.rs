@@ -18,7 +18,10 @@ pub(super) fn order(batches: &Batches, rng: &Rng) -> Vec<u32> {
     sort::by_key(&mut ranked, |batch| batches.lengths[batch as usize]);
     let drifts = drifts(batches, &ranked);
     let sums = sums(&drifts);
-    let bound = drifts.iter().fold(0.0_f64, |most, drift| most.max(drift.abs())) / 2.0;
+    // How far the epoch may drift by chance: half as far as the batch farthest from the mean, and
+    // all of it where there are few, so that not every choice is forced.
+    let farthest = drifts.iter().fold(0.0_f64, |most, drift| most.max(drift.abs()));
+    let bound = farthest * (0.5 + (8.0 / drifts.len() as f64).min(0.51));
 
     let mut halves = rng.stream(Purpose::Halves);
     let mut order = Vec::with_capacity(ranked.len());

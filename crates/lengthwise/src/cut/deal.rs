@@ -50,8 +50,8 @@ pub(super) fn deal(order: &[u32], room: &Room, ladder: &Steps) -> Batches {
 /// Whether what is left at a rung climbs to the next: `all` is what all sequences take on their own
 /// rungs, in cells.
 fn climbs(left: u64, rung: u32, next: u32, full_at_next: u32, all: u64) -> bool {
-    let extra = left * u64::from(next - rung);
-    8 * extra <= u64::from(full_at_next) * u64::from(next) && 200 * extra <= all
+    let extra = u128::from(left) * u128::from(next - rung);
+    8 * extra <= u128::from(full_at_next) * u128::from(next) && 200 * extra <= u128::from(all)
 }
 
 /// What all batches on these rungs cost together, in the units of the budget: cells or seconds. It

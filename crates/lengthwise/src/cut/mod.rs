@@ -25,6 +25,13 @@ impl Batches {
         })
     }
 
+    /// Adds a batch of one sequence.
+    pub(crate) fn push_alone(&mut self, sequence: u32, length: u32) {
+        self.indices.push(sequence);
+        self.ends.push(self.indices.len() as u32);
+        self.lengths.push(length);
+    }
+
     /// The same batches in another order; `order` names each batch once.
     pub(crate) fn reordered(&self, order: &[u32]) -> Self {
         let mut reordered = Self {

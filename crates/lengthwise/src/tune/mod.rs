@@ -42,7 +42,8 @@ pub struct Point {
     pub batches: f64,
     /// The shapes of an epoch, mean over the epochs.
     pub shapes: f64,
-    /// The effective mates over all pairs of epochs; infinite if nobody met again.
+    /// The effective mates over all pairs of epochs; infinite if nobody met again, 0 if nobody has
+    /// mates.
     pub effective_mates: f64,
     /// How long an epoch takes by the cost model, if there is one; mean over the epochs.
     pub seconds: Option<f64>,
@@ -75,7 +76,7 @@ impl Conditions {
             mean_batch_length: mean(|m| m.mean_batch_length),
             batches: mean(|m| m.batches as f64),
             shapes: mean(|m| m.shapes as f64),
-            effective_mates: effective_mates(&plans).unwrap_or(f64::INFINITY),
+            effective_mates: effective_mates(&plans).unwrap_or(0.0),
             seconds: self.cost_model.map(|model| {
                 plans.iter().map(|plan| model.epoch_seconds(plan)).sum::<f64>() / plans.len() as f64
             }),

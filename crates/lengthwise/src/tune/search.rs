@@ -3,7 +3,8 @@
 use super::{Conditions, Family, Point, batch_count};
 use crate::{Budget, Error, Lengths, OverLong, Planner, Shapes, Shuffled, Sorted};
 
-/// What a plan must keep. Without any limit the recommended default is chosen.
+/// What a plan must keep. Without any limit the freshest is chosen that the shapes allow; with a cost
+/// model and no other limit, the freshest that takes at most 2 % longer than sorted batches.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Limits {
     /// At most this padding rate.
@@ -50,34 +51,36 @@ pub fn recommended_shapes(lengths: &Lengths, budget: Budget) -> Result<Shapes, E
 
 /// How far below its limit a measured padding rate may stay, as a share of the limit.
 const TOLERANCE: f64 = 0.01;
-/// Epochs of one measurement.
-const EPOCHS: u64 = 2;
+/// Batches of one measurement, at least: a few epochs where there are few batches.
+const BATCHES: usize = 1500;
 
 /// Finds the freshest strategy within the limits on padding and shapes; where only company is
 /// limited, the one that pads least for it, or takes the least time if there is a cost model.
 pub fn tune(lengths: &Lengths, conditions: &Conditions, limits: Limits) -> Result<Choice, Error> {
+    let mut limits = limits;
+    if limits == Limits::default() && conditions.cost_model.is_some() {
+        // Hardly slower than it can be, and as fresh as that allows.
+        let sorted = conditions.measure(Sorted.into(), lengths, 0, 2)?;
+        limits.max_seconds = sorted.seconds.map(|seconds| 1.02 * seconds);
+    }
     let conditions = match limits.max_shapes {
-        Some(most) => with_few_shapes(lengths, conditions, most)?,
-        None if limits == Limits::default() => {
-            let shapes = recommended_shapes(lengths, conditions.budget)?;
-            Conditions { shapes, ..conditions.clone() }
-        }
+        Some(most) => with_few_shapes(lengths, conditions, most, limits)?,
         None => conditions.clone(),
     };
-    let target = match limits {
-        Limits { max_padding: Some(padding), .. } => Target::Padding(padding),
-        Limits { max_seconds: Some(seconds), .. } => Target::Seconds(seconds),
-        Limits { min_mates: Some(mates), .. } => Target::Mates(mates),
-        _ => Target::Freshest,
+    let target = match limits.min_mates {
+        _ if limits.max_padding.is_some() || limits.max_seconds.is_some() => Target::Limits(limits),
+        Some(mates) => Target::Mates(mates),
+        None => Target::Freshest,
     };
     let batches = batch_count(lengths, &conditions)?;
+    let epochs = (BATCHES / batches.max(1)).clamp(2, 10) as u64;
     let mut searched = Vec::new();
     let mut candidates = Vec::new();
     for family in Family::ALL {
-        let search = Search { family, lengths, conditions: &conditions, batches, target };
+        let search = Search { family, lengths, conditions: &conditions, batches, epochs, target };
         candidates.extend(search.run(&mut searched)?);
     }
-    let shuffled = conditions.measure(Shuffled.into(), lengths, 0, EPOCHS)?;
+    let shuffled = conditions.measure(Shuffled.into(), lengths, 0, epochs)?;
     candidates.push(shuffled.clone());
     let order = |a: &&Point, b: &&Point| {
         let (a, b) = (limits.shortfall(a), limits.shortfall(b));
@@ -91,31 +94,32 @@ pub fn tune(lengths: &Lengths, conditions: &Conditions, limits: Limits) -> Resul
     if as_good {
         best = &shuffled;
     }
-    let best = conditions.measure(best.strategy.clone(), lengths, 1000, EPOCHS + 2)?;
+    let best = conditions.measure(best.strategy.clone(), lengths, 1000, epochs + 2)?;
     let within_limits = limits.keeps(&best);
     Ok(Choice { best, shapes: conditions.shapes, candidates, searched, within_limits })
 }
 
 impl Limits {
+    /// How much of its limits on padding and time a point uses up: of the one it uses most.
+    fn share(&self, point: &Point) -> f64 {
+        let of = |value: f64, most: Option<f64>| most.map_or(0.0, |most| value / most);
+        let seconds = point.seconds.unwrap_or(0.0);
+        of(point.padding_rate, self.max_padding).max(of(seconds, self.max_seconds))
+    }
+
     /// Whether a point keeps the limits on padding and company. Padding is random, and may be over
     /// its limit by as much as a search stays below it.
     fn keeps(&self, point: &Point) -> bool {
-        let within = |value: f64, most: Option<f64>| {
-            most.is_none_or(|most| value <= most * (1.0 + TOLERANCE))
-        };
-        within(point.padding_rate, self.max_padding)
-            && within(point.seconds.unwrap_or(0.0), self.max_seconds)
+        self.share(point) <= 1.0 + TOLERANCE
             && self.min_mates.is_none_or(|least| point.effective_mates >= least * (1.0 - 0.05))
     }
 
     /// What makes a point worse than another: first the limits that it breaks and by how much, then
     /// less company where padding is limited or nothing is, else more padding.
     fn shortfall(&self, point: &Point) -> (f64, f64) {
-        let over = |value: f64, most: f64| (value / most - 1.0 - TOLERANCE).max(0.0);
-        let seconds = point.seconds.unwrap_or(0.0);
-        let broken = self.max_padding.map_or(0.0, |most| over(point.padding_rate, most))
-            + self.max_seconds.map_or(0.0, |most| over(seconds, most))
-            + self.min_mates.map_or(0.0, |least| over(least, point.effective_mates * 1.05));
+        let over = |share: f64| (share - 1.0 - TOLERANCE).max(0.0);
+        let missing = self.min_mates.map_or(0.0, |least| least / (1.05 * point.effective_mates));
+        let broken = over(self.share(point)) + over(missing);
         let rank = match (self.max_padding.or(self.max_seconds), self.min_mates) {
             (None, Some(_)) => point.seconds.unwrap_or(point.padding_rate),
             _ => -point.effective_mates,
@@ -124,29 +128,43 @@ impl Limits {
     }
 }
 
-/// A ladder of as many rungs as keep the number of shapes.
+/// A ladder that keeps the number of shapes: of as few rungs as the limits on padding and time allow,
+/// because they are freshest; without such limits of as many as company allows, because they pad
+/// least.
 fn with_few_shapes(
     lengths: &Lengths,
     conditions: &Conditions,
     most: u32,
+    limits: Limits,
 ) -> Result<Conditions, Error> {
-    let mut rungs = most.max(1);
-    loop {
-        let shapes = Shapes::Ladder(rungs);
-        let conditions = Conditions { shapes, ..conditions.clone() };
-        // The shapes of a ladder follow from the lengths alone: one plan tells.
-        let found = conditions.measure(Shuffled.into(), lengths, 0, 2)?.shapes;
-        if found <= f64::from(most) || rungs == 1 {
-            return Ok(conditions);
-        }
-        rungs -= ((found - f64::from(most)) as u32 / 2).clamp(1, rungs - 1);
+    let on = |rungs: u32| Conditions { shapes: Shapes::Ladder(rungs), ..conditions.clone() };
+    // On a ladder shapes and padding follow from the lengths alone, and random order is freshest.
+    let at = |rungs: u32| on(rungs).measure(Shuffled.into(), lengths, 0, 2);
+    let limited = limits.max_padding.is_some() || limits.max_seconds.is_some();
+    let suits = |point: &Point| {
+        point.shapes <= f64::from(most)
+            && (limited || limits.min_mates.is_none_or(|least| point.effective_mates >= least))
+    };
+    // The most rungs that suit; what is left over makes the number of shapes uneven.
+    let mut rungs = most;
+    while rungs > 1 && !suits(&at(rungs)?) {
+        rungs -= (rungs / 16).max(1);
     }
+    if limited {
+        let (mut low, mut high) = (1, rungs);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if limits.share(&at(middle)?) <= 1.0 { high = middle } else { low = middle + 1 }
+        }
+        rungs = high;
+    }
+    Ok(on(rungs))
 }
 
 #[derive(Clone, Copy)]
 enum Target {
-    Padding(f64),
-    Seconds(f64),
+    /// As near to the limits on padding and time as can be.
+    Limits(Limits),
     Mates(f64),
     Freshest,
 }
@@ -157,6 +175,7 @@ struct Search<'a> {
     lengths: &'a Lengths,
     conditions: &'a Conditions,
     batches: usize,
+    epochs: u64,
     target: Target,
 }
 
@@ -164,16 +183,15 @@ impl Search<'_> {
     fn run(&self, searched: &mut Vec<Point>) -> Result<Option<Point>, Error> {
         let at = |knob: f64| {
             let strategy = self.family.at(knob, self.lengths, self.batches);
-            self.conditions.measure(strategy, self.lengths, 0, EPOCHS)
+            self.conditions.measure(strategy, self.lengths, 0, self.epochs)
         };
-        let (target, value): (f64, fn(&Point) -> f64) = match self.target {
+        let share: Box<dyn Fn(&Point) -> f64> = match self.target {
             Target::Freshest => return at(1.0).map(Some),
-            Target::Padding(padding) => (padding, |point| point.padding_rate),
-            Target::Seconds(seconds) => (seconds, |point| point.seconds.unwrap_or(f64::NAN)),
-            Target::Mates(mates) => (mates, |point| point.effective_mates),
+            Target::Limits(limits) => Box::new(move |point: &Point| limits.share(point)),
+            Target::Mates(mates) => Box::new(move |point: &Point| point.effective_mates / mates),
         };
         // How far a point is above the target, on a logarithmic scale; the curve rises.
-        let above = |point: &Point| (value(point).max(1e-9) / target).ln();
+        let above = |point: &Point| share(point).max(1e-9).ln();
         let (mut low, mut high) = ((0.0, at(0.0)?), (1.0, at(1.0)?));
         if above(&high.1) <= 0.0 {
             searched.push(low.1);
