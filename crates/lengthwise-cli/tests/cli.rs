@@ -429,6 +429,7 @@ fn explain_lists_and_explains() {
               cost                        recurrent, encoder, paper-2
               shapes                      exact, multiple, ladder
               arrange                     as-built, shuffled, spread, short-first, long-first
+              tune                        how a strategy is chosen
 
             Examples
               speech                      10,480 read sentences in frames, like LJSpeech
@@ -483,7 +484,7 @@ fn explain_lists_and_explains() {
     assert_eq!(text("explain alternated:bins=3"), text("explain alternated"));
     assert!(text("explain shuffled").starts_with("# shuffled"));
     let all = folder.json("explain --json");
-    assert_eq!(all.as_array().unwrap().len(), 15);
+    assert_eq!(all.as_array().unwrap().len(), 16);
     expect![[r#"
         $ lengthwise explain neighbors
         error: unknown strategy `neighbors`

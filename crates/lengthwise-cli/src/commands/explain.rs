@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use lengthwise::{Arrange, Budget, CostModel, Error, Example, Shapes, Strategy};
+use lengthwise::{Arrange, Budget, CostModel, Error, Example, Limits, Shapes, Strategy};
 use serde::Serialize;
 
 use crate::{args::Explain, failure::Failure, printer};
@@ -24,6 +24,7 @@ fn pages() -> Vec<Page> {
         ("cost", presets.join(", "), CostModel::explain()),
         ("shapes", Shapes::NAMES.join(", "), Shapes::explain().to_owned()),
         ("arrange", Arrange::NAMES.join(", "), Arrange::explain().to_owned()),
+        ("tune", "how a strategy is chosen".to_owned(), Limits::explain().to_owned()),
     ];
     Strategy::all()
         .iter()

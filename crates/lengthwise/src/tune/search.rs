@@ -100,6 +100,11 @@ pub fn tune(lengths: &Lengths, conditions: &Conditions, limits: Limits) -> Resul
 }
 
 impl Limits {
+    /// The manual page of tuning, in Markdown.
+    pub const fn explain() -> &'static str {
+        include_str!("tune.md")
+    }
+
     /// How much of its limits on padding and time a point uses up: of the one it uses most.
     fn share(&self, point: &Point) -> f64 {
         let of = |value: f64, most: Option<f64>| most.map_or(0.0, |most| value / most);
