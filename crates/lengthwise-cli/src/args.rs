@@ -109,7 +109,7 @@ pub(crate) struct Compare {
     pub(crate) cost_model: Option<String>,
 
     /// Print JSON
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
 }
 
@@ -140,11 +140,11 @@ pub(crate) struct Plan {
     pub(crate) epoch: u64,
 
     /// Write the plan to this file, .json or .jsonl, instead of standard output
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
 
     /// Print JSON; without it, one batch a line
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
 }
 
@@ -188,7 +188,7 @@ pub(crate) struct Tune {
     pub(crate) cost_model: Option<String>,
 
     /// Print JSON
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
 }
 
@@ -220,7 +220,7 @@ pub(crate) struct Frontier {
     pub(crate) epochs: u32,
 
     /// Print JSON
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
 }
 
@@ -235,7 +235,7 @@ pub(crate) struct Ladder {
     pub(crate) rungs: u32,
 
     /// Print JSON
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
 }
 
@@ -247,11 +247,11 @@ pub(crate) struct Cost {
     pub(crate) steps: PathBuf,
 
     /// Write the model to this .json file, for `--cost-model` and `--budget cost:FILE,limit=...`
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
 
     /// Print JSON
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
 }
 
@@ -261,6 +261,6 @@ pub(crate) struct Explain {
     pub(crate) name: Option<String>,
 
     /// Print JSON
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
 }
