@@ -737,7 +737,7 @@ fn bad_settings_are_refused_with_a_hint() {
         $ lengthwise plan good.txt --budget padded:50 --over-long drop
         error: sequence 0 of length 100 alone costs 100 cells, over the budget of 50; so do 2 more sequences
 
-        hint: `alone` leaves nothing to plan; raise the budget, up to 300 cells
+        hint: `drop` leaves nothing to plan; raise the budget, up to 300 cells
 
         $ lengthwise plan good.jsonl --budget 16 -o good.jsonl
         error: good.jsonl: is the input

@@ -54,6 +54,7 @@ impl OverLong {
         let (kept, over): (Vec<u32>, Vec<u32>) =
             (0..lengths.count()).partition(|&sequence| lengths.of(sequence) <= longest);
         match self {
+            OverLong::Alone if kept.is_empty() => Ok(Admitted { kept: Some(kept), over, ..all }),
             OverLong::Alone | OverLong::Drop if !kept.is_empty() => {
                 let left: Vec<u32> = kept.iter().map(|&sequence| lengths.of(sequence)).collect();
                 Ok(Admitted { lengths: Cow::Owned(Lengths::new(left)?), kept: Some(kept), over })
@@ -74,16 +75,12 @@ impl OverLong {
         limit: &Capacity,
         shapes: &Shapes,
     ) -> Error {
-        let padded = |length: u32| match shapes {
-            Shapes::Multiple(multiple) => u64::from(length).next_multiple_of(u64::from(*multiple)),
-            Shapes::Rungs(rungs) => rungs
-                .iter()
-                .find(|&&rung| rung >= length)
-                .map_or(u64::from(length), |&rung| u64::from(rung)),
-            Shapes::Exact | Shapes::Ladder(_) => u64::from(length),
-        };
         let (index, length) = (over[0] as usize, lengths.of(over[0]));
-        match limit.exceeded((index, length), [length, lengths.max()].map(padded), over.len()) {
+        match limit.exceeded(
+            (index, length),
+            [length, lengths.max()].map(|length| shapes.alone(length)),
+            over.len(),
+        ) {
             Error::OverBudget { index, length, cells, limit, count, largest, .. } => {
                 let treatment = self;
                 Error::OverBudget { index, length, cells, limit, count, largest, treatment }
@@ -96,7 +93,8 @@ impl OverLong {
 /// Lengths without over-long sequences.
 pub(crate) struct Admitted<'a> {
     pub(crate) lengths: Cow<'a, Lengths>,
-    /// Which sequences these are, if not all.
+    /// Which sequences these are, if not all. Where it is empty there is nothing to plan: every
+    /// sequence stands alone.
     pub(crate) kept: Option<Vec<u32>>,
     /// The over-long ones.
     pub(crate) over: Vec<u32>,

@@ -2,7 +2,7 @@
 
 use crate::{
     Arrange, Budget, Drawn, Error, Group, Lengths, OverLong, Plan, Purpose, Rng, Shapes, arrange,
-    cut::cut,
+    cut::{Batches, cut},
 };
 
 /// Plans epochs: the same lengths, settings, seed and epoch give the same plan on every machine.
@@ -74,34 +74,45 @@ impl<S: Group> Planner<S> {
 
     /// The plan of one epoch.
     pub fn plan(&self, lengths: &Lengths, epoch: u64) -> Result<Plan, Error> {
-        let all = lengths;
-        let admitted = self.over_long.admit(all, &self.budget, &self.shapes)?;
-        let lengths = &*admitted.lengths;
         let rng = Rng::new(self.seed, epoch);
+        let admitted = self.over_long.admit(lengths, &self.budget, &self.shapes)?;
+        let mut batches = match &admitted.kept {
+            None => self.build(&admitted.lengths, &rng)?,
+            Some(kept) if kept.is_empty() => Batches::default(),
+            Some(kept) => {
+                let mut batches = self.build(&admitted.lengths, &rng)?;
+                for sequence in &mut batches.indices {
+                    *sequence = kept[*sequence as usize];
+                }
+                batches
+            }
+        };
+        if self.over_long == OverLong::Alone {
+            for &sequence in &admitted.over {
+                let length = lengths.of(sequence);
+                let padded = u32::try_from(self.shapes.alone(length)).unwrap_or(length);
+                batches.push(&[sequence], padded);
+            }
+        }
+        batches = self.arrange.apply(batches, &rng);
+        Ok(Plan::new(batches, self.over_long, admitted.over))
+    }
+
+    /// The batches as the strategy built them, of sequences that all fit the budget.
+    fn build(&self, lengths: &Lengths, rng: &Rng) -> Result<Batches, Error> {
         let rounding = self.shapes.resolve(lengths, &self.budget)?;
         let room = self.budget.resolve(lengths, rounding.apply(lengths))?;
-        let groups = self.strategy.group(lengths, &room, &rng)?;
+        let groups = self.strategy.group(lengths, &room, rng)?;
         if groups.order().len() != lengths.len() {
             return Err(Error::BadGroups {
                 what: format!("it holds {} sequences of {}", groups.order().len(), lengths.len()),
             });
         }
         let drawn = groups.how_drawn();
-        let mut batches = cut(groups, &room, &rounding);
-        if drawn == Drawn::AtRandom {
-            batches = arrange::shuffle(&batches, &rng, Purpose::Draw);
-        }
-        if let Some(kept) = &admitted.kept {
-            for sequence in &mut batches.indices {
-                *sequence = kept[*sequence as usize];
-            }
-        }
-        if self.over_long == OverLong::Alone {
-            for &sequence in &admitted.over {
-                batches.push_alone(sequence, self.shapes.alone(all.of(sequence)));
-            }
-        }
-        batches = self.arrange.apply(batches, &rng);
-        Ok(Plan::new(batches, self.over_long, admitted.over))
+        let batches = cut(groups, &room, &rounding);
+        Ok(match drawn {
+            Drawn::InOrder => batches,
+            Drawn::AtRandom => arrange::shuffle(&batches, rng, Purpose::Draw),
+        })
     }
 }

@@ -53,16 +53,16 @@ impl Shapes {
         }
     }
 
-    /// What an over-long sequence is padded to in a batch of its own.
-    pub(crate) fn alone(&self, length: u32) -> u32 {
+    /// What an over-long sequence is padded to in a batch of its own; the numbers of messages, so
+    /// wider than a length. An over-long sequence is on no rung of a ladder that was chosen for the
+    /// others.
+    pub(crate) fn alone(&self, length: u32) -> u64 {
         match self {
-            Shapes::Multiple(multiple) => {
-                length.checked_next_multiple_of(*multiple).unwrap_or(length)
-            }
+            Shapes::Multiple(multiple) => u64::from(length).next_multiple_of((*multiple).into()),
             Shapes::Rungs(rungs) => {
-                rungs.iter().copied().find(|&rung| rung >= length).unwrap_or(length)
+                rungs.iter().copied().find(|&rung| rung >= length).unwrap_or(length).into()
             }
-            Shapes::Exact | Shapes::Ladder(_) => length,
+            Shapes::Exact | Shapes::Ladder(_) => length.into(),
         }
     }
 

@@ -386,6 +386,10 @@ fn over_long_sequences_are_treated_as_asked() {
         let measures = truncated.measure(&lengths);
         assert!(measures.largest_batch_cells <= 1000 && measures.padding_rate >= 0.0);
     }
+    // Where every sequence is over-long, all stand alone, and none is left to drop from.
+    let alone = Planner::new(Shuffled, Budget::padded(40)).over_long(OverLong::Alone);
+    let plan = alone.plan(&lengths, 0).unwrap();
+    assert_eq!((plan.len(), plan.over_long().1.len()), (5, 5));
     let everything = Planner::new(Shuffled, Budget::padded(40)).over_long(OverLong::Drop);
     assert!(matches!(everything.plan(&lengths, 0), Err(Error::OverBudget { count: 5, .. })));
 }

@@ -32,14 +32,14 @@ struct Level {
     effective_mates: f64,
     blurred: Option<f64>,
     best_other: Option<f64>,
-    best_other_family: Option<String>,
+    best_other_family: Option<&'static str>,
     /// The padding of `blurred` over that of the best other.
     ratio: Option<f64>,
 }
 
 #[derive(Serialize)]
 struct Points {
-    family: String,
+    family: &'static str,
     points: Vec<Figures>,
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &Frontier) -> Result<(), Failure> {
     let lengths = input.lengths();
     let mut progress = Progress::start();
     let curves = frontier(lengths, &conditions, args.steps, args.epochs.into(), |family| {
-        progress.at(&format!("measuring {}", name(family)));
+        progress.at(&format!("measuring {}", family.name()));
     })?;
     drop(progress);
     let levels = LEVELS.map(|share| level(&curves, share * lengths.len() as f64));
@@ -70,16 +70,12 @@ pub(crate) fn run(args: &Frontier) -> Result<(), Failure> {
         curves: curves
             .iter()
             .map(|curve| Points {
-                family: name(curve.family),
+                family: curve.family.name(),
                 points: curve.points.iter().map(Figures::from).collect(),
             })
             .collect(),
     };
     printer::print(&(serde_json::to_string_pretty(&answer).unwrap_or_default() + "\n"))
-}
-
-fn name(family: Family) -> String {
-    family.name().to_owned()
 }
 
 fn level(curves: &[Curve], mates: f64) -> Level {
@@ -94,7 +90,7 @@ fn level(curves: &[Curve], mates: f64) -> Level {
         effective_mates: mates,
         blurred,
         best_other: best.map(|(padding, _)| padding),
-        best_other_family: best.map(|(_, family)| name(family)),
+        best_other_family: best.map(|(_, family)| family.name()),
         ratio: blurred.zip(best).map(|(blurred, (other, _))| blurred / other),
     }
 }
@@ -120,7 +116,7 @@ fn readable(curves: &[Curve], levels: &[Level], lengths: &Lengths) -> String {
             format!("{:.0} ({share:.0} %)", level.effective_mates),
             percent(level.blurred),
             percent(level.best_other),
-            level.best_other_family.as_deref().unwrap_or("-"),
+            level.best_other_family.unwrap_or("-"),
             level.ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.2}"))
         );
     }

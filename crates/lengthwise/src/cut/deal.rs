@@ -11,12 +11,7 @@ use crate::{Lengths, Room, cut::Batches, ladder::Steps};
 /// How many sequences wait at a rung depends on the lengths alone, so the shapes are the same in
 /// every epoch.
 pub(super) fn deal(order: &[u32], room: &Room, ladder: &Steps) -> Batches {
-    let mut batches = Batches { indices: Vec::with_capacity(order.len()), ..Batches::default() };
-    let mut make = |sequences: &[u32], length| {
-        batches.indices.extend_from_slice(sequences);
-        batches.ends.push(batches.indices.len() as u32);
-        batches.lengths.push(length);
-    };
+    let mut batches = Batches::with_capacity(order.len());
     let rungs = ladder.edges();
     let full: Vec<usize> = rungs.iter().map(|&rung| room.full(rung) as usize).collect();
     let mut waiting: Vec<Vec<u32>> = vec![Vec::new(); rungs.len()];
@@ -24,7 +19,7 @@ pub(super) fn deal(order: &[u32], room: &Room, ladder: &Steps) -> Batches {
         let rung = ladder.of(room.padded_length(sequence)) as usize;
         waiting[rung].push(sequence);
         if waiting[rung].len() == full[rung] {
-            make(&waiting[rung], rungs[rung]);
+            batches.push(&waiting[rung], rungs[rung]);
             waiting[rung].clear();
         }
     }
@@ -34,13 +29,13 @@ pub(super) fn deal(order: &[u32], room: &Room, ladder: &Steps) -> Batches {
         left.extend(waiting);
         let (whole, rest) = left.split_at(left.len() - left.len() % full[rung]);
         for batch in whole.chunks_exact(full[rung]) {
-            make(batch, rungs[rung]);
+            batches.push(batch, rungs[rung]);
         }
         let climbs = rungs.get(rung + 1).is_some_and(|&next| {
             climbs(rest.len() as u64, rungs[rung], next, room.full(next), all)
         });
         if !climbs && !rest.is_empty() {
-            make(rest, rungs[rung]);
+            batches.push(rest, rungs[rung]);
         }
         left = if climbs { rest.to_vec() } else { Vec::new() };
     }

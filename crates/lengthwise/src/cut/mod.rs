@@ -17,35 +17,33 @@ pub(crate) struct Batches {
 }
 
 impl Batches {
-    /// The sequences of every batch, in order.
-    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &[u32]> {
-        (0..self.ends.len()).map(|batch| {
-            let start = if batch == 0 { 0 } else { self.ends[batch - 1] };
-            &self.indices[start as usize..self.ends[batch] as usize]
-        })
+    /// Room for so many sequences.
+    fn with_capacity(sequences: usize) -> Self {
+        Self { indices: Vec::with_capacity(sequences), ..Self::default() }
     }
 
-    /// Adds a batch of one sequence.
-    pub(crate) fn push_alone(&mut self, sequence: u32, length: u32) {
-        self.indices.push(sequence);
+    fn get(&self, batch: usize) -> &[u32] {
+        let start = if batch == 0 { 0 } else { self.ends[batch - 1] };
+        &self.indices[start as usize..self.ends[batch] as usize]
+    }
+
+    /// The sequences of every batch, in order.
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &[u32]> {
+        (0..self.ends.len()).map(|batch| self.get(batch))
+    }
+
+    /// Adds a batch.
+    pub(crate) fn push(&mut self, sequences: &[u32], length: u32) {
+        self.indices.extend_from_slice(sequences);
         self.ends.push(self.indices.len() as u32);
         self.lengths.push(length);
     }
 
     /// The same batches in another order; `order` names each batch once.
     pub(crate) fn reordered(&self, order: &[u32]) -> Self {
-        let mut reordered = Self {
-            indices: Vec::with_capacity(self.indices.len()),
-            ends: Vec::with_capacity(self.ends.len()),
-            lengths: Vec::with_capacity(self.lengths.len()),
-        };
+        let mut reordered = Self::with_capacity(self.indices.len());
         for &batch in order {
-            let batch = batch as usize;
-            let start = if batch == 0 { 0 } else { self.ends[batch - 1] };
-            let sequences = &self.indices[start as usize..self.ends[batch] as usize];
-            reordered.indices.extend_from_slice(sequences);
-            reordered.ends.push(reordered.indices.len() as u32);
-            reordered.lengths.push(self.lengths[batch]);
+            reordered.push(self.get(batch as usize), self.lengths[batch as usize]);
         }
         reordered
     }
