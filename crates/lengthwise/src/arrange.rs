@@ -4,7 +4,7 @@ mod spread;
 
 use std::{fmt, str::FromStr};
 
-use crate::{Error, Purpose, Rng, cut::Batches, settings::Setting, sort};
+use crate::{Error, Purpose, Rng, cut::Batches, math::ln, settings::Setting, sort};
 
 /// The order of the batches within the epoch.
 ///
@@ -52,37 +52,61 @@ impl Arrange {
         include_str!("arrange.md")
     }
 
-    pub(crate) fn apply(self, batches: Batches, rng: &Rng) -> Batches {
-        let count = batches.ends.len() as u32;
+    /// The order of batches, or of steps of several batches.
+    pub(crate) fn order(self, items: &[Item], rng: &Rng) -> Vec<u32> {
+        let count = items.len() as u32;
         match self {
-            Arrange::AsBuilt => batches,
-            Arrange::Shuffled => shuffle(&batches, rng, Purpose::Arrange),
-            Arrange::Spread => batches.reordered(&spread::order(&batches, rng)),
+            Arrange::AsBuilt => (0..count).collect(),
+            Arrange::Shuffled => sort::shuffled(count, rng, Purpose::Arrange),
+            Arrange::Spread => spread::order(items, rng),
             Arrange::ShortFirst => {
                 let mut order: Vec<u32> = (0..count).collect();
-                sort::by_key(&mut order, |batch| batches.lengths[batch as usize]);
-                batches.reordered(&order)
+                sort::by_key(&mut order, |item| items[item as usize].rank);
+                order
             }
             Arrange::LongFirst => {
                 let mut order = sort::shuffled(count, rng, Purpose::Arrange);
-                let cells: Vec<u64> = batches
-                    .iter()
-                    .zip(&batches.lengths)
-                    .map(|(batch, &length)| batch.len() as u64 * u64::from(length))
-                    .collect();
-                let cells_at = |place: &usize| cells[order[*place] as usize];
-                if let Some(largest) = (0..order.len()).max_by_key(cells_at) {
+                let largest = (0..order.len()).max_by_key(|&at| items[order[at] as usize].largest);
+                if let Some(largest) = largest {
                     order.swap(0, largest);
                 }
-                batches.reordered(&order)
+                order
             }
         }
+    }
+
+    pub(crate) fn apply(self, batches: Batches, rng: &Rng) -> Batches {
+        if self == Arrange::AsBuilt {
+            return batches;
+        }
+        let items: Vec<Item> = batches.shapes().map(Item::batch).collect();
+        batches.reordered(&self.order(&items, rng))
+    }
+}
+
+/// What is arranged: a batch, or a step of several.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Item {
+    /// Short ones before long ones.
+    pub(crate) rank: u32,
+    /// The logarithm of its length.
+    pub(crate) log: f64,
+    pub(crate) cells: f64,
+    /// The most cells of any batch in it.
+    pub(crate) largest: u64,
+}
+
+impl Item {
+    fn batch((size, length): (u32, u32)) -> Self {
+        let largest = u64::from(size) * u64::from(length);
+        let cells = f64::from(length) * f64::from(size);
+        Self { rank: length, log: ln(f64::from(length)), cells, largest }
     }
 }
 
 /// The batches in a random order.
 pub(crate) fn shuffle(batches: &Batches, rng: &Rng, purpose: Purpose) -> Batches {
-    batches.reordered(&sort::shuffled(batches.ends.len() as u32, rng, purpose))
+    batches.reordered(&sort::shuffled(batches.len() as u32, rng, purpose))
 }
 
 impl FromStr for Arrange {

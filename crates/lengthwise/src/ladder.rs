@@ -220,12 +220,12 @@ pub fn ladder_padding_rate(lengths: &Lengths, rungs: &[u32]) -> f64 {
 /// Finds the step that a length is on: the first of several rising edges at or above it. One look
 /// into a table where that is small, a binary search where it is not.
 #[derive(Clone, Debug)]
-pub(crate) struct Steps {
+pub(crate) struct Staircase {
     edges: Vec<u32>,
     table: Vec<u32>,
 }
 
-impl Steps {
+impl Staircase {
     /// For the lengths that are to be looked up.
     pub(crate) fn new(edges: Vec<u32>, lengths: &Lengths) -> Self {
         let table = if is_small_table(lengths.max(), lengths.len()) {

@@ -29,6 +29,12 @@ pub enum Purpose {
     Cycle,
     /// Which of two halves of the batches comes first.
     Halves,
+    /// Which batches of the strata of length meet in a step.
+    Match,
+    /// Which batches of two steps change places.
+    Swap,
+    /// Which rank takes which batch of a step.
+    Seat,
     /// A strategy of the user's own.
     Own(u16),
 }
@@ -45,6 +51,9 @@ impl Purpose {
             Purpose::Example => 7,
             Purpose::Cycle => 8,
             Purpose::Halves => 9,
+            Purpose::Match => 10,
+            Purpose::Swap => 11,
+            Purpose::Seat => 12,
             Purpose::Own(number) => 0x1_0000 + u32::from(number),
         }
     }
@@ -66,12 +75,19 @@ impl Purpose {
 pub struct Rng {
     seed: u64,
     epoch: u64,
+    turn: u32,
 }
 
 impl Rng {
     /// The randomness of `epoch` under `seed`.
     pub const fn new(seed: u64, epoch: u64) -> Self {
-        Self { seed, epoch }
+        Self { seed, epoch, turn: 0 }
+    }
+
+    /// The randomness of another turn at the same epoch, for what is drawn again: no turn shares
+    /// numbers with another.
+    pub(crate) const fn at_turn(self, turn: u32) -> Self {
+        Self { turn, ..self }
     }
 
     /// The epoch.
@@ -100,7 +116,8 @@ impl Rng {
 
     fn block(&self, purpose: u32, block: u32) -> [u32; 4] {
         philox(
-            [block, purpose, self.epoch as u32, (self.epoch >> 32) as u32],
+            // Purposes have fewer than 20 bits.
+            [block, purpose | self.turn << 20, self.epoch as u32, (self.epoch >> 32) as u32],
             [self.seed as u32, (self.seed >> 32) as u32],
         )
     }

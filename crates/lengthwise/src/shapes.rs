@@ -5,7 +5,7 @@ use std::{borrow::Cow, fmt, str::FromStr};
 use crate::{
     Budget, Error, Lengths,
     cut::deal::refined,
-    ladder::{Steps, ladder},
+    ladder::{Staircase, ladder},
     settings::Setting,
 };
 
@@ -79,13 +79,13 @@ impl Shapes {
             Shapes::Ladder(rungs) => {
                 let room = budget.resolve(lengths, lengths.as_slice().into())?;
                 let rungs = refined(ladder(lengths, *rungs), lengths, &room);
-                Ok(Rounding::Rungs(Steps::new(rungs, lengths)))
+                Ok(Rounding::Rungs(Staircase::new(rungs, lengths)))
             }
             Shapes::Rungs(rungs) => {
                 check_rungs(rungs, &rungs_text(rungs))?;
                 let top = rungs[rungs.len() - 1];
                 match lengths.as_slice().iter().position(|&length| length > top) {
-                    None => Ok(Rounding::Rungs(Steps::new(rungs.clone(), lengths))),
+                    None => Ok(Rounding::Rungs(Staircase::new(rungs.clone(), lengths))),
                     Some(index) => {
                         Err(Error::LadderTooShort { top, index, length: lengths.as_slice()[index] })
                     }
@@ -100,7 +100,7 @@ impl Shapes {
 pub(crate) enum Rounding {
     Exact,
     Multiple(u32),
-    Rungs(Steps),
+    Rungs(Staircase),
 }
 
 impl Rounding {

@@ -9,14 +9,17 @@
 //! Here it is random as long as the epoch does not drift: the half that would take the sum of all
 //! lengths so far too far from their mean does not come first.
 
-use crate::{Purpose, Rng, cut::Batches, math::ln, sort};
+use super::Item;
+use crate::{Purpose, Rng, sort};
 
 /// The batches in the order they take.
-pub(super) fn order(batches: &Batches, rng: &Rng) -> Vec<u32> {
-    let count = batches.ends.len() as u32;
-    let mut ranked = sort::shuffled(count, rng, Purpose::Arrange);
-    sort::by_key(&mut ranked, |batch| batches.lengths[batch as usize]);
-    let drifts = drifts(batches, &ranked);
+pub(super) fn order(items: &[Item], rng: &Rng) -> Vec<u32> {
+    if items.is_empty() {
+        return Vec::new();
+    }
+    let mut ranked = sort::shuffled(items.len() as u32, rng, Purpose::Arrange);
+    sort::by_key(&mut ranked, |item| items[item as usize].rank);
+    let drifts = drifts(items, &ranked);
     let sums = sums(&drifts);
     // How far the epoch may drift by chance: half as far as the batch farthest from the mean, and
     // all of it where there are few, so that not every choice is forced.
@@ -50,18 +53,11 @@ pub(super) fn order(batches: &Batches, rng: &Rng) -> Vec<u32> {
 
 /// How far each batch, by rank, moves the epoch from its mean: the logarithm of its length less the
 /// mean of them, times its cells.
-fn drifts(batches: &Batches, ranked: &[u32]) -> Vec<f64> {
-    let sizes: Vec<usize> = batches.iter().map(<[u32]>::len).collect();
-    let weighted: Vec<(f64, f64)> = ranked
-        .iter()
-        .map(|&batch| {
-            let length = f64::from(batches.lengths[batch as usize]);
-            (ln(length), length * sizes[batch as usize] as f64)
-        })
-        .collect();
-    let cells: f64 = weighted.iter().map(|(_, cells)| cells).sum();
-    let mean = weighted.iter().map(|(log, cells)| log * cells).sum::<f64>() / cells;
-    weighted.iter().map(|(log, cells)| (log - mean) * cells).collect()
+fn drifts(items: &[Item], ranked: &[u32]) -> Vec<f64> {
+    let ranked = ranked.iter().map(|&item| items[item as usize]);
+    let cells: f64 = ranked.clone().map(|item| item.cells).sum();
+    let mean = ranked.clone().map(|item| item.log * item.cells).sum::<f64>() / cells;
+    ranked.map(|item| (item.log - mean) * item.cells).collect()
 }
 
 /// For every number of digits, the sums of the drifts of ranks that agree in these lowest digits.

@@ -1,6 +1,6 @@
 //! Batches on a ladder, and the ladder for given batches.
 
-use crate::{Lengths, Room, cut::Batches, ladder::Steps};
+use crate::{Lengths, Room, cut::Batches, ladder::Staircase};
 
 /// Deals an order to the rungs of a ladder: each sequence waits at its own rung, and whenever a
 /// rung holds a full batch, that batch is made, so every full batch of a rung has the same size.
@@ -10,7 +10,7 @@ use crate::{Lengths, Room, cut::Batches, ladder::Steps};
 ///
 /// How many sequences wait at a rung depends on the lengths alone, so the shapes are the same in
 /// every epoch.
-pub(super) fn deal(order: &[u32], room: &Room, ladder: &Steps) -> Batches {
+pub(super) fn deal(order: &[u32], room: &Room, ladder: &Staircase) -> Batches {
     let mut batches = Batches::with_capacity(order.len());
     let rungs = ladder.edges();
     let full: Vec<usize> = rungs.iter().map(|&rung| room.full(rung) as usize).collect();

@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// Batches one after another: flat, with the place where each ends and what it is padded to.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Batches {
     pub(crate) indices: Vec<u32>,
     pub(crate) ends: Vec<u32>,
@@ -22,14 +22,23 @@ impl Batches {
         Self { indices: Vec::with_capacity(sequences), ..Self::default() }
     }
 
-    fn get(&self, batch: usize) -> &[u32] {
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub(crate) fn get(&self, batch: usize) -> &[u32] {
         let start = if batch == 0 { 0 } else { self.ends[batch - 1] };
         &self.indices[start as usize..self.ends[batch] as usize]
     }
 
+    /// Batch size and batch length of every batch, in order.
+    pub(crate) fn shapes(&self) -> impl ExactSizeIterator<Item = (u32, u32)> {
+        self.iter().zip(&self.lengths).map(|(batch, &length)| (batch.len() as u32, length))
+    }
+
     /// The sequences of every batch, in order.
     pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &[u32]> {
-        (0..self.ends.len()).map(|batch| self.get(batch))
+        (0..self.len()).map(|batch| self.get(batch))
     }
 
     /// Adds a batch.
@@ -39,7 +48,7 @@ impl Batches {
         self.lengths.push(length);
     }
 
-    /// The same batches in another order; `order` names each batch once.
+    /// The batches that `order` names, in its order.
     pub(crate) fn reordered(&self, order: &[u32]) -> Self {
         let mut reordered = Self::with_capacity(self.indices.len());
         for &batch in order {

@@ -1,6 +1,6 @@
 #![doc = include_str!("alternated.md")]
 
-use super::{AT_LEAST_ONE, Group, Inner, at_least_one};
+use super::{AT_LEAST_ONE, Group, Inner, Strategy, at_least_one};
 use crate::{Error, Groups, Lengths, Purpose, Rng, Room, settings::Setting, sort};
 
 #[doc = include_str!("alternated.md")]
@@ -34,6 +34,10 @@ impl Inner for Alternated {
 }
 
 impl Group for Alternated {
+    fn describe(&self) -> String {
+        Strategy::from(*self).to_string()
+    }
+
     fn group(&self, lengths: &Lengths, _: &Room, rng: &Rng) -> Result<Groups, Error> {
         self.check()?;
         let mut order = sort::shuffled(lengths.count(), rng, Purpose::Shuffle);

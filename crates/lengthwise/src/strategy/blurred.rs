@@ -1,8 +1,9 @@
 #![doc = include_str!("blurred.md")]
 
-use super::{Group, Inner, bad};
+use super::{Group, Inner, Strategy, bad};
 use crate::{
-    Error, Groups, Lengths, Purpose, Rng, Room, ladder::Steps, math::ln, settings::Setting, sort,
+    Error, Groups, Lengths, Purpose, Rng, Room, ladder::Staircase, math::ln, settings::Setting,
+    sort,
 };
 
 #[doc = include_str!("blurred.md")]
@@ -41,10 +42,14 @@ impl Inner for Blurred {
 }
 
 impl Group for Blurred {
+    fn describe(&self) -> String {
+        Strategy::from(*self).to_string()
+    }
+
     fn group(&self, lengths: &Lengths, _: &Room, rng: &Rng) -> Result<Groups, Error> {
         self.check()?;
         let distinct: Vec<u32> = lengths.histogram().iter().map(|&(length, _)| length).collect();
-        let steps = Steps::new(distinct, lengths);
+        let steps = Staircase::new(distinct, lengths);
         let scale = scale(lengths);
         let stretch = f64::from(u32::MAX) / (1.0 + self.spread * LARGEST_NOISE);
         let keys: Vec<u32> = rng

@@ -1,6 +1,6 @@
 #![doc = include_str!("bucketed.md")]
 
-use super::{AT_LEAST_ONE, Group, Inner, at_least_one, buckets};
+use super::{AT_LEAST_ONE, Group, Inner, Strategy, at_least_one, buckets};
 use crate::{Error, Groups, Lengths, Purpose, Rng, Room, settings::Setting, sort};
 
 #[doc = include_str!("bucketed.md")]
@@ -34,6 +34,10 @@ impl Inner for Bucketed {
 }
 
 impl Group for Bucketed {
+    fn describe(&self) -> String {
+        Strategy::from(*self).to_string()
+    }
+
     fn group(&self, lengths: &Lengths, _: &Room, rng: &Rng) -> Result<Groups, Error> {
         self.check()?;
         // Which of several equal lengths fall on which side of a bucket's end is random, and must

@@ -1,7 +1,7 @@
 #![doc = include_str!("length_buckets.md")]
 
-use super::{AT_LEAST_ONE, Group, Inner, at_least_one, bad, buckets};
-use crate::{Drawn, Error, Groups, Lengths, Rng, Room, ladder::Steps, settings::Setting};
+use super::{AT_LEAST_ONE, Group, Inner, Strategy, at_least_one, bad, buckets};
+use crate::{Drawn, Error, Groups, Lengths, Rng, Room, ladder::Staircase, settings::Setting};
 
 #[doc = include_str!("length_buckets.md")]
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,6 +63,10 @@ fn text(edges: &[u32]) -> String {
 }
 
 impl Group for LengthBuckets {
+    fn describe(&self) -> String {
+        Strategy::from(self.clone()).to_string()
+    }
+
     fn group(&self, lengths: &Lengths, _: &Room, rng: &Rng) -> Result<Groups, Error> {
         self.check()?;
         let groups = match self {
@@ -70,7 +74,7 @@ impl Group for LengthBuckets {
                 buckets::random_inside(lengths, rng, |sequence| (lengths.of(sequence) - 1) / width)
             }
             Self::Edges(edges) => {
-                let steps = Steps::new(edges.clone(), lengths);
+                let steps = Staircase::new(edges.clone(), lengths);
                 buckets::random_inside(lengths, rng, |sequence| steps.of(lengths.of(sequence)))
             }
         };

@@ -52,6 +52,12 @@ pub use sorted::Sorted;
 /// # Ok::<(), Error>(())
 /// ```
 pub trait Group {
+    /// What it is called where a plan is continued or read back: two strategies that group
+    /// differently should not have one name.
+    fn describe(&self) -> String {
+        "own".to_owned()
+    }
+
     /// Orders all sequences in groups that no batch may cross.
     fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error>;
 }
@@ -153,6 +159,10 @@ trait Inner: Group {
 }
 
 impl Group for Strategy {
+    fn describe(&self) -> String {
+        self.to_string()
+    }
+
     fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error> {
         self.inner().group(lengths, room, rng)
     }

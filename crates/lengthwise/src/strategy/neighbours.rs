@@ -1,6 +1,6 @@
 #![doc = include_str!("neighbours.md")]
 
-use super::{Group, Inner};
+use super::{Group, Inner, Strategy};
 use crate::{Error, Groups, Lengths, Open, Purpose, Rng, Room, settings::Setting, sort};
 
 #[doc = include_str!("neighbours.md")]
@@ -25,6 +25,10 @@ impl Inner for Neighbours {
 }
 
 impl Group for Neighbours {
+    fn describe(&self) -> String {
+        Strategy::from(*self).to_string()
+    }
+
     fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error> {
         let mut sorted = sort::shuffled(lengths.count(), rng, Purpose::Ties);
         sort::by_key(&mut sorted, |sequence| lengths.of(sequence));

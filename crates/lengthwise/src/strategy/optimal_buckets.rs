@@ -1,9 +1,9 @@
 #![doc = include_str!("optimal_buckets.md")]
 
-use super::{AT_LEAST_ONE, Group, Inner, at_least_one, buckets};
+use super::{AT_LEAST_ONE, Group, Inner, Strategy, at_least_one, buckets};
 use crate::{
     Error, Groups, Lengths, Rng, Room,
-    ladder::{Steps, ladder},
+    ladder::{Staircase, ladder},
     settings::Setting,
 };
 
@@ -38,9 +38,13 @@ impl Inner for OptimalBuckets {
 }
 
 impl Group for OptimalBuckets {
+    fn describe(&self) -> String {
+        Strategy::from(*self).to_string()
+    }
+
     fn group(&self, lengths: &Lengths, _: &Room, rng: &Rng) -> Result<Groups, Error> {
         self.check()?;
-        let steps = Steps::new(ladder(lengths, self.count), lengths);
+        let steps = Staircase::new(ladder(lengths, self.count), lengths);
         Ok(buckets::random_inside(lengths, rng, |sequence| steps.of(lengths.of(sequence))))
     }
 }

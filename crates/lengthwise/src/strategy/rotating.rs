@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Group, Inner, bad};
+use super::{Group, Inner, Strategy, bad};
 use crate::{Error, Groups, Lengths, Purpose, Rng, Room, settings::Setting, sort};
 
 #[doc = include_str!("rotating.md")]
@@ -41,6 +41,10 @@ impl Inner for Rotating {
 }
 
 impl Group for Rotating {
+    fn describe(&self) -> String {
+        Strategy::from(*self).to_string()
+    }
+
     fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error> {
         self.check()?;
         let mut descending: Vec<u32> = (0..lengths.count()).collect();

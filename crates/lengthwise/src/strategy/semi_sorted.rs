@@ -1,6 +1,6 @@
 #![doc = include_str!("semi_sorted.md")]
 
-use super::{Group, Inner, bad};
+use super::{Group, Inner, Strategy, bad};
 use crate::{Error, Groups, Lengths, Purpose, Rng, Room, settings::Setting, sort};
 
 #[doc = include_str!("semi_sorted.md")]
@@ -39,6 +39,10 @@ impl Inner for SemiSorted {
 }
 
 impl Group for SemiSorted {
+    fn describe(&self) -> String {
+        Strategy::from(*self).to_string()
+    }
+
     fn group(&self, lengths: &Lengths, _: &Room, rng: &Rng) -> Result<Groups, Error> {
         self.check()?;
         let range = f64::from(lengths.max() - lengths.min());

@@ -1,6 +1,6 @@
 #![doc = include_str!("shuffled.md")]
 
-use super::{Group, Inner};
+use super::{Group, Inner, Strategy};
 use crate::{Error, Groups, Lengths, Purpose, Rng, Room, settings::Setting, sort};
 
 #[doc = include_str!("shuffled.md")]
@@ -25,6 +25,10 @@ impl Inner for Shuffled {
 }
 
 impl Group for Shuffled {
+    fn describe(&self) -> String {
+        Strategy::from(*self).to_string()
+    }
+
     fn group(&self, lengths: &Lengths, _: &Room, rng: &Rng) -> Result<Groups, Error> {
         Ok(Groups::one(sort::shuffled(lengths.count(), rng, Purpose::Shuffle)))
     }

@@ -1,6 +1,6 @@
 #![doc = include_str!("sorted.md")]
 
-use super::{Group, Inner};
+use super::{Group, Inner, Strategy};
 use crate::{Error, Groups, Lengths, Purpose, Rng, Room, settings::Setting, sort};
 
 #[doc = include_str!("sorted.md")]
@@ -25,6 +25,10 @@ impl Inner for Sorted {
 }
 
 impl Group for Sorted {
+    fn describe(&self) -> String {
+        Strategy::from(*self).to_string()
+    }
+
     fn group(&self, lengths: &Lengths, _: &Room, rng: &Rng) -> Result<Groups, Error> {
         let mut order = sort::shuffled(lengths.count(), rng, Purpose::Shuffle);
         sort::by_key(&mut order, |sequence| lengths.of(sequence));
