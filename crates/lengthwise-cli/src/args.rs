@@ -73,6 +73,29 @@ pub(crate) struct Settings {
     pub(crate) seed: u64,
 }
 
+/// How batches are dealt to several ranks.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Ranks")]
+pub(crate) struct Ranks {
+    /// Number of ranks, which all take the same number of steps
+    #[arg(long, value_name = "RANKS", default_value_t = 1,
+          value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) world_size: u32,
+
+    /// Which batches make a step: stratified, aligned or in-order [default: by the cost model]
+    #[arg(long, value_name = "STEPS")]
+    pub(crate) steps: Option<String>,
+
+    /// What happens to batches that fill no step: split, repeat or drop
+    #[arg(long, value_name = "WHAT", default_value = "split")]
+    pub(crate) tail: String,
+
+    /// Batches that each rank takes in a step, to accumulate gradients
+    #[arg(long, value_name = "BATCHES", default_value_t = 1,
+          value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) accumulate: u32,
+}
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct Compare {
     #[command(flatten)]
@@ -98,10 +121,8 @@ pub(crate) struct Compare {
           value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) epochs: u32,
 
-    /// Ranks that share a step, for the idle share when batches are dealt in turn
-    #[arg(long, value_name = "RANKS", default_value_t = 1,
-          value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) world_size: u32,
+    #[command(flatten)]
+    pub(crate) ranks: Ranks,
 
     /// Predict the seconds of an epoch: a preset as in paper-2, coefficients as in a=0.001,c=1e-9,
     /// or a file written by `lengthwise cost`

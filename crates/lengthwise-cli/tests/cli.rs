@@ -256,7 +256,7 @@ fn compare_takes_strategies_and_settings() {
     );
     assert_eq!(comparison["rows"][0]["strategy"], "alternated:bins=8");
     assert_eq!(comparison["rows"][1]["strategy"], "sorted");
-    expect![[r#"{"arrange":"short-first","budget":"dynamic:8","epochs":1,"over_long":"error","seed":7,"shapes":"ladder:4","world_size":1}"#]].assert_eq(&comparison["settings"].to_string());
+    expect![[r#"{"accumulate":1,"arrange":"short-first","budget":"dynamic:8","epochs":1,"over_long":"error","seed":7,"shapes":"ladder:4","steps":"aligned","tail":"split","world_size":1}"#]].assert_eq(&comparison["settings"].to_string());
     assert!(comparison["rows"][0]["effective_mates"].is_null(), "one epoch has no company again");
 }
 

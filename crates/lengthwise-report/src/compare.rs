@@ -3,8 +3,8 @@
 use std::{collections::BTreeSet, time::Instant};
 
 use lengthwise::{
-    Arrange, Budget, CostModel, Error, Lengths, Measures, OverLong, Plan, Planner, Shapes,
-    Strategy, idle_share, idle_share_by, mate_repeat_rates,
+    Arrange, Budget, CostModel, Error, Lengths, Measures, OverLong, Plan, Planner, Shapes, Steps,
+    Strategy, Tail, mate_repeat_rates,
 };
 use serde::Serialize;
 
@@ -31,6 +31,12 @@ pub struct Request<'a> {
     pub epochs: u32,
     /// How many ranks share a step.
     pub world_size: u32,
+    /// How many batches each rank takes in a step.
+    pub accumulate: u32,
+    /// Which batches make a step; chosen for each row where it is not given.
+    pub steps: Option<Steps>,
+    /// What happens to batches that fill no step.
+    pub tail: Tail,
     /// How long a step takes, if that is known.
     pub cost_model: Option<CostModel>,
 }
@@ -74,6 +80,9 @@ pub struct Settings {
     pub seed: u64,
     pub epochs: u32,
     pub world_size: u32,
+    pub accumulate: u32,
+    pub steps: String,
+    pub tail: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_model: Option<String>,
 }
@@ -109,10 +118,14 @@ pub struct Figures {
     /// `null` in JSON, and infinite here, if no sequence met another twice; absent if there is only
     /// one epoch.
     pub effective_mates: Option<f64>,
-    /// The share of time that ranks wait for the slowest of each step; time follows the cost model
-    /// if there is one, and cells otherwise.
+    /// How many steps each rank takes in an epoch.
+    pub optimizer_steps: f64,
+    /// The share of time that ranks wait for the slowest of each step; see
+    /// [`Schedule::idle_share`](lengthwise::Schedule::idle_share).
     pub idle_share: f64,
-    /// How long the steps of an epoch take on one rank; absent without a cost model.
+    /// What the idle share is at least, however these batches are dealt to steps.
+    pub idle_bound: f64,
+    /// How long the steps of an epoch take; absent without a cost model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub predicted_seconds: Option<f64>,
     /// How long planning one epoch took.
@@ -133,7 +146,9 @@ impl Comparison {
                 on_start(strategy);
                 Row::measure(request, strategy)
             })
-            .collect::<Result<_, _>>()?;
+            .collect::<Result<Vec<(Row, Steps)>, _>>()?;
+        // How steps are made depends on the lengths and the settings: it is the same in all rows.
+        let steps = rows.first().map_or_else(String::new, |(_, steps)| steps.to_string());
         Ok(Self {
             version: 1,
             input: Input {
@@ -151,9 +166,12 @@ impl Comparison {
                 seed: request.seed,
                 epochs: request.epochs,
                 world_size: request.world_size,
+                accumulate: request.accumulate,
+                steps,
+                tail: request.tail.to_string(),
                 cost_model: request.cost_model.map(|model| model.to_string()),
             },
-            rows,
+            rows: rows.into_iter().map(|(row, _)| row).collect(),
         })
     }
 
@@ -174,12 +192,21 @@ fn is_sampled(epoch: u64, epochs: u64) -> bool {
 }
 
 impl Row {
-    fn measure(request: &Request, strategy: &Strategy) -> Result<Self, Error> {
-        let planner = Planner::new(strategy.clone(), request.budget)
+    /// The row of one strategy, and how its steps are made.
+    fn measure(request: &Request, strategy: &Strategy) -> Result<(Self, Steps), Error> {
+        let mut planner = Planner::new(strategy.clone(), request.budget)
             .shapes(request.shapes.clone())
             .arrange(request.arrange)
             .over_long(request.over_long)
+            .tail(request.tail)
+            .accumulate(request.accumulate)
             .seed(request.seed);
+        if let Some(steps) = request.steps {
+            planner = planner.steps(steps);
+        }
+        if let Some(model) = request.cost_model {
+            planner = planner.cost_model(model);
+        }
         let mut plans: Vec<Plan> = Vec::new();
         let mut figures = Vec::new();
         let mut shapes: BTreeSet<(usize, u32)> = BTreeSet::new();
@@ -187,17 +214,16 @@ impl Row {
             let start = Instant::now();
             let plan = planner.plan(request.lengths, epoch)?;
             let plan_seconds = start.elapsed().as_secs_f64();
-            let measures = plan.measure(request.lengths);
+            let schedule = plan.schedule(request.world_size)?;
             figures.push(Figures {
                 plan_seconds,
-                idle_share: match request.cost_model {
-                    None => idle_share(&plan, request.world_size),
-                    Some(model) => idle_share_by(&plan, request.world_size, |size, length| {
-                        model.seconds(size, length)
-                    }),
-                },
-                predicted_seconds: request.cost_model.map(|model| model.epoch_seconds(&plan)),
-                ..Figures::from(measures)
+                optimizer_steps: schedule.len() as f64,
+                idle_share: schedule.idle_share(),
+                idle_bound: schedule.idle_bound(),
+                predicted_seconds: request
+                    .cost_model
+                    .map(|model| schedule.duration_by(|size, length| model.seconds(size, length))),
+                ..Figures::from(plan.measure(request.lengths))
             });
             shapes.extend(plan.iter().map(<[u32]>::len).zip(plan.batch_lengths().to_vec()));
             if is_sampled(epoch, request.epochs.into()) {
@@ -207,8 +233,9 @@ impl Row {
         let (mut mean, mut sd) = (mean(&figures), sd(&figures));
         (mean.effective_mates, sd.effective_mates) = mates(&plans);
         let over_long = plans.first().map_or(0, |plan| plan.over_long().1.len());
-        let strategy = strategy.to_string();
-        Ok(Self { strategy, mean, shapes_over_epochs: shapes.len(), over_long, sd })
+        let steps = plans.first().map_or(Steps::InOrder, |plan| plan.made().steps);
+        let (strategy, shapes_over_epochs) = (strategy.to_string(), shapes.len());
+        Ok((Self { strategy, mean, shapes_over_epochs, over_long, sd }, steps))
     }
 }
 
@@ -242,7 +269,9 @@ impl From<Measures> for Figures {
             largest_batch: measures.largest_batch as f64,
             largest_batch_cells: measures.largest_batch_cells as f64,
             effective_mates: None,
+            optimizer_steps: 0.0,
             idle_share: 0.0,
+            idle_bound: 0.0,
             predicted_seconds: None,
             plan_seconds: 0.0,
         }
@@ -264,7 +293,9 @@ fn combine(a: &Figures, b: &Figures, f: impl Fn(f64, f64) -> f64) -> Figures {
         steps: f(a.steps, b.steps),
         shapes: f(a.shapes, b.shapes),
         effective_mates: None,
+        optimizer_steps: f(a.optimizer_steps, b.optimizer_steps),
         idle_share: f(a.idle_share, b.idle_share),
+        idle_bound: f(a.idle_bound, b.idle_bound),
         predicted_seconds: seconds(a.predicted_seconds, b.predicted_seconds),
         plan_seconds: f(a.plan_seconds, b.plan_seconds),
         lag1_correlation: f(a.lag1_correlation, b.lag1_correlation),

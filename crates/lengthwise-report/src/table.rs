@@ -33,7 +33,7 @@ struct Column {
     show: fn(f64) -> String,
 }
 
-const COLUMNS: [Column; 11] = [
+const COLUMNS: [Column; 12] = [
     Column {
         dispensable: 0,
         heading: ["", "batches"],
@@ -96,6 +96,13 @@ const COLUMNS: [Column; 11] = [
         heading: ["idle", "%"],
         best: Best::Low,
         value: |row| Some(100.0 * row.mean.idle_share),
+        show: |value| format!("{value:.1}"),
+    },
+    Column {
+        dispensable: 4,
+        heading: ["idle", "at least"],
+        best: Best::Neither,
+        value: |row| Some(100.0 * row.mean.idle_bound),
         show: |value| format!("{value:.1}"),
     },
     Column {
@@ -186,6 +193,10 @@ impl Comparison {
         );
         if settings.world_size > 1 {
             _ = write!(heading, ", {} ranks", settings.world_size);
+            if settings.accumulate > 1 {
+                _ = write!(heading, " of {} batches", settings.accumulate);
+            }
+            _ = write!(heading, " in {} steps, tail {}", settings.steps, settings.tail);
         }
         if let Some(model) = &settings.cost_model {
             _ = write!(heading, ", cost model {model}");
@@ -289,6 +300,9 @@ mod tests {
             seed: 0,
             epochs: 5,
             world_size,
+            accumulate: 1,
+            steps: "stratified".to_owned(),
+            tail: "split".to_owned(),
             cost_model: None,
         };
         Comparison { version: 1, input, settings, rows }
@@ -298,13 +312,13 @@ mod tests {
     fn the_best_of_a_column_has_a_star() {
         let expected = expect_test::expect![[r#"
             example `speech`: 10480 sequences of length 88 to 800, mean 525.2
-            budget sequences:16, shapes exact, arrange shuffled, seed 0, 5 epochs, 8 ranks
+            budget sequences:16, shapes exact, arrange shuffled, seed 0, 5 epochs, 8 ranks in stratified steps, tail split
 
-                                  padding     sd    batch                     effective   lag-1   idle   plan
-            strategy    batches         %      %   length    steps   shapes       mates   corr.      %     ms
-            shuffled        655     32.00   0.00      0.0   123.5k        0       10479*   0.00    0.0   0.00
-            sorted          655      0.10*  0.00      0.0   123.5k        0        29.8    0.00    0.0   0.00
-            neighbours    655.4      0.40   0.00      0.0   123.5k        0           -    0.00    0.0   0.00
+                                  padding     sd    batch                     effective   lag-1   idle       idle   plan
+            strategy    batches         %      %   length    steps   shapes       mates   corr.      %   at least     ms
+            shuffled        655     32.00   0.00      0.0   123.5k        0       10479*   0.00    0.0        0.0   0.00
+            sorted          655      0.10*  0.00      0.0   123.5k        0        29.8    0.00    0.0        0.0   0.00
+            neighbours    655.4      0.40   0.00      0.0   123.5k        0           -    0.00    0.0        0.0   0.00
 
             * best of its column
         "#]];

@@ -99,6 +99,19 @@ impl Budget {
         include_str!("budget.md")
     }
 
+    /// The cost model, if it is a budget of seconds.
+    pub(crate) fn model(&self) -> Option<CostModel> {
+        match self.limit {
+            Limit::Cost(model, _) => Some(model),
+            _ => None,
+        }
+    }
+
+    /// What batch sizes are a multiple of where they can be.
+    pub(crate) fn multiple(&self) -> u32 {
+        self.multiple_of
+    }
+
     /// What one sequence may take alone, where that does not depend on the lengths.
     pub(crate) fn limit_of_one(&self) -> Option<Capacity> {
         match self.limit {

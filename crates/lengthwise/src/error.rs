@@ -134,6 +134,80 @@ pub enum Error {
         /// What it would be rounded to a multiple of.
         multiple: u32,
     },
+    /// A world size of zero, or batches of nobody.
+    NoRanks,
+    /// A rank that the world size does not have.
+    BadRank {
+        /// The rank.
+        rank: u32,
+        /// The number of ranks.
+        world_size: u32,
+    },
+    /// More batches a step than can be counted.
+    TooManyRanks {
+        /// The number of ranks.
+        world_size: u32,
+        /// How many batches each takes in a step.
+        accumulate: u32,
+    },
+    /// Fewer sequences than there are batches in a step.
+    TooFewForRanks {
+        /// How many sequences there are.
+        sequences: usize,
+        /// How many batches a step has.
+        places: u32,
+        /// The number of ranks.
+        world_size: u32,
+    },
+    /// Batches that fill no step and are all dropped.
+    NoFullStep {
+        /// How many batches there are.
+        batches: usize,
+        /// How many batches a step has.
+        places: u32,
+    },
+    /// More batches than there are to be in every epoch.
+    TooManyBatches {
+        /// How many the epoch has at least.
+        batches: usize,
+        /// How many it is to have.
+        fixed: u32,
+    },
+    /// A cursor of another run than the plan.
+    OtherRun {
+        /// What differs.
+        what: String,
+        /// What the cursor says about it.
+        cursor: String,
+        /// What the plan says about it.
+        plan: String,
+    },
+    /// A cursor that counts more steps than the epoch has.
+    CursorBeyondEnd {
+        /// The batches of a step.
+        ranks: u32,
+        /// The steps that the cursor counts.
+        counted: u32,
+        /// The steps that there are.
+        steps: usize,
+    },
+    /// Cursors of ranks that stopped at different steps.
+    RanksApart {
+        /// The first cursor that differs from that of rank 0.
+        rank: usize,
+        /// How many steps rank 0 and this one have taken.
+        steps: [u64; 2],
+    },
+    /// A cursor that no run can have.
+    BadCursor {
+        /// What it counts.
+        what: String,
+    },
+    /// A plan that does not hold together.
+    BadPlan {
+        /// What is wrong.
+        what: String,
+    },
     /// A strategy's own grouping does not hold every sequence exactly once.
     BadGroups {
         /// What is wrong, naming the sequence.
@@ -196,6 +270,39 @@ impl Error {
                 format!("add a rung of at least {length}, or let `ladder:8` choose the rungs")
             }
             Error::LengthOverflow { .. } => "use a smaller multiple, or shapes `exact`".to_owned(),
+            Error::NoRanks => "give at least one rank".to_owned(),
+            Error::BadRank { world_size, .. } => {
+                format!("ranks are numbered from 0; the last one is {}", world_size.saturating_sub(1))
+            }
+            Error::TooManyRanks { .. } => "use fewer ranks, or accumulate less".to_owned(),
+            Error::TooFewForRanks { sequences, .. } => {
+                format!("use at most {sequences} ranks, or accumulate less")
+            }
+            Error::NoFullStep { .. } => {
+                "use fewer ranks, or `split` or `repeat` the tail (`--tail` on the command line)"
+                    .to_owned()
+            }
+            Error::TooManyBatches { batches, .. } => {
+                format!("fix the number at {batches} or more, or let `constant_steps` choose it")
+            }
+            Error::OtherRun { what, .. } => match what.as_str() {
+                "lengths" => "go on with the lengths that the epoch began with, in the same order",
+                "plan" => {
+                    "the plan is made in another way now: go on with the release of lengthwise that \
+                     the epoch began with, or begin a new epoch"
+                }
+                _ => "go on with the settings that the epoch began with, or begin a new epoch",
+            }
+            .to_owned(),
+            Error::CursorBeyondEnd { .. } => {
+                "the cursor is damaged, or counts something else than steps of all ranks".to_owned()
+            }
+            Error::RanksApart { .. } => {
+                "save cursors of the same step on all ranks; go on from the last common checkpoint"
+                    .to_owned()
+            }
+            Error::BadCursor { .. } => "the cursor is damaged; use another checkpoint".to_owned(),
+            Error::BadPlan { .. } => "the plan is damaged; make it again".to_owned(),
             Error::BadGroups { .. } => {
                 "the order of a grouping must be a permutation of all sequences, and its ends must \
                  rise to their number"
@@ -257,6 +364,49 @@ impl fmt::Display for Error {
                 "length {length} rounded up to a multiple of {multiple} is more than {}",
                 u32::MAX
             ),
+            Error::NoRanks => write!(f, "there are no ranks"),
+            Error::BadRank { rank, world_size: 1 } => {
+                write!(f, "there is no rank {rank} where there is only one rank")
+            }
+            Error::BadRank { rank, world_size } => {
+                write!(f, "there is no rank {rank} among {world_size} ranks")
+            }
+            Error::TooManyRanks { world_size, accumulate } => write!(
+                f,
+                "{world_size} ranks with {accumulate} batches each are more than {} batches a step",
+                u32::MAX
+            ),
+            Error::TooFewForRanks { sequences, places, world_size } => {
+                write!(f, "{sequences} sequences cannot fill a step of {places} batches")?;
+                match places / world_size {
+                    1 => write!(f, ", one for each of {world_size} ranks"),
+                    each => write!(f, ", {each} for each of {world_size} ranks"),
+                }
+            }
+            Error::NoFullStep { batches, places } => write!(
+                f,
+                "{batches} batches fill no step of {places}, and a tail that is dropped leaves none"
+            ),
+            Error::TooManyBatches { batches, fixed } => {
+                write!(f, "the epoch has {batches} batches, more than the {fixed} it is to have")
+            }
+            Error::OtherRun { what, cursor, plan } => write!(
+                f,
+                "the cursor is of another run: its {what} is `{}`, that of the plan is `{}`",
+                shortened(cursor),
+                shortened(plan)
+            ),
+            Error::CursorBeyondEnd { ranks, counted, steps } => write!(
+                f,
+                "the cursor counts {counted} steps of {ranks} batches, but there are {steps}"
+            ),
+            Error::RanksApart { rank, steps: [first, other] } => {
+                write!(f, "rank 0 stopped after {first} steps, and rank {rank} after {other}")
+            }
+            Error::BadCursor { what } => {
+                write!(f, "the cursor counts {}, which cannot be", shortened(what))
+            }
+            Error::BadPlan { what } => write!(f, "the plan does not hold together: {what}"),
             Error::BadGroups { what } => write!(f, "the strategy's grouping is not valid: {what}"),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::{fmt::Display, sync::OnceLock};
 
-use crate::Error;
+use crate::{Error, plan::digest};
 
 /// The lengths of all sequences, checked once: at least one, none zero, at most `u32::MAX` of them.
 ///
@@ -22,6 +22,7 @@ pub struct Lengths {
     max: u32,
     total: u64,
     histogram: OnceLock<Vec<(u32, u32)>>,
+    digest: OnceLock<u64>,
 }
 
 impl Lengths {
@@ -39,7 +40,8 @@ impl Lengths {
             let index = values.iter().position(|&length| length == 0).unwrap_or_default();
             return Err(Error::BadLength { index, given: "0".to_owned() });
         }
-        Ok(Self { values, min, max, total, histogram: OnceLock::new() })
+        let (histogram, digest) = (OnceLock::new(), OnceLock::new());
+        Ok(Self { values, min, max, total, histogram, digest })
     }
 
     /// Takes lengths of any integer type, and names the first that is not from 1 to `u32::MAX`.
@@ -105,6 +107,12 @@ impl Lengths {
     /// The mean length.
     pub fn mean(&self) -> f64 {
         self.total as f64 / self.values.len() as f64
+    }
+
+    /// A fingerprint of the lengths in their order: XXH3 (64 bits) of each as a little-endian `u32`.
+    /// Computed once.
+    pub fn digest(&self) -> u64 {
+        *self.digest.get_or_init(|| digest(&[&self.values]))
     }
 
     /// The distinct lengths, rising, each with how many sequences have it. Computed once.

@@ -4,12 +4,14 @@ mod arrange;
 mod budget;
 mod chunks;
 mod cost;
+mod cursor;
 mod cut;
 mod error;
 mod example;
 mod groups;
 mod ladder;
 mod lengths;
+mod made;
 mod math;
 mod measure;
 mod over_long;
@@ -17,9 +19,11 @@ mod plan;
 mod planner;
 mod rng;
 mod room;
+mod schedule;
 mod settings;
 mod shapes;
 mod sort;
+mod steps;
 pub mod strategy;
 mod tune;
 
@@ -27,20 +31,22 @@ pub use arrange::Arrange;
 pub use budget::{Budget, Rule};
 pub use chunks::{Chunk, Chunks};
 pub use cost::{CostModel, Fit, Preset, Step};
+pub use cursor::{Cursor, Segment};
 pub use error::Error;
 pub use example::Example;
 pub use groups::{Drawn, Groups};
 pub use ladder::{ladder, ladder_padding_rate};
 pub use lengths::Lengths;
-pub use measure::{
-    Measures, effective_mates, idle_share, idle_share_by, mate_repeat_rate, mate_repeat_rates,
-};
+pub use made::Made;
+pub use measure::{Measures, effective_mates, mate_repeat_rate, mate_repeat_rates};
 pub use over_long::OverLong;
-pub use plan::{Iter, Plan};
+pub use plan::{Counts, Iter, Plan};
 pub use planner::Planner;
 pub use rng::{Purpose, Rng, Stream};
 pub use room::{Open, Room};
+pub use schedule::Schedule;
 pub use shapes::Shapes;
+pub use steps::{Steps, Tail};
 pub use strategy::{
     Alternated, Blurred, Bucketed, Group, LengthBuckets, Neighbours, OptimalBuckets, Pooled,
     Rotating, SemiSorted, Shuffled, Sorted, Strategy,

@@ -70,9 +70,10 @@ impl Measures {
         Self {
             batches: plan.len() as u64,
             sequences,
-            padding_rate: 1.0 - filled as f64 / cells as f64,
-            mean_batch_padding_rate: weighted_rates / sequences as f64,
-            mean_batch_length: cells as f64 / sequences as f64,
+            // Rates are 0 where there is nothing to measure.
+            padding_rate: if cells == 0 { 0.0 } else { 1.0 - filled as f64 / cells as f64 },
+            mean_batch_padding_rate: weighted_rates / sequences.max(1) as f64,
+            mean_batch_length: cells as f64 / sequences.max(1) as f64,
             cells,
             steps,
             shapes: shapes.len() as u64,
@@ -101,33 +102,6 @@ fn lag1_correlation(numbers: &[u32]) -> f64 {
     }
     let scale = (square_before * square_after).sqrt();
     if scale > 0.0 { both / scale } else { 0.0 }
-}
-
-/// The share of the ranks' time that is spent waiting for the slowest rank of each step, when the
-/// batches are dealt to `world_size` ranks in turn, one each a step, and time follows cells. Ranks
-/// without a batch in the last step wait through it. With one rank nobody waits.
-///
-/// # Panics
-///
-/// When `world_size` is zero.
-pub fn idle_share(plan: &Plan, world_size: u32) -> f64 {
-    idle_share_by(plan, world_size, |size, length| f64::from(size) * f64::from(length))
-}
-
-/// The same where `time` says how long a batch of given size and length takes, such as
-/// [`CostModel::seconds`](crate::CostModel::seconds).
-///
-/// # Panics
-///
-/// When `world_size` is zero.
-pub fn idle_share_by(plan: &Plan, world_size: u32, time: impl Fn(u32, u32) -> f64) -> f64 {
-    let shapes = plan.iter().map(|batch| batch.len() as u32).zip(plan.batch_lengths());
-    let times: Vec<f64> = shapes.map(|(size, &length)| time(size, length)).collect();
-    let slowest: f64 = times
-        .chunks(world_size as usize)
-        .map(|step| step.iter().copied().fold(0.0, f64::max))
-        .sum();
-    1.0 - times.iter().sum::<f64>() / (f64::from(world_size) * slowest)
 }
 
 /// How often company repeats between two epochs: the chance that a random mate of a random sequence

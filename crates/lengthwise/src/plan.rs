@@ -1,12 +1,16 @@
 //! All batches of one epoch.
 
-use std::fmt;
+use std::{
+    fmt,
+    iter::Sum,
+    sync::{Arc, OnceLock},
+};
 
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::{Lengths, Measures, OverLong, cut::Batches};
+use crate::{Cursor, Error, Lengths, Made, Measures, OverLong, Schedule, cut::Batches};
 
-/// All batches of one epoch, in order; it never changes once made.
+/// All batches of one epoch, in order; it never changes once made, and copies share their memory.
 ///
 /// ```
 /// use lengthwise::{Budget, Lengths, Planner, Sorted};
@@ -19,42 +23,122 @@ use crate::{Lengths, Measures, OverLong, cut::Batches};
 /// assert_eq!(plan.len(), 2);
 /// # Ok::<(), lengthwise::Error>(())
 /// ```
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Plan {
-    indices: Vec<u32>,
-    ends: Vec<u32>,
-    batch_lengths: Vec<u32>,
-    treatment: OverLong,
-    over_long: Vec<u32>,
+    batches: Arc<Batches>,
+    over_long: Arc<[u32]>,
+    made: Arc<Made>,
+    digest: OnceLock<u64>,
 }
 
 impl Plan {
-    pub(crate) fn new(batches: Batches, treatment: OverLong, over_long: Vec<u32>) -> Self {
-        let Batches { indices, ends, lengths: batch_lengths } = batches;
-        Self { indices, ends, batch_lengths, treatment, over_long }
+    pub(crate) fn new(batches: Batches, over_long: Vec<u32>, made: Made) -> Self {
+        let (batches, made) = (Arc::new(batches), Arc::new(made));
+        Self { batches, over_long: over_long.into(), made, digest: OnceLock::new() }
+    }
+
+    /// A plan that was made elsewhere, or before: the sequences of all batches, where each batch
+    /// ends, what each is padded to, and the over-long sequences.
+    pub fn restore(
+        made: Made,
+        indices: Vec<u32>,
+        ends: Vec<u32>,
+        batch_lengths: Vec<u32>,
+        over_long: Vec<u32>,
+    ) -> Result<Self, Error> {
+        let bad = |what: String| Err(Error::BadPlan { what });
+        if ends.len() != batch_lengths.len() {
+            let (ends, lengths) = (ends.len(), batch_lengths.len());
+            return bad(format!("{ends} batches and {lengths} batch lengths"));
+        }
+        let mut before = 0;
+        for (batch, (&end, &length)) in ends.iter().zip(&batch_lengths).enumerate() {
+            if end <= before || length == 0 {
+                return bad(format!("batch {batch} is empty"));
+            }
+            before = end;
+        }
+        if before as usize != indices.len() {
+            let sequences = indices.len();
+            return bad(format!("the last batch ends at {before} of {sequences} sequences"));
+        }
+        Ok(Self::new(Batches { indices, ends, lengths: batch_lengths }, over_long, made))
+    }
+
+    /// Other batches made in the same way.
+    pub(crate) fn with_batches(&self, batches: Batches) -> Self {
+        Self { batches: Arc::new(batches), digest: OnceLock::new(), ..self.clone() }
+    }
+
+    pub(crate) fn shared_batches(&self) -> Arc<Batches> {
+        Arc::clone(&self.batches)
+    }
+
+    /// How it was made.
+    pub fn made(&self) -> &Made {
+        &self.made
+    }
+
+    /// The batches of one of `world_size` ranks: the same number on every rank.
+    ///
+    /// [`schedule`](Plan::schedule) gives the same for all ranks, and says more about it.
+    ///
+    /// ```
+    /// use lengthwise::{Budget, Lengths, Planner, Sorted};
+    ///
+    /// let lengths = Lengths::new((1..=100).collect::<Vec<u32>>())?;
+    /// let plan = Planner::new(Sorted, Budget::sequences(10)).plan(&lengths, 0)?;
+    /// for batch in &plan.for_rank(0, 4)? {
+    ///     println!("{batch:?}"); // 10 batches are 3 steps of 4, the last of smaller ones
+    /// }
+    /// assert!(plan.for_rank(4, 4).is_err());
+    /// # Ok::<(), lengthwise::Error>(())
+    /// ```
+    pub fn for_rank(&self, rank: u32, world_size: u32) -> Result<Plan, Error> {
+        if rank >= world_size {
+            return Err(Error::BadRank { rank, world_size });
+        }
+        self.schedule(world_size)?.for_rank(rank)
+    }
+
+    /// The batches dealt to `world_size` ranks, step by step.
+    pub fn schedule(&self, world_size: u32) -> Result<Schedule, Error> {
+        Schedule::new(self, world_size)
+    }
+
+    /// What is left of the epoch after all that the cursor counts, for as many ranks as there are
+    /// now: exactly the sequences that no rank has seen.
+    ///
+    /// With the same number of batches a step the schedule goes on as it was; with another the rest
+    /// is dealt anew. Nothing is replayed: it takes as long at the end of an epoch as at its
+    /// beginning.
+    pub fn resume(&self, cursor: &Cursor, world_size: u32) -> Result<Schedule, Error> {
+        Schedule::resume(self, cursor, world_size)
     }
 
     /// The number of batches.
-    #[expect(clippy::len_without_is_empty, reason = "never empty")]
     pub fn len(&self) -> usize {
-        self.ends.len()
+        self.batches.len()
+    }
+
+    /// Whether there are no batches: only of a rank that has taken all its steps.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// The sequences of one batch.
     pub fn get(&self, batch: usize) -> Option<&[u32]> {
-        let end = *self.ends.get(batch)? as usize;
-        let start = if batch == 0 { 0 } else { self.ends[batch - 1] as usize };
-        Some(&self.indices[start..end])
+        (batch < self.len()).then(|| self.batches.get(batch))
     }
 
     /// What one batch is padded to.
     pub fn batch_length(&self, batch: usize) -> Option<u32> {
-        self.batch_lengths.get(batch).copied()
+        self.batches.lengths.get(batch).copied()
     }
 
     /// What every batch is padded to.
     pub fn batch_lengths(&self) -> &[u32] {
-        &self.batch_lengths
+        &self.batches.lengths
     }
 
     /// The batches, in order.
@@ -64,28 +148,28 @@ impl Plan {
 
     /// The sequences of all batches, one batch after another.
     pub fn indices(&self) -> &[u32] {
-        &self.indices
+        &self.batches.indices
     }
 
     /// Where each batch ends in [`indices`](Plan::indices).
     pub fn ends(&self) -> &[u32] {
-        &self.ends
+        &self.batches.ends
     }
 
     /// The sequences that exceed the budget even alone, and how they were treated: in batches of
     /// their own, left out, or to be truncated to their batch length.
     pub fn over_long(&self) -> (OverLong, &[u32]) {
-        (self.treatment, &self.over_long)
+        (self.made.over_long, &self.over_long)
     }
 
     /// The over-long sequences that are in no batch.
     pub fn left_out(&self) -> &[u32] {
-        if self.treatment == OverLong::Drop { &self.over_long } else { &[] }
+        if self.made.over_long == OverLong::Drop { &self.over_long } else { &[] }
     }
 
     /// The over-long sequences that are to be cut to their batch length.
     pub fn truncated(&self) -> &[u32] {
-        if self.treatment == OverLong::Truncate { &self.over_long } else { &[] }
+        if self.made.over_long == OverLong::Truncate { &self.over_long } else { &[] }
     }
 
     /// What the plan costs.
@@ -97,30 +181,81 @@ impl Plan {
         Measures::of(self, lengths)
     }
 
+    /// How many sequences, and how many positions that are not padding, each batch has.
+    ///
+    /// # Panics
+    ///
+    /// When `lengths` has fewer sequences than the lengths that the plan was made for.
+    pub fn counts(&self, lengths: &Lengths) -> Vec<Counts> {
+        let batches = self.iter().zip(self.batch_lengths());
+        batches.map(|(batch, &length)| Counts::of((batch, length), lengths)).collect()
+    }
+
     /// A fingerprint of the batches, their order and their lengths: XXH3 (64 bits) of the number of
     /// batches, the ends, the batch lengths, then the indices, each as a little-endian `u32`. Equal
     /// plans have equal digests on every machine.
     pub fn digest(&self) -> u64 {
-        let mut hash = Xxh3::new();
-        let mut bytes = Vec::with_capacity(4 * CHUNK);
-        for part in [&[self.len() as u32][..], &self.ends, &self.batch_lengths, &self.indices] {
-            for chunk in part.chunks(CHUNK) {
-                bytes.clear();
-                bytes.extend(chunk.iter().flat_map(|number| number.to_le_bytes()));
-                hash.update(&bytes);
-            }
-        }
-        hash.digest()
+        *self.digest.get_or_init(|| {
+            let Batches { indices, ends, lengths } = &*self.batches;
+            digest(&[&[self.len() as u32], ends, lengths, indices])
+        })
     }
 }
 
+/// What the loss of a batch, or of all batches of a step, is a sum over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// The number of sequences.
+    pub sequences: u64,
+    /// The number of positions that are not padding.
+    pub positions: u64,
+}
+
+impl Counts {
+    pub(crate) fn of((batch, length): (&[u32], u32), lengths: &Lengths) -> Self {
+        // A truncated sequence fills its row and no more.
+        let filled = batch.iter().map(|&sequence| u64::from(lengths.of(sequence).min(length)));
+        Self { sequences: batch.len() as u64, positions: filled.sum() }
+    }
+}
+
+impl Sum for Counts {
+    fn sum<I: Iterator<Item = Self>>(counts: I) -> Self {
+        counts.fold(Self::default(), |sum, one| Self {
+            sequences: sum.sequences + one.sequences,
+            positions: sum.positions + one.positions,
+        })
+    }
+}
+
+/// XXH3 of numbers as little-endian `u32`.
+pub(crate) fn digest(parts: &[&[u32]]) -> u64 {
+    let mut hash = Xxh3::new();
+    let mut bytes = Vec::with_capacity(4 * CHUNK);
+    for chunk in parts.iter().flat_map(|part| part.chunks(CHUNK)) {
+        bytes.clear();
+        bytes.extend(chunk.iter().flat_map(|number| number.to_le_bytes()));
+        hash.update(&bytes);
+    }
+    hash.digest()
+}
+
 const CHUNK: usize = 1024;
+
+/// Two plans are equal when their batches are, and what happened to over-long sequences.
+impl PartialEq for Plan {
+    fn eq(&self, other: &Self) -> bool {
+        self.batches == other.batches && self.over_long() == other.over_long()
+    }
+}
+
+impl Eq for Plan {}
 
 impl fmt::Debug for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Plan")
             .field("batches", &self.len())
-            .field("sequences", &self.indices.len())
+            .field("sequences", &self.indices().len())
             .field("digest", &format_args!("{:016x}", self.digest()))
             .finish_non_exhaustive()
     }

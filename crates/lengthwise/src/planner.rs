@@ -1,8 +1,12 @@
 //! The settings of a plan, and the one step that makes it.
 
 use crate::{
-    Arrange, Budget, Drawn, Error, Group, Lengths, OverLong, Plan, Purpose, Rng, Shapes, arrange,
+    Arrange, Budget, CostModel, Drawn, Error, Group, Lengths, Made, OverLong, Plan, Purpose, Rng,
+    Room, Shapes, Sorted, Steps, Tail, arrange,
     cut::{Batches, cut},
+    over_long::Admitted,
+    shapes::Rounding,
+    steps::Time,
 };
 
 /// Plans epochs: the same lengths, settings, seed and epoch give the same plan on every machine.
@@ -27,6 +31,12 @@ pub struct Planner<S> {
     shapes: Shapes,
     arrange: Arrange,
     over_long: OverLong,
+    steps: Option<Steps>,
+    tail: Tail,
+    cost_model: Option<CostModel>,
+    accumulate: u32,
+    canonical_ranks: Option<u32>,
+    batches: Option<u32>,
     seed: u64,
 }
 
@@ -40,6 +50,12 @@ impl<S: Group> Planner<S> {
             shapes: Shapes::default(),
             arrange: Arrange::default(),
             over_long: OverLong::default(),
+            steps: None,
+            tail: Tail::default(),
+            cost_model: None,
+            accumulate: 1,
+            canonical_ranks: None,
+            batches: None,
             seed: 0,
         }
     }
@@ -65,6 +81,78 @@ impl<S: Group> Planner<S> {
         self
     }
 
+    /// With steps of ranks made in this way. If it is not given: `in-order` for batches as built,
+    /// `aligned` for short ones first, and otherwise `stratified` if full batches of all lengths
+    /// take nearly the same time (by the cost model, or in cells), and `aligned` if they do not.
+    #[must_use]
+    pub fn steps(mut self, steps: Steps) -> Self {
+        self.steps = Some(steps);
+        self
+    }
+
+    /// With the batches that fill no step of ranks treated in this way.
+    #[must_use]
+    pub fn tail(mut self, tail: Tail) -> Self {
+        self.tail = tail;
+        self
+    }
+
+    /// With the time that batches take, so that ranks wait little for each other. A budget of
+    /// seconds brings its own.
+    #[must_use]
+    pub fn cost_model(mut self, model: CostModel) -> Self {
+        self.cost_model = Some(model);
+        self
+    }
+
+    /// With so many batches for each rank in a step: gradients are accumulated over them. Replaces
+    /// canonical ranks.
+    #[must_use]
+    pub fn accumulate(mut self, batches: u32) -> Self {
+        (self.accumulate, self.canonical_ranks) = (batches, None);
+        self
+    }
+
+    /// With steps of so many batches on any number of ranks that divides it: each rank then takes
+    /// several, and every step of the model is the same on one machine as on many. Replaces
+    /// accumulation.
+    #[must_use]
+    pub fn canonical_ranks(mut self, ranks: u32) -> Self {
+        (self.accumulate, self.canonical_ranks) = (1, Some(ranks));
+        self
+    }
+
+    /// With exactly so many batches in every epoch: batches are halved until there are as many.
+    #[must_use]
+    pub fn batches(mut self, batches: u32) -> Self {
+        self.batches = Some(batches);
+        self
+    }
+
+    /// With the same number of batches in every epoch, and so the same number of steps on any number
+    /// of ranks: many trainers ask for it once. The number follows from the lengths, the settings
+    /// and the seed. It is a little above what epochs need, and no epoch needs more: one that would
+    /// is drawn anew, and as a last resort sorted.
+    pub fn constant_steps(self, lengths: &Lengths) -> Result<Self, Error> {
+        let admitted = self.over_long.admit(lengths, &self.budget, &self.shapes)?;
+        let resolved = self.resolve(&admitted)?;
+        let count = |strategy: &dyn Group, epoch: u64| {
+            let rng = Rng::new(self.seed, epoch);
+            self.grouped(strategy, lengths, &admitted, resolved.as_ref(), &rng)
+        };
+        let mut counts = Vec::new();
+        for epoch in 0..4 {
+            counts.push(count(&self.strategy, epoch)?.len());
+        }
+        let (least, most) = (counts.iter().min().copied(), counts.iter().max().copied());
+        let (least, most) = (least.unwrap_or_default(), most.unwrap_or_default());
+        let enough = most + 2 * (most - least) + usize::from(most > least);
+        let sequences =
+            lengths.len() - if self.over_long == OverLong::Drop { admitted.over.len() } else { 0 };
+        let fixed = enough.max(count(&Sorted, 0)?.len()).min(sequences);
+        Ok(self.batches(fixed as u32))
+    }
+
     /// With this seed.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
@@ -74,19 +162,100 @@ impl<S: Group> Planner<S> {
 
     /// The plan of one epoch.
     pub fn plan(&self, lengths: &Lengths, epoch: u64) -> Result<Plan, Error> {
+        self.check()?;
         let rng = Rng::new(self.seed, epoch);
         let admitted = self.over_long.admit(lengths, &self.budget, &self.shapes)?;
-        let mut batches = match &admitted.kept {
-            None => self.build(&admitted.lengths, &rng)?,
-            Some(kept) if kept.is_empty() => Batches::default(),
-            Some(kept) => {
-                let mut batches = self.build(&admitted.lengths, &rng)?;
-                for sequence in &mut batches.indices {
-                    *sequence = kept[*sequence as usize];
-                }
-                batches
-            }
+        let resolved = self.resolve(&admitted)?;
+        let drawn = |strategy: &dyn Group, rng: &Rng| {
+            self.grouped(strategy, lengths, &admitted, resolved.as_ref(), rng)
         };
+        let mut batches = drawn(&self.strategy, &rng)?;
+        if let Some(fixed) = self.batches {
+            for turn in REDRAWS {
+                if batches.len() <= fixed as usize {
+                    break;
+                }
+                batches = drawn(&self.strategy, &rng.at_turn(turn))?;
+            }
+            if batches.len() > fixed as usize {
+                batches = drawn(&Sorted, &rng)?;
+            }
+            batches = batches.halved_to(fixed, self.budget.multiple())?;
+        }
+        let cost_model = self.cost_model.or(self.budget.model());
+        let steps = match (self.steps, &resolved) {
+            (Some(steps), _) => steps,
+            (None, Some((rounding, room))) => {
+                self.suitable_steps(&admitted.lengths, rounding, room, cost_model)
+            }
+            (None, None) => Steps::Aligned,
+        };
+        let made = Made {
+            strategy: self.strategy.describe(),
+            budget: self.budget,
+            shapes: self.shapes.clone(),
+            arrange: self.arrange,
+            over_long: self.over_long,
+            batches: self.batches,
+            steps,
+            tail: self.tail,
+            cost_model,
+            accumulate: self.accumulate,
+            canonical_ranks: self.canonical_ranks,
+            seed: self.seed,
+            epoch,
+            lengths: lengths.digest(),
+        };
+        Ok(Plan::new(self.arrange.apply(batches, &rng), admitted.over, made))
+    }
+
+    /// Refuses numbers that make no sense.
+    fn check(&self) -> Result<(), Error> {
+        for (of, given) in [
+            ("the number of batches that each rank accumulates", Some(self.accumulate)),
+            ("the number of canonical ranks", self.canonical_ranks),
+            ("the fixed number of batches", self.batches),
+        ] {
+            if given == Some(0) {
+                let expected = "a whole number from 1".to_owned();
+                return Err(Error::BadValue { of: of.to_owned(), given: "0".to_owned(), expected });
+            }
+        }
+        Ok(())
+    }
+
+    /// Shapes and budget made definite; nothing where every sequence stands alone.
+    fn resolve<'a>(
+        &self,
+        admitted: &'a Admitted<'_>,
+    ) -> Result<Option<(Rounding, Room<'a>)>, Error> {
+        if admitted.kept.as_ref().is_some_and(Vec::is_empty) {
+            return Ok(None);
+        }
+        let lengths = &admitted.lengths;
+        let rounding = self.shapes.resolve(lengths, &self.budget)?;
+        let room = self.budget.resolve(lengths, rounding.apply(lengths))?;
+        Ok(Some((rounding, room)))
+    }
+
+    /// All batches in the order they were made.
+    fn grouped(
+        &self,
+        strategy: &dyn Group,
+        lengths: &Lengths,
+        admitted: &Admitted,
+        resolved: Option<&(Rounding, Room)>,
+        rng: &Rng,
+    ) -> Result<Batches, Error> {
+        let mut batches = match resolved {
+            None => Batches::default(),
+            Some((rounding, room)) => build(strategy, &admitted.lengths, rounding, room, rng)?,
+        };
+        if let Some(kept) = &admitted.kept {
+            for sequence in &mut batches.indices {
+                *sequence = kept[*sequence as usize];
+            }
+        }
         if self.over_long == OverLong::Alone {
             for &sequence in &admitted.over {
                 let length = lengths.of(sequence);
@@ -94,25 +263,64 @@ impl<S: Group> Planner<S> {
                 batches.push(&[sequence], padded);
             }
         }
-        batches = self.arrange.apply(batches, &rng);
-        Ok(Plan::new(batches, self.over_long, admitted.over))
+        Ok(batches)
     }
 
-    /// The batches as the strategy built them, of sequences that all fit the budget.
-    fn build(&self, lengths: &Lengths, rng: &Rng) -> Result<Batches, Error> {
-        let rounding = self.shapes.resolve(lengths, &self.budget)?;
-        let room = self.budget.resolve(lengths, rounding.apply(lengths))?;
-        let groups = self.strategy.group(lengths, &room, rng)?;
-        if groups.order().len() != lengths.len() {
-            return Err(Error::BadGroups {
-                what: format!("it holds {} sequences of {}", groups.order().len(), lengths.len()),
-            });
+    /// How steps are made if nothing was said about it. Depends on the lengths and the settings, not
+    /// on the epoch.
+    fn suitable_steps(
+        &self,
+        lengths: &Lengths,
+        rounding: &Rounding,
+        room: &Room,
+        cost_model: Option<CostModel>,
+    ) -> Steps {
+        match self.arrange {
+            Arrange::AsBuilt => return Steps::InOrder,
+            Arrange::ShortFirst => return Steps::Aligned,
+            _ => {}
         }
-        let drawn = groups.how_drawn();
-        let batches = cut(groups, &room, &rounding);
-        Ok(match drawn {
-            Drawn::InOrder => batches,
-            Drawn::AtRandom => arrange::shuffle(&batches, rng, Purpose::Draw),
-        })
+        let time = cost_model.map_or(Time::Cells, Time::Seconds);
+        let histogram = lengths.histogram();
+        let (mut batches, mut work, mut slowest) = (0.0, 0.0, 0.0_f64);
+        // The longest, and about a thousand others.
+        for &(length, count) in histogram.iter().rev().step_by(1 + histogram.len() / 1000) {
+            let length = rounding.of(length);
+            let size = room.full(length).min(lengths.count());
+            let seconds = time.of(size, length);
+            let full = f64::from(count) / f64::from(size);
+            batches += full;
+            work += full * seconds;
+            slowest = slowest.max(seconds);
+        }
+        if work >= EVEN * batches * slowest { Steps::Stratified } else { Steps::Aligned }
     }
+}
+
+/// Batches are even enough for stratified steps if ranks would work at least so much of the time.
+const EVEN: f64 = 0.8;
+
+/// Turns of the randomness for epochs that need more batches than there are to be.
+const REDRAWS: std::ops::Range<u32> = 2000..2016;
+
+/// The batches as the strategy built them, of sequences that all fit the budget.
+fn build(
+    strategy: &dyn Group,
+    lengths: &Lengths,
+    rounding: &Rounding,
+    room: &Room,
+    rng: &Rng,
+) -> Result<Batches, Error> {
+    let groups = strategy.group(lengths, room, rng)?;
+    if groups.order().len() != lengths.len() {
+        return Err(Error::BadGroups {
+            what: format!("it holds {} sequences of {}", groups.order().len(), lengths.len()),
+        });
+    }
+    let drawn = groups.how_drawn();
+    let batches = cut(groups, room, rounding);
+    Ok(match drawn {
+        Drawn::InOrder => batches,
+        Drawn::AtRandom => arrange::shuffle(&batches, rng, Purpose::Draw),
+    })
 }

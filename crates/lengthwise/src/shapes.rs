@@ -107,15 +107,18 @@ impl Rounding {
     /// What each sequence is padded to when it is the longest of its batch. Rounding keeps the
     /// order of lengths, so the batch length is the largest of these.
     pub(crate) fn apply<'a>(&self, lengths: &'a Lengths) -> Cow<'a, [u32]> {
-        let lengths = lengths.as_slice();
         match self {
-            Rounding::Exact => Cow::Borrowed(lengths),
-            Rounding::Multiple(multiple) => {
-                lengths.iter().map(|length| length.next_multiple_of(*multiple)).collect()
-            }
-            Rounding::Rungs(rungs) => {
-                lengths.iter().map(|&length| rungs.edges()[rungs.of(length) as usize]).collect()
-            }
+            Rounding::Exact => Cow::Borrowed(lengths.as_slice()),
+            rounding => lengths.as_slice().iter().map(|&length| rounding.of(length)).collect(),
+        }
+    }
+
+    /// What a sequence of this length is padded to when it is the longest of its batch.
+    pub(crate) fn of(&self, length: u32) -> u32 {
+        match self {
+            Rounding::Exact => length,
+            Rounding::Multiple(multiple) => length.next_multiple_of(*multiple),
+            Rounding::Rungs(rungs) => rungs.edges()[rungs.of(length) as usize],
         }
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use lengthwise::{
     Arrange, Budget, CostModel, Example, Lengths, Plan, Planner, Rule, Shapes, Strategy,
-    effective_mates, idle_share, ladder,
+    effective_mates, ladder,
 };
 use proptest::{collection::vec, prelude::*, sample::select};
 
@@ -405,15 +405,4 @@ fn mates_are_counted_as_defined() {
         let equal = both_never || (measured / expected - 1.0).abs() < 1e-9;
         assert!(equal, "{strategy}: {measured} {expected}");
     }
-}
-
-#[test]
-fn idle_time_is_what_the_other_ranks_wait() {
-    let lengths = Lengths::new([4, 4, 2, 2, 6]).unwrap();
-    let planner = Planner::new("sorted".parse::<Strategy>().unwrap(), Budget::sequences(2))
-        .arrange(Arrange::AsBuilt);
-    let plan = planner.plan(&lengths, 0).unwrap(); // cells 4, 8, 6
-    assert!(idle_share(&plan, 1).abs() < 1e-12);
-    // Steps of 8 and 6 on two ranks: 18 of 28 are work.
-    assert!((idle_share(&plan, 2) - 10.0 / 28.0).abs() < 1e-12);
 }

@@ -21,6 +21,8 @@ pub(crate) fn run(args: &Compare) -> Result<(), Failure> {
     let shapes = args.shapes.parse()?;
     let arrange = args.settings.arrange.parse()?;
     let over_long = args.settings.over_long.parse()?;
+    let steps = args.ranks.steps.as_deref().map(str::parse).transpose()?;
+    let tail = args.ranks.tail.parse()?;
     let input = args.input.read_or_default()?;
     let request = Request {
         source: &input.source,
@@ -32,7 +34,10 @@ pub(crate) fn run(args: &Compare) -> Result<(), Failure> {
         over_long,
         seed: args.settings.seed,
         epochs: args.epochs,
-        world_size: args.world_size,
+        world_size: args.ranks.world_size,
+        accumulate: args.ranks.accumulate,
+        steps,
+        tail,
         cost_model,
     };
     let mut progress = Progress::start();

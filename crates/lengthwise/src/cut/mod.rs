@@ -1,6 +1,7 @@
 //! Where an order becomes batches under a budget.
 
 pub(crate) mod deal;
+pub(crate) mod halve;
 
 use crate::{
     Open, Room,

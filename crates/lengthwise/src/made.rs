@@ -1,0 +1,91 @@
+//! How a plan was made: what a cursor and a plan file know about it.
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::{Arrange, Budget, CostModel, Error, OverLong, Shapes, Steps, Tail, steps::Time};
+
+/// How a plan was made, and how its batches are dealt to ranks.
+///
+/// [`Plan::made`](crate::Plan::made) gives it. It says which strategy was used, but not how that
+/// works, so it cannot make the plan again by itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Made {
+    /// The strategy as it [describes](crate::Group::describe) itself.
+    pub strategy: String,
+    /// The limit of every batch.
+    pub budget: Budget,
+    /// What batch lengths may occur.
+    pub shapes: Shapes,
+    /// The order of the batches, and of the steps.
+    pub arrange: Arrange,
+    /// What happened to sequences that exceed the budget alone.
+    pub over_long: OverLong,
+    /// How many batches every epoch has, if that was fixed.
+    pub batches: Option<u32>,
+    /// Which batches make a step.
+    pub steps: Steps,
+    /// What happens to the batches that fill no step.
+    pub tail: Tail,
+    /// How long a batch takes, if that is known.
+    pub cost_model: Option<CostModel>,
+    /// How many batches each rank takes in a step.
+    pub accumulate: u32,
+    /// How many batches a step has whatever the world size, if that was fixed.
+    pub canonical_ranks: Option<u32>,
+    /// The seed of all randomness.
+    pub seed: u64,
+    /// The epoch.
+    pub epoch: u64,
+    /// The [digest](crate::Lengths::digest) of the lengths.
+    pub lengths: u64,
+}
+
+impl Made {
+    pub(crate) fn time(&self) -> Time {
+        match (self.cost_model, self.steps) {
+            (Some(model), _) => Time::Seconds(model),
+            (None, Steps::Aligned) => Time::Length,
+            (None, Steps::Stratified | Steps::InOrder) => Time::Cells,
+        }
+    }
+
+    /// How many batches a step has over `world_size` ranks. Where canonical ranks were fixed, that
+    /// many if they can be shared equally, and otherwise the nearest number that can.
+    pub(crate) fn per_step(&self, world_size: u32) -> Result<u32, Error> {
+        let accumulate = match self.canonical_ranks {
+            Some(ranks) => {
+                ((f64::from(ranks) / f64::from(world_size.max(1))).round() as u32).max(1)
+            }
+            None => self.accumulate,
+        };
+        match world_size.checked_mul(accumulate) {
+            None => Err(Error::TooManyRanks { world_size, accumulate }),
+            Some(0) => Err(Error::NoRanks),
+            Some(per_step) => Ok(per_step),
+        }
+    }
+
+    /// The settings that decide which batches make which step, by name. Long ones as a fingerprint,
+    /// so that a cursor stays small.
+    pub(crate) fn settings(&self) -> [(&'static str, String); 9] {
+        let or_none = |text: Option<String>| text.unwrap_or_else(|| "none".to_owned());
+        [
+            ("strategy", self.strategy.clone()),
+            ("budget", self.budget.to_string()),
+            ("shapes", self.shapes.to_string()),
+            ("arrange", self.arrange.to_string()),
+            ("over-long", self.over_long.to_string()),
+            ("batches", or_none(self.batches.map(|batches| batches.to_string()))),
+            ("steps", self.steps.to_string()),
+            ("tail", self.tail.to_string()),
+            ("cost-model", or_none(self.cost_model.map(|model| model.to_string()))),
+        ]
+        .map(|(name, text)| {
+            let long = text.len() > LONG;
+            (name, if long { format!("#{:016x}", xxh3_64(text.as_bytes())) } else { text })
+        })
+    }
+}
+
+/// Longer settings are not spelled out in a cursor.
+const LONG: usize = 80;

@@ -1,0 +1,138 @@
+//! The batches that fill no step: repeated, or broken up.
+
+use super::deal::{Part, hold_out};
+use crate::{
+    Steps,
+    cut::{
+        Batches,
+        halve::{Piece, halved},
+    },
+    steps::Time,
+};
+
+/// `count` places among `among`, evenly spaced.
+pub(super) fn evenly(count: usize, among: usize) -> impl Iterator<Item = usize> {
+    (0..count).map(move |at| (2 * at + 1) * among / (2 * count))
+}
+
+/// The held batches and as many of the kept ones again as fill a step with them.
+pub(super) fn filled(kept: &[u32], held: &[u32], per_step: usize, steps: Steps) -> Vec<u32> {
+    let from = if kept.is_empty() { held } else { kept };
+    let missing = per_step - held.len();
+    let again = (0..missing).map(|at| match steps {
+        // From the beginning, over and over.
+        Steps::InOrder | Steps::Aligned => at % from.len(),
+        Steps::Stratified => (2 * at + 1) * from.len() / (2 * missing),
+    });
+    held.iter().copied().chain(again.map(|at| from[at])).collect()
+}
+
+/// The batches to break up: those that fill no step, and whole steps besides until every place of
+/// these steps can have a sequence. If that cannot be, only those that fill no step.
+pub(super) fn held_to_split(
+    order: &[u32],
+    parts: &[Part],
+    per_step: usize,
+    steps: Steps,
+) -> (Vec<u32>, Vec<u32>) {
+    let left = order.len() % per_step;
+    let whole = order.len() / per_step;
+    // Twice as many each time, so that all attempts together take as long as two.
+    let more = std::iter::once(0).chain((0..).map(|power| 1 << power));
+    for more in more.take_while(|&more| more < 2 * whole.max(1)).map(|more| whole.min(more)) {
+        let (kept, held) = hold_out(order.to_vec(), left + more * per_step, steps);
+        let sequences: u64 = held.iter().map(|&batch| u64::from(parts[batch as usize].size)).sum();
+        if sequences >= ((more + 1) * per_step) as u64 {
+            return (kept, held);
+        }
+    }
+    hold_out(order.to_vec(), left, steps)
+}
+
+/// Breaks batches up into `count` pieces of nearly equal cost; with fewer sequences than that, one
+/// each, and then the first again. Puts the pieces behind those that are there and returns their
+/// numbers, short ones first.
+///
+/// A piece that has sequences of two batches is not larger than the second, which is the longer: so
+/// it keeps the budget as that one did.
+pub(super) fn split(
+    batches: &Batches,
+    held: &[u32],
+    count: usize,
+    time: Time,
+    pieces: &mut Batches,
+) -> Vec<u32> {
+    let mut held = held.to_vec();
+    held.sort_by_key(|&batch| batches.lengths[batch as usize]);
+    let cost = |size: u32, length: u32| match time {
+        // All sizes of a length take the same time, and yet half a batch is better than none.
+        Time::Length => Time::Cells.of(size, length),
+        time => time.of(size, length),
+    };
+    let pooled: Vec<u32> =
+        held.iter().flat_map(|&batch| batches.get(batch as usize)).copied().collect();
+    let pool: Vec<Part> = held
+        .iter()
+        .map(|&batch| Part {
+            size: batches.get(batch as usize).len() as u32,
+            length: batches.lengths[batch as usize],
+        })
+        .collect();
+
+    let most = pool.iter().map(|part| cost(part.size, part.length)).fold(0.0, f64::max);
+    let (mut low, mut high) = (0.0, most);
+    let mut best = cut(&pool, most, &cost);
+    for _ in 0..30 {
+        let middle = f64::midpoint(low, high);
+        let tried = cut(&pool, middle, &cost);
+        if tried.len() <= count {
+            (high, best) = (middle, tried);
+        } else {
+            low = middle;
+        }
+    }
+    let mut chosen = halved(best, count, 1, &cost);
+    chosen.sort_unstable_by_key(|piece| piece.start);
+    let first = (batches.len() + pieces.len()) as u32;
+    for piece in &chosen {
+        let sequences = piece.start as usize..(piece.start + piece.size) as usize;
+        pieces.push(&pooled[sequences], piece.length);
+    }
+    (0..count as u32).map(|at| first + at % chosen.len() as u32).collect()
+}
+
+/// Cuts the pool from the front into pieces of at most `limit`, or of one sequence.
+fn cut(pool: &[Part], limit: f64, cost: &impl Fn(u32, u32) -> f64) -> Vec<Piece> {
+    let mut pieces: Vec<Piece> = Vec::new();
+    let mut open: Option<Piece> = None;
+    let mut start = 0;
+    for part in pool {
+        let mut left = part.size;
+        while left > 0 {
+            let had = open.map_or(0, |piece| piece.size);
+            // The most that the piece can have at this length.
+            let (mut low, mut high) = (0, part.size.saturating_sub(had).min(left));
+            while low < high {
+                let middle = low + (high - low).div_ceil(2);
+                if cost(had + middle, part.length) <= limit {
+                    low = middle;
+                } else {
+                    high = middle - 1;
+                }
+            }
+            let more = if had == 0 { low.max(1) } else { low };
+            if more > 0 {
+                let begun = open.map_or(start, |piece| piece.start);
+                let (size, length) = (had + more, part.length);
+                open = Some(Piece { start: begun, size, length, cost: cost(size, length) });
+                start += more;
+                left -= more;
+            }
+            if left > 0 {
+                pieces.extend(open.take());
+            }
+        }
+    }
+    pieces.extend(open);
+    pieces
+}
