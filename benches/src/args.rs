@@ -6,10 +6,12 @@ use lengthwise::Strategy;
 
 /// What `--help` prints.
 pub(crate) const USAGE: &str = "\
-usage: cargo run --release -- [--quick] [--strategy NAME] [--sequences N] [--out DIR]
+usage: cargo run --release -- [--quick] [--ranks] [--strategy NAME] [--sequences N]
+                                [--out DIR]
 
   --quick          10,000 and 100,000 sequences and few rounds: a few seconds
-  --strategy NAME  this strategy only, and no ladders (`sorted`, `alternated:bins=8`, …)
+  --ranks          only what ranks cost
+  --strategy NAME  this strategy only, no ladders and no ranks (`sorted`, `alternated:bins=8`, …)
   --sequences N    this many sequences only
   --out DIR        write DIR/raw.jsonl (every round) and DIR/table.md
 ";
@@ -18,6 +20,7 @@ usage: cargo run --release -- [--quick] [--strategy NAME] [--sequences N] [--out
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Args {
     pub(crate) quick: bool,
+    pub(crate) ranks: bool,
     pub(crate) strategy: Option<Strategy>,
     pub(crate) sequences: Option<u32>,
     pub(crate) out: Option<PathBuf>,
@@ -39,6 +42,7 @@ impl Args {
             match argument.as_str() {
                 "--help" | "-h" => return Ok(Asked::Help),
                 "--quick" => args.quick = true,
+                "--ranks" => args.ranks = true,
                 "--strategy" => {
                     args.strategy = Some(value()?.parse().map_err(|error| format!("{error}"))?);
                 }
@@ -93,6 +97,7 @@ mod tests {
     #[test]
     fn every_argument_is_read() {
         let args = Args {
+            ranks: false,
             quick: true,
             strategy: Some(lengthwise::Sorted.into()),
             sequences: Some(1000),

@@ -10,6 +10,7 @@ mod ladders;
 mod output;
 mod plans;
 mod quadratic;
+mod ranks;
 mod stats;
 mod summary;
 
@@ -47,13 +48,18 @@ fn main() -> ExitCode {
 
 fn run(args: &Args) -> io::Result<()> {
     let mut output = Output::new(args.out.as_deref())?;
-    let rows = plans::run(args, &mut output)?;
-    let ladders = if args.strategy.is_none() { ladders::run(args, &mut output)? } else { vec![] };
-    let mut text = summary::table(&rows);
-    if !ladders.is_empty() {
-        text += &ladders::table(&ladders);
+    let mut text = String::new();
+    if !args.ranks {
+        let rows = plans::run(args, &mut output)?;
+        text += &summary::table(&rows);
+        if args.strategy.is_none() {
+            text += &ladders::table(&ladders::run(args, &mut output)?);
+        }
+        text += &plans::table(&rows);
     }
-    text += &plans::table(&rows);
+    if args.strategy.is_none() {
+        text += &ranks::table(&ranks::run(args, &mut output)?);
+    }
     io::stdout().write_all(text.as_bytes())?;
     output.finish(&text)
 }

@@ -131,26 +131,22 @@ impl<S: Group> Planner<S> {
 
     /// With the same number of batches in every epoch, and so the same number of steps on any number
     /// of ranks: many trainers ask for it once. The number follows from the lengths, the settings
-    /// and the seed. It is a little above what epochs need, and no epoch needs more: one that would
-    /// is drawn anew, and as a last resort sorted.
+    /// and the seed: the most that the first few epochs need. An epoch that would need more is drawn
+    /// anew, and as a last resort sorted; one that needs fewer has its largest batches halved.
     pub fn constant_steps(self, lengths: &Lengths) -> Result<Self, Error> {
+        self.check()?;
         let admitted = self.over_long.admit(lengths, &self.budget, &self.shapes)?;
         let resolved = self.resolve(&admitted)?;
         let count = |strategy: &dyn Group, epoch: u64| {
             let rng = Rng::new(self.seed, epoch);
-            self.grouped(strategy, lengths, &admitted, resolved.as_ref(), &rng)
+            let batches = self.grouped(strategy, lengths, &admitted, resolved.as_ref(), &rng)?;
+            Ok(batches.len() as u32)
         };
-        let mut counts = Vec::new();
+        let mut most = count(&Sorted, 0)?;
         for epoch in 0..4 {
-            counts.push(count(&self.strategy, epoch)?.len());
+            most = most.max(count(&self.strategy, epoch)?);
         }
-        let (least, most) = (counts.iter().min().copied(), counts.iter().max().copied());
-        let (least, most) = (least.unwrap_or_default(), most.unwrap_or_default());
-        let enough = most + 2 * (most - least) + usize::from(most > least);
-        let sequences =
-            lengths.len() - if self.over_long == OverLong::Drop { admitted.over.len() } else { 0 };
-        let fixed = enough.max(count(&Sorted, 0)?.len()).min(sequences);
-        Ok(self.batches(fixed as u32))
+        Ok(self.batches(most))
     }
 
     /// With this seed.

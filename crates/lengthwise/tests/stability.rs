@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 use expect_test::expect;
-use lengthwise::{Arrange, Budget, Example, Planner, Shapes, Strategy};
+use lengthwise::{Arrange, Blurred, Budget, Example, Planner, Shapes, Steps, Strategy, Tail};
 
 fn digests(budget: &str, shapes: &str, arrange: Arrange, example: Example) -> String {
     let lengths = example.lengths();
@@ -161,4 +161,40 @@ fn ladders_never_change() {
         ]
     "#]]
     .assert_debug_eq(&rungs.map(|rungs| format!("{rungs:?}")));
+}
+
+/// The digests of all ranks' batches, and of what is left for other ranks after ten steps.
+#[test]
+fn schedules_never_change() {
+    let mut list = String::new();
+    let lengths = Example::Speech.lengths();
+    for steps in Steps::ALL {
+        for tail in Tail::ALL {
+            let planner = Planner::new(Blurred::default(), Budget::padded(12_800));
+            let planner = planner.steps(steps).tail(tail).constant_steps(&lengths).unwrap();
+            let plan = planner.plan(&lengths, 1).unwrap();
+            let schedule = plan.schedule(7).unwrap();
+            let rest = plan.resume(&schedule.cursor(10).unwrap(), 12).unwrap();
+            _ = writeln!(
+                list,
+                "{steps:10} {tail:6} {:4} {:016x} {:4} {:016x}",
+                schedule.len(),
+                schedule.all_ranks().digest(),
+                rest.len(),
+                rest.all_ranks().digest()
+            );
+        }
+    }
+    expect![[r#"
+        stratified split    65 a6fc85cee4f12302   32 4fb5916301887f96
+        stratified repeat   65 5df2b50c60c328c0   32 e8cdf011d5e07b77
+        stratified drop     64 bf808f5df32b7e8f   31 9e257c4cb38c9280
+        aligned    split    65 37b70fc639050851   32 20d5ce9224623905
+        aligned    repeat   65 2dd44d33353420fc   32 8bb7735867fd2cb3
+        aligned    drop     64 9c24ab22a112629f   31 5eda77a8815dd4a4
+        in-order   split    65 99e76d486f56c366   32 60c07e2ae6d4fae8
+        in-order   repeat   65 c216b2f0564b9d43   32 2c70eff944386936
+        in-order   drop     64 26e6ed6937a6db18   31 61cd15606cc50679
+    "#]]
+    .assert_eq(&list);
 }

@@ -14,6 +14,8 @@ pub(crate) struct Dealt {
     pub(crate) slots: Vec<u32>,
     /// The batches in no step.
     pub(crate) dropped: Vec<u32>,
+    /// The batches that the pieces were made from.
+    broken: Vec<u32>,
 }
 
 impl Dealt {
@@ -35,14 +37,19 @@ impl Dealt {
         gathered
     }
 
-    /// The batches that nobody has seen when the first `places` were taken.
+    /// The batches that nobody has seen when the first `places` were taken. Broken ones are whole
+    /// again if no piece of them was seen.
     pub(super) fn unseen(&self, batches: &Batches, places: usize) -> Batches {
+        let is_piece = |slot: u32| slot as usize >= batches.len();
         let mut known = vec![false; batches.len() + self.pieces.len()];
         let (seen, to_come) = self.slots.split_at(places);
         for &slot in seen {
             known[slot as usize] = true;
         }
-        let rest = to_come.iter().chain(&self.dropped).copied();
+        let whole = !seen.iter().any(|&slot| is_piece(slot));
+        let to_come = to_come.iter().filter(|&&slot| !(whole && is_piece(slot)));
+        let broken = self.broken.iter().filter(|_| whole);
+        let rest = to_come.chain(broken).chain(&self.dropped).copied();
         let rest = rest.filter(|&slot| !std::mem::replace(&mut known[slot as usize], true));
         self.gathered(batches, rest)
     }
@@ -87,8 +94,10 @@ pub(super) fn deal(batches: &Batches, per_step: u32, made: &Made, rng: &Rng) -> 
             (kept, held)
         }
     };
-    if made.tail == Tail::Drop {
-        dealt.dropped = held;
+    match made.tail {
+        Tail::Drop => dealt.dropped = held,
+        Tail::Split => dealt.broken = held,
+        Tail::Repeat => {}
     }
 
     dealt.slots = match made.steps {
