@@ -10,7 +10,7 @@ usage: cargo run --release -- [--quick] [--ranks] [--strategy NAME] [--sequences
                                 [--out DIR]
 
   --quick          10,000 and 100,000 sequences and few rounds: a few seconds
-  --ranks          only what ranks cost
+  --ranks          only what ranks cost, and what steps are worth
   --strategy NAME  this strategy only, no ladders and no ranks (`sorted`, `alternated:bins=8`, …)
   --sequences N    this many sequences only
   --out DIR        write DIR/raw.jsonl (every round) and DIR/table.md

@@ -19,6 +19,19 @@ pub(crate) fn lengths(example: Example, count: u32) -> Lengths {
     Lengths::new(drawn).expect("the quantiles are above zero")
 }
 
+/// `count` lengths whose logarithms are normal: a median of 500, and one in six above 900.
+pub(crate) fn lognormal(count: u32) -> Lengths {
+    let mut stream = rng().stream(Purpose::Own(101));
+    let drawn: Vec<u32> = (0..count)
+        .map(|_| {
+            // The sum of twelve uniform numbers has variance 1, and is normal enough.
+            let sum: f64 = (0..12).map(|_| f64::from(stream.next_u32()) / 4_294_967_296.0).sum();
+            (500.0 * (0.6 * (sum - 6.0)).exp()).max(1.0) as u32
+        })
+        .collect();
+    Lengths::new(drawn).expect("all are at least 1")
+}
+
 /// Lengths of which exactly `distinct` differ, with uneven gaps, each taken 1 to 16 times.
 pub(crate) fn distinct(distinct: u32) -> Lengths {
     let mut stream = rng().stream(Purpose::Own(100));

@@ -12,6 +12,7 @@ mod plans;
 mod quadratic;
 mod ranks;
 mod stats;
+mod steps;
 mod summary;
 
 use std::{
@@ -59,6 +60,7 @@ fn run(args: &Args) -> io::Result<()> {
     }
     if args.strategy.is_none() {
         text += &ranks::table(&ranks::run(args, &mut output)?);
+        text += &steps::table(&steps::run(args, &mut output)?);
     }
     io::stdout().write_all(text.as_bytes())?;
     output.finish(&text)

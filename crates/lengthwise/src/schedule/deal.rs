@@ -104,14 +104,22 @@ pub(super) fn deal(batches: &Batches, per_step: u32, made: &Made, rng: &Rng) -> 
         Steps::InOrder | Steps::Aligned => kept,
         Steps::Stratified => balance::matched(&kept, &parts, per_step, rng),
     };
+    let time_of = |slot: u32| {
+        let Part { size, length } = parts[slot as usize];
+        time.of(size, length)
+    };
     match made.steps {
-        Steps::Stratified if last.len() > per_step => {
-            // Several steps of pieces: one from each stratum of them as well.
+        // Several steps of pieces: one from each stratum of them as well, or those of equal time.
+        Steps::Stratified => {
             let steps = last.len() / per_step;
             let strata = (0..steps).flat_map(|step| last[step..].iter().step_by(steps));
             dealt.slots.extend(strata);
         }
-        _ => dealt.slots.extend(last),
+        Steps::Aligned => {
+            last.sort_by(|&a, &b| time_of(a).total_cmp(&time_of(b)));
+            dealt.slots.extend(last);
+        }
+        Steps::InOrder => dealt.slots.extend(last),
     }
     if made.steps == Steps::InOrder {
         return dealt;
@@ -129,10 +137,7 @@ pub(super) fn deal(batches: &Batches, per_step: u32, made: &Made, rng: &Rng) -> 
         }
         arrange => arrange.order(&items, rng),
     };
-    dealt.slots = seat::seated(&dealt.slots, &order, per_step, rng, |slot| {
-        let part = parts[slot as usize];
-        time.of(part.size, part.length)
-    });
+    dealt.slots = seat::seated(&dealt.slots, &order, per_step, rng, time_of);
     dealt
 }
 
