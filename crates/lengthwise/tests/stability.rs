@@ -191,7 +191,7 @@ fn schedules_never_change() {
         stratified drop     64 bf808f5df32b7e8f   31 9e257c4cb38c9280
         aligned    split    65 37b70fc639050851   32 20d5ce9224623905
         aligned    repeat   65 2dd44d33353420fc   32 8bb7735867fd2cb3
-        aligned    drop     64 9c24ab22a112629f   31 5eda77a8815dd4a4
+        aligned    drop     64 1975f1eae44267c1   31 490e48ee73364a70
         in-order   split    65 99e76d486f56c366   32 60c07e2ae6d4fae8
         in-order   repeat   65 c216b2f0564b9d43   32 2c70eff944386936
         in-order   drop     64 26e6ed6937a6db18   31 61cd15606cc50679

@@ -62,6 +62,12 @@ pub(super) struct Part {
     pub(super) length: u32,
 }
 
+impl Part {
+    fn time(self, time: Time) -> f64 {
+        time.of(self.size, self.length)
+    }
+}
+
 /// Deals batches to steps of `per_step` each.
 pub(super) fn deal(batches: &Batches, per_step: u32, made: &Made, rng: &Rng) -> Dealt {
     let per_step = per_step as usize;
@@ -70,75 +76,92 @@ pub(super) fn deal(batches: &Batches, per_step: u32, made: &Made, rng: &Rng) -> 
         dealt.slots = (0..batches.len() as u32).collect();
         return dealt;
     }
-    let time = made.time();
     let mut parts: Vec<Part> =
         batches.shapes().map(|(size, length)| Part { size, length }).collect();
-    let order = ranked(&parts, made.steps, time);
-    let left = order.len() % per_step;
-
-    // What fills no step, and the steps that are made of it.
-    let mut last = Vec::new();
-    let (kept, held) = match made.tail {
-        _ if left == 0 => (order, Vec::new()),
-        Tail::Drop => hold_out(order, left, made.steps),
-        Tail::Repeat => {
-            let (kept, held) = hold_out(order, left, made.steps);
-            last = tail::filled(&kept, &held, per_step, made.steps);
-            (kept, held)
-        }
-        Tail::Split => {
-            let (kept, held) = tail::held_to_split(&order, &parts, per_step, made.steps);
-            let steps = (held.len() + per_step - left) / per_step;
-            last = tail::split(batches, &held, steps * per_step, time, &mut dealt.pieces);
-            parts.extend(dealt.pieces.shapes().map(|(size, length)| Part { size, length }));
-            (kept, held)
-        }
-    };
-    match made.tail {
-        Tail::Drop => dealt.dropped = held,
-        Tail::Split => dealt.broken = held,
-        Tail::Repeat => {}
-    }
-
+    let order = ranked(&parts, made.steps, made.time());
+    let (kept, last) = dealt.set_aside(batches, order, &mut parts, per_step, made);
     dealt.slots = match made.steps {
         Steps::InOrder | Steps::Aligned => kept,
         Steps::Stratified => balance::matched(&kept, &parts, per_step, rng),
     };
-    let time_of = |slot: u32| {
-        let Part { size, length } = parts[slot as usize];
-        time.of(size, length)
-    };
-    match made.steps {
-        // Several steps of pieces: one from each stratum of them as well, or those of equal time.
-        Steps::Stratified => {
-            let steps = last.len() / per_step;
-            let strata = (0..steps).flat_map(|step| last[step..].iter().step_by(steps));
-            dealt.slots.extend(strata);
-        }
-        Steps::Aligned => {
-            last.sort_by(|&a, &b| time_of(a).total_cmp(&time_of(b)));
-            dealt.slots.extend(last);
-        }
-        Steps::InOrder => dealt.slots.extend(last),
+    dealt.slots.extend(last);
+    if made.steps != Steps::InOrder {
+        dealt.slots = arranged(&dealt.slots, &parts, per_step, made, rng);
     }
-    if made.steps == Steps::InOrder {
-        return dealt;
+    dealt
+}
+
+impl Dealt {
+    /// What fills no step is dropped, joined by others or broken up. Returns the batches that fill
+    /// steps, and those of the last steps, step by step.
+    fn set_aside(
+        &mut self,
+        batches: &Batches,
+        order: Vec<u32>,
+        parts: &mut Vec<Part>,
+        per_step: usize,
+        made: &Made,
+    ) -> (Vec<u32>, Vec<u32>) {
+        let left = order.len() % per_step;
+        if left == 0 {
+            return (order, Vec::new());
+        }
+        match made.tail {
+            Tail::Drop => {
+                // Not always the fastest, which would be the shortest.
+                let steps =
+                    if made.steps == Steps::InOrder { made.steps } else { Steps::Stratified };
+                let (kept, held) = hold_out(order, left, steps);
+                self.dropped = held;
+                (kept, Vec::new())
+            }
+            Tail::Repeat => {
+                let (kept, held) = hold_out(order, left, made.steps);
+                let last = tail::filled(&kept, &held, per_step, made.steps);
+                (kept, last)
+            }
+            Tail::Split => {
+                let (kept, held) = tail::held_to_split(&order, parts, per_step, made.steps);
+                let steps = (held.len() + per_step - left) / per_step;
+                let count = steps * per_step;
+                let mut last = tail::split(batches, &held, count, made.time(), &mut self.pieces);
+                parts.extend(self.pieces.shapes().map(|(size, length)| Part { size, length }));
+                match made.steps {
+                    // One from each stratum of the pieces as well.
+                    Steps::Stratified => {
+                        let step = |step: usize| last[step..].iter().step_by(steps).copied();
+                        last = (0..steps).flat_map(step).collect();
+                    }
+                    Steps::Aligned => {
+                        last.sort_by(|&a, &b| {
+                            let [a, b] = [a, b].map(|slot| parts[slot as usize].time(made.time()));
+                            a.total_cmp(&b)
+                        });
+                    }
+                    Steps::InOrder => {}
+                }
+                self.broken = held;
+                (kept, last)
+            }
+        }
     }
-    let items: Vec<Item> = dealt.slots.chunks(per_step).map(|step| item(step, &parts)).collect();
+}
+
+/// The steps in the order of the epoch, each with its batches in their places.
+fn arranged(slots: &[u32], parts: &[Part], per_step: usize, made: &Made, rng: &Rng) -> Vec<u32> {
     let order = match made.arrange {
         // As built: a step comes when the first of its batches would.
         Arrange::AsBuilt => {
-            let mut order: Vec<u32> = (0..items.len() as u32).collect();
-            let first = |step: u32| {
-                dealt.slots[step as usize * per_step..][..per_step].iter().min().copied()
-            };
-            order.sort_by_key(|&step| first(step));
+            let mut order: Vec<u32> = (0..(slots.len() / per_step) as u32).collect();
+            order.sort_by_key(|&step| slots[step as usize * per_step..][..per_step].iter().min());
             order
         }
-        arrange => arrange.order(&items, rng),
+        arrange => {
+            let items: Vec<Item> = slots.chunks(per_step).map(|step| item(step, parts)).collect();
+            arrange.order(&items, rng)
+        }
     };
-    dealt.slots = seat::seated(&dealt.slots, &order, per_step, rng, time_of);
-    dealt
+    seat::seated(slots, &order, per_step, rng, |slot| parts[slot as usize].time(made.time()))
 }
 
 /// All batches in the order in which steps are made of them.
@@ -147,8 +170,7 @@ fn ranked(parts: &[Part], steps: Steps, time: Time) -> Vec<u32> {
     match (steps, time) {
         (Steps::InOrder, _) => {}
         (Steps::Aligned, Time::Cells | Time::Seconds(_)) => {
-            let times: Vec<f64> =
-                parts.iter().map(|part| time.of(part.size, part.length)).collect();
+            let times: Vec<f64> = parts.iter().map(|part| part.time(time)).collect();
             order.sort_by(|&a, &b| times[a as usize].total_cmp(&times[b as usize]));
         }
         (Steps::Aligned, Time::Length) => {
