@@ -162,7 +162,7 @@ fn a_plan_that_cannot_be_written_leaves_the_old_file() {
         $ lengthwise plan ten.csv --budget sequences:3 -o no/such/plan.json
         error: no/such/plan.json: there is no such folder
 
-        hint: nothing was written; check that the folder exists and can be written to
+        hint: nothing was written to it; check that the folder exists and can be written to
 
         $ lengthwise plan ten.csv --budget sequences:3 -o plan.xlsx
         error: plan.xlsx: unknown format of a plan

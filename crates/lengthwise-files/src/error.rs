@@ -96,7 +96,7 @@ impl Error {
         Self::new(
             "file",
             what,
-            "nothing was written; check that the folder exists and can be written to",
+            "nothing was written to it; check that the folder exists and can be written to",
         )
     }
 

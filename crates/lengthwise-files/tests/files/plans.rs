@@ -116,7 +116,7 @@ fn files_are_saved_and_read_by_their_names() {
         plan: unknown format of a plan
           name the file .json or .jsonl
         no/such/plan.json: there is no such folder
-          nothing was written; check that the folder exists and can be written to
+          nothing was written to it; check that the folder exists and can be written to
     "#]]
     .assert_eq(&(refused.concat() + &unwritten));
 }

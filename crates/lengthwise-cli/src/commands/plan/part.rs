@@ -88,7 +88,7 @@ impl Part {
             100.0 * idle,
             100.0 * bound
         ));
-        say_some(&self.ranks.dropped, "dropped, as they fill no step");
-        say_some(&self.ranks.repeated, "repeated, to fill the last step");
+        say_some(&self.ranks.dropped, "dropped with the tail");
+        say_some(&self.ranks.repeated, "repeated with the tail");
     }
 }
