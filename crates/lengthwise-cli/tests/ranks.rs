@@ -624,6 +624,24 @@ fn wrong_plans_fail_the_check_with_what_is_wrong() {
 }
 
 #[test]
+fn the_commands_of_the_readme_work() {
+    let lengths: String =
+        (0..60_000).flat_map(|i| [(50 + i * 7 % 900).to_string(), "\n".into()]).collect();
+    let folder = Folder::new().with("lengths.csv", format!("frames\n{lengths}"));
+    let readme = include_str!("../../../README.md");
+    let section = &readme[readme.find("## Several ranks").unwrap()..];
+    let section = &section[..section.find("## From Rust").unwrap()];
+    let commands = section.lines().filter_map(|line| line.strip_prefix("$ lengthwise "));
+    let mut run = 0;
+    for command in commands {
+        let output = folder.run(command);
+        assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
+        run += 1;
+    }
+    assert_eq!(run, 5);
+}
+
+#[test]
 fn the_help_of_ranks() {
     let folder = Folder::new();
     let help = String::from_utf8(folder.run("plan -h").stdout).unwrap();
