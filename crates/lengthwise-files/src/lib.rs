@@ -23,7 +23,7 @@
 //!
 //! A [`Cursor`](lengthwise::Cursor) is one line of JSON, small enough for every checkpoint.
 //!
-//! Files appear whole or not at all ([`save`]).
+//! Files appear whole or not at all ([`save`](save())).
 
 mod cursor;
 mod error;

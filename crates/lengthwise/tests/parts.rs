@@ -1,5 +1,7 @@
 //! Parts of an epoch over several ranks.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
 use lengthwise::{Budget, Error, Example, Lengths, Plan, Planner, Rule, Shuffled, Sorted, Tail};
 
 fn speech(tail: Tail) -> (Lengths, Plan) {
