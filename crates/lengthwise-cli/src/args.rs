@@ -26,14 +26,28 @@ pub(crate) enum Command {
     Ladder(Ladder),
     /// Fit a cost model to measured training steps
     Cost(Cost),
-    /// Explain a strategy, or budgets, cost models, shapes and arrangements
+    /// Check that a plan file is whole, and right for its lengths
+    Verify(Verify),
+    /// Explain a strategy, or budgets, cost models, shapes, arrangements and steps
     Explain(Explain),
 }
 
-/// Where the lengths come from.
+/// Where the lengths come from, and what is planned of them.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Input")]
 pub(crate) struct Input {
+    #[command(flatten)]
+    pub(crate) source: Source,
+
+    /// Cut sequences into pieces of at most this length, and plan the pieces
+    #[arg(long, value_name = "LENGTH")]
+    pub(crate) chunk: Option<u32>,
+}
+
+/// Where the lengths come from.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Input")]
+pub(crate) struct Source {
     /// File of lengths: .csv, .tsv, .jsonl, .npy, or .txt with one length a line; `-` is standard
     /// input
     #[arg(value_name = "INPUT", conflicts_with = "example")]
@@ -50,10 +64,6 @@ pub(crate) struct Input {
     /// Format of the input, if its name does not tell: csv, tsv, jsonl, npy or txt
     #[arg(long, value_name = "FORMAT", requires = "path")]
     pub(crate) format: Option<String>,
-
-    /// Cut sequences into pieces of at most this length, and plan the pieces
-    #[arg(long, value_name = "LENGTH")]
-    pub(crate) chunk: Option<u32>,
 }
 
 /// The settings that every plan has besides strategy and budget.
@@ -94,6 +104,41 @@ pub(crate) struct Ranks {
     #[arg(long, value_name = "BATCHES", default_value_t = 1,
           value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) accumulate: u32,
+}
+
+/// Which ranks and steps of an epoch are planned.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Ranks")]
+pub(crate) struct Part {
+    /// Batches of a step on any number of ranks that divides it
+    #[arg(long, value_name = "RANKS", conflicts_with = "accumulate",
+          value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) canonical_ranks: Option<u32>,
+
+    /// Make the same number of batches, and so of steps, in every epoch
+    #[arg(long)]
+    pub(crate) constant_steps: bool,
+
+    /// How long batches take, so that ranks wait little: a preset, coefficients, or a file of
+    /// `lengthwise cost`
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) cost_model: Option<String>,
+
+    /// Only the batches of this rank, from 0 [default: all ranks, step by step]
+    #[arg(long, value_name = "RANK")]
+    pub(crate) rank: Option<u32>,
+
+    /// Only the first steps
+    #[arg(long, value_name = "STEPS")]
+    pub(crate) take: Option<u32>,
+
+    /// Write where the epoch stands after these steps to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) cursor: Option<PathBuf>,
+
+    /// Go on from where the epoch stands by this file; may be repeated, with the file of each rank
+    #[arg(long, value_name = "FILE")]
+    pub(crate) resume: Vec<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -159,6 +204,12 @@ pub(crate) struct Plan {
     /// Epoch to plan; each has a plan of its own
     #[arg(long, value_name = "EPOCH", default_value_t = 0)]
     pub(crate) epoch: u64,
+
+    #[command(flatten)]
+    pub(crate) ranks: Ranks,
+
+    #[command(flatten)]
+    pub(crate) part: Part,
 
     /// Write the plan to this file, .json or .jsonl, instead of standard output
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
@@ -277,8 +328,22 @@ pub(crate) struct Cost {
 }
 
 #[derive(Debug, clap::Args)]
+pub(crate) struct Verify {
+    /// Plan file that `lengthwise plan -o` wrote, .json or .jsonl
+    #[arg(value_name = "PLAN")]
+    pub(crate) plan: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) source: Source,
+
+    /// Print JSON
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
 pub(crate) struct Explain {
-    /// A strategy, or budget, cost, shapes, arrange; without it, the list of all
+    /// A strategy, or budget, cost, shapes, arrange, steps; without it, the list of all
     pub(crate) name: Option<String>,
 
     /// Print JSON

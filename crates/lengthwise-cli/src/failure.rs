@@ -11,6 +11,8 @@ pub(crate) enum Failure {
     Plan(lengthwise::Error),
     /// A file that cannot be read.
     Input(lengthwise_input::Error),
+    /// A plan or a cursor that cannot be read or written.
+    File(lengthwise_files::Error),
     /// The work was done, and the answer is no.
     CheckFailed(String),
     /// Anything else.
@@ -35,6 +37,7 @@ impl Failure {
             Failure::ReaderGone | Failure::CheckFailed(_) => None,
             Failure::Plan(error) => error.hint(),
             Failure::Input(error) => error.hint(),
+            Failure::File(error) => error.hint(),
             Failure::Other { hint, .. } => Some(hint.clone()),
         }
     }
@@ -46,6 +49,7 @@ impl fmt::Display for Failure {
             Failure::ReaderGone => Ok(()),
             Failure::Plan(error) => error.fmt(f),
             Failure::Input(error) => error.fmt(f),
+            Failure::File(error) => error.fmt(f),
             Failure::CheckFailed(what) | Failure::Other { what, .. } => f.write_str(what),
         }
     }
@@ -60,6 +64,12 @@ impl From<lengthwise::Error> for Failure {
 impl From<lengthwise_input::Error> for Failure {
     fn from(error: lengthwise_input::Error) -> Self {
         Failure::Input(error)
+    }
+}
+
+impl From<lengthwise_files::Error> for Failure {
+    fn from(error: lengthwise_files::Error) -> Self {
+        Failure::File(error)
     }
 }
 

@@ -5,7 +5,10 @@ use std::{fmt::Write as _, io, path::Path};
 use lengthwise::{Chunks, Example, Lengths};
 use lengthwise_input::{Format, Options};
 
-use crate::{args::Input, failure::Failure};
+use crate::{
+    args::{Input, Source},
+    failure::Failure,
+};
 
 /// The lengths to plan with, and how pieces map back if sequences were cut into them.
 pub(crate) struct Sequences {
@@ -24,30 +27,31 @@ impl Sequences {
 impl Input {
     /// Reads the file, or makes the example; the default example if neither was named.
     pub(crate) fn read_or_default(&self) -> Result<Sequences, Failure> {
-        let (mut source, lengths) = match (&self.path, &self.example) {
-            (Some(path), _) => self.read_path(path)?,
-            (None, name) => {
-                let example = name.as_deref().map_or(Ok(Example::default()), str::parse)?;
-                (format!("example `{example}`"), example.lengths())
-            }
-        };
-        let chunks = self.chunk.map(|size| Chunks::new(&lengths, size)).transpose()?;
-        if let Some(size) = self.chunk {
-            _ = write!(source, " in pieces of at most {size}");
+        self.source.read(self.chunk)
+    }
+
+    /// Reads the file, or makes the example; one of them must have been named.
+    pub(crate) fn read(&self) -> Result<Sequences, Failure> {
+        if !self.source.is_named() {
+            return Err(Failure::new(
+                "no input",
+                "name a file of lengths, or try built-in ones with `--example speech`",
+            ));
         }
-        Ok(Sequences { source, lengths, chunks })
+        self.read_or_default()
     }
 
     /// The arguments that give this input again.
     pub(crate) fn as_typed(&self) -> String {
-        let mut typed = match (&self.path, &self.example) {
+        let source = &self.source;
+        let mut typed = match (&source.path, &source.example) {
             (Some(path), _) => quoted(&path.display().to_string()),
             (None, Some(name)) => format!("--example {name}"),
             (None, None) => format!("--example {}", Example::default()),
         };
         for (name, value) in [
-            ("column", self.column.clone()),
-            ("format", self.format.clone()),
+            ("column", source.column.clone()),
+            ("format", source.format.clone()),
             ("chunk", self.chunk.map(|size| size.to_string())),
         ] {
             if let Some(value) = value {
@@ -56,16 +60,29 @@ impl Input {
         }
         typed
     }
+}
 
-    /// Reads the file, or makes the example; one of them must have been named.
-    pub(crate) fn read(&self) -> Result<Sequences, Failure> {
-        if self.path.is_none() && self.example.is_none() {
-            return Err(Failure::new(
-                "no input",
-                "name a file of lengths, or try built-in ones with `--example speech`",
-            ));
+impl Source {
+    /// Whether a file or an example was named.
+    pub(crate) fn is_named(&self) -> bool {
+        self.path.is_some() || self.example.is_some()
+    }
+
+    /// Reads the file, or makes the example; the default example if neither was named. Cuts
+    /// sequences into pieces of at most `chunk`.
+    pub(crate) fn read(&self, chunk: Option<u32>) -> Result<Sequences, Failure> {
+        let (mut source, lengths) = match (&self.path, &self.example) {
+            (Some(path), _) => self.read_path(path)?,
+            (None, name) => {
+                let example = name.as_deref().map_or(Ok(Example::default()), str::parse)?;
+                (format!("example `{example}`"), example.lengths())
+            }
+        };
+        let chunks = chunk.map(|size| Chunks::new(&lengths, size)).transpose()?;
+        if let Some(size) = chunk {
+            _ = write!(source, " in pieces of at most {size}");
         }
-        self.read_or_default()
+        Ok(Sequences { source, lengths, chunks })
     }
 
     fn read_path(&self, path: &Path) -> Result<(String, Lengths), Failure> {

@@ -6,7 +6,6 @@ mod cost_model;
 mod failure;
 mod input;
 mod printer;
-mod save;
 
 use std::process::ExitCode;
 
@@ -25,6 +24,7 @@ fn main() -> ExitCode {
         Command::Frontier(args) => commands::frontier::run(&args),
         Command::Ladder(args) => commands::ladder::run(&args),
         Command::Cost(args) => commands::cost::run(&args),
+        Command::Verify(args) => commands::verify::run(&args),
         Command::Explain(args) => commands::explain::run(&args),
     };
     match result {

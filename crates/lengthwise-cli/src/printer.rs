@@ -50,6 +50,13 @@ pub(crate) fn say(text: &str) {
     _ = writeln!(io::stderr(), "{text}");
 }
 
+/// The first ten of these numbers.
+pub(crate) fn few(numbers: &[u32]) -> String {
+    let first: Vec<String> = numbers.iter().take(10).map(u32::to_string).collect();
+    let more = if numbers.len() > first.len() { ", …" } else { "" };
+    first.join(", ") + more
+}
+
 /// Prints an error, a blank line and its hint.
 pub(crate) fn failure(failure: &Failure) {
     let (red, cyan, end) = if io::stderr().is_terminal() && colour() {

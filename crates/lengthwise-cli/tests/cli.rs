@@ -44,7 +44,7 @@ fn a_plan_as_json() {
         &expect![[r#"
             exit 0
             --- stdout
-            {"version":1,"digest":"e5d251db8d596277","batches":[[8,0,3,4],[6,5],[7,1,9,2]],"batch_lengths":[7,3,9]}
+            {"version":1,"digest":"e5d251db8d596277","batches":[[8,0,3,4],[6,5],[7,1,9,2]],"batch_lengths":[7,3,9],"positions":[21,4,27],"made":{"strategy":"alternated:bins=2","budget":"sequences:4","shapes":"exact","arrange":"spread","over_long":"error","steps":"aligned","tail":"split","accumulate":1,"seed":0,"epoch":0,"lengths":"0b42b6c9404e6913"},"checksum":"caaee27acd389afd"}
             --- stderr
             10 sequences in 3 batches, 25.71 % padding, digest e5d251db8d596277
         "#]],
@@ -52,14 +52,14 @@ fn a_plan_as_json() {
     folder.expect("plan ten.csv --budget sequences:8 --chunk 4 --json", &expect![[r#"
         exit 0
         --- stdout
-        {"version":1,"digest":"42d2365e4824b019","batches":[[14,7,11,9,16],[3,8,15,0,2,12,13,5],[10,4,1],[6]],"batch_lengths":[3,4,1,4],"chunks":{"sequences":[0,0,1,1,1,2,3,3,4,4,5,6,7,7,8,9,9],"offsets":[0,4,0,4,8,0,0,4,0,4,0,0,0,4,0,0,4],"lengths":[4,1,4,4,1,4,4,3,4,3,1,3,4,4,2,4,2]}}
+        {"version":1,"digest":"42d2365e4824b019","batches":[[14,7,11,9,16],[3,8,15,0,2,12,13,5],[10,4,1],[6]],"batch_lengths":[3,4,1,4],"chunks":{"sequences":[0,0,1,1,1,2,3,3,4,4,5,6,7,7,8,9,9],"offsets":[0,4,0,4,8,0,0,4,0,4,0,0,0,4,0,0,4],"lengths":[4,1,4,4,1,4,4,3,4,3,1,3,4,4,2,4,2]},"positions":[13,32,3,4],"made":{"strategy":"shuffled","budget":"sequences:8","shapes":"ladder:3","arrange":"spread","over_long":"error","steps":"aligned","tail":"split","accumulate":1,"seed":0,"epoch":0,"lengths":"42294cb962215c3a"},"checksum":"7d8b721b7e11c0d3"}
         --- stderr
         17 pieces of sequences in 4 batches, 3.70 % padding, digest 42d2365e4824b019
     "#]]);
     folder.expect("plan ten.csv --budget padded:7 --over-long drop --json", &expect![[r#"
         exit 0
         --- stdout
-        {"version":1,"digest":"a19c7a016091ee5f","batches":[[8],[9],[2],[4],[6],[3],[0],[5]],"batch_lengths":[2,6,4,7,3,7,5,1],"left_out":[1,7]}
+        {"version":1,"digest":"a19c7a016091ee5f","batches":[[8],[9],[2],[4],[6],[3],[0],[5]],"batch_lengths":[2,6,4,7,3,7,5,1],"left_out":[1,7],"positions":[2,6,4,7,3,7,5,1],"made":{"strategy":"shuffled","budget":"padded:7","shapes":"ladder:9","arrange":"spread","over_long":"drop","steps":"stratified","tail":"split","accumulate":1,"seed":0,"epoch":0,"lengths":"0b42b6c9404e6913"},"checksum":"3aeec7e802a8d5f3"}
         --- stderr
         8 sequences in 8 batches, 0.00 % padding, digest a19c7a016091ee5f
         2 over-long, left out: 1, 7
@@ -111,7 +111,7 @@ fn plans_are_written_whole_to_files() {
     );
     assert_eq!(
         fs::read_to_string(folder.path("plan.jsonl")).unwrap().lines().next(),
-        Some(r#"{"sequences":[5,8,6,2],"batch_length":4}"#)
+        Some(r#"{"sequences":[5,8,6,2],"batch_length":4,"positions":10}"#)
     );
     let saved: serde_json::Value =
         serde_json::from_str(&fs::read_to_string(folder.path("plan.json")).unwrap()).unwrap();
@@ -129,15 +129,15 @@ fn json_lines_keep_pieces_and_over_long_sequences() {
     folder.run("plan ten.csv --strategy sorted --arrange as-built --budget 9 --chunk 4 -o a.jsonl");
     folder.run("plan ten.csv --strategy sorted --budget padded:7 --over-long alone -o b.jsonl");
     folder.run("plan ten.csv --strategy sorted --budget padded:7 --over-long truncate -o c.jsonl");
-    let last = |name| {
+    let before_last = |name| {
         let text = fs::read_to_string(folder.path(name)).unwrap();
-        text.lines().last().unwrap().to_owned() + "\n"
+        text.lines().rev().nth(1).unwrap().to_owned() + "\n"
     };
     expect![[r#"
-        {"sequences":[4,9,0,1,7,7,2,3],"offsets":[0,0,0,0,0,4,0,0],"lengths":[4,4,4,4,4,4,4,4],"batch_length":4}
+        {"sequences":[4,9,0,1,7,7,2,3],"offsets":[0,0,0,0,0,4,0,0],"lengths":[4,4,4,4,4,4,4,4],"batch_length":4,"positions":32}
         {"over_long":"alone","sequences":[1,7]}
         {"over_long":"truncate","sequences":[1,7]}
-    "#]].assert_eq(&["a.jsonl", "b.jsonl", "c.jsonl"].map(last).concat());
+    "#]].assert_eq(&["a.jsonl", "b.jsonl", "c.jsonl"].map(before_last).concat());
 }
 
 #[cfg(unix)]
@@ -162,7 +162,7 @@ fn a_plan_that_cannot_be_written_leaves_the_old_file() {
         $ lengthwise plan ten.csv --budget sequences:3 -o no/such/plan.json
         error: no/such/plan.json: there is no such folder
 
-        hint: nothing was written; check that the folder exists and can be written to
+        hint: nothing was written to it; check that the folder exists and can be written to
 
         $ lengthwise plan ten.csv --budget sequences:3 -o plan.xlsx
         error: plan.xlsx: unknown format of a plan
@@ -429,6 +429,7 @@ fn explain_lists_and_explains() {
               cost                        recurrent, encoder, paper-2
               shapes                      exact, multiple, ladder
               arrange                     as-built, shuffled, spread, short-first, long-first
+              steps                       stratified, aligned, in-order
               tune                        how a strategy is chosen
 
             Examples
@@ -479,12 +480,16 @@ fn explain_lists_and_explains() {
         Paper 1, section 4.
         --- stderr
     "#]]);
-    let text = |arguments| String::from_utf8(folder.run(arguments).stdout).unwrap();
+    let text = |arguments: &str| String::from_utf8(folder.run(arguments).stdout).unwrap();
     assert_eq!(text("explain padded"), text("explain budget"));
     assert_eq!(text("explain alternated:bins=3"), text("explain alternated"));
+    assert!(text("explain steps").starts_with("# Steps over ranks"));
+    for name in ["stratified", "aligned", "in-order", "split", "repeat", "drop", "tail", "cursor"] {
+        assert_eq!(text(&format!("explain {name}")), text("explain steps"), "{name}");
+    }
     assert!(text("explain shuffled").starts_with("# shuffled"));
     let all = folder.json("explain --json");
-    assert_eq!(all.as_array().unwrap().len(), 16);
+    assert_eq!(all.as_array().unwrap().len(), 17);
     expect![[r#"
         $ lengthwise explain neighbors
         error: unknown strategy `neighbors`
@@ -827,7 +832,8 @@ fn help_has_one_line_for_every_command() {
               frontier  Measure padding against freshness for every family of strategies
               ladder    Find the batch lengths that pad the least
               cost      Fit a cost model to measured training steps
-              explain   Explain a strategy, or budgets, cost models, shapes and arrangements
+              verify    Check that a plan file is whole, and right for its lengths
+              explain   Explain a strategy, or budgets, cost models, shapes, arrangements and steps
               help      Print this message or the help of the given subcommand(s)
 
             Options:

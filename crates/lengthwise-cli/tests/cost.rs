@@ -229,7 +229,7 @@ fn bad_models_and_measurements_are_refused_with_a_hint() {
         $ lengthwise cost steps.csv -o no/such/model.json
         error: no/such/model.json: there is no such folder
 
-        hint: nothing was written; check that the folder exists and can be written to
+        hint: nothing was written to it; check that the folder exists and can be written to
 
         $ lengthwise compare lengths.txt --cost-model missing.json
         error: cost model missing.json: there is no such file or preset

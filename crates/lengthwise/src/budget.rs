@@ -2,7 +2,9 @@
 
 use std::{borrow::Cow, fmt, str::FromStr};
 
-use crate::{CostModel, Error, Lengths, Room, cost::short, room::Capacity, settings::Setting};
+use crate::{
+    CostModel, Error, Lengths, Open, Room, cost::short, room::Capacity, settings::Setting,
+};
 
 /// The limit that every batch keeps.
 ///
@@ -82,7 +84,12 @@ impl Budget {
     /// Also at most this many sequences.
     #[must_use]
     pub const fn at_most(mut self, sequences: u32) -> Self {
-        self.at_most = Some(sequences);
+        match self.limit {
+            // One limit of a kind is enough, and has a string form.
+            Limit::Sequences(count) if count <= sequences => {}
+            Limit::Sequences(_) => self.limit = Limit::Sequences(sequences),
+            _ => self.at_most = Some(sequences),
+        }
         self
     }
 
@@ -97,6 +104,26 @@ impl Budget {
     /// The manual page of budgets, in Markdown.
     pub const fn explain() -> &'static str {
         include_str!("budget.md")
+    }
+
+    /// Whether a batch of this size and batch length keeps the budget, where a batch of the longest
+    /// sequence is padded to `longest`, and the shortest of this one has length `shortest`.
+    pub(crate) fn admits(&self, batch: Open, shortest: u32, longest: u64) -> bool {
+        let Open { size, length } = batch;
+        let cells = |size: u32, length: u32| u64::from(size) * u64::from(length);
+        let fits = match self.limit {
+            Limit::Sequences(count) => size <= count,
+            Limit::Padded(most) => cells(size, length) <= most,
+            Limit::Dynamic(count, Rule::Printed) => {
+                cells(size, length) <= longest.saturating_mul(count.into())
+            }
+            // It held before its last sequence came, which may have been its longest.
+            Limit::Dynamic(count, Rule::Over) => {
+                cells(size - 1, shortest) <= longest.saturating_mul(count.into())
+            }
+            Limit::Cost(model, limit) => model.seconds(size, length) <= limit,
+        };
+        fits && self.at_most.is_none_or(|most| size <= most)
     }
 
     /// The cost model, if it is a budget of seconds.

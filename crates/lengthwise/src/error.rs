@@ -191,6 +191,13 @@ pub enum Error {
         /// The steps that there are.
         steps: usize,
     },
+    /// More steps than are left of the epoch.
+    TooManySteps {
+        /// How many were asked for.
+        asked: usize,
+        /// How many there are.
+        steps: usize,
+    },
     /// Cursors of ranks that stopped at different steps.
     RanksApart {
         /// The first cursor that differs from that of rank 0.
@@ -297,6 +304,7 @@ impl Error {
             Error::CursorBeyondEnd { .. } => {
                 "the cursor is damaged, or counts something else than steps of all ranks".to_owned()
             }
+            Error::TooManySteps { steps, .. } => format!("take at most {steps}"),
             Error::RanksApart { .. } => {
                 "save cursors of the same step on all ranks; go on from the last common checkpoint"
                     .to_owned()
@@ -400,6 +408,12 @@ impl fmt::Display for Error {
                 f,
                 "the cursor counts {counted} steps of {ranks} batches, but there are {steps}"
             ),
+            Error::TooManySteps { asked, steps: 1 } => {
+                write!(f, "{asked} steps were asked for, but there is 1")
+            }
+            Error::TooManySteps { asked, steps } => {
+                write!(f, "{asked} steps were asked for, but there are {steps}")
+            }
             Error::RanksApart { rank, steps: [first, other] } => {
                 write!(f, "rank 0 stopped after {first} steps, and rank {rank} after {other}")
             }

@@ -2,7 +2,9 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::{Arrange, Budget, CostModel, Error, OverLong, Shapes, Steps, Tail, steps::Time};
+use crate::{
+    Arrange, Budget, CostModel, Error, Lengths, Open, OverLong, Shapes, Steps, Tail, steps::Time,
+};
 
 /// How a plan was made, and how its batches are dealt to ranks.
 ///
@@ -41,6 +43,21 @@ pub struct Made {
 }
 
 impl Made {
+    /// Whether a batch keeps the budget. What its size is a multiple of is no part of it. With
+    /// `rule=over` a batch may be over by its last sequence; as that is not known, all but one must
+    /// fit if they are as short as the shortest.
+    ///
+    /// # Panics
+    ///
+    /// When `lengths` has fewer sequences than the lengths that the plan was made for.
+    pub fn admits(&self, batch: &[u32], batch_length: u32, lengths: &Lengths) -> bool {
+        let Some(shortest) = batch.iter().map(|&sequence| lengths.of(sequence)).min() else {
+            return true;
+        };
+        let batch = Open { size: batch.len() as u32, length: batch_length };
+        self.budget.admits(batch, shortest, self.shapes.alone(lengths.max()))
+    }
+
     pub(crate) fn time(&self) -> Time {
         match (self.cost_model, self.steps) {
             (Some(model), _) => Time::Seconds(model),

@@ -58,7 +58,9 @@ impl Shapes {
     /// others.
     pub(crate) fn alone(&self, length: u32) -> u64 {
         match self {
-            Shapes::Multiple(multiple) => u64::from(length).next_multiple_of((*multiple).into()),
+            Shapes::Multiple(multiple) => {
+                u64::from(length).next_multiple_of((*multiple).max(1).into())
+            }
             Shapes::Rungs(rungs) => {
                 rungs.iter().copied().find(|&rung| rung >= length).unwrap_or(length).into()
             }

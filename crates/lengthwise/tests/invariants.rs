@@ -68,6 +68,7 @@ proptest! {
                 }
             }
             prop_assert!(case.at_most.is_none_or(|at_most| batch.len() as u32 <= at_most));
+            prop_assert!(plan.made().admits(batch, batch_length, &case.lengths));
         }
     }
 

@@ -393,3 +393,9 @@ fn over_long_sequences_are_treated_as_asked() {
     let everything = Planner::new(Shuffled, Budget::padded(40)).over_long(OverLong::Drop);
     assert!(matches!(everything.plan(&lengths, 0), Err(Error::OverBudget { count: 5, .. })));
 }
+
+#[test]
+fn a_second_limit_on_sequences_is_the_smaller_one() {
+    assert_eq!(Budget::sequences(16).at_most(4), Budget::sequences(4));
+    assert_eq!(Budget::sequences(4).at_most(16).to_string(), "sequences:4");
+}

@@ -3,6 +3,7 @@
 use std::{fmt::Write as _, io, io::Write as _, path::Path};
 
 use lengthwise::{CostModel, Fit, Step};
+use lengthwise_files::save;
 use lengthwise_input::{MeasuredStep, read_steps, read_steps_from};
 
 use crate::{
@@ -10,7 +11,6 @@ use crate::{
     cost_model::{Document, Worst},
     failure::Failure,
     printer,
-    save::save,
 };
 
 /// How many measured steps are shown beside what the model predicts.

@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use lengthwise::{Arrange, Budget, CostModel, Error, Example, Limits, Shapes, Strategy};
+use lengthwise::{
+    Arrange, Budget, CostModel, Error, Example, Limits, Shapes, Steps, Strategy, Tail,
+};
 use serde::Serialize;
 
 use crate::{args::Explain, failure::Failure, printer};
@@ -24,6 +26,7 @@ fn pages() -> Vec<Page> {
         ("cost", presets.join(", "), CostModel::explain()),
         ("shapes", Shapes::NAMES.join(", "), Shapes::explain().to_owned()),
         ("arrange", Arrange::NAMES.join(", "), Arrange::explain().to_owned()),
+        ("steps", Steps::NAMES.join(", "), Steps::explain().to_owned()),
         ("tune", "how a strategy is chosen".to_owned(), Limits::explain().to_owned()),
     ];
     Strategy::all()
@@ -64,6 +67,9 @@ fn find(given: &str) -> Result<Page, Error> {
         ("shapes", &Shapes::NAMES[..]),
         // `shuffled` is a strategy first.
         ("arrange", &Arrange::NAMES[..]),
+        ("steps", &Steps::NAMES[..]),
+        ("steps", &Tail::NAMES[..]),
+        ("steps", &["ranks", "tail", "cursor"][..]),
     ]
     .into_iter()
     .find(|(_, names)| names.contains(&name))

@@ -7,3 +7,4 @@ pub(crate) mod frontier;
 pub(crate) mod ladder;
 pub(crate) mod plan;
 pub(crate) mod tune;
+pub(crate) mod verify;

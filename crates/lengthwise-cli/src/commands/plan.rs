@@ -1,121 +1,166 @@
 //! `lengthwise plan`
 
+mod part;
+
 use std::{
-    io::{self, Write},
+    io::{self, BufWriter, Stdout, Write},
     path::Path,
 };
 
 use lengthwise::{
-    Blurred, Chunks, OverLong, Planner, Shapes, Shuffled, Strategy, recommended_shapes,
+    Arrange, Blurred, Budget, CostModel, Lengths, OverLong, Plan, Planner, Shapes, Shuffled, Steps,
+    Strategy, Tail, recommended_shapes,
 };
-use serde::Serialize;
+use lengthwise_files::{Form, PlanFile, save, save_cursor};
 
-use crate::{args::Plan, cost_model, failure::Failure, printer, save::save};
+use crate::{args, cost_model, failure::Failure, input::Sequences, printer};
 
-/// In which form a plan is written.
-#[derive(Clone, Copy)]
-enum Form {
-    /// One object.
-    Json,
-    /// One object a batch.
-    JsonLines,
-    /// The indices of a batch on a line.
-    Lines,
-}
-
-#[derive(Serialize)]
-struct Document<'a> {
-    version: u32,
-    digest: String,
-    batches: Vec<&'a [u32]>,
-    batch_lengths: &'a [u32],
-    #[serde(skip_serializing_if = "<[u32]>::is_empty")]
-    left_out: &'a [u32],
-    #[serde(skip_serializing_if = "<[u32]>::is_empty")]
-    truncated: &'a [u32],
-    /// Over-long sequences in batches of their own, which exceed the budget.
-    #[serde(skip_serializing_if = "<[u32]>::is_empty")]
-    alone: &'a [u32],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    chunks: Option<Pieces>,
-}
-
-/// Where the pieces are from that the batches name by index.
-#[derive(Serialize)]
-struct Pieces {
-    sequences: Vec<u32>,
-    offsets: Vec<u32>,
-    lengths: Vec<u32>,
-}
-
-/// A line of JSON lines. Of pieces it names the sequences they are from, and where they begin.
-#[derive(Serialize)]
-#[expect(clippy::struct_field_names, reason = "the names of the JSON")]
-struct Batch {
-    sequences: Vec<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    offsets: Option<Vec<u32>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    lengths: Option<Vec<u32>>,
-    batch_length: u32,
-}
-
-/// The last line of JSON lines, where sequences exceed the budget alone.
-#[derive(Serialize)]
-struct OverLongs<'a> {
-    over_long: String,
-    sequences: &'a [u32],
-}
-
-pub(crate) fn run(args: &Plan) -> Result<(), Failure> {
-    let strategy = args.strategy.as_deref().map(str::parse::<Strategy>).transpose()?;
-    let shapes = args.shapes.as_deref().map(str::parse::<Shapes>).transpose()?;
-    let budget = cost_model::budget(&args.budget)?;
-    let arrange = args.settings.arrange.parse()?;
-    let over_long = args.settings.over_long.parse()?;
+pub(crate) fn run(args: &args::Plan) -> Result<(), Failure> {
     let form = match &args.output {
-        Some(path) => form_of(path)?,
-        None if args.json => Form::Json,
-        None => Form::Lines,
+        Some(path) => Some(Form::of_path(path)?),
+        None => args.json.then_some(Form::Json),
     };
-    if let (Form::Lines, Some(_)) = (form, args.input.chunk) {
+    if form.is_none() && args.input.chunk.is_some() {
         return Err(Failure::new(
             "lines of indices cannot say where pieces are from",
             "print the plan with `--json`, or write it to a file with `-o`",
         ));
     }
+    spare_what_is_read(args)?;
+    let settings = Settings::read(args)?;
+    let begin = part::begin(&args.part)?;
     let input = args.input.read()?;
-    // Where nothing is said: the recommended shapes, and on a ladder random order. Where shapes are
-    // free, `blurred` pads least for the company it gives.
-    let shapes = match (shapes, &strategy) {
-        (Some(shapes), _) => shapes,
-        (None, Some(_)) => Shapes::Exact,
-        (None, None) => recommended_shapes(input.lengths(), budget)?,
-    };
-    let strategy = strategy.unwrap_or_else(|| match shapes {
-        Shapes::Ladder(_) | Shapes::Rungs(_) => Shuffled.into(),
-        _ => Blurred::default().into(),
-    });
-    let planner = Planner::new(strategy, budget)
-        .shapes(shapes)
-        .arrange(arrange)
-        .over_long(over_long)
-        .seed(args.settings.seed);
-    let plan = planner.plan(input.lengths(), args.epoch)?;
-    match &args.output {
-        None => {
-            let mut output = printer::output();
-            write(&plan, input.chunks.as_ref(), form, &mut output)?;
-            output.flush()?;
-        }
-        Some(path) if same_file(path, args.input.path.as_deref()) => {
-            return Err(Failure::new(
-                format!("{}: is the input", path.display()),
-                "write the plan to another file",
-            ));
-        }
-        Some(path) => save(path, |file| write(&plan, input.chunks.as_ref(), form, file))?,
+    let whole = settings.planner(args, input.lengths())?.plan(input.lengths(), args.epoch)?;
+    let part = part::take(args, &whole, begin, input.lengths())?;
+    let plan = part.as_ref().map_or(&whole, |part| &part.plan);
+
+    let mut file = PlanFile::new(plan.clone(), input.lengths());
+    file.chunks.clone_from(&input.chunks);
+    file.ranks = part.as_ref().map(|part| part.ranks.clone());
+    match (&args.output, form) {
+        (Some(path), Some(form)) => save(path, |output| file.write(form, output))?,
+        (_, Some(form)) => print(|output| file.write(form, output))?,
+        (_, None) => print(|output| write_lines(plan, output))?,
     }
+    if let (Some(path), Some(part)) = (&args.part.cursor, &part) {
+        save_cursor(path, &part.end)?;
+    }
+    say(plan, &input);
+    if let Some(part) = &part {
+        part.say();
+    }
+    Ok(())
+}
+
+/// The settings that were typed as text.
+struct Settings {
+    strategy: Option<Strategy>,
+    shapes: Option<Shapes>,
+    budget: Budget,
+    arrange: Arrange,
+    over_long: OverLong,
+    steps: Option<Steps>,
+    tail: Tail,
+    cost_model: Option<CostModel>,
+}
+
+impl Settings {
+    fn read(args: &args::Plan) -> Result<Self, Failure> {
+        Ok(Self {
+            strategy: args.strategy.as_deref().map(str::parse).transpose()?,
+            shapes: args.shapes.as_deref().map(str::parse).transpose()?,
+            budget: cost_model::budget(&args.budget)?,
+            arrange: args.settings.arrange.parse()?,
+            over_long: args.settings.over_long.parse()?,
+            steps: args.ranks.steps.as_deref().map(str::parse).transpose()?,
+            tail: args.ranks.tail.parse()?,
+            cost_model: args.part.cost_model.as_deref().map(cost_model::named).transpose()?,
+        })
+    }
+
+    /// Where nothing is said: the recommended shapes, and on a ladder random order. Where shapes are
+    /// free, `blurred` pads least for the company it gives.
+    fn planner(self, args: &args::Plan, lengths: &Lengths) -> Result<Planner<Strategy>, Failure> {
+        let shapes = match (self.shapes, &self.strategy) {
+            (Some(shapes), _) => shapes,
+            (None, Some(_)) => Shapes::Exact,
+            (None, None) => recommended_shapes(lengths, self.budget)?,
+        };
+        let strategy = self.strategy.unwrap_or_else(|| match shapes {
+            Shapes::Ladder(_) | Shapes::Rungs(_) => Shuffled.into(),
+            _ => Blurred::default().into(),
+        });
+        let mut planner = Planner::new(strategy, self.budget)
+            .shapes(shapes)
+            .arrange(self.arrange)
+            .over_long(self.over_long)
+            .tail(self.tail)
+            .accumulate(args.ranks.accumulate)
+            .seed(args.settings.seed);
+        if let Some(ranks) = args.part.canonical_ranks {
+            planner = planner.canonical_ranks(ranks);
+        }
+        if let Some(steps) = self.steps {
+            planner = planner.steps(steps);
+        }
+        if let Some(model) = self.cost_model {
+            planner = planner.cost_model(model);
+        }
+        Ok(if args.part.constant_steps { planner.constant_steps(lengths)? } else { planner })
+    }
+}
+
+/// Refuses to write over a file that is read. A cursor may take the place of the one before.
+fn spare_what_is_read(args: &args::Plan) -> Result<(), Failure> {
+    let refused = |path: &Path, is: &str, written: &str| {
+        let what = format!("{}: is {is}", path.display());
+        Err(Failure::new(what, format!("write the {written} to another file")))
+    };
+    let input = args.input.source.path.as_deref();
+    for (path, written) in [(&args.output, "plan"), (&args.part.cursor, "cursor")] {
+        if let Some(path) = path
+            && input.is_some_and(|input| same_file(path, input))
+        {
+            return refused(path, "the input", written);
+        }
+    }
+    if let Some(output) = &args.output {
+        if args.part.cursor.as_ref().is_some_and(|path| path == output || same_file(path, output)) {
+            return refused(output, "the file of the plan", "cursor");
+        }
+        if args.part.resume.iter().any(|path| same_file(path, output)) {
+            return refused(output, "the cursor to go on from", "plan");
+        }
+    }
+    Ok(())
+}
+
+fn same_file(one: &Path, other: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().ok();
+    real(one).is_some_and(|path| Some(path) == real(other))
+}
+
+fn print(write: impl FnOnce(&mut BufWriter<Stdout>) -> io::Result<()>) -> Result<(), Failure> {
+    let mut output = printer::output();
+    write(&mut output)?;
+    output.flush()?;
+    Ok(())
+}
+
+/// The indices of a batch on a line.
+fn write_lines(plan: &Plan, output: &mut impl Write) -> io::Result<()> {
+    for batch in plan {
+        let mut separator = "";
+        for sequence in batch {
+            write!(output, "{separator}{sequence}")?;
+            separator = " ";
+        }
+        writeln!(output)?;
+    }
+    Ok(())
+}
+
+fn say(plan: &Plan, input: &Sequences) {
     let measures = plan.measure(input.lengths());
     let what = if input.chunks.is_some() { "pieces of sequences" } else { "sequences" };
     printer::say(&format!(
@@ -126,110 +171,20 @@ pub(crate) fn run(args: &Plan) -> Result<(), Failure> {
         plan.digest()
     ));
     let (treatment, sequences) = plan.over_long();
-    if !sequences.is_empty() {
-        let first: Vec<String> = sequences.iter().take(10).map(u32::to_string).collect();
-        let done = match treatment {
-            OverLong::Drop => "left out",
-            OverLong::Truncate => "to be truncated",
-            _ => "alone in a batch over the budget",
-        };
-        let more =
-            if sequences.len() > first.len() { ", … (all of them in the JSON)" } else { "" };
-        printer::say(&format!("{} over-long, {done}: {}{more}", sequences.len(), first.join(", ")));
-    }
-    Ok(())
+    let done = match treatment {
+        OverLong::Drop => "left out",
+        OverLong::Truncate => "to be truncated",
+        _ => "alone in a batch over the budget",
+    };
+    say_some(sequences, &format!("over-long, {done}"));
 }
 
-fn form_of(path: &Path) -> Result<Form, Failure> {
-    let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
-    match extension.as_deref() {
-        Some("json") => Ok(Form::Json),
-        Some("jsonl") => Ok(Form::JsonLines),
-        _ => Err(Failure::new(
-            format!("{}: unknown format of a plan", path.display()),
-            "name the file .json or .jsonl",
-        )),
+/// Says how many sequences met with what, and which, if there are any.
+fn say_some(sequences: &[u32], what: &str) {
+    if sequences.is_empty() {
+        return;
     }
-}
-
-fn write(
-    plan: &lengthwise::Plan,
-    chunks: Option<&Chunks>,
-    form: Form,
-    output: &mut impl Write,
-) -> io::Result<()> {
-    match form {
-        Form::Json => {
-            let document = Document {
-                version: 1,
-                digest: format!("{:016x}", plan.digest()),
-                batches: plan.iter().collect(),
-                batch_lengths: plan.batch_lengths(),
-                left_out: plan.left_out(),
-                truncated: plan.truncated(),
-                alone: match plan.over_long() {
-                    (OverLong::Alone, sequences) => sequences,
-                    _ => &[],
-                },
-                chunks: chunks.map(Pieces::new),
-            };
-            serde_json::to_writer(&mut *output, &document)?;
-            writeln!(output)
-        }
-        Form::JsonLines => {
-            for (batch, &batch_length) in plan.iter().zip(plan.batch_lengths()) {
-                serde_json::to_writer(&mut *output, &Batch::new(batch, batch_length, chunks))?;
-                writeln!(output)?;
-            }
-            let (treatment, sequences) = plan.over_long();
-            if !sequences.is_empty() {
-                let over_long = treatment.to_string();
-                serde_json::to_writer(&mut *output, &OverLongs { over_long, sequences })?;
-                writeln!(output)?;
-            }
-            Ok(())
-        }
-        Form::Lines => {
-            for batch in plan {
-                let mut separator = "";
-                for sequence in batch {
-                    write!(output, "{separator}{sequence}")?;
-                    separator = " ";
-                }
-                writeln!(output)?;
-            }
-            Ok(())
-        }
-    }
-}
-
-impl Batch {
-    fn new(batch: &[u32], batch_length: u32, chunks: Option<&Chunks>) -> Self {
-        let Some(chunks) = chunks else {
-            return Self { sequences: batch.to_vec(), offsets: None, lengths: None, batch_length };
-        };
-        let pieces = batch.iter().filter_map(|&piece| chunks.get(piece));
-        Self {
-            sequences: pieces.clone().map(|piece| piece.sequence).collect(),
-            offsets: Some(pieces.clone().map(|piece| piece.offset).collect()),
-            lengths: Some(pieces.map(|piece| piece.length).collect()),
-            batch_length,
-        }
-    }
-}
-
-impl Pieces {
-    fn new(chunks: &Chunks) -> Self {
-        let pieces = (0..chunks.len() as u32).filter_map(|piece| chunks.get(piece));
-        Self {
-            sequences: pieces.clone().map(|piece| piece.sequence).collect(),
-            offsets: pieces.map(|piece| piece.offset).collect(),
-            lengths: chunks.lengths().as_slice().to_vec(),
-        }
-    }
-}
-
-fn same_file(path: &Path, input: Option<&Path>) -> bool {
-    let real = |path: &Path| path.canonicalize().ok();
-    input.is_some_and(|input| real(input).is_some() && real(input) == real(path))
+    let few = printer::few(sequences);
+    let all = if few.ends_with('…') { " (all of them in the JSON)" } else { "" };
+    printer::say(&format!("{} {what}: {few}{all}", sequences.len()));
 }

@@ -99,6 +99,15 @@ impl Schedule {
         self.per_step / self.world_size
     }
 
+    /// Only the first `steps` of these steps.
+    pub fn first(mut self, steps: usize) -> Result<Self, Error> {
+        if steps > self.len() {
+            return Err(Error::TooManySteps { asked: steps, steps: self.len() });
+        }
+        self.dealt.slots.truncate((self.taken + steps) * self.per_step as usize);
+        Ok(self)
+    }
+
     /// The batches of one rank: those of its first step, then those of its second, and so on.
     pub fn for_rank(&self, rank: u32) -> Result<Plan, Error> {
         if rank >= self.world_size {
@@ -189,17 +198,15 @@ impl Schedule {
         self.dealt.dropped.iter().flat_map(|&slot| self.batch(slot).0).copied().collect()
     }
 
-    /// The sequences that occur a second time, as often as they do.
+    /// The sequences of these steps that were met before, as often as they were.
     pub fn repeated(&self) -> Vec<u32> {
         let mut met = vec![false; self.batches.len() + self.dealt.pieces.len()];
+        let (taken, left) = self.dealt.slots.split_at(self.taken * self.per_step as usize);
+        for &slot in taken {
+            met[slot as usize] = true;
+        }
         let again = |slot: &&u32| std::mem::replace(&mut met[**slot as usize], true);
-        self.dealt
-            .slots
-            .iter()
-            .filter(again)
-            .flat_map(|&slot| self.batch(slot).0)
-            .copied()
-            .collect()
+        left.iter().filter(again).flat_map(|&slot| self.batch(slot).0).copied().collect()
     }
 
     /// Where the epoch stands when every rank has taken `steps` of these steps.

@@ -1,0 +1,211 @@
+//! `lengthwise verify`
+
+use lengthwise::{Chunks, Counts, OverLong};
+use lengthwise_files::{PlanFile, read_plan};
+use serde::Serialize;
+
+use crate::{args::Verify, failure::Failure, input::Sequences, printer};
+
+/// What was found.
+#[derive(Serialize)]
+struct Answer<'a> {
+    version: u32,
+    ok: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    checks: Option<&'a [&'static str]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failed: Option<&'a str>,
+}
+
+pub(crate) fn run(args: &Verify) -> Result<(), Failure> {
+    match verify(args) {
+        Ok((file, checks)) => {
+            if args.json {
+                let (checks, failed) = (Some(&checks[..]), None);
+                return print(&Answer { version: 1, ok: true, checks, failed });
+            }
+            let (last, others) = checks.split_last().unwrap_or((&"", &[]));
+            printer::print(&format!(
+                "{}: {} sequences in {} batches; {} and {last} are right\n",
+                args.plan.display(),
+                file.plan.indices().len(),
+                file.plan.len(),
+                others.join(", ")
+            ))
+        }
+        Err(Failure::CheckFailed(failed)) => {
+            if args.json {
+                let (checks, failed) = (None, Some(failed.as_str()));
+                print(&Answer { version: 1, ok: false, checks, failed })?;
+            }
+            Err(Failure::CheckFailed(failed))
+        }
+        Err(other) => Err(other),
+    }
+}
+
+fn print(answer: &Answer) -> Result<(), Failure> {
+    printer::print(&(serde_json::to_string(answer).unwrap_or_default() + "\n"))
+}
+
+/// The plan, and what was checked of it.
+fn verify(args: &Verify) -> Result<(PlanFile, Vec<&'static str>), Failure> {
+    let file = read_plan(&args.plan).map_err(|error| {
+        if error.is_damaged() {
+            Failure::CheckFailed(error.to_string())
+        } else {
+            Failure::File(error)
+        }
+    })?;
+    let mut done = vec!["checksum", "digest"];
+    if args.source.is_named() {
+        // The pieces say how long they may be: of a sequence that was cut, the first is that long.
+        let chunk = file.chunks.as_ref().map(|chunks| chunks.lengths().max());
+        let input = args.source.read(chunk)?;
+        for (name, check) in CHECKS {
+            check(&file, &input)
+                .map_err(|what| Failure::CheckFailed(format!("{}: {what}", args.plan.display())))?;
+            done.push(name);
+        }
+    }
+    Ok((file, done))
+}
+
+/// A check finds nothing, or says what is wrong.
+type Check = fn(&PlanFile, &Sequences) -> Result<(), String>;
+
+/// Each relies on those before it.
+const CHECKS: [(&str, Check); 5] = [
+    ("lengths", same_lengths),
+    ("sequences", every_sequence),
+    ("batch lengths", long_enough),
+    ("budget", within_budget),
+    ("counts", right_counts),
+];
+
+fn same_lengths(file: &PlanFile, input: &Sequences) -> Result<(), String> {
+    let (planned, given) = (file.plan.made().lengths, input.lengths().digest());
+    if planned != given {
+        return Err(format!(
+            "was made for other lengths: their digest is {planned:016x}, that of {} is {given:016x}",
+            input.source
+        ));
+    }
+    let pieces = |chunks: &Chunks| -> Vec<_> {
+        (0..chunks.len() as u32).map(|piece| chunks.get(piece)).collect()
+    };
+    if file.chunks.as_ref().map(pieces) != input.chunks.as_ref().map(pieces) {
+        return Err(format!("was made for pieces of other sequences than {}", input.source));
+    }
+    Ok(())
+}
+
+/// Every sequence is in one batch or listed as left out. Of one rank, or of a part of the epoch, none
+/// is there that should not be.
+fn every_sequence(file: &PlanFile, input: &Sequences) -> Result<(), String> {
+    let count = input.lengths().len();
+    let plan = &file.plan;
+    let (dropped, repeated) = match &file.ranks {
+        Some(ranks) => (&ranks.dropped[..], &ranks.repeated[..]),
+        None => Default::default(),
+    };
+    let named = [plan.indices(), plan.over_long().1, dropped, repeated].concat();
+    let beyond = named.into_iter().filter(|&sequence| sequence as usize >= count);
+    none(beyond, &format!("sequences that are not among the {count} of the input"))?;
+
+    let mut due = vec![1_u64; count];
+    for &sequence in repeated {
+        due[sequence as usize] += 1;
+    }
+    for &sequence in plan.left_out().iter().chain(dropped) {
+        due[sequence as usize] = 0;
+    }
+    let mut met = vec![0_u64; count];
+    for &sequence in plan.indices() {
+        met[sequence as usize] += 1;
+    }
+    let all = || (0..).zip(met.iter().copied().zip(due.iter().copied()));
+    let where_both = |wrong: fn(u64, u64) -> bool| {
+        all().filter(move |&(_, (met, due))| wrong(met, due)).map(|(sequence, _)| sequence)
+    };
+    none(
+        where_both(|met, due| met > 0 && due == 0),
+        "sequences that are listed as left out, and yet in a batch",
+    )?;
+    none(where_both(|met, due| met > due), "sequences that are there too often")?;
+    if is_whole(file) {
+        none(where_both(|met, due| met < due), "sequences that are missing")?;
+    }
+    Ok(())
+}
+
+/// Whether all batches of the epoch are there.
+fn is_whole(file: &PlanFile) -> bool {
+    file.ranks.as_ref().is_none_or(|ranks| {
+        let from_the_start = ranks.cursor.as_ref().is_none_or(|cursor| cursor.steps() == 0);
+        ranks.rank.is_none() && ranks.steps_left == 0 && from_the_start
+    })
+}
+
+fn long_enough(file: &PlanFile, input: &Sequences) -> Result<(), String> {
+    let lengths = input.lengths().as_slice();
+    let cut = &marked(file.plan.truncated(), lengths.len());
+    let batches = file.plan.iter().zip(file.plan.batch_lengths());
+    let longer = batches.flat_map(|(batch, &batch_length)| {
+        let longer = move |at: usize| !cut[at] && lengths[at] > batch_length;
+        batch.iter().copied().filter(move |&sequence| longer(sequence as usize))
+    });
+    none(longer, "sequences that are longer than the batch length")
+}
+
+fn within_budget(file: &PlanFile, input: &Sequences) -> Result<(), String> {
+    let (plan, made) = (&file.plan, file.plan.made());
+    let over_long = match plan.over_long() {
+        (OverLong::Alone, sequences) => sequences,
+        _ => &[],
+    };
+    let alone = marked(over_long, input.lengths().len());
+    let over = (0..).zip(plan.iter().zip(plan.batch_lengths())).filter(|&(_, (batch, &length))| {
+        let listed = matches!(batch, &[sequence] if alone[sequence as usize]);
+        !listed && !made.admits(batch, length, input.lengths())
+    });
+    none(over.map(|(batch, _)| batch), &format!("batches that exceed the budget {}", made.budget))
+}
+
+/// The positions of every batch, and in a file of all ranks the counts of every step.
+fn right_counts(file: &PlanFile, input: &Sequences) -> Result<(), String> {
+    let counts = file.plan.counts(input.lengths());
+    let differ = (0..)
+        .zip(counts.iter().zip(&file.positions))
+        .filter(|(_, (counts, positions))| counts.positions != **positions);
+    none(differ.map(|(batch, _)| batch), "batches with other positions than are listed")?;
+    let Some(ranks) = file.ranks.as_ref().filter(|ranks| ranks.rank.is_none()) else {
+        return Ok(());
+    };
+    let per_step = counts.len() / ranks.step_counts.len().max(1);
+    let steps = counts.chunks(per_step.max(1)).map(|step| step.iter().copied().sum::<Counts>());
+    let differ =
+        (0..).zip(steps.zip(&ranks.step_counts)).filter(|(_, (sum, listed))| sum != *listed);
+    none(differ.map(|(step, _)| step), "steps with other counts than are listed")
+}
+
+/// Which of `count` sequences are listed.
+fn marked(listed: &[u32], count: usize) -> Vec<bool> {
+    let mut marked = vec![false; count];
+    for &sequence in listed {
+        marked[sequence as usize] = true;
+    }
+    marked
+}
+
+/// Nothing is wrong if there are none.
+fn none(numbers: impl Iterator<Item = u32>, what: &str) -> Result<(), String> {
+    let numbers: Vec<u32> = numbers.collect();
+    match &numbers[..] {
+        [] => Ok(()),
+        some if some.len() > 10 => {
+            Err(format!("has {what}: {} ({} in all)", printer::few(some), some.len()))
+        }
+        some => Err(format!("has {what}: {}", printer::few(some))),
+    }
+}

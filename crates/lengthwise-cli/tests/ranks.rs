@@ -1,0 +1,695 @@
+//! Several ranks, going on after a crash, and plan files that are checked.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use std::fs;
+
+use common::{Folder, refusal, refusals};
+use expect_test::expect;
+use serde_json::Value;
+
+const TEN: &str = "id,frames\na,5\nb,9\nc,4\nd,7\ne,7\nf,1\ng,3\nh,8\ni,2\nj,6\n";
+const SPEECH: &str = "plan --example speech --budget padded:20000";
+
+/// The sequences of all batches of a plan.
+fn sequences(plan: &Value) -> Vec<u64> {
+    let batches = plan["batches"].as_array().unwrap();
+    let all = batches.iter().flat_map(|batch| batch.as_array().unwrap());
+    all.map(|sequence| sequence.as_u64().unwrap()).collect()
+}
+
+/// Whether these are all sequences of the example, each once.
+fn is_all(mut sequences: Vec<u64>) -> bool {
+    sequences.sort_unstable();
+    sequences.into_iter().eq(0..10_480)
+}
+
+#[test]
+fn all_ranks_are_printed_step_by_step() {
+    let folder = Folder::new().with("ten.csv", TEN);
+    let plan = "plan ten.csv --strategy sorted --budget padded:16 --arrange as-built";
+    folder.expect(
+        &format!("{plan} --world-size 2"),
+        &expect![[r#"
+        exit 0
+        --- stdout
+        5 8 6 2
+        0 9
+        3
+        4
+        7
+        1
+        --- stderr
+        10 sequences in 6 batches, 11.86 % padding, digest acfc5c260dfba584
+        2 ranks in 3 in-order steps, 7.8 % idle (at least 7.8 %)
+    "#]],
+    );
+    folder.expect(&format!("{plan} --world-size 2 --rank 1 --json"), &expect![[r#"
+        exit 0
+        --- stdout
+        {"version":1,"digest":"ca0aae2eccc10632","batches":[[0,9],[4],[1]],"batch_lengths":[6,7,9],"positions":[11,7,9],"made":{"strategy":"sorted","budget":"padded:16","shapes":"exact","arrange":"as-built","over_long":"error","steps":"in-order","tail":"split","accumulate":1,"seed":0,"epoch":0,"lengths":"0b42b6c9404e6913"},"ranks":{"world_size":2,"rank":1,"accumulate":1,"steps":3,"step_counts":{"sequences":[6,2,2],"positions":[21,14,17]}},"checksum":"eeff53e526cb03b2"}
+        --- stderr
+        4 sequences in 3 batches, 3.57 % padding, digest ca0aae2eccc10632
+        rank 1 of 2 in 3 in-order steps, 7.8 % idle (at least 7.8 %)
+    "#]]);
+    folder.expect(
+        &format!("{plan} --world-size 2 --tail repeat --take 3"),
+        &expect![[r#"
+        exit 0
+        --- stdout
+        5 8 6 2
+        0 9
+        3 4
+        7
+        1
+        5 8 6 2
+        --- stderr
+        14 sequences in 6 batches, 17.33 % padding, digest 75c3b919a6fa98e2
+        2 ranks in 3 in-order steps, 18.5 % idle (at least 3.8 %)
+        4 repeated with the tail: 5, 8, 6, 2
+    "#]],
+    );
+    folder.expect(&format!("{plan} --world-size 2 --tail drop --json"), &expect![[r#"
+        exit 0
+        --- stdout
+        {"version":1,"digest":"f093eac6fc15c5fb","batches":[[5,8,6,2],[0,9],[3,4],[7]],"batch_lengths":[4,6,7,8],"positions":[10,11,14,8],"made":{"strategy":"sorted","budget":"padded:16","shapes":"exact","arrange":"as-built","over_long":"error","steps":"in-order","tail":"drop","accumulate":1,"seed":0,"epoch":0,"lengths":"0b42b6c9404e6913"},"ranks":{"world_size":2,"accumulate":1,"steps":2,"step_counts":{"sequences":[6,3],"positions":[21,22]},"dropped":[1]},"checksum":"f092eef2228d8581"}
+        --- stderr
+        9 sequences in 4 batches, 14.00 % padding, digest f093eac6fc15c5fb
+        2 ranks in 2 in-order steps, 16.7 % idle (at least 10.7 %)
+        1 dropped with the tail: 1
+    "#]]);
+    folder.expect(
+        &format!("{plan} --accumulate 2 --steps stratified"),
+        &expect![[r#"
+        exit 0
+        --- stdout
+        1
+        5 8 6 2
+        0 9
+        7
+        3
+        4
+        --- stderr
+        10 sequences in 6 batches, 11.86 % padding, digest 9f48fb84e4047fe8
+        1 rank with 2 batches each in 3 stratified steps, 0.0 % idle (at least 0.0 %)
+    "#]],
+    );
+}
+
+#[test]
+fn all_ranks_together_are_the_epoch() {
+    let folder = Folder::new();
+    let ranks: Vec<Value> = (0..8)
+        .map(|rank| folder.json(&format!("{SPEECH} --world-size 8 --rank {rank} --json")))
+        .collect();
+    assert!(is_all(ranks.iter().flat_map(sequences).collect()));
+    let all = folder.json(&format!("{SPEECH} --world-size 8 --json"));
+    let batches = all["batches"].as_array().unwrap();
+    for (rank, plan) in ranks.iter().enumerate() {
+        assert_eq!(plan["ranks"]["rank"], rank);
+        assert_eq!(plan["ranks"]["step_counts"], all["ranks"]["step_counts"]);
+        let dealt = batches.iter().skip(rank).step_by(8);
+        assert!(plan["batches"].as_array().unwrap().iter().eq(dealt), "rank {rank}");
+    }
+    let counts = all["ranks"]["step_counts"]["sequences"].as_array().unwrap();
+    assert_eq!(counts.iter().map(|count| count.as_u64().unwrap()).sum::<u64>(), 10_480);
+}
+
+/// Without anything about ranks, a plan is what it always was.
+#[test]
+fn one_rank_is_a_plain_plan() {
+    let folder = Folder::new();
+    let plain = folder.json(&format!("{SPEECH} --json"));
+    assert!(plain.get("ranks").is_none());
+    let one = folder.json(&format!("{SPEECH} --rank 0 --json"));
+    assert_eq!(one["batches"], plain["batches"]);
+    assert_eq!(one["ranks"]["steps"], plain["batches"].as_array().unwrap().len());
+}
+
+#[test]
+fn canonical_ranks_make_the_same_steps_on_any_number_of_ranks() {
+    let folder = Folder::new();
+    let of = |ranks: u32| {
+        folder.json(&format!("{SPEECH} --canonical-ranks 8 --world-size {ranks} --json"))
+    };
+    let eight = of(8);
+    for ranks in [1, 2, 4] {
+        assert_eq!(of(ranks)["batches"], eight["batches"], "{ranks}");
+        assert_eq!(of(ranks)["ranks"]["accumulate"], 8 / ranks);
+    }
+}
+
+#[test]
+fn an_epoch_goes_on_where_it_stopped() {
+    let folder = Folder::new();
+    let part = |more: &str| folder.json(&format!("{SPEECH} --json {more}"));
+    let whole = part("--world-size 8");
+    let first = part("--world-size 8 --take 20 --cursor cursor.json");
+    let rest = part("--world-size 8 --resume cursor.json");
+    let both = [&first, &rest].map(|plan| plan["batches"].as_array().unwrap().clone());
+    assert_eq!(&both.concat(), whole["batches"].as_array().unwrap());
+    assert_eq!(first["ranks"]["steps_left"], rest["ranks"]["steps"]);
+    let cursor: Value =
+        serde_json::from_slice(&fs::read(folder.path("cursor.json")).unwrap()).unwrap();
+    assert_eq!(rest["ranks"]["cursor"], cursor);
+
+    // Down to 6 ranks, and then up to 16, each time from the file of the time before.
+    let down = part("--world-size 6 --take 5 --resume cursor.json --cursor cursor.json");
+    let up = part("--world-size 16 --resume cursor.json --cursor end.json");
+    assert!(is_all([&first, &down, &up].into_iter().flat_map(sequences).collect()));
+
+    // And when all of it was taken.
+    let files = fs::read_dir(folder.folder()).unwrap().count();
+    assert_eq!(files, 2, "nothing but the cursors is left behind");
+    let after = part("--world-size 4 --resume end.json");
+    assert_eq!(after["batches"], Value::Array(Vec::new()));
+    folder.expect(
+        &format!("{SPEECH} --world-size 4 --resume end.json"),
+        &expect![[r#"
+        exit 0
+        --- stdout
+        --- stderr
+        0 sequences in 0 batches, 0.00 % padding, digest 48b2c92616fc193d
+        4 ranks in 0 stratified steps (32 before), 0.0 % idle (at least 0.0 %)
+    "#]],
+    );
+}
+
+/// Every rank keeps its own cursor; together they must stand at the same step.
+#[test]
+fn ranks_that_stopped_apart_are_refused() {
+    let folder = Folder::new();
+    for (rank, steps) in [(0, 12), (1, 12), (2, 12), (3, 13)] {
+        let more = format!("--world-size 4 --rank {rank} --take {steps} --cursor {rank}.json");
+        assert!(folder.run(&format!("{SPEECH} {more}")).status.success());
+    }
+    let going_on = format!("{SPEECH} --world-size 2 --resume 0.json --resume 1.json");
+    assert!(folder.run(&format!("{going_on} --resume 2.json")).status.success());
+    expect![[r#"
+        $ lengthwise plan --example speech --budget padded:20000 --world-size 2 --resume 0.json --resume 1.json --resume 3.json
+        error: rank 0 stopped after 12 steps, and rank 2 after 13
+
+        hint: save cursors of the same step on all ranks; go on from the last common checkpoint
+
+    "#]].assert_eq(&refusal(&folder, &format!("{going_on} --resume 3.json")));
+}
+
+#[test]
+fn another_run_is_refused_by_what_differs() {
+    let folder = Folder::new().with("ten.csv", TEN);
+    let plan = "plan ten.csv --strategy blurred --budget padded:20";
+    assert!(folder.run(&format!("{plan} --take 2 --cursor c.json")).status.success());
+    let text = fs::read_to_string(folder.path("c.json")).unwrap();
+    let folder = folder
+        .with("eleven.csv", format!("{TEN}k,4\n"))
+        .with("later.json", text.replace("\"version\":1", "\"version\":2"))
+        .with("short.json", &text[..text.len() / 2])
+        .with("no-seed.json", text.replace("\"seed\":0,", ""))
+        .with("far.json", text.replace("[[1,2]]", "[[1,99]]"))
+        .with("none.json", text.replace("[[1,2]]", "[[0,2]]"));
+    let said = refusals(
+        &folder,
+        &[
+            "plan eleven.csv --strategy blurred --budget padded:20 --resume c.json",
+            "plan ten.csv --strategy sorted --budget padded:20 --resume c.json",
+            "plan ten.csv --strategy blurred --budget padded:21 --resume c.json",
+            "plan ten.csv --strategy blurred --budget padded:20 --seed 7 --resume c.json",
+            "plan ten.csv --strategy blurred --budget padded:20 --epoch 1 --resume c.json",
+            "plan ten.csv --strategy blurred --budget padded:20 --resume later.json",
+            "plan ten.csv --strategy blurred --budget padded:20 --resume short.json",
+            "plan ten.csv --strategy blurred --budget padded:20 --resume no-seed.json",
+            "plan ten.csv --strategy blurred --budget padded:20 --resume far.json",
+            "plan ten.csv --strategy blurred --budget padded:20 --resume none.json",
+            "plan ten.csv --strategy blurred --budget padded:20 --resume missing.json",
+        ],
+    );
+    expect![[r#"
+        $ lengthwise plan eleven.csv --strategy blurred --budget padded:20 --resume c.json
+        error: the cursor is of another run: its lengths is `0b42b6c9404e6913`, that of the plan is `f9bdd035dd70a1c4`
+
+        hint: go on with the lengths that the epoch began with, in the same order
+
+        $ lengthwise plan ten.csv --strategy sorted --budget padded:20 --resume c.json
+        error: the cursor is of another run: its strategy is `blurred:spread=0.02`, that of the plan is `sorted`
+
+        hint: go on with the settings that the epoch began with, or begin a new epoch
+
+        $ lengthwise plan ten.csv --strategy blurred --budget padded:21 --resume c.json
+        error: the cursor is of another run: its budget is `padded:20`, that of the plan is `padded:21`
+
+        hint: go on with the settings that the epoch began with, or begin a new epoch
+
+        $ lengthwise plan ten.csv --strategy blurred --budget padded:20 --seed 7 --resume c.json
+        error: the cursor is of another run: its seed is `0`, that of the plan is `7`
+
+        hint: go on with the settings that the epoch began with, or begin a new epoch
+
+        $ lengthwise plan ten.csv --strategy blurred --budget padded:20 --epoch 1 --resume c.json
+        error: the cursor is of another run: its epoch is `0`, that of the plan is `1`
+
+        hint: go on with the settings that the epoch began with, or begin a new epoch
+
+        $ lengthwise plan ten.csv --strategy blurred --budget padded:20 --resume later.json
+        error: later.json: has version 2, and this release reads version 1
+
+        hint: use the release of lengthwise that wrote it
+
+        $ lengthwise plan ten.csv --strategy blurred --budget padded:20 --resume short.json
+        error: short.json: is cut off or not a cursor: EOF while parsing a string at line 1 column 133
+
+        hint: use the cursor of another checkpoint
+
+        $ lengthwise plan ten.csv --strategy blurred --budget padded:20 --resume no-seed.json
+        error: no-seed.json: has no `seed`, which is a whole number from 0 to 18446744073709551615
+
+        hint: use the cursor of another checkpoint
+
+        $ lengthwise plan ten.csv --strategy blurred --budget padded:20 --resume far.json
+        error: the cursor counts 99 steps of 1 batches, but there are 4
+
+        hint: the cursor is damaged, or counts something else than steps of all ranks
+
+        $ lengthwise plan ten.csv --strategy blurred --budget padded:20 --resume none.json
+        error: the cursor counts a step of 0 batches, which cannot be
+
+        hint: the cursor is damaged; use another checkpoint
+
+        $ lengthwise plan ten.csv --strategy blurred --budget padded:20 --resume missing.json
+        error: missing.json: there is no such file
+
+        hint: check the path
+
+    "#]].assert_eq(&said);
+}
+
+#[test]
+fn ranks_that_cannot_be_are_refused() {
+    let folder = Folder::new().with("ten.csv", TEN).with("c.json", "{}");
+    let said = refusals(
+        &folder,
+        &[
+            "plan ten.csv --budget 4 --world-size 2 --rank 2",
+            "plan ten.csv --budget 4 --rank 1",
+            "plan ten.csv --budget 4 --world-size 11",
+            "plan ten.csv --budget 8 --strategy sorted --world-size 4 --tail drop",
+            "plan ten.csv --budget 4 --world-size 2 --take 99",
+            "plan ten.csv --budget 4 --world-size 2 --steps sorted",
+            "plan ten.csv --budget 4 --world-size 2 --tail keep",
+            "plan ten.csv --budget 4 --cost-model missing.json",
+            "plan ten.csv --budget 4 --cursor ten.csv",
+            "plan ten.csv --budget 4 --cursor no/such/cursor.json -o plan.json",
+            "plan ten.csv --budget 4 --cursor plan.json -o plan.json",
+            "plan ten.csv --budget 4 --resume c.json -o c.json",
+        ],
+    );
+    expect![[r#"
+        $ lengthwise plan ten.csv --budget 4 --world-size 2 --rank 2
+        error: there is no rank 2 among 2 ranks
+
+        hint: ranks are numbered from 0; the last one is 1
+
+        $ lengthwise plan ten.csv --budget 4 --rank 1
+        error: there is no rank 1 where there is only one rank
+
+        hint: ranks are numbered from 0; the last one is 0
+
+        $ lengthwise plan ten.csv --budget 4 --world-size 11
+        error: 10 sequences cannot fill a step of 11 batches, one for each of 11 ranks
+
+        hint: use at most 10 ranks, or accumulate less
+
+        $ lengthwise plan ten.csv --budget 8 --strategy sorted --world-size 4 --tail drop
+        error: 2 batches fill no step of 4, and a tail that is dropped leaves none
+
+        hint: use fewer ranks, or `split` or `repeat` the tail (`--tail` on the command line)
+
+        $ lengthwise plan ten.csv --budget 4 --world-size 2 --take 99
+        error: 99 steps were asked for, but there are 2
+
+        hint: take at most 2
+
+        $ lengthwise plan ten.csv --budget 4 --world-size 2 --steps sorted
+        error: unknown way to make steps `sorted`
+
+        hint: one of `stratified`, `aligned`, `in-order`
+
+        $ lengthwise plan ten.csv --budget 4 --world-size 2 --tail keep
+        error: unknown treatment of the tail `keep`
+
+        hint: one of `split`, `repeat`, `drop`
+
+        $ lengthwise plan ten.csv --budget 4 --cost-model missing.json
+        error: cost model missing.json: there is no such file or preset
+
+        hint: name a file that `lengthwise cost STEPS.csv -o model.json` wrote, or a preset: `recurrent`, `encoder`, `paper-2`
+
+        $ lengthwise plan ten.csv --budget 4 --cursor ten.csv
+        error: ten.csv: is the input
+
+        hint: write the cursor to another file
+
+        $ lengthwise plan ten.csv --budget 4 --cursor no/such/cursor.json -o plan.json
+        error: no/such/cursor.json: there is no such folder
+
+        hint: nothing was written to it; check that the folder exists and can be written to
+
+        $ lengthwise plan ten.csv --budget 4 --cursor plan.json -o plan.json
+        error: plan.json: is the file of the plan
+
+        hint: write the cursor to another file
+
+        $ lengthwise plan ten.csv --budget 4 --resume c.json -o c.json
+        error: c.json: is the cursor to go on from
+
+        hint: write the plan to another file
+
+    "#]].assert_eq(&said);
+    assert_eq!(fs::read_to_string(folder.path("ten.csv")).unwrap(), TEN);
+    for arguments in [
+        "plan ten.csv --budget 4 --accumulate 2 --canonical-ranks 4",
+        "plan ten.csv --budget 4 --canonical-ranks 0",
+        "plan ten.csv --budget 4 --rank -1",
+        "verify",
+    ] {
+        assert_eq!(folder.run(arguments).status.code(), Some(2), "{arguments}");
+    }
+}
+
+#[test]
+fn constant_steps_are_the_same_in_every_epoch() {
+    let folder = Folder::new();
+    let steps = |epoch: u32, more: &str| {
+        let plan = format!("{SPEECH} --strategy blurred --world-size 8 --epoch {epoch} --json");
+        folder.json(&format!("{plan} {more}"))["ranks"]["steps"].as_u64().unwrap()
+    };
+    let first = steps(0, "--constant-steps");
+    assert!(first >= steps(0, ""));
+    for epoch in 1..6 {
+        assert_eq!(steps(epoch, "--constant-steps"), first, "epoch {epoch}");
+    }
+}
+
+/// With a cost model, the time that ranks wait is in seconds.
+#[test]
+fn a_cost_model_decides_the_steps() {
+    let folder = Folder::new();
+    let made = |more: &str| {
+        let plan = "plan --example documents --strategy blurred --budget padded:16384";
+        folder.json(&format!("{plan} --world-size 4 --json {more}"))["made"].clone()
+    };
+    assert_eq!(made("")["steps"], "stratified");
+    assert_eq!(made("--cost-model recurrent")["steps"], "aligned");
+    assert_eq!(made("--cost-model a=1")["cost_model"], "a=1,b=0,c=0,d=0");
+    assert_eq!(made("--cost-model recurrent --steps in-order")["steps"], "in-order");
+}
+
+#[test]
+fn plans_are_verified() {
+    let folder = Folder::new().with("ten.csv", TEN).with("other.csv", TEN.replace("j,6", "j,5"));
+    let plan = "plan ten.csv --strategy sorted";
+    for (name, settings) in [
+        ("plain.json", "--budget padded:20"),
+        ("lines.jsonl", "--budget dynamic:2 --shapes multiple:4"),
+        ("over.json", "--budget dynamic:2,rule=over"),
+        ("alone.json", "--budget padded:7 --over-long alone"),
+        ("left.jsonl", "--budget padded:7,multiple-of=2 --over-long drop"),
+        ("cut.json", "--budget padded:7 --over-long truncate"),
+        ("cost.json", "--budget cost:c=1,limit=12.5"),
+        ("pieces.json", "--budget 4 --chunk 3"),
+        ("pieces.jsonl", "--budget padded:5 --chunk 3 --world-size 2 --rank 1"),
+        ("ranks.json", "--budget 4 --world-size 2 --tail repeat"),
+        ("dropped.jsonl", "--budget 3 --world-size 3 --tail drop"),
+        ("begun.json", "--budget 3 --world-size 2 --take 1 --cursor c.json"),
+        ("rest.jsonl", "--budget 3 --world-size 3 --resume c.json"),
+        ("none.json", "--budget 4 --world-size 2 --take 0"),
+    ] {
+        let made = folder.run(&format!("{plan} {settings} -o {name}"));
+        assert!(made.status.success(), "{name}: {}", String::from_utf8_lossy(&made.stderr));
+        for arguments in ["", "ten.csv", "ten.csv --column frames --json"] {
+            let output = folder.run(&format!("verify {name} {arguments}"));
+            let said = String::from_utf8(output.stderr).unwrap();
+            assert_eq!((output.status.code(), said.as_str()), (Some(0), ""), "{name} {arguments}");
+        }
+    }
+    folder.expect(
+        "verify plain.json",
+        &expect![[r#"
+        exit 0
+        --- stdout
+        plain.json: 10 sequences in 4 batches; checksum and digest are right
+        --- stderr
+    "#]],
+    );
+    folder.expect("verify rest.jsonl ten.csv", &expect![[r#"
+        exit 0
+        --- stdout
+        rest.jsonl: 6 sequences in 3 batches; checksum, digest, lengths, sequences, batch lengths, budget and counts are right
+        --- stderr
+    "#]]);
+    folder.expect("verify ranks.json ten.csv --json", &expect![[r#"
+        exit 0
+        --- stdout
+        {"version":1,"ok":true,"checks":["checksum","digest","lengths","sequences","batch lengths","budget","counts"]}
+        --- stderr
+    "#]]);
+    folder.expect("verify plain.json other.csv", &expect![[r#"
+        exit 1
+        --- stdout
+        --- stderr
+        error: plain.json: was made for other lengths: their digest is 0b42b6c9404e6913, that of other.csv, `frames` is d58f1dc93cda9568
+    "#]]);
+    folder.expect("verify plain.json other.csv --json", &expect![[r#"
+        exit 1
+        --- stdout
+        {"version":1,"ok":false,"failed":"plain.json: was made for other lengths: their digest is 0b42b6c9404e6913, that of other.csv, `frames` is d58f1dc93cda9568"}
+        --- stderr
+        error: plain.json: was made for other lengths: their digest is 0b42b6c9404e6913, that of other.csv, `frames` is d58f1dc93cda9568
+    "#]]);
+    folder.expect("verify pieces.jsonl --example bimodal", &expect![[r#"
+        exit 1
+        --- stdout
+        --- stderr
+        error: pieces.jsonl: was made for other lengths: their digest is 0d63194824b76bb2, that of example `bimodal` in pieces of at most 3 is 580064f60a902627
+    "#]]);
+}
+
+#[test]
+fn damaged_plans_fail_the_check() {
+    let folder = Folder::new().with("ten.csv", TEN);
+    assert!(folder.run("plan ten.csv --strategy sorted --budget 4 -o a.json").status.success());
+    assert!(folder.run("plan ten.csv --strategy sorted --budget 4 -o a.jsonl").status.success());
+    let [json, lines] =
+        ["a.json", "a.jsonl"].map(|name| fs::read_to_string(folder.path(name)).unwrap());
+    let folder = folder
+        .with("cut.json", &json[..100])
+        .with("cut.jsonl", lines.split_inclusive('\n').take(2).collect::<String>())
+        .with("altered.json", json.replace("[[", "[[1,"))
+        .with(
+            "old.json",
+            r#"{"version":1,"digest":"0000000000000000","batches":[],"batch_lengths":[]}"#,
+        )
+        .with("later.json", json.replace("\"version\":1", "\"version\":2"))
+        .with("plan.csv", &json);
+    for name in ["cut.json", "cut.jsonl", "altered.json", "old.json"] {
+        assert_eq!(folder.run(&format!("verify {name}")).status.code(), Some(1), "{name}");
+    }
+    folder.expect(
+        "verify cut.jsonl",
+        &expect![[r#"
+        exit 1
+        --- stdout
+        --- stderr
+        error: cut.jsonl: is cut off or not a plan: its end has no version
+    "#]],
+    );
+    folder.expect("verify altered.json --json", &expect![[r#"
+        exit 1
+        --- stdout
+        {"version":1,"ok":false,"failed":"altered.json: has been altered: its checksum is 48cbf511ac85fa5f, its content has aa6a46acacd0a6a2"}
+        --- stderr
+        error: altered.json: has been altered: its checksum is 48cbf511ac85fa5f, its content has aa6a46acacd0a6a2
+    "#]]);
+    folder.expect(
+        "verify old.json",
+        &expect![[r#"
+        exit 1
+        --- stdout
+        --- stderr
+        error: old.json: has no checksum
+    "#]],
+    );
+    let said = refusals(
+        &folder,
+        &[
+            "verify later.json",
+            "verify missing.json",
+            "verify plan.csv",
+            "verify a.json missing.csv",
+            "verify a.json --example speach",
+        ],
+    );
+    expect![[r#"
+        $ lengthwise verify later.json
+        error: later.json: has version 2, and this release reads version 1
+
+        hint: use the release of lengthwise that wrote it
+
+        $ lengthwise verify missing.json
+        error: missing.json: there is no such file
+
+        hint: check the path
+
+        $ lengthwise verify plan.csv
+        error: plan.csv: unknown format of a plan
+
+        hint: name the file .json or .jsonl
+
+        $ lengthwise verify a.json missing.csv
+        error: missing.csv: no such file or directory
+
+        hint: check the path
+
+        $ lengthwise verify a.json --example speach
+        error: unknown example `speach`
+
+        hint: did you mean `speech`? run `lengthwise explain` to list all
+
+    "#]]
+    .assert_eq(&said);
+}
+
+/// A file whose checksum was made for what it holds now.
+fn sealed(text: &str) -> String {
+    let content = &text[..text.rfind(",\"checksum\"").unwrap()];
+    let checksum = xxhash_rust::xxh3::xxh3_64(content.as_bytes());
+    format!("{content},\"checksum\":\"{checksum:016x}\"}}\n")
+}
+
+/// The digest of these batches.
+fn digest(batches: &[&[u32]], lengths: &[u32]) -> String {
+    let ends = batches.iter().scan(0, |end, batch| {
+        *end += batch.len() as u32;
+        Some(*end)
+    });
+    let mut numbers = vec![batches.len() as u32];
+    numbers.extend(ends);
+    numbers.extend(lengths);
+    numbers.extend(batches.concat());
+    let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+    format!("{:016x}", xxhash_rust::xxh3::xxh3_64(&bytes))
+}
+
+/// Whoever makes a file with a right checksum is still held to what a plan promises.
+#[test]
+fn wrong_plans_fail_the_check_with_what_is_wrong() {
+    let folder = Folder::new().with("four.txt", "5\n9\n4\n7\n");
+    let plan = "plan four.txt --strategy sorted --arrange as-built --budget sequences:2";
+    let made = folder.run(&format!("{plan} --json")).stdout;
+    let good = String::from_utf8(made).unwrap();
+    let right = digest(&[&[2, 0], &[3, 1]], &[5, 9]);
+    let old = r#""batches":[[2,0],[3,1]],"batch_lengths":[5,9]"#;
+    assert!(good.contains(old) && good.contains(&right), "{good}");
+    let mut said = String::new();
+    for (batches, lengths, positions) in [
+        (&[&[2, 0][..], &[3, 1]][..], &[5, 9][..], "[9,16]"),
+        (&[&[2, 0], &[3, 4]], &[5, 9], "[9,16]"),
+        (&[&[2, 0], &[3, 3]], &[5, 9], "[9,16]"),
+        (&[&[2, 0], &[3]], &[5, 9], "[9,7]"),
+        (&[&[2, 0], &[3, 1]], &[5, 8], "[9,16]"),
+        (&[&[2, 0, 3], &[1]], &[7, 9], "[16,9]"),
+        (&[&[2, 0], &[3, 1]], &[5, 9], "[9,17]"),
+    ] {
+        let [batches_json, lengths_json] =
+            [format!("{batches:?}"), format!("{lengths:?}")].map(|text| text.replace(' ', ""));
+        let new = format!("\"batches\":{batches_json},\"batch_lengths\":{lengths_json}");
+        let text = good
+            .replace(old, &new)
+            .replace(&right, &digest(batches, lengths))
+            .replace("\"positions\":[9,16]", &format!("\"positions\":{positions}"));
+        fs::write(folder.path("plan.json"), sealed(&text)).unwrap();
+        let output = folder.run("verify plan.json four.txt");
+        said += &String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+    }
+    expect![[r#"
+        plan.json: 4 sequences in 2 batches; checksum, digest, lengths, sequences, batch lengths, budget and counts are right
+        error: plan.json: has sequences that are not among the 4 of the input: 4
+        error: plan.json: has sequences that are there too often: 3
+        error: plan.json: has sequences that are missing: 1
+        error: plan.json: has sequences that are longer than the batch length: 1
+        error: plan.json: has batches that exceed the budget sequences:2: 0
+        error: plan.json: has batches with other positions than are listed: 1
+    "#]].assert_eq(&said);
+}
+
+#[test]
+fn the_commands_of_the_readme_work() {
+    let lengths: String =
+        (0..60_000).flat_map(|i| [(50 + i * 7 % 900).to_string(), "\n".into()]).collect();
+    let folder = Folder::new().with("lengths.csv", format!("frames\n{lengths}"));
+    let readme = include_str!("../../../README.md");
+    let section = &readme[readme.find("## Several ranks").unwrap()..];
+    let section = &section[..section.find("## From Rust").unwrap()];
+    let commands = section.lines().filter_map(|line| line.strip_prefix("$ lengthwise "));
+    let mut run = 0;
+    for command in commands {
+        let output = folder.run(command);
+        assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
+        run += 1;
+    }
+    assert_eq!(run, 5);
+}
+
+#[test]
+fn the_help_of_ranks() {
+    let folder = Folder::new();
+    let help = String::from_utf8(folder.run("plan -h").stdout).unwrap();
+    let ranks = &help[help.find("Ranks:").unwrap()..help.find("Output:").unwrap()];
+    expect![[r#"
+        Ranks:
+              --world-size <RANKS>       Number of ranks, which all take the same number of steps [default:
+                                         1]
+              --steps <STEPS>            Which batches make a step: stratified, aligned or in-order
+                                         [default: by the cost model]
+              --tail <WHAT>              What happens to batches that fill no step: split, repeat or drop
+                                         [default: split]
+              --accumulate <BATCHES>     Batches that each rank takes in a step, to accumulate gradients
+                                         [default: 1]
+              --canonical-ranks <RANKS>  Batches of a step on any number of ranks that divides it
+              --constant-steps           Make the same number of batches, and so of steps, in every epoch
+              --cost-model <MODEL>       How long batches take, so that ranks wait little: a preset,
+                                         coefficients, or a file of `lengthwise cost`
+              --rank <RANK>              Only the batches of this rank, from 0 [default: all ranks, step by
+                                         step]
+              --take <STEPS>             Only the first steps
+              --cursor <FILE>            Write where the epoch stands after these steps to this file
+              --resume <FILE>            Go on from where the epoch stands by this file; may be repeated,
+                                         with the file of each rank
+
+    "#]].assert_eq(ranks);
+    folder.expect("verify -h", &expect![[r#"
+        exit 0
+        --- stdout
+        Check that a plan file is whole, and right for its lengths
+
+        Usage: lengthwise verify [OPTIONS] <PLAN> [INPUT]
+
+        Arguments:
+          <PLAN>  Plan file that `lengthwise plan -o` wrote, .json or .jsonl
+
+        Options:
+          -h, --help  Print help
+
+        Input:
+              --example <NAME>   Use built-in lengths instead of a file: speech, documents or bimodal
+              --column <NAME>    Column (CSV, TSV) or field (JSONL) that holds the lengths
+              --format <FORMAT>  Format of the input, if its name does not tell: csv, tsv, jsonl, npy or txt
+          [INPUT]                File of lengths: .csv, .tsv, .jsonl, .npy, or .txt with one length a line;
+                                 `-` is standard input
+
+        Output:
+              --json  Print JSON
+        --- stderr
+    "#]]);
+}

@@ -1,0 +1,37 @@
+//! Plans and cursors as files.
+//!
+//! A plan file is JSON (one object) or JSON lines (one object a batch). It says how the plan was
+//! made, and ends with a checksum of all that is before it: a file that was cut off or altered is
+//! refused, and never becomes other batches. A [`PlanFile`] that was read equals the one that was
+//! written, and its plan can be dealt to ranks as if it had just been made.
+//!
+//! ```
+//! use lengthwise::{Blurred, Budget, Example, Planner};
+//! use lengthwise_files::{Form, PlanFile, read_plan_from};
+//!
+//! let lengths = Example::Bimodal.lengths();
+//! let plan = Planner::new(Blurred::default(), Budget::padded(16_000)).plan(&lengths, 3)?;
+//! let file = PlanFile::new(plan, &lengths);
+//! let mut bytes = Vec::new();
+//! file.write(Form::Json, &mut bytes)?;
+//! assert_eq!(read_plan_from(&bytes, Form::Json)?, file);
+//!
+//! bytes[1000] ^= 1;
+//! assert!(read_plan_from(&bytes, Form::Json).is_err());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A [`Cursor`](lengthwise::Cursor) is one line of JSON, small enough for every checkpoint.
+//!
+//! Files appear whole or not at all ([`save`](save())).
+
+mod cursor;
+mod error;
+mod hex;
+mod plan;
+mod save;
+
+pub use cursor::{from_json, read_cursor, save_cursor, to_json};
+pub use error::Error;
+pub use plan::{Form, PlanFile, Ranks, read_plan, read_plan_from};
+pub use save::save;

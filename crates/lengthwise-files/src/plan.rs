@@ -1,0 +1,156 @@
+//! Plans as files: JSON or JSON lines, with how they were made and a checksum.
+
+mod document;
+mod read;
+mod write;
+
+use std::{
+    io::{self, Write},
+    path::Path,
+};
+
+use lengthwise::{Chunks, Counts, Cursor, Lengths, Plan, Schedule};
+
+pub use read::{read_plan, read_plan_from};
+
+use crate::{Error, save};
+
+/// The version of plan files that this release writes and reads.
+const VERSION: u32 = 1;
+
+/// In which form a plan is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// One object.
+    Json,
+    /// One object a batch, then one about all of them.
+    JsonLines,
+}
+
+impl Form {
+    /// The form that the name of a file tells: `.json` or `.jsonl`.
+    pub fn of_path(path: &Path) -> Result<Self, Error> {
+        let extension =
+            path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
+        match extension.as_deref() {
+            Some("json") => Ok(Form::Json),
+            Some("jsonl") => Ok(Form::JsonLines),
+            _ => {
+                let hint = "name the file .json or .jsonl";
+                Err(Error::new("plan", "unknown format of a plan", hint).of(path))
+            }
+        }
+    }
+}
+
+/// A plan, and what its file says besides.
+#[derive(Clone, Debug)]
+pub struct PlanFile {
+    /// The batches, and how they were made.
+    pub plan: Plan,
+    /// How many positions of each batch are not padding.
+    pub positions: Vec<u64>,
+    /// Where the pieces are from that the batches name, if sequences were cut.
+    pub chunks: Option<Chunks>,
+    /// How the batches were dealt to ranks, if they were.
+    pub ranks: Option<Ranks>,
+}
+
+/// How the batches of a file were dealt to ranks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ranks {
+    /// The number of ranks.
+    pub world_size: u32,
+    /// The rank whose batches these are; all ranks' if there is none.
+    pub rank: Option<u32>,
+    /// How many batches each rank takes in a step.
+    pub accumulate: u32,
+    /// How many steps these batches are.
+    pub steps: u64,
+    /// How many steps of the epoch come after them.
+    pub steps_left: u64,
+    /// Where the epoch stood before them, if it was begun before.
+    pub cursor: Option<Cursor>,
+    /// The counts of all ranks together, step by step.
+    pub step_counts: Vec<Counts>,
+    /// The sequences in no step, because the tail is dropped.
+    pub dropped: Vec<u32>,
+    /// The sequences of all ranks that were met before, as often as they were.
+    pub repeated: Vec<u32>,
+}
+
+impl Ranks {
+    /// What a file says of a schedule for all ranks, or for one of them.
+    ///
+    /// # Panics
+    ///
+    /// When `lengths` has fewer sequences than the lengths that the plan was made for.
+    pub fn of(schedule: &Schedule, rank: Option<u32>, lengths: &Lengths) -> Self {
+        Self {
+            world_size: schedule.world_size(),
+            rank,
+            accumulate: schedule.accumulate(),
+            steps: schedule.len() as u64,
+            steps_left: 0,
+            cursor: None,
+            step_counts: schedule.counts(lengths),
+            dropped: schedule.dropped(),
+            repeated: schedule.repeated(),
+        }
+    }
+
+    /// How many batches these steps have, if they can be counted.
+    fn batches(&self) -> Option<u64> {
+        let ranks = if self.rank.is_some() { 1 } else { self.world_size };
+        self.steps.checked_mul(u64::from(ranks) * u64::from(self.accumulate))
+    }
+}
+
+impl PlanFile {
+    /// The file of a plan.
+    ///
+    /// # Panics
+    ///
+    /// When `lengths` has fewer sequences than the lengths that the plan was made for.
+    pub fn new(plan: Plan, lengths: &Lengths) -> Self {
+        let positions = plan.counts(lengths).iter().map(|counts| counts.positions).collect();
+        Self { plan, positions, chunks: None, ranks: None }
+    }
+
+    /// With where the pieces are from that were planned.
+    #[must_use]
+    pub fn chunks(mut self, chunks: Chunks) -> Self {
+        self.chunks = Some(chunks);
+        self
+    }
+
+    /// With how the batches were dealt to ranks.
+    #[must_use]
+    pub fn ranks(mut self, ranks: Ranks) -> Self {
+        self.ranks = Some(ranks);
+        self
+    }
+
+    /// Writes the file to `output`, bit by bit.
+    pub fn write(&self, form: Form, output: &mut impl Write) -> io::Result<()> {
+        write::write(self, form, output)
+    }
+
+    /// Writes the file whole or not at all, in the form that its name tells.
+    pub fn save(&self, path: &Path) -> Result<(), Error> {
+        let form = Form::of_path(path)?;
+        save(path, |file| self.write(form, file))
+    }
+}
+
+/// Two files are equal when they say the same.
+impl PartialEq for PlanFile {
+    fn eq(&self, other: &Self) -> bool {
+        let pieces = |file: &Self| file.chunks.as_ref().map(document::Pieces::new);
+        self.plan == other.plan
+            && self.plan.made() == other.plan.made()
+            && self.positions == other.positions
+            && pieces(self) == pieces(other)
+            && self.ranks == other.ranks
+    }
+}

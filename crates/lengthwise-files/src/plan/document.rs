@@ -1,0 +1,227 @@
+//! What both forms of a plan file have in common, as it is written.
+
+use lengthwise::{Chunks, Counts, Lengths, Made};
+use serde::{Deserialize, Serialize};
+
+use super::Ranks;
+use crate::{
+    Error, cursor,
+    error::shortened,
+    hex::{from_hex, hex},
+};
+
+/// Why what was read cannot be; follows "is cut off or not a plan".
+pub(super) type Wrong = String;
+
+/// How a plan was made: settings in their string forms.
+#[derive(Serialize, Deserialize)]
+pub(super) struct How {
+    strategy: String,
+    budget: String,
+    shapes: String,
+    arrange: String,
+    over_long: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    batches: Option<u32>,
+    steps: String,
+    tail: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost_model: Option<String>,
+    accumulate: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    canonical_ranks: Option<u32>,
+    seed: u64,
+    epoch: u64,
+    lengths: String,
+}
+
+impl How {
+    pub(super) fn new(made: &Made) -> Self {
+        Self {
+            strategy: made.strategy.clone(),
+            budget: made.budget.to_string(),
+            shapes: made.shapes.to_string(),
+            arrange: made.arrange.to_string(),
+            over_long: made.over_long.to_string(),
+            batches: made.batches,
+            steps: made.steps.to_string(),
+            tail: made.tail.to_string(),
+            cost_model: made.cost_model.map(|model| model.to_string()),
+            accumulate: made.accumulate,
+            canonical_ranks: made.canonical_ranks,
+            seed: made.seed,
+            epoch: made.epoch,
+            lengths: hex(made.lengths),
+        }
+    }
+
+    pub(super) fn made(self) -> Result<Made, Wrong> {
+        let wrong = |error: lengthwise::Error| error.to_string();
+        Ok(Made {
+            budget: self.budget.parse().map_err(wrong)?,
+            shapes: self.shapes.parse().map_err(wrong)?,
+            arrange: self.arrange.parse().map_err(wrong)?,
+            over_long: self.over_long.parse().map_err(wrong)?,
+            batches: self.batches,
+            steps: self.steps.parse().map_err(wrong)?,
+            tail: self.tail.parse().map_err(wrong)?,
+            cost_model: self.cost_model.map(|model| model.parse().map_err(wrong)).transpose()?,
+            accumulate: self.accumulate,
+            canonical_ranks: self.canonical_ranks,
+            seed: self.seed,
+            epoch: self.epoch,
+            lengths: digest("lengths", &self.lengths)?,
+            strategy: self.strategy,
+        })
+    }
+}
+
+/// The number of a fingerprint.
+pub(super) fn digest(name: &str, text: &str) -> Result<u64, Wrong> {
+    let given = || format!("`{name}` `{}` is no fingerprint", shortened(text, 40));
+    from_hex(text).ok_or_else(given)
+}
+
+/// Where the pieces are from that the batches name by index.
+#[derive(PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Pieces {
+    sequences: Vec<u32>,
+    offsets: Vec<u32>,
+    lengths: Vec<u32>,
+}
+
+impl Pieces {
+    pub(super) fn new(chunks: &Chunks) -> Self {
+        let pieces = (0..chunks.len() as u32).filter_map(|piece| chunks.get(piece));
+        Self {
+            sequences: pieces.clone().map(|piece| piece.sequence).collect(),
+            offsets: pieces.map(|piece| piece.offset).collect(),
+            lengths: chunks.lengths().as_slice().to_vec(),
+        }
+    }
+
+    /// The sequences are cut once more, and must come to the same pieces.
+    pub(super) fn chunks(self) -> Result<Chunks, Wrong> {
+        let wrong = || "the chunks are not sequences cut into pieces".to_owned();
+        let mut whole: Vec<u32> = Vec::new();
+        for (&sequence, &length) in self.sequences.iter().zip(&self.lengths) {
+            if sequence as usize == whole.len() {
+                whole.push(0);
+            }
+            let count = whole.len();
+            match whole.last_mut() {
+                Some(last) if sequence as usize + 1 == count => {
+                    *last = last.checked_add(length).ok_or_else(wrong)?;
+                }
+                _ => return Err(wrong()),
+            }
+        }
+        // A sequence of several pieces begins with one of full size. If there is none, any size
+        // that is long enough does.
+        let size = self.lengths.iter().copied().max().unwrap_or_default();
+        let cut = |lengths: Lengths| Chunks::new(&lengths, size);
+        let chunks = Lengths::new(whole).and_then(cut).map_err(|_| wrong())?;
+        if Pieces::new(&chunks) == self { Ok(chunks) } else { Err(wrong()) }
+    }
+}
+
+/// How the batches were dealt.
+#[derive(Serialize)]
+pub(super) struct Dealt<'a> {
+    world_size: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rank: Option<u32>,
+    accumulate: u32,
+    steps: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    steps_left: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cursor: Option<cursor::Document<'a>>,
+    step_counts: StepCounts,
+    #[serde(skip_serializing_if = "<[u32]>::is_empty")]
+    dropped: &'a [u32],
+    #[serde(skip_serializing_if = "<[u32]>::is_empty")]
+    repeated: &'a [u32],
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "what serde asks for")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+impl<'a> Dealt<'a> {
+    pub(super) fn new(ranks: &'a Ranks) -> Self {
+        Self {
+            world_size: ranks.world_size,
+            rank: ranks.rank,
+            accumulate: ranks.accumulate,
+            steps: ranks.steps,
+            steps_left: ranks.steps_left,
+            cursor: ranks.cursor.as_ref().map(Into::into),
+            step_counts: StepCounts {
+                sequences: ranks.step_counts.iter().map(|step| step.sequences).collect(),
+                positions: ranks.step_counts.iter().map(|step| step.positions).collect(),
+            },
+            dropped: &ranks.dropped,
+            repeated: &ranks.repeated,
+        }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct StepCounts {
+    sequences: Vec<u64>,
+    positions: Vec<u64>,
+}
+
+/// The same as it is read.
+#[derive(Deserialize)]
+pub(super) struct DealtRead {
+    world_size: u32,
+    rank: Option<u32>,
+    accumulate: u32,
+    steps: u64,
+    #[serde(default)]
+    steps_left: u64,
+    cursor: Option<serde_json::Value>,
+    step_counts: StepCounts,
+    #[serde(default)]
+    dropped: Vec<u32>,
+    #[serde(default)]
+    repeated: Vec<u32>,
+}
+
+impl DealtRead {
+    pub(super) fn ranks(self, batches: usize) -> Result<Ranks, Error> {
+        let wrong = |what: String| Err(Error::cut_off("plan", &what));
+        let StepCounts { sequences, positions } = self.step_counts;
+        let counted = sequences.len() as u64;
+        if counted != self.steps || sequences.len() != positions.len() {
+            return wrong(format!("it counts {counted} steps of {}", self.steps));
+        }
+        let counts = sequences.into_iter().zip(positions);
+        let ranks = Ranks {
+            world_size: self.world_size,
+            rank: self.rank,
+            accumulate: self.accumulate,
+            steps: self.steps,
+            steps_left: self.steps_left,
+            cursor: self.cursor.as_ref().map(cursor::from_value).transpose()?,
+            step_counts: counts
+                .map(|(sequences, positions)| Counts { sequences, positions })
+                .collect(),
+            dropped: self.dropped,
+            repeated: self.repeated,
+        };
+        if ranks.world_size == 0 || ranks.accumulate == 0 {
+            return wrong("it has no ranks, or no batches for them".to_owned());
+        }
+        if let Some(rank) = ranks.rank.filter(|&rank| rank >= ranks.world_size) {
+            return wrong(format!("it is of rank {rank} of {}", ranks.world_size));
+        }
+        if ranks.batches() != Some(batches as u64) {
+            return wrong(format!("it has {batches} batches in {} steps", ranks.steps));
+        }
+        Ok(ranks)
+    }
+}

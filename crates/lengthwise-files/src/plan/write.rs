@@ -1,0 +1,177 @@
+//! Writing plan files, bit by bit: the text is never in memory as a whole.
+
+use std::io::{self, Write};
+
+use lengthwise::{Chunks, OverLong, Plan};
+use serde::{Serialize, Serializer};
+use xxhash_rust::xxh3::Xxh3;
+
+use super::{
+    Form, PlanFile, VERSION,
+    document::{Dealt, How, Pieces},
+};
+use crate::hex::hex;
+
+/// The whole of a JSON file but for its checksum.
+#[derive(Serialize)]
+struct Document<'a> {
+    version: u32,
+    digest: String,
+    #[serde(serialize_with = "batches")]
+    batches: &'a Plan,
+    batch_lengths: &'a [u32],
+    #[serde(skip_serializing_if = "<[u32]>::is_empty")]
+    left_out: &'a [u32],
+    #[serde(skip_serializing_if = "<[u32]>::is_empty")]
+    truncated: &'a [u32],
+    /// Over-long sequences in batches of their own, which exceed the budget.
+    #[serde(skip_serializing_if = "<[u32]>::is_empty")]
+    alone: &'a [u32],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    chunks: Option<Pieces>,
+    positions: &'a [u64],
+    made: How,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ranks: Option<Dealt<'a>>,
+}
+
+fn batches<S: Serializer>(plan: &Plan, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(plan.iter())
+}
+
+/// A line of JSON lines. Of pieces it names the sequences they are from, and where they begin.
+#[derive(Serialize)]
+#[expect(clippy::struct_field_names, reason = "the names of the JSON")]
+struct Batch {
+    sequences: Vec<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    offsets: Option<Vec<u32>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lengths: Option<Vec<u32>>,
+    batch_length: u32,
+    positions: u64,
+}
+
+/// The line after the batches, where sequences exceed the budget alone.
+#[derive(Serialize)]
+struct OverLongs<'a> {
+    over_long: String,
+    sequences: &'a [u32],
+}
+
+/// The last line of JSON lines but for its checksum.
+#[derive(Serialize)]
+struct Last<'a> {
+    version: u32,
+    digest: String,
+    made: How,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    chunks: Option<Pieces>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ranks: Option<Dealt<'a>>,
+}
+
+pub(super) fn write(file: &PlanFile, form: Form, output: &mut impl Write) -> io::Result<()> {
+    let PlanFile { plan, positions, chunks, ranks } = file;
+    let (version, digest, made) = (VERSION, hex(plan.digest()), How::new(plan.made()));
+    let (pieces, ranks) = (chunks.as_ref().map(Pieces::new), ranks.as_ref().map(Dealt::new));
+    let (treatment, over_long) = plan.over_long();
+    let mut output = Sealing::new(output);
+    match form {
+        Form::Json => {
+            let document = Document {
+                version,
+                digest,
+                batches: plan,
+                batch_lengths: plan.batch_lengths(),
+                left_out: plan.left_out(),
+                truncated: plan.truncated(),
+                alone: if treatment == OverLong::Alone { over_long } else { &[] },
+                chunks: pieces,
+                positions,
+                made,
+                ranks,
+            };
+            serde_json::to_writer(&mut output, &document)?;
+        }
+        Form::JsonLines => {
+            let lines = plan.iter().zip(plan.batch_lengths()).zip(positions);
+            for ((batch, &batch_length), &positions) in lines {
+                let line = Batch::new(batch, batch_length, positions, chunks.as_ref());
+                serde_json::to_writer(&mut output, &line)?;
+                writeln!(output)?;
+            }
+            if !over_long.is_empty() {
+                let line = OverLongs { over_long: treatment.to_string(), sequences: over_long };
+                serde_json::to_writer(&mut output, &line)?;
+                writeln!(output)?;
+            }
+            let last = Last { version, digest, made, chunks: pieces, ranks };
+            serde_json::to_writer(&mut output, &last)?;
+        }
+    }
+    output.seal()
+}
+
+impl Batch {
+    fn new(batch: &[u32], batch_length: u32, positions: u64, chunks: Option<&Chunks>) -> Self {
+        let Some(chunks) = chunks else {
+            let (offsets, lengths) = (None, None);
+            return Self { sequences: batch.to_vec(), offsets, lengths, batch_length, positions };
+        };
+        let pieces = batch.iter().filter_map(|&piece| chunks.get(piece));
+        Self {
+            sequences: pieces.clone().map(|piece| piece.sequence).collect(),
+            offsets: Some(pieces.clone().map(|piece| piece.offset).collect()),
+            lengths: Some(pieces.map(|piece| piece.length).collect()),
+            batch_length,
+            positions,
+        }
+    }
+}
+
+/// Hashes what it passes on, and adds the checksum to the object that comes last. So the last byte
+/// stays here until it is known whether it closes that object.
+struct Sealing<W> {
+    output: W,
+    hash: Xxh3,
+    waiting: Vec<u8>,
+}
+
+/// How much is passed on at once.
+const BUFFER: usize = 1 << 16;
+
+impl<W: Write> Sealing<W> {
+    fn new(output: W) -> Self {
+        Self { output, hash: Xxh3::new(), waiting: Vec::with_capacity(2 * BUFFER) }
+    }
+
+    /// Passes on all but the last byte.
+    fn pass_on(&mut self) -> io::Result<()> {
+        let Some(last) = self.waiting.pop() else { return Ok(()) };
+        self.hash.update(&self.waiting);
+        self.output.write_all(&self.waiting)?;
+        self.waiting.clear();
+        self.waiting.push(last);
+        Ok(())
+    }
+
+    fn seal(mut self) -> io::Result<()> {
+        self.pass_on()?;
+        writeln!(self.output, ",\"checksum\":\"{}\"}}", hex(self.hash.digest()))
+    }
+}
+
+impl<W: Write> Write for Sealing<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.waiting.extend_from_slice(bytes);
+        if self.waiting.len() > BUFFER {
+            self.pass_on()?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.output.flush()
+    }
+}

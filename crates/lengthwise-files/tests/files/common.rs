@@ -1,0 +1,83 @@
+//! Plans of all kinds, and their files in memory.
+
+use lengthwise::{Budget, Chunks, Lengths, OverLong, Planner, Shapes, Sorted, Strategy, Tail};
+use lengthwise_files::{Error, Form, PlanFile, Ranks, read_plan_from};
+
+pub(crate) const FORMS: [Form; 2] = [Form::Json, Form::JsonLines];
+
+pub(crate) fn lengths() -> Lengths {
+    Lengths::new((0..120).map(|i: u32| 1 + i * i % 97).collect::<Vec<u32>>()).unwrap()
+}
+
+pub(crate) fn written(file: &PlanFile, form: Form) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    file.write(form, &mut bytes).unwrap();
+    bytes
+}
+
+/// What is said of content that must be refused as damaged.
+pub(crate) fn refusal(bytes: &[u8], form: Form) -> String {
+    let error = read_plan_from(bytes, form).unwrap_err();
+    assert!(error.is_damaged(), "{error}");
+    said(&error)
+}
+
+/// Message and hint.
+pub(crate) fn said(error: &Error) -> String {
+    let text = format!("{error}\n  {}\n", error.hint().unwrap());
+    assert_eq!(text.lines().count(), 2, "one line each: {text}");
+    text
+}
+
+/// Plain files, with over-long sequences, with pieces, of one rank, and of all.
+pub(crate) fn kinds() -> Vec<PlanFile> {
+    let lengths = lengths();
+    let mut files = Vec::new();
+    for strategy in Strategy::all() {
+        for shapes in ["exact", "multiple:8", "ladder:4", "ladder:50/100"] {
+            let shapes: Shapes = shapes.parse().unwrap();
+            let planner =
+                Planner::new(strategy.clone(), Budget::padded(400)).shapes(shapes).seed(u64::MAX);
+            let plan = planner.plan(&lengths, 5).unwrap();
+            files.push(PlanFile::new(plan, &lengths));
+        }
+    }
+    for over_long in [OverLong::Alone, OverLong::Drop, OverLong::Truncate] {
+        let planner = Planner::new(Sorted, Budget::padded(60).at_most(9)).over_long(over_long);
+        files.push(PlanFile::new(planner.plan(&lengths, 0).unwrap(), &lengths));
+    }
+    let budget = "cost:a=0.1,b=2e-17,c=0.30000000000000004,d=0,limit=33.3,multiple-of=2";
+    let planner = Planner::new(Sorted, budget.parse().unwrap()).batches(100);
+    files.push(PlanFile::new(planner.plan(&lengths, u64::MAX).unwrap(), &lengths));
+    for size in [7, 1000] {
+        let chunks = Chunks::new(&lengths, size).unwrap();
+        let planner =
+            Planner::new(Sorted, Budget::padded(90)).over_long(OverLong::Drop).canonical_ranks(4);
+        let plan = planner.plan(chunks.lengths(), 0).unwrap();
+        files.push(PlanFile::new(plan, chunks.lengths()).chunks(chunks));
+    }
+    files.extend(Tail::ALL.into_iter().flat_map(dealt));
+    files
+}
+
+/// Files of all ranks, of one, of the beginning of an epoch, and of its rest.
+fn dealt(tail: Tail) -> Vec<PlanFile> {
+    let lengths = lengths();
+    let planner = Planner::new(Sorted, Budget::sequences(7)).tail(tail).accumulate(2);
+    let plan = planner.plan(&lengths, 1).unwrap();
+    let whole = plan.schedule(4).unwrap();
+    let begun = whole.clone().first(1).unwrap();
+    let cursor = whole.cursor(1).unwrap();
+    let rest = plan.resume(&cursor, 3).unwrap();
+    let file = |plan| PlanFile::new(plan, &lengths);
+    let mut more = Ranks::of(&begun, None, &lengths);
+    more.steps_left = whole.len() as u64 - 1;
+    let mut continued = Ranks::of(&rest, Some(0), &lengths);
+    continued.cursor = Some(cursor);
+    vec![
+        file(whole.all_ranks()).ranks(Ranks::of(&whole, None, &lengths)),
+        file(whole.for_rank(3).unwrap()).ranks(Ranks::of(&whole, Some(3), &lengths)),
+        file(begun.all_ranks()).ranks(more),
+        file(rest.for_rank(0).unwrap()).ranks(continued),
+    ]
+}

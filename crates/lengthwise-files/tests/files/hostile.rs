@@ -1,0 +1,280 @@
+//! Files that are damaged, or made to do harm: refused, without a panic.
+
+use crate::common::{FORMS, kinds, refusal, said, written};
+use expect_test::expect;
+use lengthwise::{Budget, Chunks, Lengths, OverLong, Planner, Sorted};
+use lengthwise_files::{Form, PlanFile, Ranks, read_plan_from};
+use proptest::prelude::*;
+use xxhash_rust::xxh3::xxh3_64;
+
+fn small() -> PlanFile {
+    let lengths = Lengths::new([5, 9, 4, 7, 7, 1, 3]).unwrap();
+    let chunks = Chunks::new(&lengths, 6).unwrap();
+    let planner = Planner::new(Sorted, Budget::padded(5)).over_long(OverLong::Truncate);
+    let plan = planner.plan(chunks.lengths(), 0).unwrap();
+    let schedule = plan.schedule(2).unwrap();
+    PlanFile::new(schedule.all_ranks(), chunks.lengths())
+        .ranks(Ranks::of(&schedule, None, chunks.lengths()))
+        .chunks(chunks)
+}
+
+#[test]
+fn every_truncation_is_refused() {
+    for form in FORMS {
+        let bytes = written(&small(), form);
+        for end in 0..bytes.len() {
+            refusal(&bytes[..end], form);
+        }
+    }
+}
+
+/// Every single bit, and every byte added or left out.
+#[test]
+fn every_alteration_is_refused() {
+    for form in FORMS {
+        let bytes = written(&small(), form);
+        let refused = |altered: &[u8], at: usize| {
+            let read = read_plan_from(altered, form);
+            assert!(read.is_err(), "{form:?} at {at}: {}", String::from_utf8_lossy(altered));
+        };
+        for at in 0..bytes.len() {
+            for bit in 0..8 {
+                let mut altered = bytes.clone();
+                altered[at] ^= 1 << bit;
+                refused(&altered, at);
+            }
+            let mut shorter = bytes.clone();
+            shorter.remove(at);
+            refused(&shorter, at);
+            for more in *b" \n0" {
+                let mut longer = bytes.clone();
+                longer.insert(at, more);
+                refused(&longer, at);
+            }
+        }
+        let again = [&bytes[..], &bytes[..]].concat();
+        refused(&again, bytes.len());
+    }
+}
+
+/// A file with a right checksum, as anybody can make it.
+fn sealed(content: &str) -> Vec<u8> {
+    let checksum = xxh3_64(content.as_bytes());
+    format!("{content},\"checksum\":\"{checksum:016x}\"}}\n").into_bytes()
+}
+
+/// The JSON of a small plan without its checksum, with something in place of something else.
+fn changed(form: Form, from: &str, to: &str) -> Vec<u8> {
+    let text = String::from_utf8(written(&small(), form)).unwrap();
+    let content = &text[..text.rfind(",\"checksum\"").unwrap()];
+    assert!(content.contains(from), "{from} in {content}");
+    sealed(&content.replacen(from, to, 1))
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    let json = |from: &str, to: &str| changed(Form::Json, from, to);
+    assert_eq!(read_plan_from(&json("", ""), Form::Json).unwrap(), small());
+    let whole = String::from_utf8(written(&small(), Form::Json)).unwrap();
+    let altered = whole.replace("[[", "[[0,");
+    let checksum = whole.rfind(",\"checksum\"").unwrap();
+    let unsealed = format!("{}}}\n", &whole[..checksum]);
+    let deep = format!("{{\"version\":1,\"x\":{}", "[".repeat(1_000_000));
+    let deep_batches = json("\"batches\":[", &format!("\"batches\":[{}", "[".repeat(1_000_000)));
+    let said: String = [
+        altered.into_bytes(),
+        unsealed.into_bytes(),
+        whole.trim_end().as_bytes().to_vec(),
+        b"{\"version\":1,\"checksum\":5}\n".to_vec(),
+        b"{}".to_vec(),
+        b"[]".to_vec(),
+        Vec::new(),
+        b"\x00\xff\xfe\x80PK\x03\x04".to_vec(),
+        deep.into_bytes(),
+        deep_batches,
+        sealed("{\"version\":1"),
+        json("\"digest\":\"", "\"digest\":\"x"),
+        json("\"batches\":[[", "\"batches\":[[],["),
+        json("\"batches\":[[", "\"batches\":[[1e999,"),
+        json("\"batches\":[[", "\"batches\":[[4294967296,"),
+        json("\"batches\":[[", "\"batches\":[[-1,"),
+        json("\"batch_lengths\":[", "\"batch_lengths\":[4,"),
+        json("\"positions\":[", "\"positions\":[4,"),
+        json("padded:5", "padded:\\u0007"),
+        json("\"steps\":\"", "\"steps\":\"x"),
+        json("\"world_size\":2", "\"world_size\":0"),
+        json("\"world_size\":2", "\"world_size\":4294967295"),
+        json("\"accumulate\":1,\"steps\"", "\"accumulate\":4294967295,\"steps\""),
+        json("\"world_size\":2", "\"world_size\":2,\"rank\":2"),
+        json("\"chunks\":{\"sequences\":[0", "\"chunks\":{\"sequences\":[4294967295"),
+        json("\"offsets\":[0", "\"offsets\":[1"),
+    ]
+    .iter()
+    .map(|bytes| refusal(bytes, Form::Json))
+    .collect();
+    expect![[r#"
+        the plan has been altered: its checksum is 28bab00ebca5f867, its content has 3885e873b8521949
+          make the plan again, or copy the file again from where it was made
+        the plan has no checksum
+          make the plan again, or copy the file again from where it was made
+        the plan has been altered: it does not end with its checksum
+          make the plan again, or copy the file again from where it was made
+        the plan has been altered: it does not end with its checksum
+          make the plan again, or copy the file again from where it was made
+        the plan is cut off or not a plan: its end has no version
+          make the plan again, or copy the file again from where it was made
+        the plan is cut off or not a plan: invalid length 0, expected struct Header with 2 elements at line 1 column 2
+          make the plan again, or copy the file again from where it was made
+        the plan is cut off or not a plan: EOF while parsing a value at line 1 column 0
+          make the plan again, or copy the file again from where it was made
+        the plan is cut off or not a plan: expected value at line 1 column 1
+          make the plan again, or copy the file again from where it was made
+        the plan is cut off or not a plan: EOF while parsing a list at line 1 column 1000017
+          make the plan again, or copy the file again from where it was made
+        the plan is cut off or not a plan: expected `,` or `]` at line 1 column 1000105
+          make the plan again, or copy the file again from where it was made
+        the plan is cut off or not a plan: missing field `digest` at line 1 column 43
+          make the plan again, or copy the file again from where it was made
+        the plan is cut off or not a plan: `digest` `x46191dbb33b95b78` is no fingerprint
+          make the plan again, or copy the file again from where it was made
+        the plan is cut off or not a plan: the plan does not hold together: 9 batches and 8 batch lengths
+          make the plan again, or copy the file again from where it was made
+        the plan is cut off or not a plan: number out of range at line 1 column 58
+          make the plan again, or copy the file again from where it was made
+        the plan is cut off or not a plan: invalid value: integer `4294967296`, expected u32 at line 1 column 63
+          make the plan again, or copy the file again from where it was made
+        the plan is cut off or not a plan: invalid value: integer `-1`, expected u32 at line 1 column 55
+          make the plan again, or copy the file again from where it was made
+        the plan is cut off or not a plan: the plan does not hold together: 8 batches and 9 batch lengths
+          make the plan again, or copy the file again from where it was made
+        the plan is cut off or not a plan: 8 batches and positions of 9
+          make the plan again, or copy the file again from where it was made
+        the plan is cut off or not a plan: budget `padded` cannot be `\u{7}`
+          make the plan again, or copy the file again from where it was made
+        the plan is cut off or not a plan: unknown way to make steps `xstratified`
+          make the plan again, or copy the file again from where it was made
+        the plan is cut off or not a plan: it has no ranks, or no batches for them
+          make the plan again, or copy the file again from where it was made
+        the plan is cut off or not a plan: it has 8 batches in 4 steps
+          make the plan again, or copy the file again from where it was made
+        the plan is cut off or not a plan: it has 8 batches in 4 steps
+          make the plan again, or copy the file again from where it was made
+        the plan is cut off or not a plan: it is of rank 2 of 2
+          make the plan again, or copy the file again from where it was made
+        the plan is cut off or not a plan: the chunks are not sequences cut into pieces
+          make the plan again, or copy the file again from where it was made
+        the plan is cut off or not a plan: the chunks are not sequences cut into pieces
+          make the plan again, or copy the file again from where it was made
+    "#]].assert_eq(&said);
+}
+
+#[test]
+fn what_is_wrong_with_lines_is_said() {
+    let lines = |from: &str, to: &str| changed(Form::JsonLines, from, to);
+    assert_eq!(read_plan_from(&lines("", ""), Form::JsonLines).unwrap(), small());
+    let said: String = [
+        lines("{\"sequences\"", "{\"sequence\""),
+        lines("\"batch_length\"", "\"length\""),
+        lines("\"offsets\":[", "\"offsets\":[1,"),
+        lines("\"offsets\":[", "\"offset\":["),
+        lines("\"offsets\":[0", "\"offsets\":[4294967295"),
+        lines("\"truncate\"", "\"drop\""),
+        lines("}\n", "}\n\n"),
+        lines("}\n", "}\nnull\n"),
+        lines("{\"sequences\"", &format!("{}\n{{\"sequences\"", "[".repeat(1_000_000))),
+        b"{\"sequences\":[1],\"batch_length\":4,\"positions\":4}\n".to_vec(),
+        b"\n\n\n".to_vec(),
+    ]
+    .iter()
+    .map(|bytes| refusal(bytes, Form::JsonLines))
+    .collect();
+    expect![[r#"
+        line 1 of the plan is cut off or not a plan: missing field `sequences` at line 1 column 75
+          make the plan again, or copy the file again from where it was made
+        line 1 of the plan is cut off or not a plan: a line is neither a batch nor the over-long sequences
+          make the plan again, or copy the file again from where it was made
+        line 1 of the plan is cut off or not a plan: a batch has pieces, or sequences, where the chunks say otherwise
+          make the plan again, or copy the file again from where it was made
+        line 1 of the plan is cut off or not a plan: a batch has pieces, or sequences, where the chunks say otherwise
+          make the plan again, or copy the file again from where it was made
+        line 1 of the plan is cut off or not a plan: a batch has a piece that is not in the chunks
+          make the plan again, or copy the file again from where it was made
+        line 9 of the plan is cut off or not a plan: its over-long sequences are not treated as it was made
+          make the plan again, or copy the file again from where it was made
+        line 2 of the plan is cut off or not a plan: EOF while parsing a value at line 1 column 0
+          make the plan again, or copy the file again from where it was made
+        line 2 of the plan is cut off or not a plan: invalid type: null, expected struct Line at line 1 column 4
+          make the plan again, or copy the file again from where it was made
+        line 1 of the plan is cut off or not a plan: invalid type: sequence, expected u32 at line 1 column 2
+          make the plan again, or copy the file again from where it was made
+        the plan is cut off or not a plan: its end has no version
+          make the plan again, or copy the file again from where it was made
+        the plan is cut off or not a plan: EOF while parsing a value at line 2 column 0
+          make the plan again, or copy the file again from where it was made
+    "#]].assert_eq(&said);
+}
+
+/// Whatever else a later version may hold.
+#[test]
+fn other_versions_are_refused_by_number() {
+    let refused: String = [
+        ("{\"version\":2}", Form::Json),
+        ("{\"batches\":{},\"version\":18446744073709551616}\n", Form::Json),
+        ("what it may be\n{\"version\":0,\"made\":7}\n", Form::JsonLines),
+    ]
+    .map(|(text, form)| {
+        let error = read_plan_from(text.as_bytes(), form).unwrap_err();
+        assert!(!error.is_damaged());
+        said(&error)
+    })
+    .concat();
+    expect![[r#"
+        the plan has version 2, and this release reads version 1
+          use the release of lengthwise that wrote it
+        the plan has version 1.8446744073709552e+19, and this release reads version 1
+          use the release of lengthwise that wrote it
+        the plan has version 0, and this release reads version 1
+          use the release of lengthwise that wrote it
+    "#]]
+    .assert_eq(&refused);
+}
+
+/// Numbers that are not for arithmetic.
+#[test]
+fn right_checksums_do_not_make_wrong_plans_right() {
+    for file in kinds().iter().step_by(7) {
+        for form in FORMS {
+            let text = String::from_utf8(written(file, form)).unwrap();
+            let content = &text[..text.rfind(",\"checksum\"").unwrap()];
+            let digits: Vec<usize> = content
+                .char_indices()
+                .filter(|(_, character)| character.is_ascii_digit())
+                .map(|(at, _)| at)
+                .collect();
+            for &at in digits.iter().step_by(1 + digits.len() / 100) {
+                let mut other = content.to_owned();
+                other.insert_str(at, "9999999");
+                _ = read_plan_from(&sealed(&other), form);
+            }
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_make_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        for form in FORMS {
+            prop_assert!(read_plan_from(&bytes, form).is_err());
+        }
+    }
+
+    #[test]
+    fn no_text_makes_the_reader_panic(
+        text in "(\\{\"version\":1,)?[\\[\\]{}\",:0-9a-z_ \n]{0,60}",
+    ) {
+        for form in FORMS {
+            prop_assert!(read_plan_from(text.as_bytes(), form).is_err());
+            prop_assert!(read_plan_from(&sealed(&text), form).is_err());
+        }
+    }
+}

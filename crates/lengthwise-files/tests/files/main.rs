@@ -1,0 +1,8 @@
+//! Plans and cursors as files. `UPDATE_EXPECT=1 cargo test` rewrites the expected text.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+mod cursors;
+mod hostile;
+mod plans;

@@ -1,0 +1,152 @@
+//! Plans as files: what is written, and that it is read back.
+
+use std::fs;
+
+use crate::common::{FORMS, kinds, lengths, said, written};
+use expect_test::expect;
+use lengthwise::{Budget, Chunks, Lengths, OverLong, Planner, Sorted, Tail};
+use lengthwise_files::{Form, PlanFile, Ranks, read_plan, read_plan_from};
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+/// The keys that other people's programs rely on.
+#[test]
+fn the_forms_keep_their_contract() {
+    let lengths = Lengths::new([5, 9, 4, 7, 7, 1, 3]).unwrap();
+    let planner = Planner::new(Sorted, Budget::padded(8))
+        .over_long(OverLong::Truncate)
+        .tail(Tail::Repeat)
+        .seed(u64::MAX);
+    let plan = planner.plan(&lengths, 2).unwrap();
+    let cursor = plan.schedule(2).unwrap().cursor(1).unwrap();
+    let schedule = plan.resume(&cursor, 4).unwrap();
+    let mut ranks = Ranks::of(&schedule, None, &lengths);
+    ranks.cursor = Some(cursor);
+    let file = PlanFile::new(schedule.all_ranks(), &lengths).ranks(ranks);
+    let chunks = Chunks::new(&Lengths::new([5, 3]).unwrap(), 4).unwrap();
+    let plan = Planner::new(Sorted, Budget::sequences(2)).plan(chunks.lengths(), 0).unwrap();
+    let pieces = PlanFile::new(plan, chunks.lengths()).chunks(chunks);
+    let texts = [&file, &pieces].map(|file| FORMS.map(|form| written(file, form)));
+    expect![[r#"
+        {"version":1,"digest":"1dbbd9461e49d4a4","batches":[[4],[0],[5,6],[1]],"batch_lengths":[7,5,3,8],"truncated":[1],"positions":[7,5,4,8],"made":{"strategy":"sorted","budget":"padded:8","shapes":"exact","arrange":"spread","over_long":"truncate","steps":"stratified","tail":"repeat","accumulate":1,"seed":18446744073709551615,"epoch":2,"lengths":"b062e4544dd20ad8"},"ranks":{"world_size":4,"accumulate":1,"steps":1,"cursor":{"version":1,"settings":"strategy=sorted budget=padded:8 shapes=exact arrange=spread over-long=truncate batches=none steps=stratified tail=repeat cost-model=none","lengths":"b062e4544dd20ad8","seed":18446744073709551615,"epoch":2,"plan":"ceee9d8218b58d6f","segments":[[2,1]]},"step_counts":{"sequences":[5],"positions":[24]}},"checksum":"c10e7e1a393d661e"}
+        {"sequences":[4],"batch_length":7,"positions":7}
+        {"sequences":[0],"batch_length":5,"positions":5}
+        {"sequences":[5,6],"batch_length":3,"positions":4}
+        {"sequences":[1],"batch_length":8,"positions":8}
+        {"over_long":"truncate","sequences":[1]}
+        {"version":1,"digest":"1dbbd9461e49d4a4","made":{"strategy":"sorted","budget":"padded:8","shapes":"exact","arrange":"spread","over_long":"truncate","steps":"stratified","tail":"repeat","accumulate":1,"seed":18446744073709551615,"epoch":2,"lengths":"b062e4544dd20ad8"},"ranks":{"world_size":4,"accumulate":1,"steps":1,"cursor":{"version":1,"settings":"strategy=sorted budget=padded:8 shapes=exact arrange=spread over-long=truncate batches=none steps=stratified tail=repeat cost-model=none","lengths":"b062e4544dd20ad8","seed":18446744073709551615,"epoch":2,"plan":"ceee9d8218b58d6f","segments":[[2,1]]},"step_counts":{"sequences":[5],"positions":[24]}},"checksum":"7d1e40f443066995"}
+        {"version":1,"digest":"b9a0552fc57e9097","batches":[[0],[1,2]],"batch_lengths":[4,3],"chunks":{"sequences":[0,0,1],"offsets":[0,4,0],"lengths":[4,1,3]},"positions":[4,4],"made":{"strategy":"sorted","budget":"sequences:2","shapes":"exact","arrange":"spread","over_long":"error","steps":"aligned","tail":"split","accumulate":1,"seed":0,"epoch":0,"lengths":"1b955a7eb1dfce8e"},"checksum":"8630999bc99e28f8"}
+        {"sequences":[0],"offsets":[0],"lengths":[4],"batch_length":4,"positions":4}
+        {"sequences":[0,1],"offsets":[4,0],"lengths":[1,3],"batch_length":3,"positions":4}
+        {"version":1,"digest":"b9a0552fc57e9097","made":{"strategy":"sorted","budget":"sequences:2","shapes":"exact","arrange":"spread","over_long":"error","steps":"aligned","tail":"split","accumulate":1,"seed":0,"epoch":0,"lengths":"1b955a7eb1dfce8e"},"chunks":{"sequences":[0,0,1],"offsets":[0,4,0],"lengths":[4,1,3]},"checksum":"96f0064b6dd6f76a"}
+    "#]].assert_eq(&String::from_utf8(texts.concat().concat()).unwrap());
+}
+
+#[test]
+fn plans_are_read_back_as_they_were() {
+    for file in kinds() {
+        for form in FORMS {
+            let read = read_plan_from(&written(&file, form), form).unwrap();
+            assert_eq!(read, file, "{form:?}");
+            assert_eq!(read.plan.digest(), file.plan.digest());
+            assert_eq!(written(&read, form), written(&file, form));
+        }
+    }
+}
+
+/// A plan that was read is dealt and continued as the plan itself.
+#[test]
+fn a_plan_that_was_read_goes_on() {
+    let lengths = lengths();
+    let plan = Planner::new(Sorted, Budget::padded(300)).plan(&lengths, 1).unwrap();
+    let schedule = plan.schedule(3).unwrap();
+    let cursor = schedule.cursor(2).unwrap();
+    for form in FORMS {
+        let bytes = written(&PlanFile::new(plan.clone(), &lengths), form);
+        let read = read_plan_from(&bytes, form).unwrap().plan;
+        assert_eq!(read.schedule(3).unwrap().all_ranks(), schedule.all_ranks());
+        assert_eq!(read.schedule(3).unwrap().cursor(2).unwrap(), cursor);
+        let [one, other] = [&read, &plan].map(|plan| plan.resume(&cursor, 5).unwrap().all_ranks());
+        assert_eq!(one, other);
+    }
+}
+
+/// More than the writer passes on at once.
+#[test]
+fn large_plans_are_sealed_as_well() {
+    let lengths = Lengths::new((1..=60_000).collect::<Vec<u32>>()).unwrap();
+    let plan = Planner::new(Sorted, Budget::sequences(3)).plan(&lengths, 0).unwrap();
+    let file = PlanFile::new(plan, &lengths);
+    for form in FORMS {
+        let bytes = written(&file, form);
+        assert!(bytes.len() > 5 << 16);
+        assert_eq!(read_plan_from(&bytes, form).unwrap(), file);
+    }
+}
+
+#[test]
+fn files_are_saved_and_read_by_their_names() {
+    let folder = TempDir::new().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let file = &kinds()[0];
+    for name in ["plan.json", "plan.jsonl", "PLAN.JSON"] {
+        file.save(&path(name)).unwrap();
+        assert_eq!(&read_plan(&path(name)).unwrap(), file);
+    }
+    assert_eq!(fs::read(path("plan.json")).unwrap(), written(file, Form::Json));
+    fs::create_dir(path("folder.json")).unwrap();
+    fs::write(path("empty.jsonl"), "").unwrap();
+    let refused = ["folder.json", "empty.jsonl", "missing.json", "plan.txt", "plan"].map(|name| {
+        let error = read_plan(&path(name)).unwrap_err();
+        assert_eq!(error.path(), Some(path(name).as_path()));
+        assert_eq!(error.is_damaged(), name == "empty.jsonl");
+        said(&error).replace(&format!("{}/", folder.path().display()), "")
+    });
+    let unwritten = said(&file.save(&path("no/such/plan.json")).unwrap_err());
+    let unwritten = unwritten.replace(&format!("{}/", folder.path().display()), "");
+    expect![[r#"
+        folder.json: cannot be read: is a directory
+          name a file in it
+        empty.jsonl: is cut off or not a plan: EOF while parsing a value at line 1 column 0
+          make the plan again, or copy the file again from where it was made
+        missing.json: there is no such file
+          check the path
+        plan.txt: unknown format of a plan
+          name the file .json or .jsonl
+        plan: unknown format of a plan
+          name the file .json or .jsonl
+        no/such/plan.json: there is no such folder
+          nothing was written to it; check that the folder exists and can be written to
+    "#]]
+    .assert_eq(&(refused.concat() + &unwritten));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn any_plan_is_read_back(
+        lengths in prop::collection::vec(1_u32..500, 8..80),
+        count in 1_u32..9,
+        chunk in prop::option::of(1_u32..100),
+        (world_size, rank, take) in (1_u32..5, prop::option::of(0_u32..5), 0_usize..4),
+        (seed, epoch) in any::<(u64, u64)>(),
+    ) {
+        let lengths = Lengths::new(lengths).unwrap();
+        let chunks = chunk.map(|size| Chunks::new(&lengths, size).unwrap());
+        let lengths = chunks.as_ref().map_or(&lengths, Chunks::lengths).clone();
+        let planner = Planner::new(lengthwise::Shuffled, Budget::sequences(count)).seed(seed);
+        let plan = planner.plan(&lengths, epoch).unwrap();
+        let schedule = plan.schedule(world_size).unwrap();
+        let taken = schedule.clone().first(take.min(schedule.len())).unwrap();
+        let rank = rank.filter(|&rank| rank < world_size);
+        let mine = rank.map_or(taken.all_ranks(), |rank| taken.for_rank(rank).unwrap());
+        let mut ranks = Ranks::of(&taken, rank, &lengths);
+        ranks.steps_left = (schedule.len() - taken.len()) as u64;
+        let mut file = PlanFile::new(mine, &lengths).ranks(ranks);
+        file.chunks = chunks;
+        for form in FORMS {
+            prop_assert_eq!(&read_plan_from(&written(&file, form), form).unwrap(), &file);
+        }
+    }
+}
