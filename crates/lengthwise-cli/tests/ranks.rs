@@ -227,27 +227,27 @@ fn another_run_is_refused_by_what_differs() {
     );
     expect![[r#"
         $ lengthwise plan eleven.csv --strategy blurred --budget padded:20 --resume c.json
-        error: the cursor is of another run: its lengths is `0b42b6c9404e6913`, that of the plan is `f9bdd035dd70a1c4`
+        error: the cursor is of another run: its digest of the lengths is `0b42b6c9404e6913`, that of the plan `f9bdd035dd70a1c4`
 
         hint: go on with the lengths that the epoch began with, in the same order
 
         $ lengthwise plan ten.csv --strategy sorted --budget padded:20 --resume c.json
-        error: the cursor is of another run: its strategy is `blurred:spread=0.02`, that of the plan is `sorted`
+        error: the cursor is of another run: its strategy is `blurred:spread=0.02`, that of the plan `sorted`
 
         hint: go on with the settings that the epoch began with, or begin a new epoch
 
         $ lengthwise plan ten.csv --strategy blurred --budget padded:21 --resume c.json
-        error: the cursor is of another run: its budget is `padded:20`, that of the plan is `padded:21`
+        error: the cursor is of another run: its budget is `padded:20`, that of the plan `padded:21`
 
         hint: go on with the settings that the epoch began with, or begin a new epoch
 
         $ lengthwise plan ten.csv --strategy blurred --budget padded:20 --seed 7 --resume c.json
-        error: the cursor is of another run: its seed is `0`, that of the plan is `7`
+        error: the cursor is of another run: its seed is `0`, that of the plan `7`
 
         hint: go on with the settings that the epoch began with, or begin a new epoch
 
         $ lengthwise plan ten.csv --strategy blurred --budget padded:20 --epoch 1 --resume c.json
-        error: the cursor is of another run: its epoch is `0`, that of the plan is `1`
+        error: the cursor is of another run: its epoch is `0`, that of the plan `1`
 
         hint: go on with the settings that the epoch began with, or begin a new epoch
 
@@ -267,7 +267,7 @@ fn another_run_is_refused_by_what_differs() {
         hint: use the cursor of another checkpoint
 
         $ lengthwise plan ten.csv --strategy blurred --budget padded:20 --resume far.json
-        error: the cursor counts 99 steps of 1 batches, but there are 4
+        error: the cursor counts 99 steps of 1 batch, but there are 4
 
         hint: the cursor is damaged, or counts something else than steps of all ranks
 

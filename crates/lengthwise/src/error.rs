@@ -200,7 +200,7 @@ pub enum Error {
     },
     /// Cursors of ranks that stopped at different steps.
     RanksApart {
-        /// The first cursor that differs from that of rank 0.
+        /// The first cursor that differs from that of rank 0, by its place in the list.
         rank: usize,
         /// How many steps rank 0 and this one have taken.
         steps: [u64; 2],
@@ -322,6 +322,7 @@ impl Error {
 }
 
 impl fmt::Display for Error {
+    #[expect(clippy::too_many_lines, reason = "a line or two for each error")]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::NoSequences => write!(f, "there are no sequences"),
@@ -400,13 +401,19 @@ impl fmt::Display for Error {
             }
             Error::OtherRun { what, cursor, plan } => write!(
                 f,
-                "the cursor is of another run: its {what} is `{}`, that of the plan is `{}`",
+                "the cursor is of another run: its {} `{}`, that of the plan `{}`",
+                match what.as_str() {
+                    "lengths" => "digest of the lengths is".to_owned(),
+                    "plan" => "digest of the plan is".to_owned(),
+                    what => format!("{what} is"),
+                },
                 shortened(cursor),
                 shortened(plan)
             ),
             Error::CursorBeyondEnd { ranks, counted, steps } => write!(
                 f,
-                "the cursor counts {counted} steps of {ranks} batches, but there are {steps}"
+                "the cursor counts {counted} steps of {ranks} {}, but there are {steps}",
+                if *ranks == 1 { "batch" } else { "batches" }
             ),
             Error::TooManySteps { asked, steps: 1 } => {
                 write!(f, "{asked} steps were asked for, but there is 1")
@@ -414,6 +421,11 @@ impl fmt::Display for Error {
             Error::TooManySteps { asked, steps } => {
                 write!(f, "{asked} steps were asked for, but there are {steps}")
             }
+            Error::RanksApart { rank, steps: [first, other] } if first == other => write!(
+                f,
+                "rank 0 and rank {rank} both stopped after {first} steps, but with different numbers \
+                 of batches"
+            ),
             Error::RanksApart { rank, steps: [first, other] } => {
                 write!(f, "rank 0 stopped after {first} steps, and rank {rank} after {other}")
             }
