@@ -113,7 +113,7 @@ fn what_is_wrong_is_said() {
     .map(|bytes| refusal(bytes, Form::Json))
     .collect();
     expect![[r#"
-        the plan has been altered: its checksum is 28bab00ebca5f867, its content has 3885e873b8521949
+        the plan has been altered: its checksum is 172f01d6ca750f65, its content has 005be5b0dd170c61
           make the plan again, or copy the file again from where it was made
         the plan has no checksum
           make the plan again, or copy the file again from where it was made
@@ -135,7 +135,7 @@ fn what_is_wrong_is_said() {
           make the plan again, or copy the file again from where it was made
         the plan is cut off or not a plan: missing field `digest` at line 1 column 43
           make the plan again, or copy the file again from where it was made
-        the plan is cut off or not a plan: `digest` `x46191dbb33b95b78` is no fingerprint
+        the plan is cut off or not a plan: `digest` `xa89520d3e2c3d4ad` is no fingerprint
           make the plan again, or copy the file again from where it was made
         the plan is cut off or not a plan: the plan does not hold together: 9 batches and 8 batch lengths
           make the plan again, or copy the file again from where it was made
