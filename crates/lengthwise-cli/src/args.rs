@@ -16,6 +16,8 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Show what every strategy does to padding, batches, shapes and freshness
     Compare(Compare),
+    /// Write a comparison with figures as one HTML page
+    Report(Report),
     /// Plan the batches of one epoch
     Plan(Plan),
     /// Find the best strategy within limits on padding, company and shapes
@@ -141,8 +143,9 @@ pub(crate) struct Part {
     pub(crate) resume: Vec<PathBuf>,
 }
 
+/// What is compared, and under which settings.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Compare {
+pub(crate) struct Comparing {
     #[command(flatten)]
     pub(crate) input: Input,
 
@@ -173,9 +176,39 @@ pub(crate) struct Compare {
     /// or a file written by `lengthwise cost`
     #[arg(long, value_name = "MODEL")]
     pub(crate) cost_model: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Compare {
+    #[command(flatten)]
+    pub(crate) comparing: Comparing,
+
+    /// Also write a report with figures to this .html file
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) report: Option<PathBuf>,
 
     /// Print JSON
     #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Report {
+    #[command(flatten)]
+    pub(crate) comparing: Comparing,
+
+    /// Write the report to this .html file
+    #[arg(
+        short,
+        long,
+        value_name = "FILE",
+        default_value = "lengthwise.html",
+        help_heading = "Output"
+    )]
+    pub(crate) output: PathBuf,
+
+    /// Print what the report shows as JSON instead of writing it
+    #[arg(long, help_heading = "Output", conflicts_with = "output")]
     pub(crate) json: bool,
 }
 

@@ -103,7 +103,7 @@ impl Source {
 }
 
 /// In quotes, if a shell would read it otherwise.
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@+%".contains(c);
     if !text.is_empty() && text.chars().all(plain) {
         return text.to_owned();

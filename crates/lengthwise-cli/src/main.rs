@@ -19,6 +19,7 @@ use crate::{
 fn main() -> ExitCode {
     let result = match Args::parse().command {
         Command::Compare(args) => commands::compare::run(&args),
+        Command::Report(args) => commands::compare::report(&args),
         Command::Plan(args) => commands::plan::run(&args),
         Command::Tune(args) => commands::tune::run(&args),
         Command::Frontier(args) => commands::frontier::run(&args),

@@ -41,6 +41,26 @@ pub struct Request<'a> {
     pub cost_model: Option<CostModel>,
 }
 
+impl Request<'_> {
+    /// The planner of one of the strategies.
+    pub(crate) fn planner(&self, strategy: &Strategy) -> Planner<Strategy> {
+        let mut planner = Planner::new(strategy.clone(), self.budget)
+            .shapes(self.shapes.clone())
+            .arrange(self.arrange)
+            .over_long(self.over_long)
+            .tail(self.tail)
+            .accumulate(self.accumulate)
+            .seed(self.seed);
+        if let Some(steps) = self.steps {
+            planner = planner.steps(steps);
+        }
+        if let Some(model) = self.cost_model {
+            planner = planner.cost_model(model);
+        }
+        planner
+    }
+}
+
 /// The measures of several strategies on the same lengths.
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
@@ -194,19 +214,7 @@ fn is_sampled(epoch: u64, epochs: u64) -> bool {
 impl Row {
     /// The row of one strategy, and how its steps are made.
     fn measure(request: &Request, strategy: &Strategy) -> Result<(Self, Steps), Error> {
-        let mut planner = Planner::new(strategy.clone(), request.budget)
-            .shapes(request.shapes.clone())
-            .arrange(request.arrange)
-            .over_long(request.over_long)
-            .tail(request.tail)
-            .accumulate(request.accumulate)
-            .seed(request.seed);
-        if let Some(steps) = request.steps {
-            planner = planner.steps(steps);
-        }
-        if let Some(model) = request.cost_model {
-            planner = planner.cost_model(model);
-        }
+        let planner = request.planner(strategy);
         let mut plans: Vec<Plan> = Vec::new();
         let mut figures = Vec::new();
         let mut shapes: BTreeSet<(usize, u32)> = BTreeSet::new();

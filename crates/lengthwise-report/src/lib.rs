@@ -5,9 +5,17 @@
 //! knows nothing of the command line.
 
 mod compare;
+mod figures;
+mod html;
 mod picture;
+mod study;
+mod svg;
 mod table;
 
 pub use compare::{Comparison, Figures, Input, Request, Row, Settings};
 pub use picture::padding_picture;
+pub use study::{
+    Bin, CurvePoint, Distribution, FamilyCurve, Frontier, Idle, IdlePoint, Picture, SampleBatch,
+    Study,
+};
 pub use table::Look;

@@ -1,16 +1,60 @@
-//! `lengthwise compare`
+//! `lengthwise compare` and `lengthwise report`
+
+use std::{env, ffi::OsStr, io::Write as _, path::Path};
 
 use lengthwise::Strategy;
-use lengthwise_report::{Comparison, Request};
+use lengthwise_files::save;
+use lengthwise_report::{Comparison, Request, Study};
 
 use crate::{
-    args::Compare,
+    args::{Compare, Comparing, Report},
     cost_model,
     failure::Failure,
+    input::quoted,
     printer::{self, Progress},
 };
 
 pub(crate) fn run(args: &Compare) -> Result<(), Failure> {
+    let (comparison, study) = with_request(&args.comparing, args.report.as_deref(), |request| {
+        let mut progress = Progress::start();
+        if args.report.is_some() {
+            let study = studied(request, &mut progress)?;
+            return Ok((study.comparison.clone(), Some(study)));
+        }
+        let (mut done, count) = (0, request.strategies.len());
+        let comparison = Comparison::run(request, |strategy| {
+            done += 1;
+            progress.at(&format!("planning {strategy} ({done} of {count})"));
+        })?;
+        Ok((comparison, None))
+    })?;
+    if let (Some(study), Some(path)) = (study, &args.report) {
+        write(&study, path)?;
+    }
+    if args.json {
+        printer::print(&(comparison.to_json() + "\n"))
+    } else {
+        printer::print(&comparison.table(printer::look(), printer::width()))
+    }
+}
+
+pub(crate) fn report(args: &Report) -> Result<(), Failure> {
+    let path = (!args.json).then_some(args.output.as_path());
+    let study =
+        with_request(&args.comparing, path, |request| studied(request, &mut Progress::start()))?;
+    match path {
+        None => printer::print(&(study.to_json() + "\n")),
+        Some(path) => write(&study, path),
+    }
+}
+
+/// Reads the settings and the lengths, and does something with them. `report` is checked first: it
+/// must be a page, and not the input.
+fn with_request<T>(
+    args: &Comparing,
+    report: Option<&Path>,
+    run: impl FnOnce(&Request) -> Result<T, Failure>,
+) -> Result<T, Failure> {
     let strategies: Vec<Strategy> = if args.strategies.is_empty() {
         Strategy::all()
     } else {
@@ -23,8 +67,17 @@ pub(crate) fn run(args: &Compare) -> Result<(), Failure> {
     let over_long = args.settings.over_long.parse()?;
     let steps = args.ranks.steps.as_deref().map(str::parse).transpose()?;
     let tail = args.ranks.tail.parse()?;
+    if let Some(path) = report {
+        let extension = path.extension().map(OsStr::to_ascii_lowercase);
+        if extension.is_none_or(|extension| extension != "html" && extension != "htm") {
+            return Err(Failure::new(
+                format!("{}: a report is an HTML page", path.display()),
+                "name the file .html",
+            ));
+        }
+    }
     let input = args.input.read_or_default()?;
-    let request = Request {
+    run(&Request {
         source: &input.source,
         lengths: input.lengths(),
         strategies: &strategies,
@@ -39,17 +92,18 @@ pub(crate) fn run(args: &Compare) -> Result<(), Failure> {
         steps,
         tail,
         cost_model,
-    };
-    let mut progress = Progress::start();
-    let mut done = 0;
-    let comparison = Comparison::run(&request, |strategy| {
-        done += 1;
-        progress.at(&format!("planning {strategy} ({done} of {})", strategies.len()));
-    })?;
-    drop(progress);
-    if args.json {
-        printer::print(&(comparison.to_json() + "\n"))
-    } else {
-        printer::print(&comparison.table(printer::look(), printer::width()))
-    }
+    })
+}
+
+fn studied(request: &Request, progress: &mut Progress) -> Result<Study, Failure> {
+    let typed: Vec<String> =
+        env::args_os().skip(1).map(|argument| quoted(&argument.to_string_lossy())).collect();
+    let command = format!("lengthwise {}", typed.join(" "));
+    Ok(Study::run(request, &command, |what| progress.at(what))?)
+}
+
+fn write(study: &Study, path: &Path) -> Result<(), Failure> {
+    save(path, |file| file.write_all(study.to_html().as_bytes()))?;
+    printer::say(&format!("{}: a report on {}", path.display(), study.comparison.input.source));
+    Ok(())
 }

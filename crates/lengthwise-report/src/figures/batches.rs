@@ -1,0 +1,66 @@
+//! A few sequences in batches, several epochs side by side: bars of their lengths in the colour of
+//! their batch, on what they are padded to (note 4's figure; paper 2, Figs. 1 and 3).
+
+use std::fmt::Write as _;
+
+use crate::{Picture, svg};
+
+const PANEL: (f64, f64) = (270.0, 130.0);
+const GAP: f64 = 16.0;
+const TITLE: f64 = 22.0;
+
+pub(crate) fn batches(picture: &Picture) -> String {
+    let longest = picture.epochs.iter().flatten().map(|batch| batch.batch_length).max();
+    let scale = PANEL.1 / f64::from(longest.unwrap_or(1));
+    let mut body = String::new();
+    for (epoch, batches) in picture.epochs.iter().enumerate() {
+        let left = epoch as f64 * (PANEL.0 + GAP);
+        let sequences: usize = batches.iter().map(|batch| batch.sequences.len()).sum();
+        let step = PANEL.0 / sequences.max(1) as f64;
+        let (mut cells, mut filled) = (0_u64, 0_u64);
+        let mut place = 0.0;
+        let base = TITLE + PANEL.1;
+        let mut marks = String::new();
+        for (number, batch) in batches.iter().enumerate() {
+            let size = batch.sequences.len() as f64;
+            let height = f64::from(batch.batch_length) * scale;
+            let lengths = batch.sequences.iter().map(|&(_, length)| u64::from(length));
+            let (own, taken) = (
+                u64::from(batch.batch_length) * batch.sequences.len() as u64,
+                lengths.sum::<u64>(),
+            );
+            cells += own;
+            filled += taken;
+            let tip = format!(
+                "batch {}: {} sequences padded to {}, {} padding",
+                number + 1,
+                batch.sequences.len(),
+                batch.batch_length,
+                super::percent(1.0 - taken as f64 / own as f64)
+            );
+            _ = write!(
+                marks,
+                r#"<rect class="pad" x="{:.1}" y="{:.1}" width="{:.1}" height="{height:.1}" data-tip="{tip}"/>"#,
+                left + place * step,
+                base - height,
+                size * step - 0.8
+            );
+            let mut bars = String::new();
+            for &(_, length) in &batch.sequences {
+                let (x, height) = (left + place * step, f64::from(length) * scale);
+                _ = write!(bars, "M{x:.1} {base}h{:.1}v-{height:.1}h-{0:.1}z", step * 0.8);
+                place += 1.0;
+            }
+            _ = write!(marks, r#"<path class="c{}" d="{bars}" data-tip="{tip}"/>"#, number % 8);
+        }
+        let padding = super::percent(1.0 - filled as f64 / cells.max(1) as f64);
+        _ = write!(
+            body,
+            r#"<text class="label" x="{left}" y="14">epoch {epoch}</text><text class="tick" x="{:.1}" y="14" text-anchor="end">{padding} padding</text>{marks}"#,
+            left + PANEL.0
+        );
+    }
+    let epochs = picture.epochs.len() as f64;
+    let size = (epochs * (PANEL.0 + GAP) - GAP, TITLE + PANEL.1 + 2.0);
+    svg::picture(&format!("Sequences in batches under {}", picture.strategy), size, &body)
+}

@@ -1,0 +1,77 @@
+//! Padding against company: every family a curve, every row a dot.
+
+use super::{Looks, WIDE, percent};
+use crate::{
+    Study,
+    svg::{Chart, Scale},
+};
+
+pub(crate) fn frontier(study: &Study, looks: &Looks) -> String {
+    let sequences = study.frontier.sequences as f64;
+    let all = study.comparison.input.sequences as f64;
+    let shown = |mates: f64| mates.is_finite() && mates > 0.0;
+    // Of the sequences that a curve was measured on, and of all: the share is comparable.
+    let curves = study.frontier.curves.iter().flat_map(|curve| &curve.points);
+    let curves = curves.map(|point| (point.effective_mates / sequences, point.padding_rate));
+    let rows = study.comparison.rows.iter();
+    let rows =
+        rows.filter_map(|row| Some((row.mean.effective_mates? / all, row.mean.padding_rate)));
+    let (mut least, mut most) = (1.0_f64, 0.0_f64);
+    let (mut padded, mut padded_least) = (0.0_f64, 1.0_f64);
+    for (mates, padding) in curves.chain(rows).filter(|(mates, _)| shown(*mates)) {
+        (least, most) = (least.min(mates), most.max(mates));
+        padded = padded.max(padding);
+        if padding > 0.0 {
+            padded_least = padded_least.min(padding);
+        }
+    }
+    let mut chart = Chart::new(
+        "Padding against company",
+        (WIDE.0, 440.0),
+        (
+            Scale::logarithmic(100.0 * least * 0.9, 100.0 * most.max(least) * 1.1),
+            "effective mates, in % of all sequences",
+        ),
+        (
+            Scale::logarithmic(100.0 * padded_least.max(1e-5) * 0.8, 100.0 * padded * 1.2),
+            "padding, in % of all cells",
+        ),
+    );
+    for curve in &study.frontier.curves {
+        let points: Vec<(f64, f64, String)> = curve
+            .points
+            .iter()
+            .filter(|point| shown(point.effective_mates))
+            .map(|point| {
+                let share = point.effective_mates / sequences;
+                let text = format!(
+                    "{}: {} padding, {:.0} effective mates ({})",
+                    point.strategy,
+                    percent(point.padding_rate),
+                    point.effective_mates,
+                    percent(share)
+                );
+                (100.0 * share, 100.0 * point.padding_rate, text)
+            })
+            .collect();
+        chart.line(looks.family(&curve.family), &curve.family, &points);
+    }
+    for (number, row) in study.comparison.rows.iter().enumerate() {
+        let Some(mates) = row.mean.effective_mates.filter(|mates| shown(*mates)) else { continue };
+        let text = format!(
+            "{}: {} padding, {mates:.0} effective mates",
+            row.strategy,
+            percent(row.mean.padding_rate)
+        );
+        let (x, y) =
+            (chart.x.place(100.0 * mates / all), chart.y.place(100.0 * row.mean.padding_rate));
+        let look = looks.row(number);
+        chart.add(format_args!(
+            r#"<g class="series own {}" data-series="{}">{}</g>"#,
+            look.classes(),
+            crate::svg::escaped(&row.strategy),
+            look.dot(x, y, &text)
+        ));
+    }
+    chart.finish()
+}

@@ -1,0 +1,37 @@
+//! Waiting against the number of ranks.
+
+use super::{Looks, WIDE, percent};
+use crate::{
+    Study,
+    svg::{Chart, Scale},
+};
+
+pub(crate) fn idle(study: &Study, looks: &Looks) -> String {
+    let points = study.idle.iter().flat_map(|idle| &idle.points);
+    let ranks = points.clone().map(|point| point.world_size).max().unwrap_or(1);
+    let most = points.map(|point| point.idle_share).fold(0.01, f64::max);
+    let mut chart = Chart::new(
+        "Waiting against the number of ranks",
+        WIDE,
+        (Scale::doublings(1.0, f64::from(ranks.max(2))), "ranks"),
+        (Scale::linear(0.0, 100.0 * most * 1.05), "idle, in % of the ranks’ time"),
+    );
+    for (number, idle) in study.idle.iter().enumerate() {
+        let points: Vec<(f64, f64, String)> = idle
+            .points
+            .iter()
+            .map(|point| {
+                let text = format!(
+                    "{} on {} ranks: {} idle, at least {}",
+                    idle.strategy,
+                    point.world_size,
+                    percent(point.idle_share),
+                    percent(point.idle_bound)
+                );
+                (f64::from(point.world_size), 100.0 * point.idle_share, text)
+            })
+            .collect();
+        chart.line(looks.row(number), &idle.strategy, &points);
+    }
+    chart.finish()
+}

@@ -1,0 +1,291 @@
+//! A report as one page that needs nothing else: no network, and without scripts all can be read.
+
+mod table;
+mod verdict;
+
+use std::fmt::Write as _;
+
+use crate::{
+    Study,
+    figures::{self, Looks, grouped},
+    svg::escaped,
+};
+
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+
+/// What the page may run and show: its own style and script by their SHA-256, and nothing else. A
+/// test recomputes them.
+const STYLE_HASH: &str = "sha256-iJEGrI278HIVVFoSjIDkDLhSyE9rlejtZn5B2LECq/Q=";
+const SCRIPT_HASH: &str = "sha256-jUirBVtKMNHAaOuoASY+gs5ESfYyVoAdwDFYy0fNNTs=";
+
+impl Study {
+    /// The report as one HTML file.
+    pub fn to_html(&self) -> String {
+        let input = &self.comparison.input;
+        let source = escaped(&input.source);
+        let mut page = format!(
+            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src \
+             '{STYLE_HASH}'; script-src '{SCRIPT_HASH}'; img-src data: blob:\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <meta name=\"color-scheme\" content=\"light dark\">\n\
+             <title>lengthwise: {source}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
+        );
+        let looks = Looks::of(self);
+        self.head(&mut page);
+        self.table_section(&mut page, &looks);
+        self.figure_sections(&mut page, &looks);
+        self.strategy_sections(&mut page, &looks);
+        self.foot(&mut page);
+        page.push_str("</main>\n");
+        _ = writeln!(
+            page,
+            "<script type=\"application/json\" id=\"study\">{}</script>",
+            self.data()
+        );
+        _ = writeln!(page, "<script>{SCRIPT}</script>\n</body>\n</html>");
+        page
+    }
+
+    /// The study as JSON that ends no script element, whatever names it contains.
+    fn data(&self) -> String {
+        let json = serde_json::to_string(self).unwrap_or_default();
+        let mut safe = String::with_capacity(json.len());
+        for character in json.chars() {
+            match character {
+                '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
+                    _ = write!(safe, "\\u{:04x}", character as u32);
+                }
+                other => safe.push(other),
+            }
+        }
+        safe
+    }
+
+    fn head(&self, page: &mut String) {
+        let (input, settings) = (&self.comparison.input, &self.comparison.settings);
+        _ = write!(
+            page,
+            "<main>\n<header>\n<p class=\"brand\">lengthwise report</p>\n<h1>{}</h1>\n\
+             <p class=\"verdict\">{}</p>\n<dl>\n",
+            escaped(&input.source),
+            escaped(&verdict::verdict(&self.comparison))
+        );
+        let epochs = if settings.epochs == 1 { "epoch" } else { "epochs" };
+        let mut facts = vec![
+            ("sequences", grouped(input.sequences as u64)),
+            ("lengths", format!("{} to {}, mean {:.1}", input.min, input.max, input.mean)),
+            ("budget", settings.budget.clone()),
+            ("shapes", settings.shapes.clone()),
+            ("order", settings.arrange.clone()),
+            ("measured", format!("{} {epochs}, seed {}", settings.epochs, settings.seed)),
+        ];
+        if settings.world_size > 1 {
+            let each = match settings.accumulate {
+                1 => String::new(),
+                each => format!(" of {each} batches"),
+            };
+            facts.push((
+                "ranks",
+                format!(
+                    "{}{each}, {} steps, tail {}",
+                    settings.world_size, settings.steps, settings.tail
+                ),
+            ));
+        }
+        if let Some(model) = &settings.cost_model {
+            facts.push(("cost model", model.clone()));
+        }
+        for (name, value) in facts {
+            _ = writeln!(page, "<div><dt>{name}</dt><dd>{}</dd></div>", escaped(&value));
+        }
+        page.push_str("</dl>\n</header>\n");
+    }
+
+    fn table_section(&self, page: &mut String, looks: &Looks) {
+        _ = write!(
+            page,
+            "<section id=\"strategies\">\n<h2>Strategies</h2>\n\
+             <p>Means over {} epochs, ± the standard deviation between epochs. Click a heading to \
+             sort, a strategy to follow it through all figures.</p>\n{}</section>\n",
+            self.comparison.settings.epochs,
+            table::table(&self.comparison, looks)
+        );
+    }
+
+    fn figure_sections(&self, page: &mut String, looks: &Looks) {
+        section(
+            page,
+            "lengths",
+            "Lengths",
+            "How many sequences have which length. The rungs of a ladder are the batch lengths that \
+             pad least; an optimal bucket (paper 3) pads all its sequences to its end.",
+            &format!(
+                "{}<ul class=\"legend plain\"><li><span class=\"key rung\"></span>ladder of {} rungs</li>\
+                 <li><span class=\"key edge\"></span>{} optimal buckets</li></ul>",
+                figure("lengths", &figures::distribution(self)),
+                self.lengths.ladder.len(),
+                self.lengths.buckets.len()
+            ),
+        );
+        let curves = &self.frontier.curves;
+        if !curves.is_empty() {
+            let measured = if self.frontier.sequences < self.comparison.input.sequences {
+                format!(
+                    " Curves are measured on {} sequences at random.",
+                    grouped(self.frontier.sequences as u64)
+                )
+            } else {
+                String::new()
+            };
+            section(
+                page,
+                "frontier",
+                "Padding against company",
+                &format!(
+                    "Effective mates say from how many others the company of a sequence is in effect \
+                     drawn. Every family of strategies is a curve from sorted to random; the large \
+                     dots are the strategies of the table. Down and to the right is better.{measured}"
+                ),
+                &(figure("frontier", &figures::frontier(self, looks))
+                    + &family_legend(self, looks)),
+            );
+            let mut charts = String::new();
+            for (family, [padding, length]) in figures::tuning(self, looks) {
+                _ = writeln!(
+                    charts,
+                    "<div class=\"pair\"><h3>{}</h3>{}{}</div>",
+                    escaped(&family),
+                    figure(&format!("tuning-padding-{family}"), &padding),
+                    figure(&format!("tuning-length-{family}"), &length)
+                );
+            }
+            section(
+                page,
+                "tuning",
+                "Tuning curves",
+                "What the parameter of each family does to paper 2’s two measures: ZPR, the mean \
+                 padding rate of a batch, and ABL, the mean batch length.",
+                &charts,
+            );
+        }
+        section(
+            page,
+            "ranks",
+            "Waiting of ranks",
+            &format!(
+                "The share of the ranks’ time that is spent waiting for the slowest rank of each step, \
+                 with {} steps.",
+                escaped(&self.comparison.settings.steps)
+            ),
+            &(figure("ranks", &figures::idle(self, looks)) + &row_legend(self, looks)),
+        );
+        if let Some(seconds) = figures::seconds(self, looks) {
+            section(
+                page,
+                "seconds",
+                "Time of an epoch",
+                "Predicted by the cost model.",
+                &figure("seconds", &seconds),
+            );
+        }
+    }
+
+    fn strategy_sections(&self, page: &mut String, looks: &Looks) {
+        let mut content = String::new();
+        for (number, picture) in self.pictures.iter().enumerate() {
+            let look = looks.row(number);
+            let name = escaped(&picture.strategy);
+            let sample = if picture.sample_strategy == picture.strategy {
+                String::new()
+            } else {
+                format!(", as <code>{}</code>", escaped(&picture.sample_strategy))
+            };
+            let sequences = picture.epochs.first().map_or(0, |batches| {
+                batches.iter().map(|batch| batch.sequences.len()).sum::<usize>()
+            });
+            _ = writeln!(
+                content,
+                "<article class=\"series {}\" data-series=\"{name}\"><h3><span class=\"key\"></span>{name}\
+                 </h3>{}{}<p class=\"note\">Left: lengths in the order of the epoch. Right: {sequences} \
+                 sequences at random in batches{sample}, colours by batch, padding grey.</p></article>",
+                look.classes(),
+                figure(
+                    &format!("order-{}", picture.strategy),
+                    &figures::order(self, picture, look)
+                ),
+                figure(&format!("batches-{}", picture.strategy), &figures::batches(picture)),
+            );
+        }
+        section(
+            page,
+            "pictures",
+            "What each strategy does",
+            "The order of the sequences (paper 1, Fig. 1) and their batches in several epochs (paper 2, \
+             Figs. 1 and 3; note 4).",
+            &content,
+        );
+    }
+
+    fn foot(&self, page: &mut String) {
+        _ = write!(
+            page,
+            "<footer>\n<p>Made by lengthwise {} with</p>\n<pre>{}</pre>\n</footer>\n",
+            env!("CARGO_PKG_VERSION"),
+            escaped(&self.command)
+        );
+    }
+}
+
+fn section(page: &mut String, id: &str, title: &str, text: &str, content: &str) {
+    _ = write!(
+        page,
+        "<section id=\"{id}\">\n<h2>{title}</h2>\n<p>{text}</p>\n{content}\n</section>\n"
+    );
+}
+
+/// A figure with the name that its download gets.
+fn figure(name: &str, svg: &str) -> String {
+    let name: String =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '-' }).collect();
+    format!("<figure data-name=\"{name}\">{svg}</figure>")
+}
+
+fn legend<'a>(entries: impl Iterator<Item = (&'a str, crate::svg::Look)>) -> String {
+    let entries = entries.map(|(name, look)| {
+        let name = escaped(name);
+        format!(
+            "<li class=\"series {}\" data-series=\"{name}\"><span class=\"key\"></span>{name}</li>",
+            look.classes()
+        )
+    });
+    format!("<ul class=\"legend\">{}</ul>", entries.collect::<String>())
+}
+
+fn row_legend(study: &Study, looks: &Looks) -> String {
+    let rows = study.comparison.rows.iter().enumerate();
+    legend(rows.map(|(number, row)| (row.strategy.as_str(), looks.row(number))))
+}
+
+fn family_legend(study: &Study, looks: &Looks) -> String {
+    let curves = study.frontier.curves.iter();
+    legend(curves.map(|curve| (curve.family.as_str(), looks.family(&curve.family))))
+}
+
+#[cfg(test)]
+mod tests {
+    use base64::prelude::*;
+    use sha2::{Digest, Sha256};
+
+    use super::*;
+
+    /// A browser refuses a style or a script that differs from what the policy of the page names.
+    #[test]
+    fn the_policy_names_the_style_and_the_script() {
+        for (text, hash) in [(STYLE, STYLE_HASH), (SCRIPT, SCRIPT_HASH)] {
+            let expected = format!("sha256-{}", BASE64_STANDARD.encode(Sha256::digest(text)));
+            assert_eq!(hash, expected, "put this one into html/mod.rs");
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! The one sentence that sums a comparison up.
+
+use crate::{Comparison, Row, figures::percent};
+
+/// What random batching costs, and which strategy does better and still mixes.
+pub(super) fn verdict(comparison: &Comparison) -> String {
+    let rows = &comparison.rows;
+    let Some(best) = best(comparison) else { return "Nothing was compared.".to_owned() };
+    let random = rows.iter().find(|row| row.strategy == "shuffled");
+    let ours = spends(best);
+    match random {
+        Some(random) if random.strategy != best.strategy => {
+            match (random.mean.predicted_seconds, best.mean.predicted_seconds) {
+                (Some(slow), Some(fast)) if fast < slow => format!(
+                    "Random batches spend {} of their cells on padding; {ours}, and an epoch takes {} less \
+                 time.",
+                    percent(random.mean.padding_rate),
+                    percent(1.0 - fast / slow)
+                ),
+                _ => format!(
+                    "Random batches spend {} of their cells on padding; {ours}.",
+                    percent(random.mean.padding_rate)
+                ),
+            }
+        }
+        _ => format!("{ours}."),
+    }
+}
+
+/// The least padding, or time, among strategies that mix; among all if none does.
+fn best(comparison: &Comparison) -> Option<&Row> {
+    let enough = 0.05 * comparison.input.sequences as f64;
+    let cost = |row: &Row| row.mean.predicted_seconds.unwrap_or(row.mean.padding_rate);
+    let least = |rows: &mut dyn Iterator<Item = &'_ Row>| -> Option<usize> {
+        let mut rows = rows.enumerate().map(|(at, row)| (cost(row), at)).collect::<Vec<_>>();
+        rows.sort_by(|a, b| a.0.total_cmp(&b.0));
+        rows.first().map(|&(_, at)| at)
+    };
+    let mixing: Vec<&Row> = comparison
+        .rows
+        .iter()
+        .filter(|row| row.mean.effective_mates.is_some_and(|mates| mates >= enough))
+        .collect();
+    let at = least(&mut mixing.iter().copied());
+    at.map(|at| mixing[at]).or_else(|| Some(&comparison.rows[least(&mut comparison.rows.iter())?]))
+}
+
+fn spends(row: &Row) -> String {
+    let company = match row.mean.effective_mates {
+        Some(mates) if mates.is_infinite() => ", and nobody meets twice".to_owned(),
+        Some(mates) => format!(", with company from {mates:.0} effective mates"),
+        None => String::new(),
+    };
+    format!("{} spends {}{company}", row.strategy, percent(row.mean.padding_rate))
+}

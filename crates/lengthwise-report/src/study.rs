@@ -1,0 +1,355 @@
+//! All that a report shows besides the table: lengths, orders, batches, curves and waiting.
+
+use lengthwise::{
+    Alternated, Arrange, Bucketed, Budget, Conditions, Curve, Error, Lengths, Planner, Pooled,
+    Purpose, Rng, Strategy, frontier, ladder,
+};
+use serde::Serialize;
+
+use crate::{Comparison, Request};
+
+/// A comparison and everything that is drawn beside it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Study {
+    /// The table.
+    #[serde(flatten)]
+    pub comparison: Comparison,
+    /// What makes it again.
+    pub command: String,
+    /// How the lengths are distributed.
+    pub lengths: Distribution,
+    /// What each strategy does, in the order of the rows.
+    pub pictures: Vec<Picture>,
+    /// Padding against company for every family of strategies.
+    pub frontier: Frontier,
+    /// Waiting against the number of ranks, in the order of the rows.
+    pub idle: Vec<Idle>,
+}
+
+/// How the lengths are distributed, and what batch lengths suit them.
+#[derive(Clone, Debug, Serialize)]
+pub struct Distribution {
+    /// How many sequences have a length in each interval.
+    pub bins: Vec<Bin>,
+    /// Whether the intervals grow with the lengths, because of a long tail.
+    pub logarithmic: bool,
+    /// The ladder of these settings, or one of 8 rungs.
+    pub ladder: Vec<u32>,
+    /// Where the 6 optimal buckets of paper 3 end.
+    pub buckets: Vec<u32>,
+}
+
+/// An interval of lengths.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Bin {
+    /// The shortest length in it.
+    pub from: u32,
+    /// The longest length in it.
+    pub to: u32,
+    /// How many sequences.
+    pub count: u64,
+}
+
+/// What one strategy does.
+#[derive(Clone, Debug, Serialize)]
+pub struct Picture {
+    /// The strategy in its string form.
+    pub strategy: String,
+    /// Lengths by place in the epoch as built, at evenly spaced places.
+    pub order: Vec<u32>,
+    /// The strategy that a few sequences were batched with: fewer bins or smaller pools, so that
+    /// there are several.
+    pub sample_strategy: String,
+    /// A few sequences in batches, in several epochs.
+    pub epochs: Vec<Vec<SampleBatch>>,
+}
+
+/// A batch of sampled sequences.
+#[derive(Clone, Debug, Serialize)]
+pub struct SampleBatch {
+    /// What they are padded to.
+    pub batch_length: u32,
+    /// The number of each in the sample, and its length.
+    pub sequences: Vec<(u32, u32)>,
+}
+
+/// The curves of all families.
+#[derive(Clone, Debug, Serialize)]
+pub struct Frontier {
+    /// How many sequences they were measured on: all, or so many at random.
+    pub sequences: usize,
+    /// A curve for every family.
+    pub curves: Vec<FamilyCurve>,
+}
+
+/// Padding and company of one family as its parameter changes.
+#[derive(Clone, Debug, Serialize)]
+pub struct FamilyCurve {
+    /// The family.
+    pub family: String,
+    /// The name of its parameter.
+    pub parameter: String,
+    /// Measured points, from sorted to random.
+    pub points: Vec<CurvePoint>,
+}
+
+/// A measured point of a family.
+#[derive(Clone, Debug, Serialize)]
+#[expect(missing_docs, reason = "the fields are those of `lengthwise::Point`")]
+pub struct CurvePoint {
+    pub strategy: String,
+    /// The parameter.
+    pub value: f64,
+    pub padding_rate: f64,
+    pub mean_batch_padding_rate: f64,
+    pub mean_batch_length: f64,
+    pub effective_mates: f64,
+}
+
+/// How long ranks wait under one strategy.
+#[derive(Clone, Debug, Serialize)]
+pub struct Idle {
+    /// The strategy in its string form.
+    pub strategy: String,
+    /// For every number of ranks that there are enough batches for.
+    pub points: Vec<IdlePoint>,
+}
+
+/// How long so many ranks wait.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[expect(missing_docs, reason = "the fields are those of `Figures`")]
+pub struct IdlePoint {
+    pub world_size: u32,
+    pub idle_share: f64,
+    pub idle_bound: f64,
+}
+
+/// The curves are measured on at most this many sequences.
+const CURVE_SEQUENCES: usize = 10_000;
+/// Places on the picture of an order.
+const ORDER_PLACES: usize = 1000;
+/// Sequences, their batch size and the epochs in the picture of batches: those of paper 2.
+const SAMPLE: (usize, u32, u64) = (48, 8, 3);
+/// Intervals of the histogram.
+const BINS: u32 = 80;
+
+impl Study {
+    /// Compares the strategies, and measures and samples all that is drawn. `on_start` is told what
+    /// comes next.
+    pub fn run(
+        request: &Request,
+        command: &str,
+        mut on_start: impl FnMut(&str),
+    ) -> Result<Self, Error> {
+        let comparison =
+            Comparison::run(request, |strategy| on_start(&format!("planning {strategy}")))?;
+        let mut pictures = Vec::new();
+        let mut idle = Vec::new();
+        for strategy in request.strategies {
+            on_start(&format!("ranks under {strategy}"));
+            pictures.push(Picture::new(request, strategy)?);
+            idle.push(Idle::new(request, strategy)?);
+        }
+        let lengths = Distribution::new(request);
+        let frontier = Frontier::new(request, |family| on_start(&format!("curve of {family}")))?;
+        let command = command.to_owned();
+        Ok(Self { comparison, command, lengths, pictures, frontier, idle })
+    }
+
+    /// The study as JSON.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).unwrap_or_default()
+    }
+}
+
+impl Distribution {
+    fn new(request: &Request) -> Self {
+        let lengths = request.lengths;
+        let logarithmic = lengths.max() / 10 > median(lengths);
+        let mut bins: Vec<Bin> = Vec::new();
+        let mut from = lengths.min();
+        for to in ends(lengths, logarithmic) {
+            bins.push(Bin { from, to, count: 0 });
+            from = to.saturating_add(1);
+        }
+        for &(length, count) in lengths.histogram() {
+            let bin = bins.partition_point(|bin| bin.to < length);
+            bins[bin].count += u64::from(count);
+        }
+        let rungs = match &request.shapes {
+            lengthwise::Shapes::Rungs(rungs) => rungs.clone(),
+            lengthwise::Shapes::Ladder(count) => ladder(lengths, *count),
+            _ => ladder(lengths, 8),
+        };
+        Self { bins, logarithmic, ladder: rungs, buckets: ladder(lengths, 6) }
+    }
+}
+
+/// The middle length.
+fn median(lengths: &Lengths) -> u32 {
+    let mut below = 0;
+    let middle = lengths.len() as u64 / 2;
+    let reached = lengths.histogram().iter().find(|&&(_, count)| {
+        below += u64::from(count);
+        below > middle
+    });
+    reached.map_or(0, |&(length, _)| length)
+}
+
+/// Where the intervals of a histogram end, rising to the longest length.
+fn ends(lengths: &Lengths, logarithmic: bool) -> Vec<u32> {
+    let (min, max) = (lengths.min(), lengths.max());
+    let mut ends: Vec<u32> = if logarithmic {
+        let ratio = f64::from(max) / f64::from(min);
+        let end = |bin: u32| f64::from(min) * ratio.powf(f64::from(bin) / f64::from(BINS));
+        (1..=BINS).map(|bin| end(bin) as u32).collect()
+    } else {
+        let width = (max - min) / BINS + 1;
+        (1..=BINS).map(|bin| min.saturating_add(bin.saturating_mul(width) - 1)).collect()
+    };
+    ends.retain(|&end| end < max);
+    ends.push(max);
+    ends.dedup();
+    ends
+}
+
+impl Picture {
+    fn new(request: &Request, strategy: &Strategy) -> Result<Self, Error> {
+        let (lengths, seed) = (request.lengths, request.seed);
+        let built = |strategy: &Strategy, budget| {
+            Planner::new(strategy.clone(), budget).arrange(Arrange::AsBuilt).seed(seed)
+        };
+        let plan = built(strategy, request.budget)
+            .shapes(request.shapes.clone())
+            .over_long(request.over_long)
+            .plan(lengths, 0)?;
+        let indices = plan.indices();
+        let places = indices.len().min(ORDER_PLACES);
+        let order = (0..places).map(|place| indices[place * indices.len() / places]);
+        let order = order.map(|sequence| lengths.as_slice()[sequence as usize]).collect();
+
+        let (count, size, epochs) = SAMPLE;
+        let sample = sampled(lengths, count, seed)?;
+        let budget = match request.budget.to_string() {
+            budget if budget.starts_with("sequences") => Budget::sequences(size),
+            _ => Budget::dynamic(size),
+        };
+        let small = scaled(strategy, lengths.len(), sample.len());
+        let planner = built(&small, budget);
+        let epochs = (0..epochs)
+            .map(|epoch| {
+                let plan = planner.plan(&sample, epoch)?;
+                let batches =
+                    plan.iter().zip(plan.batch_lengths()).map(|(batch, &batch_length)| {
+                        let own =
+                            |&sequence: &u32| (sequence, sample.as_slice()[sequence as usize]);
+                        SampleBatch { batch_length, sequences: batch.iter().map(own).collect() }
+                    });
+                Ok(batches.collect())
+            })
+            .collect::<Result<_, Error>>()?;
+        let (strategy, sample_strategy) = (strategy.to_string(), small.to_string());
+        Ok(Self { strategy, order, sample_strategy, epochs })
+    }
+}
+
+/// So many sequences at random, or all.
+fn sampled(lengths: &Lengths, count: usize, seed: u64) -> Result<Lengths, Error> {
+    if lengths.len() <= count {
+        return Ok(lengths.clone());
+    }
+    let words = Rng::new(seed, 0).words(Purpose::Own(0xF16), lengths.len() as u32);
+    let mut drawn: Vec<(u32, u32)> = words.zip(lengths.as_slice().iter().copied()).collect();
+    drawn.select_nth_unstable(count);
+    drawn.truncate(count);
+    drawn.sort_unstable();
+    Lengths::new(drawn.into_iter().map(|(_, length)| length).collect::<Vec<_>>())
+}
+
+/// The same strategy for fewer sequences: what counts bins, sequences or batches counts fewer.
+fn scaled(strategy: &Strategy, from: usize, to: usize) -> Strategy {
+    let fewer = |count: u32, least: u32, most: u32| {
+        let scaled = f64::from(count) * to as f64 / from as f64;
+        (scaled.round() as u32).clamp(least, most.max(least))
+    };
+    let size = SAMPLE.1;
+    match strategy {
+        Strategy::Alternated(Alternated { bins }) => {
+            Alternated { bins: fewer(*bins, 2.min(*bins), 6) }.into()
+        }
+        Strategy::Bucketed(Bucketed { size: bucket }) => {
+            Bucketed { size: fewer(*bucket, 2 * size, 6 * size) }.into()
+        }
+        Strategy::Pooled(Pooled { batches }) => {
+            Pooled { batches: fewer(*batches, 3.min(*batches), 6) }.into()
+        }
+        other => other.clone(),
+    }
+}
+
+impl Frontier {
+    fn new(request: &Request, mut on_start: impl FnMut(&str)) -> Result<Self, Error> {
+        let lengths = sampled(request.lengths, CURVE_SEQUENCES, request.seed)?;
+        // A sample of a heavy tail can miss the longest; the budget has room for all of it anyway.
+        let conditions = Conditions {
+            budget: request.budget,
+            shapes: request.shapes.clone(),
+            seed: request.seed,
+            cost_model: None,
+        };
+        let curves = match frontier(&lengths, &conditions, 9, 3, |family| on_start(family.name())) {
+            Ok(curves) => curves,
+            // Sequences over the budget: the curves have nothing to say about them.
+            Err(Error::OverBudget { .. } | Error::OverBudgetSeconds { .. }) => Vec::new(),
+            Err(error) => return Err(error),
+        };
+        let curves = curves.iter().map(FamilyCurve::new).collect();
+        Ok(Self { sequences: lengths.len(), curves })
+    }
+}
+
+impl FamilyCurve {
+    fn new(curve: &Curve) -> Self {
+        let parts = |text: &str| {
+            let (_, parameter) = text.split_once(':').unwrap_or_default();
+            let (name, value) = parameter.split_once('=').unwrap_or_default();
+            (name.to_owned(), value.parse().unwrap_or_default())
+        };
+        let points = curve.points.iter().map(|point| {
+            let strategy = point.strategy.to_string();
+            CurvePoint {
+                value: parts(&strategy).1,
+                strategy,
+                padding_rate: point.padding_rate,
+                mean_batch_padding_rate: point.mean_batch_padding_rate,
+                mean_batch_length: point.mean_batch_length,
+                effective_mates: point.effective_mates,
+            }
+        });
+        let points: Vec<CurvePoint> = points.collect();
+        let parameter = points.first().map_or_else(String::new, |point| parts(&point.strategy).0);
+        Self { family: curve.family.name().to_owned(), parameter, points }
+    }
+}
+
+impl Idle {
+    fn new(request: &Request, strategy: &Strategy) -> Result<Self, Error> {
+        let plan = request.planner(strategy).plan(request.lengths, 0)?;
+        let sizes = (0..=10).map(|power| 1 << power);
+        let points = sizes
+            .take_while(|&world_size: &u32| {
+                let places = u64::from(world_size) * u64::from(request.accumulate);
+                2 * places <= plan.len() as u64 || world_size == 1
+            })
+            .map(|world_size| {
+                let schedule = plan.schedule(world_size)?;
+                Ok(IdlePoint {
+                    world_size,
+                    idle_share: schedule.idle_share(),
+                    idle_bound: schedule.idle_bound(),
+                })
+            })
+            .collect::<Result<_, Error>>()?;
+        Ok(Self { strategy: strategy.to_string(), points })
+    }
+}
