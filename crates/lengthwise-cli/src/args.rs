@@ -94,7 +94,8 @@ pub(crate) struct Ranks {
           value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) world_size: u32,
 
-    /// Which batches make a step: stratified, aligned or in-order [default: by the cost model]
+    /// Which batches make a step: stratified, aligned or in-order [default: stratified if all batches
+    /// take about the same time, aligned if not; in-order as built]
     #[arg(long, value_name = "STEPS")]
     pub(crate) steps: Option<String>,
 

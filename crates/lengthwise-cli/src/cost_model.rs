@@ -60,13 +60,20 @@ pub(crate) fn named(given: &str) -> Result<CostModel, Failure> {
 
 /// A budget, in which `cost:` may be followed by a model file.
 pub(crate) fn budget(given: &str) -> Result<Budget, Failure> {
-    if let Some(rest) = given.trim().strip_prefix("cost:") {
-        let (model, limits) = rest.split_once(',').unwrap_or((rest, ""));
-        if is_file(model) {
-            return Ok(format!("cost:{},{limits}", named(model)?).parse()?);
+    match file_of_budget(given) {
+        Some(file) => {
+            let limits = given.split_once(',').map_or("", |(_, limits)| limits);
+            Ok(format!("cost:{},{limits}", named(file)?).parse()?)
         }
+        None => Ok(given.parse()?),
     }
-    Ok(given.parse()?)
+}
+
+/// The model file that a budget names.
+pub(crate) fn file_of_budget(given: &str) -> Option<&str> {
+    let rest = given.trim().strip_prefix("cost:")?;
+    let model = rest.split(',').next().unwrap_or(rest).trim();
+    is_file(model).then_some(model)
 }
 
 /// Coefficients have a `=`, presets are known, and all else must be a file.

@@ -34,9 +34,12 @@ pub(crate) fn look() -> Look {
 
 /// How wide a table may be: as wide as the terminal, or as it likes.
 pub(crate) fn width() -> usize {
+    if !io::stdout().is_terminal() {
+        return usize::MAX;
+    }
     match terminal_size::terminal_size() {
-        Some((terminal_size::Width(width), _)) if io::stdout().is_terminal() => width.into(),
-        _ => usize::MAX,
+        Some((terminal_size::Width(width), _)) if width > 0 => width.into(),
+        _ => env::var("COLUMNS").ok().and_then(|width| width.parse().ok()).unwrap_or(80),
     }
 }
 

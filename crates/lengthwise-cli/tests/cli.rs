@@ -31,7 +31,7 @@ fn a_plan_is_one_batch_a_line() {
             7
             1
             --- stderr
-            10 sequences in 5 batches, 11.86 % padding, digest 8dda99fe84a14dbc
+            10 sequences in 5 batches (sorted, shapes exact), 11.86 % padding, digest 8dda99fe84a14dbc
         "#]],
     );
 }
@@ -46,7 +46,7 @@ fn a_plan_as_json() {
             --- stdout
             {"version":1,"digest":"e5d251db8d596277","batches":[[8,0,3,4],[6,5],[7,1,9,2]],"batch_lengths":[7,3,9],"positions":[21,4,27],"made":{"strategy":"alternated:bins=2","budget":"sequences:4","shapes":"exact","arrange":"spread","over_long":"error","steps":"aligned","tail":"split","accumulate":1,"seed":0,"epoch":0,"lengths":"0b42b6c9404e6913"},"checksum":"caaee27acd389afd"}
             --- stderr
-            10 sequences in 3 batches, 25.71 % padding, digest e5d251db8d596277
+            10 sequences in 3 batches (alternated:bins=2, shapes exact), 25.71 % padding, digest e5d251db8d596277
         "#]],
     );
     folder.expect("plan ten.csv --budget sequences:8 --chunk 4 --json", &expect![[r#"
@@ -54,14 +54,14 @@ fn a_plan_as_json() {
         --- stdout
         {"version":1,"digest":"42d2365e4824b019","batches":[[14,7,11,9,16],[3,8,15,0,2,12,13,5],[10,4,1],[6]],"batch_lengths":[3,4,1,4],"chunks":{"sequences":[0,0,1,1,1,2,3,3,4,4,5,6,7,7,8,9,9],"offsets":[0,4,0,4,8,0,0,4,0,4,0,0,0,4,0,0,4],"lengths":[4,1,4,4,1,4,4,3,4,3,1,3,4,4,2,4,2]},"positions":[13,32,3,4],"made":{"strategy":"shuffled","budget":"sequences:8","shapes":"ladder:3","arrange":"spread","over_long":"error","steps":"aligned","tail":"split","accumulate":1,"seed":0,"epoch":0,"lengths":"42294cb962215c3a"},"checksum":"7d8b721b7e11c0d3"}
         --- stderr
-        17 pieces of sequences in 4 batches, 3.70 % padding, digest 42d2365e4824b019
+        17 pieces of sequences in 4 batches (shuffled, shapes ladder:3), 3.70 % padding, digest 42d2365e4824b019
     "#]]);
     folder.expect("plan ten.csv --budget padded:7 --over-long drop --json", &expect![[r#"
         exit 0
         --- stdout
         {"version":1,"digest":"a19c7a016091ee5f","batches":[[8],[9],[2],[4],[6],[3],[0],[5]],"batch_lengths":[2,6,4,7,3,7,5,1],"left_out":[1,7],"positions":[2,6,4,7,3,7,5,1],"made":{"strategy":"shuffled","budget":"padded:7","shapes":"ladder:9","arrange":"spread","over_long":"drop","steps":"stratified","tail":"split","accumulate":1,"seed":0,"epoch":0,"lengths":"0b42b6c9404e6913"},"checksum":"3aeec7e802a8d5f3"}
         --- stderr
-        8 sequences in 8 batches, 0.00 % padding, digest a19c7a016091ee5f
+        8 sequences in 8 batches (shuffled, shapes ladder:9), 0.00 % padding, digest a19c7a016091ee5f
         2 over-long, left out: 1, 7
     "#]]);
 }
@@ -94,20 +94,20 @@ fn plans_are_written_whole_to_files() {
     folder.expect(
         &format!("{plan} -o plan.json"),
         &expect![[r#"
-        exit 0
-        --- stdout
-        --- stderr
-        10 sequences in 3 batches, 16.13 % padding, digest dd002d62f6354518
-    "#]],
+            exit 0
+            --- stdout
+            --- stderr
+            10 sequences in 3 batches (sorted, shapes exact), 16.13 % padding, digest dd002d62f6354518
+        "#]],
     );
     folder.expect(
         &format!("{plan} -o plan.jsonl"),
         &expect![[r#"
-        exit 0
-        --- stdout
-        --- stderr
-        10 sequences in 3 batches, 16.13 % padding, digest dd002d62f6354518
-    "#]],
+            exit 0
+            --- stdout
+            --- stderr
+            10 sequences in 3 batches (sorted, shapes exact), 16.13 % padding, digest dd002d62f6354518
+        "#]],
     );
     assert_eq!(
         fs::read_to_string(folder.path("plan.jsonl")).unwrap().lines().next(),
@@ -256,7 +256,7 @@ fn compare_takes_strategies_and_settings() {
     );
     assert_eq!(comparison["rows"][0]["strategy"], "alternated:bins=8");
     assert_eq!(comparison["rows"][1]["strategy"], "sorted");
-    expect![[r#"{"accumulate":1,"arrange":"short-first","budget":"dynamic:8","epochs":1,"over_long":"error","seed":7,"shapes":"ladder:4","steps":"aligned","tail":"split","world_size":1}"#]].assert_eq(&comparison["settings"].to_string());
+    expect![[r#"{"accumulate":1,"arrange":"short-first","budget":"dynamic:8","epochs":1,"over_long":"error","seed":7,"shapes":"ladder:4","steps":"aligned","tail":"split","time":"batch length","world_size":1}"#]].assert_eq(&comparison["settings"].to_string());
     assert!(comparison["rows"][0]["effective_mates"].is_null(), "one epoch has no company again");
 }
 
@@ -827,6 +827,7 @@ fn help_has_one_line_for_every_command() {
 
             Commands:
               compare   Show what every strategy does to padding, batches, shapes and freshness
+              report    Write a comparison with figures as one HTML page
               plan      Plan the batches of one epoch
               tune      Find the best strategy within limits on padding, company and shapes
               frontier  Measure padding against freshness for every family of strategies

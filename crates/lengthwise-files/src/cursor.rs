@@ -9,6 +9,7 @@ use std::{
 use lengthwise::{Cursor, Segment};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
     Error,
@@ -31,14 +32,28 @@ pub(crate) struct Document<'a> {
     plan: String,
     #[serde(serialize_with = "pairs")]
     segments: &'a [Segment],
+    checksum: String,
 }
 
 impl<'a> From<&'a Cursor> for Document<'a> {
     fn from(cursor: &'a Cursor) -> Self {
         let &Cursor { ref settings, lengths, seed, epoch, plan, ref segments } = cursor;
+        let checksum = hex(checksum(cursor));
         let (lengths, plan, version) = (hex(lengths), hex(plan), Cursor::VERSION);
-        Self { version, settings, lengths, seed, epoch, plan, segments }
+        Self { version, settings, lengths, seed, epoch, plan, segments, checksum }
     }
+}
+
+/// XXH3 of all that a cursor says, so that a damaged count of steps is noticed: the settings, then
+/// the numbers, each as a little-endian `u64`.
+fn checksum(cursor: &Cursor) -> u64 {
+    let &Cursor { ref settings, lengths, seed, epoch, plan, ref segments } = cursor;
+    let segments =
+        segments.iter().flat_map(|segment| [segment.ranks, segment.steps].map(u64::from));
+    let numbers = [Cursor::VERSION.into(), lengths, seed, epoch, plan].into_iter().chain(segments);
+    let mut bytes = settings.as_bytes().to_vec();
+    bytes.extend(numbers.flat_map(u64::to_le_bytes));
+    xxh3_64(&bytes)
 }
 
 fn pairs<S: Serializer>(segments: &[Segment], serializer: S) -> Result<S::Ok, S::Error> {
@@ -108,10 +123,13 @@ pub(crate) fn from_value(value: &Value) -> Result<Cursor, Error> {
         }
         Some(_) => {}
     }
+    if fields.contains_key("batches") {
+        return Err(Error::damaged("cursor", "is a plan, and not a cursor".to_owned()));
+    }
     let whole = "a whole number from 0 to 18446744073709551615";
     let digits = "sixteen hexadecimal digits";
     let digest = |value: &Value| value.as_str().and_then(from_hex);
-    Ok(Cursor {
+    let cursor = Cursor {
         settings: field(fields, "settings", "a text", |value| value.as_str().map(str::to_owned))?,
         lengths: field(fields, "lengths", digits, digest)?,
         seed: field(fields, "seed", whole, Value::as_u64)?,
@@ -120,7 +138,12 @@ pub(crate) fn from_value(value: &Value) -> Result<Cursor, Error> {
         segments: field(fields, "segments", "a list of pairs of whole numbers", |value| {
             value.as_array()?.iter().map(segment).collect()
         })?,
-    })
+    };
+    let (given, found) = (field(fields, "checksum", digits, digest)?, checksum(&cursor));
+    if given != found {
+        return Err(Error::altered("cursor", given, found));
+    }
+    Ok(cursor)
 }
 
 fn segment(value: &Value) -> Option<Segment> {

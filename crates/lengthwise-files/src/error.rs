@@ -5,6 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use crate::hex::hex;
+
 /// Why a file could not be read or written.
 ///
 /// [`Display`](fmt::Display) gives one line, `path: message` or `path:line: message`;
@@ -63,6 +65,12 @@ impl Error {
         Self::damaged(subject, format!("is cut off or not a {subject}: {why}"))
     }
 
+    pub(crate) fn altered(subject: &'static str, written: u64, found: u64) -> Self {
+        let [written, found] = [written, found].map(hex);
+        let what = format!("has been altered: its checksum is {written}, its content has {found}");
+        Self::damaged(subject, what)
+    }
+
     pub(crate) fn version(subject: &'static str, given: &str, known: u32) -> Self {
         let given = shortened(given, 40);
         Self::new(
@@ -98,6 +106,11 @@ impl Error {
             what,
             "nothing was written to it; check that the folder exists and can be written to",
         )
+    }
+
+    /// What is there already is a folder or a device.
+    pub(crate) fn no_file() -> Self {
+        Self::new("file", "is there, and is no file", "name another file")
     }
 
     pub(crate) fn at(mut self, line: usize) -> Self {

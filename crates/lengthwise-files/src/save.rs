@@ -3,8 +3,10 @@
 use std::{
     fs::File,
     io::{self, BufWriter, Write},
-    path::Path,
+    path::{Path, PathBuf},
 };
+
+use tempfile::NamedTempFile;
 
 use crate::Error;
 
@@ -14,28 +16,69 @@ pub fn save(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
 ) -> Result<(), Error> {
-    // Through a link to the file it names.
-    let real = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let folder = match real.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    };
-    let attempt = || -> io::Result<()> {
-        let file = temporary(folder)?;
-        let mut buffered = BufWriter::new(file.as_file());
-        write(&mut buffered)?;
-        buffered.flush()?;
-        drop(buffered);
-        // A crash after the renaming must not leave a name without its content.
-        file.as_file().sync_all()?;
-        file.persist(real).map_err(|error| error.error)?;
-        Ok(())
-    };
-    attempt().map_err(|error| Error::unwritten(&error).of(path))
+    Written::new(path, write)?.keep()
+}
+
+/// A file that is written, and has not its name yet. If it is not [kept](Written::keep), it is gone.
+///
+/// With several of them, all can be written before the first appears.
+#[derive(Debug)]
+pub struct Written {
+    file: NamedTempFile,
+    /// The name that it gets, and the one that was given, which may be a link to it.
+    real: PathBuf,
+    path: PathBuf,
+}
+
+impl Written {
+    /// Writes the file beside its place.
+    pub fn new(
+        path: &Path,
+        write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
+    ) -> Result<Self, Error> {
+        // Through a link to the file it names, which need not be there yet.
+        let real = path.canonicalize().or_else(|_| {
+            path.read_link().map(|target| {
+                path.parent().map_or_else(|| target.clone(), |folder| folder.join(&target))
+            })
+        });
+        let real = real.unwrap_or_else(|_| path.to_owned());
+        if real.metadata().is_ok_and(|there| !there.is_file()) {
+            return Err(Error::no_file().of(path));
+        }
+        let folder = match real.parent() {
+            Some(parent) if parent != Path::new("") => parent,
+            _ => Path::new("."),
+        };
+        let attempt = || -> io::Result<NamedTempFile> {
+            let file = temporary(folder)?;
+            if let Ok(there) = real.metadata() {
+                file.as_file().set_permissions(there.permissions())?;
+            }
+            let mut buffered = BufWriter::new(file.as_file());
+            write(&mut buffered)?;
+            buffered.flush()?;
+            drop(buffered);
+            // A crash after the renaming must not leave a name without its content.
+            file.as_file().sync_all()?;
+            Ok(file)
+        };
+        let file = attempt().map_err(|error| Error::unwritten(&error).of(path))?;
+        Ok(Self { file, real, path: path.to_owned() })
+    }
+
+    /// Gives the file its name.
+    pub fn keep(self) -> Result<(), Error> {
+        let Self { file, real, path } = self;
+        match file.persist(real) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(Error::unwritten(&error.error).of(&path)),
+        }
+    }
 }
 
 /// A temporary file that everybody may read who may read other new files: it will be the output.
-fn temporary(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
+fn temporary(folder: &Path) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));

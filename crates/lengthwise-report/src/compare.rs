@@ -102,6 +102,8 @@ pub struct Settings {
     pub world_size: u32,
     pub accumulate: u32,
     pub steps: String,
+    /// What the time of a batch follows, for waiting ranks: cells, batch length or the cost model.
+    pub time: String,
     pub tail: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_model: Option<String>,
@@ -166,9 +168,9 @@ impl Comparison {
                 on_start(strategy);
                 Row::measure(request, strategy)
             })
-            .collect::<Result<Vec<(Row, Steps)>, _>>()?;
+            .collect::<Result<Vec<(Row, [&str; 2])>, _>>()?;
         // How steps are made depends on the lengths and the settings: it is the same in all rows.
-        let steps = rows.first().map_or_else(String::new, |(_, steps)| steps.to_string());
+        let [steps, time] = rows.first().map_or([""; 2], |(_, how)| *how).map(str::to_owned);
         Ok(Self {
             version: 1,
             input: Input {
@@ -188,6 +190,7 @@ impl Comparison {
                 world_size: request.world_size,
                 accumulate: request.accumulate,
                 steps,
+                time,
                 tail: request.tail.to_string(),
                 cost_model: request.cost_model.map(|model| model.to_string()),
             },
@@ -212,17 +215,21 @@ fn is_sampled(epoch: u64, epochs: u64) -> bool {
 }
 
 impl Row {
-    /// The row of one strategy, and how its steps are made.
-    fn measure(request: &Request, strategy: &Strategy) -> Result<(Self, Steps), Error> {
+    /// The row of one strategy, how its steps are made, and what time follows.
+    fn measure(request: &Request, strategy: &Strategy) -> Result<(Self, [&'static str; 2]), Error> {
         let planner = request.planner(strategy);
         let mut plans: Vec<Plan> = Vec::new();
         let mut figures = Vec::new();
         let mut shapes: BTreeSet<(usize, u32)> = BTreeSet::new();
         for epoch in 0..u64::from(request.epochs) {
             let start = Instant::now();
-            let plan = planner.plan(request.lengths, epoch)?;
-            let plan_seconds = start.elapsed().as_secs_f64();
+            let mut plan = planner.plan(request.lengths, epoch)?;
             let schedule = plan.schedule(request.world_size)?;
+            let plan_seconds = start.elapsed().as_secs_f64();
+            if request.world_size * request.accumulate > 1 {
+                // What ranks get: batches may be broken up, repeated or dropped.
+                plan = schedule.all_ranks();
+            }
             figures.push(Figures {
                 plan_seconds,
                 optimizer_steps: schedule.len() as f64,
@@ -241,9 +248,10 @@ impl Row {
         let (mut mean, mut sd) = (mean(&figures), sd(&figures));
         (mean.effective_mates, sd.effective_mates) = mates(&plans);
         let over_long = plans.first().map_or(0, |plan| plan.over_long().1.len());
-        let steps = plans.first().map_or(Steps::InOrder, |plan| plan.made().steps);
+        let made = plans.first().map(Plan::made);
+        let how = made.map_or([""; 2], |made| [made.steps.name(), made.time_follows()]);
         let (strategy, shapes_over_epochs) = (strategy.to_string(), shapes.len());
-        Ok((Self { strategy, mean, shapes_over_epochs, over_long, sd }, steps))
+        Ok((Self { strategy, mean, shapes_over_epochs, over_long, sd }, how))
     }
 }
 

@@ -33,7 +33,7 @@ struct Column {
     show: fn(f64) -> String,
 }
 
-const COLUMNS: [Column; 12] = [
+const COLUMNS: [Column; 13] = [
     Column {
         dispensable: 0,
         heading: ["", "batches"],
@@ -92,6 +92,13 @@ const COLUMNS: [Column; 12] = [
         show: |value| format!("{:.2}", (value * 100.0).round() / 100.0 + 0.0),
     },
     Column {
+        dispensable: 3,
+        heading: ["rank", "steps"],
+        best: Best::Neither,
+        value: |row| Some(row.mean.optimizer_steps),
+        show: |value| trimmed(value, 1),
+    },
+    Column {
         dispensable: 0,
         heading: ["idle", "%"],
         best: Best::Low,
@@ -111,7 +118,8 @@ const COLUMNS: [Column; 12] = [
         best: Best::Low,
         value: |row| row.mean.predicted_seconds,
         show: |value| match value {
-            ..1.0 => format!("{value:.4}"),
+            ..0.001 => format!("{value:.1e}"),
+            0.001..1.0 => format!("{value:.4}"),
             1.0..100.0 => format!("{value:.2}"),
             _ => short(value),
         },
@@ -133,7 +141,7 @@ impl Comparison {
         let mut columns: Vec<&Column> = COLUMNS
             .iter()
             .filter(|column| match column.heading[0] {
-                "idle" => self.settings.world_size > 1,
+                "idle" | "rank" => self.settings.world_size > 1,
                 "epoch" => self.settings.cost_model.is_some(),
                 _ => true,
             })
@@ -196,7 +204,11 @@ impl Comparison {
             if settings.accumulate > 1 {
                 _ = write!(heading, " of {} batches", settings.accumulate);
             }
-            _ = write!(heading, " in {} steps, tail {}", settings.steps, settings.tail);
+            _ = write!(
+                heading,
+                " in {} steps, tail {}, time by {}",
+                settings.steps, settings.tail, settings.time
+            );
         }
         if let Some(model) = &settings.cost_model {
             _ = write!(heading, ", cost model {model}");
@@ -302,6 +314,7 @@ mod tests {
             world_size,
             accumulate: 1,
             steps: "stratified".to_owned(),
+            time: "cells".to_owned(),
             tail: "split".to_owned(),
             cost_model: None,
         };
@@ -312,13 +325,13 @@ mod tests {
     fn the_best_of_a_column_has_a_star() {
         let expected = expect_test::expect![[r#"
             example `speech`: 10480 sequences of length 88 to 800, mean 525.2
-            budget sequences:16, shapes exact, arrange shuffled, seed 0, 5 epochs, 8 ranks in stratified steps, tail split
+            budget sequences:16, shapes exact, arrange shuffled, seed 0, 5 epochs, 8 ranks in stratified steps, tail split, time by cells
 
-                                  padding     sd    batch                     effective   lag-1   idle       idle   plan
-            strategy    batches         %      %   length    steps   shapes       mates   corr.      %   at least     ms
-            shuffled        655     32.00   0.00      0.0   123.5k        0       10479*   0.00    0.0        0.0   0.00
-            sorted          655      0.10*  0.00      0.0   123.5k        0        29.8    0.00    0.0        0.0   0.00
-            neighbours    655.4      0.40   0.00      0.0   123.5k        0           -    0.00    0.0        0.0   0.00
+                                  padding     sd    batch                     effective   lag-1    rank   idle       idle   plan
+            strategy    batches         %      %   length    steps   shapes       mates   corr.   steps      %   at least     ms
+            shuffled        655     32.00   0.00      0.0   123.5k        0       10479*   0.00       0    0.0        0.0   0.00
+            sorted          655      0.10*  0.00      0.0   123.5k        0        29.8    0.00       0    0.0        0.0   0.00
+            neighbours    655.4      0.40   0.00      0.0   123.5k        0           -    0.00       0    0.0        0.0   0.00
 
             * best of its column
         "#]];

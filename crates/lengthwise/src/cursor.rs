@@ -74,7 +74,9 @@ impl Cursor {
     pub fn of_ranks(cursors: &[Cursor]) -> Result<Cursor, Error> {
         let Some(first) = cursors.first() else { return Err(Error::NoRanks) };
         for (rank, other) in cursors.iter().enumerate().skip(1) {
-            first.same_run(other)?;
+            if let Err(Error::OtherRun { what, cursor, plan }) = first.same_run(other) {
+                return Err(Error::RanksOfOtherRuns { rank, what, values: [cursor, plan] });
+            }
             if first.merged() != other.merged() {
                 let steps = [first, other].map(Cursor::steps);
                 return Err(Error::RanksApart { rank, steps });
@@ -86,6 +88,10 @@ impl Cursor {
     /// Refuses a plan that this cursor does not count in.
     pub(crate) fn check(&self, plan: &Plan) -> Result<(), Error> {
         self.same_run(&Cursor::new(plan, Vec::new()))?;
+        if self.segments.len() > MOST_SEGMENTS {
+            let what = format!("{} changes of the number of ranks", self.segments.len());
+            return Err(Error::BadCursor { what });
+        }
         let sequences = plan.indices().len();
         for segment in &self.segments {
             if segment.ranks == 0 || segment.ranks as usize > sequences {
@@ -143,6 +149,10 @@ impl Cursor {
         merged
     }
 }
+
+/// More changes of the number of ranks in one epoch than anybody has; each is a dealing of its own
+/// when the epoch goes on.
+const MOST_SEGMENTS: usize = 1000;
 
 impl Segment {
     /// How many places it took of the batches dealt to steps of its size.

@@ -205,6 +205,15 @@ pub enum Error {
         /// How many steps rank 0 and this one have taken.
         steps: [u64; 2],
     },
+    /// Cursors of ranks that are not of one run.
+    RanksOfOtherRuns {
+        /// The first cursor that differs from that of rank 0, by its place in the list.
+        rank: usize,
+        /// What differs.
+        what: String,
+        /// What the two say about it.
+        values: [String; 2],
+    },
     /// A cursor that no run can have.
     BadCursor {
         /// What it counts.
@@ -224,6 +233,7 @@ pub enum Error {
 
 impl Error {
     /// What to do about it, in one line, without the word "hint".
+    #[expect(clippy::too_many_lines, reason = "a line or two for each error")]
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Error::NoSequences => "give at least one length".to_owned(),
@@ -282,8 +292,14 @@ impl Error {
                 format!("ranks are numbered from 0; the last one is {}", world_size.saturating_sub(1))
             }
             Error::TooManyRanks { .. } => "use fewer ranks, or accumulate less".to_owned(),
-            Error::TooFewForRanks { sequences, .. } => {
-                format!("use at most {sequences} ranks, or accumulate less")
+            Error::TooFewForRanks { sequences, places, world_size } => {
+                match (sequences / (places / world_size).max(1) as usize, places / world_size) {
+                    (0, _) => "accumulate less, or fix fewer canonical ranks".to_owned(),
+                    (most, 1) => format!("use {most} ranks or fewer"),
+                    (most, _) => format!(
+                        "use {most} ranks or fewer, accumulate less, or fix fewer canonical ranks"
+                    ),
+                }
             }
             Error::NoFullStep { .. } => {
                 "use fewer ranks, or `split` or `repeat` the tail (`--tail` on the command line)"
@@ -305,6 +321,9 @@ impl Error {
                 "the cursor is damaged, or counts something else than steps of all ranks".to_owned()
             }
             Error::TooManySteps { steps, .. } => format!("take at most {steps}"),
+            Error::RanksOfOtherRuns { .. } => {
+                "give the cursors of all ranks of one run, saved at one step".to_owned()
+            }
             Error::RanksApart { .. } => {
                 "save cursors of the same step on all ranks; go on from the last common checkpoint"
                     .to_owned()
@@ -386,29 +405,39 @@ impl fmt::Display for Error {
                 u32::MAX
             ),
             Error::TooFewForRanks { sequences, places, world_size } => {
-                write!(f, "{sequences} sequences cannot fill a step of {places} batches")?;
-                match places / world_size {
-                    1 => write!(f, ", one for each of {world_size} ranks"),
-                    each => write!(f, ", {each} for each of {world_size} ranks"),
+                let noun = if *sequences == 1 { "sequence" } else { "sequences" };
+                write!(f, "{sequences} {noun} cannot fill a step of {places} batches")?;
+                match (places / world_size, world_size) {
+                    (each, 1) => write!(f, ", {each} for one rank"),
+                    (1, _) => write!(f, ", one for each of {world_size} ranks"),
+                    (each, _) => write!(f, ", {each} for each of {world_size} ranks"),
                 }
             }
             Error::NoFullStep { batches, places } => write!(
                 f,
-                "{batches} batches fill no step of {places}, and a tail that is dropped leaves none"
+                "{} no step of {places}, and a tail that is dropped leaves none",
+                if *batches == 1 {
+                    "1 batch fills".to_owned()
+                } else {
+                    format!("{batches} batches fill")
+                }
             ),
             Error::TooManyBatches { batches, fixed } => {
                 write!(f, "the epoch has {batches} batches, more than the {fixed} it is to have")
             }
             Error::OtherRun { what, cursor, plan } => write!(
                 f,
-                "the cursor is of another run: its {} `{}`, that of the plan `{}`",
-                match what.as_str() {
-                    "lengths" => "digest of the lengths is".to_owned(),
-                    "plan" => "digest of the plan is".to_owned(),
-                    what => format!("{what} is"),
-                },
+                "the cursor was made with {} `{}`, the plan with `{}`",
+                in_words(what),
                 shortened(cursor),
                 shortened(plan)
+            ),
+            Error::RanksOfOtherRuns { rank, what, values: [first, other] } => write!(
+                f,
+                "the cursor of rank 0 was made with {} `{}`, that of rank {rank} with `{}`",
+                in_words(what),
+                shortened(first),
+                shortened(other)
             ),
             Error::CursorBeyondEnd { ranks, counted, steps } => write!(
                 f,
@@ -445,6 +474,16 @@ fn so_do(f: &mut fmt::Formatter<'_>, more: usize) -> fmt::Result {
         0 => Ok(()),
         1 => write!(f, "; so does 1 more sequence"),
         more => write!(f, "; so do {more} more sequences"),
+    }
+}
+
+/// A setting of a cursor as part of a sentence.
+fn in_words(what: &str) -> String {
+    match what {
+        "lengths" => "lengths of digest".to_owned(),
+        "plan" => "a plan of digest".to_owned(),
+        "batches" => "a constant number of batches of".to_owned(),
+        other => other.to_owned(),
     }
 }
 

@@ -24,6 +24,8 @@ pub struct Made {
     pub over_long: OverLong,
     /// How many batches every epoch has, if that was fixed.
     pub batches: Option<u32>,
+    /// Whether batches may be broken up, but not mixed: the strategy promises who does not meet.
+    pub together: bool,
     /// Which batches make a step.
     pub steps: Steps,
     /// What happens to the batches that fill no step.
@@ -64,6 +66,12 @@ impl Made {
             (None, Steps::Aligned) => Time::Length,
             (None, Steps::Stratified | Steps::InOrder) => Time::Cells,
         }
+    }
+
+    /// What the time of a batch is taken to follow, where ranks wait for each other: `cost model`,
+    /// or without one `batch length` for aligned steps and `cells` for others.
+    pub fn time_follows(&self) -> &'static str {
+        self.time().follows()
     }
 
     /// How many batches a step has over `world_size` ranks. Where canonical ranks were fixed, that

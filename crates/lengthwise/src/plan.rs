@@ -111,7 +111,7 @@ impl Plan {
     ///
     /// With the same number of batches a step the schedule goes on as it was; with another the rest
     /// is dealt anew. Nothing is replayed: it takes as long at the end of an epoch as at its
-    /// beginning.
+    /// beginning, and one more dealing for every change of that number before.
     pub fn resume(&self, cursor: &Cursor, world_size: u32) -> Result<Schedule, Error> {
         Schedule::resume(self, cursor, world_size)
     }

@@ -4,6 +4,7 @@ use crate::{
     Arrange, Budget, CostModel, Drawn, Error, Group, Lengths, Made, OverLong, Plan, Purpose, Rng,
     Room, Shapes, Sorted, Steps, Tail, arrange,
     cut::{Batches, cut},
+    groups::Dealing,
     over_long::Admitted,
     shapes::Rounding,
     steps::Time,
@@ -140,7 +141,7 @@ impl<S: Group> Planner<S> {
         let count = |strategy: &dyn Group, epoch: u64| {
             let rng = Rng::new(self.seed, epoch);
             let batches = self.grouped(strategy, lengths, &admitted, resolved.as_ref(), &rng)?;
-            Ok(batches.len() as u32)
+            Ok(batches.0.len() as u32)
         };
         let mut most = count(&Sorted, 0)?;
         for epoch in 0..4 {
@@ -165,16 +166,16 @@ impl<S: Group> Planner<S> {
         let drawn = |strategy: &dyn Group, rng: &Rng| {
             self.grouped(strategy, lengths, &admitted, resolved.as_ref(), rng)
         };
-        let mut batches = drawn(&self.strategy, &rng)?;
+        let (mut batches, mut together) = drawn(&self.strategy, &rng)?;
         if let Some(fixed) = self.batches {
             for turn in REDRAWS {
                 if batches.len() <= fixed as usize {
                     break;
                 }
-                batches = drawn(&self.strategy, &rng.at_turn(turn))?;
+                (batches, together) = drawn(&self.strategy, &rng.at_turn(turn))?;
             }
             if batches.len() > fixed as usize {
-                batches = drawn(&Sorted, &rng)?;
+                (batches, together) = drawn(&Sorted, &rng)?;
             }
             batches = batches.halved_to(fixed, self.budget.multiple())?;
         }
@@ -193,6 +194,7 @@ impl<S: Group> Planner<S> {
             arrange: self.arrange,
             over_long: self.over_long,
             batches: self.batches,
+            together,
             steps,
             tail: self.tail,
             cost_model,
@@ -234,7 +236,7 @@ impl<S: Group> Planner<S> {
         Ok(Some((rounding, room)))
     }
 
-    /// All batches in the order they were made.
+    /// All batches in the order they were made, and whether they must not be mixed.
     fn grouped(
         &self,
         strategy: &dyn Group,
@@ -242,9 +244,9 @@ impl<S: Group> Planner<S> {
         admitted: &Admitted,
         resolved: Option<&(Rounding, Room)>,
         rng: &Rng,
-    ) -> Result<Batches, Error> {
-        let mut batches = match resolved {
-            None => Batches::default(),
+    ) -> Result<(Batches, bool), Error> {
+        let (mut batches, together) = match resolved {
+            None => (Batches::default(), false),
             Some((rounding, room)) => build(strategy, &admitted.lengths, rounding, room, rng)?,
         };
         if let Some(kept) = &admitted.kept {
@@ -259,7 +261,7 @@ impl<S: Group> Planner<S> {
                 batches.push(&[sequence], padded);
             }
         }
-        Ok(batches)
+        Ok((batches, together))
     }
 
     /// How steps are made if nothing was said about it. Depends on the lengths and the settings, not
@@ -299,24 +301,26 @@ const EVEN: f64 = 0.8;
 /// Turns of the randomness for epochs that need more batches than there are to be.
 const REDRAWS: std::ops::Range<u32> = 2000..2016;
 
-/// The batches as the strategy built them, of sequences that all fit the budget.
+/// The batches as the strategy built them, of sequences that all fit the budget, and whether they
+/// must not be mixed.
 fn build(
     strategy: &dyn Group,
     lengths: &Lengths,
     rounding: &Rounding,
     room: &Room,
     rng: &Rng,
-) -> Result<Batches, Error> {
+) -> Result<(Batches, bool), Error> {
     let groups = strategy.group(lengths, room, rng)?;
     if groups.order().len() != lengths.len() {
         return Err(Error::BadGroups {
             what: format!("it holds {} sequences of {}", groups.order().len(), lengths.len()),
         });
     }
-    let drawn = groups.how_drawn();
+    let (drawn, together) = (groups.how_drawn(), groups.dealing() == Dealing::Together);
     let batches = cut(groups, room, rounding);
-    Ok(match drawn {
+    let batches = match drawn {
         Drawn::InOrder => batches,
         Drawn::AtRandom => arrange::shuffle(&batches, rng, Purpose::Draw),
-    })
+    };
+    Ok((batches, together))
 }

@@ -11,8 +11,8 @@ pub enum Steps {
     /// One batch from each stratum of length: every step is a fair sample of all lengths. Ranks
     /// have equal work if the budget limits what time follows.
     Stratified,
-    /// Batches that take nearly the same time: no other way of dealing makes ranks wait less. Time
-    /// is that of the cost model, and the batch length without one.
+    /// Batches that take nearly the same time: with one batch for each rank no other way of dealing
+    /// makes ranks wait less. Time is that of the cost model, and the batch length without one.
     Aligned,
     /// The batches of the plan as they come.
     InOrder,
@@ -72,6 +72,15 @@ pub(crate) enum Time {
 }
 
 impl Time {
+    /// What it follows, in words.
+    pub(crate) const fn follows(self) -> &'static str {
+        match self {
+            Time::Cells => "cells",
+            Time::Length => "batch length",
+            Time::Seconds(_) => "cost model",
+        }
+    }
+
     pub(crate) fn of(self, size: u32, length: u32) -> f64 {
         match self {
             Time::Cells => f64::from(size) * f64::from(length),

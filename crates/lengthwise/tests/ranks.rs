@@ -4,7 +4,7 @@
 
 mod common;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use common::{Case, cases};
 use lengthwise::{
@@ -20,6 +20,14 @@ fn occurrences<'a>(plans: impl IntoIterator<Item = &'a Plan>) -> BTreeMap<u32, u
         *counts.entry(sequence).or_default() += 1;
     }
     counts
+}
+
+/// The batches of every step, in no order.
+fn steps_of(schedule: &Schedule) -> Vec<BTreeSet<Vec<u32>>> {
+    let all = schedule.all_ranks();
+    let batches: Vec<Vec<u32>> = all.iter().map(<[u32]>::to_vec).collect();
+    let places = (schedule.world_size() * schedule.accumulate()) as usize;
+    batches.chunks(places).map(|step| step.iter().cloned().collect()).collect()
 }
 
 #[derive(Clone, Debug)]
@@ -169,7 +177,7 @@ proptest! {
             let schedule = plan.schedule(world_size).unwrap();
             prop_assert_eq!(schedule.len(), whole.len());
             prop_assert_eq!(schedule.accumulate() * world_size, canonical);
-            prop_assert_eq!(schedule.all_ranks(), whole.all_ranks());
+            prop_assert_eq!(steps_of(&schedule), steps_of(&whole));
             for rank in 0..world_size {
                 let share = schedule.for_rank(rank).unwrap();
                 prop_assert_eq!(share.len(), whole.len() * (canonical / world_size) as usize);
@@ -382,6 +390,47 @@ fn impossible_ranks_are_refused() {
     assert!(matches!(many.schedule(2), Err(Error::TooManyRanks { .. })));
     let dropped = planner.tail(Tail::Drop).plan(&lengths, 0).unwrap();
     assert_eq!(dropped.schedule(4).err(), Some(Error::NoFullStep { batches: 3, places: 4 }));
+}
+
+/// Ranks that take several batches in a step have nearly equal loads, whatever divides what.
+#[test]
+fn accumulated_batches_are_balanced() {
+    let lengths = Example::Documents.lengths();
+    for (world_size, accumulate) in [(6, 2), (3, 4), (12, 2), (8, 2), (5, 3), (2, 7)] {
+        let planner = Planner::new(Blurred::default(), Budget::padded(16_384));
+        let plan = |accumulate| {
+            let planner = planner.clone().steps(Steps::Stratified).accumulate(accumulate);
+            planner.plan(&lengths, 0).unwrap()
+        };
+        let (one, several) = (plan(1), plan(accumulate));
+        let idle = several.schedule(world_size).unwrap().idle_share();
+        // Sums of several batches differ less than single ones do.
+        let single = one.schedule(world_size).unwrap().idle_share();
+        assert!(idle < 0.75 * single, "{world_size} × {accumulate}: {idle:.4} {single:.4}");
+    }
+}
+
+/// Broken up batches of `rotating` are not mixed: nobody meets twice, on any number of ranks.
+#[test]
+fn rotating_keeps_its_promise_on_ranks() {
+    let lengths = Lengths::new((1..=2000).collect::<Vec<u32>>()).unwrap();
+    let strategy: Strategy = "rotating:epochs=10".parse().unwrap();
+    let planner = Planner::new(strategy, Budget::sequences(8));
+    for world_size in [7, 64, 250] {
+        let mut met = BTreeSet::new();
+        for epoch in 0..10 {
+            let schedule = planner.plan(&lengths, epoch).unwrap().schedule(world_size).unwrap();
+            assert!(schedule.repeated().is_empty());
+            for batch in &schedule.all_ranks() {
+                for (at, &one) in batch.iter().enumerate() {
+                    for &other in &batch[at + 1..] {
+                        let pair = (one.min(other), one.max(other));
+                        assert!(met.insert(pair), "{pair:?} met twice on {world_size} ranks");
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// On a ladder the shapes of a rank's batches are few, and the same in every epoch.

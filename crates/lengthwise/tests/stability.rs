@@ -186,12 +186,12 @@ fn schedules_never_change() {
         }
     }
     expect![[r#"
-        stratified split    65 a6fc85cee4f12302   32 4fb5916301887f96
-        stratified repeat   65 5df2b50c60c328c0   32 e8cdf011d5e07b77
-        stratified drop     64 bf808f5df32b7e8f   31 9e257c4cb38c9280
-        aligned    split    65 37b70fc639050851   32 20d5ce9224623905
-        aligned    repeat   65 2dd44d33353420fc   32 8bb7735867fd2cb3
-        aligned    drop     64 1975f1eae44267c1   31 490e48ee73364a70
+        stratified split    65 a6fc85cee4f12302   32 e0cb602a3c326646
+        stratified repeat   65 5df2b50c60c328c0   32 fd661c3990ca9de4
+        stratified drop     64 bf808f5df32b7e8f   31 7d6acc5bd3a78196
+        aligned    split    65 37b70fc639050851   32 46c1611731be46ca
+        aligned    repeat   65 2dd44d33353420fc   32 ef56c3c52fabb75b
+        aligned    drop     64 1975f1eae44267c1   31 215d32379eeb6472
         in-order   split    65 99e76d486f56c366   32 60c07e2ae6d4fae8
         in-order   repeat   65 c216b2f0564b9d43   32 2c70eff944386936
         in-order   drop     64 26e6ed6937a6db18   31 61cd15606cc50679

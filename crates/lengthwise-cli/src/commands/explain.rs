@@ -69,7 +69,7 @@ fn find(given: &str) -> Result<Page, Error> {
         ("arrange", &Arrange::NAMES[..]),
         ("steps", &Steps::NAMES[..]),
         ("steps", &Tail::NAMES[..]),
-        ("steps", &["ranks", "tail", "cursor"][..]),
+        ("steps", &["ranks", "tail", "cursor", "resume", "idle", "world-size", "verify"][..]),
     ]
     .into_iter()
     .find(|(_, names)| names.contains(&name))

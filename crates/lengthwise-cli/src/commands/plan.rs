@@ -11,7 +11,7 @@ use lengthwise::{
     Arrange, Blurred, Budget, CostModel, Lengths, OverLong, Plan, Planner, Shapes, Shuffled, Steps,
     Strategy, Tail, recommended_shapes,
 };
-use lengthwise_files::{Form, PlanFile, save, save_cursor};
+use lengthwise_files::{Form, PlanFile, Written, save, to_json};
 
 use crate::{args, cost_model, failure::Failure, input::Sequences, printer};
 
@@ -31,20 +31,26 @@ pub(crate) fn run(args: &args::Plan) -> Result<(), Failure> {
     let begin = part::begin(&args.part)?;
     let input = args.input.read()?;
     let whole = settings.planner(args, input.lengths())?.plan(input.lengths(), args.epoch)?;
-    let part = part::take(args, &whole, begin, input.lengths())?;
+    let part = part::take(args, &whole, begin, input.lengths())
+        .map_err(|error| part::refused(&args.part, error))?;
     let plan = part.as_ref().map_or(&whole, |part| &part.plan);
 
     let mut file = PlanFile::new(plan.clone(), input.lengths());
     file.chunks.clone_from(&input.chunks);
     file.ranks = part.as_ref().map(|part| part.ranks.clone());
+    // Both are written before one of them appears.
+    let cursor = match (&args.part.cursor, &part) {
+        (Some(path), Some(part)) => {
+            Some(Written::new(path, |output| writeln!(output, "{}", to_json(&part.end)))?)
+        }
+        _ => None,
+    };
     match (&args.output, form) {
         (Some(path), Some(form)) => save(path, |output| file.write(form, output))?,
         (_, Some(form)) => print(|output| file.write(form, output))?,
         (_, None) => print(|output| write_lines(plan, output))?,
     }
-    if let (Some(path), Some(part)) = (&args.part.cursor, &part) {
-        save_cursor(path, &part.end)?;
-    }
+    cursor.map_or(Ok(()), Written::keep)?;
     say(plan, &input);
     if let Some(part) = &part {
         part.say();
@@ -117,11 +123,16 @@ fn spare_what_is_read(args: &args::Plan) -> Result<(), Failure> {
         Err(Failure::new(what, format!("write the {written} to another file")))
     };
     let input = args.input.source.path.as_deref();
+    let model = args.part.cost_model.as_deref().map(Path::new);
+    let limit = cost_model::file_of_budget(&args.budget).map(Path::new);
     for (path, written) in [(&args.output, "plan"), (&args.part.cursor, "cursor")] {
-        if let Some(path) = path
-            && input.is_some_and(|input| same_file(path, input))
+        let Some(path) = path else { continue };
+        for (read, is) in
+            [(input, "the input"), (model, "the cost model"), (limit, "the cost model")]
         {
-            return refused(path, "the input", written);
+            if read.is_some_and(|read| same_file(path, read)) {
+                return refused(path, is, written);
+            }
         }
     }
     if let Some(output) = &args.output {
@@ -164,9 +175,11 @@ fn say(plan: &Plan, input: &Sequences) {
     let measures = plan.measure(input.lengths());
     let what = if input.chunks.is_some() { "pieces of sequences" } else { "sequences" };
     printer::say(&format!(
-        "{} {what} in {} batches, {:.2} % padding, digest {:016x}",
+        "{} {what} in {} batches ({}, shapes {}), {:.2} % padding, digest {:016x}",
         measures.sequences,
         measures.batches,
+        plan.made().strategy,
+        plan.made().shapes,
         100.0 * measures.padding_rate,
         plan.digest()
     ));

@@ -23,6 +23,8 @@ pub(super) struct How {
     over_long: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     batches: Option<u32>,
+    #[serde(default, skip_serializing_if = "is_false")]
+    together: bool,
     steps: String,
     tail: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -35,6 +37,11 @@ pub(super) struct How {
     lengths: String,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
 impl How {
     pub(super) fn new(made: &Made) -> Self {
         Self {
@@ -44,6 +51,7 @@ impl How {
             arrange: made.arrange.to_string(),
             over_long: made.over_long.to_string(),
             batches: made.batches,
+            together: made.together,
             steps: made.steps.to_string(),
             tail: made.tail.to_string(),
             cost_model: made.cost_model.map(|model| model.to_string()),
@@ -63,6 +71,7 @@ impl How {
             arrange: self.arrange.parse().map_err(wrong)?,
             over_long: self.over_long.parse().map_err(wrong)?,
             batches: self.batches,
+            together: self.together,
             steps: self.steps.parse().map_err(wrong)?,
             tail: self.tail.parse().map_err(wrong)?,
             cost_model: self.cost_model.map(|model| model.parse().map_err(wrong)).transpose()?,

@@ -84,14 +84,7 @@ fn check(bytes: &[u8], last: &[u8]) -> Result<(), Error> {
     };
     match xxh3_64(content) {
         actual if actual == checksum => Ok(()),
-        actual => Err(Error::damaged(
-            "plan",
-            format!(
-                "has been altered: its checksum is {}, its content has {}",
-                hex(checksum),
-                hex(actual)
-            ),
-        )),
+        actual => Err(Error::altered("plan", checksum, actual)),
     }
 }
 

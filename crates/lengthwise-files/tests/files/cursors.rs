@@ -22,7 +22,7 @@ fn cursor() -> Cursor {
 
 #[test]
 fn a_cursor_is_one_line() {
-    expect![[r#"{"version":1,"settings":"strategy=sorted budget=sequences:2","lengths":"0123456789abcdef","seed":18446744073709551615,"epoch":3,"plan":"0000000000000007","segments":[[8,30],[6,4294967295]]}"#]].assert_eq(&to_json(&cursor()));
+    expect![[r#"{"version":1,"settings":"strategy=sorted budget=sequences:2","lengths":"0123456789abcdef","seed":18446744073709551615,"epoch":3,"plan":"0000000000000007","segments":[[8,30],[6,4294967295]],"checksum":"919f20acff81791b"}"#]].assert_eq(&to_json(&cursor()));
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn what_is_wrong_is_said() {
           use the release of lengthwise that wrote it
         the cursor is cut off or not a cursor: recursion limit exceeded at line 1 column 128
           use the cursor of another checkpoint
-        the cursor is cut off or not a cursor: EOF while parsing an object at line 1 column 188
+        the cursor is cut off or not a cursor: EOF while parsing an object at line 1 column 218
           use the cursor of another checkpoint
         the cursor is cut off or not a cursor: it has no version
           use the cursor of another checkpoint

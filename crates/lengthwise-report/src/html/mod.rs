@@ -176,8 +176,9 @@ impl Study {
             "Waiting of ranks",
             &format!(
                 "The share of the ranks’ time that is spent waiting for the slowest rank of each step, \
-                 with {} steps.",
-                escaped(&self.comparison.settings.steps)
+                 with {} steps; time follows the {}.",
+                escaped(&self.comparison.settings.steps),
+                escaped(&self.comparison.settings.time)
             ),
             &(figure("ranks", &figures::idle(self, looks)) + &row_legend(self, looks)),
         );

@@ -18,7 +18,7 @@ struct Column {
     with_sd: bool,
 }
 
-const COLUMNS: [Column; 10] = [
+const COLUMNS: [Column; 11] = [
     Column {
         heading: "batches",
         meaning: "batches in an epoch",
@@ -69,6 +69,13 @@ const COLUMNS: [Column; 10] = [
         with_sd: false,
     },
     Column {
+        heading: "rank steps",
+        meaning: "steps that each rank takes in an epoch",
+        value: |f| Some(f.optimizer_steps),
+        decimals: 1,
+        with_sd: false,
+    },
+    Column {
         heading: "idle, %",
         meaning: "time that ranks wait for the slowest of each step",
         value: |f| Some(100.0 * f.idle_share),
@@ -96,7 +103,7 @@ pub(super) fn table(comparison: &Comparison, looks: &Looks) -> String {
     let columns: Vec<&Column> = COLUMNS
         .iter()
         .filter(|column| match column.heading {
-            heading if heading.starts_with("idle") => settings.world_size > 1,
+            "rank steps" | "idle, %" | "idle ≥, %" => settings.world_size > 1,
             "epoch, s" => settings.cost_model.is_some(),
             _ => true,
         })

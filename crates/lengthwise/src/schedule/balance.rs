@@ -11,8 +11,15 @@ use crate::{Purpose, Rng, math::ln};
 /// Exchanges tried for each batch in one pass.
 const TRIES: usize = 4;
 
-/// The most passes. One that brings the steps less than a twentieth nearer to the mean is the last.
-const PASSES: usize = 16;
+/// The most passes over so many batches of so many sequences. They take no longer than the plan did,
+/// or a few milliseconds.
+fn passes(batches: usize, sequences: u64) -> usize {
+    let mean = sequences as usize / batches;
+    (2 * mean).clamp(1, 16) + 50_000 / (TRIES * batches)
+}
+
+/// A pass that leaves more than this of the distance to the mean is the last.
+const WORTHWHILE: f64 = 0.97;
 
 /// Steps that are so near to the mean are near enough.
 const NEAR: f64 = 0.05;
@@ -59,10 +66,11 @@ fn exchange(slots: &mut [u32], parts: &[Part], per_step: usize, rng: &Rng) {
         .collect();
     let mut random = rng.stream(Purpose::Swap);
     let mut before = f64::INFINITY;
-    for _ in 0..PASSES {
+    let sequences = slots.iter().map(|&slot| u64::from(parts[slot as usize].size)).sum();
+    for _ in 0..passes(slots.len(), sequences) {
         // Not the mean over sequences, which often cannot come near.
         let apart: f64 = sums.iter().map(|sum| off([sum[0], sum[1], 0.0])).sum();
-        if apart > 0.95 * before || apart < NEAR * steps as f64 {
+        if apart > WORTHWHILE * before || apart < NEAR * steps as f64 {
             break;
         }
         before = apart;

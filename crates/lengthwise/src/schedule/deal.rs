@@ -68,9 +68,15 @@ impl Part {
     }
 }
 
-/// Deals batches to steps of `per_step` each.
-pub(super) fn deal(batches: &Batches, per_step: u32, made: &Made, rng: &Rng) -> Dealt {
-    let per_step = per_step as usize;
+/// Deals batches to steps of `per_step` each. How many ranks share a step decides only the places of
+/// its batches, not which they are.
+pub(super) fn deal(
+    batches: &Batches,
+    (per_step, world_size): (u32, u32),
+    made: &Made,
+    rng: &Rng,
+) -> Dealt {
+    let (per_step, world_size) = (per_step as usize, world_size as usize);
     let mut dealt = Dealt::default();
     if per_step == 1 {
         dealt.slots = (0..batches.len() as u32).collect();
@@ -86,7 +92,7 @@ pub(super) fn deal(batches: &Batches, per_step: u32, made: &Made, rng: &Rng) -> 
     };
     dealt.slots.extend(last);
     if made.steps != Steps::InOrder {
-        dealt.slots = arranged(&dealt.slots, &parts, per_step, made, rng);
+        dealt.slots = arranged(&dealt.slots, &parts, (per_step, world_size), made, rng);
     }
     dealt
 }
@@ -124,7 +130,7 @@ impl Dealt {
                 let (kept, held) = tail::held_to_split(&order, parts, per_step, made.steps);
                 let steps = (held.len() + per_step - left) / per_step;
                 let count = steps * per_step;
-                let mut last = tail::split(batches, &held, count, made.time(), &mut self.pieces);
+                let mut last = tail::split(batches, &held, count, made, &mut self.pieces);
                 parts.extend(self.pieces.shapes().map(|(size, length)| Part { size, length }));
                 match made.steps {
                     // One from each stratum of the pieces as well.
@@ -148,7 +154,13 @@ impl Dealt {
 }
 
 /// The steps in the order of the epoch, each with its batches in their places.
-fn arranged(slots: &[u32], parts: &[Part], per_step: usize, made: &Made, rng: &Rng) -> Vec<u32> {
+fn arranged(
+    slots: &[u32],
+    parts: &[Part],
+    (per_step, world_size): (usize, usize),
+    made: &Made,
+    rng: &Rng,
+) -> Vec<u32> {
     let order = match made.arrange {
         // As built: a step comes when the first of its batches would.
         Arrange::AsBuilt => {
@@ -161,23 +173,24 @@ fn arranged(slots: &[u32], parts: &[Part], per_step: usize, made: &Made, rng: &R
             arrange.order(&items, rng)
         }
     };
-    seat::seated(slots, &order, per_step, rng, |slot| parts[slot as usize].time(made.time()))
+    let time = |slot: u32| parts[slot as usize].time(made.time());
+    seat::seated(slots, &order, per_step, world_size, rng, time)
 }
 
 /// All batches in the order in which steps are made of them.
 fn ranked(parts: &[Part], steps: Steps, time: Time) -> Vec<u32> {
     let mut order: Vec<u32> = (0..parts.len() as u32).collect();
-    match (steps, time) {
-        (Steps::InOrder, _) => {}
-        (Steps::Aligned, Time::Cells | Time::Seconds(_)) => {
-            let times: Vec<f64> = parts.iter().map(|part| part.time(time)).collect();
-            order.sort_by(|&a, &b| times[a as usize].total_cmp(&times[b as usize]));
-        }
-        (Steps::Aligned, Time::Length) => {
+    match steps {
+        Steps::InOrder => {}
+        Steps::Aligned if time == Time::Length => {
             sort::by_key(&mut order, |batch| parts[batch as usize].size);
             sort::by_key(&mut order, |batch| parts[batch as usize].length);
         }
-        (Steps::Stratified, _) => sort::by_key(&mut order, |batch| parts[batch as usize].length),
+        Steps::Aligned => {
+            let times: Vec<f64> = parts.iter().map(|part| part.time(time)).collect();
+            order.sort_by(|&a, &b| times[a as usize].total_cmp(&times[b as usize]));
+        }
+        Steps::Stratified => sort::by_key(&mut order, |batch| parts[batch as usize].length),
     }
     order
 }

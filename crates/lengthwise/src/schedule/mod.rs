@@ -59,19 +59,20 @@ impl Schedule {
         if sequences < per_step as usize {
             return Err(Error::TooFewForRanks { sequences, places: per_step, world_size });
         }
-        let deal = |batches: &Batches, per_step: u32, segments: &[Segment]| {
-            let turn = 1 + segments.len() as u32 % MOST_TURNS;
-            deal(batches, per_step, made, &Rng::new(made.seed, made.epoch).at_turn(turn))
+        let deal = |batches: &Batches, places: (u32, u32), segments: &[Segment]| {
+            let turn = 1 + segments.len() as u32;
+            deal(batches, places, made, &Rng::new(made.seed, made.epoch).at_turn(turn))
         };
         let (mut batches, mut before) = (plan.shared_batches(), Vec::new());
         let segments = cursor.merged();
         let continued = segments.last().is_some_and(|last| last.ranks == per_step);
         for &segment in &segments[..segments.len() - usize::from(continued)] {
-            let dealt = deal(&batches, segment.ranks, &before);
+            // Which batches were seen does not depend on who had which place.
+            let dealt = deal(&batches, (segment.ranks, segment.ranks), &before);
             batches = Arc::new(dealt.unseen(&batches, segment.places_of(&dealt)?));
             before.push(segment);
         }
-        let dealt = deal(&batches, per_step, &before);
+        let dealt = deal(&batches, (per_step, world_size), &before);
         let taken = match segments.last() {
             Some(last) if continued => last.places_of(&dealt)? / per_step as usize,
             _ => 0,
@@ -103,6 +104,10 @@ impl Schedule {
     pub fn first(mut self, steps: usize) -> Result<Self, Error> {
         if steps > self.len() {
             return Err(Error::TooManySteps { asked: steps, steps: self.len() });
+        }
+        if steps < self.len() {
+            // What is left at the end is not left yet.
+            self.dealt.dropped.clear();
         }
         self.dealt.slots.truncate((self.taken + steps) * self.per_step as usize);
         Ok(self)
@@ -237,10 +242,6 @@ impl Schedule {
         self.dealt.gathered(&self.batches, slots)
     }
 }
-
-/// Turns of the randomness that the dealings of an epoch may use; after so many changes of the world
-/// size in one epoch the first ones come again.
-const MOST_TURNS: u32 = 1000;
 
 /// The share of `all` that is not `work`; never below zero by rounding.
 fn waiting(work: f64, all: f64) -> f64 {

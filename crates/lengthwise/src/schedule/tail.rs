@@ -2,7 +2,7 @@
 
 use super::deal::{Part, hold_out};
 use crate::{
-    Steps,
+    Made, Steps,
     cut::{
         Batches,
         halve::{Piece, halved},
@@ -37,7 +37,7 @@ pub(super) fn held_to_split(
 ) -> (Vec<u32>, Vec<u32>) {
     let left = order.len() % per_step;
     let whole = order.len() / per_step;
-    // Twice as many each time, so that all attempts together take as long as two.
+    // Twice as many each time, so that there are few attempts.
     let more = std::iter::once(0).chain((0..).map(|power| 1 << power));
     for more in more.take_while(|&more| more < 2 * whole.max(1)).map(|more| whole.min(more)) {
         let (kept, held) = hold_out(order.to_vec(), left + more * per_step, steps);
@@ -59,12 +59,12 @@ pub(super) fn split(
     batches: &Batches,
     held: &[u32],
     count: usize,
-    time: Time,
+    made: &Made,
     pieces: &mut Batches,
 ) -> Vec<u32> {
     let mut held = held.to_vec();
     held.sort_by_key(|&batch| batches.lengths[batch as usize]);
-    let cost = |size: u32, length: u32| match time {
+    let cost = |size: u32, length: u32| match made.time() {
         // All sizes of a length take the same time, and yet half a batch is better than none.
         Time::Length => Time::Cells.of(size, length),
         time => time.of(size, length),
@@ -81,10 +81,10 @@ pub(super) fn split(
 
     let most = pool.iter().map(|part| cost(part.size, part.length)).fold(0.0, f64::max);
     let (mut low, mut high) = (0.0, most);
-    let mut best = cut(&pool, most, &cost);
+    let mut best = cut(&pool, most, made.together, &cost);
     for _ in 0..30 {
         let middle = f64::midpoint(low, high);
-        let tried = cut(&pool, middle, &cost);
+        let tried = cut(&pool, middle, made.together, &cost);
         if tried.len() <= count {
             (high, best) = (middle, tried);
         } else {
@@ -101,8 +101,9 @@ pub(super) fn split(
     (0..count as u32).map(|at| first + at % chosen.len() as u32).collect()
 }
 
-/// Cuts the pool from the front into pieces of at most `limit`, or of one sequence.
-fn cut(pool: &[Part], limit: f64, cost: &impl Fn(u32, u32) -> f64) -> Vec<Piece> {
+/// Cuts the pool from the front into pieces of at most `limit`, or of one sequence. Batches that
+/// belong `together` are cut, but never mixed.
+fn cut(pool: &[Part], limit: f64, together: bool, cost: &impl Fn(u32, u32) -> f64) -> Vec<Piece> {
     let mut pieces: Vec<Piece> = Vec::new();
     let mut open: Option<Piece> = None;
     let mut start = 0;
@@ -128,7 +129,7 @@ fn cut(pool: &[Part], limit: f64, cost: &impl Fn(u32, u32) -> f64) -> Vec<Piece>
                 start += more;
                 left -= more;
             }
-            if left > 0 {
+            if left > 0 || together {
                 pieces.extend(open.take());
             }
         }

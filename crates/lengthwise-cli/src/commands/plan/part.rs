@@ -18,12 +18,38 @@ pub(super) struct Part {
 
 /// Where to go on from, if anywhere.
 pub(super) fn begin(args: &args::Part) -> Result<Option<Cursor>, Failure> {
-    if args.resume.is_empty() {
-        return Ok(None);
-    }
+    let Some(first) = args.resume.first() else { return Ok(None) };
     let cursors: Vec<Cursor> =
         args.resume.iter().map(|path| read_cursor(path)).collect::<Result<_, _>>()?;
-    Ok(Some(Cursor::of_ranks(&cursors)?))
+    match Cursor::of_ranks(&cursors) {
+        Ok(cursor) => Ok(Some(cursor)),
+        Err(error) => {
+            // Ranks are known here by their files.
+            let (Error::RanksApart { rank, .. } | Error::RanksOfOtherRuns { rank, .. }) = error
+            else {
+                return Err(error.into());
+            };
+            let named = |rank: usize| args.resume[rank].display().to_string();
+            let what = error
+                .to_string()
+                .replace("the cursor of rank 0", &named(0))
+                .replace("that of rank ", "rank ")
+                .replace("rank 0", &first.display().to_string())
+                .replace(&format!("rank {rank}"), &named(rank));
+            Err(Failure::new(what, error.hint().unwrap_or_default()))
+        }
+    }
+}
+
+/// Names the files of a cursor that is refused.
+pub(super) fn refused(args: &args::Part, error: Error) -> Failure {
+    match (&error, args.resume.first()) {
+        (
+            Error::OtherRun { .. } | Error::CursorBeyondEnd { .. } | Error::BadCursor { .. },
+            Some(path),
+        ) => Failure::new(format!("{}: {error}", path.display()), error.hint().unwrap_or_default()),
+        _ => error.into(),
+    }
 }
 
 /// Deals the batches to ranks, and takes what was asked for; nothing if all of it is for one rank.
@@ -83,11 +109,24 @@ impl Part {
             (0, left) => format!(" ({left} to come)"),
             (before, left) => format!(" ({before} before, {left} to come)"),
         };
+        if steps == 0 && steps_left == 0 {
+            printer::say("the epoch is finished: nothing is left of it");
+            return;
+        }
         printer::say(&format!(
-            "{who}{each} in {steps} {mode} {noun}{place}, {:.1} % idle (at least {:.1} %)",
+            "{who}{each} in {steps} {mode} {noun}{place}, {:.1} % idle (at least {:.1} %), time by {}",
             100.0 * idle,
-            100.0 * bound
+            100.0 * bound,
+            self.plan.made().time_follows()
         ));
+        let places = world_size * accumulate;
+        let before = cursor.as_ref().and_then(|cursor| cursor.segments.last());
+        if let Some(before) = before.filter(|before| before.ranks != places) {
+            printer::say(&format!(
+                "a step has {places} batches from here on; it had {} before",
+                before.ranks
+            ));
+        }
         say_some(&self.ranks.dropped, "dropped with the tail");
         say_some(&self.ranks.repeated, "repeated with the tail");
     }
