@@ -1,5 +1,7 @@
 //! The command run in a folder of its own, and all that can be seen of it.
 
+#![allow(dead_code, reason = "every test uses a part")]
+
 use std::{
     fs,
     path::Path,

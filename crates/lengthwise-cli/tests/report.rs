@@ -1,0 +1,86 @@
+//! `lengthwise report` and `compare --report`: the page itself is tested in a browser.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use std::fs;
+
+use common::Folder;
+use expect_test::expect;
+
+const LENGTHS: &str = "3\n9\n4\n12\n7\n7\n15\n2\n8\n11\n";
+
+#[test]
+fn a_report_is_one_file() {
+    let folder = Folder::new().with("lengths.txt", LENGTHS);
+    folder.expect(
+        "report lengths.txt --budget sequences:4 -o page.html",
+        &expect![[r#"
+            exit 0
+            --- stdout
+            --- stderr
+            page.html: a report on lengths.txt
+        "#]],
+    );
+    let page = fs::read_to_string(folder.path("page.html")).unwrap();
+    assert!(
+        page.contains("<pre>lengthwise report lengths.txt --budget sequences:4 -o page.html</pre>")
+    );
+    let files = fs::read_dir(folder.folder()).unwrap().count();
+    assert_eq!(files, 2, "the lengths and the page");
+}
+
+#[test]
+fn compare_writes_a_report_beside_its_table() {
+    let folder = Folder::new().with("lengths.txt", LENGTHS);
+    let arguments = "compare lengths.txt --budget sequences:4 --strategy sorted --epochs 2";
+    let (alone, both) = (
+        folder.json(&format!("{arguments} --json")),
+        folder.json(&format!("{arguments} --json --report page.html")),
+    );
+    assert_eq!(alone["settings"], both["settings"]);
+    assert_eq!(alone["rows"][0]["cells"], both["rows"][0]["cells"]);
+    assert!(fs::read_to_string(folder.path("page.html")).unwrap().contains("<svg"));
+}
+
+#[test]
+fn what_a_report_shows_can_be_had_as_json() {
+    let folder = Folder::new();
+    let study = folder.json("report --example bimodal --strategy blurred --json");
+    assert_eq!(study["version"], 1);
+    assert_eq!(study["rows"][0]["strategy"], "blurred:spread=0.02");
+    assert_eq!(study["pictures"][0]["order"].as_array().unwrap().len(), 1000);
+    assert_eq!(study["frontier"]["sequences"], 8000);
+    assert_eq!(study["frontier"]["curves"].as_array().unwrap().len(), 7);
+    let counts = study["lengths"]["bins"].as_array().unwrap().iter();
+    assert_eq!(counts.map(|bin| bin["count"].as_u64().unwrap()).sum::<u64>(), 8000);
+    assert_eq!(fs::read_dir(folder.folder()).unwrap().count(), 0, "nothing is written");
+}
+
+#[test]
+fn a_report_that_cannot_be_is_refused() {
+    let folder = Folder::new().with("lengths.txt", LENGTHS);
+    folder.expect(
+        "report lengths.txt -o page.pdf",
+        &expect![[r#"
+            exit 2
+            --- stdout
+            --- stderr
+            error: page.pdf: a report is an HTML page
+
+            hint: name the file .html
+        "#]],
+    );
+    folder.expect(
+        "compare lengths.txt --report no/page.html",
+        &expect![[r#"
+            exit 2
+            --- stdout
+            --- stderr
+            error: no/page.html: there is no such folder
+
+            hint: nothing was written to it; check that the folder exists and can be written to
+        "#]],
+    );
+}
