@@ -10,10 +10,35 @@ use clap::{Parser, Subcommand};
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
+
+    /// Say nothing on standard error but errors
+    #[arg(long, short, global = true, help_heading = "Output", display_order = 900)]
+    pub(crate) quiet: bool,
+
+    /// Colours: auto, always or never
+    #[arg(
+        long,
+        value_name = "WHEN",
+        default_value = "auto",
+        global = true,
+        help_heading = "Output",
+        display_order = 901
+    )]
+    pub(crate) color: When,
+}
+
+/// When output is coloured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum When {
+    Auto,
+    Always,
+    Never,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Show what the lengths are like, and what they do to random batches
+    Inspect(Inspect),
     /// Show what every strategy does to padding, batches, shapes and freshness
     Compare(Compare),
     /// Write a comparison with figures as one HTML page
@@ -30,6 +55,10 @@ pub(crate) enum Command {
     Cost(Cost),
     /// Check that a plan file is whole, and right for its lengths
     Verify(Verify),
+    /// Print a script that completes commands and options in a shell
+    Completions(Completions),
+    /// Print the manual page, or write one for every command
+    Man(Man),
     /// Explain a strategy, or budgets, cost models, shapes, arrangements and steps
     Explain(Explain),
 }
@@ -142,6 +171,33 @@ pub(crate) struct Part {
     /// Go on from where the epoch stands by this file; may be repeated, with the file of each rank
     #[arg(long, value_name = "FILE")]
     pub(crate) resume: Vec<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Inspect {
+    #[command(flatten)]
+    pub(crate) input: Input,
+
+    /// Limit of every batch, for padding: sequences:16, padded:20000, dynamic:16
+    #[arg(long, value_name = "BUDGET", default_value = "sequences:16", help_heading = "Settings")]
+    pub(crate) budget: String,
+
+    /// Print JSON
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Completions {
+    /// The shell
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Man {
+    /// Write the pages of all commands to this folder, instead of printing that of the whole
+    #[arg(short, long, value_name = "FOLDER", help_heading = "Output")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 /// What is compared, and under which settings.

@@ -17,7 +17,10 @@ use crate::{
 };
 
 fn main() -> ExitCode {
-    let result = match Args::parse().command {
+    let args = Args::parse();
+    printer::set(args.quiet, args.color);
+    let result = match args.command {
+        Command::Inspect(args) => commands::inspect::run(&args),
         Command::Compare(args) => commands::compare::run(&args),
         Command::Report(args) => commands::compare::report(&args),
         Command::Plan(args) => commands::plan::run(&args),
@@ -26,6 +29,8 @@ fn main() -> ExitCode {
         Command::Ladder(args) => commands::ladder::run(&args),
         Command::Cost(args) => commands::cost::run(&args),
         Command::Verify(args) => commands::verify::run(&args),
+        Command::Completions(args) => commands::manual::completions(&args),
+        Command::Man(args) => commands::manual::pages(&args),
         Command::Explain(args) => commands::explain::run(&args),
     };
     match result {

@@ -3,12 +3,25 @@
 use std::{
     env,
     io::{self, BufWriter, IsTerminal, Write},
+    sync::OnceLock,
     time::{Duration, Instant},
 };
 
 use lengthwise_report::Look;
 
-use crate::failure::Failure;
+use crate::{args::When, failure::Failure};
+
+/// What was asked for on the command line.
+static ASKED: OnceLock<(bool, When)> = OnceLock::new();
+
+/// Sets what is printed: nothing but errors on standard error if `quiet`, and colours when.
+pub(crate) fn set(quiet: bool, color: When) {
+    _ = ASKED.set((quiet, color));
+}
+
+fn asked() -> (bool, When) {
+    ASKED.get().copied().unwrap_or((false, When::Auto))
+}
 
 /// Standard output, buffered.
 pub(crate) fn output() -> BufWriter<io::Stdout> {
@@ -25,11 +38,17 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 
 /// How tables look on standard output.
 pub(crate) fn look() -> Look {
-    match (io::stdout().is_terminal(), colour()) {
-        (false, _) => Look::Plain,
+    let terminal = io::stdout().is_terminal();
+    match (terminal, colour(terminal)) {
+        (_, true) => Look::Coloured,
+        (false, false) => Look::Plain,
         (true, false) => Look::Starred,
-        (true, true) => Look::Coloured,
     }
+}
+
+/// Whether standard output is to have nothing but plain characters: what reads it may be a program.
+pub(crate) fn is_plain() -> bool {
+    !io::stdout().is_terminal()
 }
 
 /// How wide a table may be: as wide as the terminal, or as it likes.
@@ -43,13 +62,26 @@ pub(crate) fn width() -> usize {
     }
 }
 
-fn colour() -> bool {
+/// Whether what goes to a terminal, or not, is coloured.
+fn colour(terminal: bool) -> bool {
     let set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
-    !set("NO_COLOR") && env::var_os("TERM").is_none_or(|term| term != "dumb")
+    match asked().1 {
+        When::Always => true,
+        When::Never => false,
+        When::Auto => {
+            terminal && !set("NO_COLOR") && env::var_os("TERM").is_none_or(|term| term != "dumb")
+        }
+    }
 }
 
-/// Says something on standard error, if anybody can read it.
+/// Says something on standard error, if anybody can read it and wants to.
 pub(crate) fn say(text: &str) {
+    if !asked().0 {
+        complain(text);
+    }
+}
+
+fn complain(text: &str) {
     _ = writeln!(io::stderr(), "{text}");
 }
 
@@ -62,14 +94,14 @@ pub(crate) fn few(numbers: &[u32]) -> String {
 
 /// Prints an error, a blank line and its hint.
 pub(crate) fn failure(failure: &Failure) {
-    let (red, cyan, end) = if io::stderr().is_terminal() && colour() {
+    let (red, cyan, end) = if colour(io::stderr().is_terminal()) {
         ("\x1b[1;31m", "\x1b[1;36m", "\x1b[0m")
     } else {
         ("", "", "")
     };
-    say(&format!("{red}error{end}: {failure}"));
+    complain(&format!("{red}error{end}: {failure}"));
     if let Some(hint) = failure.hint() {
-        say(&format!("\n{cyan}hint{end}: {hint}"));
+        complain(&format!("\n{cyan}hint{end}: {hint}"));
     }
 }
 
@@ -86,7 +118,10 @@ impl Progress {
     }
 
     pub(crate) fn at(&mut self, text: &str) {
-        if io::stderr().is_terminal() && self.start.elapsed() >= Duration::from_secs(1) {
+        if io::stderr().is_terminal()
+            && !asked().0
+            && self.start.elapsed() >= Duration::from_secs(1)
+        {
             _ = write!(io::stderr(), "\r\x1b[2K{text}");
             self.shown = true;
         }

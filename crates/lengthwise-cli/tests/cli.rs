@@ -823,23 +823,31 @@ fn help_has_one_line_for_every_command() {
             --- stdout
             Plan the batches of variable-length sequences: little padding, few shapes, fresh company
 
-            Usage: lengthwise <COMMAND>
+            Usage: lengthwise [OPTIONS] <COMMAND>
 
             Commands:
-              compare   Show what every strategy does to padding, batches, shapes and freshness
-              report    Write a comparison with figures as one HTML page
-              plan      Plan the batches of one epoch
-              tune      Find the best strategy within limits on padding, company and shapes
-              frontier  Measure padding against freshness for every family of strategies
-              ladder    Find the batch lengths that pad the least
-              cost      Fit a cost model to measured training steps
-              verify    Check that a plan file is whole, and right for its lengths
-              explain   Explain a strategy, or budgets, cost models, shapes, arrangements and steps
-              help      Print this message or the help of the given subcommand(s)
+              inspect      Show what the lengths are like, and what they do to random batches
+              compare      Show what every strategy does to padding, batches, shapes and freshness
+              report       Write a comparison with figures as one HTML page
+              plan         Plan the batches of one epoch
+              tune         Find the best strategy within limits on padding, company and shapes
+              frontier     Measure padding against freshness for every family of strategies
+              ladder       Find the batch lengths that pad the least
+              cost         Fit a cost model to measured training steps
+              verify       Check that a plan file is whole, and right for its lengths
+              completions  Print a script that completes commands and options in a shell
+              man          Print the manual page, or write one for every command
+              explain      Explain a strategy, or budgets, cost models, shapes, arrangements and steps
+              help         Print this message or the help of the given subcommand(s)
 
             Options:
               -h, --help     Print help
               -V, --version  Print version
+
+            Output:
+              -q, --quiet         Say nothing on standard error but errors
+                  --color <WHEN>  Colours: auto, always or never [default: auto] [possible values: auto, always,
+                                  never]
             --- stderr
         "#]],
     );

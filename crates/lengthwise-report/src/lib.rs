@@ -7,12 +7,14 @@
 mod compare;
 mod figures;
 mod html;
+mod inspect;
 mod picture;
 mod study;
 mod svg;
 mod table;
 
 pub use compare::{Comparison, Figures, Input, Request, Row, Settings};
+pub use inspect::{Duplicates, Inspection, Outlier, Outliers, Quantile};
 pub use picture::padding_picture;
 pub use study::{
     Bin, CurvePoint, Distribution, FamilyCurve, Frontier, Idle, IdlePoint, Picture, SampleBatch,

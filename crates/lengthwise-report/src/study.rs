@@ -165,17 +165,7 @@ impl Study {
 impl Distribution {
     fn new(request: &Request) -> Self {
         let lengths = request.lengths;
-        let logarithmic = lengths.max() / 10 > median(lengths);
-        let mut bins: Vec<Bin> = Vec::new();
-        let mut from = lengths.min();
-        for to in ends(lengths, logarithmic) {
-            bins.push(Bin { from, to, count: 0 });
-            from = to.saturating_add(1);
-        }
-        for &(length, count) in lengths.histogram() {
-            let bin = bins.partition_point(|bin| bin.to < length);
-            bins[bin].count += u64::from(count);
-        }
+        let (bins, logarithmic) = bins(lengths, BINS);
         let rungs = match &request.shapes {
             lengthwise::Shapes::Rungs(rungs) => rungs.clone(),
             lengthwise::Shapes::Ladder(count) => ladder(lengths, *count),
@@ -183,6 +173,23 @@ impl Distribution {
         };
         Self { bins, logarithmic, ladder: rungs, buckets: ladder(lengths, 6) }
     }
+}
+
+/// About so many intervals of lengths with their counts, and whether they grow with the lengths
+/// because of a long tail.
+pub(crate) fn bins(lengths: &Lengths, about: u32) -> (Vec<Bin>, bool) {
+    let logarithmic = lengths.max() / 10 > median(lengths);
+    let mut bins: Vec<Bin> = Vec::new();
+    let mut from = lengths.min();
+    for to in ends(lengths, about, logarithmic) {
+        bins.push(Bin { from, to, count: 0 });
+        from = to.saturating_add(1);
+    }
+    for &(length, count) in lengths.histogram() {
+        let bin = bins.partition_point(|bin| bin.to < length);
+        bins[bin].count += u64::from(count);
+    }
+    (bins, logarithmic)
 }
 
 /// The middle length.
@@ -197,15 +204,15 @@ fn median(lengths: &Lengths) -> u32 {
 }
 
 /// Where the intervals of a histogram end, rising to the longest length.
-fn ends(lengths: &Lengths, logarithmic: bool) -> Vec<u32> {
+fn ends(lengths: &Lengths, about: u32, logarithmic: bool) -> Vec<u32> {
     let (min, max) = (lengths.min(), lengths.max());
     let mut ends: Vec<u32> = if logarithmic {
         let ratio = f64::from(max) / f64::from(min);
-        let end = |bin: u32| f64::from(min) * ratio.powf(f64::from(bin) / f64::from(BINS));
-        (1..=BINS).map(|bin| end(bin) as u32).collect()
+        let end = |bin: u32| f64::from(min) * ratio.powf(f64::from(bin) / f64::from(about));
+        (1..=about).map(|bin| end(bin) as u32).collect()
     } else {
-        let width = (max - min) / BINS + 1;
-        (1..=BINS).map(|bin| min.saturating_add(bin.saturating_mul(width) - 1)).collect()
+        let width = (max - min) / about + 1;
+        (1..=about).map(|bin| min.saturating_add(bin.saturating_mul(width) - 1)).collect()
     };
     ends.retain(|&end| end < max);
     ends.push(max);

@@ -1,0 +1,300 @@
+//! What a set of lengths is like, and what it will do to batches.
+
+use std::fmt::Write as _;
+
+use lengthwise::{Budget, Error, Lengths, OverLong, Planner, Shuffled, Sorted};
+use serde::Serialize;
+
+use crate::{Bin, study::bins};
+
+/// What a set of lengths is like.
+#[derive(Clone, Debug, Serialize)]
+pub struct Inspection {
+    /// The version of the JSON form.
+    pub version: u32,
+    /// What the lengths are.
+    pub source: String,
+    /// How many sequences.
+    pub sequences: usize,
+    /// The sum of all lengths.
+    pub total: u64,
+    /// The mean length.
+    pub mean: f64,
+    /// The standard deviation of the lengths.
+    pub sd: f64,
+    /// How many different lengths there are.
+    pub distinct: usize,
+    /// The lengths below which given shares of the sequences lie.
+    pub quantiles: Vec<Quantile>,
+    /// Sequences far longer than the others.
+    pub outliers: Outliers,
+    /// How often ids occur more than once, if there are ids.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duplicate_ids: Option<Duplicates>,
+    /// Under which budget padding was measured.
+    pub budget: String,
+    /// The share of padding in random batches, and in sorted ones.
+    pub random_padding_rate: f64,
+    /// The share of padding in sorted batches.
+    pub sorted_padding_rate: f64,
+    /// Intervals of lengths, with how many sequences are in each.
+    pub histogram: Vec<Bin>,
+    /// What deserves a second look.
+    pub warnings: Vec<String>,
+}
+
+/// A length, and the share of sequences that are not longer.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Quantile {
+    /// The share.
+    pub share: f64,
+    /// The length.
+    pub length: u32,
+}
+
+/// Sequences far longer than the others: by more than three times the distance of the quartiles
+/// above the upper one.
+#[derive(Clone, Debug, Serialize)]
+pub struct Outliers {
+    /// What they are longer than.
+    pub above: u64,
+    /// How many there are.
+    pub count: u64,
+    /// Their share of all positions.
+    pub share_of_total: f64,
+    /// The longest of them, by index.
+    pub longest: Vec<Outlier>,
+}
+
+/// A sequence that is far longer than the others.
+#[derive(Clone, Debug, Serialize)]
+pub struct Outlier {
+    /// Its index.
+    pub sequence: u32,
+    /// Its length.
+    pub length: u32,
+    /// Its id, if there are ids.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+}
+
+/// Ids that occur more than once.
+#[derive(Clone, Debug, Serialize)]
+pub struct Duplicates {
+    /// How many sequences have an id that one before them has.
+    pub count: u64,
+    /// The first few such ids.
+    pub first: Vec<String>,
+}
+
+/// At most so many outliers and ids are named.
+const NAMED: usize = 5;
+const ROWS: u32 = 16;
+
+impl Inspection {
+    /// Looks at lengths. `id` gives the id of a sequence, if there are ids; `duplicates` those that
+    /// occur more than once.
+    pub fn new(
+        source: &str,
+        lengths: &Lengths,
+        budget: Budget,
+        id: impl Fn(u32) -> Option<String>,
+        duplicate_ids: Option<Duplicates>,
+    ) -> Result<Self, Error> {
+        let histogram = lengths.histogram();
+        let count = lengths.len() as f64;
+        let mean = lengths.mean();
+        let squares = histogram
+            .iter()
+            .map(|&(length, count)| f64::from(count) * (f64::from(length) - mean).powi(2));
+        let quantile = |share: f64| {
+            let place = ((share * count).ceil() as u64).max(1);
+            let mut below = 0;
+            let reached = histogram.iter().find(|&&(_, count)| {
+                below += u64::from(count);
+                below >= place
+            });
+            reached.map_or(lengths.max(), |&(length, _)| length)
+        };
+        let shares = [0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0];
+        let quantiles = shares.map(|share| Quantile { share, length: quantile(share) }).to_vec();
+        let [random, sorted] = [
+            Planner::new(Shuffled, budget).over_long(OverLong::Alone).plan(lengths, 0),
+            Planner::new(Sorted, budget).over_long(OverLong::Alone).plan(lengths, 0),
+        ];
+        let outliers = Outliers::new(lengths, (quantile(0.25), quantile(0.75)), id);
+        let mut inspection = Self {
+            version: 1,
+            source: source.to_owned(),
+            sequences: lengths.len(),
+            total: lengths.total(),
+            mean,
+            sd: (squares.sum::<f64>() / count).sqrt(),
+            distinct: histogram.len(),
+            quantiles,
+            outliers,
+            duplicate_ids,
+            budget: budget.to_string(),
+            random_padding_rate: random?.measure(lengths).padding_rate,
+            sorted_padding_rate: sorted?.measure(lengths).padding_rate,
+            histogram: bins(lengths, ROWS).0,
+            warnings: Vec::new(),
+        };
+        inspection.warnings = inspection.warned(lengths);
+        Ok(inspection)
+    }
+
+    fn warned(&self, lengths: &Lengths) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if lengths.min() == lengths.max() && lengths.len() > 1 {
+            warnings.push(format!(
+                "all lengths are {}: nothing is ever padded; is this the right column?",
+                lengths.max()
+            ));
+        }
+        if lengths.len() > 100 && lengths.max() <= 3 {
+            warnings
+                .push(format!("no length is above {}; is this a column of labels?", lengths.max()));
+        }
+        if let Some(longest) = self.outliers.longest.first()
+            && f64::from(longest.length) > 20.0 * self.mean
+        {
+            warnings.push(format!(
+                "sequence {} has length {}, {:.0} times the mean: every batch it is in is padded to \
+                 that",
+                longest.sequence,
+                longest.length,
+                f64::from(longest.length) / self.mean
+            ));
+        }
+        if let Some(duplicates) = self.duplicate_ids.as_ref().filter(|found| found.count > 0) {
+            warnings.push(format!(
+                "{} sequences have an id that one before them has: {}",
+                duplicates.count,
+                duplicates.first.join(", ")
+            ));
+        }
+        warnings
+    }
+
+    /// The inspection as JSON.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).unwrap_or_default()
+    }
+
+    /// The inspection as text, with bars that are at most so wide. `plain` has no other characters
+    /// than those of ASCII.
+    pub fn to_text(&self, width: usize, plain: bool) -> String {
+        let mut text = format!(
+            "{}: {} sequences, {} positions in all, {} different lengths\n",
+            self.source, self.sequences, self.total, self.distinct
+        );
+        _ = writeln!(text, "mean {:.1}, standard deviation {:.1}", self.mean, self.sd);
+        let quantiles: Vec<String> = self
+            .quantiles
+            .iter()
+            .map(|quantile| match quantile.share {
+                0.0 => format!("shortest {}", quantile.length),
+                1.0 => format!("longest {}", quantile.length),
+                0.5 => format!("median {}", quantile.length),
+                share => format!("{} %: {}", 100.0 * share, quantile.length),
+            })
+            .collect();
+        _ = writeln!(text, "{}\n", quantiles.join(", "));
+        text += &self.bars(width, plain);
+        _ = writeln!(
+            text,
+            "\nunder {} random batches spend {:.1} % of their cells on padding, sorted ones {:.2} %",
+            self.budget,
+            100.0 * self.random_padding_rate,
+            100.0 * self.sorted_padding_rate
+        );
+        if self.outliers.count > 0 {
+            let longest: Vec<String> = self
+                .outliers
+                .longest
+                .iter()
+                .map(|outlier| match &outlier.id {
+                    Some(id) => format!("{} ({id}, {})", outlier.length, outlier.sequence),
+                    None => format!("{} ({})", outlier.length, outlier.sequence),
+                })
+                .collect();
+            _ = writeln!(
+                text,
+                "{} longer than {}, with {:.1} % of all positions; the longest: {}",
+                if self.outliers.count == 1 {
+                    "1 sequence is".to_owned()
+                } else {
+                    format!("{} sequences are", self.outliers.count)
+                },
+                self.outliers.above,
+                100.0 * self.outliers.share_of_total,
+                longest.join(", ")
+            );
+        }
+        for warning in &self.warnings {
+            _ = writeln!(text, "\nwarning: {warning}");
+        }
+        text
+    }
+
+    fn bars(&self, width: usize, plain: bool) -> String {
+        let most = self.histogram.iter().map(|row| row.count).max().unwrap_or(1).max(1);
+        let labels: Vec<String> = self
+            .histogram
+            .iter()
+            .map(|row| {
+                if row.from == row.to {
+                    row.from.to_string()
+                } else {
+                    format!("{} to {}", row.from, row.to)
+                }
+            })
+            .collect();
+        let label = labels.iter().map(String::len).max().unwrap_or(0);
+        let counts = most.to_string().len();
+        let room = width.min(100).saturating_sub(label + counts + 4).max(10);
+        let mut text = String::new();
+        for (row, name) in self.histogram.iter().zip(&labels) {
+            // In eighths of a character.
+            let eighths = (row.count as f64 / most as f64 * room as f64 * 8.0).round() as usize;
+            let bar = if plain {
+                "#".repeat(eighths.div_ceil(8))
+            } else {
+                let part = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][eighths % 8];
+                "█".repeat(eighths / 8) + part
+            };
+            let line = format!("{name:>label$}  {:>counts$}  {bar}", row.count);
+            _ = writeln!(text, "{}", line.trim_end());
+        }
+        text
+    }
+}
+
+impl Outliers {
+    fn new(
+        lengths: &Lengths,
+        (lower, upper): (u32, u32),
+        id: impl Fn(u32) -> Option<String>,
+    ) -> Self {
+        let above = u64::from(upper) + 3 * u64::from(upper - lower);
+        let far = lengths.histogram().iter().filter(|&&(length, _)| u64::from(length) > above);
+        let count = far.clone().map(|&(_, count)| u64::from(count)).sum();
+        let total: u64 = far.map(|&(length, count)| u64::from(length) * u64::from(count)).sum();
+        let mut longest: Vec<(u32, u32)> = (0..)
+            .zip(lengths.as_slice().iter().copied())
+            .filter(|&(_, length)| u64::from(length) > above)
+            .collect();
+        longest.sort_by_key(|&(sequence, length)| (std::cmp::Reverse(length), sequence));
+        longest.truncate(NAMED);
+        Self {
+            above,
+            count,
+            share_of_total: total as f64 / lengths.total() as f64,
+            longest: longest
+                .into_iter()
+                .map(|(sequence, length)| Outlier { sequence, length, id: id(sequence) })
+                .collect(),
+        }
+    }
+}
