@@ -5,6 +5,7 @@ mod commands;
 mod cost_model;
 mod failure;
 mod input;
+mod interrupt;
 mod printer;
 
 use std::process::ExitCode;
@@ -19,6 +20,7 @@ use crate::{
 fn main() -> ExitCode {
     let args = Args::parse();
     printer::set(args.quiet, args.color);
+    interrupt::watch();
     let result = match args.command {
         Command::Inspect(args) => commands::inspect::run(&args),
         Command::Compare(args) => commands::compare::run(&args),

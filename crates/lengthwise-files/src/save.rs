@@ -79,8 +79,21 @@ impl Written {
 
 /// A temporary file that everybody may read who may read other new files: it will be the output.
 fn temporary(folder: &Path) -> io::Result<NamedTempFile> {
+    let prefix = prefix();
     let mut builder = tempfile::Builder::new();
+    builder.prefix(&prefix);
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     builder.tempfile_in(folder)
+}
+
+/// How files of this process begin that have not their names yet.
+fn prefix() -> String {
+    format!(".lengthwise-{}-", std::process::id())
+}
+
+/// Whether this is the name of a file that this process has not finished: whoever ends it early
+/// removes such files.
+pub fn unfinished(name: &std::ffi::OsStr) -> bool {
+    name.to_str().is_some_and(|name| name.starts_with(&prefix()))
 }

@@ -11,6 +11,7 @@ use crate::{
     cost_model,
     failure::Failure,
     input::quoted,
+    interrupt,
     printer::{self, Progress},
 };
 
@@ -103,6 +104,7 @@ fn studied(request: &Request, progress: &mut Progress) -> Result<Study, Failure>
 }
 
 fn write(study: &Study, path: &Path) -> Result<(), Failure> {
+    interrupt::writing(path);
     save(path, |file| file.write_all(study.to_html().as_bytes()))?;
     printer::say(&format!("{}: a report on {}", path.display(), study.comparison.input.source));
     Ok(())

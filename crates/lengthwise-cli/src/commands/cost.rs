@@ -10,7 +10,7 @@ use crate::{
     args::Cost,
     cost_model::{Document, Worst},
     failure::Failure,
-    printer,
+    interrupt, printer,
 };
 
 /// How many measured steps are shown beside what the model predicts.
@@ -47,6 +47,7 @@ pub(crate) fn run(args: &Cost) -> Result<(), Failure> {
     let worst = worst(&fit, &measured);
     let json = Document::new(&fit, worst).to_json();
     if let Some(path) = &args.output {
+        interrupt::writing(path);
         save(path, |file| file.write_all(json.as_bytes()))?;
     }
     printer::print(&if args.json { json } else { readable(&fit, &worst, &measured) })

@@ -9,7 +9,7 @@ use lengthwise_files::save;
 use crate::{
     args::{self, Args, Completions},
     failure::Failure,
-    printer,
+    interrupt, printer,
 };
 
 pub(crate) fn completions(args: &Completions) -> Result<(), Failure> {
@@ -30,6 +30,7 @@ pub(crate) fn pages(args: &args::Man) -> Result<(), Failure> {
     fs::create_dir_all(folder).map_err(|error| {
         Failure::new(format!("{}: {}", folder.display(), error.kind()), "name another folder")
     })?;
+    interrupt::writing(&folder.join("page"));
     let whole = [("lengthwise".to_owned(), command.clone())];
     let parts = command.get_subcommands().filter(|part| part.get_name() != "help");
     let parts = parts.map(|part| {

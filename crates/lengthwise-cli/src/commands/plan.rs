@@ -13,7 +13,7 @@ use lengthwise::{
 };
 use lengthwise_files::{Form, PlanFile, Written, save, to_json};
 
-use crate::{args, cost_model, failure::Failure, input::Sequences, printer};
+use crate::{args, cost_model, failure::Failure, input::Sequences, interrupt, printer};
 
 pub(crate) fn run(args: &args::Plan) -> Result<(), Failure> {
     let form = match &args.output {
@@ -38,6 +38,9 @@ pub(crate) fn run(args: &args::Plan) -> Result<(), Failure> {
     let mut file = PlanFile::new(plan.clone(), input.lengths());
     file.chunks.clone_from(&input.chunks);
     file.ranks = part.as_ref().map(|part| part.ranks.clone());
+    for path in [&args.output, &args.part.cursor].into_iter().flatten() {
+        interrupt::writing(path);
+    }
     // Both are written before one of them appears.
     let cursor = match (&args.part.cursor, &part) {
         (Some(path), Some(part)) => {

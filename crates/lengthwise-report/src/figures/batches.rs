@@ -8,13 +8,27 @@ use crate::{Picture, svg};
 const PANEL: (f64, f64) = (270.0, 130.0);
 const GAP: f64 = 16.0;
 const TITLE: f64 = 22.0;
+/// Room for the axes.
+const LEFT: f64 = 46.0;
+const BOTTOM: f64 = 20.0;
 
 pub(crate) fn batches(picture: &Picture) -> String {
     let longest = picture.epochs.iter().flatten().map(|batch| batch.batch_length).max();
-    let scale = PANEL.1 / f64::from(longest.unwrap_or(1));
-    let mut body = String::new();
+    let longest = longest.unwrap_or(1);
+    let scale = PANEL.1 / f64::from(longest);
+    let epochs = picture.epochs.len() as f64;
+    let size = (LEFT + epochs * (PANEL.0 + GAP) - GAP, TITLE + PANEL.1 + BOTTOM);
+    let mut body = format!(
+        r#"<path class="axis" d="M{LEFT} {TITLE}V{0}"/><text class="tick" x="{1}" y="{2}" text-anchor="end">{longest}</text><text class="tick" x="{1}" y="{0}" text-anchor="end">0</text><text class="label" transform="translate(12 {3}) rotate(-90)" text-anchor="middle">length</text><text class="label" x="{4:.0}" y="{5}" text-anchor="middle">sequences, batch by batch</text>"#,
+        TITLE + PANEL.1,
+        LEFT - 6.0,
+        TITLE + 10.0,
+        TITLE + PANEL.1 / 2.0,
+        f64::midpoint(LEFT, size.0),
+        size.1 - 4.0
+    );
     for (epoch, batches) in picture.epochs.iter().enumerate() {
-        let left = epoch as f64 * (PANEL.0 + GAP);
+        let left = LEFT + 1.0 + epoch as f64 * (PANEL.0 + GAP);
         let sequences: usize = batches.iter().map(|batch| batch.sequences.len()).sum();
         let step = PANEL.0 / sequences.max(1) as f64;
         let (mut cells, mut filled) = (0_u64, 0_u64);
@@ -60,7 +74,5 @@ pub(crate) fn batches(picture: &Picture) -> String {
             left + PANEL.0
         );
     }
-    let epochs = picture.epochs.len() as f64;
-    let size = (epochs * (PANEL.0 + GAP) - GAP, TITLE + PANEL.1 + 2.0);
     svg::picture(&format!("Sequences in batches under {}", picture.strategy), size, &body)
 }

@@ -198,19 +198,18 @@ impl Study {
         for (number, picture) in self.pictures.iter().enumerate() {
             let look = looks.row(number);
             let name = escaped(&picture.strategy);
-            let sample = if picture.sample_strategy == picture.strategy {
+            let note = if picture.sample_strategy == picture.strategy {
                 String::new()
             } else {
-                format!(", as <code>{}</code>", escaped(&picture.sample_strategy))
+                format!(
+                    "<p class=\"note\">Batches as <code>{}</code>, since there are few.</p>",
+                    escaped(&picture.sample_strategy)
+                )
             };
-            let sequences = picture.epochs.first().map_or(0, |batches| {
-                batches.iter().map(|batch| batch.sequences.len()).sum::<usize>()
-            });
             _ = writeln!(
                 content,
                 "<article class=\"series {}\" data-series=\"{name}\"><h3><span class=\"key\"></span>{name}\
-                 </h3>{}{}<p class=\"note\">Left: lengths in the order of the epoch. Right: {sequences} \
-                 sequences at random in batches{sample}, colours by batch, padding grey.</p></article>",
+                 </h3>{}{}{note}</article>",
                 look.classes(),
                 figure(
                     &format!("order-{}", picture.strategy),
@@ -219,12 +218,18 @@ impl Study {
                 figure(&format!("batches-{}", picture.strategy), &figures::batches(picture)),
             );
         }
+        let sequences = self.pictures.first().and_then(|picture| picture.epochs.first());
+        let sequences = sequences
+            .map_or(0, |batches| batches.iter().map(|batch| batch.sequences.len()).sum::<usize>());
         section(
             page,
             "pictures",
             "What each strategy does",
-            "The order of the sequences (paper 1, Fig. 1) and their batches in several epochs (paper 2, \
-             Figs. 1 and 3; note 4).",
+            &format!(
+                "The order of the sequences as the strategy builds it (paper 1, Fig. 1), and {sequences} \
+                 sequences at random in batches, in several epochs: colours by batch, padding grey \
+                 (paper 2, Figs. 1 and 3; note 4)."
+            ),
             &content,
         );
     }

@@ -1,0 +1,41 @@
+//! Ctrl-C while a file is being written.
+
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use std::{fs, process::Command, thread, time::Duration};
+
+use common::Folder;
+
+#[test]
+fn ctrl_c_leaves_nothing_behind() {
+    let lengths: String = (0_u64..600_000).map(|i| (1 + i * 7919 % 997).to_string() + "\n").collect();
+    let folder = Folder::new().with("lengths.txt", lengths).with("plan.json", "the old plan");
+    let names = || -> Vec<String> {
+        let files = fs::read_dir(folder.folder()).unwrap();
+        files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect()
+    };
+    let mut child = folder
+        .command("plan lengths.txt --budget sequences:4 --quiet -o plan.json")
+        .spawn()
+        .unwrap();
+    // Until the new plan is being written; if that was over in no time, there is nothing to see.
+    for _ in 0..6000 {
+        if names().len() > 2 || child.try_wait().unwrap().is_some() {
+            break;
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    let id = child.id().to_string();
+    let stopped = Command::new("kill").args(["-INT", &id]).status().unwrap().success();
+    let status = child.wait().unwrap();
+    let mut left = names();
+    left.sort();
+    assert_eq!(left, ["lengths.txt", "plan.json"]);
+    if stopped && !status.success() {
+        assert_eq!(status.code(), Some(130));
+        assert_eq!(fs::read_to_string(folder.path("plan.json")).unwrap(), "the old plan");
+    }
+}
