@@ -201,4 +201,22 @@ mod tests {
         let column = read(table.as_bytes(), Dialect::Tsv, &Request::plain(None)).unwrap();
         assert_eq!(column.lengths, [12, 13]);
     }
+
+    #[test]
+    fn ids_by_name_by_number_or_by_habit() {
+        let ids = |table: &str, wanted: Option<&str>, id: &IdColumn| {
+            let request = Request { ids: Some(id), ..Request::plain(wanted) };
+            let column = read(table.as_bytes(), Dialect::Csv, &request);
+            column.map(|column| column.ids.unwrap().iter().collect::<Vec<_>>().join("|"))
+        };
+        let named = |name: &str| IdColumn::Named(name.to_owned());
+        let table = "path,frames,Utt_ID\n\"a,b\",1,x\nc,2,y\n";
+        assert_eq!(ids(table, None, &IdColumn::Usual).unwrap(), "x|y");
+        assert_eq!(ids(table, None, &named("path")).unwrap(), "a,b|c");
+        assert_eq!(ids("utt1,470\nutt2,312\n", Some("2"), &named("1")).unwrap(), "utt1|utt2");
+        let error = ids("id,frames\na,1\n,2\n", None, &IdColumn::Usual).unwrap_err();
+        assert_eq!(error.to_string(), ":3: column 1 is empty and should name the sequence");
+        let error = ids(table, None, &named("speaker")).unwrap_err();
+        assert_eq!(error.hint().as_deref(), Some("choose one with `--ids NAME`"));
+    }
 }

@@ -59,12 +59,9 @@ impl Ids {
     /// Takes 16 bytes a sequence while it runs, and time like sorting as many numbers.
     pub fn first_duplicate(&self) -> Option<(usize, usize)> {
         // Fixed keys: the result does not depend on them, only which ids are compared in full.
-        let hasher = BuildHasherDefault::<DefaultHasher>::new();
-        let mut hashed: Vec<(u64, u32)> = self
-            .iter()
-            .enumerate()
-            .map(|(index, id)| (hasher.hash_one(id), index as u32))
-            .collect();
+        let keys = BuildHasherDefault::<DefaultHasher>::new();
+        let mut hashed: Vec<(u64, u32)> =
+            self.iter().enumerate().map(|(index, id)| (keys.hash_one(id), index as u32)).collect();
         let id = |index: u32| self.get(index as usize);
         hashed.sort_unstable_by(|a, b| {
             a.0.cmp(&b.0).then_with(|| id(a.1).cmp(&id(b.1))).then(a.1.cmp(&b.1))

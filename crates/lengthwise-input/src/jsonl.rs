@@ -171,6 +171,7 @@ fn no_object(value: &Value, name: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::request::Measure;
 
     fn column(text: &str, wanted: Option<&str>) -> (Option<String>, Vec<u32>) {
         let column = read(text.as_bytes(), &Request::plain(wanted)).unwrap();
@@ -190,6 +191,71 @@ mod tests {
         assert_eq!(column(nested, Some("a.b.c")), (Some("a.b.c".into()), vec![7]));
         let exact = r#"{"a": {"b": 7}, "a.b": 8}"#;
         assert_eq!(column(exact, Some("a.b")).1, [8]);
+    }
+
+    #[test]
+    fn lists_and_strings_only_by_name() {
+        let line = r#"{"tokens": [5, 6, 7], "text": "zwölf", "code": "12"}"#;
+        assert_eq!(column(line, Some("tokens")).1, [3]);
+        assert_eq!(column(line, Some("text")).1, [5]);
+        let fail = |text: &str, wanted| {
+            let error = read(text.as_bytes(), &Request::plain(wanted)).unwrap_err();
+            (error.to_string(), error.hint().unwrap_or_default())
+        };
+        assert!(fail(line, None).0.contains("holds an array, not a number"));
+        let (text, hint) = fail(line, Some("code"));
+        assert_eq!(text, ":1: field `code` holds the string `12`, not a number");
+        assert!(hint.contains("`--unit characters`"), "{hint}");
+        assert!(fail(r#"{"a": []}"#, Some("a")).0.ends_with("holds an empty list"));
+        assert!(fail(r#"{"a": ""}"#, Some("a")).0.ends_with("holds an empty string"));
+    }
+
+    #[test]
+    fn cuts_of_lhotse() {
+        let cut = |duration: f64| {
+            format!(
+                r#"{{"id": "c", "duration": {duration}, "features": {{"num_frames": 1440,
+                "duration": 14.4, "frame_shift": 0.01}}}}"#
+            )
+            .replace('\n', " ")
+        };
+        let whole = column(&cut(14.4), None);
+        assert_eq!(whole, (Some("features.num_frames".into()), vec![1440]));
+        // A part of a recording does not have the frames of the whole.
+        let error = read(cut(3.2).as_bytes(), &Request::plain(None)).unwrap_err();
+        assert_eq!(error.to_string(), ":1: the cut lasts 3.2 s and its features last 14.4 s");
+        let mut request = Request::plain(None);
+        request.measure = Measure::Seconds(crate::Time::FrameShift(0.01));
+        let part = read(cut(3.2).as_bytes(), &request).unwrap();
+        assert_eq!((part.name.as_deref(), part.lengths), (Some("duration"), vec![320]));
+    }
+
+    #[test]
+    fn seconds_do_not_take_frames_for_seconds() {
+        let mut request = Request::plain(None);
+        request.measure = Measure::Seconds(crate::Time::Rate(100.0));
+        let error = read(&b"{\"num_frames\": 3}"[..], &request).unwrap_err().to_string();
+        assert_eq!(error, ":1: the only field, `num_frames`, is not known to hold seconds");
+        let whole = read(&b"{\"duration\": 3}\n{\"duration\": 1.29}"[..], &request).unwrap();
+        assert_eq!(whole.lengths, [300, 129]);
+    }
+
+    #[test]
+    fn ids_are_strings_or_numbers() {
+        let usual = IdColumn::Usual;
+        let request = Request { ids: Some(&usual), ..Request::plain(None) };
+        let lines = "{\"id\": \"a\", \"len\": 1}\n{\"id\": 7, \"len\": 2}";
+        let ids = read(lines.as_bytes(), &request).unwrap().ids.unwrap();
+        assert!(ids.iter().eq(["a", "7"]));
+        for (line, message) in [
+            (r#"{"len": 1}"#, ":1: the only field, `len`, is not known to hold ids"),
+            (r#"{"len": 1, "id": ""}"#, ":1: field `id` is empty and should name the sequence"),
+            (r#"{"len": 1, "id": null}"#, ":1: field `id` holds null, not an id"),
+            ("1", ":1: a file of bare numbers has no ids"),
+        ] {
+            let error = read(line.as_bytes(), &request).unwrap_err().to_string();
+            assert_eq!(error, message);
+        }
     }
 
     #[test]

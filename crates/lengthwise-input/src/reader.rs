@@ -128,7 +128,7 @@ impl Reader {
         source: &str,
         format: Format,
     ) -> Result<Column, Error> {
-        let column = self.request().and_then(|request| self.stream(reader, format, &request));
+        let column = self.request().and_then(|request| stream(reader, format, &request));
         column.map_err(|error| error.in_source(source))
     }
 
@@ -145,37 +145,8 @@ impl Reader {
             Format::Audio => audio::file(path, &request),
             #[cfg(feature = "parquet")]
             Format::Parquet => filled(crate::parquet::read(open(path)?, &request)?),
-            _ => self.stream(open(path)?, format, &request),
+            _ => stream(open(path)?, format, &request),
         }
-    }
-
-    fn stream(
-        &self,
-        reader: impl Read,
-        format: Format,
-        request: &Request,
-    ) -> Result<Column, Error> {
-        let mut reader = Unpacked::new(reader).map_err(|cause| Error::io(None, cause))?;
-        // One copy of every reader is enough; they read pieces of 64 KiB.
-        let reader: &mut dyn Read = &mut reader;
-        filled(match format {
-            Format::Csv => delimited::read(reader, Dialect::Csv, request),
-            Format::Tsv => delimited::read(reader, Dialect::Tsv, request),
-            Format::Jsonl => jsonl::read(reader, request),
-            Format::Text => text::read(reader, request),
-            Format::Npy => npy::read(reader, request),
-            Format::Utt2NumFrames => kaldi::read(reader, Table::Frames, request),
-            Format::Utt2Dur => kaldi::read(reader, Table::Seconds, request),
-            #[cfg(feature = "arrow")]
-            Format::Arrow => crate::arrow::read(reader, request),
-            #[cfg(not(feature = "arrow"))]
-            Format::Arrow => Err(Error::not_built("read Arrow and Feather files", "arrow")),
-            #[cfg(not(feature = "parquet"))]
-            Format::Parquet => Err(Error::not_built("read Parquet files", "parquet")),
-            #[cfg(feature = "parquet")]
-            Format::Parquet => Err(needs_path("a Parquet file is read from its end")),
-            Format::Audio => Err(needs_path("audio is read from files")),
-        }?)
     }
 
     fn request(&self) -> Result<Request<'_>, Error> {
@@ -194,6 +165,30 @@ impl Reader {
         let (column, ids) = (self.column.as_deref(), self.ids.as_ref());
         Ok(Request { column, ids, measure, blank_lines: self.blank_lines })
     }
+}
+
+fn stream(reader: impl Read, format: Format, request: &Request) -> Result<Column, Error> {
+    let mut reader = Unpacked::new(reader).map_err(|cause| Error::io(None, cause))?;
+    // One copy of every reader is enough; they read pieces of 64 KiB.
+    let reader: &mut dyn Read = &mut reader;
+    filled(match format {
+        Format::Csv => delimited::read(reader, Dialect::Csv, request),
+        Format::Tsv => delimited::read(reader, Dialect::Tsv, request),
+        Format::Jsonl => jsonl::read(reader, request),
+        Format::Text => text::read(reader, request),
+        Format::Npy => npy::read(reader, request),
+        Format::Utt2NumFrames => kaldi::read(reader, Table::Frames, request),
+        Format::Utt2Dur => kaldi::read(reader, Table::Seconds, request),
+        #[cfg(feature = "arrow")]
+        Format::Arrow => crate::arrow::read(reader, request),
+        #[cfg(not(feature = "arrow"))]
+        Format::Arrow => Err(Error::not_built("read Arrow and Feather files", "arrow")),
+        #[cfg(not(feature = "parquet"))]
+        Format::Parquet => Err(Error::not_built("read Parquet files", "parquet")),
+        #[cfg(feature = "parquet")]
+        Format::Parquet => Err(needs_path("a Parquet file is read from its end")),
+        Format::Audio => Err(needs_path("audio is read from files")),
+    }?)
 }
 
 fn filled(column: Column) -> Result<Column, Error> {

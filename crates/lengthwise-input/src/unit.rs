@@ -79,7 +79,7 @@ pub(crate) enum Counter {
     Characters,
     Bytes,
     #[cfg(feature = "tokenizers")]
-    Tokens(crate::tokens::Tokens),
+    Tokens(Box<crate::tokens::Tokens>),
 }
 
 impl Counter {
@@ -89,7 +89,7 @@ impl Counter {
             Unit::Characters => Ok(Counter::Characters),
             Unit::Bytes => Ok(Counter::Bytes),
             #[cfg(feature = "tokenizers")]
-            Unit::Tokens(path) => Ok(Counter::Tokens(crate::tokens::Tokens::load(path)?)),
+            Unit::Tokens(path) => Ok(Counter::Tokens(Box::new(crate::tokens::Tokens::load(path)?))),
             #[cfg(not(feature = "tokenizers"))]
             Unit::Tokens(_) => Err(Error::not_built("count tokens", "tokenizers")),
         }

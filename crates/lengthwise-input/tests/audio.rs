@@ -8,7 +8,7 @@ use lengthwise_input::{Column, Error, Format, IdColumn, Reader, Time, Unit};
 /// A WAV file of so many samples.
 fn wav(samples: u32, rate: u32) -> Vec<u8> {
     let data = vec![0; samples as usize * 2];
-    let size = u32::try_from(data.len()).unwrap();
+    let size = u32::try_from(data.len()).expect("a short file");
     let mut file =
         [b"RIFF", &(36 + size).to_le_bytes()[..], b"WAVEfmt \x10\0\0\0\x01\0\x01\0"].concat();
     file.extend([rate.to_le_bytes(), (2 * rate).to_le_bytes()].concat());
@@ -18,8 +18,8 @@ fn wav(samples: u32, rate: u32) -> Vec<u8> {
 
 fn write(root: &Path, name: &str, content: &[u8]) {
     let path = root.join(name);
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(path, content).unwrap();
+    fs::create_dir_all(path.parent().expect("a file has a folder")).expect("a temporary folder");
+    fs::write(path, content).expect("a temporary file");
 }
 
 fn read(root: &Path, reader: &Reader) -> Result<Column, Error> {
@@ -27,7 +27,7 @@ fn read(root: &Path, reader: &Reader) -> Result<Column, Error> {
 }
 
 fn fail(root: &Path, reader: &Reader) -> (String, String) {
-    let error = read(root, reader).unwrap_err();
+    let error = read(root, reader).expect_err("the input is wrong");
     let text = error.to_string().replace(&root.display().to_string(), "d");
     (text, error.hint().unwrap_or_default())
 }

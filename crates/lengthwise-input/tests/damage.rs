@@ -6,19 +6,17 @@ use std::path::Path;
 
 use lengthwise_input::{Format, IdColumn, Reader, Time};
 
-/// Reads one file of the given name and content in several ways; true if all ways fail.
-fn survive(folder: &Path, name: &str, content: &[u8]) -> bool {
+/// Reads one file of the given name and content in two ways, of which `turn` chooses the second;
+/// true if both fail.
+fn survive(folder: &Path, name: &str, content: &[u8], turn: usize) -> bool {
     let path = folder.join(name);
-    fs::write(&path, content).unwrap();
-    let mut readers =
-        vec![Reader::new().ids(IdColumn::Usual), Reader::new().time(Time::FrameShift(0.01))];
-    for column in ["text", "tokens", "blob", "pairs", "short"] {
-        if name.contains('.') && !name.contains("npy") && !name.ends_with("wav") {
-            readers.push(Reader::new().column(column));
-        }
-    }
+    fs::write(&path, content).expect("a temporary file");
+    let second = match COLUMNS.get(turn % (COLUMNS.len() + 1)) {
+        Some(column) => Reader::new().column(*column),
+        None => Reader::new().time(Time::FrameShift(0.01)),
+    };
     let mut failed = true;
-    for reader in readers {
+    for reader in [Reader::new().ids(IdColumn::Usual), second] {
         match reader.read_path(&path) {
             Ok(column) => {
                 failed = false;
@@ -27,7 +25,7 @@ fn survive(folder: &Path, name: &str, content: &[u8]) -> bool {
             }
             Err(error) => {
                 let text = error.to_string();
-                assert!(text.len() > folder.display().to_string().len(), "{text}");
+                assert!(text.starts_with(&folder.display().to_string()), "{text}");
                 assert!(!text.contains(char::is_control), "{text:?}");
             }
         }
@@ -35,16 +33,19 @@ fn survive(folder: &Path, name: &str, content: &[u8]) -> bool {
     failed
 }
 
+/// Columns of the fixtures with a type each.
+const COLUMNS: [&str; 6] = ["text", "tokens", "blob", "pairs", "short", "num_frames"];
+
 fn fixtures() -> Vec<(String, Vec<u8>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
-    let mut all: Vec<_> = fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| !path.extension().is_some_and(|end| end == "md" || end == "py"))
-        .map(|path| {
-            (path.file_name().unwrap().to_str().unwrap().to_owned(), fs::read(path).unwrap())
-        })
-        .collect();
+    let mut all = Vec::new();
+    for entry in fs::read_dir(folder).expect("the fixtures") {
+        let path = entry.expect("a fixture").path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if !["README.md", "make.py"].contains(&name.as_str()) {
+            all.push((name, fs::read(path).expect("a fixture")));
+        }
+    }
     all.sort();
     assert!(all.len() > 20);
     all
@@ -54,13 +55,13 @@ fn fixtures() -> Vec<(String, Vec<u8>)> {
 fn cut_at_every_byte() {
     let folder = tempfile::tempdir().unwrap();
     for (name, whole) in fixtures() {
-        // Of a table without the end, the rows before it are whole; headers of audio come first.
-        let visible = !["csv", "jsonl", "json", "flac"].iter().any(|end| name.ends_with(end));
+        // The rows of a table before the cut are whole, and headers of FLAC end before it. The
+        // index after the last message of an Arrow file is not needed.
+        let unseen = ["csv", "jsonl", "json", "flac", "feather", "arrow"];
+        let seen = !unseen.iter().any(|end| name.ends_with(end));
         for cut in 0..whole.len() {
-            let failed = survive(folder.path(), &name, &whole[..cut]);
-            let tail = name.ends_with("feather") || name.ends_with("arrow");
-            // The index after the last message of an Arrow file is not needed.
-            assert!(!visible || failed || tail, "{name} cut at {cut} reads as whole");
+            let failed = survive(folder.path(), &name, &whole[..cut], cut);
+            assert!(!seen || failed, "{name} cut at {cut} reads as whole");
         }
     }
 }
@@ -70,27 +71,27 @@ fn every_byte_changed() {
     let folder = tempfile::tempdir().unwrap();
     for (name, whole) in fixtures() {
         let mut changed = whole.clone();
-        for index in 0..whole.len() {
-            for value in [whole[index] ^ 1, whole[index] ^ 0x80, 0xff, 0x7f, 0] {
+        for (index, &byte) in whole.iter().enumerate() {
+            for value in [byte ^ 1 << (index % 8), 0xff] {
                 changed[index] = value;
-                survive(folder.path(), &name, &changed);
+                survive(folder.path(), &name, &changed, index);
             }
-            changed[index] = whole[index];
+            changed[index] = byte;
         }
     }
 }
 
-/// Runs of 0xff make the largest sizes that a header can declare.
+/// The largest sizes that a header can declare, in fixed width and in bytes of seven bits.
 #[test]
 fn absurd_sizes() {
     let folder = tempfile::tempdir().unwrap();
     for (name, whole) in fixtures() {
-        for width in [2, 4, 8, 9] {
+        for width in [4, 8] {
             for start in 0..whole.len().saturating_sub(width) {
                 let mut changed = whole.clone();
                 changed[start..start + width].fill(0xff);
                 changed[start + width - 1] = 0x7f;
-                survive(folder.path(), &name, &changed);
+                survive(folder.path(), &name, &changed, start);
             }
         }
     }
@@ -101,7 +102,9 @@ fn a_small_file_that_unpacks_to_much() {
     use std::io::Write;
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     let piece = vec![b'1'; 1 << 20];
-    (0..200).for_each(|_| packed.write_all(&piece).unwrap());
+    for _ in 0..200 {
+        packed.write_all(&piece).unwrap();
+    }
     let packed = packed.finish().unwrap();
     assert!(packed.len() < 2 << 20);
     for format in [Format::Text, Format::Csv, Format::Tsv, Format::Jsonl, Format::Utt2NumFrames] {

@@ -23,7 +23,7 @@ fn fail(name: &str, reader: &Reader) -> (String, String) {
 fn check(name: &str, reader: &Reader, lengths: [u32; 3]) {
     let column = read(name, &reader.clone().ids(IdColumn::Usual));
     assert_eq!(column.lengths, lengths, "{name}");
-    assert!(column.ids.unwrap().iter().eq(["utt-1", "utt-2", "utt-3"]), "{name}");
+    assert!(column.ids.is_some_and(|ids| ids.iter().eq(["utt-1", "utt-2", "utt-3"])), "{name}");
 }
 
 #[test]

@@ -15,10 +15,22 @@ use crate::error::{Error, quote};
 pub(super) fn check(field: &Field) -> Result<(), Error> {
     use DataType as D;
     let kind = match field.data_type() {
-        D::Int8 | D::Int16 | D::Int32 | D::Int64 | D::Float32 | D::Float64 => return Ok(()),
-        D::UInt8 | D::UInt16 | D::UInt32 | D::UInt64 => return Ok(()),
-        D::Utf8 | D::LargeUtf8 | D::Utf8View => return Ok(()),
-        D::Binary | D::LargeBinary | D::BinaryView => return Ok(()),
+        D::Int8
+        | D::Int16
+        | D::Int32
+        | D::Int64
+        | D::UInt8
+        | D::UInt16
+        | D::UInt32
+        | D::UInt64
+        | D::Float32
+        | D::Float64
+        | D::Utf8
+        | D::LargeUtf8
+        | D::Utf8View
+        | D::Binary
+        | D::LargeBinary
+        | D::BinaryView => return Ok(()),
         D::List(_) | D::LargeList(_) | D::FixedSizeList(_, _) => {
             return plain(field.data_type(), field);
         }

@@ -60,9 +60,10 @@ fn name(path: &Path) -> Result<String, Error> {
 }
 
 fn twice(folder: &Path, before: &Path) -> Error {
-    let before = match before.as_os_str().is_empty() {
-        true => "the directory itself".to_owned(),
-        false => quote(&before.display().to_string()),
+    let before = if before.as_os_str().is_empty() {
+        "the directory itself".to_owned()
+    } else {
+        quote(&before.display().to_string())
     };
     Error::new(format!("leads back to {before}, which was read already"))
         .hint_to("remove the link: every directory is read once")

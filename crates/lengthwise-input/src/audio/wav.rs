@@ -169,7 +169,7 @@ mod tests {
     use super::*;
     use std::io::Cursor;
 
-    fn chunk(name: &[u8; 4], size: u32, body: &[u8]) -> Vec<u8> {
+    fn chunk(name: &[u8], size: u32, body: &[u8]) -> Vec<u8> {
         [name, &size.to_le_bytes()[..], body].concat()
     }
 
@@ -180,7 +180,7 @@ mod tests {
         chunk(b"fmt ", 16, &body)
     }
 
-    fn file(form: &[u8; 4], riff: u32, chunks: &[Vec<u8>]) -> Vec<u8> {
+    fn file(form: &[u8], riff: u32, chunks: &[Vec<u8>]) -> Vec<u8> {
         [form, &riff.to_le_bytes()[..], b"WAVE", &chunks.concat()].concat()
     }
 

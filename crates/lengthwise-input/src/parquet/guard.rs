@@ -5,7 +5,7 @@ use std::io::{Cursor, Read, Seek, SeekFrom};
 use std::sync::{Mutex, PoisonError};
 
 use ::parquet::errors::{ParquetError, Result as ParquetResult};
-use ::parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
+use ::parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
 use ::parquet::file::reader::{ChunkReader, Length};
 
 use super::thrift::{INT, LIST, STRUCT, Stop, Walk};
@@ -59,7 +59,7 @@ impl Guarded {
         let metadata = ParquetMetaDataReader::decode_metadata(&bytes).map_err(|_| cut())?;
         let most = self.size.saturating_mul(VALUES_PER_BYTE);
         let rows = |rows: i64| u64::try_from(rows).is_ok_and(|rows| rows <= most);
-        let all = metadata.row_groups().iter().map(|group| group.num_rows());
+        let all = metadata.row_groups().iter().map(RowGroupMetaData::num_rows);
         let total = all.into_iter().try_fold(0_i64, i64::checked_add);
         if !total.is_some_and(rows) || metadata.row_groups().iter().any(|g| !rows(g.num_rows())) {
             return Err(cut());
@@ -211,14 +211,14 @@ mod tests {
     fn schemas() {
         let schema = |children: &[u8]| {
             let mut bytes = vec![0x29, (children.len() as u8) << 4 | STRUCT];
-            children.iter().for_each(|count| bytes.extend([0x55, count * 2, 0]));
+            bytes.extend(children.iter().flat_map(|count| [0x55, count * 2, 0]));
             bytes.push(0);
             check_schema(&bytes)
         };
         assert_eq!(schema(&[2, 0, 1, 0]), Ok(()));
         assert_eq!(schema(&[2, 0, 60, 0]), Err(Stop::Wrong));
         let mut deep = vec![0x29, 0xfc, 0xe8, 7];
-        (0..1000).for_each(|_| deep.extend([0x55, 2, 0]));
+        deep.extend([0x55, 2, 0].repeat(1000));
         deep.push(0);
         assert_eq!(check_schema(&deep), Err(Stop::Wrong));
     }
