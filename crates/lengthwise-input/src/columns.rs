@@ -3,10 +3,12 @@
 //! lengths usually go by. Everything else is an error that lists what there is.
 
 use crate::error::{Error, quote};
+use crate::ids::IdColumn;
 
 /// The names that lengths go by, the plainest first. `duration` comes last: it is often in
-/// seconds, which the reader then refuses with a word about frames.
-pub(crate) const KNOWN: [&str; 17] = [
+/// seconds, which the reader then refuses with a word about frames. A name with a dot is a field
+/// inside a field; `features.num_frames` is what Lhotse writes into a cut.
+pub(crate) const LENGTHS: &[&str] = &[
     "length",
     "lengths",
     "len",
@@ -23,7 +25,30 @@ pub(crate) const KNOWN: [&str; 17] = [
     "num_samples",
     "samples",
     "size",
+    "features.num_frames",
     "duration",
+];
+
+/// The names that seconds go by. Where seconds are asked for, `num_frames` will not do.
+pub(crate) const DURATIONS: &[&str] = &["duration", "durations", "dur", "seconds"];
+
+/// The names that texts go by.
+pub(crate) const TEXTS: &[&str] = &["text", "sentence", "transcript", "transcription", "content"];
+
+/// The names that ids go by.
+pub(crate) const IDS: &[&str] = &[
+    "id",
+    "utt_id",
+    "utterance_id",
+    "utt",
+    "key",
+    "audio_filepath",
+    "audio_path",
+    "path",
+    "file",
+    "filename",
+    "file_name",
+    "name",
 ];
 
 /// How many names an error lists.
@@ -59,8 +84,8 @@ fn only(
 }
 
 /// The column with the first of the usual names that is there.
-pub(crate) fn by_habit(names: &[&str]) -> Result<Option<usize>, Error> {
-    for known in KNOWN {
+pub(crate) fn by_habit(names: &[&str], habit: &[&str]) -> Result<Option<usize>, Error> {
+    for known in habit {
         if let Some(index) = by_name(names, known)? {
             return Ok(Some(index));
         }
@@ -73,14 +98,26 @@ pub(crate) fn by_number(wanted: &str, width: usize) -> Option<usize> {
     wanted.parse().ok().filter(|number| (1..=width).contains(number)).map(|number| number - 1)
 }
 
-/// No column was asked for and none has a usual name. `noun` is "column" or "field".
-pub(crate) fn undecided(noun: &str, names: &[&str]) -> Error {
+/// No column was asked for and none has a usual name. `noun` is "column" or "field", `what` is
+/// what it should hold.
+pub(crate) fn undecided(noun: &str, names: &[&str], what: &str) -> Error {
     let message = match names {
         [] => format!("there are no {noun}s"),
-        [name] => format!("the only {noun}, {}, is not known to hold lengths", quote(name)),
-        _ => format!("no {noun} is known to hold lengths; the {noun}s are {}", list(names)),
+        [name] => format!("the only {noun}, {}, is not known to hold {what}", quote(name)),
+        _ => format!("no {noun} is known to hold {what}; the {noun}s are {}", list(names)),
     };
     Error::new(message).hint_to("choose one with `--column NAME`")
+}
+
+/// The place of the column that names the sequences.
+pub(crate) fn ids(noun: &str, names: &[&str], wanted: &IdColumn) -> Result<usize, Error> {
+    match wanted {
+        IdColumn::Usual => by_habit(names, IDS)?
+            .ok_or_else(|| undecided(noun, names, "ids").hint_to("choose one with `--ids NAME`")),
+        IdColumn::Named(name) => by_name(names, name)?
+            .or_else(|| by_number(name, names.len()))
+            .ok_or_else(|| unknown(noun, names, name).hint_to("choose one with `--ids NAME`")),
+    }
 }
 
 /// A column was asked for and is not there.
@@ -149,9 +186,9 @@ mod tests {
 
     #[test]
     fn habit_goes_by_the_list_not_by_the_table() {
-        assert_eq!(by_habit(&["duration", "words", "frames"]).unwrap(), Some(2));
-        assert_eq!(by_habit(&["id", "Duration"]).unwrap(), Some(1));
-        assert_eq!(by_habit(&["id", "text"]).unwrap(), None);
+        assert_eq!(by_habit(&["duration", "words", "frames"], LENGTHS).unwrap(), Some(2));
+        assert_eq!(by_habit(&["id", "Duration"], LENGTHS).unwrap(), Some(1));
+        assert_eq!(by_habit(&["id", "text"], LENGTHS).unwrap(), None);
     }
 
     #[test]
@@ -174,7 +211,7 @@ mod tests {
     fn long_tables_are_listed_in_part() {
         let names: Vec<String> = (0..15).map(|i| format!("c{i}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let text = undecided("column", &names).to_string();
+        let text = undecided("column", &names, "lengths").to_string();
         assert!(text.ends_with("`c10`, `c11` and 3 more"), "{text}");
     }
 }

@@ -7,37 +7,53 @@ use std::io::Read;
 use csv::ByteRecord;
 
 use crate::error::{Error, quote};
-use crate::number::{self, Reason, is_number};
+use crate::ids::{self, IdColumn};
+use crate::number::{Reason, is_number};
 use crate::records::{Dialect, Records, clean, text};
+use crate::request::{Measure, Request};
 use crate::{Column, columns};
 
 pub(crate) fn read<R: Read>(
     reader: R,
     dialect: Dialect,
-    wanted: Option<&str>,
+    request: &Request,
 ) -> Result<Column, Error> {
     let mut records = Records::new(reader, dialect)?;
-    let mut lengths = Vec::new();
     let mut more = records.advance()?;
     if !more {
-        return Ok(Column { name: None, lengths });
+        return Ok(request.column(None));
     }
     let width = records.fields.len();
-    let choice = choose(&records.fields, wanted)?;
+    let choice = choose(&records.fields, request)?;
+    let id = request.ids.map(|wanted| choose_id(&records.fields, wanted)).transpose()?;
     if !choice.first_is_data {
         more = records.advance()?;
     }
+    let mut column = request.column(choice.name.clone());
+    let holder = choice.holder();
     while more {
         if records.fields.len() != width {
             return Err(records.uneven(width));
         }
         let field = clean(&records.fields[choice.index]);
-        let length = number::from_bytes(field)
-            .map_err(|reason| choice.refuse(field, width, reason).at(records.line()))?;
-        number::push(&mut lengths, length)?;
+        let length = match &request.measure {
+            Measure::Texts(counter) => {
+                counter.length(text(field), &holder).map_err(|error| error.at(records.line()))?
+            }
+            measure => measure
+                .bytes(field)
+                .map_err(|reason| choice.refuse(field, width, reason).at(records.line()))?,
+        };
+        column.push(length)?;
+        if let Some(index) = id {
+            let id = text(clean(&records.fields[index]));
+            let holder = || format!("column {}", index + 1);
+            let id = ids::check(id, holder).map_err(|error| error.at(records.line()))?;
+            column.push_id(id);
+        }
         more = records.advance()?;
     }
-    Ok(Column { name: choice.name, lengths })
+    Ok(column)
 }
 
 /// The column to read, by its place.
@@ -48,13 +64,16 @@ struct Choice {
 }
 
 impl Choice {
-    #[cold]
-    fn refuse(&self, field: &[u8], width: usize, reason: Reason) -> Error {
-        let holder = match &self.name {
+    fn holder(&self) -> String {
+        match &self.name {
             Some(name) => format!("column {}", quote(name)),
             None => format!("column {}", self.index + 1),
-        };
-        let error = reason.error(&holder, text(field));
+        }
+    }
+
+    #[cold]
+    fn refuse(&self, field: &[u8], width: usize, reason: Reason) -> Error {
+        let error = reason.error(&self.holder(), text(field));
         match reason {
             // With one column there is no other to choose.
             Reason::NotNumber if width > 1 => error.also("choose another column with `--column`"),
@@ -64,8 +83,12 @@ impl Choice {
 }
 
 /// Chooses the column from the first record.
-fn choose(first: &ByteRecord, wanted: Option<&str>) -> Result<Choice, Error> {
+fn choose(first: &ByteRecord, request: &Request) -> Result<Choice, Error> {
+    let wanted = request.column;
     let width = first.len();
+    if matches!(request.measure, Measure::Texts(_)) {
+        return choose_text(first, request);
+    }
     if first.iter().all(|field| is_number(clean(field))) {
         let index = match wanted {
             None => (width == 1).then_some(0),
@@ -77,7 +100,10 @@ fn choose(first: &ByteRecord, wanted: Option<&str>) -> Result<Choice, Error> {
     let names: Vec<&str> = first.iter().map(|field| text(clean(field))).collect();
     let index = match wanted {
         None if width == 1 => Some(0),
-        None => Some(columns::by_habit(&names)?.ok_or_else(|| undecided(first, &names))?),
+        None => Some(
+            columns::by_habit(&names, request.measure.habit())?
+                .ok_or_else(|| undecided(first, &names, request.measure.noun()))?,
+        ),
         Some(wanted) => columns::by_name(&names, wanted)?,
     };
     if let Some(index) = index {
@@ -93,9 +119,28 @@ fn choose(first: &ByteRecord, wanted: Option<&str>) -> Result<Choice, Error> {
     Ok(Choice { index, name, first_is_data })
 }
 
+/// The column of texts, by name alone: a header is a text too, and a table without one would lose
+/// its first row.
+fn choose_text(first: &ByteRecord, request: &Request) -> Result<Choice, Error> {
+    let names: Vec<&str> = first.iter().map(|field| text(clean(field))).collect();
+    let index = match request.column {
+        Some(wanted) => columns::by_name(&names, wanted)?
+            .ok_or_else(|| columns::unknown("column", &names, wanted))?,
+        None => columns::by_habit(&names, request.measure.habit())?
+            .ok_or_else(|| columns::undecided("column", &names, request.measure.noun()))?,
+    };
+    Ok(Choice { index, name: Some(names[index].to_owned()), first_is_data: false })
+}
+
+/// The column of the ids, by name or by number.
+fn choose_id(first: &ByteRecord, wanted: &IdColumn) -> Result<usize, Error> {
+    let names: Vec<&str> = first.iter().map(|field| text(clean(field))).collect();
+    columns::ids("column", &names, wanted)
+}
+
 #[cold]
-fn undecided(first: &ByteRecord, names: &[&str]) -> Error {
-    let error = columns::undecided("column", names);
+fn undecided(first: &ByteRecord, names: &[&str], what: &str) -> Error {
+    let error = columns::undecided("column", names, what);
     if first.iter().any(|field| is_number(clean(field))) {
         return error.hint_to(
             "choose one with `--column NAME`, or by its number if the first line is not a header",
@@ -125,7 +170,7 @@ mod tests {
     use super::*;
 
     fn column(text: &str, wanted: Option<&str>) -> (Option<String>, Vec<u32>) {
-        let column = read(text.as_bytes(), Dialect::Csv, wanted).unwrap();
+        let column = read(text.as_bytes(), Dialect::Csv, &Request::plain(wanted)).unwrap();
         (column.name, column.lengths)
     }
 
@@ -153,7 +198,25 @@ mod tests {
     #[test]
     fn tabs_with_stray_quotes() {
         let table = "text\tframes\n\"So he said\t12\nno\"\t\"13\"\n";
-        let column = read(table.as_bytes(), Dialect::Tsv, None).unwrap();
+        let column = read(table.as_bytes(), Dialect::Tsv, &Request::plain(None)).unwrap();
         assert_eq!(column.lengths, [12, 13]);
+    }
+
+    #[test]
+    fn ids_by_name_by_number_or_by_habit() {
+        let ids = |table: &str, wanted: Option<&str>, id: &IdColumn| {
+            let request = Request { ids: Some(id), ..Request::plain(wanted) };
+            let column = read(table.as_bytes(), Dialect::Csv, &request);
+            column.map(|column| column.ids.unwrap().iter().collect::<Vec<_>>().join("|"))
+        };
+        let named = |name: &str| IdColumn::Named(name.to_owned());
+        let table = "path,frames,Utt_ID\n\"a,b\",1,x\nc,2,y\n";
+        assert_eq!(ids(table, None, &IdColumn::Usual).unwrap(), "x|y");
+        assert_eq!(ids(table, None, &named("path")).unwrap(), "a,b|c");
+        assert_eq!(ids("utt1,470\nutt2,312\n", Some("2"), &named("1")).unwrap(), "utt1|utt2");
+        let error = ids("id,frames\na,1\n,2\n", None, &IdColumn::Usual).unwrap_err();
+        assert_eq!(error.to_string(), ":3: column 1 is empty and should name the sequence");
+        let error = ids(table, None, &named("speaker")).unwrap_err();
+        assert_eq!(error.hint().as_deref(), Some("choose one with `--ids NAME`"));
     }
 }

@@ -45,8 +45,11 @@ impl Error {
         self
     }
 
+    /// Where it was, unless the error knows better, as for one file of a directory.
     pub(crate) fn in_source(mut self, source: &str) -> Self {
-        self.source = one_line(source);
+        if self.source.is_empty() {
+            self.source = one_line(source);
+        }
         self
     }
 
@@ -55,6 +58,7 @@ impl Error {
         let hint = match cause.kind() {
             io::ErrorKind::NotFound => Some("check the path"),
             io::ErrorKind::PermissionDenied => Some("make the file readable, or name another one"),
+            _ if Damaged::is(&cause) => Some("copy the file again, or compress it again"),
             _ => None,
         };
         let text = cause.to_string();
@@ -78,12 +82,24 @@ impl Error {
     pub(crate) fn not_utf8(line: u64) -> Self {
         Self::new("the line is not valid UTF-8")
             .at(line)
-            .hint_to("save the file as UTF-8 text; a compressed file must be unpacked first")
+            .hint_to("save the file as UTF-8 text; of compressed files, gzip and zstd are read")
     }
 
     pub(crate) fn too_many() -> Self {
         Self::new(format!("holds more than {} lengths", u32::MAX))
             .hint_to("split the file into parts")
+    }
+
+    /// A unit for a format without texts.
+    pub(crate) fn no_texts(what: &str) -> Self {
+        Self::new(format!("{what} holds no texts to count in")).hint_to("leave out `--unit`")
+    }
+
+    /// What this build was made without. Every optional reader ends here when it is left out.
+    #[allow(dead_code, reason = "a build with every feature lacks nothing")]
+    pub(crate) fn not_built(what: &str, feature: &str) -> Self {
+        Self::new(format!("this build cannot {what}"))
+            .hint_to(format!("build with `--features {feature}`"))
     }
 
     /// `--column` for a format that has none; ignoring it would hide a mistaken file name.
@@ -107,6 +123,31 @@ impl std::error::Error for Error {
         self.cause.as_ref().map(|cause| cause as _)
     }
 }
+
+/// Compressed data that does not unpack. It travels as an [`io::Error`] through readers that know
+/// of no other.
+#[derive(Debug)]
+pub(crate) struct Damaged {
+    kind: &'static str,
+}
+
+impl Damaged {
+    pub(crate) fn error(kind: &'static str) -> io::Error {
+        io::Error::new(io::ErrorKind::InvalidData, Self { kind })
+    }
+
+    fn is(error: &io::Error) -> bool {
+        error.get_ref().is_some_and(<dyn std::error::Error + Send + Sync>::is::<Self>)
+    }
+}
+
+impl fmt::Display for Damaged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the {} data is cut short or damaged", self.kind)
+    }
+}
+
+impl std::error::Error for Damaged {}
 
 /// The most characters of a value that a message repeats.
 const SHOWN: usize = 40;

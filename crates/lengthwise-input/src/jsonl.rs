@@ -1,34 +1,50 @@
 //! JSON lines: a manifest with one object a line, or one bare number a line. The first line
 //! settles which, and which field holds the lengths; all later lines must follow it. The parser
 //! keeps its limit on nesting, so that a hostile line is an error and not a crash.
+//!
+//! A field that was asked for by name may also hold a list, whose elements are counted, or a
+//! string, whose characters are. A field that was found by its usual name must hold a number: a
+//! file that is one object with all `lengths` in a list is not one sequence.
+
+mod value;
 
 use std::io::Read;
 
 use serde_json::{Map, Value};
 
+use self::value::{cut_fits, kind, length};
 use crate::error::{Error, quote};
+use crate::ids::{self, IdColumn};
 use crate::lines::Lines;
-use crate::{Column, columns, number};
+use crate::request::Request;
+use crate::{Column, columns};
 
-pub(crate) fn read<R: Read>(reader: R, wanted: Option<&str>) -> Result<Column, Error> {
+pub(crate) fn read<R: Read>(reader: R, request: &Request) -> Result<Column, Error> {
     let mut lines = Lines::new(reader);
-    let mut lengths = Vec::new();
     let Some((line, bytes)) = lines.next()? else {
-        return Ok(Column { name: None, lengths });
+        return Ok(request.column(None));
     };
     let first = parse(line, bytes)?;
-    let shape = Shape::of(&first, wanted).map_err(|error| error.at(line))?;
-    lengths.push(shape.length(&first).map_err(|error| error.at(line))?);
-    while let Some((line, bytes)) = lines.next()? {
-        let value = parse(line, bytes)?;
-        let length = shape.length(&value).map_err(|error| error.at(line))?;
-        number::push(&mut lengths, length)?;
-    }
-    let name = match shape {
+    let shape = Shape::of(&first, request).map_err(|error| error.at(line))?;
+    let id = request.ids.map(|wanted| choose_id(&first, wanted)).transpose();
+    let id = id.map_err(|error| error.at(line))?;
+    let name = match &shape {
         Shape::Bare => None,
-        Shape::Field(name) => Some(name),
+        Shape::Field(name) => Some(name.clone()),
     };
-    Ok(Column { name, lengths })
+    let mut column = request.column(name);
+    let mut keep = |value: &Value, line| {
+        column.push(shape.length(value, request).map_err(|error| error.at(line))?)?;
+        if let Some(field) = &id {
+            column.push_id(&name_of(value, field).map_err(|error: Error| error.at(line))?);
+        }
+        Ok::<_, Error>(())
+    };
+    keep(&first, line)?;
+    while let Some((line, bytes)) = lines.next()? {
+        keep(&parse(line, bytes)?, line)?;
+    }
+    Ok(column)
 }
 
 fn parse(line: u64, bytes: &[u8]) -> Result<Value, Error> {
@@ -52,7 +68,8 @@ enum Shape {
 }
 
 impl Shape {
-    fn of(first: &Value, wanted: Option<&str>) -> Result<Shape, Error> {
+    fn of(first: &Value, request: &Request) -> Result<Shape, Error> {
+        let wanted = request.column;
         let Value::Object(object) = first else {
             return match wanted {
                 Some(wanted) => Err(no_object(first, wanted)),
@@ -61,31 +78,78 @@ impl Shape {
         };
         let field = match wanted {
             Some(wanted) => find(object, wanted).map(|_| wanted),
-            None => columns::KNOWN.into_iter().find(|&known| object.contains_key(known)),
+            None => usual(object, request.measure.habit()),
         };
         field.map(|name| Shape::Field(name.to_owned())).ok_or_else(|| {
             let names: Vec<&str> = object.keys().map(String::as_str).collect();
             match wanted {
                 Some(wanted) => columns::unknown("field", &names, wanted),
-                None => columns::undecided("field", &names),
+                None => columns::undecided("field", &names, request.measure.noun()),
             }
         })
     }
 
-    fn length(&self, value: &Value) -> Result<u32, Error> {
+    fn length(&self, value: &Value, request: &Request) -> Result<u32, Error> {
         match (self, value) {
             (Shape::Bare, Value::Object(_)) => {
                 Err(Error::new("the line holds an object where the first holds a number")
                     .hint_to("write every line the same way, as an object or as a number"))
             }
-            (Shape::Bare, value) => length(value, || "the line".to_owned()),
-            (Shape::Field(name), Value::Object(object)) => match find(object, name) {
-                Some(value) => length(value, || format!("field {}", quote(name))),
-                None => Err(Error::new(format!("the object has no field {}", quote(name)))
-                    .hint_to("write the length there, or leave out the sequences without one")),
-            },
+            (Shape::Bare, value) => {
+                length(value, &request.measure, false, || "the line".to_owned())
+            }
+            (Shape::Field(name), Value::Object(object)) => {
+                let Some(value) = find(object, name) else { return Err(missing(name)) };
+                if request.column.is_none() && name == "features.num_frames" {
+                    cut_fits(object)?;
+                }
+                let named = request.column.is_some();
+                length(value, &request.measure, named, || format!("field {}", quote(name)))
+            }
             (Shape::Field(name), value) => Err(no_object(value, name)),
         }
+    }
+}
+
+#[cold]
+fn missing(name: &str) -> Error {
+    Error::new(format!("the object has no field {}", quote(name)))
+        .hint_to("write the length there, or leave out the sequences without one")
+}
+
+/// The first of the usual names that the object has.
+fn usual(object: &Map<String, Value>, habit: &[&'static str]) -> Option<&'static str> {
+    habit.iter().copied().find(|known| find(object, known).is_some())
+}
+
+/// The field that names the sequences, from the first line.
+fn choose_id(first: &Value, wanted: &IdColumn) -> Result<String, Error> {
+    let Value::Object(object) = first else { return Err(ids::none_in("a file of bare numbers")) };
+    let found = match wanted {
+        IdColumn::Named(name) => find(object, name).map(|_| name.as_str()),
+        IdColumn::Usual => usual(object, columns::IDS),
+    };
+    found.map(str::to_owned).ok_or_else(|| {
+        let names: Vec<&str> = object.keys().map(String::as_str).collect();
+        let error = match wanted {
+            IdColumn::Named(name) => columns::unknown("field", &names, name),
+            IdColumn::Usual => columns::undecided("field", &names, "ids"),
+        };
+        error.hint_to("choose one with `--ids NAME`")
+    })
+}
+
+/// The id of a sequence: a string, or a number as it is written.
+fn name_of(value: &Value, field: &str) -> Result<String, Error> {
+    let found = value.as_object().and_then(|object| find(object, field));
+    let holder = || format!("field {}", quote(field));
+    match found {
+        Some(Value::String(id)) => ids::check(id, holder).map(str::to_owned),
+        Some(Value::Number(id)) => Ok(id.to_string()),
+        Some(other) => Err(Error::new(format!("{} holds {}, not an id", holder(), kind(other)))
+            .hint_to("name every sequence by a string or a number")),
+        None => Err(Error::new(format!("the object has no field {}", quote(field)))
+            .hint_to("name every sequence, or choose another field with `--ids`")),
     }
 }
 
@@ -98,54 +162,19 @@ fn find<'a>(object: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
     rest.split('.').try_fold(object.get(first)?, |value, key| value.as_object()?.get(key))
 }
 
-/// The length that a value is; `holder` says where it was, and is only asked when it is none.
-fn length(value: &Value, holder: impl Fn() -> String) -> Result<u32, Error> {
-    if let Value::Number(found) = value {
-        let length = match (found.as_u64(), found.as_i64(), found.as_f64()) {
-            (Some(whole), _, _) => number::from_u64(whole),
-            (_, Some(whole), _) => number::from_i64(whole),
-            (_, _, Some(real)) => number::from_f64(real),
-            _ => Err(number::Reason::TooLarge),
-        };
-        return length.map_err(|reason| reason.error(&holder(), &found.to_string()));
-    }
-    let error = Error::new(format!("{} holds {}, not a number", holder(), kind(value)));
-    Err(match value {
-        Value::Null => number::Reason::Empty.advise(error),
-        Value::Array(_) => error.hint_to(
-            "write one length a line; for a list of tokens, write how many there are into a field",
-        ),
-        Value::String(text) if number::is_number(text.as_bytes()) => {
-            error.hint_to("write the number without quotes")
-        }
-        _ => number::Reason::NotNumber.advise(error).also("choose another field with `--column`"),
-    })
-}
-
 fn no_object(value: &Value, name: &str) -> Error {
     let name = quote(name);
     Error::new(format!("the line holds {}, not an object with the field {name}", kind(value)))
         .hint_to("write every line as an object, or leave out `--column` if all are numbers")
 }
 
-/// The type of a value, and a string or a boolean itself: those are short, or are cut short.
-fn kind(value: &Value) -> String {
-    match value {
-        Value::Null => "null".to_owned(),
-        Value::Bool(value) => format!("the boolean `{value}`"),
-        Value::Number(number) => format!("the number `{number}`"),
-        Value::String(text) => format!("the string {}", quote(text)),
-        Value::Array(_) => "an array".to_owned(),
-        Value::Object(_) => "an object".to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::request::Measure;
 
     fn column(text: &str, wanted: Option<&str>) -> (Option<String>, Vec<u32>) {
-        let column = read(text.as_bytes(), wanted).unwrap();
+        let column = read(text.as_bytes(), &Request::plain(wanted)).unwrap();
         (column.name, column.lengths)
     }
 
@@ -165,10 +194,75 @@ mod tests {
     }
 
     #[test]
+    fn lists_and_strings_only_by_name() {
+        let line = r#"{"tokens": [5, 6, 7], "text": "zwölf", "code": "12"}"#;
+        assert_eq!(column(line, Some("tokens")).1, [3]);
+        assert_eq!(column(line, Some("text")).1, [5]);
+        let fail = |text: &str, wanted| {
+            let error = read(text.as_bytes(), &Request::plain(wanted)).unwrap_err();
+            (error.to_string(), error.hint().unwrap_or_default())
+        };
+        assert!(fail(line, None).0.contains("holds an array, not a number"));
+        let (text, hint) = fail(line, Some("code"));
+        assert_eq!(text, ":1: field `code` holds the string `12`, not a number");
+        assert!(hint.contains("`--unit characters`"), "{hint}");
+        assert!(fail(r#"{"a": []}"#, Some("a")).0.ends_with("holds an empty list"));
+        assert!(fail(r#"{"a": ""}"#, Some("a")).0.ends_with("holds an empty string"));
+    }
+
+    #[test]
+    fn cuts_of_lhotse() {
+        let cut = |duration: f64| {
+            format!(
+                r#"{{"id": "c", "duration": {duration}, "features": {{"num_frames": 1440,
+                "duration": 14.4, "frame_shift": 0.01}}}}"#
+            )
+            .replace('\n', " ")
+        };
+        let whole = column(&cut(14.4), None);
+        assert_eq!(whole, (Some("features.num_frames".into()), vec![1440]));
+        // A part of a recording does not have the frames of the whole.
+        let error = read(cut(3.2).as_bytes(), &Request::plain(None)).unwrap_err();
+        assert_eq!(error.to_string(), ":1: the cut lasts 3.2 s and its features last 14.4 s");
+        let mut request = Request::plain(None);
+        request.measure = Measure::Seconds(crate::Time::FrameShift(0.01));
+        let part = read(cut(3.2).as_bytes(), &request).unwrap();
+        assert_eq!((part.name.as_deref(), part.lengths), (Some("duration"), vec![320]));
+    }
+
+    #[test]
+    fn seconds_do_not_take_frames_for_seconds() {
+        let mut request = Request::plain(None);
+        request.measure = Measure::Seconds(crate::Time::Rate(100.0));
+        let error = read(&b"{\"num_frames\": 3}"[..], &request).unwrap_err().to_string();
+        assert_eq!(error, ":1: the only field, `num_frames`, is not known to hold seconds");
+        let whole = read(&b"{\"duration\": 3}\n{\"duration\": 1.29}"[..], &request).unwrap();
+        assert_eq!(whole.lengths, [300, 129]);
+    }
+
+    #[test]
+    fn ids_are_strings_or_numbers() {
+        let usual = IdColumn::Usual;
+        let request = Request { ids: Some(&usual), ..Request::plain(None) };
+        let lines = "{\"id\": \"a\", \"len\": 1}\n{\"id\": 7, \"len\": 2}";
+        let ids = read(lines.as_bytes(), &request).unwrap().ids.unwrap();
+        assert!(ids.iter().eq(["a", "7"]));
+        for (line, message) in [
+            (r#"{"len": 1}"#, ":1: the only field, `len`, is not known to hold ids"),
+            (r#"{"len": 1, "id": ""}"#, ":1: field `id` is empty and should name the sequence"),
+            (r#"{"len": 1, "id": null}"#, ":1: field `id` holds null, not an id"),
+            ("1", ":1: a file of bare numbers has no ids"),
+        ] {
+            let error = read(line.as_bytes(), &request).unwrap_err().to_string();
+            assert_eq!(error, message);
+        }
+    }
+
+    #[test]
     fn deep_nesting_is_an_error() {
         for opening in ["[", "{\"length\":"] {
             let text = opening.repeat(100_000);
-            let error = read(text.as_bytes(), None).unwrap_err().to_string();
+            let error = read(text.as_bytes(), &Request::plain(None)).unwrap_err().to_string();
             assert!(error.contains("recursion limit exceeded"), "{error}");
         }
     }

@@ -3,8 +3,11 @@
 //! A plan of training batches starts from one column of whole numbers: frames, tokens, points,
 //! whatever a sequence is measured in. Those numbers already sit in some file next to the data,
 //! and this crate takes them from there: a CSV or TSV table, a manifest of JSON lines, a plain
-//! text file with one length a line, or a one-dimensional `NumPy` array. There is one reader per
-//! format, and every reader keeps the lengths only; the rest of the file streams past.
+//! text file with one length a line, a one-dimensional `NumPy` array, Kaldi's tables, a column of
+//! a Parquet or Arrow file; or it counts what is there, in a text corpus or a directory of audio.
+//! There is one reader per format, and every reader keeps the lengths only, and ids if a
+//! [`Reader`] is asked for them; the rest of the file streams past. Files packed by gzip or zstd
+//! are read as if they were not.
 //!
 //! A wrong length is worse than no length, because it turns into a wrong plan without a word.
 //! So nothing is guessed, rounded, clipped or skipped: a cell that is empty, zero, negative, not
@@ -30,30 +33,49 @@
 //! # Ok::<(), lengthwise_input::Error>(())
 //! ```
 
+#[cfg(feature = "arrow")]
+mod arrow;
+mod audio;
+#[cfg(any(feature = "arrow", feature = "parquet"))]
+mod cells;
 mod columns;
 mod delimited;
 mod error;
+#[cfg(any(feature = "arrow", feature = "parquet", feature = "tokenizers"))]
+mod fence;
 mod format;
+mod ids;
 mod jsonl;
+mod kaldi;
 mod lines;
 mod npy;
 mod number;
+mod packed;
+#[cfg(feature = "parquet")]
+mod parquet;
+mod reader;
 mod records;
+mod request;
 mod steps;
 mod tail;
 mod text;
+mod time;
+#[cfg(feature = "tokenizers")]
+mod tokens;
+mod unit;
 
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use crate::records::Dialect;
-
 pub use error::Error;
 pub use format::{Format, UnknownFormat};
+pub use ids::{IdColumn, Ids};
+pub use reader::{BlankLines, Reader};
 pub use steps::MeasuredStep;
+pub use time::Time;
+pub use unit::{Unit, UnknownUnit};
 
-/// Where in a file the lengths are, and how to read it.
+/// Where in a file the lengths are. A [`Reader`] takes these and more.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// The column of a table or the field of a JSON object that holds the lengths; a table also
@@ -65,12 +87,18 @@ pub struct Options {
 }
 
 /// Lengths as read, in the order of the file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Column {
     /// The header or the JSON field they were under, if there was one.
     pub name: Option<String>,
     /// One length per sequence, each at least 1; never empty.
     pub lengths: Vec<u32>,
+    /// One id per sequence, if ids were asked for.
+    pub ids: Option<Ids>,
+    /// What was left out without being refused: blank lines of a text that may have them, and
+    /// files of a directory that are not audio.
+    pub skipped: u64,
 }
 
 /// Reads the lengths in the file at `path`.
@@ -82,10 +110,7 @@ pub struct Column {
 /// assert!(error.to_string().starts_with("no/such/file.csv: "));
 /// ```
 pub fn read_path(path: &Path, options: &Options) -> Result<Column, Error> {
-    let source = path.display().to_string();
-    let format = options.format.unwrap_or_else(|| Format::from_path(path));
-    let file = open(path).map_err(|error| error.in_source(&source))?;
-    read_from(file, &source, format, options)
+    Reader::from(options).read_path(path)
 }
 
 /// Reads lengths from any reader, such as standard input. Messages call it `source`.
@@ -95,26 +120,14 @@ pub fn read_from(
     format: Format,
     options: &Options,
 ) -> Result<Column, Error> {
-    let wanted = options.column.as_deref();
-    let column = match format {
-        Format::Csv => delimited::read(reader, Dialect::Csv, wanted),
-        Format::Tsv => delimited::read(reader, Dialect::Tsv, wanted),
-        Format::Jsonl => jsonl::read(reader, wanted),
-        Format::Text => text::read(reader, wanted),
-        Format::Npy => npy::read(reader, wanted),
-    };
-    match column {
-        Ok(column) if column.lengths.is_empty() => Err(Error::no_lengths()),
-        other => other,
-    }
-    .map_err(|error| error.in_source(source))
+    Reader::from(options).read_from(reader, source, format)
 }
 
 /// Reads measured training steps from the CSV file at `path`, which has the columns `batch_size`,
 /// `batch_length` and `seconds`.
 pub fn read_steps(path: &Path) -> Result<Vec<MeasuredStep>, Error> {
     let source = path.display().to_string();
-    let file = open(path).map_err(|error| error.in_source(&source))?;
+    let file = reader::open(path).map_err(|error| error.in_source(&source))?;
     read_steps_from(file, &source)
 }
 
@@ -130,13 +143,4 @@ pub fn read_steps(path: &Path) -> Result<Vec<MeasuredStep>, Error> {
 /// ```
 pub fn read_steps_from(reader: impl Read, source: &str) -> Result<Vec<MeasuredStep>, Error> {
     steps::read(reader).map_err(|error| error.in_source(source))
-}
-
-/// Opens a file. A directory opens without complaint on Unix and fails at the first read with a
-/// less helpful message, so it is looked for here.
-fn open(path: &Path) -> Result<File, Error> {
-    if path.is_dir() {
-        return Err(Error::new("is a directory").hint_to("name a file in it"));
-    }
-    File::open(path).map_err(|cause| Error::io(None, cause))
 }

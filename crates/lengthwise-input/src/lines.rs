@@ -38,6 +38,17 @@ impl<R: Read> Lines<R> {
         Ok(Some((self.number, self.buffer[start..].trim_ascii())))
     }
 
+    /// The next line as it is, without its end; blank ones too.
+    pub(crate) fn next_whole(&mut self) -> Result<Option<(u64, &[u8])>, Error> {
+        if !self.fill()? {
+            return Ok(None);
+        }
+        let line = self.buffer.strip_suffix(b"\n").unwrap_or(&self.buffer);
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let marked = if self.number == 1 { line.strip_prefix(BOM) } else { None };
+        Ok(Some((self.number, marked.unwrap_or(line))))
+    }
+
     /// Reads one more line into the buffer; false at the end of the file.
     fn fill(&mut self) -> Result<bool, Error> {
         self.buffer.clear();

@@ -8,9 +8,10 @@ mod header;
 use std::io::{self, Read};
 
 use self::header::Header;
-use crate::Column;
 use crate::error::Error;
-use crate::number::{self, Reason};
+use crate::number::Reason;
+use crate::request::{Measure, Request};
+use crate::{Column, ids};
 
 /// How many values are read at a time, and the most that are reserved on the header's word.
 const PIECE: usize = 8192;
@@ -34,12 +35,18 @@ struct Dtype {
     big_endian: bool,
 }
 
-pub(crate) fn read<R: Read>(mut reader: R, wanted: Option<&str>) -> Result<Column, Error> {
-    if wanted.is_some() {
+pub(crate) fn read<R: Read>(mut reader: R, request: &Request) -> Result<Column, Error> {
+    if request.column.is_some() {
         return Err(Error::no_columns("a NumPy array"));
     }
+    if request.ids.is_some() {
+        return Err(ids::none_in("a NumPy array"));
+    }
+    if matches!(request.measure, Measure::Texts(_)) {
+        return Err(Error::no_texts("a NumPy array"));
+    }
     let Header { dtype, count } = Header::read(&mut reader)?;
-    let mut lengths = Vec::with_capacity(count.min(PIECE as u64) as usize);
+    let mut column = request.column(None);
     let mut piece = Vec::with_capacity(PIECE * dtype.size);
     let mut left = count;
     while left > 0 {
@@ -48,9 +55,9 @@ pub(crate) fn read<R: Read>(mut reader: R, wanted: Option<&str>) -> Result<Colum
         take(&mut reader, values * dtype.size as u64, &mut piece)?;
         for value in piece.chunks_exact(dtype.size) {
             let length = dtype
-                .length(value)
-                .map_err(|reason| refuse(dtype, value, lengths.len(), reason))?;
-            number::push(&mut lengths, length)?;
+                .length(value, &request.measure)
+                .map_err(|reason| refuse(dtype, value, column.lengths.len(), reason))?;
+            column.push(length)?;
         }
         left -= (piece.len() / dtype.size) as u64;
         if piece.len() as u64 != values * dtype.size as u64 {
@@ -59,7 +66,7 @@ pub(crate) fn read<R: Read>(mut reader: R, wanted: Option<&str>) -> Result<Colum
     }
     let after = io::copy(&mut reader.take(COUNTED), &mut io::sink());
     match after.map_err(|cause| Error::io(None, cause))? {
-        0 => Ok(Column { name: None, lengths }),
+        0 => Ok(column),
         after => Err(left_over(count, after)),
     }
 }
@@ -88,11 +95,11 @@ impl Dtype {
         if self.size == 4 { f64::from(f32::from_bits(bits as u32)) } else { f64::from_bits(bits) }
     }
 
-    fn length(self, value: &[u8]) -> Result<u32, Reason> {
+    fn length(self, value: &[u8], measure: &Measure) -> Result<u32, Reason> {
         match self.kind {
-            Kind::Signed => number::from_i64(self.signed(value)),
-            Kind::Unsigned => number::from_u64(self.bits(value)),
-            Kind::Float => number::from_f64(self.float(value)),
+            Kind::Signed => measure.signed(self.signed(value)),
+            Kind::Unsigned => measure.unsigned(self.bits(value)),
+            Kind::Float => measure.real(self.float(value)),
         }
     }
 }
@@ -141,7 +148,8 @@ mod tests {
 
     fn lengths(descr: &str, data: &[u8]) -> Result<Vec<u32>, String> {
         let file = file(descr, "(2,)", data);
-        let column = read(file.as_slice(), None).map_err(|error| error.to_string());
+        let column =
+            read(file.as_slice(), &Request::plain(None)).map_err(|error| error.to_string());
         column.map(|column| column.lengths)
     }
 
@@ -173,21 +181,23 @@ mod tests {
     fn more_than_one_piece() {
         let data: Vec<u8> = (0..3 * PIECE + 5).map(|i| (i % 255) as u8 + 1).collect();
         let file = file("|u1", &format!("({}, 1)", data.len()), &data);
-        let column = read(file.as_slice(), None).unwrap();
+        let column = read(file.as_slice(), &Request::plain(None)).unwrap();
         assert!(column.lengths.iter().map(|&length| length as u8).eq(data));
     }
 
     #[test]
     fn an_absurd_promise_reserves_nothing() {
         let file = file("<i8", "(4294967295,)", &[1, 0, 0, 0, 0, 0, 0, 0, 2]);
-        let error = read(file.as_slice(), None).unwrap_err().to_string();
+        let error = read(file.as_slice(), &Request::plain(None)).unwrap_err().to_string();
         assert_eq!(error, ": the header promises 4294967295 values and only 1 is there");
     }
 
     #[test]
     fn an_endless_rest_is_not_read_to_its_end() {
         let file = file("|u1", "(1,)", &[1]);
-        let error = read(file.as_slice().chain(io::repeat(1)), None).unwrap_err().to_string();
+        let error = read(file.as_slice().chain(io::repeat(1)), &Request::plain(None))
+            .unwrap_err()
+            .to_string();
         assert!(error.ends_with("after them 1048576 or more bytes follow"), "{error}");
     }
 }

@@ -40,7 +40,8 @@ impl Reason {
             Reason::NotNumber | Reason::Negative | Reason::TooLarge => RANGE,
             Reason::Zero => "leave empty sequences out: lengths start at 1",
             Reason::Fraction => {
-                "lengths are whole numbers: turn durations in seconds into frames first"
+                "lengths are whole numbers; if these are seconds, say how many frames they make \
+                 with `--frame-shift 0.01` or `--rate 100`"
             }
         }
     }
@@ -92,11 +93,24 @@ fn from_text(field: &str) -> Result<u32, Reason> {
         return Err(Reason::Empty);
     }
     let value = field.parse::<f64>().map_err(|_| Reason::NotNumber)?;
+    from_f64(finite(value, field)?)
+}
+
+/// The number that a field holds, as it is.
+pub(crate) fn real(field: &[u8]) -> Result<f64, Reason> {
+    let field = str::from_utf8(field).map_err(|_| Reason::NotNumber)?.trim();
+    if field.is_empty() {
+        return Err(Reason::Empty);
+    }
+    finite(field.parse().map_err(|_| Reason::NotNumber)?, field)
+}
+
+fn finite(value: f64, field: &str) -> Result<f64, Reason> {
     // A number with hundreds of digits overflows to infinity, but it is not the word `inf`.
     if value.is_infinite() && field.bytes().any(|byte| byte.is_ascii_digit()) {
         return Err(if value < 0.0 { Reason::Negative } else { Reason::TooLarge });
     }
-    from_f64(value)
+    Ok(value)
 }
 
 pub(crate) fn from_u64(value: u64) -> Result<u32, Reason> {
@@ -129,16 +143,6 @@ pub(crate) fn from_f64(value: f64) -> Result<u32, Reason> {
 /// Whether a field of a table could be meant as a number, right or wrong, rather than as a name.
 pub(crate) fn is_number(field: &[u8]) -> bool {
     !matches!(from_bytes(field), Err(Reason::Empty | Reason::NotNumber))
-}
-
-/// Keeps one more length; the planner counts sequences in 32 bits.
-#[inline]
-pub(crate) fn push(lengths: &mut Vec<u32>, length: u32) -> Result<(), Error> {
-    if lengths.len() >= u32::MAX as usize {
-        return Err(Error::too_many());
-    }
-    lengths.push(length);
-    Ok(())
 }
 
 #[cfg(test)]

@@ -57,6 +57,8 @@ impl<R: Read> Records<R> {
     /// Reads the next record that is not blank; false at the end of the file.
     pub(crate) fn advance(&mut self) -> Result<bool, Error> {
         loop {
+            let start = self.reader.position().byte();
+            self.reader.get_mut().done(start);
             match self.reader.read_byte_record(&mut self.fields) {
                 Ok(true) => {}
                 Ok(false) => return Ok(false),
@@ -115,6 +117,11 @@ impl<R: Read> Records<R> {
     #[cold]
     fn io(&self, error: csv::Error) -> Error {
         let line = self.reader.position().line();
+        if self.reader.get_ref().exceeded() {
+            return Error::new("the record is longer than 64 MiB")
+                .at(line)
+                .hint_to("check that this is a table, and that every quote is closed");
+        }
         match error.into_kind() {
             csv::ErrorKind::Io(cause) => Error::io(Some(line), cause),
             other => {

@@ -12,9 +12,14 @@ pub(crate) struct Tail<R> {
     /// What was read to look for the mark and is still to be handed on.
     head: Vec<u8>,
     seen: u64,
+    limit: u64,
     last: u8,
     last_visible: u8,
 }
+
+/// No record is near this long. The limit keeps a quote that is never closed from filling the
+/// memory, which a small compressed file could do.
+const LONGEST: u64 = 64 << 20;
 
 impl<R: Read> Tail<R> {
     pub(crate) fn new(mut reader: R) -> io::Result<Self> {
@@ -23,7 +28,17 @@ impl<R: Read> Tail<R> {
         if head == BOM {
             head.clear();
         }
-        Ok(Self { reader, head, seen: 0, last: 0, last_visible: 0 })
+        Ok(Self { reader, head, seen: 0, limit: LONGEST, last: 0, last_visible: 0 })
+    }
+
+    /// Says that everything before this byte is done with.
+    pub(crate) fn done(&mut self, byte: u64) {
+        self.limit = byte + LONGEST;
+    }
+
+    /// Whether the record that is being read has become too long.
+    pub(crate) fn exceeded(&self) -> bool {
+        self.seen >= self.limit
     }
 
     /// How many bytes were handed on.
@@ -44,6 +59,9 @@ impl<R: Read> Tail<R> {
 
 impl<R: Read> Read for Tail<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.exceeded() {
+            return Err(io::Error::other("the record is longer than 64 MiB"));
+        }
         let read = if self.head.is_empty() {
             self.reader.read(buffer)?
         } else {

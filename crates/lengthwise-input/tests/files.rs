@@ -44,9 +44,10 @@ fn a_missing_file() {
 }
 
 #[test]
-fn a_directory() {
+fn a_directory_where_a_file_is_due() {
     let folder = tempfile::tempdir().unwrap();
-    let error = read_path(folder.path(), &Options::default()).unwrap_err();
+    let options = Options { format: Some(Format::Csv), ..Options::default() };
+    let error = read_path(folder.path(), &options).unwrap_err();
     assert_eq!(error.to_string(), format!("{}: is a directory", folder.path().display()));
     assert_eq!(error.hint().as_deref(), Some("name a file in it"));
 }

@@ -3,11 +3,9 @@
 use lengthwise_input::{Format, Options, read_from};
 use proptest::prelude::*;
 
-const FORMATS: [Format; 5] = [Format::Csv, Format::Tsv, Format::Jsonl, Format::Text, Format::Npy];
-
 /// Reads in every format, with and without a column, and looks at the error if there is one.
 fn survive(input: &[u8], column: &str) {
-    for format in FORMATS {
+    for format in Format::ALL {
         for column in [None, Some(column.to_owned())] {
             match read_from(input, "f", format, &Options { column, format: None }) {
                 Ok(column) => assert!(!column.lengths.is_empty() && !column.lengths.contains(&0)),

@@ -4,10 +4,9 @@ use super::{MISSING, NAME, NOTHING, RANGE, SECONDS, UTF8, ZERO, check};
 use lengthwise_input::Format;
 
 const LINES: &str = "write one JSON object or one number a line";
-const ARRAY: &str =
-    "write one length a line; for a list of tokens, write how many there are into a field";
+const ARRAY: &str = "write one length a line; for a list of tokens, name its field with `--column`";
 const FIELD: &str =
-    "lengths are whole numbers from 1 to 4294967295; choose another field with `--column`";
+    "lengths are whole numbers from 1 to 4294967295; choose another one with `--column`";
 const SAME: &str = "write every line as an object, or leave out `--column` if all are numbers";
 
 #[test]

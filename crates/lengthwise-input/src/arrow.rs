@@ -1,0 +1,102 @@
+//! Arrow files and streams: one column of them, and the one with the ids. A file is a stream with
+//! a magic before it and an index after it, so both are read in the same way, from the front, and
+//! may come from a pipe. Feather is such a file since its version 2.
+//!
+//! The library reserves memory for whatever a message declares, so messages are taken apart here,
+//! and it only sees those whose sizes are true.
+
+mod arrays;
+mod frames;
+
+use std::collections::HashMap;
+use std::io::Read;
+
+use arrow_ipc::MessageHeader;
+use arrow_ipc::convert::try_fb_to_schema;
+use arrow_ipc::reader::read_record_batch;
+use arrow_schema::{Schema, SchemaRef};
+
+use self::frames::Frames;
+use crate::cells::Cells;
+use crate::error::Error;
+use crate::fence::{self, damaged};
+use crate::request::Request;
+use crate::{Column, columns};
+
+pub(crate) fn read<R: Read>(reader: R, request: &Request) -> Result<Column, Error> {
+    fence::guard("Arrow", || {
+        let mut frames = Frames::new(reader)?;
+        let schema = schema(&mut frames)?;
+        let choice = Choice::new(&schema, request)?;
+        let mut cells = Cells::new(request, schema.field(choice.length).name());
+        while let Some(frame) = frames.next()? {
+            let message = frame.message()?;
+            match message.header_type() {
+                MessageHeader::RecordBatch => {}
+                // Dictionaries are of columns that are not read.
+                MessageHeader::DictionaryBatch => continue,
+                _ => return Err(damaged("Arrow")),
+            }
+            let batch = message.header_as_record_batch().ok_or_else(|| damaged("Arrow"))?;
+            frame.check(&batch)?;
+            let batch = read_record_batch(
+                frame.body(),
+                batch,
+                schema.clone(),
+                &HashMap::new(),
+                Some(&choice.columns),
+                &message.version(),
+            );
+            let batch = batch.map_err(|cause| frames::refuse(&cause))?;
+            let name = schema.field(choice.length).name();
+            arrays::lengths(batch.column(choice.place(choice.length)).as_ref(), name, &mut cells)?;
+            if let Some(id) = choice.id {
+                let array = batch.column(choice.place(id)).as_ref();
+                arrays::ids(array, schema.field(id).name(), &mut cells)?;
+            }
+        }
+        Ok(cells.column)
+    })
+}
+
+/// The schema, which is the first message.
+fn schema<R: Read>(frames: &mut Frames<R>) -> Result<SchemaRef, Error> {
+    let frame = frames.next()?.ok_or_else(|| damaged("Arrow"))?;
+    let message = frame.message()?;
+    let schema = message.header_as_schema().ok_or_else(|| damaged("Arrow"))?;
+    try_fb_to_schema(schema).map(Into::into).map_err(|_| damaged("Arrow"))
+}
+
+/// The columns to read, by their places in the schema.
+struct Choice {
+    length: usize,
+    id: Option<usize>,
+    /// Both, each once.
+    columns: Vec<usize>,
+}
+
+impl Choice {
+    fn new(schema: &Schema, request: &Request) -> Result<Self, Error> {
+        let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+        let length = match request.column {
+            Some(wanted) => columns::by_name(&names, wanted)?
+                .or_else(|| columns::by_number(wanted, names.len()))
+                .ok_or_else(|| columns::unknown("column", &names, wanted))?,
+            None if names.len() == 1 => 0,
+            None => columns::by_habit(&names, request.measure.habit())?
+                .ok_or_else(|| columns::undecided("column", &names, request.measure.noun()))?,
+        };
+        let id = request.ids.map(|wanted| columns::ids("column", &names, wanted)).transpose()?;
+        let mut columns = vec![length];
+        columns.extend(id.filter(|&id| id != length));
+        for &column in &columns {
+            arrays::check(schema.field(column))?;
+        }
+        Ok(Self { length, id, columns })
+    }
+
+    /// Where a column of the file is in what was read of it.
+    fn place(&self, column: usize) -> usize {
+        usize::from(self.columns[0] != column)
+    }
+}

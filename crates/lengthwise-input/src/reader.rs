@@ -1,0 +1,213 @@
+//! One reading: what is asked for, by a builder, and the one fallible step that does it.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use crate::error::Error;
+use crate::kaldi::Table;
+use crate::packed::Unpacked;
+use crate::records::Dialect;
+use crate::request::{Measure, Request};
+use crate::unit::Counter;
+use crate::{Column, Format, IdColumn, Options, Time, Unit};
+use crate::{audio, delimited, jsonl, kaldi, npy, text};
+
+/// What becomes of blank lines in a file of texts. In files of numbers they are passed over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BlankLines {
+    /// They are refused: a blank line may be a sequence that was lost.
+    #[default]
+    Refuse,
+    /// They are left out and counted; training texts often separate documents by them.
+    Skip,
+}
+
+/// Reads lengths, and ids if asked, from files of every format.
+///
+/// ```
+/// use lengthwise_input::{Format, IdColumn, Reader, Time};
+///
+/// let manifest = r#"{"id": "a", "duration": 1.29}"#;
+/// let reader = Reader::new().time(Time::FrameShift(0.01)).ids(IdColumn::Usual);
+/// let column = reader.read_from(manifest.as_bytes(), "manifest", Format::Jsonl)?;
+/// assert_eq!(column.lengths, [129]);
+/// assert_eq!(column.ids.unwrap().get(0), Some("a"));
+/// # Ok::<(), lengthwise_input::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Reader {
+    column: Option<String>,
+    format: Option<Format>,
+    ids: Option<IdColumn>,
+    time: Option<Time>,
+    unit: Option<Unit>,
+    blank_lines: BlankLines,
+}
+
+impl From<&Options> for Reader {
+    fn from(options: &Options) -> Self {
+        Self { column: options.column.clone(), format: options.format, ..Self::default() }
+    }
+}
+
+impl Reader {
+    /// A reader of lengths under a usual name, in the format that the file name stands for.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The column or field to read, as in [`Options`].
+    #[must_use]
+    pub fn column(mut self, name: impl Into<String>) -> Self {
+        self.column = Some(name.into());
+        self
+    }
+
+    /// The format of files, whatever they are called.
+    #[must_use]
+    pub fn format(mut self, format: Format) -> Self {
+        self.format = Some(format);
+        self
+    }
+
+    /// Keeps the ids too. Kaldi tables, text files and audio have theirs without a column: the
+    /// utterance, the number of the line, and the path below the directory, with `/`.
+    #[must_use]
+    pub fn ids(mut self, column: IdColumn) -> Self {
+        self.ids = Some(column);
+        self
+    }
+
+    /// The numbers are seconds, all of them, and become frames; see [`Time`]. Without a column
+    /// name, only columns that are named like durations are looked for. The samples of audio
+    /// become frames in the same way.
+    #[must_use]
+    pub fn time(mut self, time: Time) -> Self {
+        self.time = Some(time);
+        self
+    }
+
+    /// The values are texts, and this is what to count in them. A text file then holds one
+    /// sequence a line.
+    #[must_use]
+    pub fn unit(mut self, unit: Unit) -> Self {
+        self.unit = Some(unit);
+        self
+    }
+
+    /// What becomes of blank lines in a file of texts.
+    #[must_use]
+    pub fn blank_lines(mut self, blank_lines: BlankLines) -> Self {
+        self.blank_lines = blank_lines;
+        self
+    }
+
+    /// Reads the file or the directory of audio at `path`.
+    pub fn read_path(&self, path: &Path) -> Result<Column, Error> {
+        self.read_path_with(path, |_, _| {})
+    }
+
+    /// Reads like [`read_path`](Self::read_path), and tells how far it is where that can take
+    /// long: in a directory of audio, `progress` is called with the number of files that are done
+    /// and the number that are found so far.
+    pub fn read_path_with(
+        &self,
+        path: &Path,
+        mut progress: impl FnMut(u64, u64),
+    ) -> Result<Column, Error> {
+        self.path(path, &mut progress).map_err(|error| error.in_source(&path.display().to_string()))
+    }
+
+    /// Reads lengths from any reader, such as standard input. Messages call it `source`.
+    ///
+    /// A Parquet file begins at its end, and audio lies in files, so these two need a path.
+    pub fn read_from(
+        &self,
+        reader: impl Read,
+        source: &str,
+        format: Format,
+    ) -> Result<Column, Error> {
+        let column = self.request().and_then(|request| stream(reader, format, &request));
+        column.map_err(|error| error.in_source(source))
+    }
+
+    fn path(&self, path: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<Column, Error> {
+        let request = self.request()?;
+        let format = self.format.unwrap_or_else(|| Format::from_path(path));
+        if path.is_dir() {
+            return match self.format {
+                None | Some(Format::Audio) => audio::directory(path, &request, progress),
+                Some(_) => Err(is_directory()),
+            };
+        }
+        match format {
+            Format::Audio => audio::file(path, &request),
+            #[cfg(feature = "parquet")]
+            Format::Parquet => filled(crate::parquet::read(open(path)?, &request)?),
+            _ => stream(open(path)?, format, &request),
+        }
+    }
+
+    fn request(&self) -> Result<Request<'_>, Error> {
+        let measure = match (&self.unit, self.time) {
+            (Some(_), Some(_)) => {
+                return Err(Error::new("texts have no seconds")
+                    .hint_to("leave out `--unit`, or `--frame-shift` and `--rate`"));
+            }
+            (Some(unit), None) => Measure::Texts(Counter::new(unit)?),
+            (None, Some(time)) => {
+                time.check()?;
+                Measure::Seconds(time)
+            }
+            (None, None) => Measure::Numbers,
+        };
+        let (column, ids) = (self.column.as_deref(), self.ids.as_ref());
+        Ok(Request { column, ids, measure, blank_lines: self.blank_lines })
+    }
+}
+
+fn stream(reader: impl Read, format: Format, request: &Request) -> Result<Column, Error> {
+    let mut reader = Unpacked::new(reader).map_err(|cause| Error::io(None, cause))?;
+    // One copy of every reader is enough; they read pieces of 64 KiB.
+    let reader: &mut dyn Read = &mut reader;
+    filled(match format {
+        Format::Csv => delimited::read(reader, Dialect::Csv, request),
+        Format::Tsv => delimited::read(reader, Dialect::Tsv, request),
+        Format::Jsonl => jsonl::read(reader, request),
+        Format::Text => text::read(reader, request),
+        Format::Npy => npy::read(reader, request),
+        Format::Utt2NumFrames => kaldi::read(reader, Table::Frames, request),
+        Format::Utt2Dur => kaldi::read(reader, Table::Seconds, request),
+        #[cfg(feature = "arrow")]
+        Format::Arrow => crate::arrow::read(reader, request),
+        #[cfg(not(feature = "arrow"))]
+        Format::Arrow => Err(Error::not_built("read Arrow and Feather files", "arrow")),
+        #[cfg(not(feature = "parquet"))]
+        Format::Parquet => Err(Error::not_built("read Parquet files", "parquet")),
+        #[cfg(feature = "parquet")]
+        Format::Parquet => Err(needs_path("a Parquet file is read from its end")),
+        Format::Audio => Err(needs_path("audio is read from files")),
+    }?)
+}
+
+fn filled(column: Column) -> Result<Column, Error> {
+    if column.lengths.is_empty() { Err(Error::no_lengths()) } else { Ok(column) }
+}
+
+fn needs_path(why: &str) -> Error {
+    Error::new(format!("{why}, not from a stream")).hint_to("save it, and name the file")
+}
+
+fn is_directory() -> Error {
+    Error::new("is a directory").hint_to("name a file in it")
+}
+
+/// Opens a file. A directory opens without complaint on Unix and fails at the first read with a
+/// less helpful message, so it is looked for here.
+pub(crate) fn open(path: &Path) -> Result<File, Error> {
+    if path.is_dir() {
+        return Err(is_directory());
+    }
+    File::open(path).map_err(|cause| Error::io(None, cause))
+}

@@ -1,0 +1,141 @@
+//! What a reader is asked for, in the form that readers need, and where they put what they find.
+
+use crate::error::{Error, quote};
+use crate::ids::{IdColumn, Ids};
+use crate::number::{self, Reason};
+use crate::time::Time;
+use crate::unit::Counter;
+use crate::{BlankLines, Column, columns};
+
+/// What the values of a file are.
+#[derive(Debug)]
+pub(crate) enum Measure {
+    /// Lengths.
+    Numbers,
+    /// Durations.
+    Seconds(Time),
+    /// Texts, whose length is counted.
+    Texts(Counter),
+}
+
+impl Measure {
+    /// The length that a field of digits stands for.
+    #[inline]
+    pub(crate) fn bytes(&self, field: &[u8]) -> Result<u32, Reason> {
+        match self {
+            Measure::Seconds(time) => time.frames(number::real(field)?),
+            _ => number::from_bytes(field),
+        }
+    }
+
+    pub(crate) fn unsigned(&self, value: u64) -> Result<u32, Reason> {
+        match self {
+            Measure::Seconds(time) => time.frames(value as f64),
+            _ => number::from_u64(value),
+        }
+    }
+
+    pub(crate) fn signed(&self, value: i64) -> Result<u32, Reason> {
+        match self {
+            Measure::Seconds(time) => time.frames(value as f64),
+            _ => number::from_i64(value),
+        }
+    }
+
+    pub(crate) fn real(&self, value: f64) -> Result<u32, Reason> {
+        match self {
+            Measure::Seconds(time) => time.frames(value),
+            _ => number::from_f64(value),
+        }
+    }
+
+    /// The length of a string: what a unit counts in it, or its characters if the column was asked
+    /// for by name. A string that is a number was hardly meant to be counted.
+    pub(crate) fn string(
+        &self,
+        text: &str,
+        named: bool,
+        holder: impl Fn() -> String,
+    ) -> Result<u32, Error> {
+        let digits = number::is_number(text.as_bytes());
+        match self {
+            Measure::Texts(counter) => return counter.length(text, &holder()),
+            Measure::Numbers if named && !digits => {
+                let count = text.chars().count() as u64;
+                return number::from_u64(count).map_err(|reason| match reason {
+                    Reason::Zero => {
+                        reason.advise(Error::new(format!("{} holds an empty string", holder())))
+                    }
+                    _ => reason.error(&holder(), &count.to_string()),
+                });
+            }
+            _ => {}
+        }
+        let error =
+            Error::new(format!("{} holds the string {}, not a number", holder(), quote(text)));
+        Err(match (digits, named) {
+            (true, false) => error.hint_to("write the number without quotes"),
+            (true, true) => error
+                .hint_to("write the number without quotes")
+                .also("to count its characters, say `--unit characters`"),
+            _ => Reason::NotNumber.advise(error).also("choose another one with `--column`"),
+        })
+    }
+
+    /// The names that a column of such values usually has.
+    pub(crate) fn habit(&self) -> &'static [&'static str] {
+        match self {
+            Measure::Numbers => columns::LENGTHS,
+            Measure::Seconds(_) => columns::DURATIONS,
+            Measure::Texts(_) => columns::TEXTS,
+        }
+    }
+
+    /// What such a column holds, for messages.
+    pub(crate) fn noun(&self) -> &'static str {
+        match self {
+            Measure::Numbers => "lengths",
+            Measure::Seconds(_) => "seconds",
+            Measure::Texts(_) => "text",
+        }
+    }
+}
+
+/// What a reader is asked for.
+pub(crate) struct Request<'a> {
+    pub(crate) column: Option<&'a str>,
+    pub(crate) ids: Option<&'a IdColumn>,
+    pub(crate) measure: Measure,
+    pub(crate) blank_lines: BlankLines,
+}
+
+impl Request<'_> {
+    /// Plain lengths from this column.
+    #[cfg(test)]
+    pub(crate) fn plain(column: Option<&str>) -> Request<'_> {
+        Request { column, ids: None, measure: Measure::Numbers, blank_lines: BlankLines::Refuse }
+    }
+
+    pub(crate) fn column(&self, name: Option<String>) -> Column {
+        Column { name, ids: self.ids.map(|_| Ids::default()), ..Column::default() }
+    }
+}
+
+impl Column {
+    /// Keeps one more length; the planner counts sequences in 32 bits.
+    #[inline]
+    pub(crate) fn push(&mut self, length: u32) -> Result<(), Error> {
+        if self.lengths.len() >= u32::MAX as usize {
+            return Err(Error::too_many());
+        }
+        self.lengths.push(length);
+        Ok(())
+    }
+
+    /// Keeps the id of the last sequence, where ids are kept.
+    pub(crate) fn push_id(&mut self, id: &str) {
+        if let Some(ids) = &mut self.ids {
+            ids.push(id);
+        }
+    }
+}
