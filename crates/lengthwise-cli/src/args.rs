@@ -79,8 +79,9 @@ pub(crate) struct Input {
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Input")]
 pub(crate) struct Source {
-    /// File of lengths: .csv, .tsv, .jsonl, .npy, or .txt with one length a line; `-` is standard
-    /// input
+    /// File of lengths: .csv, .tsv, .jsonl, .npy, .parquet, .arrow, .feather, .txt with one length
+    /// a line, Kaldi's `utt2num_frames` or `utt2dur`, packed by gzip or zstd or not; a folder of WAV and
+    /// FLAC files; `-` is standard input
     #[arg(value_name = "INPUT", conflicts_with = "example")]
     pub(crate) path: Option<PathBuf>,
 
@@ -88,13 +89,36 @@ pub(crate) struct Source {
     #[arg(long, value_name = "NAME")]
     pub(crate) example: Option<String>,
 
-    /// Column (CSV, TSV) or field (JSONL) that holds the lengths
+    /// Column of a table, or field of JSON with dots, that holds the lengths
     #[arg(long, value_name = "NAME", requires = "path")]
     pub(crate) column: Option<String>,
 
-    /// Format of the input, if its name does not tell: csv, tsv, jsonl, npy or txt
+    /// Format of the input, if its name does not tell: csv, tsv, jsonl, txt, npy, `utt2num_frames`,
+    /// `utt2dur`, audio, parquet or arrow
     #[arg(long, value_name = "FORMAT", requires = "path")]
     pub(crate) format: Option<String>,
+
+    /// The numbers are seconds: make frames of them, one every so many seconds
+    #[arg(long, value_name = "SECONDS", requires = "path", conflicts_with = "rate")]
+    pub(crate) frame_shift: Option<f64>,
+
+    /// The numbers are seconds: make frames or samples of them, so many a second
+    #[arg(long, value_name = "PER_SECOND", requires = "path")]
+    pub(crate) rate: Option<f64>,
+
+    /// The values are texts, one a line or in a column: count their words, characters, bytes, or
+    /// tokens:FILE by a Hugging Face tokenizer.json
+    #[arg(long, value_name = "UNIT", requires = "path")]
+    pub(crate) unit: Option<String>,
+
+    /// Leave out blank lines of a file of texts
+    #[arg(long, requires = "unit")]
+    pub(crate) skip_blank: bool,
+
+    /// Keep the names of sequences for messages: in the usual column, or in this one
+    #[arg(long, value_name = "COLUMN", requires = "path", num_args = 0..=1,
+          default_missing_value = "")]
+    pub(crate) ids: Option<String>,
 }
 
 /// The settings that every plan has besides strategy and budget.

@@ -2,12 +2,13 @@
 
 use std::{fmt::Write as _, io, path::Path};
 
-use lengthwise::{Chunks, Example, Lengths};
-use lengthwise_input::{Format, Options};
+use lengthwise::{Chunks, Error, Example, Lengths};
+use lengthwise_input::{BlankLines, Column, Format, IdColumn, Ids, Reader, Time, UnknownUnit};
 
 use crate::{
     args::{Input, Source},
     failure::Failure,
+    printer::{self, Progress},
 };
 
 /// The lengths to plan with, and how pieces map back if sequences were cut into them.
@@ -16,9 +17,34 @@ pub(crate) struct Sequences {
     pub(crate) source: String,
     lengths: Lengths,
     pub(crate) chunks: Option<Chunks>,
+    pub(crate) ids: Option<Ids>,
 }
 
 impl Sequences {
+    /// The id of what is planned by this index: a sequence, or a piece of one.
+    pub(crate) fn id(&self, index: u32) -> Option<&str> {
+        let sequence = match &self.chunks {
+            Some(chunks) => chunks.get(index)?.sequence,
+            None => index,
+        };
+        self.ids.as_ref()?.get(sequence as usize)
+    }
+
+    /// An error that names a sequence by its index, with its id if there are ids.
+    pub(crate) fn named(&self, error: lengthwise::Error) -> Failure {
+        let index = match error {
+            Error::OverBudget { index, .. }
+            | Error::OverBudgetSeconds { index, .. }
+            | Error::LadderTooShort { index, .. } => index as u32,
+            other => return other.into(),
+        };
+        let Some(id) = self.id(index) else { return error.into() };
+        let plain = format!("sequence {index} ");
+        let what =
+            error.to_string().replacen(&plain, &format!("{plain}(`{}`) ", printer::safe(id)), 1);
+        Failure::new(what, error.hint().unwrap_or_default())
+    }
+
     pub(crate) fn lengths(&self) -> &Lengths {
         self.chunks.as_ref().map_or(&self.lengths, Chunks::lengths)
     }
@@ -52,11 +78,17 @@ impl Input {
         for (name, value) in [
             ("column", source.column.clone()),
             ("format", source.format.clone()),
+            ("frame-shift", source.frame_shift.map(|seconds| seconds.to_string())),
+            ("rate", source.rate.map(|rate| rate.to_string())),
+            ("unit", source.unit.clone()),
             ("chunk", self.chunk.map(|size| size.to_string())),
         ] {
             if let Some(value) = value {
                 _ = write!(typed, " --{name} {}", quoted(&value));
             }
+        }
+        if source.skip_blank {
+            typed += " --skip-blank";
         }
         typed
     }
@@ -71,34 +103,87 @@ impl Source {
     /// Reads the file, or makes the example; the default example if neither was named. Cuts
     /// sequences into pieces of at most `chunk`.
     pub(crate) fn read(&self, chunk: Option<u32>) -> Result<Sequences, Failure> {
-        let (mut source, lengths) = match (&self.path, &self.example) {
+        let (mut source, lengths, ids) = match (&self.path, &self.example) {
             (Some(path), _) => self.read_path(path)?,
             (None, name) => {
                 let example = name.as_deref().map_or(Ok(Example::default()), str::parse)?;
-                (format!("example `{example}`"), example.lengths())
+                (format!("example `{example}`"), example.lengths(), None)
             }
         };
         let chunks = chunk.map(|size| Chunks::new(&lengths, size)).transpose()?;
         if let Some(size) = chunk {
             _ = write!(source, " in pieces of at most {size}");
         }
-        Ok(Sequences { source, lengths, chunks })
+        Ok(Sequences { source, lengths, chunks, ids })
     }
 
-    fn read_path(&self, path: &Path) -> Result<(String, Lengths), Failure> {
+    fn read_path(&self, path: &Path) -> Result<(String, Lengths, Option<Ids>), Failure> {
         let format = self.format.as_deref().map(str::parse::<Format>).transpose()?;
-        let options = Options { column: self.column.clone(), format };
+        let reader = self.reader(format)?;
         let column = if path == Path::new("-") {
-            let format = format.unwrap_or(Format::Text);
-            lengthwise_input::read_from(io::stdin().lock(), "standard input", format, &options)?
+            reader.read_from(
+                io::stdin().lock(),
+                "standard input",
+                format.unwrap_or(Format::Text),
+            )?
         } else {
-            lengthwise_input::read_path(path, &options)?
+            let mut progress = Progress::start();
+            reader.read_path_with(path, |done, found| {
+                progress.at(&format!("{}: {done} of {found} files", path.display()));
+            })?
         };
+        if column.skipped > 0 {
+            printer::say(&format!("{}: {} left out", path.display(), self.skipped(&column)));
+        }
         let mut source = path.display().to_string();
         if let Some(name) = column.name {
             _ = write!(source, ", `{name}`");
         }
-        Ok((source, Lengths::new(column.lengths)?))
+        if let Some(unit) = &self.unit {
+            _ = write!(source, ", {unit}");
+        }
+        Ok((source, Lengths::new(column.lengths)?, column.ids))
+    }
+
+    fn reader(&self, format: Option<Format>) -> Result<Reader, Failure> {
+        let mut reader = Reader::new();
+        if let Some(column) = &self.column {
+            reader = reader.column(column);
+        }
+        if let Some(format) = format {
+            reader = reader.format(format);
+        }
+        if let Some(seconds) = self.frame_shift {
+            reader = reader.time(Time::FrameShift(seconds));
+        }
+        if let Some(rate) = self.rate {
+            reader = reader.time(Time::Rate(rate));
+        }
+        if let Some(unit) = &self.unit {
+            let unit = unit.parse().map_err(|error: UnknownUnit| {
+                Failure::new(error.to_string(), "count words, for example: `--unit words`")
+            })?;
+            reader = reader.unit(unit);
+        }
+        if self.skip_blank {
+            reader = reader.blank_lines(BlankLines::Skip);
+        }
+        match self.ids.as_deref() {
+            None => {}
+            Some("") => reader = reader.ids(IdColumn::Usual),
+            Some(name) => reader = reader.ids(IdColumn::Named(name.to_owned())),
+        }
+        Ok(reader)
+    }
+
+    /// What was left out of a file, in words.
+    fn skipped(&self, column: &Column) -> String {
+        match (self.skip_blank, column.skipped) {
+            (true, 1) => "1 blank line".to_owned(),
+            (true, count) => format!("{count} blank lines"),
+            (false, 1) => "1 file that is not audio".to_owned(),
+            (false, count) => format!("{count} files that are not audio"),
+        }
     }
 }
 

@@ -85,6 +85,20 @@ fn complain(text: &str) {
     _ = writeln!(io::stderr(), "{text}");
 }
 
+/// A name from a file without what would steer a terminal, and not too long.
+pub(crate) fn safe(name: &str) -> String {
+    let shown: String = name
+        .chars()
+        .take(80)
+        .flat_map(|character| {
+            let escaped = character.is_control().then(|| character.escape_default());
+            let plain = (!character.is_control()).then_some(character);
+            escaped.into_iter().flatten().chain(plain)
+        })
+        .collect();
+    if name.chars().nth(80).is_some() { shown + "…" } else { shown }
+}
+
 /// The first ten of these numbers.
 pub(crate) fn few(numbers: &[u32]) -> String {
     let first: Vec<String> = numbers.iter().take(10).map(u32::to_string).collect();

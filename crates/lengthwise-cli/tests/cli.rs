@@ -613,7 +613,7 @@ fn bad_input_is_refused_with_its_place_and_a_hint() {
         $ lengthwise compare half.jsonl
         error: half.jsonl:1: field `duration` holds `3.5`, which is not a whole number
 
-        hint: lengths are whole numbers: turn durations in seconds into frames first
+        hint: lengths are whole numbers; if these are seconds, say how many frames they make with `--frame-shift 0.01` or `--rate 100`
 
         $ lengthwise compare columns.csv
         error: columns.csv: no column is known to hold lengths; the columns are `a`, `b`
@@ -636,9 +636,9 @@ fn bad_input_is_refused_with_its_place_and_a_hint() {
         hint: check the path
 
         $ lengthwise compare folder
-        error: folder: is a directory
+        error: folder: is a directory without .wav or .flac files
 
-        hint: name a file in it
+        hint: name a directory of audio, or a file of lengths
 
         $ lengthwise compare --example speach
         error: unknown example `speach`
@@ -680,7 +680,7 @@ fn bad_settings_are_refused_with_a_hint() {
     );
     expect![[r#"
         $ lengthwise compare good.txt --format xml
-        error: there is no format `xml`; the formats are csv, tsv, jsonl, txt and npy
+        error: there is no format `xml`; the formats are csv, tsv, jsonl, txt, npy, utt2num_frames, utt2dur, audio, parquet and arrow
 
         hint: leave `--format` out to go by the name of the file
 

@@ -11,7 +11,8 @@ use common::Folder;
 
 #[test]
 fn ctrl_c_leaves_nothing_behind() {
-    let lengths: String = (0_u64..600_000).map(|i| (1 + i * 7919 % 997).to_string() + "\n").collect();
+    let lengths: String =
+        (0_u64..600_000).map(|i| (1 + i * 7919 % 997).to_string() + "\n").collect();
     let folder = Folder::new().with("lengths.txt", lengths).with("plan.json", "the old plan");
     let names = || -> Vec<String> {
         let files = fs::read_dir(folder.folder()).unwrap();

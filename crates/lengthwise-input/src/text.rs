@@ -76,7 +76,7 @@ fn texts<R: Read>(
 fn blank(line: u64) -> Error {
     Error::new("the line is empty and should hold a sequence")
         .at(line)
-        .hint_to("if empty lines only separate, leave them out with `--blank-lines skip`")
+        .hint_to("if empty lines only separate, leave them out with `--skip-blank`")
 }
 
 /// The id of a line is its number: with blank lines left out, it says which line a sequence is.

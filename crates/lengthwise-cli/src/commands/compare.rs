@@ -94,6 +94,10 @@ fn with_request<T>(
         tail,
         cost_model,
     })
+    .map_err(|failure| match failure {
+        Failure::Plan(error) => input.named(error),
+        other => other,
+    })
 }
 
 fn studied(request: &Request, progress: &mut Progress) -> Result<Study, Failure> {

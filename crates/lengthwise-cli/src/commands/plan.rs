@@ -8,7 +8,7 @@ use std::{
 };
 
 use lengthwise::{
-    Arrange, Blurred, Budget, CostModel, Lengths, OverLong, Plan, Planner, Shapes, Shuffled, Steps,
+    Arrange, Blurred, Budget, CostModel, OverLong, Plan, Planner, Shapes, Shuffled, Steps,
     Strategy, Tail, recommended_shapes,
 };
 use lengthwise_files::{Form, PlanFile, Written, save, to_json};
@@ -30,7 +30,8 @@ pub(crate) fn run(args: &args::Plan) -> Result<(), Failure> {
     let settings = Settings::read(args)?;
     let begin = part::begin(&args.part)?;
     let input = args.input.read()?;
-    let whole = settings.planner(args, input.lengths())?.plan(input.lengths(), args.epoch)?;
+    let planner = settings.planner(args, &input)?;
+    let whole = planner.plan(input.lengths(), args.epoch).map_err(|error| input.named(error))?;
     let part = part::take(args, &whole, begin, input.lengths())
         .map_err(|error| part::refused(&args.part, error))?;
     let plan = part.as_ref().map_or(&whole, |part| &part.plan);
@@ -89,11 +90,14 @@ impl Settings {
 
     /// Where nothing is said: the recommended shapes, and on a ladder random order. Where shapes are
     /// free, `blurred` pads least for the company it gives.
-    fn planner(self, args: &args::Plan, lengths: &Lengths) -> Result<Planner<Strategy>, Failure> {
+    fn planner(self, args: &args::Plan, input: &Sequences) -> Result<Planner<Strategy>, Failure> {
+        let lengths = input.lengths();
         let shapes = match (self.shapes, &self.strategy) {
             (Some(shapes), _) => shapes,
             (None, Some(_)) => Shapes::Exact,
-            (None, None) => recommended_shapes(lengths, self.budget)?,
+            (None, None) => {
+                recommended_shapes(lengths, self.budget).map_err(|error| input.named(error))?
+            }
         };
         let strategy = self.strategy.unwrap_or_else(|| match shapes {
             Shapes::Ladder(_) | Shapes::Rungs(_) => Shuffled.into(),
@@ -115,7 +119,10 @@ impl Settings {
         if let Some(model) = self.cost_model {
             planner = planner.cost_model(model);
         }
-        Ok(if args.part.constant_steps { planner.constant_steps(lengths)? } else { planner })
+        if args.part.constant_steps {
+            return planner.constant_steps(lengths).map_err(|error| input.named(error));
+        }
+        Ok(planner)
     }
 }
 

@@ -1,0 +1,173 @@
+//! Inputs as a user names them: what the readers can do is tested where they are.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use std::fs;
+
+use common::{Folder, refusals};
+use expect_test::expect;
+
+/// The lengths that a command sees: their number, sum and what it calls them.
+fn seen(folder: &Folder, input: &str) -> String {
+    let json = folder.json(&format!("inspect {input} --json"));
+    format!("{} in {}: {}\n", json["total"], json["sequences"], json["source"].as_str().unwrap())
+}
+
+/// A WAV file of 8 kHz, 16 bits, with so many samples of silence.
+fn wav(samples: u32) -> Vec<u8> {
+    let data = 2 * samples;
+    let mut bytes = b"RIFF".to_vec();
+    bytes.extend((36 + data).to_le_bytes());
+    bytes.extend(b"WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x80\x3e\0\0\x02\0\x10\0data");
+    bytes.extend(data.to_le_bytes());
+    bytes.resize(bytes.len() + data as usize, 0);
+    bytes
+}
+
+#[test]
+fn every_kind_of_input_can_be_named() {
+    let folder = Folder::new()
+        .with("nemo.jsonl", "{\"duration\": 1.29, \"text\": \"a b\"}\n{\"duration\": 3}\n")
+        .with("cuts.jsonl", "{\"id\": \"a\", \"features\": {\"num_frames\": 70}}\n")
+        .with("utt2num_frames", "a 12\nb 30\n")
+        .with("utt2dur", "a 1.5\nb 0.25\n")
+        .with("words.txt", "one two three\n\nfour five\n");
+    fs::create_dir_all(folder.path("speech/deep")).unwrap();
+    fs::write(folder.path("speech/deep/b.wav"), wav(800)).unwrap();
+    fs::write(folder.path("speech/a.wav"), wav(160)).unwrap();
+    fs::write(folder.path("speech/notes.md"), "not audio").unwrap();
+    let inputs = [
+        "nemo.jsonl --frame-shift 0.01",
+        "nemo.jsonl --rate 100 --column duration",
+        "cuts.jsonl",
+        "cuts.jsonl --column features.num_frames",
+        "utt2num_frames",
+        "utt2dur --frame-shift 0.01",
+        "words.txt --unit words --skip-blank",
+        "words.txt --unit characters --skip-blank",
+        "speech",
+        "speech --frame-shift 0.01",
+    ];
+    expect![[r#"
+        429 in 2: nemo.jsonl, `duration`
+        429 in 2: nemo.jsonl, `duration`
+        70 in 1: cuts.jsonl, `features.num_frames`
+        70 in 1: cuts.jsonl, `features.num_frames`
+        42 in 2: utt2num_frames
+        175 in 2: utt2dur
+        5 in 2: words.txt, words
+        22 in 2: words.txt, characters
+        960 in 2: speech
+        12 in 2: speech
+    "#]]
+    .assert_eq(&inputs.map(|input| seen(&folder, input)).concat());
+}
+
+#[test]
+fn what_is_left_out_is_said() {
+    let folder = Folder::new().with("words.txt", "one two\n\nthree\n");
+    fs::create_dir(folder.path("speech")).unwrap();
+    fs::write(folder.path("speech/a.wav"), wav(16)).unwrap();
+    fs::write(folder.path("speech/b.txt"), "").unwrap();
+    let said = |input: &str| {
+        let output = folder.run(&format!("inspect {input}"));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    expect![[r#"
+        words.txt: 1 blank line left out
+        speech: 1 file that is not audio left out
+    "#]]
+    .assert_eq(&(said("words.txt --unit words --skip-blank") + &said("speech")));
+}
+
+#[test]
+fn ids_are_used_in_messages() {
+    let folder = Folder::new().with(
+        "table.csv",
+        "utt,frames,speaker\nanna-1,40,anna\nbert-7,4000,bert\ncarl-2,30,carl\nanna-1,20,anna\n",
+    );
+    folder.expect("plan table.csv --budget padded:100 --ids", &expect![[r#"
+        exit 2
+        --- stdout
+        --- stderr
+        error: sequence 1 (`bert-7`) of length 4000 alone costs 4000 cells, over the budget of 100
+
+        hint: raise the budget to at least 4000 cells, or choose what happens to over-long sequences: `alone`, `drop` or `truncate` (`--over-long` on the command line)
+    "#]]);
+    folder.expect("compare table.csv --budget padded:100 --ids speaker", &expect![[r#"
+        exit 2
+        --- stdout
+        --- stderr
+        error: sequence 1 (`bert`) of length 4000 alone costs 4000 cells, over the budget of 100
+
+        hint: raise the budget to at least 4000 cells, or choose what happens to over-long sequences: `alone`, `drop` or `truncate` (`--over-long` on the command line)
+    "#]]);
+    let json = folder.json("inspect table.csv --ids --json");
+    assert_eq!(json["duplicate_ids"]["count"], 1);
+    assert_eq!(json["duplicate_ids"]["first"][0], "anna-1");
+    assert_eq!(json["outliers"]["longest"][0]["id"], "bert-7");
+}
+
+#[test]
+fn inputs_that_cannot_be_are_refused() {
+    let folder = Folder::new()
+        .with("nemo.jsonl", "{\"duration\": 1.29}\n")
+        .with("words.txt", "one two\n\nthree\n")
+        .with("broken.parquet", "PAR1 and no more");
+    expect![[r#"
+        $ lengthwise inspect nemo.jsonl
+        error: nemo.jsonl:1: field `duration` holds `1.29`, which is not a whole number
+
+        hint: lengths are whole numbers; if these are seconds, say how many frames they make with `--frame-shift 0.01` or `--rate 100`
+
+        $ lengthwise inspect nemo.jsonl --frame-shift 0
+        error: nemo.jsonl: the frame shift is 0, which is not a number above 0
+
+        hint: give the seconds from frame to frame, such as `--frame-shift 0.01` or `--rate 100`
+
+        $ lengthwise inspect words.txt --unit words
+        error: words.txt:2: the line is empty and should hold a sequence
+
+        hint: if empty lines only separate, leave them out with `--skip-blank`
+
+        $ lengthwise inspect words.txt --unit sentences
+        error: there is no unit `sentences`; the units are words, characters, bytes and tokens:FILE
+
+        hint: count words, for example: `--unit words`
+
+        $ lengthwise inspect words.txt --unit words --rate 100
+        error: words.txt: texts have no seconds
+
+        hint: leave out `--unit`, or `--frame-shift` and `--rate`
+
+        $ lengthwise inspect broken.parquet
+        error: broken.parquet: the Parquet data is cut short or damaged
+
+        hint: copy the file again, or write it again
+
+        $ lengthwise inspect nemo.jsonl --ids
+        error: nemo.jsonl:1: the only field, `duration`, is not known to hold ids
+
+        hint: choose one with `--ids NAME`
+
+        $ lengthwise inspect nemo.jsonl --format parquett
+        error: there is no format `parquett`; the formats are csv, tsv, jsonl, txt, npy, utt2num_frames, utt2dur, audio, parquet and arrow
+
+        hint: leave `--format` out to go by the name of the file
+
+    "#]].assert_eq(&refusals(
+        &folder,
+        &[
+            "inspect nemo.jsonl",
+            "inspect nemo.jsonl --frame-shift 0",
+            "inspect words.txt --unit words",
+            "inspect words.txt --unit sentences",
+            "inspect words.txt --unit words --rate 100",
+            "inspect broken.parquet",
+            "inspect nemo.jsonl --ids",
+            "inspect nemo.jsonl --format parquett",
+        ],
+    ));
+}
