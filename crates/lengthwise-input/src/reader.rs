@@ -191,8 +191,13 @@ fn stream(reader: impl Read, format: Format, request: &Request) -> Result<Column
     }?)
 }
 
-fn filled(column: Column) -> Result<Column, Error> {
-    if column.lengths.is_empty() { Err(Error::no_lengths()) } else { Ok(column) }
+fn filled(mut column: Column) -> Result<Column, Error> {
+    if column.lengths.is_empty() {
+        return Err(Error::no_lengths());
+    }
+    // A list that grows holds up to twice what it needs.
+    column.lengths.shrink_to_fit();
+    Ok(column)
 }
 
 fn needs_path(why: &str) -> Error {
