@@ -325,7 +325,7 @@ pub(crate) struct Plan {
     #[command(flatten)]
     pub(crate) part: Part,
 
-    /// Write the plan to this file, .json or .jsonl, instead of standard output
+    /// Write the plan to this file, .json, .jsonl, .npz or .parquet, instead of standard output
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
 
@@ -443,7 +443,7 @@ pub(crate) struct Cost {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Verify {
-    /// Plan file that `lengthwise plan -o` wrote, .json or .jsonl
+    /// Plan file that `lengthwise plan -o` wrote: .json, .jsonl, .npz or .parquet
     #[arg(value_name = "PLAN")]
     pub(crate) plan: PathBuf,
 

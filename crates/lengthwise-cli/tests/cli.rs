@@ -167,7 +167,7 @@ fn a_plan_that_cannot_be_written_leaves_the_old_file() {
         $ lengthwise plan ten.csv --budget sequences:3 -o plan.xlsx
         error: plan.xlsx: unknown format of a plan
 
-        hint: name the file .json or .jsonl
+        hint: name the file .json, .jsonl, .npz or .parquet
 
     "#]]
     .assert_eq(&said);

@@ -419,6 +419,10 @@ fn a_cost_model_decides_the_steps() {
 fn plans_are_verified() {
     let folder = Folder::new().with("ten.csv", TEN).with("other.csv", TEN.replace("j,6", "j,5"));
     let plan = "plan ten.csv --strategy sorted";
+    let mut forms = vec!["npz"];
+    if cfg!(feature = "parquet") {
+        forms.push("parquet");
+    }
     for (name, settings) in [
         ("plain.json", "--budget padded:20"),
         ("lines.jsonl", "--budget dynamic:2 --shapes multiple:4"),
@@ -435,12 +439,17 @@ fn plans_are_verified() {
         ("rest.jsonl", "--budget 3 --world-size 3 --resume c.json"),
         ("none.json", "--budget 4 --world-size 2 --take 0"),
     ] {
-        let made = folder.run(&format!("{plan} {settings} -o {name}"));
-        assert!(made.status.success(), "{name}: {}", String::from_utf8_lossy(&made.stderr));
-        for arguments in ["", "ten.csv", "ten.csv --column frames --json"] {
-            let output = folder.run(&format!("verify {name} {arguments}"));
-            let said = String::from_utf8(output.stderr).unwrap();
-            assert_eq!((output.status.code(), said.as_str()), (Some(0), ""), "{name} {arguments}");
+        // As it is, and the same plan in the forms that are not text.
+        let others = forms.iter().map(|form| format!("{name}.{form}"));
+        for name in [name.to_owned()].into_iter().chain(others) {
+            let made = folder.run(&format!("{plan} {settings} -o {name}"));
+            assert!(made.status.success(), "{name}: {}", String::from_utf8_lossy(&made.stderr));
+            for arguments in ["", "ten.csv", "ten.csv --column frames --json"] {
+                let output = folder.run(&format!("verify {name} {arguments}"));
+                let said = String::from_utf8(output.stderr).unwrap();
+                let seen = (output.status.code(), said.as_str());
+                assert_eq!(seen, (Some(0), ""), "{name} {arguments}");
+            }
         }
     }
     folder.expect(
@@ -483,6 +492,94 @@ fn plans_are_verified() {
         --- stderr
         error: pieces.jsonl: was made for other lengths: their digest is 0d63194824b76bb2, that of example `bimodal` in pieces of at most 3 is 580064f60a902627
     "#]]);
+}
+
+#[test]
+fn plans_for_other_programs_are_written_and_verified() {
+    let folder = Folder::new().with("ten.csv", TEN);
+    let plan = "plan ten.csv --strategy sorted --budget padded:7 --over-long drop --world-size 2";
+    folder.expect(&format!("{plan} -o plan.npz"), &expect![[r#"
+        exit 0
+        --- stdout
+        --- stderr
+        8 sequences in 8 batches (sorted, shapes exact), 2.78 % padding, digest e877674ba60ccb97
+        2 over-long, left out: 1, 7
+        2 ranks in 4 stratified steps, 28.0 % idle (at least 5.3 %), time by cells
+    "#]]);
+    folder.expect("verify plan.npz ten.csv", &expect![[r#"
+        exit 0
+        --- stdout
+        plan.npz: 8 sequences in 8 batches; checksum, digest, lengths, sequences, batch lengths, budget and counts are right
+        --- stderr
+    "#]]);
+    let mut bytes = fs::read(folder.path("plan.npz")).unwrap();
+    bytes[130] ^= 1;
+    let folder = folder.with("cut.npz", &bytes[..300]).with("altered.npz", &bytes);
+    folder.expect("verify cut.npz", &expect![[r#"
+        exit 1
+        --- stdout
+        --- stderr
+        error: cut.npz: is cut off or not a plan: its zip is cut off or damaged
+    "#]]);
+    folder.expect("verify altered.npz --json", &expect![[r#"
+        exit 1
+        --- stdout
+        {"version":1,"ok":false,"failed":"altered.npz: is cut off or not a plan: array `indices` cannot be read: Invalid checksum"}
+        --- stderr
+        error: altered.npz: is cut off or not a plan: array `indices` cannot be read: Invalid checksum
+    "#]]);
+}
+
+#[cfg(feature = "parquet")]
+#[test]
+fn tables_are_written_and_verified() {
+    let folder = Folder::new().with("ten.csv", TEN);
+    let plan = "plan ten.csv --strategy sorted --budget padded:7 --over-long drop --world-size 2";
+    folder.expect(&format!("{plan} -o plan.parquet"), &expect![[r#"
+        exit 0
+        --- stdout
+        --- stderr
+        8 sequences in 8 batches (sorted, shapes exact), 2.78 % padding, digest e877674ba60ccb97
+        2 over-long, left out: 1, 7
+        2 ranks in 4 stratified steps, 28.0 % idle (at least 5.3 %), time by cells
+    "#]]);
+    folder.expect("verify plan.parquet ten.csv", &expect![[r#"
+        exit 0
+        --- stdout
+        plan.parquet: 8 sequences in 8 batches; checksum, digest, lengths, sequences, batch lengths, budget and counts are right
+        --- stderr
+    "#]]);
+    let mut bytes = fs::read(folder.path("plan.parquet")).unwrap();
+    // A digit of the checksum.
+    let header = bytes.windows(10).position(|bytes| bytes == b"\"checksum\"").unwrap();
+    bytes[header + 13] ^= 1;
+    let folder = folder.with("cut.parquet", &bytes[..300]).with("altered.parquet", &bytes);
+    folder.expect("verify cut.parquet", &expect![[r#"
+        exit 1
+        --- stdout
+        --- stderr
+        error: cut.parquet: is cut off or not a plan: it does not begin and end as a Parquet file
+    "#]]);
+    folder.expect("verify altered.parquet", &expect![[r#"
+        exit 1
+        --- stdout
+        --- stderr
+        error: altered.parquet: has been altered: its checksum is e5a771ca4d87d51e, its content has e4a771ca4d87d51e
+    "#]]);
+}
+
+#[cfg(not(feature = "parquet"))]
+#[test]
+fn a_build_without_tables_says_so() {
+    let folder = Folder::new().with("ten.csv", TEN);
+    expect![[r#"
+        $ lengthwise plan ten.csv --budget 4 -o plan.parquet
+        error: plan.parquet: this build neither reads nor writes Parquet files
+
+        hint: name the file .json, .jsonl or .npz, or build with the feature `parquet`
+
+    "#]]
+    .assert_eq(&refusal(&folder, "plan ten.csv --budget 4 -o plan.parquet"));
 }
 
 #[test]
@@ -554,7 +651,7 @@ fn damaged_plans_fail_the_check() {
         $ lengthwise verify plan.csv
         error: plan.csv: unknown format of a plan
 
-        hint: name the file .json or .jsonl
+        hint: name the file .json, .jsonl, .npz or .parquet
 
         $ lengthwise verify a.json missing.csv
         error: missing.csv: no such file or directory
@@ -687,7 +784,7 @@ fn the_help_of_ranks() {
         Usage: lengthwise verify [OPTIONS] <PLAN> [INPUT]
 
         Arguments:
-          <PLAN>  Plan file that `lengthwise plan -o` wrote, .json or .jsonl
+          <PLAN>  Plan file that `lengthwise plan -o` wrote: .json, .jsonl, .npz or .parquet
 
         Options:
           -h, --help  Print help
@@ -700,7 +797,10 @@ fn the_help_of_ranks() {
                                  `-` is standard input
 
         Output:
-              --json  Print JSON
+              --json          Print JSON
+          -q, --quiet         Say nothing on standard error but errors
+              --color <WHEN>  Colours: auto, always or never [default: auto] [possible values: auto, always,
+                              never]
         --- stderr
     "#]]);
 }

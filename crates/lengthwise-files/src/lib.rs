@@ -1,8 +1,8 @@
 //! Plans and cursors as files.
 //!
-//! A plan file is JSON (one object) or JSON lines (one object a batch). It says how the plan was
-//! made, and ends with a checksum of all that is before it: a file that was cut off or altered is
-//! refused, and never becomes other batches. A [`PlanFile`] that was read equals the one that was
+//! A plan file is JSON (one object), JSON lines (one object a batch), NPZ (arrays) or Parquet (a
+//! table; feature `parquet`): see [`Form`]. It says how the plan was made, and has a checksum of all
+//! that it says: a file that was cut off or altered is refused, and never becomes other batches. A [`PlanFile`] that was read equals the one that was
 //! written, and its plan can be dealt to ranks as if it had just been made.
 //!
 //! ```
@@ -27,6 +27,7 @@
 
 mod cursor;
 mod error;
+mod fence;
 mod hex;
 mod plan;
 mod save;

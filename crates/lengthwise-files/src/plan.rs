@@ -1,6 +1,11 @@
-//! Plans as files: JSON or JSON lines, with how they were made and a checksum.
+//! Plans as files: JSON, JSON lines, NPZ or Parquet, with how they were made and a checksum.
 
+mod content;
 mod document;
+mod header;
+mod npz;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod read;
 mod write;
 
@@ -20,26 +25,64 @@ const VERSION: u32 = 1;
 
 /// In which form a plan is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Form {
     /// One object.
     Json,
     /// One object a batch, then one about all of them.
     JsonLines,
+    /// Arrays for `numpy.load`, in a zip that is not packed.
+    ///
+    /// | array | type | what |
+    /// |---|---|---|
+    /// | `indices` | `uint32` | the sequences of all batches, one batch after another |
+    /// | `ends` | `uint32` | where each batch ends in `indices` |
+    /// | `batch_lengths` | `uint32` | what each batch is padded to |
+    /// | `positions` | `uint64` | how many positions of each batch are not padding |
+    /// | `piece_sequences`, `piece_offsets`, `piece_lengths` | `uint32` | if pieces were planned: where they are from, and how long |
+    /// | `over_long` | `uint32` | the over-long sequences, if there are any |
+    /// | `header` | `uint8` | one object in JSON: the rest |
+    ///
+    /// The header ends with the checksum: XXH3 (64 bits) of the bytes of the arrays in this order,
+    /// little-endian, then of the header up to `,"checksum"`. What a zip says besides, such as the
+    /// date of an array, is not looked at.
+    Npz,
+    /// A table with a row for each sequence, in the order of the plan, without nulls.
+    ///
+    /// | column | type | what |
+    /// |---|---|---|
+    /// | `batch` | `uint32` | the number of its batch, from 0 |
+    /// | `batch_length` | `uint32` | what its batch is padded to |
+    /// | `batch_positions` | `uint64` | how many positions of its batch are not padding |
+    /// | `sequence` | `uint32` | its number |
+    /// | `offset`, `length` | `uint32` | if pieces were planned: where in its sequence this one begins, and how long it is |
+    ///
+    /// The rest is one object in JSON, under `lengthwise` in the metadata of the file. It ends with
+    /// the checksum: XXH3 (64 bits) of the columns in this order, little-endian, then of the object
+    /// up to `,"checksum"`.
+    #[cfg(feature = "parquet")]
+    Parquet,
 }
 
 impl Form {
-    /// The form that the name of a file tells: `.json` or `.jsonl`.
+    /// The form that the name of a file tells: `.json`, `.jsonl`, `.npz` or `.parquet`.
     pub fn of_path(path: &Path) -> Result<Self, Error> {
         let extension =
             path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
-        match extension.as_deref() {
-            Some("json") => Ok(Form::Json),
-            Some("jsonl") => Ok(Form::JsonLines),
-            _ => {
-                let hint = "name the file .json or .jsonl";
-                Err(Error::new("plan", "unknown format of a plan", hint).of(path))
-            }
-        }
+        let (what, hint) = match extension.as_deref() {
+            Some("json") => return Ok(Form::Json),
+            Some("jsonl") => return Ok(Form::JsonLines),
+            Some("npz") => return Ok(Form::Npz),
+            #[cfg(feature = "parquet")]
+            Some("parquet") => return Ok(Form::Parquet),
+            #[cfg(not(feature = "parquet"))]
+            Some("parquet") => (
+                "this build neither reads nor writes Parquet files",
+                "name the file .json, .jsonl or .npz, or build with the feature `parquet`",
+            ),
+            _ => ("unknown format of a plan", "name the file .json, .jsonl, .npz or .parquet"),
+        };
+        Err(Error::new("plan", what, hint).of(path))
     }
 }
 
@@ -132,8 +175,14 @@ impl PlanFile {
     }
 
     /// Writes the file to `output`, bit by bit.
-    pub fn write(&self, form: Form, output: &mut impl Write) -> io::Result<()> {
-        write::write(self, form, output)
+    pub fn write(&self, form: Form, output: &mut (impl Write + Send)) -> io::Result<()> {
+        match form {
+            Form::Json => write::json(self, output),
+            Form::JsonLines => write::json_lines(self, output),
+            Form::Npz => npz::write(self, output),
+            #[cfg(feature = "parquet")]
+            Form::Parquet => parquet::write(self, output),
+        }
     }
 
     /// Writes the file whole or not at all, in the form that its name tells.

@@ -63,7 +63,12 @@ impl Written {
             file.as_file().sync_all()?;
             Ok(file)
         };
-        let file = attempt().map_err(|error| Error::unwritten(&error).of(path))?;
+        // What cannot be written in this form says so itself; all else is the system's.
+        let own = |error: io::Error| match error.downcast::<Error>() {
+            Ok(error) => error,
+            Err(error) => Error::unwritten(&error),
+        };
+        let file = attempt().map_err(|error| own(error).of(path))?;
         Ok(Self { file, real, path: path.to_owned() })
     }
 

@@ -1,4 +1,4 @@
-//! What both forms of a plan file have in common, as it is written.
+//! What the forms of a plan file have in common, as it is written.
 
 use lengthwise::{Chunks, Counts, Lengths, Made};
 use serde::{Deserialize, Serialize};
@@ -94,9 +94,9 @@ pub(super) fn digest(name: &str, text: &str) -> Result<u64, Wrong> {
 /// Where the pieces are from that the batches name by index.
 #[derive(PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Pieces {
-    sequences: Vec<u32>,
-    offsets: Vec<u32>,
-    lengths: Vec<u32>,
+    pub(super) sequences: Vec<u32>,
+    pub(super) offsets: Vec<u32>,
+    pub(super) lengths: Vec<u32>,
 }
 
 impl Pieces {

@@ -1,25 +1,24 @@
 //! Reading plan files. Nothing is believed before the checksum is right, and not everything then: a
 //! file can be made by anybody.
 
-use std::{fmt, fs, io, path::Path};
+use std::{fs, io, path::Path};
 
-use lengthwise::{Chunks, Made, OverLong, Plan};
-use serde::{
-    Deserialize, Deserializer,
-    de::{DeserializeSeed, IgnoredAny, SeqAccess, Visitor},
-};
-use xxhash_rust::xxh3::xxh3_64;
+use lengthwise::OverLong;
+use serde::{Deserialize, de::IgnoredAny};
+use xxhash_rust::xxh3::Xxh3;
 
+#[cfg(feature = "parquet")]
+use super::parquet;
 use super::{
     Form, PlanFile, VERSION,
-    document::{DealtRead, How, Pieces, Wrong, digest},
+    content::{Batches, Content, piece_at},
+    document::{DealtRead, How, Pieces},
+    npz,
 };
-use crate::{
-    Error,
-    hex::{from_hex, hex},
-};
+use crate::{Error, hex::from_hex};
 
-/// Reads the plan in a `.json` or `.jsonl` file, and refuses one that is not as it was written.
+/// Reads the plan in a file of the [`Form`] that its name tells, and refuses one that is not as it
+/// was written.
 pub fn read_plan(path: &Path) -> Result<PlanFile, Error> {
     let form = Form::of_path(path)?;
     let bytes =
@@ -32,15 +31,20 @@ pub fn read_plan(path: &Path) -> Result<PlanFile, Error> {
 
 /// Reads the plan in the content of a file.
 pub fn read_plan_from(bytes: &[u8], form: Form) -> Result<PlanFile, Error> {
-    let lines = match form {
-        Form::Json => &[],
-        Form::JsonLines => before_last_line(bytes),
-    };
-    let last = &bytes[lines.len()..];
-    check(bytes, last)?;
     match form {
-        Form::Json => parsed::<Document>(last)?.file(),
-        Form::JsonLines => parsed::<Last>(last)?.file(lines),
+        Form::Json => {
+            check(bytes, bytes)?;
+            parsed::<Document>(bytes)?.file()
+        }
+        Form::JsonLines => {
+            let lines = before_last_line(bytes);
+            let last = &bytes[lines.len()..];
+            check(bytes, last)?;
+            parsed::<Last>(last)?.file(lines)
+        }
+        Form::Npz => npz::read(bytes),
+        #[cfg(feature = "parquet")]
+        Form::Parquet => parquet::read(bytes),
     }
 }
 
@@ -51,11 +55,11 @@ fn before_last_line(bytes: &[u8]) -> &[u8] {
     &bytes[..end]
 }
 
-fn not_a_plan(why: &str) -> Error {
+pub(super) fn not_a_plan(why: &str) -> Error {
     Error::cut_off("plan", why)
 }
 
-fn parsed<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, Error> {
+pub(super) fn parsed<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, Error> {
     serde_json::from_slice(json).map_err(|error| not_a_plan(&error.to_string()))
 }
 
@@ -68,6 +72,12 @@ struct Header {
 
 /// Refuses another version, and content that does not have the checksum at its end.
 fn check(bytes: &[u8], last: &[u8]) -> Result<(), Error> {
+    check_version(last)?;
+    check_content(bytes, Xxh3::new())
+}
+
+/// Refuses an object of another version, or without a checksum.
+pub(super) fn check_version(last: &[u8]) -> Result<(), Error> {
     let header: Header = parsed(last)?;
     match header.version {
         None => return Err(not_a_plan("its end has no version")),
@@ -76,13 +86,19 @@ fn check(bytes: &[u8], last: &[u8]) -> Result<(), Error> {
         }
         Some(_) => {}
     }
-    if header.checksum.is_none() {
-        return Err(Error::damaged("plan", "has no checksum"));
+    match header.checksum {
+        None => Err(Error::damaged("plan", "has no checksum")),
+        Some(_) => Ok(()),
     }
+}
+
+/// Refuses content that does not have the checksum at its end; `hash` is of what comes before it.
+pub(super) fn check_content(bytes: &[u8], mut hash: Xxh3) -> Result<(), Error> {
     let Some((content, checksum)) = unsealed(bytes) else {
         return Err(Error::damaged("plan", "has been altered: it does not end with its checksum"));
     };
-    match xxh3_64(content) {
+    hash.update(content);
+    match hash.digest() {
         actual if actual == checksum => Ok(()),
         actual => Err(Error::altered("plan", checksum, actual)),
     }
@@ -183,18 +199,6 @@ impl Last {
     }
 }
 
-/// What a file of either form holds.
-struct Content {
-    digest: String,
-    made: Made,
-    batches: Batches,
-    batch_lengths: Vec<u32>,
-    positions: Vec<u64>,
-    over_long: Vec<u32>,
-    chunks: Option<Chunks>,
-    ranks: Option<DealtRead>,
-}
-
 impl Content {
     fn add(&mut self, line: Line) -> Result<(), Error> {
         let wrong = |why: &str| Err(not_a_plan(why));
@@ -224,111 +228,5 @@ impl Content {
         self.batch_lengths.push(length);
         self.positions.push(positions);
         Ok(())
-    }
-
-    fn file(self) -> Result<PlanFile, Error> {
-        let Self { made, batches, batch_lengths, positions, over_long, chunks, .. } = self;
-        if let Some(chunks) = &chunks {
-            let beyond = |&&piece: &&u32| piece as usize >= chunks.len();
-            if let Some(piece) = batches.indices.iter().chain(&over_long).find(beyond) {
-                let of = chunks.len();
-                return Err(not_a_plan(&format!("it has piece {piece}, and chunks of {of}")));
-            }
-        }
-        let plan = Plan::restore(made, batches.indices, batches.ends, batch_lengths, over_long)
-            .map_err(|error| not_a_plan(&error.to_string()))?;
-        if plan.len() != positions.len() {
-            let (batches, counted) = (plan.len(), positions.len());
-            return Err(not_a_plan(&format!("{batches} batches and positions of {counted}")));
-        }
-        let written = digest("digest", &self.digest).map_err(|why| not_a_plan(&why))?;
-        if plan.digest() != written {
-            let (written, actual) = (hex(written), hex(plan.digest()));
-            let what =
-                format!("has been altered: its digest is {written}, its batches have {actual}");
-            return Err(Error::damaged("plan", what));
-        }
-        let ranks = self.ranks.map(|ranks| ranks.ranks(plan.len())).transpose()?;
-        Ok(PlanFile { plan, positions, chunks, ranks })
-    }
-}
-
-/// The piece of a sequence that begins at an offset. Pieces rise by sequence, then by offset.
-fn piece_at(chunks: &Chunks, at: (u32, u32)) -> Option<u32> {
-    let of = |piece: u32| chunks.get(piece).map(|piece| (piece.sequence, piece.offset));
-    let (mut low, mut high) = (0, chunks.len() as u32);
-    while low < high {
-        let middle = low + (high - low) / 2;
-        if of(middle)? < at {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    (of(low) == Some(at)).then_some(low)
-}
-
-/// Batches one after another, as a plan keeps them: a list for each would take more room than what
-/// is in it.
-#[derive(Default)]
-struct Batches {
-    indices: Vec<u32>,
-    ends: Vec<u32>,
-}
-
-impl Batches {
-    /// Ends a batch with what is there.
-    fn end(&mut self) -> Result<(), Wrong> {
-        let end = u32::try_from(self.indices.len()).map_err(|_| "too many sequences".to_owned())?;
-        self.ends.push(end);
-        Ok(())
-    }
-}
-
-impl<'de> Deserialize<'de> for Batches {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_seq(All)
-    }
-}
-
-struct All;
-
-impl<'de> Visitor<'de> for All {
-    type Value = Batches;
-
-    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str("a list of batches")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Batches, A::Error> {
-        let mut batches = Batches::default();
-        while list.next_element_seed(Next(&mut batches))?.is_some() {}
-        Ok(batches)
-    }
-}
-
-/// Reads one batch behind those that are there.
-struct Next<'a>(&'a mut Batches);
-
-impl<'de> DeserializeSeed<'de> for Next<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_seq(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Next<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str("a list of sequences")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        while let Some(sequence) = list.next_element()? {
-            self.0.indices.push(sequence);
-        }
-        self.0.end().map_err(serde::de::Error::custom)
     }
 }

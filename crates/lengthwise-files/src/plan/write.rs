@@ -1,4 +1,4 @@
-//! Writing plan files, bit by bit: the text is never in memory as a whole.
+//! Writing JSON and JSON lines, bit by bit: the text is never in memory as a whole.
 
 use std::io::{self, Write};
 
@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::{
-    Form, PlanFile, VERSION,
+    PlanFile, VERSION,
     document::{Dealt, How, Pieces},
 };
 use crate::hex::hex;
@@ -71,45 +71,50 @@ struct Last<'a> {
     ranks: Option<Dealt<'a>>,
 }
 
-pub(super) fn write(file: &PlanFile, form: Form, output: &mut impl Write) -> io::Result<()> {
+pub(super) fn json(file: &PlanFile, output: &mut impl Write) -> io::Result<()> {
     let PlanFile { plan, positions, chunks, ranks } = file;
-    let (version, digest, made) = (VERSION, hex(plan.digest()), How::new(plan.made()));
-    let (pieces, ranks) = (chunks.as_ref().map(Pieces::new), ranks.as_ref().map(Dealt::new));
     let (treatment, over_long) = plan.over_long();
+    let document = Document {
+        version: VERSION,
+        digest: hex(plan.digest()),
+        batches: plan,
+        batch_lengths: plan.batch_lengths(),
+        left_out: plan.left_out(),
+        truncated: plan.truncated(),
+        alone: if treatment == OverLong::Alone { over_long } else { &[] },
+        chunks: chunks.as_ref().map(Pieces::new),
+        positions,
+        made: How::new(plan.made()),
+        ranks: ranks.as_ref().map(Dealt::new),
+    };
     let mut output = Sealing::new(output);
-    match form {
-        Form::Json => {
-            let document = Document {
-                version,
-                digest,
-                batches: plan,
-                batch_lengths: plan.batch_lengths(),
-                left_out: plan.left_out(),
-                truncated: plan.truncated(),
-                alone: if treatment == OverLong::Alone { over_long } else { &[] },
-                chunks: pieces,
-                positions,
-                made,
-                ranks,
-            };
-            serde_json::to_writer(&mut output, &document)?;
-        }
-        Form::JsonLines => {
-            let lines = plan.iter().zip(plan.batch_lengths()).zip(positions);
-            for ((batch, &batch_length), &positions) in lines {
-                let line = Batch::new(batch, batch_length, positions, chunks.as_ref());
-                serde_json::to_writer(&mut output, &line)?;
-                writeln!(output)?;
-            }
-            if !over_long.is_empty() {
-                let line = OverLongs { over_long: treatment.to_string(), sequences: over_long };
-                serde_json::to_writer(&mut output, &line)?;
-                writeln!(output)?;
-            }
-            let last = Last { version, digest, made, chunks: pieces, ranks };
-            serde_json::to_writer(&mut output, &last)?;
-        }
+    serde_json::to_writer(&mut output, &document)?;
+    output.seal()
+}
+
+pub(super) fn json_lines(file: &PlanFile, output: &mut impl Write) -> io::Result<()> {
+    let PlanFile { plan, positions, chunks, ranks } = file;
+    let mut output = Sealing::new(output);
+    let lines = plan.iter().zip(plan.batch_lengths()).zip(positions);
+    for ((batch, &batch_length), &positions) in lines {
+        let line = Batch::new(batch, batch_length, positions, chunks.as_ref());
+        serde_json::to_writer(&mut output, &line)?;
+        writeln!(output)?;
     }
+    let (treatment, over_long) = plan.over_long();
+    if !over_long.is_empty() {
+        let line = OverLongs { over_long: treatment.to_string(), sequences: over_long };
+        serde_json::to_writer(&mut output, &line)?;
+        writeln!(output)?;
+    }
+    let last = Last {
+        version: VERSION,
+        digest: hex(plan.digest()),
+        made: How::new(plan.made()),
+        chunks: chunks.as_ref().map(Pieces::new),
+        ranks: ranks.as_ref().map(Dealt::new),
+    };
+    serde_json::to_writer(&mut output, &last)?;
     output.seal()
 }
 

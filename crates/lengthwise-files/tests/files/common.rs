@@ -3,7 +3,16 @@
 use lengthwise::{Budget, Chunks, Lengths, OverLong, Planner, Shapes, Sorted, Strategy, Tail};
 use lengthwise_files::{Error, Form, PlanFile, Ranks, read_plan_from};
 
-pub(crate) const FORMS: [Form; 2] = [Form::Json, Form::JsonLines];
+pub(crate) const FORMS: &[Form] = &[
+    Form::Json,
+    Form::JsonLines,
+    Form::Npz,
+    #[cfg(feature = "parquet")]
+    Form::Parquet,
+];
+
+/// Those that can be read as they are.
+pub(crate) const TEXTS: [Form; 2] = [Form::Json, Form::JsonLines];
 
 pub(crate) fn lengths() -> Lengths {
     Lengths::new((0..120).map(|i: u32| 1 + i * i % 97).collect::<Vec<u32>>()).unwrap()
@@ -27,6 +36,18 @@ pub(crate) fn said(error: &Error) -> String {
     let text = format!("{error}\n  {}\n", error.hint().unwrap());
     assert_eq!(text.lines().count(), 2, "one line each: {text}");
     text
+}
+
+/// A file with pieces, over-long ones and ranks, small enough to damage it in every place.
+pub(crate) fn small() -> PlanFile {
+    let lengths = Lengths::new([5, 9, 4, 7, 7, 1, 3]).unwrap();
+    let chunks = Chunks::new(&lengths, 6).unwrap();
+    let planner = Planner::new(Sorted, Budget::padded(5)).over_long(OverLong::Truncate);
+    let plan = planner.plan(chunks.lengths(), 0).unwrap();
+    let schedule = plan.schedule(2).unwrap();
+    PlanFile::new(schedule.all_ranks(), chunks.lengths())
+        .ranks(Ranks::of(&schedule, None, chunks.lengths()))
+        .chunks(chunks)
 }
 
 /// Plain files, with over-long sequences, with pieces, of one rank, and of all.

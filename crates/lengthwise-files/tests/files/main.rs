@@ -2,7 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+mod arrays;
 mod common;
 mod cursors;
 mod hostile;
 mod plans;
+#[cfg(feature = "parquet")]
+mod tables;

@@ -1,8 +1,11 @@
 //! Plans as files: what is written, and that it is read back.
 
-use std::fs;
+use std::{
+    fs,
+    io::{self, Write},
+};
 
-use crate::common::{FORMS, kinds, lengths, said, written};
+use crate::common::{FORMS, TEXTS, kinds, lengths, said, written};
 use expect_test::expect;
 use lengthwise::{Budget, Chunks, Lengths, OverLong, Planner, Sorted, Tail};
 use lengthwise_files::{Form, PlanFile, Ranks, read_plan, read_plan_from};
@@ -26,7 +29,7 @@ fn the_forms_keep_their_contract() {
     let chunks = Chunks::new(&Lengths::new([5, 3]).unwrap(), 4).unwrap();
     let plan = Planner::new(Sorted, Budget::sequences(2)).plan(chunks.lengths(), 0).unwrap();
     let pieces = PlanFile::new(plan, chunks.lengths()).chunks(chunks);
-    let texts = [&file, &pieces].map(|file| FORMS.map(|form| written(file, form)));
+    let texts = [&file, &pieces].map(|file| TEXTS.map(|form| written(file, form)));
     expect![[r#"
         {"version":1,"digest":"6a38a42099cc928b","batches":[[4],[5,6],[0],[1]],"batch_lengths":[7,3,5,8],"truncated":[1],"positions":[7,4,5,8],"made":{"strategy":"sorted","budget":"padded:8","shapes":"exact","arrange":"spread","over_long":"truncate","steps":"stratified","tail":"repeat","accumulate":1,"seed":18446744073709551615,"epoch":2,"lengths":"b062e4544dd20ad8"},"ranks":{"world_size":4,"accumulate":1,"steps":1,"cursor":{"version":1,"settings":"strategy=sorted budget=padded:8 shapes=exact arrange=spread over-long=truncate batches=none steps=stratified tail=repeat cost-model=none","lengths":"b062e4544dd20ad8","seed":18446744073709551615,"epoch":2,"plan":"ceee9d8218b58d6f","segments":[[2,1]],"checksum":"88245f2cbb253349"},"step_counts":{"sequences":[5],"positions":[24]}},"checksum":"af1d52e196ca8399"}
         {"sequences":[4],"batch_length":7,"positions":7}
@@ -45,7 +48,7 @@ fn the_forms_keep_their_contract() {
 #[test]
 fn plans_are_read_back_as_they_were() {
     for file in kinds() {
-        for form in FORMS {
+        for &form in FORMS {
             let read = read_plan_from(&written(&file, form), form).unwrap();
             assert_eq!(read, file, "{form:?}");
             assert_eq!(read.plan.digest(), file.plan.digest());
@@ -61,7 +64,7 @@ fn a_plan_that_was_read_goes_on() {
     let plan = Planner::new(Sorted, Budget::padded(300)).plan(&lengths, 1).unwrap();
     let schedule = plan.schedule(3).unwrap();
     let cursor = schedule.cursor(2).unwrap();
-    for form in FORMS {
+    for &form in FORMS {
         let bytes = written(&PlanFile::new(plan.clone(), &lengths), form);
         let read = read_plan_from(&bytes, form).unwrap().plan;
         assert_eq!(read.schedule(3).unwrap().all_ranks(), schedule.all_ranks());
@@ -77,10 +80,46 @@ fn large_plans_are_sealed_as_well() {
     let lengths = Lengths::new((1..=60_000).collect::<Vec<u32>>()).unwrap();
     let plan = Planner::new(Sorted, Budget::sequences(3)).plan(&lengths, 0).unwrap();
     let file = PlanFile::new(plan, &lengths);
-    for form in FORMS {
+    for &form in FORMS {
         let bytes = written(&file, form);
         assert!(bytes.len() > 5 << 16);
         assert_eq!(read_plan_from(&bytes, form).unwrap(), file);
+    }
+}
+
+/// Without the feature, whoever needs it is told so.
+#[cfg(not(feature = "parquet"))]
+#[test]
+fn parquet_is_a_feature() {
+    let error = Form::of_path("plan.parquet".as_ref()).unwrap_err();
+    expect![[r#"
+        plan.parquet: this build neither reads nor writes Parquet files
+          name the file .json, .jsonl or .npz, or build with the feature `parquet`
+    "#]]
+    .assert_eq(&said(&error));
+}
+
+/// A disk that is full is the only thing that is said.
+#[test]
+fn errors_of_the_output_are_handed_on() {
+    struct Full(usize);
+    impl Write for Full {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 = self.0.checked_sub(bytes.len()).ok_or(io::ErrorKind::StorageFull)?;
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    for &form in FORMS {
+        let size = written(&kinds()[0], form).len();
+        for room in (0..size).step_by(50) {
+            let error = kinds()[0].write(form, &mut Full(room)).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::StorageFull, "{form:?} {room}");
+        }
+        kinds()[0].write(form, &mut Full(size)).unwrap();
     }
 }
 
@@ -89,11 +128,16 @@ fn files_are_saved_and_read_by_their_names() {
     let folder = TempDir::new().unwrap();
     let path = |name: &str| folder.path().join(name);
     let file = &kinds()[0];
-    for name in ["plan.json", "plan.jsonl", "PLAN.JSON"] {
+    let mut names = vec!["plan.json", "plan.jsonl", "PLAN.JSON", "plan.npz"];
+    if cfg!(feature = "parquet") {
+        names.push("plan.parquet");
+    }
+    for name in names {
         file.save(&path(name)).unwrap();
         assert_eq!(&read_plan(&path(name)).unwrap(), file);
     }
     assert_eq!(fs::read(path("plan.json")).unwrap(), written(file, Form::Json));
+    assert_eq!(fs::read(path("plan.npz")).unwrap(), written(file, Form::Npz));
     fs::create_dir(path("folder.json")).unwrap();
     fs::write(path("empty.jsonl"), "").unwrap();
     let refused = ["folder.json", "empty.jsonl", "missing.json", "plan.txt", "plan"].map(|name| {
@@ -112,9 +156,9 @@ fn files_are_saved_and_read_by_their_names() {
         missing.json: there is no such file
           check the path
         plan.txt: unknown format of a plan
-          name the file .json or .jsonl
+          name the file .json, .jsonl, .npz or .parquet
         plan: unknown format of a plan
-          name the file .json or .jsonl
+          name the file .json, .jsonl, .npz or .parquet
         no/such/plan.json: there is no such folder
           nothing was written to it; check that the folder exists and can be written to
     "#]]
@@ -145,7 +189,7 @@ proptest! {
         ranks.steps_left = (schedule.len() - taken.len()) as u64;
         let mut file = PlanFile::new(mine, &lengths).ranks(ranks);
         file.chunks = chunks;
-        for form in FORMS {
+        for &form in FORMS {
             prop_assert_eq!(&read_plan_from(&written(&file, form), form).unwrap(), &file);
         }
     }

@@ -1,0 +1,94 @@
+//! What the forms that are not text say in JSON: all but the numbers, and the checksum.
+
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::Xxh3;
+
+use super::{
+    PlanFile, VERSION,
+    content::{Batches, Content},
+    document::{Dealt, DealtRead, How, Pieces},
+    read::{check_content, check_version, not_a_plan, parsed},
+};
+use crate::{Error, hex::hex};
+
+/// The object as it is written, but for its checksum.
+#[derive(Serialize)]
+struct Header<'a> {
+    version: u32,
+    digest: String,
+    made: How,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    over_long: Option<&'a [u32]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    chunks: Option<Pieces>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ranks: Option<Dealt<'a>>,
+}
+
+/// Which numbers have no other place in the file, and go into the object.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rest {
+    /// None.
+    Nothing,
+    /// The over-long sequences, and the pieces.
+    #[cfg(feature = "parquet")]
+    OverLongAndChunks,
+}
+
+/// The object with its checksum, on a line. `hash` is of the numbers that are elsewhere.
+pub(super) fn text(file: &PlanFile, rest: Rest, mut hash: Xxh3) -> serde_json::Result<String> {
+    let PlanFile { plan, chunks, ranks, .. } = file;
+    let all = rest != Rest::Nothing;
+    let header = Header {
+        version: VERSION,
+        digest: hex(plan.digest()),
+        made: How::new(plan.made()),
+        over_long: Some(plan.over_long().1).filter(|list| all && !list.is_empty()),
+        chunks: chunks.as_ref().filter(|_| all).map(Pieces::new),
+        ranks: ranks.as_ref().map(Dealt::new),
+    };
+    let mut text = serde_json::to_string(&header)?;
+    // The checksum goes into the object, before the brace that closes it.
+    text.pop();
+    hash.update(text.as_bytes());
+    text += &format!(",\"checksum\":\"{}\"}}\n", hex(hash.digest()));
+    Ok(text)
+}
+
+/// The object as it is read.
+#[derive(Deserialize)]
+struct HeaderRead {
+    digest: String,
+    made: How,
+    #[serde(default)]
+    over_long: Vec<u32>,
+    chunks: Option<Pieces>,
+    ranks: Option<DealtRead>,
+}
+
+/// An object of a version that can be read, and nothing more is known of it yet.
+pub(super) struct Unchecked<'a>(&'a [u8]);
+
+impl<'a> Unchecked<'a> {
+    pub(super) fn new(text: &'a [u8]) -> Result<Self, Error> {
+        check_version(text)?;
+        Ok(Self(text))
+    }
+
+    /// The content of a file without its batches. `hash` is of the numbers that are elsewhere.
+    pub(super) fn content(self, hash: Xxh3) -> Result<Content, Error> {
+        check_content(self.0, hash)?;
+        let header: HeaderRead = parsed(self.0)?;
+        let wrong = |why: String| not_a_plan(&why);
+        Ok(Content {
+            digest: header.digest,
+            made: header.made.made().map_err(wrong)?,
+            batches: Batches::default(),
+            batch_lengths: Vec::new(),
+            positions: Vec::new(),
+            over_long: header.over_long,
+            chunks: header.chunks.map(Pieces::chunks).transpose().map_err(wrong)?,
+            ranks: header.ranks,
+        })
+    }
+}

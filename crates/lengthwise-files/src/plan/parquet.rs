@@ -1,0 +1,215 @@
+//! Parquet files: a row for each sequence.
+//!
+//! Nothing in them is packed. What repeats from row to row, the format writes once; sequences in
+//! random order hardly pack, and so take four bytes each. No file can claim more rows than that.
+
+mod guard;
+mod read;
+mod thrift;
+
+use std::{
+    io::{self, Write},
+    ops::Range,
+    sync::Arc,
+};
+
+use ::parquet::{
+    basic::{LogicalType, Repetition, Type as Physical},
+    data_type::{Int32Type, Int64Type},
+    errors::{ParquetError, Result as ParquetResult},
+    file::{
+        metadata::KeyValue,
+        properties::{EnabledStatistics, WriterProperties},
+        writer::{SerializedFileWriter, SerializedRowGroupWriter},
+    },
+    schema::types::{ColumnPath, Type},
+};
+use xxhash_rust::xxh3::Xxh3;
+
+pub(super) use self::read::read;
+use super::{
+    PlanFile,
+    header::{self, Rest},
+};
+use crate::Error;
+
+/// The name of the header in the metadata.
+const KEY: &str = "lengthwise";
+
+/// Readers refuse metadata with longer texts, unless they are told not to.
+const MOST_HEADER: usize = 100_000_000;
+
+/// A few megabytes of each column: what a reader can skip, and the writer has in memory.
+const ROWS_PER_GROUP: usize = 1 << 20;
+
+/// The columns, in order. The last two are there if pieces were planned.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Column {
+    Batch,
+    BatchLength,
+    BatchPositions,
+    Sequence,
+    Offset,
+    Length,
+}
+
+impl Column {
+    fn all(pieces: bool) -> &'static [Column] {
+        use Column::{Batch, BatchLength, BatchPositions, Length, Offset, Sequence};
+        let all = &[Batch, BatchLength, BatchPositions, Sequence, Offset, Length];
+        if pieces { all } else { &all[..4] }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Column::Batch => "batch",
+            Column::BatchLength => "batch_length",
+            Column::BatchPositions => "batch_positions",
+            Column::Sequence => "sequence",
+            Column::Offset => "offset",
+            Column::Length => "length",
+        }
+    }
+
+    /// How many bytes its numbers have.
+    fn size(self) -> usize {
+        if self == Column::BatchPositions { 8 } else { 4 }
+    }
+
+    /// Its type: whole numbers from 0 on, of as many bytes.
+    fn schema(self) -> ParquetResult<Type> {
+        let physical = if self.size() == 8 { Physical::INT64 } else { Physical::INT32 };
+        let bit_width = 8 * self.size() as i8;
+        Type::primitive_type_builder(self.name(), physical)
+            .with_repetition(Repetition::REQUIRED)
+            .with_logical_type(Some(LogicalType::integer(bit_width, false)))
+            .build()
+    }
+
+    /// What it has in these rows.
+    fn numbers(self, file: &PlanFile, rows: Range<usize>) -> Vec<u64> {
+        let plan = &file.plan;
+        let piece = |&piece: &u32| file.chunks.as_ref().and_then(|chunks| chunks.get(piece));
+        let indices = &plan.indices()[rows.clone()];
+        match self {
+            Column::Batch => of_batches(plan.ends(), rows, |batch| batch as u64),
+            Column::BatchLength => {
+                of_batches(plan.ends(), rows, |batch| plan.batch_lengths()[batch].into())
+            }
+            Column::BatchPositions => of_batches(plan.ends(), rows, |batch| file.positions[batch]),
+            Column::Sequence if file.chunks.is_none() => {
+                indices.iter().map(|&sequence| sequence.into()).collect()
+            }
+            Column::Sequence => {
+                indices.iter().filter_map(piece).map(|piece| piece.sequence.into()).collect()
+            }
+            Column::Offset => {
+                indices.iter().filter_map(piece).map(|piece| piece.offset.into()).collect()
+            }
+            Column::Length => {
+                indices.iter().filter_map(piece).map(|piece| piece.length.into()).collect()
+            }
+        }
+    }
+
+    /// Adds the numbers to the checksum.
+    fn hash(self, numbers: &[u64], hash: &mut Xxh3) {
+        let mut bytes = Vec::with_capacity(numbers.len() * self.size());
+        for number in numbers {
+            bytes.extend_from_slice(&number.to_le_bytes()[..self.size()]);
+        }
+        hash.update(&bytes);
+    }
+}
+
+/// What is said of every batch, for each of its rows.
+fn of_batches(ends: &[u32], rows: Range<usize>, of: impl Fn(usize) -> u64) -> Vec<u64> {
+    let mut batch = ends.partition_point(|&end| end as usize <= rows.start);
+    let mut numbers = Vec::with_capacity(rows.len());
+    for row in rows {
+        if ends[batch] as usize <= row {
+            batch += 1;
+        }
+        numbers.push(of(batch));
+    }
+    numbers
+}
+
+fn schema(columns: &[Column]) -> ParquetResult<Type> {
+    let fields = columns.iter().map(|column| column.schema().map(Arc::new));
+    Type::group_type_builder("plan").with_fields(fields.collect::<Result<_, _>>()?).build()
+}
+
+/// The rows of each group.
+fn groups(rows: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..rows).step_by(ROWS_PER_GROUP).map(move |start| start..rows.min(start + ROWS_PER_GROUP))
+}
+
+pub(super) fn write(file: &PlanFile, output: &mut (impl Write + Send)) -> io::Result<()> {
+    let columns = Column::all(file.chunks.is_some());
+    let rows = file.plan.indices().len();
+    let mut hash = Xxh3::new();
+    for &column in columns {
+        groups(rows).for_each(|group| column.hash(&column.numbers(file, group), &mut hash));
+    }
+    let header = header::text(file, Rest::OverLongAndChunks, hash)?;
+    if header.len() > MOST_HEADER {
+        let what = format!(
+            "does not fit into a Parquet file: {} bytes are about pieces, over-long sequences and \
+             steps, and readers allow {MOST_HEADER}",
+            header.len()
+        );
+        return Err(io::Error::other(Error::new("plan", what, "name the file .npz")));
+    }
+    let written = || -> ParquetResult<()> {
+        let schema = Arc::new(schema(columns)?);
+        let mut writer = SerializedFileWriter::new(output, schema, Arc::new(properties(header)))?;
+        for group in groups(rows) {
+            let mut into = writer.next_row_group()?;
+            for &column in columns {
+                write_column(column, &column.numbers(file, group.clone()), &mut into)?;
+            }
+            into.close()?;
+        }
+        writer.close()?;
+        Ok(())
+    }();
+    written.map_err(|error| match error {
+        ParquetError::External(cause) => match cause.downcast::<io::Error>() {
+            Ok(cause) => *cause,
+            Err(cause) => io::Error::other(cause),
+        },
+        other => io::Error::other(other),
+    })
+}
+
+fn properties(header: String) -> WriterProperties {
+    WriterProperties::builder()
+        .set_created_by(concat!("lengthwise version ", env!("CARGO_PKG_VERSION")).to_owned())
+        .set_key_value_metadata(Some(vec![KeyValue::new(KEY.to_owned(), header)]))
+        // So that readers find the rows of a batch.
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_max_row_group_row_count(None)
+        // Every sequence is another.
+        .set_column_dictionary_enabled(ColumnPath::from(Column::Sequence.name()), false)
+        .build()
+}
+
+fn write_column<W: Write + Send>(
+    column: Column,
+    numbers: &[u64],
+    into: &mut SerializedRowGroupWriter<'_, W>,
+) -> ParquetResult<()> {
+    let missing = || ParquetError::General("a column is missing".to_owned());
+    let mut writer = into.next_column()?.ok_or_else(missing)?;
+    // The format has signed numbers, and says which are to be taken as unsigned.
+    if column.size() == 8 {
+        let numbers: Vec<i64> = numbers.iter().map(|number| number.cast_signed()).collect();
+        writer.typed::<Int64Type>().write_batch(&numbers, None, None)?;
+    } else {
+        let numbers: Vec<i32> =
+            numbers.iter().map(|&number| (number as u32).cast_signed()).collect();
+        writer.typed::<Int32Type>().write_batch(&numbers, None, None)?;
+    }
+    writer.close()
+}

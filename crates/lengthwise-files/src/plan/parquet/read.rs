@@ -1,0 +1,258 @@
+//! Reading Parquet files, column by column.
+
+use std::sync::Arc;
+
+use ::parquet::{
+    basic::Compression,
+    column::reader::ColumnReaderImpl,
+    data_type::{DataType, Int32Type, Int64Type},
+    errors::ParquetError,
+    file::{
+        metadata::{ParquetMetaData, RowGroupMetaData},
+        serialized_reader::SerializedPageReader,
+    },
+};
+use lengthwise::Chunks;
+use xxhash_rust::xxh3::Xxh3;
+
+use super::{Column, KEY, guard::Guarded, schema};
+use crate::{
+    Error, fence,
+    plan::{
+        PlanFile,
+        content::{Batches, piece_at},
+        document::Wrong,
+        header::Unchecked,
+        read::not_a_plan,
+    },
+};
+
+/// How many rows are read at a time.
+const BLOCK: usize = 1 << 14;
+
+pub(in super::super) fn read(bytes: &[u8]) -> Result<PlanFile, Error> {
+    fence::guard(|| {
+        let table = Table::open(bytes)?;
+        // The version first: columns of another one may be others.
+        let header = Unchecked::new(table.header()?)?;
+        let wrong = |why: Wrong| not_a_plan(&why);
+        let columns = table.columns().map_err(wrong)?;
+        let mut rows = Rows::default();
+        let mut hash = Xxh3::new();
+        for (at, &column) in columns.iter().enumerate() {
+            let mut row = 0;
+            table
+                .numbers(at, column, |numbers| {
+                    column.hash(numbers, &mut hash);
+                    rows.add(column, row, numbers)?;
+                    row += numbers.len();
+                    Ok(())
+                })
+                .map_err(wrong)?;
+        }
+        let mut content = header.content(hash)?;
+        let chunks = content.chunks.as_ref();
+        (content.batches, content.batch_lengths, content.positions) =
+            rows.batches(chunks).map_err(wrong)?;
+        content.file()
+    })
+}
+
+/// A file whose metadata is not absurd.
+struct Table {
+    file: Arc<Guarded>,
+    metadata: ParquetMetaData,
+}
+
+impl Table {
+    fn open(bytes: &[u8]) -> Result<Self, Error> {
+        let file = Guarded::new(bytes);
+        let metadata = file.metadata().map_err(|why| not_a_plan(&why))?;
+        Ok(Self { file: Arc::new(file), metadata })
+    }
+
+    fn header(&self) -> Result<&[u8], Error> {
+        let all = self.metadata.file_metadata().key_value_metadata();
+        let header = all.and_then(|all| all.iter().find(|pair| pair.key == KEY));
+        let text = header.and_then(|header| header.value.as_deref());
+        let missing = || not_a_plan(&format!("its metadata has no `{KEY}`"));
+        Ok(text.ok_or_else(missing)?.as_bytes())
+    }
+
+    /// The columns, if they are those of a plan.
+    fn columns(&self) -> Result<&'static [Column], Wrong> {
+        let found = self.metadata.file_metadata().schema_descr().root_schema().get_fields();
+        let columns = Column::all(found.len() != Column::all(false).len());
+        let expected = schema(columns).map_err(|error| error.to_string())?;
+        if found.len() != columns.len() {
+            return Err(format!("it has {} columns", found.len()));
+        }
+        for (found, expected) in found.iter().zip(expected.get_fields()) {
+            if found != expected {
+                let name = expected.name();
+                return Err(format!("column `{name}` is missing, or not as plans have it"));
+            }
+        }
+        Ok(columns)
+    }
+
+    /// Hands on the numbers of a column, a block at a time.
+    fn numbers(
+        &self,
+        at: usize,
+        column: Column,
+        mut each: impl FnMut(&[u64]) -> Result<(), Wrong>,
+    ) -> Result<(), Wrong> {
+        for group in self.metadata.row_groups() {
+            let rows = if column.size() == 8 {
+                let unsigned = |number: i64| number.cast_unsigned();
+                self.blocks::<Int64Type>(group, at, unsigned, &mut each)
+            } else {
+                let unsigned = |number: i32| number.cast_unsigned().into();
+                self.blocks::<Int32Type>(group, at, unsigned, &mut each)
+            }?;
+            if i64::try_from(rows) != Ok(group.num_rows()) {
+                let (name, of) = (column.name(), group.num_rows());
+                return Err(format!("column `{name}` has {rows} rows of {of}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The same for a group of rows; says how many there are.
+    fn blocks<T: DataType>(
+        &self,
+        group: &RowGroupMetaData,
+        at: usize,
+        unsigned: fn(T::T) -> u64,
+        each: &mut impl FnMut(&[u64]) -> Result<(), Wrong>,
+    ) -> Result<usize, Wrong> {
+        let said = |error: ParquetError| error.to_string();
+        let chunk = group.columns().get(at).ok_or("a column is missing")?;
+        if chunk.compression() != Compression::UNCOMPRESSED {
+            return Err("it is packed".to_owned());
+        }
+        let total = usize::try_from(group.num_rows()).map_err(|error| error.to_string())?;
+        let pages = SerializedPageReader::new(Arc::clone(&self.file), chunk, total, None);
+        let pages = Box::new(pages.map_err(said)?);
+        let mut reader = ColumnReaderImpl::<T>::new(chunk.column_descr_ptr(), pages);
+        let mut values = Vec::with_capacity(BLOCK);
+        let mut rows = 0;
+        loop {
+            values.clear();
+            let (read, _, _) = reader.read_records(BLOCK, None, None, &mut values).map_err(said)?;
+            if read == 0 || values.is_empty() {
+                return Ok(rows);
+            }
+            rows += values.len();
+            if rows > total {
+                return Err(format!("a column has more than {total} rows"));
+            }
+            let numbers: Vec<u64> = values.drain(..).map(unsigned).collect();
+            each(&numbers)?;
+        }
+    }
+}
+
+/// What the columns have come to so far. Each relies on those before it.
+#[derive(Default)]
+struct Rows {
+    ends: Vec<u32>,
+    batch_lengths: Vec<u32>,
+    positions: Vec<u64>,
+    sequences: Vec<u32>,
+    /// Of pieces.
+    offsets: Vec<u32>,
+    lengths: Vec<u32>,
+    /// The batch of the row before.
+    batch: usize,
+}
+
+impl Rows {
+    /// Adds the next numbers of a column, which begin at `row`.
+    fn add(&mut self, column: Column, row: usize, numbers: &[u64]) -> Result<(), Wrong> {
+        let narrow = numbers.iter().map(|&number| number as u32);
+        match column {
+            Column::Batch => return self.add_batches(row, numbers),
+            Column::BatchLength | Column::BatchPositions => {
+                return self.add_of_batches(column, row, numbers);
+            }
+            Column::Sequence => self.sequences.extend(narrow),
+            Column::Offset => self.offsets.extend(narrow),
+            Column::Length => self.lengths.extend(narrow),
+        }
+        Ok(())
+    }
+
+    /// Batches are numbered from 0, and no number is left out.
+    fn add_batches(&mut self, row: usize, numbers: &[u64]) -> Result<(), Wrong> {
+        for (row, &number) in (row..).zip(numbers) {
+            let end = u32::try_from(row + 1).map_err(|_| "too many sequences".to_owned())?;
+            let count = self.ends.len() as u64;
+            match self.ends.last_mut() {
+                Some(last) if number + 1 == count => *last = end,
+                _ if number == count => self.ends.push(end),
+                _ => return Err(format!("row {row} has batch {number}, after {count} batches")),
+            }
+        }
+        Ok(())
+    }
+
+    /// All rows of a batch say the same.
+    fn add_of_batches(&mut self, column: Column, row: usize, numbers: &[u64]) -> Result<(), Wrong> {
+        if row == 0 {
+            self.batch = 0;
+        }
+        for (row, &number) in (row..).zip(numbers) {
+            let ended = |batch: usize| self.ends.get(batch).is_some_and(|&end| end as usize <= row);
+            if ended(self.batch) {
+                self.batch += 1;
+            }
+            let (batch, known) = (
+                self.batch,
+                match column {
+                    Column::BatchLength => {
+                        self.batch_lengths.get(self.batch).map(|&known| known.into())
+                    }
+                    _ => self.positions.get(self.batch).copied(),
+                },
+            );
+            match (known, column) {
+                (Some(known), _) if known == number => {}
+                (Some(known), _) => {
+                    let name = column.name();
+                    return Err(format!("batch {batch} has `{name}` {known} and {number}"));
+                }
+                (None, Column::BatchLength) => self.batch_lengths.push(number as u32),
+                (None, _) => self.positions.push(number),
+            }
+        }
+        Ok(())
+    }
+
+    /// The batches, what they are padded to, and their positions.
+    fn batches(self, chunks: Option<&Chunks>) -> Result<(Batches, Vec<u32>, Vec<u64>), Wrong> {
+        let Self { ends, batch_lengths, positions, sequences, offsets, lengths, .. } = self;
+        let indices = match chunks {
+            None if offsets.is_empty() => sequences,
+            Some(chunks) if offsets.len() == sequences.len() => {
+                let piece = |((sequence, offset), length)| {
+                    piece_at(chunks, (sequence, offset))
+                        .filter(|&piece| chunks.get(piece).is_some_and(|it| it.length == length))
+                        .ok_or_else(|| "a batch has a piece that is not in the chunks".to_owned())
+                };
+                sequences
+                    .into_iter()
+                    .zip(offsets)
+                    .zip(lengths)
+                    .map(piece)
+                    .collect::<Result<_, _>>()?
+            }
+            _ => {
+                let what = "a batch has pieces, or sequences, where the chunks say otherwise";
+                return Err(what.to_owned());
+            }
+        };
+        Ok((Batches { indices, ends }, batch_lengths, positions))
+    }
+}
