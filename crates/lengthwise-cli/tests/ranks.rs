@@ -498,14 +498,17 @@ fn plans_are_verified() {
 fn plans_for_other_programs_are_written_and_verified() {
     let folder = Folder::new().with("ten.csv", TEN);
     let plan = "plan ten.csv --strategy sorted --budget padded:7 --over-long drop --world-size 2";
-    folder.expect(&format!("{plan} -o plan.npz"), &expect![[r#"
+    folder.expect(
+        &format!("{plan} -o plan.npz"),
+        &expect![[r#"
         exit 0
         --- stdout
         --- stderr
         8 sequences in 8 batches (sorted, shapes exact), 2.78 % padding, digest e877674ba60ccb97
         2 over-long, left out: 1, 7
         2 ranks in 4 stratified steps, 28.0 % idle (at least 5.3 %), time by cells
-    "#]]);
+    "#]],
+    );
     folder.expect("verify plan.npz ten.csv", &expect![[r#"
         exit 0
         --- stdout
@@ -515,12 +518,15 @@ fn plans_for_other_programs_are_written_and_verified() {
     let mut bytes = fs::read(folder.path("plan.npz")).unwrap();
     bytes[130] ^= 1;
     let folder = folder.with("cut.npz", &bytes[..300]).with("altered.npz", &bytes);
-    folder.expect("verify cut.npz", &expect![[r#"
+    folder.expect(
+        "verify cut.npz",
+        &expect![[r#"
         exit 1
         --- stdout
         --- stderr
         error: cut.npz: is cut off or not a plan: its zip is cut off or damaged
-    "#]]);
+    "#]],
+    );
     folder.expect("verify altered.npz --json", &expect![[r#"
         exit 1
         --- stdout
@@ -535,14 +541,17 @@ fn plans_for_other_programs_are_written_and_verified() {
 fn tables_are_written_and_verified() {
     let folder = Folder::new().with("ten.csv", TEN);
     let plan = "plan ten.csv --strategy sorted --budget padded:7 --over-long drop --world-size 2";
-    folder.expect(&format!("{plan} -o plan.parquet"), &expect![[r#"
+    folder.expect(
+        &format!("{plan} -o plan.parquet"),
+        &expect![[r#"
         exit 0
         --- stdout
         --- stderr
         8 sequences in 8 batches (sorted, shapes exact), 2.78 % padding, digest e877674ba60ccb97
         2 over-long, left out: 1, 7
         2 ranks in 4 stratified steps, 28.0 % idle (at least 5.3 %), time by cells
-    "#]]);
+    "#]],
+    );
     folder.expect("verify plan.parquet ten.csv", &expect![[r#"
         exit 0
         --- stdout
@@ -554,12 +563,15 @@ fn tables_are_written_and_verified() {
     let header = bytes.windows(10).position(|bytes| bytes == b"\"checksum\"").unwrap();
     bytes[header + 13] ^= 1;
     let folder = folder.with("cut.parquet", &bytes[..300]).with("altered.parquet", &bytes);
-    folder.expect("verify cut.parquet", &expect![[r#"
+    folder.expect(
+        "verify cut.parquet",
+        &expect![[r#"
         exit 1
         --- stdout
         --- stderr
         error: cut.parquet: is cut off or not a plan: it does not begin and end as a Parquet file
-    "#]]);
+    "#]],
+    );
     folder.expect("verify altered.parquet", &expect![[r#"
         exit 1
         --- stdout

@@ -51,8 +51,8 @@ pub(super) fn text(file: &PlanFile, rest: Rest, mut hash: Xxh3) -> serde_json::R
     // The checksum goes into the object, before the brace that closes it.
     text.pop();
     hash.update(text.as_bytes());
-    text += &format!(",\"checksum\":\"{}\"}}\n", hex(hash.digest()));
-    Ok(text)
+    let checksum = hex(hash.digest());
+    Ok(format!("{text},\"checksum\":\"{checksum}\"}}\n"))
 }
 
 /// The object as it is read.

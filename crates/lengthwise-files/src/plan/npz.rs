@@ -1,7 +1,7 @@
 //! NPZ files: arrays in a zip.
 //!
-//! Nothing in it is packed. Numbers in random order hardly pack; the bytes depend on no packer's
-//! version; and no array can unpack to more than the file has.
+//! Nothing in it is packed. Numbers in random order pack by a quarter at best; the bytes depend on no
+//! packer's version; and no array can unpack to more than the file has.
 
 mod npy;
 
@@ -108,7 +108,9 @@ impl<W: Write> Arrays<W> {
         let mut bytes = Vec::with_capacity(BLOCK * N::SIZE);
         for block in numbers.chunks(BLOCK) {
             bytes.clear();
-            block.iter().for_each(|number| number.put(&mut bytes));
+            for number in block {
+                number.put(&mut bytes);
+            }
             self.hash.update(&bytes);
             self.zip.write_all(&bytes)?;
         }

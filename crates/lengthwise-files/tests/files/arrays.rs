@@ -87,7 +87,7 @@ fn the_arrays_keep_their_contract() {
                 "header.npy" => String::from_utf8(numbers.to_vec()).unwrap(),
                 _ => format!("{numbers:?}\n"),
             };
-            said += &format!("{name} {about} {content}");
+            said += &[&name, " ", &about, " ", &content].concat();
         }
         said
     };

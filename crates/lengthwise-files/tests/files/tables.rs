@@ -93,10 +93,10 @@ impl Table {
             .unwrap();
         let bytes = written(&PlanFile::new(plan, &lengths), Form::Parquet);
         let header = header(&bytes);
-        let fields: String = COLUMNS
-            .iter()
-            .map(|(name, size)| format!("required int{0} {name} (integer({0}, false)); ", 8 * size))
-            .collect();
+        let fields = COLUMNS.map(|(name, size)| {
+            format!("required int{0} {name} (integer({0}, false)); ", 8 * size)
+        });
+        let fields = fields.concat();
         Self {
             schema: format!("message plan {{ {fields}}}"),
             columns: vec![vec![0, 0, 1], vec![5, 5, 9], vec![9, 9, 9], vec![2, 0, 1]],
