@@ -802,11 +802,23 @@ fn the_help_of_ranks() {
           -h, --help  Print help
 
         Input:
-              --example <NAME>   Use built-in lengths instead of a file: speech, documents or bimodal
-              --column <NAME>    Column (CSV, TSV) or field (JSONL) that holds the lengths
-              --format <FORMAT>  Format of the input, if its name does not tell: csv, tsv, jsonl, npy or txt
-          [INPUT]                File of lengths: .csv, .tsv, .jsonl, .npy, or .txt with one length a line;
-                                 `-` is standard input
+              --example <NAME>         Use built-in lengths instead of a file: speech, documents or bimodal
+              --column <NAME>          Column of a table, or field of JSON with dots, that holds the lengths
+              --format <FORMAT>        Format of the input, if its name does not tell: csv, tsv, jsonl, txt,
+                                       npy, `utt2num_frames`, `utt2dur`, audio, parquet or arrow
+              --frame-shift <SECONDS>  The numbers are seconds: make frames of them, one every so many
+                                       seconds
+              --rate <PER_SECOND>      The numbers are seconds: make frames or samples of them, so many a
+                                       second
+              --unit <UNIT>            The values are texts, one a line or in a column: count their words,
+                                       characters, bytes, or tokens:FILE by a Hugging Face tokenizer.json
+              --skip-blank             Leave out blank lines of a file of texts
+              --ids [<COLUMN>]         Keep the names of sequences for messages: in the usual column, or in
+                                       this one
+          [INPUT]                      File of lengths: .csv, .tsv, .jsonl, .npy, .parquet, .arrow,
+                                       .feather, .txt with one length a line, Kaldi's `utt2num_frames` or
+                                       `utt2dur`, packed by gzip or zstd or not; a folder of WAV and FLAC
+                                       files; `-` is standard input
 
         Output:
               --json          Print JSON
