@@ -3,7 +3,6 @@
 
 mod guard;
 mod leaf;
-mod thrift;
 
 use std::fs::File;
 use std::sync::Arc;

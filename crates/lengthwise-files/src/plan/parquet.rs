@@ -6,7 +6,6 @@
 
 mod guard;
 mod read;
-mod thrift;
 
 use std::{
     io::{self, Write},

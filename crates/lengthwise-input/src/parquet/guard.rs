@@ -8,7 +8,8 @@ use ::parquet::errors::{ParquetError, Result as ParquetResult};
 use ::parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
 use ::parquet::file::reader::{ChunkReader, Length};
 
-use super::thrift::{INT, LIST, STRUCT, Stop, Walk};
+use lengthwise_fence::thrift::{INT, STRUCT, Stop, Walk, check_schema, positive};
+
 use crate::error::Error;
 use crate::fence::damaged;
 
@@ -23,9 +24,6 @@ const MOST: usize = 1 << 24;
 /// for. A column that repeats one value packs well; what packs better than this is no column.
 const LARGEST_PAGE: u64 = 1 << 30;
 const VALUES_PER_BYTE: u64 = 1 << 16;
-
-/// Schemas do not nest near this deep, and the library walks them by recursion.
-const DEEPEST: usize = 64;
 
 pub(super) struct Guarded {
     file: Mutex<File>,
@@ -144,52 +142,6 @@ fn check_page(bytes: &[u8], size: u64) -> Result<(), Stop> {
     if likely { Ok(()) } else { Err(Stop::Wrong) }
 }
 
-fn positive(walk: &mut Walk, into: &mut u64) -> Result<bool, Stop> {
-    *into = u64::try_from(walk.int()?).map_err(|_| Stop::Wrong)?;
-    Ok(true)
-}
-
-/// Field 2 of the metadata lists the schema, parents before children; field 5 of an element is
-/// how many children it has.
-fn check_schema(bytes: &[u8]) -> Result<(), Stop> {
-    let mut children: Vec<u64> = Vec::new();
-    Walk::new(bytes).structure(0, &mut |walk, field, kind| {
-        if (field, kind) != (2, LIST) {
-            return Ok(false);
-        }
-        let (size, kind) = walk.list()?;
-        if kind != STRUCT {
-            return Err(Stop::Wrong);
-        }
-        for _ in 0..size {
-            let mut count = 0;
-            walk.structure(2, &mut |walk, field, kind| match (field, kind) {
-                (5, INT) => positive(walk, &mut count),
-                _ => Ok(false),
-            })?;
-            children.push(count);
-        }
-        Ok(true)
-    })?;
-    // How many children are still to come at every level of the tree.
-    let mut open: Vec<u64> = Vec::new();
-    for (index, &count) in children.iter().enumerate() {
-        if count > (children.len() - index - 1) as u64 || open.len() > DEEPEST {
-            return Err(Stop::Wrong);
-        }
-        if let Some(last) = open.last_mut() {
-            *last -= 1;
-        }
-        if count > 0 {
-            open.push(count);
-        }
-        while open.last() == Some(&0) {
-            open.pop();
-        }
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -205,21 +157,5 @@ mod tests {
         assert_eq!(check_page(&dictionary(32), 100), Ok(()));
         assert_eq!(check_page(&dictionary(34), 100), Err(Stop::Wrong), "17 words in 64 bytes");
         assert_eq!(check_page(&page(6)[..8], 100), Err(Stop::Short));
-    }
-
-    #[test]
-    fn schemas() {
-        let schema = |children: &[u8]| {
-            let mut bytes = vec![0x29, (children.len() as u8) << 4 | STRUCT];
-            bytes.extend(children.iter().flat_map(|count| [0x55, count * 2, 0]));
-            bytes.push(0);
-            check_schema(&bytes)
-        };
-        assert_eq!(schema(&[2, 0, 1, 0]), Ok(()));
-        assert_eq!(schema(&[2, 0, 60, 0]), Err(Stop::Wrong));
-        let mut deep = vec![0x29, 0xfc, 0xe8, 7];
-        deep.extend([0x55, 2, 0].repeat(1000));
-        deep.push(0);
-        assert_eq!(check_schema(&deep), Err(Stop::Wrong));
     }
 }

@@ -11,18 +11,14 @@ use ::parquet::{
 };
 use bytes::Bytes;
 
-use super::{
-    super::document::Wrong,
-    thrift::{INT, LIST, STRUCT, Stop, Walk},
-};
+use lengthwise_fence::thrift::{INT, STRUCT, Stop, Walk, check_schema, positive};
+
+use super::super::document::Wrong;
 
 const MAGIC: &[u8] = b"PAR1";
 
 /// What every row takes at least: the number of its sequence is not packed.
 const BYTES_PER_ROW: u64 = 4;
-
-/// Schemas do not nest near this deep, and the library walks them by recursion.
-const DEEPEST: usize = 64;
 
 pub(super) struct Guarded(Bytes);
 
@@ -109,52 +105,6 @@ fn check_page(bytes: &[u8]) -> Result<(), Stop> {
     })?;
     let likely = packed <= bytes.len() as u64 && unpacked == packed && words <= packed / 4;
     if likely { Ok(()) } else { Err(Stop::Wrong) }
-}
-
-fn positive(walk: &mut Walk, into: &mut u64) -> Result<bool, Stop> {
-    *into = u64::try_from(walk.int()?).map_err(|_| Stop::Wrong)?;
-    Ok(true)
-}
-
-/// Field 2 of the metadata lists the schema, parents before children; field 5 of an element is
-/// how many children it has.
-fn check_schema(bytes: &[u8]) -> Result<(), Stop> {
-    let mut children: Vec<u64> = Vec::new();
-    Walk::new(bytes).structure(0, &mut |walk, field, kind| {
-        if (field, kind) != (2, LIST) {
-            return Ok(false);
-        }
-        let (size, kind) = walk.list()?;
-        if kind != STRUCT {
-            return Err(Stop::Wrong);
-        }
-        for _ in 0..size {
-            let mut count = 0;
-            walk.structure(2, &mut |walk, field, kind| match (field, kind) {
-                (5, INT) => positive(walk, &mut count),
-                _ => Ok(false),
-            })?;
-            children.push(count);
-        }
-        Ok(true)
-    })?;
-    // How many children are still to come at every level of the tree.
-    let mut open: Vec<u64> = Vec::new();
-    for (index, &count) in children.iter().enumerate() {
-        if count > (children.len() - index - 1) as u64 || open.len() > DEEPEST {
-            return Err(Stop::Wrong);
-        }
-        if let Some(last) = open.last_mut() {
-            *last -= 1;
-        }
-        if count > 0 {
-            open.push(count);
-        }
-        while open.last() == Some(&0) {
-            open.pop();
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

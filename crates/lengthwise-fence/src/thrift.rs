@@ -8,7 +8,7 @@ const DEEPEST: usize = 64;
 
 /// Why a walk ended early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stop {
+pub enum Stop {
     /// More bytes may make it whole.
     Short,
     /// No bytes can.
@@ -16,17 +16,21 @@ pub(super) enum Stop {
 }
 
 /// The place in the bytes that the walk has come to.
-pub(super) struct Walk<'a> {
+#[derive(Debug)]
+pub struct Walk<'a> {
     bytes: &'a [u8],
 }
 
-/// The kinds of value that the headers are asked for.
-pub(super) const INT: u8 = 5;
-pub(super) const LIST: u8 = 9;
-pub(super) const STRUCT: u8 = 12;
+/// The kind of whole numbers.
+pub const INT: u8 = 5;
+/// The kind of lists.
+pub const LIST: u8 = 9;
+/// The kind of structures.
+pub const STRUCT: u8 = 12;
 
 impl<'a> Walk<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Self {
+    /// From the beginning of the bytes.
+    pub fn new(bytes: &'a [u8]) -> Self {
         Self { bytes }
     }
 
@@ -55,13 +59,13 @@ impl<'a> Walk<'a> {
     }
 
     /// A whole number, whose sign is in the last bit.
-    pub(super) fn int(&mut self) -> Result<i64, Stop> {
+    pub fn int(&mut self) -> Result<i64, Stop> {
         let value = self.varint()?;
         Ok((value >> 1).cast_signed() ^ -(value & 1).cast_signed())
     }
 
     /// The size of a list and the kind of its elements.
-    pub(super) fn list(&mut self) -> Result<(u64, u8), Stop> {
+    pub fn list(&mut self) -> Result<(u64, u8), Stop> {
         let head = self.byte()?;
         let size = if head >> 4 == 15 { self.varint()? } else { u64::from(head >> 4) };
         if size > self.bytes.len() as u64 { Err(Stop::Short) } else { Ok((size, head & 15)) }
@@ -69,7 +73,7 @@ impl<'a> Walk<'a> {
 
     /// Walks a structure. `visit` is asked about every field, by number and kind, and says
     /// whether it has walked over the value itself.
-    pub(super) fn structure(
+    pub fn structure(
         &mut self,
         depth: usize,
         visit: &mut dyn FnMut(&mut Self, i64, u8) -> Result<bool, Stop>,
@@ -126,6 +130,55 @@ impl<'a> Walk<'a> {
     }
 }
 
+/// Reads a whole number that is not below 0.
+pub fn positive(walk: &mut Walk, into: &mut u64) -> Result<bool, Stop> {
+    *into = u64::try_from(walk.int()?).map_err(|_| Stop::Wrong)?;
+    Ok(true)
+}
+
+/// Refuses the metadata of a Parquet file whose schema is no tree that its bytes can hold.
+///
+/// Field 2 of the metadata lists the schema, parents before children; field 5 of an element is
+/// how many children it has.
+pub fn check_schema(bytes: &[u8]) -> Result<(), Stop> {
+    let mut children: Vec<u64> = Vec::new();
+    Walk::new(bytes).structure(0, &mut |walk, field, kind| {
+        if (field, kind) != (2, LIST) {
+            return Ok(false);
+        }
+        let (size, kind) = walk.list()?;
+        if kind != STRUCT {
+            return Err(Stop::Wrong);
+        }
+        for _ in 0..size {
+            let mut count = 0;
+            walk.structure(2, &mut |walk, field, kind| match (field, kind) {
+                (5, INT) => positive(walk, &mut count),
+                _ => Ok(false),
+            })?;
+            children.push(count);
+        }
+        Ok(true)
+    })?;
+    // How many children are still to come at every level of the tree.
+    let mut open: Vec<u64> = Vec::new();
+    for (index, &count) in children.iter().enumerate() {
+        if count > (children.len() - index - 1) as u64 || open.len() > DEEPEST {
+            return Err(Stop::Wrong);
+        }
+        if let Some(last) = open.last_mut() {
+            *last -= 1;
+        }
+        if count > 0 {
+            open.push(count);
+        }
+        while open.last() == Some(&0) {
+            open.pop();
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -157,5 +210,21 @@ mod tests {
             walk(&[0x15, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]),
             Err(Stop::Wrong)
         );
+    }
+
+    #[test]
+    fn schemas() {
+        let schema = |children: &[u8]| {
+            let mut bytes = vec![0x29, (children.len() as u8) << 4 | STRUCT];
+            bytes.extend(children.iter().flat_map(|count| [0x55, count * 2, 0]));
+            bytes.push(0);
+            check_schema(&bytes)
+        };
+        assert_eq!(schema(&[2, 0, 1, 0]), Ok(()));
+        assert_eq!(schema(&[2, 0, 60, 0]), Err(Stop::Wrong));
+        let mut deep = vec![0x29, 0xfc, 0xe8, 7];
+        deep.extend([0x55, 2, 0].repeat(1000));
+        deep.push(0);
+        assert_eq!(check_schema(&deep), Err(Stop::Wrong));
     }
 }
