@@ -232,22 +232,22 @@ fn bad_models_and_measurements_are_refused_with_a_hint() {
         hint: nothing was written to it; check that the folder exists and can be written to
 
         $ lengthwise compare lengths.txt --cost-model missing.json
-        error: cost model missing.json: there is no such file or preset
+        error: missing.json: there is no such file or preset
 
         hint: name a file that `lengthwise cost STEPS.csv -o model.json` wrote, or a preset: `recurrent`, `encoder`, `paper-2`
 
         $ lengthwise compare lengths.txt --cost-model other.json
-        error: cost model other.json: is not a model file
+        error: other.json: is not a model file
 
         hint: name a file that `lengthwise cost STEPS.csv -o model.json` wrote, or a preset: `recurrent`, `encoder`, `paper-2`
 
         $ lengthwise compare lengths.txt --cost-model new.json
-        error: cost model new.json: has version 2, which this command does not know
+        error: new.json: has version 2, which this release does not know
 
         hint: name a file that `lengthwise cost STEPS.csv -o model.json` wrote, or a preset: `recurrent`, `encoder`, `paper-2`
 
         $ lengthwise compare lengths.txt --cost-model zero.json
-        error: cost model zero.json: the cost model cannot be `a=0,b=0,c=0,d=0`
+        error: zero.json: the cost model cannot be `a=0,b=0,c=0,d=0`
 
         hint: name a file that `lengthwise cost STEPS.csv -o model.json` wrote, or a preset: `recurrent`, `encoder`, `paper-2`
 
@@ -257,7 +257,7 @@ fn bad_models_and_measurements_are_refused_with_a_hint() {
         hint: it must be a number from 0 to 1000000000
 
         $ lengthwise compare lengths.txt --budget cost:paper2,limit=1
-        error: cost model paper2: there is no such file or preset
+        error: paper2: there is no such file or preset
 
         hint: name a file that `lengthwise cost STEPS.csv -o model.json` wrote, or a preset: `recurrent`, `encoder`, `paper-2`
 

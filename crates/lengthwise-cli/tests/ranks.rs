@@ -351,7 +351,7 @@ fn ranks_that_cannot_be_are_refused() {
         hint: one of `split`, `repeat`, `drop`
 
         $ lengthwise plan ten.csv --budget 4 --cost-model missing.json
-        error: cost model missing.json: there is no such file or preset
+        error: missing.json: there is no such file or preset
 
         hint: name a file that `lengthwise cost STEPS.csv -o model.json` wrote, or a preset: `recurrent`, `encoder`, `paper-2`
 

@@ -1,4 +1,4 @@
-//! Plans and cursors as files.
+//! Plans, cursors and cost models as files.
 //!
 //! A plan file is JSON (one object), JSON lines (one object a batch), NPZ (arrays) or Parquet (a
 //! table; feature `parquet`): see [`Form`]. It says how the plan was made, and has a checksum of all
@@ -25,6 +25,7 @@
 //!
 //! Files appear whole or not at all ([`save`](save())).
 
+mod cost_model;
 mod cursor;
 mod error;
 mod fence;
@@ -32,6 +33,7 @@ mod hex;
 mod plan;
 mod save;
 
+pub use cost_model::{CostModelFile, WorstStep, read_cost_model};
 pub use cursor::{from_json, read_cursor, save_cursor, to_json};
 pub use error::Error;
 pub use plan::{Form, PlanFile, Ranks, read_plan, read_plan_from};

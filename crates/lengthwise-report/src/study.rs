@@ -143,6 +143,16 @@ impl Study {
     ) -> Result<Self, Error> {
         let comparison =
             Comparison::run(request, |strategy| on_start(&format!("planning {strategy}")))?;
+        Self::around(comparison, request, command, on_start)
+    }
+
+    /// Measures and samples all that is drawn beside a comparison that was made of this request.
+    pub fn around(
+        comparison: Comparison,
+        request: &Request,
+        command: &str,
+        mut on_start: impl FnMut(&str),
+    ) -> Result<Self, Error> {
         let mut pictures = Vec::new();
         let mut idle = Vec::new();
         for strategy in request.strategies {

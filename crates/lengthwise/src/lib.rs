@@ -53,7 +53,8 @@ pub use strategy::{
 };
 
 pub use tune::{
-    Choice, Conditions, Curve, Family, Limits, Point, frontier, recommended_shapes, tune,
+    Choice, Conditions, Curve, Family, Limits, Point, frontier, recommended, recommended_shapes,
+    tune,
 };
 
 /// The README's example is a test too.

@@ -3,15 +3,10 @@
 use std::{fmt::Write as _, io, io::Write as _, path::Path};
 
 use lengthwise::{CostModel, Fit, Step};
-use lengthwise_files::save;
+use lengthwise_files::{CostModelFile, WorstStep, save};
 use lengthwise_input::{MeasuredStep, read_steps, read_steps_from};
 
-use crate::{
-    args::Cost,
-    cost_model::{Document, Worst},
-    failure::Failure,
-    interrupt, printer,
-};
+use crate::{args::Cost, failure::Failure, interrupt, printer};
 
 /// How many measured steps are shown beside what the model predicts.
 const SHOWN: usize = 6;
@@ -45,7 +40,7 @@ pub(crate) fn run(args: &Cost) -> Result<(), Failure> {
         Failure::new(format!("{source}: {error}"), error.hint().unwrap_or_default())
     })?;
     let worst = worst(&fit, &measured);
-    let json = Document::new(&fit, worst).to_json();
+    let json = CostModelFile::new(&fit, worst).to_json();
     if let Some(path) = &args.output {
         interrupt::writing(path);
         save(path, |file| file.write_all(json.as_bytes()))?;
@@ -53,9 +48,9 @@ pub(crate) fn run(args: &Cost) -> Result<(), Failure> {
     printer::print(&if args.json { json } else { readable(&fit, &worst, &measured) })
 }
 
-fn worst(fit: &Fit, measured: &[MeasuredStep]) -> Worst {
+fn worst(fit: &Fit, measured: &[MeasuredStep]) -> WorstStep {
     let MeasuredStep { line, batch_size, batch_length, seconds } = measured[fit.worst];
-    Worst {
+    WorstStep {
         line,
         batch_size,
         batch_length,
@@ -65,7 +60,7 @@ fn worst(fit: &Fit, measured: &[MeasuredStep]) -> Worst {
     }
 }
 
-fn readable(fit: &Fit, worst: &Worst, measured: &[MeasuredStep]) -> String {
+fn readable(fit: &Fit, worst: &WorstStep, measured: &[MeasuredStep]) -> String {
     let mut text = format!(
         "{} measured steps\n\nseconds of a step of B sequences padded to L: \
          a + b*L + c*B*L + d*B*L*L\n\n",

@@ -8,8 +8,7 @@ use std::{
 };
 
 use lengthwise::{
-    Arrange, Blurred, Budget, CostModel, OverLong, Plan, Planner, Shapes, Shuffled, Steps,
-    Strategy, Tail, recommended_shapes,
+    Arrange, Budget, CostModel, OverLong, Plan, Planner, Shapes, Steps, Strategy, Tail, recommended,
 };
 use lengthwise_files::{Form, PlanFile, Written, save, to_json};
 
@@ -88,21 +87,10 @@ impl Settings {
         })
     }
 
-    /// Where nothing is said: the recommended shapes, and on a ladder random order. Where shapes are
-    /// free, `blurred` pads least for the company it gives.
     fn planner(self, args: &args::Plan, input: &Sequences) -> Result<Planner<Strategy>, Failure> {
         let lengths = input.lengths();
-        let shapes = match (self.shapes, &self.strategy) {
-            (Some(shapes), _) => shapes,
-            (None, Some(_)) => Shapes::Exact,
-            (None, None) => {
-                recommended_shapes(lengths, self.budget).map_err(|error| input.named(error))?
-            }
-        };
-        let strategy = self.strategy.unwrap_or_else(|| match shapes {
-            Shapes::Ladder(_) | Shapes::Rungs(_) => Shuffled.into(),
-            _ => Blurred::default().into(),
-        });
+        let (strategy, shapes) = recommended(lengths, self.budget, self.strategy, self.shapes)
+            .map_err(|error| input.named(error))?;
         let mut planner = Planner::new(strategy, self.budget)
             .shapes(shapes)
             .arrange(self.arrange)

@@ -1,7 +1,9 @@
 //! The best strategy within the user's limits.
 
 use super::{Conditions, Family, Point, batch_count};
-use crate::{Budget, Error, Lengths, OverLong, Planner, Shapes, Shuffled, Sorted};
+use crate::{
+    Blurred, Budget, Error, Lengths, OverLong, Planner, Shapes, Shuffled, Sorted, Strategy,
+};
 
 /// What a plan must keep. Without any limit the freshest is chosen that the shapes allow; with a cost
 /// model and no other limit, the freshest that takes at most 2 % longer than sorted batches.
@@ -47,6 +49,36 @@ pub struct Choice {
 pub fn recommended_shapes(lengths: &Lengths, budget: Budget) -> Result<Shapes, Error> {
     let planner = Planner::new(Sorted, budget).over_long(OverLong::Alone);
     Ok(Shapes::Ladder(planner.plan(lengths, 0)?.len().min(16) as u32))
+}
+
+/// The strategy and the shapes to use where one or both are not given: the
+/// [recommended shapes](recommended_shapes), and on a ladder random order; exact shapes where a
+/// strategy is given; and where shapes are free `blurred`, which pads least for the company it gives.
+///
+/// ```
+/// use lengthwise::{Budget, Example, Shapes, recommended};
+///
+/// let lengths = Example::Speech.lengths();
+/// let (strategy, shapes) = recommended(&lengths, Budget::dynamic(16), None, None)?;
+/// assert_eq!((strategy.to_string(), shapes), ("shuffled".to_owned(), Shapes::Ladder(16)));
+/// # Ok::<(), lengthwise::Error>(())
+/// ```
+pub fn recommended(
+    lengths: &Lengths,
+    budget: Budget,
+    strategy: Option<Strategy>,
+    shapes: Option<Shapes>,
+) -> Result<(Strategy, Shapes), Error> {
+    let shapes = match (shapes, &strategy) {
+        (Some(shapes), _) => shapes,
+        (None, Some(_)) => Shapes::Exact,
+        (None, None) => recommended_shapes(lengths, budget)?,
+    };
+    let strategy = strategy.unwrap_or_else(|| match shapes {
+        Shapes::Ladder(_) | Shapes::Rungs(_) => Shuffled.into(),
+        _ => Blurred::default().into(),
+    });
+    Ok((strategy, shapes))
 }
 
 /// How far below its limit a measured padding rate may stay, as a share of the limit.

@@ -1,0 +1,91 @@
+//! Cost models as files: the coefficients, and how well they fit what was measured.
+
+use std::{fs, io, path::Path};
+
+use lengthwise::{CostModel, Fit};
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+
+/// The version of model files that this release writes and reads.
+const VERSION: u32 = 1;
+
+/// A model file. The fit is there for people; only the coefficients are read back.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct CostModelFile {
+    version: u32,
+    a: f64,
+    b: f64,
+    c: f64,
+    d: f64,
+    rows: usize,
+    r2: f64,
+    mean_relative_error: f64,
+    worst: WorstStep,
+}
+
+/// The measured step that a model is furthest from.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct WorstStep {
+    /// The line of the file that it was read from, or its number from 1.
+    pub line: u64,
+    /// How many sequences its batch had.
+    pub batch_size: u32,
+    /// What they were padded to.
+    pub batch_length: u32,
+    /// How long it took.
+    pub seconds: f64,
+    /// How long the model says.
+    pub predicted_seconds: f64,
+    /// Predicted ÷ measured − 1.
+    pub relative_error: f64,
+}
+
+impl CostModelFile {
+    /// The file of a fitted model.
+    pub fn new(fit: &Fit, worst: WorstStep) -> Self {
+        let [a, b, c, d] = fit.model.coefficients();
+        let &Fit { rows, r2, mean_relative_error, .. } = fit;
+        Self { version: VERSION, a, b, c, d, rows, r2, mean_relative_error, worst }
+    }
+
+    /// What is in the file.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
+    }
+}
+
+#[derive(Deserialize)]
+struct Coefficients {
+    version: u32,
+    a: f64,
+    b: f64,
+    c: f64,
+    d: f64,
+}
+
+/// Reads the model in a file.
+pub fn read_cost_model(path: &Path) -> Result<CostModel, Error> {
+    let presets: Vec<String> =
+        CostModel::PRESETS.iter().map(|preset| format!("`{}`", preset.name)).collect();
+    let refused = |what: &str| {
+        let hint = format!(
+            "name a file that `lengthwise cost STEPS.csv -o model.json` wrote, or a preset: {}",
+            presets.join(", ")
+        );
+        Error::new("cost model", what, hint).of(path)
+    };
+    let text = fs::read_to_string(path).map_err(|error| match error.kind() {
+        io::ErrorKind::InvalidData => refused("is not a model file"),
+        io::ErrorKind::NotFound => refused("there is no such file or preset"),
+        kind => refused(&kind.to_string()),
+    })?;
+    let Ok(read) = serde_json::from_str::<Coefficients>(&text) else {
+        return Err(refused("is not a model file"));
+    };
+    if read.version != VERSION {
+        let what = format!("has version {}, which this release does not know", read.version);
+        return Err(refused(&what));
+    }
+    CostModel::new(read.a, read.b, read.c, read.d).map_err(|error| refused(&error.to_string()))
+}
