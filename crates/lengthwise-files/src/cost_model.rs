@@ -89,3 +89,17 @@ pub fn read_cost_model(path: &Path) -> Result<CostModel, Error> {
     }
     CostModel::new(read.a, read.b, read.c, read.d).map_err(|error| refused(&error.to_string()))
 }
+
+/// The file that is meant where a cost model is named: coefficients have a `=`, presets are known,
+/// and all else is a file.
+pub fn model_file(given: &str) -> Option<&Path> {
+    let given = given.trim();
+    let preset = CostModel::PRESETS.iter().any(|preset| preset.name == given);
+    (!preset && !given.contains('=') && !given.is_empty()).then(|| Path::new(given))
+}
+
+/// The model file that a budget names, as in `cost:model.json,limit=0.05`.
+pub fn model_file_of_budget(given: &str) -> Option<&Path> {
+    let rest = given.trim().strip_prefix("cost:")?;
+    model_file(rest.split(',').next().unwrap_or(rest))
+}

@@ -33,7 +33,7 @@ mod hex;
 mod plan;
 mod save;
 
-pub use cost_model::{CostModelFile, WorstStep, read_cost_model};
+pub use cost_model::{CostModelFile, WorstStep, model_file, model_file_of_budget, read_cost_model};
 pub use cursor::{from_json, read_cursor, save_cursor, to_json};
 pub use error::Error;
 pub use plan::{Form, PlanFile, Ranks, read_plan, read_plan_from};

@@ -8,16 +8,20 @@ mod compare;
 mod figures;
 mod html;
 mod inspect;
+mod manual;
 mod picture;
 mod study;
 mod svg;
 mod table;
+mod tuning;
 
 pub use compare::{Comparison, Figures, Input, Request, Row, Settings};
 pub use inspect::{Duplicates, Inspection, Outlier, Outliers, Quantile};
+pub use manual::{Page, list_of_pages, page, pages};
 pub use picture::padding_picture;
 pub use study::{
     Bin, CurvePoint, Distribution, FamilyCurve, Frontier, Idle, IdlePoint, Picture, SampleBatch,
     Study,
 };
 pub use table::Look;
+pub use tuning::{PointFigures, Tuning, table as points_table};

@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use lengthwise::{Conditions, Curve, Family, Lengths, frontier};
+use lengthwise_report::{PointFigures, points_table};
 use serde::Serialize;
 
-use super::tune::{Figures, table};
 use crate::{
     args::Frontier,
     cost_model,
@@ -40,7 +40,7 @@ struct Level {
 #[derive(Serialize)]
 struct Points {
     family: &'static str,
-    points: Vec<Figures>,
+    points: Vec<PointFigures>,
 }
 
 pub(crate) fn run(args: &Frontier) -> Result<(), Failure> {
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &Frontier) -> Result<(), Failure> {
             .iter()
             .map(|curve| Points {
                 family: curve.family.name(),
-                points: curve.points.iter().map(Figures::from).collect(),
+                points: curve.points.iter().map(PointFigures::from).collect(),
             })
             .collect(),
     };
@@ -98,7 +98,8 @@ fn level(curves: &[Curve], mates: f64) -> Level {
 fn readable(curves: &[Curve], levels: &[Level], lengths: &Lengths) -> String {
     let mut text = String::new();
     for curve in curves {
-        text += &table(&curve.points.iter().collect::<Vec<_>>());
+        let points: Vec<PointFigures> = curve.points.iter().map(PointFigures::from).collect();
+        text += &points_table(&points.iter().collect::<Vec<_>>());
         text.push('\n');
     }
     _ = writeln!(

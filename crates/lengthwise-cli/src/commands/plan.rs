@@ -10,7 +10,7 @@ use std::{
 use lengthwise::{
     Arrange, Budget, CostModel, OverLong, Plan, Planner, Shapes, Steps, Strategy, Tail, recommended,
 };
-use lengthwise_files::{Form, PlanFile, Written, save, to_json};
+use lengthwise_files::{Form, PlanFile, Written, model_file_of_budget, save, to_json};
 
 use crate::{args, cost_model, failure::Failure, input::Sequences, interrupt, printer};
 
@@ -122,7 +122,7 @@ fn spare_what_is_read(args: &args::Plan) -> Result<(), Failure> {
     };
     let input = args.input.source.path.as_deref();
     let model = args.part.cost_model.as_deref().map(Path::new);
-    let limit = cost_model::file_of_budget(&args.budget).map(Path::new);
+    let limit = model_file_of_budget(&args.budget);
     for (path, written) in [(&args.output, "plan"), (&args.part.cursor, "cursor")] {
         let Some(path) = path else { continue };
         for (read, is) in

@@ -1,0 +1,166 @@
+//! What tuning found: the choice, the candidates, and the lines that use it.
+
+use std::fmt::Write as _;
+
+use lengthwise::{Choice, Conditions, Point};
+use serde::Serialize;
+
+/// What tuning found.
+#[derive(Clone, Debug, Serialize)]
+pub struct Tuning {
+    /// The version of the JSON form.
+    pub version: u32,
+    /// Whether the choice keeps all limits; if not, it comes nearest.
+    pub within_limits: bool,
+    /// The strategy in its string form.
+    pub strategy: String,
+    /// The shapes that go with it.
+    pub shapes: String,
+    /// The budget it was chosen for.
+    pub budget: String,
+    /// What it was measured to give on epochs that the search had not seen.
+    pub best: PointFigures,
+    /// The command that plans with it, if the input is known to the command line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// The call that plans with it.
+    pub python: String,
+    /// The best point of every family within the limits.
+    pub candidates: Vec<PointFigures>,
+    /// Everything else that was measured on the way.
+    pub searched: Vec<PointFigures>,
+}
+
+/// A measured point.
+#[derive(Clone, Debug, Serialize)]
+#[expect(missing_docs, reason = "the fields are those of `lengthwise::Point`")]
+pub struct PointFigures {
+    pub strategy: String,
+    pub padding_rate: f64,
+    pub mean_batch_padding_rate: f64,
+    pub mean_batch_length: f64,
+    pub batches: f64,
+    pub shapes: f64,
+    /// Absent where nobody met again.
+    pub effective_mates: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub predicted_seconds: Option<f64>,
+}
+
+impl From<&Point> for PointFigures {
+    fn from(point: &Point) -> Self {
+        Self {
+            strategy: point.strategy.to_string(),
+            padding_rate: point.padding_rate,
+            mean_batch_padding_rate: point.mean_batch_padding_rate,
+            mean_batch_length: point.mean_batch_length,
+            batches: point.batches,
+            shapes: point.shapes,
+            effective_mates: Some(point.effective_mates).filter(|mates| mates.is_finite()),
+            predicted_seconds: point.seconds,
+        }
+    }
+}
+
+impl Tuning {
+    /// What was found under these conditions. `input` is how the command line names the lengths, if
+    /// it does.
+    pub fn new(choice: &Choice, conditions: &Conditions, input: Option<&str>) -> Self {
+        let (strategy, shapes, budget, seed) = (
+            choice.best.strategy.to_string(),
+            choice.shapes.to_string(),
+            conditions.budget.to_string(),
+            conditions.seed,
+        );
+        Self {
+            version: 1,
+            within_limits: choice.within_limits,
+            command: input.map(|input| {
+                format!(
+                    "lengthwise plan {input} --strategy {strategy} --budget {budget} --shapes \
+                     {shapes} --arrange spread --seed {seed}"
+                )
+            }),
+            python: format!(
+                "lw.plan(lengths, \"{strategy}\", budget=\"{budget}\", shapes=\"{shapes}\", \
+                 arrange=\"spread\", seed={seed})"
+            ),
+            strategy,
+            shapes,
+            budget,
+            best: PointFigures::from(&choice.best),
+            candidates: choice.candidates.iter().map(PointFigures::from).collect(),
+            searched: choice.searched.iter().map(PointFigures::from).collect(),
+        }
+    }
+
+    /// What was found as JSON.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).unwrap_or_default()
+    }
+
+    /// What was found as a table, a sentence and the lines that use it.
+    pub fn to_text(&self) -> String {
+        let mut candidates: Vec<&PointFigures> = self.candidates.iter().collect();
+        candidates.sort_by(|a, b| mates(b).total_cmp(&mates(a)));
+        let mut text = table(&candidates);
+        _ = write!(
+            text,
+            "\n{} points measured. On epochs not seen before, {} with shapes {} has\n{:.2} % \
+             padding, {:.0} effective mates and {:.0} shapes{}.\n\n",
+            self.searched.len() + candidates.len(),
+            self.strategy,
+            self.shapes,
+            100.0 * self.best.padding_rate,
+            mates(&self.best),
+            self.best.shapes,
+            self.best
+                .predicted_seconds
+                .map_or(String::new(), |s| format!(", and takes {s:.2} s an epoch"))
+        );
+        for line in self.command.iter().chain([&self.python]) {
+            _ = writeln!(text, "{line}");
+        }
+        text
+    }
+
+    /// What is wrong if no strategy keeps all limits.
+    pub fn nearest(&self) -> String {
+        format!(
+            "no strategy keeps all limits; the nearest has {:.2} % padding and {:.0} effective mates",
+            100.0 * self.best.padding_rate,
+            mates(&self.best)
+        )
+    }
+}
+
+/// One line for every point.
+pub fn table(points: &[&PointFigures]) -> String {
+    let seconds = points.iter().any(|point| point.predicted_seconds.is_some());
+    let mut text = format!(
+        "{:28}{:>10}{:>10}{:>9}{:>12}{}\n",
+        "strategy",
+        "padding %",
+        "batches",
+        "shapes",
+        "mates",
+        if seconds { "   epoch s" } else { "" }
+    );
+    for point in points {
+        _ = writeln!(
+            text,
+            "{:28}{:>10.2}{:>10.0}{:>9.0}{:>12}{}",
+            point.strategy,
+            100.0 * point.padding_rate,
+            point.batches,
+            point.shapes,
+            format!("{:.0}", mates(point)),
+            point.predicted_seconds.map_or(String::new(), |seconds| format!("{seconds:>10.2}"))
+        );
+    }
+    text
+}
+
+fn mates(point: &PointFigures) -> f64 {
+    point.effective_mates.unwrap_or(f64::INFINITY)
+}
