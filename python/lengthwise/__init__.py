@@ -1,0 +1,118 @@
+"""Plans the batches of variable-length sequences: little padding, few shapes, fresh company.
+
+>>> import lengthwise as lw
+>>> plan = lw.plan(lw.example("speech"), budget="padded:20000")
+>>> len(plan), plan[0][:3].tolist(), plan.batch_lengths[:3].tolist()  # doctest: +SKIP
+
+``lengthwise.torch`` has the batch sampler for PyTorch, ``lengthwise.hf`` what the Hugging Face
+``Trainer`` needs, ``lengthwise.arrays`` batches of fixed shapes without any framework, and
+``lengthwise.calibrate`` measures how long training steps take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as _Sequence
+from typing import TYPE_CHECKING, Any
+
+from ._lengthwise import (
+    Chunks,
+    Comparison,
+    CostModel,
+    Fit,
+    Inspection,
+    Lengths,
+    Measures,
+    Plan,
+    Planner,
+    Schedule,
+    Tuning,
+    compare,
+    effective_mates,
+    example,
+    explain,
+    inspect,
+    ladder,
+    load_plan,
+    read_lengths,
+    tune,
+)
+from .errors import (
+    BudgetError,
+    CostError,
+    FileError,
+    LengthsError,
+    LengthwiseError,
+    LengthwiseWarning,
+    RankError,
+    SettingError,
+    StateError,
+)
+
+if TYPE_CHECKING:
+    from .calibration import Calibration
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "BudgetError",
+    "Chunks",
+    "Comparison",
+    "CostError",
+    "CostModel",
+    "FileError",
+    "Fit",
+    "Inspection",
+    "Lengths",
+    "LengthsError",
+    "LengthwiseError",
+    "LengthwiseWarning",
+    "Measures",
+    "Plan",
+    "Planner",
+    "RankError",
+    "Schedule",
+    "SettingError",
+    "StateError",
+    "Tuning",
+    "calibrate",
+    "compare",
+    "effective_mates",
+    "example",
+    "explain",
+    "inspect",
+    "ladder",
+    "load_plan",
+    "plan",
+    "read_lengths",
+    "tune",
+]
+
+_Sequence.register(Plan)
+
+
+def plan(lengths: Any, strategy: str | None = None, *, epoch: int = 0, **settings: Any) -> Plan:
+    """The plan of one epoch.
+
+    Takes the settings of :class:`Planner`, of which only ``budget`` must be given. To plan several
+    epochs, make a :class:`Planner` once: it checks the lengths once.
+    """
+    return Planner(lengths, strategy, **settings).plan(epoch)
+
+
+def calibrate(step: Any, lengths: Any, **options: Any) -> Calibration:
+    """Times a training step on a grid of shapes, and recommends budget, shapes and strategy.
+
+    See :func:`lengthwise.calibration.calibrate`.
+    """
+    from .calibration import calibrate
+
+    return calibrate(step, lengths, **options)
+
+
+def __getattr__(name: str) -> Any:
+    # `lw.torch.pad_collate` works without importing torch before it is used.
+    if name in ("torch", "hf", "lightning", "arrays", "calibration"):
+        import importlib
+
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,119 @@
+"""Lengths in whatever form they come, as one NumPy array."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from .errors import LengthsError
+
+WHOLE = "lengths are whole numbers from 1 to 4294967295; leave empty sequences out"
+
+
+def array(lengths: Any) -> np.ndarray:
+    """A one-dimensional array of whole numbers or floats, of the same memory where that can be."""
+    made = _made(lengths)
+    if made.ndim != 1:
+        raise LengthsError(
+            f"an array of {made.ndim} dimensions is no lengths",
+            hint="give one number for each sequence",
+        )
+    if made.dtype.kind in "iuf" and made.dtype.itemsize <= 8:
+        if made.dtype == np.float16:
+            made = made.astype(np.float32)
+        return made if made.dtype.isnative else made.astype(made.dtype.newbyteorder("="))
+    if not len(made):
+        return made.astype(np.uint32)
+    # Objects, texts, truth values, dates: name the first that is no number.
+    for index, value in enumerate(made.tolist()):
+        if not _is_number(value):
+            shown = repr(value)
+            shown = shown if len(shown) <= 40 else shown[:39] + "…"
+            raise LengthsError(f"sequence {index} has length {shown}", hint=WHOLE, index=index)
+        if not (isinstance(value, int) and 0 <= value < 2**32 or isinstance(value, float)):
+            raise LengthsError(f"sequence {index} has length {value}", hint=WHOLE, index=index)
+    return np.array(made.tolist(), dtype=np.float64)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _made(lengths: Any) -> np.ndarray:
+    if isinstance(lengths, np.ndarray):
+        return lengths
+    if isinstance(lengths, (str, bytes, dict)) or lengths is None:
+        raise LengthsError(
+            f"{type(lengths).__name__} is no lengths",
+            hint="give a list or an array with one number for each sequence; `read_lengths` reads files",
+        )
+    column = _dataset_column(lengths)
+    if column is not None:
+        return column
+    if hasattr(lengths, "null_count") or hasattr(lengths, "combine_chunks"):
+        return _arrow(lengths)
+    if hasattr(lengths, "detach") and hasattr(lengths, "cpu"):
+        return np.asarray(lengths.detach().cpu())
+    if hasattr(lengths, "to_numpy"):
+        return np.asarray(lengths.to_numpy())
+    if hasattr(lengths, "__arrow_c_array__") or hasattr(lengths, "__arrow_c_stream__"):
+        import pyarrow
+
+        return _arrow(pyarrow.chunked_array(lengths))
+    if hasattr(lengths, "__array__") or _is_buffer(lengths):
+        return np.asarray(lengths)
+    if not isinstance(lengths, Iterable):
+        raise LengthsError(
+            f"{type(lengths).__name__} is no lengths",
+            hint="give a list or an array with one number for each sequence",
+        )
+    items = lengths if isinstance(lengths, (list, tuple)) else list(lengths)
+    try:
+        made = np.asarray(items)
+    except (ValueError, OverflowError):
+        made = None
+    # Mixed lists become texts, floats or objects, and lists of lists get more dimensions: the items
+    # themselves are then looked at one by one.
+    if made is None or made.ndim != 1 or made.dtype.kind not in "iu":
+        made = np.empty(len(items), dtype=object)
+        made[:] = items
+    return made
+
+
+def _is_buffer(lengths: object) -> bool:
+    try:
+        memoryview(lengths)  # type: ignore[arg-type]
+    except TypeError:
+        return False
+    return True
+
+
+def _arrow(column: Any) -> np.ndarray:
+    """A pyarrow array, chunked or not, or a Polars series; nulls become NaN, which is refused by
+    index, and a column of lists or texts gives how long they are."""
+    kind = str(getattr(column, "type", ""))
+    if "list" in kind or kind in ("string", "large_string", "binary", "large_binary"):
+        import pyarrow.compute
+
+        lengths_of = pyarrow.compute.list_value_length if "list" in kind else pyarrow.compute.utf8_length
+        column = (pyarrow.compute.binary_length if "binary" in kind else lengths_of)(column)
+    if hasattr(column, "combine_chunks") or not hasattr(column, "type"):
+        return np.asarray(column.to_numpy())
+    return np.asarray(column.to_numpy(zero_copy_only=False))
+
+
+def _dataset_column(lengths: Any) -> np.ndarray | None:
+    """A column of a Hugging Face dataset: it reads one row at a time unless it is asked for Arrow."""
+    datasets = sys.modules.get("datasets")
+    column = getattr(datasets, "Column", None) or getattr(
+        getattr(datasets, "arrow_dataset", None), "Column", None
+    )
+    if column is None or not isinstance(lengths, column):
+        return None
+    source, name = lengths.source, lengths.column_name
+    if not hasattr(source, "with_format"):
+        return None
+    return _arrow(source.select_columns([name]).with_format("arrow")[:].column(name))

@@ -1,0 +1,100 @@
+"""What notebooks show."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from . import Comparison, Plan
+
+# Batches in the picture of a plan.
+SHOWN = 60
+WIDTH, HEIGHT = 720, 120
+
+
+def plan(plan: Plan) -> str:
+    """The figures of a plan, and a picture of its batches: what is light is padding."""
+    measures = plan.measure()
+    settings = plan.settings
+    rows = [
+        ("sequences", f"{measures.sequences:,}"),
+        ("batches", f"{measures.batches:,}"),
+        ("padding", f"{100 * measures.padding_rate:.2f} %"),
+        ("shapes", f"{measures.shapes:,}"),
+        ("largest batch", f"{measures.largest_batch:,} sequences, {measures.largest_batch_cells:,} cells"),
+        ("settings", f"{settings['strategy']}, budget {settings['budget']}, shapes {settings['shapes']}"),
+        ("seed, epoch", f"{settings['seed']}, {settings['epoch']}"),
+        ("digest", plan.digest),
+    ]
+    table = "".join(
+        f'<tr><th style="text-align:left">{name}</th>'
+        f'<td style="text-align:left">{escape(value)}</td></tr>'
+        for name, value in rows
+    )
+    return f"<table>{table}</table>{_picture(plan)}"
+
+
+def _picture(plan: Plan) -> str:
+    count = min(len(plan), SHOWN)
+    if not count:
+        return ""
+    batches = [k * len(plan) // count for k in range(count)]
+    batch_lengths, lengths = plan.batch_lengths, plan.lengths
+    tallest = max(int(batch_lengths[k]) for k in batches)
+    sizes = [len(plan[k]) for k in batches]
+    step = WIDTH / sum(sizes)
+    bars, x = [], 0.0
+    for k, size in zip(batches, sizes):
+        height = HEIGHT * int(batch_lengths[k]) / tallest
+        bars.append(
+            f'<rect x="{x:.2f}" y="{HEIGHT - height:.1f}" width="{max(size * step - 1, 0.5):.2f}" '
+            f'height="{height:.1f}" fill="#f0a04b"/>'
+        )
+        for place, sequence in enumerate(plan[k][:200]):
+            filled = HEIGHT * min(int(lengths[sequence]), int(batch_lengths[k])) / tallest
+            bars.append(
+                f'<rect x="{x + place * step:.2f}" y="{HEIGHT - filled:.1f}" '
+                f'width="{max(step - 0.3, 0.3):.2f}" height="{filled:.1f}" fill="#3b7dc4"/>'
+            )
+        x += size * step
+    title = f"{count} of {len(plan)} batches; blue is data, orange is padding"
+    return (
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT + 18}" width="{WIDTH}" role="img" style="max-width:100%">'
+        f"<title>{title}</title>{''.join(bars)}"
+        f'<text x="0" y="{HEIGHT + 14}" font-size="12" fill="#6e7781">{title}</text></svg>'
+    )
+
+
+COLUMNS = [
+    ("strategy", "strategy", "{}"),
+    ("padding %", "padding_rate", "{:.2%}"),
+    ("batches", "batches", "{:,.0f}"),
+    ("steps", "optimizer_steps", "{:,.0f}"),
+    ("shapes", "shapes", "{:,.0f}"),
+    ("effective mates", "effective_mates", "{:,.0f}"),
+    ("idle", "idle_share", "{:.2%}"),
+    ("epoch s", "predicted_seconds", "{:,.2f}"),
+]
+
+
+def comparison(comparison: Comparison) -> str:
+    """The table of a comparison."""
+    rows = comparison.rows
+    shown = [column for column in COLUMNS if any(row.get(column[1]) is not None for row in rows)]
+    head = "".join(f"<th>{name}</th>" for name, _, _ in shown)
+    lines = []
+    for row in rows:
+        cells = []
+        for _, key, form in shown:
+            value = row.get(key)
+            # Nobody met anybody twice.
+            text = "∞" if value is None else form.format(value)
+            cells.append(f"<td>{escape(text)}</td>")
+        lines.append(f"<tr>{''.join(cells)}</tr>")
+    settings = comparison.settings
+    caption = f"budget {settings['budget']}, shapes {settings['shapes']}, {settings['epochs']} epochs"
+    return (
+        f"<table><caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead>"
+        f"<tbody>{''.join(lines)}</tbody></table>"
+    )

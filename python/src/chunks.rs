@@ -1,0 +1,68 @@
+//! Long sequences cut into pieces.
+
+use std::sync::Arc;
+
+use numpy::PyArray1;
+use pyo3::prelude::*;
+
+use crate::{
+    error::Failure,
+    lengths::{Column, Lengths},
+};
+
+/// Sequences cut into pieces of at most `size`. The pieces are planned as sequences of their own:
+/// give `pieces` as lengths. Piece `i` is from sequence `sequences[i]`, and begins at `offsets[i]`.
+#[pyclass(frozen, module = "lengthwise")]
+#[derive(Debug)]
+pub(crate) struct Chunks {
+    chunks: lengthwise::Chunks,
+    pieces: Arc<lengthwise::Lengths>,
+}
+
+#[pymethods]
+impl Chunks {
+    #[new]
+    fn new(py: Python<'_>, lengths: Column, size: u32) -> PyResult<Self> {
+        let chunks =
+            py.detach(|| lengthwise::Chunks::new(&lengths.0, size)).map_err(Failure::from)?;
+        let pieces = Arc::new(chunks.lengths().clone());
+        Ok(Self { chunks, pieces })
+    }
+
+    fn __len__(&self) -> usize {
+        self.chunks.len()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Chunks({} pieces)", self.chunks.len())
+    }
+
+    /// The lengths of the pieces.
+    #[getter]
+    fn pieces(&self) -> Lengths {
+        Lengths(Arc::clone(&self.pieces))
+    }
+
+    /// The sequence that each piece is from.
+    #[getter]
+    fn sequences<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
+        self.column(py, |piece| piece.sequence)
+    }
+
+    /// Where each piece begins in its sequence.
+    #[getter]
+    fn offsets<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
+        self.column(py, |piece| piece.offset)
+    }
+}
+
+impl Chunks {
+    fn column<'py>(
+        &self,
+        py: Python<'py>,
+        of: fn(lengthwise::Chunk) -> u32,
+    ) -> Bound<'py, PyArray1<u32>> {
+        let pieces = 0..self.chunks.len() as u32;
+        PyArray1::from_iter(py, pieces.filter_map(|piece| self.chunks.get(piece)).map(of))
+    }
+}

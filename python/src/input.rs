@@ -1,0 +1,66 @@
+//! Lengths from files.
+
+use std::path::PathBuf;
+
+use lengthwise::Example;
+use lengthwise_input::{Format, Reader, Time, Unit};
+use numpy::PyArray1;
+use pyo3::prelude::*;
+
+use crate::error::{Failure, Result};
+
+/// Reads the lengths in a file: .csv, .tsv, .jsonl, .npy, .txt, Kaldi's `utt2num_frames` or
+/// `utt2dur`, packed by gzip or zstd or not, or a folder of WAV and FLAC files.
+#[pyfunction]
+#[pyo3(signature = (path, *, column = None, format = None, frame_shift = None, rate = None, unit = None))]
+pub(crate) fn read_lengths<'py>(
+    py: Python<'py>,
+    path: PathBuf,
+    column: Option<String>,
+    format: Option<&str>,
+    frame_shift: Option<f64>,
+    rate: Option<f64>,
+    unit: Option<&str>,
+) -> PyResult<Bound<'py, PyArray1<u32>>> {
+    let read = || -> Result<Vec<u32>> {
+        let setting = |what: String| {
+            Failure::Own("SettingError", what, "see `lengthwise compare --help`".to_owned())
+        };
+        let mut reader = Reader::new();
+        if let Some(column) = column {
+            reader = reader.column(column);
+        }
+        if let Some(format) = format {
+            let format: Format = format.parse().map_err(|error| {
+                let error: lengthwise_input::UnknownFormat = error;
+                setting(error.to_string())
+            })?;
+            reader = reader.format(format);
+        }
+        if let Some(unit) = unit {
+            let unit: Unit = unit.parse().map_err(|error| {
+                let error: lengthwise_input::UnknownUnit = error;
+                setting(error.to_string())
+            })?;
+            reader = reader.unit(unit);
+        }
+        match (frame_shift, rate) {
+            (Some(_), Some(_)) => {
+                return Err(setting("`frame_shift` and `rate` are both given".to_owned()));
+            }
+            (Some(seconds), None) => reader = reader.time(Time::FrameShift(seconds)),
+            (None, Some(rate)) => reader = reader.time(Time::Rate(rate)),
+            (None, None) => {}
+        }
+        Ok(reader.read_path(&path)?.lengths)
+    };
+    Ok(PyArray1::from_vec(py, py.detach(read)?))
+}
+
+/// Built-in lengths to try things with: "speech", "documents" or "bimodal".
+#[pyfunction]
+#[pyo3(signature = (name = "speech"))]
+pub(crate) fn example<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyArray1<u32>>> {
+    let example: Example = name.parse().map_err(Failure::Plan)?;
+    Ok(PyArray1::from_slice(py, example.lengths().as_slice()))
+}

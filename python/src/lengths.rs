@@ -1,0 +1,167 @@
+//! Lengths from NumPy arrays of any number type, read where they lie.
+
+use std::sync::Arc;
+
+use numpy::{Element, PyArray1, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+
+use crate::error::{Failure, Result};
+
+/// The lengths of all sequences, checked once.
+///
+/// Whatever takes lengths takes one of these too, and then need not check them again.
+#[pyclass(frozen, module = "lengthwise")]
+#[derive(Debug)]
+pub(crate) struct Lengths(pub(crate) Arc<lengthwise::Lengths>);
+
+/// An argument that is lengths, or can be made into them.
+#[derive(Debug)]
+pub(crate) struct Column(pub(crate) Arc<lengthwise::Lengths>);
+
+impl<'py> FromPyObject<'_, 'py> for Column {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(lengths) = given.cast::<Lengths>() {
+            return Ok(Self(Arc::clone(&lengths.get().0)));
+        }
+        let array = given.py().import("lengthwise._convert")?.call_method1("array", (given,))?;
+        Ok(Self(Arc::new(read(&array)?)))
+    }
+}
+
+#[pymethods]
+impl Lengths {
+    #[new]
+    fn new(lengths: Column) -> Self {
+        Self(lengths.0)
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    fn __repr__(&self) -> String {
+        let lengths = &self.0;
+        format!(
+            "Lengths({} sequences from {} to {}, mean {:.1})",
+            lengths.len(),
+            lengths.min(),
+            lengths.max(),
+            lengths.mean()
+        )
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> (Bound<'py, pyo3::types::PyType>, (Bound<'py, PyArray1<u32>>,)) {
+        (py.get_type::<Self>(), (self.numpy(py),))
+    }
+
+    /// A copy as an array.
+    fn numpy<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
+        PyArray1::from_slice(py, self.0.as_slice())
+    }
+
+    /// The shortest length.
+    #[getter]
+    fn min(&self) -> u32 {
+        self.0.min()
+    }
+
+    /// The longest length.
+    #[getter]
+    fn max(&self) -> u32 {
+        self.0.max()
+    }
+
+    /// The sum of all lengths.
+    #[getter]
+    fn total(&self) -> u64 {
+        self.0.total()
+    }
+
+    /// A fingerprint of the lengths in their order, as sixteen hexadecimal digits.
+    #[getter]
+    fn digest(&self) -> String {
+        format!("{:016x}", self.0.digest())
+    }
+}
+
+/// The batch lengths that pad the least, rising: `rungs` of them, or as many as there are different
+/// lengths.
+#[pyfunction]
+#[pyo3(signature = (lengths, rungs = 8))]
+pub(crate) fn ladder(
+    py: Python<'_>,
+    lengths: Column,
+    rungs: u32,
+) -> PyResult<Bound<'_, PyArray1<u32>>> {
+    if rungs == 0 {
+        let hint = "it must be a whole number from 1".to_owned();
+        return Err(Failure::Own("SettingError", "a ladder of 0 rungs".to_owned(), hint).into());
+    }
+    let rungs = py.detach(|| lengthwise::ladder(&lengths.0, rungs));
+    Ok(PyArray1::from_vec(py, rungs))
+}
+
+/// Reads an array that `lengthwise._convert.array` made: one dimension, whole numbers or floats.
+fn read(array: &Bound<'_, PyAny>) -> Result<lengthwise::Lengths> {
+    if let Some(values) = values::<u32>(array) {
+        return Ok(lengthwise::Lengths::new(values?)?);
+    }
+    macro_rules! whole {
+        ($($number:ty),*) => {$(
+            if let Some(values) = values::<$number>(array) {
+                return Ok(lengthwise::Lengths::try_from_integers(values?)?);
+            }
+        )*};
+    }
+    whole!(i64, i32, u64, u16, i16, u8, i8);
+    if let Some(values) = values::<f32>(array) {
+        return floats(values?.into_iter().map(f64::from));
+    }
+    if let Some(values) = values::<f64>(array) {
+        return floats(values?.into_iter());
+    }
+    let dtype = array.cast::<PyUntypedArray>().map(|array| array.dtype().to_string());
+    Err(Failure::Own(
+        "LengthsError",
+        format!("an array of {} is no lengths", dtype.unwrap_or_else(|_| "objects".to_owned())),
+        "give whole numbers, one for each sequence".to_owned(),
+    ))
+}
+
+/// The numbers of an array of this type. One copy, which is the column that plans are made from.
+fn values<T: Element + Copy>(array: &Bound<'_, PyAny>) -> Option<Result<Vec<T>>> {
+    let array = array.cast::<PyArray1<T>>().ok()?;
+    Some(match array.try_readonly() {
+        Ok(read) => Ok(match read.as_slice() {
+            Ok(slice) => slice.to_vec(),
+            Err(_) => read.as_array().iter().copied().collect(),
+        }),
+        Err(_) => Err(Failure::Own(
+            "LengthsError",
+            "the array is being written to".to_owned(),
+            "give an array that nothing else holds for writing".to_owned(),
+        )),
+    })
+}
+
+/// Floats that are whole are lengths.
+fn floats(values: impl ExactSizeIterator<Item = f64>) -> Result<lengthwise::Lengths> {
+    let mut lengths = Vec::with_capacity(values.len());
+    for (index, value) in values.enumerate() {
+        if !(value.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&value)) {
+            let given = value.to_string();
+            return Err(lengthwise::Error::BadLength { index, given }.into());
+        }
+        lengths.push(value as u32);
+    }
+    Ok(lengthwise::Lengths::new(lengths)?)
+}

@@ -1,0 +1,38 @@
+//! The extension module of the Python package: thin classes over the Rust crates.
+//!
+//! What needs no speed is in Python, beside this module: conversion of lengths, exceptions, the
+//! adapters of frameworks.
+
+mod chunks;
+mod compare;
+mod cost;
+mod error;
+mod explain;
+mod input;
+mod lengths;
+mod measures;
+mod plan;
+mod planner;
+mod schedule;
+mod settings;
+mod tune;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _lengthwise {
+    #[pymodule_export]
+    use super::{
+        chunks::Chunks,
+        compare::{Comparison, Inspection, compare, inspect},
+        cost::{CostModel, Fit},
+        explain::explain,
+        input::{example, read_lengths},
+        lengths::{Lengths, ladder},
+        measures::{Measures, effective_mates},
+        plan::{Batches, Plan, load_plan},
+        planner::Planner,
+        schedule::Schedule,
+        tune::{Tuning, tune},
+    };
+}

@@ -1,0 +1,366 @@
+//! Plans as sequences of NumPy arrays.
+
+use std::{path::PathBuf, sync::Arc};
+
+use lengthwise_files::{Form, PlanFile, read_plan, read_plan_from};
+use numpy::{PyArray1, PyReadonlyArray1};
+use pyo3::{
+    exceptions::{PyIndexError, PyValueError},
+    prelude::*,
+    sync::PyOnceLock,
+    types::{PyBytes, PyDict, PyList, PySlice},
+};
+
+use crate::{
+    error::{Failure, Result},
+    lengths::Column,
+    measures::{Measures, measured},
+    schedule::Schedule,
+};
+
+/// All batches of one epoch, in order: a sequence of arrays of indices.
+#[pyclass(frozen, sequence, module = "lengthwise")]
+pub(crate) struct Plan {
+    pub(crate) plan: lengthwise::Plan,
+    pub(crate) lengths: Arc<lengthwise::Lengths>,
+    /// Made when first asked for; batches are views of it.
+    indices: PyOnceLock<Py<PyArray1<u32>>>,
+}
+
+impl Plan {
+    pub(crate) fn new(plan: lengthwise::Plan, lengths: &Arc<lengthwise::Lengths>) -> Self {
+        Self { plan, lengths: Arc::clone(lengths), indices: PyOnceLock::new() }
+    }
+
+    /// One batch, as a view of the indices.
+    fn batch<'py>(&self, py: Python<'py>, batch: usize) -> PyResult<Bound<'py, PyAny>> {
+        let ends = self.plan.ends();
+        let start = batch.checked_sub(1).map_or(0, |before| ends[before]);
+        let place = PySlice::new(py, start as isize, ends[batch] as isize, 1);
+        self.indices(py)?.get_item(place)
+    }
+
+    fn file(&self) -> PlanFile {
+        PlanFile::new(self.plan.clone(), &self.lengths)
+    }
+}
+
+/// An array that cannot be written to: it is shared.
+fn read_only<'py>(array: Bound<'py, PyArray1<u32>>) -> PyResult<Bound<'py, PyArray1<u32>>> {
+    let keywords = PyDict::new(array.py());
+    keywords.set_item("write", false)?;
+    array.call_method("setflags", (), Some(&keywords))?;
+    Ok(array)
+}
+
+#[pymethods]
+impl Plan {
+    /// A plan from how it was pickled.
+    #[staticmethod]
+    fn _restore(py: Python<'_>, file: &[u8], lengths: Column) -> PyResult<Self> {
+        let file = py.detach(|| read_plan_from(file, Form::Npz)).map_err(Failure::from)?;
+        Ok(Self::new(file.plan, &lengths.0))
+    }
+
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>, Bound<'py, PyArray1<u32>>))> {
+        let mut bytes = Vec::new();
+        py.detach(|| self.file().write(Form::Npz, &mut bytes))?;
+        let lengths = PyArray1::from_slice(py, self.lengths.as_slice());
+        let restore = py.get_type::<Self>().getattr("_restore")?;
+        Ok((restore, (PyBytes::new(py, &bytes), lengths)))
+    }
+
+    fn __len__(&self) -> usize {
+        self.plan.len()
+    }
+
+    fn __getitem__<'py>(
+        &self,
+        py: Python<'py>,
+        at: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let count = self.plan.len() as isize;
+        if let Ok(slice) = at.cast::<PySlice>() {
+            let places = slice.indices(count)?;
+            let batches = PyList::empty(py);
+            let mut place = places.start;
+            for _ in 0..places.slicelength {
+                batches.append(self.batch(py, place as usize)?)?;
+                place += places.step;
+            }
+            return Ok(batches.into_any());
+        }
+        let given: isize = at.extract()?;
+        let place = if given < 0 { given + count } else { given };
+        if !(0..count).contains(&place) {
+            let message = format!("batch {given} of a plan of {count} batches");
+            return Err(PyIndexError::new_err(message));
+        }
+        self.batch(py, place as usize)
+    }
+
+    fn __iter__(slf: Py<Self>) -> Batches {
+        Batches { plan: slf, next: 0 }
+    }
+
+    fn __contains__(&self, batch: &Bound<'_, PyAny>) -> bool {
+        self.find(batch).is_ok_and(|found| found.is_some())
+    }
+
+    /// The number of the first batch that has exactly these indices.
+    fn index(&self, batch: &Bound<'_, PyAny>) -> PyResult<usize> {
+        self.find(batch)?.ok_or_else(|| PyValueError::new_err("there is no such batch"))
+    }
+
+    /// How many batches have exactly these indices.
+    fn count(&self, batch: &Bound<'_, PyAny>) -> PyResult<usize> {
+        let batch = indices_of(batch)?;
+        Ok(self.plan.iter().filter(|one| **one == batch).count())
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other.cast::<Self>().is_ok_and(|other| self.plan == other.get().plan)
+    }
+
+    fn __hash__(&self) -> u64 {
+        self.plan.digest()
+    }
+
+    fn __repr__(&self) -> String {
+        let measures = self.plan.measure(&self.lengths);
+        let made = self.plan.made();
+        format!(
+            "Plan({} sequences in {} batches, {:.2} % padding, {} shapes; strategy {}, budget {}, \
+             shapes {}, seed {}, epoch {})",
+            measures.sequences,
+            measures.batches,
+            100.0 * measures.padding_rate,
+            measures.shapes,
+            made.strategy,
+            made.budget,
+            made.shapes,
+            made.seed,
+            made.epoch
+        )
+    }
+
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("lengthwise._html")?.call_method1("plan", (slf,))
+    }
+
+    /// The sequences of all batches, one batch after another.
+    #[getter]
+    fn indices<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
+        let made = self.indices.get_or_try_init(py, || {
+            read_only(PyArray1::from_slice(py, self.plan.indices())).map(Bound::unbind)
+        })?;
+        Ok(made.bind(py).clone())
+    }
+
+    /// Where each batch ends in `indices`.
+    #[getter]
+    fn ends<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
+        PyArray1::from_slice(py, self.plan.ends())
+    }
+
+    /// What each batch is padded to.
+    #[getter]
+    fn batch_lengths<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
+        PyArray1::from_slice(py, self.plan.batch_lengths())
+    }
+
+    /// How many sequences each batch has.
+    #[getter]
+    fn batch_sizes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
+        PyArray1::from_iter(py, self.plan.iter().map(|batch| batch.len() as u32))
+    }
+
+    /// How many positions of each batch are not padding: what a mean loss is divided by.
+    #[getter]
+    fn positions<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
+        let counts = self.plan.counts(&self.lengths);
+        PyArray1::from_iter(py, counts.iter().map(|counts| counts.positions))
+    }
+
+    /// The lengths of all sequences, padded or not.
+    #[getter]
+    fn lengths<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
+        PyArray1::from_slice(py, self.lengths.as_slice())
+    }
+
+    /// A fingerprint of the batches, as the command line prints it: equal on every machine.
+    #[getter]
+    fn digest(&self) -> String {
+        format!("{:016x}", self.plan.digest())
+    }
+
+    /// The epoch.
+    #[getter]
+    fn epoch(&self) -> u64 {
+        self.plan.made().epoch
+    }
+
+    /// How it was made: every setting by name.
+    #[getter]
+    fn settings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let made = self.plan.made();
+        let settings = PyDict::new(py);
+        settings.set_item("strategy", &made.strategy)?;
+        settings.set_item("budget", made.budget.to_string())?;
+        settings.set_item("shapes", made.shapes.to_string())?;
+        settings.set_item("arrange", made.arrange.to_string())?;
+        settings.set_item("over_long", made.over_long.to_string())?;
+        settings.set_item("steps", made.steps.to_string())?;
+        settings.set_item("tail", made.tail.to_string())?;
+        settings.set_item("cost_model", made.cost_model.map(|model| model.to_string()))?;
+        settings.set_item("accumulate", made.accumulate)?;
+        settings.set_item("canonical_ranks", made.canonical_ranks)?;
+        settings.set_item("batches", made.batches)?;
+        settings.set_item("seed", made.seed)?;
+        settings.set_item("epoch", made.epoch)?;
+        Ok(settings)
+    }
+
+    /// The sequences that exceed the budget even alone.
+    #[getter]
+    fn over_long<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
+        PyArray1::from_slice(py, self.plan.over_long().1)
+    }
+
+    /// The sequences that are in no batch, because over-long ones were to be dropped.
+    #[getter]
+    fn left_out<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
+        PyArray1::from_slice(py, self.plan.left_out())
+    }
+
+    /// The sequences that are to be cut to their batch length.
+    #[getter]
+    fn truncated<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
+        PyArray1::from_slice(py, self.plan.truncated())
+    }
+
+    /// What the plan costs.
+    fn measure(&self, py: Python<'_>) -> Measures {
+        py.detach(|| measured(&self.plan, &self.lengths))
+    }
+
+    /// The batches of one of `world_size` ranks: the same number on every rank.
+    fn for_rank(&self, py: Python<'_>, rank: i64, world_size: i64) -> PyResult<Plan> {
+        let (rank, world_size) = ranks(rank, world_size)?;
+        let plan = py.detach(|| self.plan.for_rank(rank, world_size)).map_err(Failure::from)?;
+        Ok(Plan::new(plan, &self.lengths))
+    }
+
+    /// The batches dealt to `world_size` ranks, step by step.
+    fn schedule(&self, py: Python<'_>, world_size: i64) -> PyResult<Schedule> {
+        let (_, world_size) = ranks(0, world_size)?;
+        let schedule = py.detach(|| self.plan.schedule(world_size)).map_err(Failure::from)?;
+        Ok(Schedule::new(schedule, &self.lengths))
+    }
+
+    /// What is left of the epoch after all that a cursor counts, for as many ranks as there are now.
+    fn resume(&self, py: Python<'_>, cursor: &str, world_size: i64) -> PyResult<Schedule> {
+        let (_, world_size) = ranks(0, world_size)?;
+        let cursor = lengthwise_files::from_json(cursor).map_err(damaged_state)?;
+        let schedule =
+            py.detach(|| self.plan.resume(&cursor, world_size)).map_err(Failure::from)?;
+        Ok(Schedule::new(schedule, &self.lengths))
+    }
+
+    /// Writes the plan to a .json, .jsonl or .npz file, whole or not at all.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        Ok(py.detach(|| self.file().save(&path)).map_err(Failure::from)?)
+    }
+
+    /// The batches as lists of Python's integers.
+    fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        PyList::new(py, self.plan.iter())
+    }
+}
+
+impl Plan {
+    fn find(&self, batch: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
+        let batch = indices_of(batch)?;
+        Ok(self.plan.iter().position(|one| *one == batch))
+    }
+}
+
+fn indices_of(batch: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
+    match batch.extract::<PyReadonlyArray1<'_, u32>>() {
+        Ok(array) => Ok(array.as_array().iter().copied().collect()),
+        Err(_) => batch.extract(),
+    }
+}
+
+/// A state that is no cursor is a matter of states, and not of files.
+pub(crate) fn damaged_state(error: lengthwise_files::Error) -> PyErr {
+    let hint = error.hint().unwrap_or_default();
+    Failure::Own("StateError", error.to_string(), hint).into()
+}
+
+/// A rank and a world size as Python has them.
+pub(crate) fn ranks(rank: i64, world_size: i64) -> PyResult<(u32, u32)> {
+    let bad = |what: String, hint: &str| Failure::Own("RankError", what, hint.to_owned());
+    let size = u32::try_from(world_size)
+        .ok()
+        .filter(|&size| size > 0)
+        .ok_or_else(|| bad(format!("a world size of {world_size}"), "give at least one rank"))?;
+    let hint = format!("ranks are numbered from 0; the last one is {}", size - 1);
+    let rank = u32::try_from(rank)
+        .map_err(|_| bad(format!("there is no rank {rank} of {size}"), &hint))?;
+    Ok((rank, size))
+}
+
+/// The batches of a plan, one after another.
+#[pyclass(module = "lengthwise")]
+pub(crate) struct Batches {
+    plan: Py<Plan>,
+    next: usize,
+}
+
+#[pymethods]
+impl Batches {
+    fn __iter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __next__<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let plan = self.plan.get();
+        if self.next >= plan.plan.len() {
+            return Ok(None);
+        }
+        self.next += 1;
+        plan.batch(py, self.next - 1).map(Some)
+    }
+
+    fn __length_hint__(&self) -> usize {
+        self.plan.get().plan.len() - self.next
+    }
+}
+
+/// Reads a plan from a .json, .jsonl or .npz file. The lengths that it was made for must be given
+/// again; it is refused if they are others.
+#[pyfunction]
+pub(crate) fn load_plan(py: Python<'_>, path: PathBuf, lengths: Column) -> PyResult<Plan> {
+    let file = py.detach(|| read_plan(&path)).map_err(Failure::from)?;
+    let made = file.plan.made();
+    if made.lengths != lengths.0.digest() {
+        check_lengths(made.lengths, &lengths.0)?;
+    }
+    Ok(Plan::new(file.plan, &lengths.0))
+}
+
+fn check_lengths(planned: u64, given: &lengthwise::Lengths) -> Result<()> {
+    Err(Failure::Own(
+        "LengthsError",
+        format!(
+            "the plan was made for other lengths: their digest is {planned:016x}, and that of these \
+             {:016x}",
+            given.digest()
+        ),
+        "give the lengths that the plan was made for, in the same order".to_owned(),
+    ))
+}

@@ -1,0 +1,148 @@
+//! The best strategy within limits.
+
+use lengthwise::{Conditions, Limits, Shapes, recommended_shapes};
+use pyo3::{prelude::*, types::PyDict};
+
+use crate::{
+    compare::loaded,
+    error::{Failure, Result},
+    lengths::Column,
+    settings::{BudgetArgument, ModelArgument, parsed},
+};
+
+/// What tuning found.
+#[pyclass(frozen, module = "lengthwise")]
+#[derive(Debug)]
+pub(crate) struct Tuning {
+    tuning: lengthwise_report::Tuning,
+    seed: u64,
+}
+
+/// Finds the best strategy within limits on padding, company, shapes and time.
+#[pyfunction]
+#[pyo3(signature = (
+    lengths,
+    *,
+    budget,
+    shapes = None,
+    max_padding = None,
+    min_mates = None,
+    max_shapes = None,
+    max_seconds = None,
+    cost_model = None,
+    seed = 0,
+))]
+#[expect(clippy::too_many_arguments, reason = "each is a limit or a setting with a name in Python")]
+pub(crate) fn tune(
+    py: Python<'_>,
+    lengths: Column,
+    budget: BudgetArgument,
+    shapes: Option<&str>,
+    max_padding: Option<f64>,
+    min_mates: Option<f64>,
+    max_shapes: Option<u32>,
+    max_seconds: Option<f64>,
+    cost_model: Option<ModelArgument>,
+    seed: u64,
+) -> PyResult<Tuning> {
+    let find = || -> Result<Tuning> {
+        let limits = Limits { max_padding, min_mates, max_shapes, max_seconds };
+        check(&limits, cost_model.is_some())?;
+        let cost_model = cost_model.map(|model| model.0);
+        let budget = budget.0;
+        let shapes = match parsed(shapes)? {
+            Some(shapes) => shapes,
+            None if limits == Limits::default() && cost_model.is_none() => {
+                recommended_shapes(&lengths.0, budget)?
+            }
+            None => Shapes::Exact,
+        };
+        let conditions = Conditions { budget, shapes, seed, cost_model };
+        let choice = lengthwise::tune(&lengths.0, &conditions, limits)?;
+        Ok(Tuning { tuning: lengthwise_report::Tuning::new(&choice, &conditions, None), seed })
+    };
+    Ok(py.detach(find)?)
+}
+
+fn check(limits: &Limits, timed: bool) -> Result<()> {
+    let bad = |name: &str, given: String, hint: &str| {
+        Err(Failure::Own("SettingError", format!("`{name}` cannot be {given}"), hint.to_owned()))
+    };
+    match *limits {
+        Limits { max_padding: Some(given), .. } if !(given > 0.0 && given < 1.0) => {
+            bad("max_padding", given.to_string(), "it must be above 0 and below 1, such as 0.05")
+        }
+        Limits { min_mates: Some(given), .. } if !(given >= 1.0 && given.is_finite()) => {
+            bad("min_mates", given.to_string(), "it must be a number from 1")
+        }
+        Limits { max_shapes: Some(0), .. } => {
+            bad("max_shapes", "0".to_owned(), "it must be a whole number from 1")
+        }
+        Limits { max_seconds: Some(given), .. } if !(given > 0.0 && given.is_finite()) => {
+            bad("max_seconds", given.to_string(), "it must be a number of seconds above 0")
+        }
+        Limits { max_seconds: Some(given), .. } if !timed => bad(
+            "max_seconds",
+            format!("{given} without a cost model"),
+            "give `cost_model` too; `lengthwise.calibrate` makes one",
+        ),
+        _ => Ok(()),
+    }
+}
+
+#[pymethods]
+impl Tuning {
+    /// The strategy.
+    #[getter]
+    fn strategy(&self) -> &str {
+        &self.tuning.strategy
+    }
+
+    /// The shapes that go with it.
+    #[getter]
+    fn shapes(&self) -> &str {
+        &self.tuning.shapes
+    }
+
+    /// Whether the choice keeps all limits; if not, it comes nearest.
+    #[getter]
+    fn within_limits(&self) -> bool {
+        self.tuning.within_limits
+    }
+
+    /// The arguments of `plan` and of samplers that use the choice: `plan(lengths, **tuning.settings)`.
+    #[getter]
+    fn settings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let settings = PyDict::new(py);
+        settings.set_item("strategy", &self.tuning.strategy)?;
+        settings.set_item("budget", &self.tuning.budget)?;
+        settings.set_item("shapes", &self.tuning.shapes)?;
+        settings.set_item("seed", self.seed)?;
+        Ok(settings)
+    }
+
+    /// What the choice was measured to give.
+    #[getter]
+    fn best<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        loaded(py, &self.tuning.to_json())?.get_item("best")
+    }
+
+    /// The best point of every family within the limits.
+    #[getter]
+    fn candidates<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        loaded(py, &self.tuning.to_json())?.get_item("candidates")
+    }
+
+    /// The JSON that `lengthwise tune --json` prints.
+    fn to_json(&self) -> String {
+        self.tuning.to_json()
+    }
+
+    fn __str__(&self) -> String {
+        self.tuning.to_text()
+    }
+
+    fn __repr__(&self) -> String {
+        self.tuning.to_text()
+    }
+}
