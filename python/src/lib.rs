@@ -3,6 +3,8 @@
 //! What needs no speed is in Python, beside this module: conversion of lengths, exceptions, the
 //! adapters of frameworks.
 
+#![expect(clippy::needless_pass_by_value, reason = "what Python gives is made for the call")]
+
 mod chunks;
 mod compare;
 mod cost;

@@ -20,6 +20,7 @@ use crate::{
 
 /// All batches of one epoch, in order: a sequence of arrays of indices.
 #[pyclass(frozen, sequence, module = "lengthwise")]
+#[expect(clippy::struct_field_names, reason = "it is the plan of Rust")]
 pub(crate) struct Plan {
     pub(crate) plan: lengthwise::Plan,
     pub(crate) lengths: Arc<lengthwise::Lengths>,
@@ -36,8 +37,8 @@ impl Plan {
     fn batch<'py>(&self, py: Python<'py>, batch: usize) -> PyResult<Bound<'py, PyAny>> {
         let ends = self.plan.ends();
         let start = batch.checked_sub(1).map_or(0, |before| ends[before]);
-        let place = PySlice::new(py, start as isize, ends[batch] as isize, 1);
-        self.indices(py)?.get_item(place)
+        let [start, end] = [start, ends[batch]].map(|place| (place as usize).cast_signed());
+        self.indices(py)?.get_item(PySlice::new(py, start, end, 1))
     }
 
     fn file(&self) -> PlanFile {
@@ -45,8 +46,11 @@ impl Plan {
     }
 }
 
+/// What `_restore` takes: the plan as an NPZ file, and the lengths.
+type Pickled<'py> = (Bound<'py, PyBytes>, Bound<'py, PyArray1<u32>>);
+
 /// An array that cannot be written to: it is shared.
-fn read_only<'py>(array: Bound<'py, PyArray1<u32>>) -> PyResult<Bound<'py, PyArray1<u32>>> {
+fn read_only(array: Bound<'_, PyArray1<u32>>) -> PyResult<Bound<'_, PyArray1<u32>>> {
     let keywords = PyDict::new(array.py());
     keywords.set_item("write", false)?;
     array.call_method("setflags", (), Some(&keywords))?;
@@ -62,10 +66,7 @@ impl Plan {
         Ok(Self::new(file.plan, &lengths.0))
     }
 
-    fn __reduce__<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>, Bound<'py, PyArray1<u32>>))> {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Pickled<'py>)> {
         let mut bytes = Vec::new();
         py.detach(|| self.file().write(Form::Npz, &mut bytes))?;
         let lengths = PyArray1::from_slice(py, self.lengths.as_slice());
@@ -82,7 +83,7 @@ impl Plan {
         py: Python<'py>,
         at: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let count = self.plan.len() as isize;
+        let count = self.plan.len().cast_signed();
         if let Ok(slice) = at.cast::<PySlice>() {
             let places = slice.indices(count)?;
             let batches = PyList::empty(py);

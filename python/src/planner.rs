@@ -15,6 +15,7 @@ use crate::{
 /// Plans epochs: the same lengths, settings, seed and epoch give the same plan on every machine.
 #[pyclass(frozen, module = "lengthwise")]
 #[derive(Debug)]
+#[expect(clippy::struct_field_names, reason = "it is the planner of Rust")]
 pub(crate) struct Planner {
     planner: lengthwise::Planner<Strategy>,
     lengths: Arc<lengthwise::Lengths>,
@@ -63,11 +64,6 @@ impl Planner {
         let make = || -> Result<Self> {
             let (strategy, shapes) =
                 recommended(&lengths, budget, parsed(strategy)?, parsed(shapes)?)?;
-            let rungs = match &shapes {
-                lengthwise::Shapes::Ladder(count) => Some(lengthwise::ladder(&lengths, *count)),
-                lengthwise::Shapes::Rungs(rungs) => Some(rungs.clone()),
-                _ => None,
-            };
             let described =
                 format!("strategy {strategy}, budget {budget}, shapes {shapes}, seed {seed}");
             let mut planner = lengthwise::Planner::new(strategy, budget)
@@ -98,6 +94,7 @@ impl Planner {
             if constant_steps {
                 planner = planner.constant_steps(&lengths)?;
             }
+            let rungs = planner.rungs(&lengths)?;
             Ok(Self { planner, lengths: Arc::clone(&lengths), rungs, described })
         };
         Ok(py.detach(make)?)

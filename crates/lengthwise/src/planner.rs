@@ -150,6 +150,15 @@ impl<S: Group> Planner<S> {
         Ok(self.batches(most))
     }
 
+    /// The batch lengths that can occur, rising, if the shapes are a ladder.
+    pub fn rungs(&self, lengths: &Lengths) -> Result<Option<Vec<u32>>, Error> {
+        let admitted = self.over_long.admit(lengths, &self.budget, &self.shapes)?;
+        Ok(match self.resolve(&admitted)? {
+            Some((Rounding::Rungs(rungs), _)) => Some(rungs.edges().to_vec()),
+            _ => None,
+        })
+    }
+
     /// With this seed.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
