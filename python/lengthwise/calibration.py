@@ -1,0 +1,375 @@
+"""Measures how long training steps take, and recommends budget, shapes and strategy.
+
+>>> def step(batch_size, length):
+...     loss = model(torch.randn(batch_size, length, 80, device="cuda")).mean()
+...     loss.backward()
+...     optimizer.step()
+...     optimizer.zero_grad()
+>>> calibration = lw.calibrate(step, lengths)  # doctest: +SKIP
+>>> sampler = BatchSampler(lengths, **calibration.settings)  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+import csv
+import gc
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any
+
+from . import CostError, CostModel, Fit, Lengths, LengthwiseError, Plan, Planner, effective_mates
+
+__all__ = ["Calibration", "MeasuredStep", "Recommendation", "calibrate"]
+
+Step = Callable[[int, int], Any]
+
+#: Share of what just fits that is used: memory is never used in quite the same way twice.
+MARGIN = 0.9
+#: Where memory does not end, batches need not grow further than this.
+MOST_CELLS = 1 << 22
+#: A budget is as good as a larger one that is faster by less than this.
+AS_GOOD = 1.05
+#: What is recommended from: strategy (the recommended one if there is none) and shapes.
+KINDS = [
+    (None, None),
+    ("shuffled", "ladder:8"),
+    ("shuffled", "ladder:32"),
+    ("blurred", "exact"),
+    ("shuffled", "exact"),
+]
+
+
+@dataclass(frozen=True)
+class MeasuredStep:
+    """A training step that was timed."""
+
+    batch_size: int
+    batch_length: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """Settings, and what they are predicted to give."""
+
+    strategy: str
+    budget: str
+    shapes: str
+    predicted_seconds: float
+    padding_rate: float
+    batches: int
+    #: Different shapes in the first three epochs together.
+    shape_count: int
+    effective_mates: float
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """The arguments of ``plan`` and of samplers."""
+        return {"strategy": self.strategy, "budget": self.budget, "shapes": self.shapes}
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What was measured, and what follows from it."""
+
+    steps: list[MeasuredStep]
+    fit: Fit
+    largest_cells: int
+    ran_out: bool
+    recommendations: list[Recommendation] = field(repr=False)
+
+    @property
+    def model(self) -> CostModel:
+        """How long a step takes."""
+        return self.fit.model
+
+    @property
+    def best(self) -> Recommendation:
+        """The first of the recommendations."""
+        return self.recommendations[0]
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The arguments of ``plan`` and of samplers that are recommended, with the cost model."""
+        return {**self.best.settings, "cost_model": self.model}
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the cost model to a .json file that ``CostModel.load`` and the command line read."""
+        self.fit.save(path)
+
+    def save_steps(self, path: str | os.PathLike[str]) -> None:
+        """Writes the measured steps to a .csv file that ``lengthwise cost`` reads."""
+        with open(path, "w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(["batch_size", "batch_length", "seconds"])
+            writer.writerows((s.batch_size, s.batch_length, f"{s.seconds:.9g}") for s in self.steps)
+
+    def __str__(self) -> str:
+        end = "where memory ends" if self.ran_out else "the most that was tried"
+        lines = [
+            f"{len(self.steps)} shapes measured; {self.fit!r}",
+            f"largest batch: {self.largest_cells} cells, {end}",
+            "",
+            f"{'strategy':22}{'budget':>16}{'shapes':>12}{'epoch s':>10}{'padding %':>11}"
+            f"{'batches':>9}{'shapes':>8}{'mates':>9}",
+        ]
+        for one in self.recommendations:
+            lines.append(
+                f"{one.strategy:22}{one.budget:>16}{one.shapes:>12}{one.predicted_seconds:>10.2f}"
+                f"{100 * one.padding_rate:>11.2f}{one.batches:>9}{one.shape_count:>8}"
+                f"{one.effective_mates:>9.0f}"
+            )
+        return "\n".join(lines) + "\n"
+
+
+def calibrate(
+    step: Step,
+    lengths: Any,
+    *,
+    max_cells: int | None = None,
+    warmup: int = 2,
+    repeats: int = 5,
+    seconds: float = 120.0,
+    seed: int = 0,
+    on_progress: Callable[[str], None] | None = None,
+) -> Calibration:
+    """Times ``step(batch_size, length)`` on a small grid of shapes.
+
+    ``step`` makes an input of that shape, and does everything that a training step does. Batches grow
+    until memory ends (the error is caught) or they hold ``max_cells`` cells; then about twenty
+    shapes are timed, each ``repeats`` times after ``warmup`` steps, in about ``seconds`` at most.
+    On CUDA the clock waits for the device. ``on_progress`` is told what comes next; without it,
+    long measurements say so on standard error if that is a terminal.
+    """
+    lengths = Lengths(lengths)
+    say = _progress(on_progress)
+    if warmup < 0 or repeats < 1:
+        raise CostError(
+            f"{warmup} steps to warm up and {repeats} to measure",
+            hint="measure at least one step of each shape",
+        )
+    grid = _grid(lengths)
+    begin = time.monotonic()
+    cells, ran_out = _largest(step, grid, len(lengths), max_cells or MOST_CELLS, say, begin + seconds / 2)
+    steps = []
+    shapes = list(_shapes(grid, cells, len(lengths)))
+    for number, (size, length) in enumerate(shapes):
+        late = time.monotonic() - begin > seconds
+        if late and len(steps) >= 8 and len({s.batch_length for s in steps}) > 1:
+            break
+        say(f"timing {size} × {length} ({number + 1} of {len(shapes)})")
+        taken = _timed(step, size, length, warmup, repeats)
+        if taken is None:
+            # It fitted alone, and not after others: memory is in pieces.
+            cells, ran_out = min(cells, size * length), True
+            continue
+        steps.append(MeasuredStep(size, length, taken))
+    say("fitting and planning")
+    try:
+        fit = CostModel.fit(
+            [s.batch_size for s in steps],
+            [s.batch_length for s in steps],
+            [s.seconds for s in steps],
+        )
+    except CostError as error:
+        raise CostError(
+            f"{len(steps)} measured steps decide no cost model: {str(error).splitlines()[0]}",
+            hint="see that the step does not depend on anything but the shape, or raise `seconds`",
+        ) from error
+    usable = int(cells * MARGIN) if ran_out else cells
+    recommendations = list(_recommended(lengths, fit.model, usable, seed))
+    if not recommendations:
+        raise CostError(
+            f"the longest sequence, of {lengths.max}, does not fit in a batch of {usable} cells",
+            hint="use a smaller model, or leave the longest sequences out",
+        )
+    return Calibration(steps, fit, cells, ran_out, recommendations)
+
+
+def _grid(lengths: Lengths) -> list[int]:
+    """Up to five lengths from short to the longest."""
+    ordered = sorted(lengths.numpy().tolist())
+    places = [0.02, 0.25, 0.5, 0.8]
+    chosen = {ordered[int(place * (len(ordered) - 1))] for place in places}
+    longest = ordered[-1]
+    # Where all are nearly equal, the model still needs to know what length costs.
+    chosen |= {longest, max(longest // 2, 1), max(longest // 8, 1)}
+    kept: list[int] = []
+    for length in sorted(chosen, reverse=True):
+        if not kept or length <= 0.8 * kept[-1]:
+            kept.append(length)
+    return kept[::-1]
+
+
+def _shapes(grid: list[int], cells: int, sequences: int) -> Iterable[tuple[int, int]]:
+    """Shapes from one sequence to what fits, for each length; first those at the ends, which say most
+    if time runs out."""
+    return dict.fromkeys(
+        (max(round(max(min(cells // length, sequences), 1) ** (part / 3)), 1), length)
+        for part in (3, 0, 2, 1)
+        for length in grid
+    )
+
+
+def _largest(
+    step: Step, grid: list[int], sequences: int, most: int, say: Callable[[str], None], end: float
+) -> tuple[int, bool]:
+    """How many cells fit at every length, and whether memory ended there."""
+    longest = grid[-1]
+    if most < longest:
+        raise CostError(
+            f"`max_cells` is {most}, and the longest sequence has {longest}",
+            hint="raise `max_cells`, or leave the longest sequences out",
+        )
+    fits, fails = 0, None
+    size = 1
+    while size * longest <= most and size <= sequences and time.monotonic() < end:
+        say(f"looking for the largest batch: {size} × {longest}")
+        if not _fits(step, size, longest):
+            fails = size
+            break
+        fits, size = size, 2 * size
+    if not fits:
+        raise CostError(
+            f"one sequence of length {longest} does not fit in memory",
+            hint="use a smaller model, or leave the longest sequences out",
+        )
+    if fails is None:
+        top = min(most // longest, sequences)
+        if top > fits and time.monotonic() < end:
+            if _fits(step, top, longest):
+                fits = top
+            else:
+                fails = top
+    while fails is not None and fails - fits > max(fits // 16, 1) and time.monotonic() < end:
+        middle = (fits + fails) // 2
+        say(f"looking for the largest batch: {middle} × {longest}")
+        if _fits(step, middle, longest):
+            fits = middle
+        else:
+            fails = middle
+    cells = fits * longest
+    # Many short sequences can need more than few long ones.
+    for length in grid[:-1]:
+        size = min(cells // length, sequences)
+        say(f"looking for the largest batch: {size} × {length}")
+        while size > 1 and not _fits(step, size, length):
+            size, fails = size * 3 // 4, size
+            cells = min(cells, size * length)
+    return max(cells, longest), fails is not None
+
+
+def _fits(step: Step, size: int, length: int) -> bool:
+    """Whether a step ends without running out of memory."""
+    try:
+        step(size, length)
+        _synchronize()
+    except Exception as error:
+        if not _ran_out(error):
+            raise
+        fits = False
+    else:
+        fits = True
+    if not fits:
+        # The error held on to what the step had made.
+        gc.collect()
+        torch = sys.modules.get("torch")
+        if torch is not None and torch.cuda.is_available():
+            torch.cuda.empty_cache()
+    return fits
+
+
+def _ran_out(error: BaseException) -> bool:
+    if isinstance(error, MemoryError):
+        return True
+    text = str(error).lower()
+    return any(
+        sign in text
+        for sign in ("out of memory", "resource_exhausted", "can't allocate memory", "cannot allocate memory")
+    )
+
+
+def _timed(step: Step, size: int, length: int, warmup: int, repeats: int) -> float | None:
+    """The median of several steps; nothing if memory ends."""
+    for _ in range(warmup):
+        if not _fits(step, size, length):
+            return None
+    times = []
+    for _ in range(repeats):
+        _synchronize()
+        start = time.perf_counter()
+        if not _fits(step, size, length):
+            return None
+        times.append(time.perf_counter() - start)
+    return max(median(times), 1e-9)
+
+
+def _synchronize() -> None:
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_available() and torch.cuda.is_initialized():
+        torch.cuda.synchronize()
+
+
+def _recommended(
+    lengths: Lengths, model: CostModel, usable: int, seed: int
+) -> Iterable[Recommendation]:
+    """Budgets and kinds of batches: first the freshest of those that are as fast as any, with the
+    smallest budget that is as good; then the others by time."""
+    found = []
+    for part in (1, 2, 4, 8):
+        budget = f"padded:{usable // part}"
+        for strategy, shapes in KINDS:
+            try:
+                planner = Planner(lengths, strategy, budget=budget, shapes=shapes, seed=seed)
+                plans = [planner.plan(epoch) for epoch in range(3)]
+            except LengthwiseError:
+                break  # The longest sequence does not fit.
+            found.append(_predicted(model, plans))
+    if not found:
+        return
+    fastest = min(one.predicted_seconds for one in found)
+    good = [one for one in found if one.predicted_seconds <= AS_GOOD * fastest]
+    # New shapes are not in the model, and cost more than anything that is: few of them first.
+    few = [one for one in good if one.shape_count <= 40] or good
+    best = max(few, key=lambda one: (_cells(one) * -1, one.effective_mates))
+    yield best
+    yield from sorted((one for one in found if one is not best), key=lambda one: one.predicted_seconds)
+
+
+def _cells(one: Recommendation) -> int:
+    return int(one.budget.partition(":")[2])
+
+
+def _predicted(model: CostModel, plans: list[Plan]) -> Recommendation:
+    plan, settings = plans[0], plans[0].settings
+    measures = plan.measure()
+    mates = effective_mates(plans)
+    shapes = {
+        shape for one in plans for shape in zip(one.batch_sizes.tolist(), one.batch_lengths.tolist())
+    }
+    return Recommendation(
+        strategy=settings["strategy"],
+        budget=settings["budget"],
+        shapes=settings["shapes"],
+        predicted_seconds=sum(model.epoch_seconds(one) for one in plans) / len(plans),
+        padding_rate=measures.padding_rate,
+        batches=measures.batches,
+        shape_count=len(shapes),
+        effective_mates=float("nan") if mates is None else mates,
+    )
+
+
+def _progress(on_progress: Callable[[str], None] | None) -> Callable[[str], None]:
+    if on_progress is not None:
+        return on_progress
+    begin = time.monotonic()
+
+    def say(what: str) -> None:
+        if time.monotonic() - begin > 1 and sys.stderr.isatty():
+            print(f"calibrating: {what}", file=sys.stderr)
+
+    return say
