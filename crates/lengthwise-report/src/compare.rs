@@ -13,6 +13,8 @@ use serde::Serialize;
 pub struct Request<'a> {
     /// What the lengths are, for people: a file and column, or an example.
     pub source: &'a str,
+    /// What the lengths count, such as frames, if that is known.
+    pub unit: Option<&'a str>,
     /// The lengths of the sequences.
     pub lengths: &'a Lengths,
     /// The strategies, a row each.
@@ -79,6 +81,9 @@ pub struct Comparison {
 pub struct Input {
     /// What the lengths are.
     pub source: String,
+    /// What the lengths count, if that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
     /// How many sequences.
     pub sequences: usize,
     /// The shortest length.
@@ -175,6 +180,7 @@ impl Comparison {
             version: 1,
             input: Input {
                 source: request.source.to_owned(),
+                unit: request.unit.map(str::to_owned),
                 sequences: lengths.len(),
                 min: lengths.min(),
                 mean: lengths.mean(),

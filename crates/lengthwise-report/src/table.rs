@@ -298,6 +298,7 @@ mod tests {
         ];
         let input = Input {
             source: "example `speech`".to_owned(),
+            unit: None,
             sequences: 10_480,
             min: 88,
             mean: 525.2,
