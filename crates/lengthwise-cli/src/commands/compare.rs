@@ -80,7 +80,7 @@ fn with_request<T>(
     let input = args.input.read_or_default()?;
     run(&Request {
         source: &input.source,
-        unit: None,
+        unit: input.unit,
         lengths: input.lengths(),
         strategies: &strategies,
         budget,
