@@ -36,6 +36,7 @@ impl Compared {
     fn request(&self) -> Request<'_> {
         Request {
             source: &self.source,
+            unit: None,
             lengths: &self.lengths,
             strategies: &self.strategies,
             budget: self.budget,

@@ -59,7 +59,8 @@ pub(crate) fn tune(
         };
         let conditions = Conditions { budget, shapes, seed, cost_model };
         let choice = lengthwise::tune(&lengths.0, &conditions, limits)?;
-        Ok(Tuning { tuning: lengthwise_report::Tuning::new(&choice, &conditions, None), seed })
+        let tuning = lengthwise_report::Tuning::new(&choice, &conditions, &limits, None);
+        Ok(Tuning { tuning, seed })
     };
     Ok(py.detach(find)?)
 }

@@ -1,9 +1,14 @@
 //! From arguments to lengths.
 
-use std::{fmt::Write as _, io, path::Path};
+use std::{
+    fmt::Write as _,
+    io::{self, BufRead as _},
+    path::Path,
+};
 
 use lengthwise::{Chunks, Error, Example, Lengths};
 use lengthwise_input::{BlankLines, Column, Format, IdColumn, Ids, Reader, Time, UnknownUnit};
+use lengthwise_report::steers;
 
 use crate::{
     args::{Input, Source},
@@ -15,6 +20,8 @@ use crate::{
 pub(crate) struct Sequences {
     /// What they are, for people.
     pub(crate) source: String,
+    /// What the lengths count, if that is known.
+    pub(crate) unit: Option<&'static str>,
     lengths: Lengths,
     pub(crate) chunks: Option<Chunks>,
     pub(crate) ids: Option<Ids>,
@@ -103,29 +110,26 @@ impl Source {
     /// Reads the file, or makes the example; the default example if neither was named. Cuts
     /// sequences into pieces of at most `chunk`.
     pub(crate) fn read(&self, chunk: Option<u32>) -> Result<Sequences, Failure> {
-        let (mut source, lengths, ids) = match (&self.path, &self.example) {
+        let mut read = match (&self.path, &self.example) {
             (Some(path), _) => self.read_path(path)?,
             (None, name) => {
                 let example = name.as_deref().map_or(Ok(Example::default()), str::parse)?;
-                (format!("example `{example}`"), example.lengths(), None)
+                let (source, lengths) = (format!("example `{example}`"), example.lengths());
+                Sequences { source, unit: None, lengths, chunks: None, ids: None }
             }
         };
-        let chunks = chunk.map(|size| Chunks::new(&lengths, size)).transpose()?;
         if let Some(size) = chunk {
-            _ = write!(source, " in pieces of at most {size}");
+            read.chunks = Some(Chunks::new(&read.lengths, size)?);
+            _ = write!(read.source, " in pieces of at most {size}");
         }
-        Ok(Sequences { source, lengths, chunks, ids })
+        Ok(read)
     }
 
-    fn read_path(&self, path: &Path) -> Result<(String, Lengths, Option<Ids>), Failure> {
+    fn read_path(&self, path: &Path) -> Result<Sequences, Failure> {
         let format = self.format.as_deref().map(str::parse::<Format>).transpose()?;
         let reader = self.reader(format)?;
         let column = if path == Path::new("-") {
-            reader.read_from(
-                io::stdin().lock(),
-                "standard input",
-                format.unwrap_or(Format::Text),
-            )?
+            self.read_stream(&reader, format)?
         } else {
             let mut progress = Progress::start();
             reader.read_path_with(path, |done, found| {
@@ -136,13 +140,51 @@ impl Source {
             printer::say(&format!("{}: {} left out", path.display(), self.skipped(&column)));
         }
         let mut source = path.display().to_string();
+        let unit = self.counted(column.name.as_deref());
         if let Some(name) = column.name {
             _ = write!(source, ", `{name}`");
         }
         if let Some(unit) = &self.unit {
             _ = write!(source, ", {unit}");
         }
-        Ok((source, Lengths::new(column.lengths)?, column.ids))
+        let (lengths, ids) = (Lengths::new(column.lengths)?, column.ids);
+        Ok(Sequences { source, unit, lengths, chunks: None, ids })
+    }
+
+    /// What the lengths of a column count, where that is said or its name tells.
+    fn counted(&self, column: Option<&str>) -> Option<&'static str> {
+        if self.frame_shift.is_some() {
+            return Some("frames");
+        }
+        if self.rate.is_some() {
+            return None;
+        }
+        let name = self.unit.as_deref().or(column)?.to_ascii_lowercase();
+        let units = ["frame", "token", "sample", "word", "char", "byte"];
+        let plurals = ["frames", "tokens", "samples", "words", "characters", "bytes"];
+        let at = units.iter().position(|unit| name.contains(unit))?;
+        Some(plurals[at])
+    }
+
+    /// Reads standard input, which has no name that tells its format: it is text if nothing is said.
+    fn read_stream(&self, reader: &Reader, format: Option<Format>) -> Result<Column, Failure> {
+        let mut stream = io::stdin().lock();
+        let looks_like = match (format, &self.unit) {
+            (None, None) => stream.fill_buf().ok().and_then(guessed),
+            _ => None,
+        };
+        let column = reader.read_from(stream, "standard input", format.unwrap_or(Format::Text));
+        column.map_err(|error| match looks_like {
+            Some("parquet" | "audio") => Failure::new(
+                error.to_string(),
+                "this looks like a file that cannot be read from a stream: save it, and name the file",
+            ),
+            Some(name) => Failure::new(
+                error.to_string(),
+                format!("standard input is read as text; if it is {name}, say `--format {name}`"),
+            ),
+            None => error.into(),
+        })
     }
 
     fn reader(&self, format: Option<Format>) -> Result<Reader, Failure> {
@@ -187,11 +229,85 @@ impl Source {
     }
 }
 
-/// In quotes, if a shell would read it otherwise.
+/// What begins like this, if it is not lines of lengths.
+fn guessed(start: &[u8]) -> Option<&'static str> {
+    for (magic, name) in [
+        (&b"\x93NUMPY"[..], "npy"),
+        (b"PAR1", "parquet"),
+        (b"ARROW1", "arrow"),
+        (b"\xff\xff\xff\xff", "arrow"),
+        (b"RIFF", "audio"),
+        (b"fLaC", "audio"),
+    ] {
+        if start.starts_with(magic) {
+            return Some(name);
+        }
+    }
+    let line = start.split(|&byte| byte == b'\n').next()?;
+    let line = str::from_utf8(line).ok()?.trim_ascii();
+    let words: Vec<&str> = line.split_ascii_whitespace().collect();
+    match words[..] {
+        _ if line.starts_with('{') => Some("jsonl"),
+        _ if line.contains('\t') => Some("tsv"),
+        _ if line.contains(',') => Some("csv"),
+        [_, number] if number.parse::<u32>().is_ok() => Some("utt2num_frames"),
+        [_, number] if number.parse::<f64>().is_ok() => Some("utt2dur"),
+        _ => None,
+    }
+}
+
+/// An argument as a shell reads it: in quotes where it must be, and with nothing in it that steers a
+/// terminal.
 pub(crate) fn quoted(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@+%".contains(c);
     if !text.is_empty() && text.chars().all(plain) {
         return text.to_owned();
     }
-    format!("'{}'", text.replace('\'', r"'\''"))
+    if !text.contains(steers) {
+        return format!("'{}'", text.replace('\'', r"'\''"));
+    }
+    let mut quoted = String::from("$'");
+    for character in text.chars() {
+        match character {
+            '\'' | '\\' => quoted.extend(['\\', character]),
+            '\n' => quoted.push_str("\\n"),
+            other if steers(other) => _ = write!(quoted, "\\u{:04x}", other as u32),
+            other => quoted.push(other),
+        }
+    }
+    quoted.push('\'');
+    quoted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_can_be_pasted() {
+        assert_eq!(quoted("a/b-1.csv"), "a/b-1.csv");
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+        assert_eq!(quoted("a'\n\u{1b}\\\u{202e}"), r"$'a\'\n\u001b\\\u202e'");
+    }
+
+    #[test]
+    fn streams_are_known_by_how_they_begin() {
+        let guesses = [
+            (&b"utt,frames\na,3\n"[..], Some("csv")),
+            (b"utt\tframes\n", Some("tsv")),
+            (b"{\"duration\": 1}\n", Some("jsonl")),
+            (b"\x93NUMPY\x01\0", Some("npy")),
+            (b"ARROW1\0\0", Some("arrow")),
+            (b"PAR1", Some("parquet")),
+            (b"RIFF....WAVE", Some("audio")),
+            (b"a 12\nb 30\n", Some("utt2num_frames")),
+            (b"a 1.5\nb 3\n", Some("utt2dur")),
+            (b"12\n30\n", None),
+            (b"some words of text\n", None),
+            (b"", None),
+        ];
+        for (start, format) in guesses {
+            assert_eq!(guessed(start), format, "{start:?}");
+        }
+    }
 }

@@ -1,5 +1,7 @@
 //! Ctrl-C: what was not finished is removed.
 
+#[cfg(unix)]
+use std::thread;
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -8,23 +10,48 @@ use std::{
 };
 
 use lengthwise_files::unfinished;
+#[cfg(unix)]
+use nix::sys::signal::{SigSet, Signal};
 
 /// Folders in which files are being written.
 static FOLDERS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Sees to it that Ctrl-C leaves nothing behind, and ends the command as a shell expects it.
-#[expect(clippy::exit, reason = "a signal ends the command wherever it is")]
+/// Sees to it that Ctrl-C and other requests to end leave nothing behind, and end the command as a
+/// shell expects it: with 128 and the number of the signal. Called before there are other threads.
+#[cfg(unix)]
+pub(crate) fn watch() {
+    let signals: SigSet = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP].into_iter().collect();
+    // They come to the one thread that waits for them. Without it they still end the command; that
+    // leaves a hidden file at worst.
+    if signals.thread_block().is_err() {
+        return;
+    }
+    let waiting = thread::Builder::new().spawn(move || {
+        if let Ok(signal) = signals.wait() {
+            end(128 + signal as i32);
+        }
+    });
+    if waiting.is_err() {
+        _ = signals.thread_unblock();
+    }
+}
+
+/// Sees to it that Ctrl-C leaves nothing behind.
+#[cfg(not(unix))]
 pub(crate) fn watch() {
     // Without a handler Ctrl-C still works; it leaves a hidden file at worst.
-    _ = ctrlc::set_handler(|| {
-        for folder in FOLDERS.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-            let found = fs::read_dir(folder).into_iter().flatten().flatten();
-            for file in found.filter(|file| unfinished(&file.file_name())) {
-                _ = fs::remove_file(file.path());
-            }
+    _ = ctrlc::set_handler(|| end(130));
+}
+
+#[expect(clippy::exit, reason = "a signal ends the command wherever it is")]
+fn end(code: i32) {
+    for folder in FOLDERS.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+        let found = fs::read_dir(folder).into_iter().flatten().flatten();
+        for file in found.filter(|file| unfinished(&file.file_name())) {
+            _ = fs::remove_file(file.path());
         }
-        process::exit(130);
-    });
+    }
+    process::exit(code);
 }
 
 /// Remembers where a file is going to be.

@@ -18,7 +18,10 @@ use crate::{
 };
 
 fn main() -> ExitCode {
-    let args = Args::parse();
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(other) => return help_or_complaint(&other),
+    };
     printer::set(args.quiet, args.color);
     interrupt::watch();
     let result = match args.command {
@@ -41,5 +44,18 @@ fn main() -> ExitCode {
             printer::failure(&failure);
             ExitCode::from(failure.exit_code())
         }
+    }
+}
+
+/// Prints the help that was asked for, or what cannot be understood; fails also if it cannot be
+/// printed, unless whoever reads it has had enough.
+fn help_or_complaint(what: &clap::Error) -> ExitCode {
+    let printed = what.print().map_err(Failure::from);
+    match printed {
+        Err(failure) if !matches!(failure, Failure::ReaderGone) && !what.use_stderr() => {
+            printer::failure(&failure);
+            ExitCode::from(failure.exit_code())
+        }
+        _ => ExitCode::from(u8::try_from(what.exit_code()).unwrap_or(2)),
     }
 }

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lengthwise_report::Look;
+use lengthwise_report::{Look, one_line};
 
 use crate::{args::When, failure::Failure};
 
@@ -74,10 +74,11 @@ fn colour(terminal: bool) -> bool {
     }
 }
 
-/// Says something on standard error, if anybody can read it and wants to.
+/// Says something on standard error, if anybody can read it and wants to: a line in which nothing
+/// steers the terminal, whatever names are in it.
 pub(crate) fn say(text: &str) {
     if !asked().0 {
-        complain(text);
+        complain(&one_line(text));
     }
 }
 
@@ -87,16 +88,9 @@ fn complain(text: &str) {
 
 /// A name from a file without what would steer a terminal, and not too long.
 pub(crate) fn safe(name: &str) -> String {
-    let shown: String = name
-        .chars()
-        .take(80)
-        .flat_map(|character| {
-            let escaped = character.is_control().then(|| character.escape_default());
-            let plain = (!character.is_control()).then_some(character);
-            escaped.into_iter().flatten().chain(plain)
-        })
-        .collect();
-    if name.chars().nth(80).is_some() { shown + "…" } else { shown }
+    let start: String = name.chars().take(80).collect();
+    let more = if start.len() < name.len() { "…" } else { "" };
+    one_line(&start) + more
 }
 
 /// The first ten of these numbers.
@@ -106,16 +100,17 @@ pub(crate) fn few(numbers: &[u32]) -> String {
     first.join(", ") + more
 }
 
-/// Prints an error, a blank line and its hint.
+/// Prints an error, a blank line and its hint. What they repeat of a file or of the command line
+/// cannot steer the terminal.
 pub(crate) fn failure(failure: &Failure) {
     let (red, cyan, end) = if colour(io::stderr().is_terminal()) {
         ("\x1b[1;31m", "\x1b[1;36m", "\x1b[0m")
     } else {
         ("", "", "")
     };
-    complain(&format!("{red}error{end}: {failure}"));
+    complain(&format!("{red}error{end}: {}", one_line(&failure.to_string())));
     if let Some(hint) = failure.hint() {
-        complain(&format!("\n{cyan}hint{end}: {hint}"));
+        complain(&format!("\n{cyan}hint{end}: {}", one_line(&hint)));
     }
 }
 
@@ -136,7 +131,7 @@ impl Progress {
             && !asked().0
             && self.start.elapsed() >= Duration::from_secs(1)
         {
-            _ = write!(io::stderr(), "\r\x1b[2K{text}");
+            _ = write!(io::stderr(), "\r\x1b[2K{}", one_line(text));
             self.shown = true;
         }
     }

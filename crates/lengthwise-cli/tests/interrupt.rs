@@ -11,6 +11,16 @@ use common::Folder;
 
 #[test]
 fn ctrl_c_leaves_nothing_behind() {
+    stopped_by("-INT", 130);
+}
+
+/// A shell expects 128 and the number of the signal.
+#[test]
+fn neither_does_another_request_to_end() {
+    stopped_by("-TERM", 143);
+}
+
+fn stopped_by(signal: &str, code: i32) {
     let lengths: String =
         (0_u64..600_000).map(|i| (1 + i * 7919 % 997).to_string() + "\n").collect();
     let folder = Folder::new().with("lengths.txt", lengths).with("plan.json", "the old plan");
@@ -30,13 +40,13 @@ fn ctrl_c_leaves_nothing_behind() {
         thread::sleep(Duration::from_millis(5));
     }
     let id = child.id().to_string();
-    let stopped = Command::new("kill").args(["-INT", &id]).status().unwrap().success();
+    let stopped = Command::new("kill").args([signal, &id]).status().unwrap().success();
     let status = child.wait().unwrap();
     let mut left = names();
     left.sort();
     assert_eq!(left, ["lengths.txt", "plan.json"]);
     if stopped && !status.success() {
-        assert_eq!(status.code(), Some(130));
+        assert_eq!(status.code(), Some(code));
         assert_eq!(fs::read_to_string(folder.path("plan.json")).unwrap(), "the old plan");
     }
 }

@@ -13,6 +13,8 @@ use serde::Serialize;
 pub struct Request<'a> {
     /// What the lengths are, for people: a file and column, or an example.
     pub source: &'a str,
+    /// What the lengths count, such as frames, if that is known.
+    pub unit: Option<&'a str>,
     /// The lengths of the sequences.
     pub lengths: &'a Lengths,
     /// The strategies, a row each.
@@ -79,6 +81,9 @@ pub struct Comparison {
 pub struct Input {
     /// What the lengths are.
     pub source: String,
+    /// What the lengths count, if that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
     /// How many sequences.
     pub sequences: usize,
     /// The shortest length.
@@ -152,6 +157,7 @@ pub struct Figures {
     pub predicted_seconds: Option<f64>,
     /// How long planning one epoch took.
     pub plan_seconds: f64,
+    /// Of successive batches; with several in a step, of the mean lengths of successive steps.
     pub lag1_correlation: f64,
     pub largest_batch: f64,
     pub largest_batch_cells: f64,
@@ -175,6 +181,7 @@ impl Comparison {
             version: 1,
             input: Input {
                 source: request.source.to_owned(),
+                unit: request.unit.map(str::to_owned),
                 sequences: lengths.len(),
                 min: lengths.min(),
                 mean: lengths.mean(),
@@ -226,9 +233,13 @@ impl Row {
             let mut plan = planner.plan(request.lengths, epoch)?;
             let schedule = plan.schedule(request.world_size)?;
             let plan_seconds = start.elapsed().as_secs_f64();
-            if request.world_size * request.accumulate > 1 {
+            let mut measures = plan.measure(request.lengths);
+            let places = request.world_size as usize * request.accumulate as usize;
+            if places > 1 {
                 // What ranks get: batches may be broken up, repeated or dropped.
                 plan = schedule.all_ranks();
+                measures = plan.measure(request.lengths);
+                measures.lag1_correlation = lag1_of_steps(plan.batch_lengths(), places);
             }
             figures.push(Figures {
                 plan_seconds,
@@ -238,7 +249,7 @@ impl Row {
                 predicted_seconds: request
                     .cost_model
                     .map(|model| schedule.duration_by(|size, length| model.seconds(size, length))),
-                ..Figures::from(plan.measure(request.lengths))
+                ..Figures::from(measures)
             });
             shapes.extend(plan.iter().map(<[u32]>::len).zip(plan.batch_lengths().to_vec()));
             if is_sampled(epoch, request.epochs.into()) {
@@ -253,6 +264,32 @@ impl Row {
         let (strategy, shapes_over_epochs) = (strategy.to_string(), shapes.len());
         Ok((Self { strategy, mean, shapes_over_epochs, over_long, sd }, how))
     }
+}
+
+/// Pearson's correlation of the mean batch length of each step of so many batches with that of the
+/// next: batches of one step follow nothing, and may have been chosen to be alike. 0 where it is
+/// undefined.
+fn lag1_of_steps(batch_lengths: &[u32], places: usize) -> f64 {
+    let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
+    let steps: Vec<f64> = batch_lengths
+        .chunks(places)
+        .map(|step| mean(&step.iter().copied().map(f64::from).collect::<Vec<_>>()))
+        .collect();
+    let pairs = steps.len().saturating_sub(1);
+    if pairs < 2 {
+        return 0.0;
+    }
+    let (before, after) = (&steps[..pairs], &steps[1..]);
+    let (mean_before, mean_after) = (mean(before), mean(after));
+    let (mut both, mut square_before, mut square_after) = (0.0, 0.0, 0.0);
+    for (x, y) in before.iter().zip(after) {
+        let (x, y) = (x - mean_before, y - mean_after);
+        both += x * y;
+        square_before += x * x;
+        square_after += y * y;
+    }
+    let scale = (square_before * square_after).sqrt();
+    if scale > 0.0 { both / scale } else { 0.0 }
 }
 
 /// Mean and standard deviation of the effective mates over all pairs of epochs; the deviation is
@@ -335,4 +372,19 @@ fn sd(epochs: &[Figures]) -> Figures {
     let squares = sum(epochs.iter().map(|one| combine(one, &mean, |a, m| (a - m).powi(2))));
     let freedom = (epochs.len() as f64 - 1.0).max(1.0);
     combine(&squares, &squares, |squares, _| (squares / freedom).sqrt())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Batches of one step are alike, and steps alternate.
+    #[test]
+    fn batches_of_one_step_are_not_successive() {
+        let lengths = [10, 11, 90, 91, 12, 10, 95, 90, 11, 12, 91, 93];
+        assert!(lag1_of_steps(&lengths, 2) < -0.9);
+        assert!(lag1_of_steps(&lengths, 1).abs() < 0.5);
+        assert!(lag1_of_steps(&lengths[..4], 2).abs() < 1e-9, "undefined");
+        assert!(lag1_of_steps(&[7; 12], 2).abs() < 1e-9, "undefined");
+    }
 }

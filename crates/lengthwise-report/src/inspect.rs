@@ -5,7 +5,11 @@ use std::fmt::Write as _;
 use lengthwise::{Budget, Error, Lengths, OverLong, Planner, Shuffled, Sorted};
 use serde::Serialize;
 
-use crate::{Bin, study::bins};
+use crate::{
+    Bin,
+    study::bins,
+    text::{one_line, wrapped},
+};
 
 /// What a set of lengths is like.
 #[derive(Clone, Debug, Serialize)]
@@ -58,6 +62,9 @@ pub struct Quantile {
 pub struct Outliers {
     /// What they are longer than.
     pub above: u64,
+    /// The quartiles that follows from.
+    #[serde(skip)]
+    quartiles: (u32, u32),
     /// How many there are.
     pub count: u64,
     /// Their share of all positions.
@@ -182,58 +189,46 @@ impl Inspection {
         serde_json::to_string_pretty(self).unwrap_or_default()
     }
 
-    /// The inspection as text, with bars that are at most so wide. `plain` has no other characters
+    /// The inspection as text, in lines that are at most so wide. `plain` has no other characters
     /// than those of ASCII.
     pub fn to_text(&self, width: usize, plain: bool) -> String {
-        let mut text = format!(
-            "{}: {} sequences, {} positions in all, {} different lengths\n",
-            self.source, self.sequences, self.total, self.distinct
-        );
-        _ = writeln!(text, "mean {:.1}, standard deviation {:.1}", self.mean, self.sd);
+        let line = |line: &str| wrapped(line, width);
+        let mut text = line(&format!(
+            "{}: {} sequence{}, {} positions in all, {} different length{}",
+            one_line(&self.source),
+            self.sequences,
+            if self.sequences == 1 { "" } else { "s" },
+            self.total,
+            self.distinct,
+            if self.distinct == 1 { "" } else { "s" }
+        ));
+        text += &line(&format!("mean {:.1}, standard deviation {:.1}", self.mean, self.sd));
         let quantiles: Vec<String> = self
             .quantiles
             .iter()
             .map(|quantile| match quantile.share {
-                0.0 => format!("shortest {}", quantile.length),
-                1.0 => format!("longest {}", quantile.length),
-                0.5 => format!("median {}", quantile.length),
-                share => format!("{} %: {}", 100.0 * share, quantile.length),
+                0.0 => format!("shortest\u{a0}{}", quantile.length),
+                1.0 => format!("longest\u{a0}{}", quantile.length),
+                0.5 => format!("median\u{a0}{}", quantile.length),
+                share => format!("{}\u{a0}%:\u{a0}{}", 100.0 * share, quantile.length),
             })
             .collect();
-        _ = writeln!(text, "{}\n", quantiles.join(", "));
+        text += &line(&quantiles.join(", "));
+        text.push('\n');
         text += &self.bars(width, plain);
-        _ = writeln!(
-            text,
-            "\nunder {} random batches spend {:.1} % of their cells on padding, sorted ones {:.2} %",
+        text.push('\n');
+        text += &line(&format!(
+            "under {} random batches spend {:.1} % of their cells on padding, sorted ones {:.2} %",
             self.budget,
             100.0 * self.random_padding_rate,
             100.0 * self.sorted_padding_rate
-        );
+        ));
         if self.outliers.count > 0 {
-            let longest: Vec<String> = self
-                .outliers
-                .longest
-                .iter()
-                .map(|outlier| match &outlier.id {
-                    Some(id) => format!("{} ({id}, {})", outlier.length, outlier.sequence),
-                    None => format!("{} ({})", outlier.length, outlier.sequence),
-                })
-                .collect();
-            _ = writeln!(
-                text,
-                "{} longer than {}, with {:.1} % of all positions; the longest: {}",
-                if self.outliers.count == 1 {
-                    "1 sequence is".to_owned()
-                } else {
-                    format!("{} sequences are", self.outliers.count)
-                },
-                self.outliers.above,
-                100.0 * self.outliers.share_of_total,
-                longest.join(", ")
-            );
+            text += &line(&self.outliers.to_text());
         }
         for warning in &self.warnings {
-            _ = writeln!(text, "\nwarning: {warning}");
+            text.push('\n');
+            text += &line(&format!("warning: {}", one_line(warning)));
         }
         text
     }
@@ -289,6 +284,7 @@ impl Outliers {
         longest.truncate(NAMED);
         Self {
             above,
+            quartiles: (lower, upper),
             count,
             share_of_total: total as f64 / lengths.total() as f64,
             longest: longest
@@ -296,5 +292,48 @@ impl Outliers {
                 .map(|(sequence, length)| Outlier { sequence, length, id: id(sequence) })
                 .collect(),
         }
+    }
+    fn to_text(&self) -> String {
+        let longest: Vec<String> = self
+            .longest
+            .iter()
+            .map(|outlier| match &outlier.id {
+                Some(id) => format!("{} ({}, {})", outlier.length, one_line(id), outlier.sequence),
+                None => format!("{} ({})", outlier.length, outlier.sequence),
+            })
+            .collect();
+        let (lower, upper) = self.quartiles;
+        format!(
+            "{} longer than {} (the upper quartile {upper} and three times its distance {} from the \
+             lower one), with {:.1} % of all positions; the longest: {}",
+            if self.count == 1 {
+                "1 sequence is".to_owned()
+            } else {
+                format!("{} sequences are", self.count)
+            },
+            self.above,
+            upper - lower,
+            100.0 * self.share_of_total,
+            longest.join(", ")
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_line_is_wider_than_the_terminal() -> Result<(), Error> {
+        let lengths: Vec<u32> = (0..200).map(|i| 10 + i * 7 % 40).chain([5000]).collect();
+        let lengths = Lengths::new(lengths)?;
+        let id = |sequence: u32| Some(format!("{sequence}\u{202e}"));
+        let found = Inspection::new("a.csv", &lengths, Budget::sequences(8), id, None)?;
+        for width in [50, 60, 80] {
+            let text = found.to_text(width, true);
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
+            assert!(text.is_ascii() && text.contains("200\\u{202e}"), "{text}");
+        }
+        Ok(())
     }
 }

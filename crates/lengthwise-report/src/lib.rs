@@ -13,6 +13,7 @@ mod picture;
 mod study;
 mod svg;
 mod table;
+mod text;
 mod tuning;
 
 pub use compare::{Comparison, Figures, Input, Request, Row, Settings};
@@ -24,4 +25,5 @@ pub use study::{
     Study,
 };
 pub use table::Look;
+pub use text::{one_line, steers};
 pub use tuning::{PointFigures, Tuning, table as points_table};

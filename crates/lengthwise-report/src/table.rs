@@ -2,7 +2,10 @@
 
 use std::fmt::Write as _;
 
-use crate::{Comparison, Row};
+use crate::{
+    Comparison, Row,
+    text::{one_line, wrapped},
+};
 
 /// How a table looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,16 +150,20 @@ impl Comparison {
             })
             .collect();
         let mut lines = self.lines(&columns, look);
+        let mut left_out: Vec<&Column> = Vec::new();
         while lines.iter().any(|line| visible_width(line) > width) {
             let (at, column) =
                 columns.iter().enumerate().max_by_key(|(_, column)| column.dispensable).unzip();
             match (at, column) {
-                (Some(at), Some(column)) if column.dispensable > 0 => _ = columns.remove(at),
+                (Some(at), Some(column)) if column.dispensable > 0 => {
+                    left_out.push(columns.remove(at));
+                }
                 _ => break,
             }
             lines = self.lines(&columns, look);
         }
-        let mut table = self.heading();
+        let mut table: String = self.heading().iter().map(|line| wrapped(line, width)).collect();
+        table.push('\n');
         for (number, line) in lines.iter().enumerate() {
             let line = line.trim_end();
             match look {
@@ -164,8 +171,21 @@ impl Comparison {
                 _ => _ = writeln!(table, "{line}"),
             }
         }
-        if table.contains('*') {
+        let best = lines.iter().skip(2).any(|line| line.contains('*'));
+        if best {
             table.push_str("\n* best of its column\n");
+        }
+        if !left_out.is_empty() {
+            left_out
+                .sort_by_key(|column| COLUMNS.iter().position(|one| one.heading == column.heading));
+            let names: Vec<String> =
+                left_out.iter().map(|column| column.heading.join(" ").trim().to_owned()).collect();
+            if !best {
+                table.push('\n');
+            }
+            let names = names.join(", ");
+            let line = format!("not shown: {names}; there is room in a wider terminal, or in JSON");
+            table += &wrapped(&line, width);
         }
         table
     }
@@ -186,16 +206,19 @@ impl Comparison {
     }
 
     /// Two lines: what was planned, and under which settings.
-    fn heading(&self) -> String {
+    fn heading(&self) -> [String; 2] {
         let (input, settings) = (&self.input, &self.settings);
         let sequences = if input.sequences == 1 { "sequence" } else { "sequences" };
-        let mut heading = format!(
-            "{}: {} {sequences} of length {} to {}, mean {:.1}\n",
-            input.source, input.sequences, input.min, input.max, input.mean
+        let planned = format!(
+            "{}: {} {sequences} of length {} to {}, mean {:.1}",
+            one_line(&input.source),
+            input.sequences,
+            input.min,
+            input.max,
+            input.mean
         );
         let epochs = if settings.epochs == 1 { "epoch" } else { "epochs" };
-        _ = write!(
-            heading,
+        let mut heading = format!(
             "budget {}, shapes {}, arrange {}, seed {}, {} {epochs}",
             settings.budget, settings.shapes, settings.arrange, settings.seed, settings.epochs
         );
@@ -216,8 +239,7 @@ impl Comparison {
         if let Some(row) = self.rows.iter().find(|row| row.over_long > 0) {
             _ = write!(heading, ", over-long {}: {}", settings.over_long, row.over_long);
         }
-        heading.push_str("\n\n");
-        heading
+        [planned, heading]
     }
 }
 
@@ -298,6 +320,7 @@ mod tests {
         ];
         let input = Input {
             source: "example `speech`".to_owned(),
+            unit: None,
             sequences: 10_480,
             min: 88,
             mean: 525.2,
@@ -346,6 +369,8 @@ mod tests {
                 let rows = table.lines().skip(3);
                 assert!(rows.clone().all(|line| visible_width(line) <= width), "{table}");
                 assert!(table.contains("mates"), "{table}");
+                // Nor does it hide that.
+                assert!(table.contains("not shown: sd %, ") == (width < 100), "{table}");
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use lengthwise::{Choice, Conditions, Point};
+use lengthwise::{Choice, Conditions, Limits, Point};
 use serde::Serialize;
 
 /// What tuning found.
@@ -20,6 +20,9 @@ pub struct Tuning {
     pub budget: String,
     /// What it was measured to give on epochs that the search had not seen.
     pub best: PointFigures,
+    /// Limits that the measured figures miss by no more than the error of measuring them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
     /// The command that plans with it, if the input is known to the command line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
@@ -63,9 +66,14 @@ impl From<&Point> for PointFigures {
 }
 
 impl Tuning {
-    /// What was found under these conditions. `input` is how the command line names the lengths, if
-    /// it does.
-    pub fn new(choice: &Choice, conditions: &Conditions, input: Option<&str>) -> Self {
+    /// What was found under these conditions and limits. `input` is how the command line names the
+    /// lengths, if it does.
+    pub fn new(
+        choice: &Choice,
+        conditions: &Conditions,
+        limits: &Limits,
+        input: Option<&str>,
+    ) -> Self {
         let (strategy, shapes, budget, seed) = (
             choice.best.strategy.to_string(),
             choice.shapes.to_string(),
@@ -89,6 +97,7 @@ impl Tuning {
             shapes,
             budget,
             best: PointFigures::from(&choice.best),
+            remarks: if choice.within_limits { remarks(&choice.best, limits) } else { Vec::new() },
             candidates: choice.candidates.iter().map(PointFigures::from).collect(),
             searched: choice.searched.iter().map(PointFigures::from).collect(),
         }
@@ -118,6 +127,9 @@ impl Tuning {
                 .predicted_seconds
                 .map_or(String::new(), |s| format!(", and takes {s:.2} s an epoch"))
         );
+        for remark in &self.remarks {
+            _ = writeln!(text, "{remark}\n");
+        }
         for line in self.command.iter().chain([&self.python]) {
             _ = writeln!(text, "{line}");
         }
@@ -132,6 +144,34 @@ impl Tuning {
             mates(&self.best)
         )
     }
+}
+
+/// What the figures of a choice that keeps its limits are beyond them all the same: epochs differ, and
+/// limits are kept to within the error of measuring them.
+fn remarks(best: &Point, limits: &Limits) -> Vec<String> {
+    let close = "within the error of measurement, since epochs differ";
+    let mut remarks = Vec::new();
+    if let Some(least) = limits.min_mates.filter(|least| best.effective_mates < *least) {
+        remarks.push(format!(
+            "{:.0} effective mates are a little below the limit of {least}: {close}.",
+            best.effective_mates
+        ));
+    }
+    if let Some(most) = limits.max_padding.filter(|most| best.padding_rate > *most) {
+        remarks.push(format!(
+            "{:.2} % padding is a little above the limit of {:.2} %: {close}.",
+            100.0 * best.padding_rate,
+            100.0 * most
+        ));
+    }
+    if let (Some(most), Some(seconds)) = (limits.max_seconds, best.seconds)
+        && seconds > most
+    {
+        remarks.push(format!(
+            "{seconds:.4} s an epoch are a little above the limit of {most} s: {close}."
+        ));
+    }
+    remarks
 }
 
 /// One line for every point.

@@ -6,6 +6,7 @@ use lengthwise_report::{Request, Study};
 fn request<'a>(lengths: &'a Lengths, strategies: &'a [Strategy], budget: Budget) -> Request<'a> {
     Request {
         source: "</title><script>alert(1)</script>",
+        unit: None,
         lengths,
         strategies,
         budget,

@@ -80,6 +80,7 @@ fn with_request<T>(
     let input = args.input.read_or_default()?;
     run(&Request {
         source: &input.source,
+        unit: input.unit,
         lengths: input.lengths(),
         strategies: &strategies,
         budget,

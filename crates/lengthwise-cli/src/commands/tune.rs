@@ -23,7 +23,7 @@ pub(crate) fn run(args: &Tune) -> Result<(), Failure> {
     };
     let conditions = Conditions { shapes, ..conditions };
     let choice = tune(input.lengths(), &conditions, limits)?;
-    let tuning = Tuning::new(&choice, &conditions, Some(&args.input.as_typed()));
+    let tuning = Tuning::new(&choice, &conditions, &limits, Some(&args.input.as_typed()));
     printer::print(&if args.json { tuning.to_json() + "\n" } else { tuning.to_text() })?;
     if tuning.within_limits { Ok(()) } else { Err(Failure::CheckFailed(tuning.nearest())) }
 }

@@ -3,13 +3,16 @@
 
 use std::fmt::Write as _;
 
-use crate::{Picture, svg};
+use crate::{
+    Picture, svg,
+    text::{compact, counted, percent},
+};
 
 const PANEL: (f64, f64) = (270.0, 130.0);
 const GAP: f64 = 16.0;
 const TITLE: f64 = 22.0;
 /// Room for the axes.
-const LEFT: f64 = 46.0;
+const LEFT: f64 = 62.0;
 const BOTTOM: f64 = 20.0;
 
 pub(crate) fn batches(picture: &Picture) -> String {
@@ -19,18 +22,21 @@ pub(crate) fn batches(picture: &Picture) -> String {
     let epochs = picture.epochs.len() as f64;
     let size = (LEFT + epochs * (PANEL.0 + GAP) - GAP, TITLE + PANEL.1 + BOTTOM);
     let mut body = format!(
-        r#"<path class="axis" d="M{LEFT} {TITLE}V{0}"/><text class="tick" x="{1}" y="{2}" text-anchor="end">{longest}</text><text class="tick" x="{1}" y="{0}" text-anchor="end">0</text><text class="label" transform="translate(12 {3}) rotate(-90)" text-anchor="middle">length</text><text class="label" x="{4:.0}" y="{5}" text-anchor="middle">sequences, batch by batch</text>"#,
+        r#"<path class="axis" d="M{LEFT} {TITLE}V{0}"/><text class="tick" x="{1}" y="{2}" text-anchor="end">{6}</text><text class="tick" x="{1}" y="{0}" text-anchor="end">0</text><text class="label" transform="translate(12 {3}) rotate(-90)" text-anchor="middle">length</text><text class="label" x="{4:.0}" y="{5}" text-anchor="middle">sequences, batch by batch</text>"#,
         TITLE + PANEL.1,
         LEFT - 6.0,
         TITLE + 10.0,
         TITLE + PANEL.1 / 2.0,
         f64::midpoint(LEFT, size.0),
-        size.1 - 4.0
+        size.1 - 4.0,
+        compact(longest.into())
     );
     for (epoch, batches) in picture.epochs.iter().enumerate() {
         let left = LEFT + 1.0 + epoch as f64 * (PANEL.0 + GAP);
         let sequences: usize = batches.iter().map(|batch| batch.sequences.len()).sum();
         let step = PANEL.0 / sequences.max(1) as f64;
+        // Narrow: what is wide between bars looks like padding.
+        let gap = (0.2 * step).min(1.2);
         let (mut cells, mut filled) = (0_u64, 0_u64);
         let mut place = 0.0;
         let base = TITLE + PANEL.1;
@@ -46,11 +52,11 @@ pub(crate) fn batches(picture: &Picture) -> String {
             cells += own;
             filled += taken;
             let tip = format!(
-                "batch {}: {} sequences padded to {}, {} padding",
+                "batch {}: {} padded to {}, {} padding",
                 number + 1,
-                batch.sequences.len(),
+                counted(batch.sequences.len() as u64, "sequence"),
                 batch.batch_length,
-                super::percent(1.0 - taken as f64 / own as f64)
+                percent(1.0 - taken as f64 / own as f64)
             );
             _ = write!(
                 marks,
@@ -62,12 +68,12 @@ pub(crate) fn batches(picture: &Picture) -> String {
             let mut bars = String::new();
             for &(_, length) in &batch.sequences {
                 let (x, height) = (left + place * step, f64::from(length) * scale);
-                _ = write!(bars, "M{x:.1} {base}h{:.1}v-{height:.1}h-{0:.1}z", step * 0.8);
+                _ = write!(bars, "M{x:.1} {base}h{:.1}v-{height:.1}h-{0:.1}z", step - gap);
                 place += 1.0;
             }
             _ = write!(marks, r#"<path class="c{}" d="{bars}" data-tip="{tip}"/>"#, number % 8);
         }
-        let padding = super::percent(1.0 - filled as f64 / cells.max(1) as f64);
+        let padding = percent(1.0 - filled as f64 / cells.max(1) as f64);
         _ = write!(
             body,
             r#"<text class="label" x="{left}" y="14">epoch {epoch}</text><text class="tick" x="{:.1}" y="14" text-anchor="end">{padding} padding</text>{marks}"#,

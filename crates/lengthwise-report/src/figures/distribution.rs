@@ -1,33 +1,42 @@
 //! How many sequences have which length, with the ladder and the optimal buckets (paper 3, Fig. 2).
 
-use super::{WIDE, grouped};
+use super::{WIDE, length_label};
 use crate::{
     Study,
     svg::{Chart, Scale},
+    text::counted,
 };
 
 pub(crate) fn distribution(study: &Study) -> String {
     let lengths = &study.lengths;
     let most = lengths.bins.iter().map(|bin| bin.count).max().unwrap_or(1);
     let (first, last) = (lengths.bins.first(), lengths.bins.last());
-    let shortest = first.map_or(0.0, |bin| f64::from(bin.from));
-    let high = last.map_or(1.0, |bin| f64::from(bin.to) + 1.0);
+    // A length has its number in the middle of its place.
+    let (begin, end) = (|from: u32| f64::from(from) - 0.5, |to: u32| f64::from(to) + 0.5);
+    let shortest = first.map_or(0.0, |bin| begin(bin.from));
+    let high = last.map_or(1.0, |bin| end(bin.to));
+    let mut label = length_label("length", &study.comparison.input);
+    if lengths.logarithmic {
+        label += ", logarithmic";
+    }
     // From zero, unless that would leave most of the page empty.
     let low = if shortest < 0.5 * high { 0.0 } else { shortest };
     let mut chart = Chart::new(
         "How many sequences have which length",
         WIDE,
-        if lengths.logarithmic {
-            (Scale::logarithmic(shortest, high), "length, logarithmic")
-        } else {
-            (Scale::linear(low, high), "length")
-        },
-        (Scale::linear(0.0, most as f64 * 1.08), "sequences"),
+        (
+            if lengths.logarithmic {
+                Scale::logarithmic(shortest, high).whole()
+            } else {
+                Scale::linear(low, high).whole()
+            },
+            &label,
+        ),
+        (Scale::linear(0.0, most as f64 * 1.08).whole(), "sequences"),
     );
     let base = chart.y.place(0.0);
     for bin in &lengths.bins {
-        let (left, right) =
-            (chart.x.place(f64::from(bin.from)), chart.x.place(f64::from(bin.to) + 1.0));
+        let (left, right) = (chart.x.place(begin(bin.from)), chart.x.place(end(bin.to)));
         let top = chart.y.place(bin.count as f64);
         let range = if bin.from == bin.to {
             bin.from.to_string()
@@ -35,10 +44,10 @@ pub(crate) fn distribution(study: &Study) -> String {
             format!("{} to {}", bin.from, bin.to)
         };
         chart.add(format_args!(
-            r#"<rect class="bar" x="{left:.1}" y="{top:.1}" width="{:.1}" height="{:.1}" data-tip="length {range}: {} sequences"/>"#,
+            r#"<rect class="bar" x="{left:.1}" y="{top:.1}" width="{:.1}" height="{:.1}" data-tip="length {range}: {}"/>"#,
             (right - left - 0.6).max(0.5),
             (base - top).max(0.0),
-            grouped(bin.count)
+            counted(bin.count, "sequence")
         ));
     }
     let top = chart.y.place(f64::INFINITY);
@@ -46,7 +55,7 @@ pub(crate) fn distribution(study: &Study) -> String {
         [("rung", "rung", &lengths.ladder, 0.0), ("edge", "bucket up to", &lengths.buckets, 10.0)]
     {
         for &edge in edges {
-            let x = chart.x.place(f64::from(edge) + 0.5);
+            let x = chart.x.place(f64::from(edge));
             chart.add(format_args!(
                 r#"<path class="{class}" d="M{x:.1} {:.1}V{base:.1}"/><circle class="{class} dot" cx="{x:.1}" cy="{:.1}" r="3.5" data-tip="{what} {edge}"/>"#,
                 top + height,

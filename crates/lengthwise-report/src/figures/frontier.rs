@@ -1,15 +1,26 @@
 //! Padding against company: every family a curve, every row a dot.
 
-use super::{Looks, WIDE, percent};
+use super::{Looks, WIDE};
 use crate::{
-    Study,
+    Row, Study,
     svg::{Chart, Scale},
+    text::{effective_mates, percent},
 };
 
-pub(crate) fn frontier(study: &Study, looks: &Looks) -> String {
+/// Whether a point has a place: somebody has mates, and somebody met again.
+fn shown(mates: f64) -> bool {
+    mates.is_finite() && mates > 0.0
+}
+
+/// The effective mates of a row, if it has a dot.
+pub(crate) fn dot_of(row: &Row) -> Option<f64> {
+    row.mean.effective_mates.filter(|mates| shown(*mates))
+}
+
+/// `None` if there is no padding, or nobody has mates.
+pub(crate) fn frontier(study: &Study, looks: &Looks) -> Option<String> {
     let sequences = study.frontier.sequences as f64;
     let all = study.comparison.input.sequences as f64;
-    let shown = |mates: f64| mates.is_finite() && mates > 0.0;
     // Of the sequences that a curve was measured on, and of all: the share is comparable.
     let curves = study.frontier.curves.iter().flat_map(|curve| &curve.points);
     let curves = curves.map(|point| (point.effective_mates / sequences, point.padding_rate));
@@ -24,6 +35,9 @@ pub(crate) fn frontier(study: &Study, looks: &Looks) -> String {
         if padding > 0.0 {
             padded_least = padded_least.min(padding);
         }
+    }
+    if padded <= 0.0 {
+        return None;
     }
     let mut chart = Chart::new(
         "Padding against company",
@@ -45,10 +59,10 @@ pub(crate) fn frontier(study: &Study, looks: &Looks) -> String {
             .map(|point| {
                 let share = point.effective_mates / sequences;
                 let text = format!(
-                    "{}: {} padding, {:.0} effective mates ({})",
+                    "{}: {} padding, {} ({})",
                     point.strategy,
                     percent(point.padding_rate),
-                    point.effective_mates,
+                    effective_mates(point.effective_mates),
                     percent(share)
                 );
                 (100.0 * share, 100.0 * point.padding_rate, text)
@@ -57,11 +71,12 @@ pub(crate) fn frontier(study: &Study, looks: &Looks) -> String {
         chart.line(looks.family(&curve.family), &curve.family, &points);
     }
     for (number, row) in study.comparison.rows.iter().enumerate() {
-        let Some(mates) = row.mean.effective_mates.filter(|mates| shown(*mates)) else { continue };
+        let Some(mates) = dot_of(row) else { continue };
         let text = format!(
-            "{}: {} padding, {mates:.0} effective mates",
+            "{}: {} padding, {}",
             row.strategy,
-            percent(row.mean.padding_rate)
+            percent(row.mean.padding_rate),
+            effective_mates(mates)
         );
         let (x, y) =
             (chart.x.place(100.0 * mates / all), chart.y.place(100.0 * row.mean.padding_rate));
@@ -70,8 +85,8 @@ pub(crate) fn frontier(study: &Study, looks: &Looks) -> String {
             r#"<g class="series own {}" data-series="{}">{}</g>"#,
             look.classes(),
             crate::svg::escaped(&row.strategy),
-            look.dot(x, y, &text)
+            look.large_dot(x, y, &text)
         ));
     }
-    chart.finish()
+    Some(chart.finish())
 }

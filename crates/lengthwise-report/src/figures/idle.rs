@@ -1,19 +1,24 @@
 //! Waiting against the number of ranks.
 
-use super::{Looks, WIDE, percent};
+use super::{Looks, WIDE};
 use crate::{
     Study,
     svg::{Chart, Scale},
+    text::{counted, percent},
 };
 
-pub(crate) fn idle(study: &Study, looks: &Looks) -> String {
+/// `None` if there are not batches enough for two ranks.
+pub(crate) fn idle(study: &Study, looks: &Looks) -> Option<String> {
     let points = study.idle.iter().flat_map(|idle| &idle.points);
     let ranks = points.clone().map(|point| point.world_size).max().unwrap_or(1);
     let most = points.map(|point| point.idle_share).fold(0.01, f64::max);
+    if ranks < 2 {
+        return None;
+    }
     let mut chart = Chart::new(
         "Waiting against the number of ranks",
         WIDE,
-        (Scale::doublings(1.0, f64::from(ranks.max(2))), "ranks"),
+        (Scale::doublings(1.0, f64::from(ranks)), "ranks"),
         (Scale::linear(0.0, 100.0 * most * 1.05), "idle, in % of the ranks’ time"),
     );
     for (number, idle) in study.idle.iter().enumerate() {
@@ -22,9 +27,9 @@ pub(crate) fn idle(study: &Study, looks: &Looks) -> String {
             .iter()
             .map(|point| {
                 let text = format!(
-                    "{} on {} ranks: {} idle, at least {}",
+                    "{} on {}: {} idle, at least {}",
                     idle.strategy,
-                    point.world_size,
+                    counted(point.world_size.into(), "rank"),
                     percent(point.idle_share),
                     percent(point.idle_bound)
                 );
@@ -33,5 +38,5 @@ pub(crate) fn idle(study: &Study, looks: &Looks) -> String {
             .collect();
         chart.line(looks.row(number), &idle.strategy, &points);
     }
-    chart.finish()
+    Some(chart.finish())
 }

@@ -10,13 +10,13 @@ mod tuning;
 
 pub(crate) use batches::batches;
 pub(crate) use distribution::distribution;
-pub(crate) use frontier::frontier;
+pub(crate) use frontier::{dot_of, frontier};
 pub(crate) use idle::idle;
 pub(crate) use order::order;
 pub(crate) use seconds::seconds;
 pub(crate) use tuning::tuning;
 
-use crate::{Study, svg::Look};
+use crate::{Input, Study, svg::Look};
 
 /// Width and height of a figure across the page.
 const WIDE: (f64, f64) = (1000.0, 400.0);
@@ -58,26 +58,7 @@ pub(crate) fn kind(strategy: &str) -> &str {
     strategy.split(':').next().unwrap_or(strategy)
 }
 
-/// A share in percent, with three digits.
-pub(crate) fn percent(share: f64) -> String {
-    let percent = 100.0 * share;
-    match percent.abs() {
-        // The space does not break.
-        ..0.995 => format!("{percent:.2}\u{a0}%"),
-        ..99.95 => format!("{percent:.1}\u{a0}%"),
-        _ => format!("{percent:.0}\u{a0}%"),
-    }
-}
-
-/// A whole number with a comma at every third digit.
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+/// The label of an axis of lengths: with their unit, if it is known.
+pub(crate) fn length_label(what: &str, input: &Input) -> String {
+    input.unit.as_ref().map_or_else(|| what.to_owned(), |unit| format!("{what}, in {unit}"))
 }

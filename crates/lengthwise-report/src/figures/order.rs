@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::length_label;
 use crate::{
     Picture, Study,
     svg::{Chart, Look, Scale},
@@ -13,14 +14,24 @@ pub(crate) fn order(study: &Study, picture: &Picture, look: Look) -> String {
     let mut chart = Chart::new(
         &format!("The length at each place of the epoch under {}", picture.strategy),
         (430.0, 240.0),
-        (Scale::linear(0.0, sequences), "place in the epoch, as built"),
-        (Scale::linear(0.0, longest * 1.03), "length"),
+        (Scale::linear(0.0, sequences).whole(), "place in the epoch, as built"),
+        (
+            Scale::linear(0.0, longest * 1.03).whole(),
+            &length_label("length", &study.comparison.input),
+        ),
     );
+    // Few places have dots that can be seen.
+    let side = (200.0 / picture.order.len().max(1) as f64).clamp(1.8, 6.0);
     let mut points = String::new();
     for (place, &length) in picture.order.iter().enumerate() {
         let x = chart.x.place(place as f64 * sequences / picture.order.len() as f64);
         let y = chart.y.place(f64::from(length));
-        _ = write!(points, "M{:.1} {:.1}h1.8v1.8h-1.8z", x - 0.9, y - 0.9);
+        _ = write!(
+            points,
+            "M{:.1} {:.1}h{side:.1}v{side:.1}h-{side:.1}z",
+            x - side / 2.0,
+            y - side / 2.0
+        );
     }
     chart.add(format_args!(r#"<path class="points {}" d="{points}"/>"#, look.classes()));
     chart.finish()

@@ -1,9 +1,10 @@
 //! What the parameter of each family does to padding and batch length (paper 2, Fig. 2).
 
-use super::{Looks, percent};
+use super::{Looks, length_label};
 use crate::{
     CurvePoint, FamilyCurve, Study,
     svg::{Chart, Scale},
+    text::percent,
 };
 
 /// A chart of padding and one of batch length for every family.
@@ -14,14 +15,14 @@ pub(crate) fn tuning(study: &Study, looks: &Looks) -> Vec<(String, [String; 2])>
             let padding = one(
                 curve,
                 looks,
-                "ZPR, %",
+                "mean padding of a batch (ZPR), %",
                 |point| 100.0 * point.mean_batch_padding_rate,
                 |point| percent(point.mean_batch_padding_rate),
             );
             let length = one(
                 curve,
                 looks,
-                "ABL",
+                &length_label("mean batch length (ABL)", &study.comparison.input),
                 |point| point.mean_batch_length,
                 |point| format!("{:.1}", point.mean_batch_length),
             );
@@ -46,8 +47,8 @@ fn one(
     let lowest = points.iter().map(|point| value(point)).fold(f64::INFINITY, f64::min);
     let low = if lowest > 0.5 * highest { lowest * 0.98 } else { 0.0 };
     let mut chart = Chart::new(
-        &format!("{label} by {} of {}", curve.parameter, curve.family),
-        (430.0, 250.0),
+        &format!("{}: {label}, by {}", curve.family, curve.parameter),
+        (430.0, 290.0),
         (Scale::logarithmic(least, most), &curve.parameter),
         (Scale::linear(low, highest * 1.03), label),
     );

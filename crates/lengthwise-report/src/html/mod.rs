@@ -1,14 +1,17 @@
 //! A report as one page that needs nothing else: no network, and without scripts all can be read.
 
+mod figure;
 mod table;
 mod verdict;
 
 use std::fmt::Write as _;
 
+use self::figure::{Width, figure, frontier_legend, lengths_legend, nothing, row_legend};
 use crate::{
     Study,
-    figures::{self, Looks, grouped},
+    figures::{self, Looks},
     svg::escaped,
+    text::{counted, grouped},
 };
 
 const STYLE: &str = include_str!("page.css");
@@ -16,8 +19,8 @@ const SCRIPT: &str = include_str!("page.js");
 
 /// What the page may run and show: its own style and script by their SHA-256, and nothing else. A
 /// test recomputes them.
-const STYLE_HASH: &str = "sha256-iJEGrI278HIVVFoSjIDkDLhSyE9rlejtZn5B2LECq/Q=";
-const SCRIPT_HASH: &str = "sha256-jUirBVtKMNHAaOuoASY+gs5ESfYyVoAdwDFYy0fNNTs=";
+const STYLE_HASH: &str = "sha256-p3F4ozASBbEEbPwtjH33HeKjN2TOIqO6+ZIWF5HsrT8=";
+const SCRIPT_HASH: &str = "sha256-3QxskizFDFXW8U5IQjagl1Dq5RI17eM0e85wyPH+04Q=";
 
 impl Study {
     /// The report as one HTML file.
@@ -75,7 +78,14 @@ impl Study {
         let epochs = if settings.epochs == 1 { "epoch" } else { "epochs" };
         let mut facts = vec![
             ("sequences", grouped(input.sequences as u64)),
-            ("lengths", format!("{} to {}, mean {:.1}", input.min, input.max, input.mean)),
+            (
+                "lengths",
+                if input.min < input.max {
+                    format!("{} to {}, mean {:.1}", input.min, input.max, input.mean)
+                } else {
+                    input.max.to_string()
+                },
+            ),
             ("budget", settings.budget.clone()),
             ("shapes", settings.shapes.clone()),
             ("order", settings.arrange.clone()),
@@ -104,13 +114,21 @@ impl Study {
     }
 
     fn table_section(&self, page: &mut String, looks: &Looks) {
-        _ = write!(
+        let epochs = match self.comparison.settings.epochs {
+            1 => "Measured in one epoch.".to_owned(),
+            epochs => {
+                format!("Means over {epochs} epochs, ± the standard deviation between epochs.")
+            }
+        };
+        section(
             page,
-            "<section id=\"strategies\">\n<h2>Strategies</h2>\n\
-             <p>Means over {} epochs, ± the standard deviation between epochs. Click a heading to \
-             sort, a strategy to follow it through all figures.</p>\n{}</section>\n",
-            self.comparison.settings.epochs,
-            table::table(&self.comparison, looks)
+            "strategies",
+            "Strategies",
+            &format!(
+                "{epochs}<span class=\"act\"> Choose a heading to sort, a strategy to follow it through \
+                 all figures.</span><span class=\"narrow\"> The table is wider than the window: scroll it sideways.</span>"
+            ),
+            &table::table(&self.comparison, looks),
         );
     }
 
@@ -121,76 +139,103 @@ impl Study {
             "Lengths",
             "How many sequences have which length. The rungs of a ladder are the batch lengths that \
              pad least; an optimal bucket (paper 3) pads all its sequences to its end.",
-            &format!(
-                "{}<ul class=\"legend plain\"><li><span class=\"key rung\"></span>ladder of {} rungs</li>\
-                 <li><span class=\"key edge\"></span>{} optimal buckets</li></ul>",
-                figure("lengths", &figures::distribution(self)),
-                self.lengths.ladder.len(),
-                self.lengths.buckets.len()
-            ),
+            &figure("lengths", Width::Wide, &figures::distribution(self), &lengths_legend(self)),
         );
-        let curves = &self.frontier.curves;
-        if !curves.is_empty() {
-            let measured = if self.frontier.sequences < self.comparison.input.sequences {
-                format!(
-                    " Curves are measured on {} sequences at random.",
-                    grouped(self.frontier.sequences as u64)
-                )
-            } else {
-                String::new()
-            };
-            section(
-                page,
-                "frontier",
-                "Padding against company",
-                &format!(
-                    "Effective mates say from how many others the company of a sequence is in effect \
-                     drawn. Every family of strategies is a curve from sorted to random; the large \
-                     dots are the strategies of the table. Down and to the right is better.{measured}"
-                ),
-                &(figure("frontier", &figures::frontier(self, looks))
-                    + &family_legend(self, looks)),
-            );
-            let mut charts = String::new();
-            for (family, [padding, length]) in figures::tuning(self, looks) {
-                _ = writeln!(
-                    charts,
-                    "<div class=\"pair\"><h3>{}</h3>{}{}</div>",
-                    escaped(&family),
-                    figure(&format!("tuning-padding-{family}"), &padding),
-                    figure(&format!("tuning-length-{family}"), &length)
-                );
-            }
-            section(
-                page,
-                "tuning",
-                "Tuning curves",
-                "What the parameter of each family does to paper 2’s two measures: ZPR, the mean \
-                 padding rate of a batch, and ABL, the mean batch length.",
-                &charts,
-            );
+        if !self.frontier.curves.is_empty() {
+            self.frontier_section(page, looks);
+            self.tuning_section(page, looks);
         }
-        section(
-            page,
-            "ranks",
-            "Waiting of ranks",
-            &format!(
-                "The share of the ranks’ time that is spent waiting for the slowest rank of each step, \
-                 with {} steps; time follows the {}.",
-                escaped(&self.comparison.settings.steps),
-                escaped(&self.comparison.settings.time)
-            ),
-            &(figure("ranks", &figures::idle(self, looks)) + &row_legend(self, looks)),
-        );
+        self.ranks_section(page, looks);
         if let Some(seconds) = figures::seconds(self, looks) {
             section(
                 page,
                 "seconds",
                 "Time of an epoch",
                 "Predicted by the cost model.",
-                &figure("seconds", &seconds),
+                &figure("seconds", Width::Wide, &seconds, ""),
             );
         }
+    }
+
+    fn frontier_section(&self, page: &mut String, looks: &Looks) {
+        let measured = if self.frontier.sequences < self.comparison.input.sequences {
+            format!(
+                " Curves are measured on {} sequences at random.",
+                grouped(self.frontier.sequences as u64)
+            )
+        } else {
+            String::new()
+        };
+        let apart = |row: &&crate::Row| row.mean.effective_mates.is_some_and(f64::is_infinite);
+        let apart: Vec<String> =
+            self.comparison.rows.iter().filter(apart).map(|row| escaped(&row.strategy)).collect();
+        let apart = if apart.is_empty() {
+            String::new()
+        } else {
+            format!(" Without a dot, since nobody met twice: {}.", apart.join(", "))
+        };
+        section(
+            page,
+            "frontier",
+            "Padding against company",
+            &format!(
+                "Effective mates say from how many others the company of a sequence is in effect \
+                 drawn; they are estimated from few epochs, and chance can put them above 100 %. \
+                 Every family of strategies is a curve from sorted to random; the large dots with \
+                 an outline are the strategies of the table. Down and to the right is \
+                 better.{measured}{apart}"
+            ),
+            &figures::frontier(self, looks).map_or_else(
+                || nothing("there is no padding, or no sequence has company"),
+                |svg| figure("frontier", Width::Wide, &svg, &frontier_legend(self, looks)),
+            ),
+        );
+    }
+
+    fn tuning_section(&self, page: &mut String, looks: &Looks) {
+        let mut charts = String::new();
+        let input = &self.comparison.input;
+        let curves = if input.min < input.max { figures::tuning(self, looks) } else { Vec::new() };
+        for (family, [padding, length]) in curves {
+            _ = writeln!(
+                charts,
+                "<div class=\"pair\"><h3>{}</h3>{}{}</div>",
+                escaped(&family),
+                figure(&format!("tuning-padding-{family}"), Width::Small, &padding, ""),
+                figure(&format!("tuning-length-{family}"), Width::Small, &length, "")
+            );
+        }
+        if charts.is_empty() {
+            charts = nothing("all sequences are equally long, and no parameter matters");
+        }
+        section(
+            page,
+            "tuning",
+            "Tuning curves",
+            "What the parameter of each family does to paper 2’s two measures: ZPR, the mean \
+             padding rate of a batch, and ABL, the mean batch length.",
+            &charts,
+        );
+    }
+
+    fn ranks_section(&self, page: &mut String, looks: &Looks) {
+        let settings = &self.comparison.settings;
+        section(
+            page,
+            "ranks",
+            "Waiting of ranks",
+            &format!(
+                "The share of the ranks’ time that is spent waiting for the slowest rank of each step, \
+                 with {} steps; time follows the {}. A curve ends where the batches of its strategy \
+                 would not make two steps.",
+                escaped(&settings.steps),
+                escaped(&settings.time)
+            ),
+            &figures::idle(self, looks).map_or_else(
+                || nothing("there are too few batches for two ranks"),
+                |svg| figure("ranks", Width::Wide, &svg, &row_legend(self, looks)),
+            ),
+        );
     }
 
     fn strategy_sections(&self, page: &mut String, looks: &Looks) {
@@ -208,14 +253,22 @@ impl Study {
             };
             _ = writeln!(
                 content,
-                "<article class=\"series {}\" data-series=\"{name}\"><h3><span class=\"key\"></span>{name}\
-                 </h3>{}{}{note}</article>",
+                "<article class=\"series {}\" data-series=\"{name}\"><h3>{}{name}</h3>{}{}{note}\
+                 </article>",
                 look.classes(),
+                look.key(),
                 figure(
                     &format!("order-{}", picture.strategy),
-                    &figures::order(self, picture, look)
+                    Width::Small,
+                    &figures::order(self, picture, look),
+                    ""
                 ),
-                figure(&format!("batches-{}", picture.strategy), &figures::batches(picture)),
+                figure(
+                    &format!("batches-{}", picture.strategy),
+                    Width::Wide,
+                    &figures::batches(picture),
+                    ""
+                ),
             );
         }
         let sequences = self.pictures.first().and_then(|picture| picture.epochs.first());
@@ -226,9 +279,10 @@ impl Study {
             "pictures",
             "What each strategy does",
             &format!(
-                "The order of the sequences as the strategy builds it (paper 1, Fig. 1), and {sequences} \
-                 sequences at random in batches, in several epochs: colours by batch, padding grey \
-                 (paper 2, Figs. 1 and 3; note 4)."
+                "The order of the sequences as the strategy builds it (paper 1, Fig. 1), and {} at \
+                 random in batches, in several epochs: colours by batch, padding grey \
+                 (paper 2, Figs. 1 and 3; note 4).",
+                counted(sequences as u64, "sequence")
             ),
             &content,
         );
@@ -244,39 +298,13 @@ impl Study {
     }
 }
 
+/// A part of the page. Its heading and what is said about it stay with what comes first in it.
 fn section(page: &mut String, id: &str, title: &str, text: &str, content: &str) {
     _ = write!(
         page,
-        "<section id=\"{id}\">\n<h2>{title}</h2>\n<p>{text}</p>\n{content}\n</section>\n"
+        "<section id=\"{id}\">\n<div class=\"head\"><h2>{title}</h2>\n<p>{text}</p></div>\n\
+         {content}\n</section>\n"
     );
-}
-
-/// A figure with the name that its download gets.
-fn figure(name: &str, svg: &str) -> String {
-    let name: String =
-        name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '-' }).collect();
-    format!("<figure data-name=\"{name}\">{svg}</figure>")
-}
-
-fn legend<'a>(entries: impl Iterator<Item = (&'a str, crate::svg::Look)>) -> String {
-    let entries = entries.map(|(name, look)| {
-        let name = escaped(name);
-        format!(
-            "<li class=\"series {}\" data-series=\"{name}\"><span class=\"key\"></span>{name}</li>",
-            look.classes()
-        )
-    });
-    format!("<ul class=\"legend\">{}</ul>", entries.collect::<String>())
-}
-
-fn row_legend(study: &Study, looks: &Looks) -> String {
-    let rows = study.comparison.rows.iter().enumerate();
-    legend(rows.map(|(number, row)| (row.strategy.as_str(), looks.row(number))))
-}
-
-fn family_legend(study: &Study, looks: &Looks) -> String {
-    let curves = study.frontier.curves.iter();
-    legend(curves.map(|curve| (curve.family.as_str(), looks.family(&curve.family))))
 }
 
 #[cfg(test)]

@@ -27,7 +27,9 @@
     chosen = name === chosen ? null : name;
     document.body.classList.toggle("following", chosen !== null);
     for (const mark of all(".series")) {
-      mark.classList.toggle("chosen", chosen !== null && same(mark.dataset.series, chosen));
+      const is = chosen !== null && same(mark.dataset.series, chosen);
+      mark.classList.toggle("chosen", is);
+      for (const button of all("button[aria-pressed]", mark)) button.setAttribute("aria-pressed", is);
     }
   };
   document.addEventListener("click", (event) => {
@@ -38,7 +40,10 @@
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && chosen !== null) follow(chosen);
     const heading = event.target.closest && event.target.closest("th[data-sort]");
-    if (heading && event.key === "Enter") heading.click();
+    if (heading && (event.key === "Enter" || event.key === " ")) {
+      event.preventDefault();
+      heading.click();
+    }
   });
 
   // A click on a heading sorts by it; a second click turns the order round.
@@ -62,10 +67,18 @@
     });
   }
 
-  // A figure can be taken along: with the colours that it has on the page.
+  // A figure can be taken along: with its title and its legend, and on a light ground, also from a
+  // dark page.
   const PROPERTIES = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity",
     "font-family", "font-size", "font-weight"];
-  const standalone = (svg) => {
+  const [MARGIN, TITLE, LINE, KEY] = [16, 30, 22, 37];
+  const made = (name, attributes, text = "") => {
+    const element = document.createElementNS("http://www.w3.org/2000/svg", name);
+    for (const key of Object.keys(attributes)) element.setAttribute(key, attributes[key]);
+    element.textContent = text;
+    return element;
+  };
+  const copied = (svg) => {
     const copy = svg.cloneNode(true);
     const originals = [svg, ...all("*", svg)];
     [copy, ...all("*", copy)].forEach((element, at) => {
@@ -73,15 +86,82 @@
       for (const property of PROPERTIES) {
         element.setAttribute(property, style.getPropertyValue(property));
       }
-      for (const name of ["class", "data-tip", "data-series"]) element.removeAttribute(name);
+      for (const name of ["class", "data-tip", "data-series", "role", "aria-hidden"]) {
+        element.removeAttribute(name);
+      }
     });
-    const { width, height } = svg.viewBox.baseVal;
-    const ground = document.createElementNS("http://www.w3.org/2000/svg", "rect");
-    ground.setAttribute("width", width);
-    ground.setAttribute("height", height);
-    ground.setAttribute("fill", getComputedStyle(document.body).backgroundColor);
-    copy.prepend(ground);
-    return { text: new XMLSerializer().serializeToString(copy), width, height };
+    return copy;
+  };
+  const widthOf = (text, font) => {
+    const context = document.createElement("canvas").getContext("2d");
+    context.font = font;
+    return context.measureText(text).width;
+  };
+  // The text in lines of at most this width.
+  const lines = (text, font, width) => {
+    const found = [""];
+    for (const word of text.split(" ")) {
+      const longer = (found[found.length - 1] + " " + word).trim();
+      if (widthOf(longer, font) <= width) found[found.length - 1] = longer;
+      else found.push(word);
+    }
+    return found.filter((line) => line !== "");
+  };
+  const drawn = (figure) => {
+    const svg = figure.querySelector("svg[role=img]");
+    const { width: inner, height } = svg.viewBox.baseVal;
+    const width = inner + 2 * MARGIN;
+    const ink = getComputedStyle(document.documentElement).getPropertyValue("--ink");
+    const family = "system-ui, sans-serif";
+    const written = (x, y, size, weight, text) => made("text",
+      { x, y, fill: ink, "font-family": family, "font-size": size + "px", "font-weight": weight }, text);
+    const whole = made("svg", {});
+    const title = svg.querySelector("title").textContent;
+    whole.append(made("title", {}, title));
+    const ground = made("rect", { fill: "#ffffff" });
+    whole.append(ground);
+    let y = MARGIN;
+    for (const line of lines(title, "600 17px " + family, inner)) {
+      whole.append(written(MARGIN, y + 16, 17, 600, line));
+      y += TITLE;
+    }
+    const picture = copied(svg);
+    picture.querySelector("title").remove();
+    for (const [name, value] of [["x", MARGIN], ["y", y], ["width", inner], ["height", height]]) {
+      picture.setAttribute(name, value);
+    }
+    whole.append(picture);
+    y += height + 8;
+    let x = MARGIN;
+    for (const entry of all(".legend li", figure)) {
+      const name = entry.textContent;
+      const step = KEY + widthOf(name, "14px " + family) + 18;
+      if (x > MARGIN && x + step > width) [x, y] = [MARGIN, y + LINE];
+      const key = copied(entry.querySelector("svg"));
+      key.setAttribute("x", x);
+      key.setAttribute("y", y);
+      const group = made("g", { opacity: getComputedStyle(entry).opacity });
+      group.append(key, written(x + KEY, y + 12, 14, 400, name));
+      whole.append(group);
+      x += step;
+    }
+    if (x > MARGIN) y += LINE;
+    const size = { width, height: Math.ceil(y + MARGIN / 2) };
+    for (const name of ["width", "height"]) {
+      whole.setAttribute(name, size[name]);
+      ground.setAttribute(name, size[name]);
+    }
+    whole.setAttribute("viewBox", [0, 0, size.width, size.height].join(" "));
+    return { text: new XMLSerializer().serializeToString(whole), ...size };
+  };
+  const standalone = (figure) => {
+    const root = document.documentElement;
+    root.classList.add("light");
+    try {
+      return drawn(figure);
+    } finally {
+      root.classList.remove("light");
+    }
   };
   const save = (blob, name) => {
     const link = document.createElement("a");
@@ -91,11 +171,11 @@
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   };
   const takeSvg = (figure) => {
-    const { text } = standalone(figure.querySelector("svg"));
+    const { text } = standalone(figure);
     save(new Blob([text], { type: "image/svg+xml" }), figure.dataset.name + ".svg");
   };
   const takePng = (figure) => {
-    const { text, width, height } = standalone(figure.querySelector("svg"));
+    const { text, width, height } = standalone(figure);
     const image = new Image();
     image.onload = () => {
       const canvas = document.createElement("canvas");

@@ -2,11 +2,8 @@
 
 use std::fmt::Write as _;
 
-use crate::{
-    Comparison, Figures, Row,
-    figures::{Looks, grouped},
-    svg::escaped,
-};
+use super::figure::button;
+use crate::{Comparison, Figures, Row, figures::Looks, svg::escaped, text::grouped};
 
 struct Column {
     heading: &'static str,
@@ -56,14 +53,16 @@ const COLUMNS: [Column; 11] = [
     },
     Column {
         heading: "effective mates",
-        meaning: "from how many others the company of a sequence is in effect drawn",
+        meaning: "from how many others the company of a sequence is in effect drawn; an estimate from \
+                  few epochs, which can be a little above the number of sequences",
         value: |f| f.effective_mates,
         decimals: 0,
         with_sd: true,
     },
     Column {
         heading: "lag-1",
-        meaning: "correlation of the lengths of successive batches",
+        meaning: "correlation of the lengths of successive batches; with several ranks, of the mean \
+                  lengths of successive steps",
         value: |f| Some(f.lag1_correlation),
         decimals: 2,
         with_sd: false,
@@ -108,35 +107,38 @@ pub(super) fn table(comparison: &Comparison, looks: &Looks) -> String {
             _ => true,
         })
         .collect();
-    let mut table =
-        "<div class=\"scroll\"><table>\n<thead><tr><th scope=\"col\" data-sort=\"text\">\
+    let mut table = "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"table of \
+                     strategies\"><table>\n<thead><tr><th scope=\"col\" data-sort=\"text\">\
                      strategy</th>"
-            .to_owned();
+        .to_owned();
     for column in &columns {
         _ = write!(
             table,
             "<th scope=\"col\" data-sort=\"number\" title=\"{}\">{}</th>",
-            column.meaning, column.heading
+            column.meaning,
+            // Broken between words only.
+            column.heading.replace(", ", ",\u{a0}").replace('-', "\u{2011}")
         );
     }
     table.push_str("</tr></thead>\n<tbody>\n");
     for (number, row) in comparison.rows.iter().enumerate() {
-        let name = escaped(&row.strategy);
+        let look = looks.row(number);
         _ = write!(
             table,
-            "<tr class=\"series {}\" data-series=\"{name}\"><th scope=\"row\"><span class=\"key\"></span>\
-             {name}</th>",
-            looks.row(number).classes()
+            "<tr class=\"series {}\" data-series=\"{}\"><th scope=\"row\">{}</th>",
+            look.classes(),
+            escaped(&row.strategy),
+            button(&look.key(), &row.strategy)
         );
         for column in &columns {
-            table.push_str(&cell(column, row));
+            table.push_str(&cell(column, row, settings.epochs > 1));
         }
         table.push_str("</tr>\n");
     }
     table + "</tbody></table></div>\n"
 }
 
-fn cell(column: &Column, row: &Row) -> String {
+fn cell(column: &Column, row: &Row, several_epochs: bool) -> String {
     let Some(value) = (column.value)(&row.mean) else {
         return "<td data-value=\"\">–</td>".to_owned();
     };
@@ -145,7 +147,7 @@ fn cell(column: &Column, row: &Row) -> String {
     }
     let shown = number(value, column.decimals);
     let sd = match (column.value)(&row.sd) {
-        Some(sd) if column.with_sd => {
+        Some(sd) if column.with_sd && several_epochs => {
             format!("<span class=\"sd\"> ± {}</span>", number(sd, column.decimals))
         }
         _ => String::new(),

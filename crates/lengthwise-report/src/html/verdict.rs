@@ -1,30 +1,42 @@
 //! The one sentence that sums a comparison up.
 
-use crate::{Comparison, Row, figures::percent};
+use crate::{
+    Comparison, Row,
+    text::{effective_mates, percent},
+};
 
 /// What random batching costs, and which strategy does better and still mixes.
 pub(super) fn verdict(comparison: &Comparison) -> String {
     let rows = &comparison.rows;
     let Some(best) = best(comparison) else { return "Nothing was compared.".to_owned() };
-    let random = rows.iter().find(|row| row.strategy == "shuffled");
-    let ours = spends(best);
-    match random {
-        Some(random) if random.strategy != best.strategy => {
-            match (random.mean.predicted_seconds, best.mean.predicted_seconds) {
-                (Some(slow), Some(fast)) if fast < slow => format!(
-                    "Random batches spend {} of their cells on padding; {ours}, and an epoch takes {} less \
-                 time.",
-                    percent(random.mean.padding_rate),
-                    percent(1.0 - fast / slow)
-                ),
-                _ => format!(
-                    "Random batches spend {} of their cells on padding; {ours}.",
-                    percent(random.mean.padding_rate)
-                ),
-            }
-        }
-        _ => format!("{ours}."),
+    let input = &comparison.input;
+    if input.sequences == 1 {
+        return "There is one sequence only: it has no company, and there is nothing to compare."
+            .to_owned();
     }
+    if input.min == input.max && rows.iter().all(|row| row.mean.padding_rate == 0.0) {
+        return format!(
+            "All sequences have length {}: nothing is padded, and random batches are as good as any.",
+            input.max
+        );
+    }
+    let Some(random) = rows.iter().find(|row| row.strategy == "shuffled") else {
+        return format!("{}.", spends(best, " of its cells on padding"));
+    };
+    if random.strategy == best.strategy {
+        return format!("{}.", spends(best, " of its cells on padding"));
+    }
+    let time = match (random.mean.predicted_seconds, best.mean.predicted_seconds) {
+        (Some(slow), Some(fast)) if fast < slow => {
+            format!(", and an epoch takes {} less time", percent(1.0 - fast / slow))
+        }
+        _ => String::new(),
+    };
+    format!(
+        "Random batches spend {} of their cells on padding; {}{time}.",
+        percent(random.mean.padding_rate),
+        spends(best, "")
+    )
 }
 
 /// The least padding, or time, among strategies that mix; among all if none does.
@@ -45,11 +57,11 @@ fn best(comparison: &Comparison) -> Option<&Row> {
     at.map(|at| mixing[at]).or_else(|| Some(&comparison.rows[least(&mut comparison.rows.iter())?]))
 }
 
-fn spends(row: &Row) -> String {
+fn spends(row: &Row, of_what: &str) -> String {
     let company = match row.mean.effective_mates {
         Some(mates) if mates.is_infinite() => ", and nobody meets twice".to_owned(),
-        Some(mates) => format!(", with company from {mates:.0} effective mates"),
+        Some(mates) => format!(", with company from {}", effective_mates(mates)),
         None => String::new(),
     };
-    format!("{} spends {}{company}", row.strategy, percent(row.mean.padding_rate))
+    format!("{} spends {}{of_what}{company}", row.strategy, percent(row.mean.padding_rate))
 }

@@ -3,11 +3,15 @@
 //! Colours are classes, so that the page decides them for light and dark; a figure that leaves the
 //! page takes the page's colours with it (see `page.js`).
 
+mod look;
 mod scale;
 
+pub(crate) use look::{Look, rule_key};
 pub(crate) use scale::Scale;
 
 use std::fmt::{Display, Write as _};
+
+use crate::text::steers;
 
 /// Text that is safe between tags and inside quotes: whatever a name contains, it stays a name.
 pub(crate) fn escaped(text: &str) -> String {
@@ -19,11 +23,9 @@ pub(crate) fn escaped(text: &str) -> String {
             '>' => safe.push_str("&gt;"),
             '"' => safe.push_str("&quot;"),
             '\'' => safe.push_str("&#39;"),
-            // Characters that steer terminals and text direction show as what they are.
-            '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-                _ = write!(safe, "U+{:04X}", character as u32);
-            }
             other if other.is_control() => safe.push('\u{fffd}'),
+            // Characters that turn the direction of the text show as what they are.
+            other if steers(other) => _ = write!(safe, "U+{:04X}", other as u32),
             other => safe.push(other),
         }
     }
@@ -33,6 +35,7 @@ pub(crate) fn escaped(text: &str) -> String {
 /// A chart that is being drawn: a frame with two axes, and marks inside.
 pub(crate) struct Chart {
     body: String,
+    left: f64,
     width: f64,
     height: f64,
     pub(crate) x: Scale,
@@ -40,7 +43,7 @@ pub(crate) struct Chart {
     title: String,
 }
 
-/// The frame of a chart: what is left for axes and labels.
+/// The frame of a chart: what is left for axes and labels. On the left, at least.
 const LEFT: f64 = 64.0;
 const RIGHT: f64 = 16.0;
 const TOP: f64 = 12.0;
@@ -54,16 +57,20 @@ impl Chart {
         (x, x_label): (Scale, &str),
         (y, y_label): (Scale, &str),
     ) -> Self {
-        let x = x.onto(LEFT, width - RIGHT);
         let y = y.onto(height - BOTTOM, TOP);
-        let mut chart = Self { body: String::new(), width, height, x, y, title: title.to_owned() };
+        // The label of the axis, a gap, and about 7 for each character of a tick.
+        let longest = y.ticks(y_ticks(height)).iter().map(|(_, label)| label.len()).max();
+        let left = LEFT.max(31.0 + 7.0 * longest.unwrap_or(0) as f64);
+        let x = x.onto(left, width - RIGHT);
+        let (body, title) = (String::new(), title.to_owned());
+        let mut chart = Self { body, left, width, height, x, y, title };
         chart.axes(x_label, y_label);
         chart
     }
 
     fn axes(&mut self, x_label: &str, y_label: &str) {
-        let (bottom, right) = (self.height - BOTTOM, self.width - RIGHT);
-        for (value, label) in self.x.ticks((right - LEFT) / 80.0) {
+        let (left, bottom, right) = (self.left, self.height - BOTTOM, self.width - RIGHT);
+        for (value, label) in self.x.ticks((right - left) / 80.0) {
             let x = self.x.place(value);
             _ = write!(
                 self.body,
@@ -71,19 +78,19 @@ impl Chart {
                 bottom + 17.0
             );
         }
-        for (value, label) in self.y.ticks((bottom - TOP) / 40.0) {
+        for (value, label) in self.y.ticks(y_ticks(self.height)) {
             let y = self.y.place(value);
             _ = write!(
                 self.body,
-                r#"<path class="grid" d="M{LEFT} {y:.1}H{right}"/><text class="tick" x="{:.1}" y="{:.1}" text-anchor="end">{label}</text>"#,
-                LEFT - 7.0,
+                r#"<path class="grid" d="M{left} {y:.1}H{right}"/><text class="tick" x="{:.1}" y="{:.1}" text-anchor="end">{label}</text>"#,
+                left - 7.0,
                 y + 4.0
             );
         }
         _ = write!(
             self.body,
-            r#"<path class="axis" d="M{LEFT} {TOP}V{bottom}H{right}"/><text class="label" x="{:.1}" y="{:.1}" text-anchor="middle">{}</text><text class="label" transform="translate(14 {:.1}) rotate(-90)" text-anchor="middle">{}</text>"#,
-            f64::midpoint(LEFT, right),
+            r#"<path class="axis" d="M{left} {TOP}V{bottom}H{right}"/><text class="label" x="{:.1}" y="{:.1}" text-anchor="middle">{}</text><text class="label" transform="translate(14 {:.1}) rotate(-90)" text-anchor="middle">{}</text>"#,
+            f64::midpoint(left, right),
             self.height - 8.0,
             escaped(x_label),
             f64::midpoint(TOP, bottom),
@@ -122,36 +129,17 @@ impl Chart {
     }
 }
 
+/// About how many ticks a chart of this height has room for.
+fn y_ticks(height: f64) -> f64 {
+    (height - BOTTOM - TOP) / 40.0
+}
+
 /// An SVG element that scales to the page.
 pub(crate) fn picture(title: &str, (width, height): (f64, f64), body: &str) -> String {
     format!(
         r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img"><title>{}</title>{body}</svg>"#,
         escaped(title)
     )
-}
-
-/// How a series looks: one of eight colours that all readers can tell apart, and beyond those
-/// another dash and another shape of dot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Look(pub(crate) usize);
-
-impl Look {
-    const COLOURS: usize = 8;
-
-    pub(crate) fn classes(self) -> String {
-        format!("c{} d{}", self.0 % Self::COLOURS, self.0 / Self::COLOURS % 4)
-    }
-
-    /// A dot with a text that shows when it is pointed at.
-    pub(crate) fn dot(self, x: f64, y: f64, text: &str) -> String {
-        let shape = match self.0 / Self::COLOURS % 4 {
-            0 => format!(r#"<circle cx="{x:.1}" cy="{y:.1}" r="3.5""#),
-            1 => format!(r#"<rect x="{:.1}" y="{:.1}" width="7" height="7""#, x - 3.5, y - 3.5),
-            2 => format!(r#"<path d="M{x:.1} {:.1}l4.5 8h-9z""#, y - 5.0),
-            _ => format!(r#"<path d="M{x:.1} {:.1}l5 5-5 5-5-5z""#, y - 5.0),
-        };
-        format!(r#"{shape} class="dot" data-tip="{}"/>"#, escaped(text))
-    }
 }
 
 #[cfg(test)]
@@ -165,6 +153,16 @@ mod tests {
             escaped(hostile),
             "&lt;/text&gt;&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&amp;&quot;U+202E\u{fffd}[31m"
         );
+    }
+
+    /// Long ticks get more room: they do not run into the label of the axis.
+    #[test]
+    fn long_ticks_have_room() {
+        let chart = |high: f64| {
+            let (x, y) = (Scale::linear(0.0, 1.0), Scale::linear(high, high * (1.0 + 1e-3)));
+            Chart::new("", (400.0, 300.0), (x, "x"), (y, "y")).left
+        };
+        assert!((chart(100.0) - 73.0).abs() < 1e-9 && chart(123_456.0) > 73.0);
     }
 
     #[test]

@@ -1,11 +1,14 @@
 //! From numbers to places on the page, and round numbers for the ticks.
 
+use crate::text::unit;
+
 /// Maps numbers to places along an axis, evenly or by their logarithm.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scale {
     low: f64,
     high: f64,
     kind: Kind,
+    whole: bool,
     from: f64,
     to: f64,
 }
@@ -23,19 +26,24 @@ impl Scale {
     /// An even scale over this range; a range without width is widened.
     pub(crate) fn linear(low: f64, high: f64) -> Self {
         let high = if high > low { high } else { low + 1.0 };
-        Self { low, high, kind: Kind::Even, from: 0.0, to: 1.0 }
+        Self { low, high, kind: Kind::Even, whole: false, from: 0.0, to: 1.0 }
     }
 
     /// A logarithmic scale over this range of numbers above zero.
     pub(crate) fn logarithmic(low: f64, high: f64) -> Self {
         let low = low.max(f64::MIN_POSITIVE);
         let high = if high > low * 1.000_001 { high } else { low * 10.0 };
-        Self { low, high, kind: Kind::Decades, from: 0.0, to: 1.0 }
+        Self { low, high, kind: Kind::Decades, whole: false, from: 0.0, to: 1.0 }
     }
 
     /// A logarithmic scale with ticks at powers of two.
     pub(crate) fn doublings(low: f64, high: f64) -> Self {
         Self { kind: Kind::Doublings, ..Self::logarithmic(low, high) }
+    }
+
+    /// The same scale for what is counted: ticks at whole numbers only.
+    pub(crate) fn whole(self) -> Self {
+        Self { whole: true, ..self }
     }
 
     /// The same scale along a part of the page.
@@ -75,6 +83,7 @@ impl Scale {
         let power = 10_f64.powf(rough.log10().floor());
         let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|times| times * power);
         let step = step.into_iter().find(|step| *step >= rough).unwrap_or(10.0 * power);
+        let step = if self.whole { step.max(1.0) } else { step };
         let first = (self.low / step - 1e-9).ceil() as i64;
         let last = (self.high / step + 1e-9).floor() as i64;
         (first..=last).map(|at| at as f64 * step).collect()
@@ -90,6 +99,7 @@ impl Scale {
         (first..=last)
             .filter(|power| power.rem_euclid(every) == 0)
             .flat_map(|power| times.iter().map(move |times| times * 10_f64.powi(power)))
+            .filter(|value| !self.whole || *value >= 1.0)
             .filter(|value| (self.low * 0.999..=self.high * 1.001).contains(value))
             .collect()
     }
@@ -98,11 +108,9 @@ impl Scale {
 /// A number as it is written at a tick: thousands as k, millions as M, and as many decimals as the
 /// distance to the next needs.
 fn label(value: f64, step: f64) -> String {
-    let (value, step, unit) = match value.abs() {
-        ..10_000.0 => (value, step, ""),
-        ..1e6 => (value / 1e3, step / 1e3, "k"),
-        _ => (value / 1e6, step / 1e6, "M"),
-    };
+    let (scaled, unit) = unit(value);
+    let (value, step) =
+        if unit.is_empty() { (value, step) } else { (scaled, step * scaled / value) };
     let step = if step.is_finite() { step.min(value.abs().max(1e-9)) } else { value.abs() };
     let decimals = (-step.max(1e-9).log10()).ceil().clamp(0.0, 6.0) as usize;
     let text = format!("{value:.decimals$}");
@@ -129,6 +137,14 @@ mod tests {
         assert_eq!(labels(Scale::logarithmic(2.0, 60.0), 5.0), ["2", "5", "10", "20", "50"]);
         assert_eq!(labels(Scale::doublings(1.0, 8.0), 5.0), ["1", "2", "4", "8"]);
         assert_eq!(labels(Scale::linear(3.0, 3.0), 2.0), ["3", "3.5", "4"]);
+        assert_eq!(labels(Scale::linear(0.0, 4e9), 4.0), ["0", "1G", "2G", "3G", "4G"]);
+    }
+
+    #[test]
+    fn what_is_counted_has_whole_ticks() {
+        assert_eq!(labels(Scale::linear(4.5, 5.5).whole(), 8.0), ["5"]);
+        assert_eq!(labels(Scale::linear(0.0, 1.08).whole(), 8.0), ["0", "1"]);
+        assert_eq!(labels(Scale::logarithmic(0.5, 20.0).whole(), 8.0), ["1", "2", "5", "10", "20"]);
     }
 
     #[test]

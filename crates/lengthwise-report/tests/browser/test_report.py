@@ -1,6 +1,9 @@
 """What a reader of a report can see and do."""
 
+import re
+import shutil
 import struct
+import subprocess
 import xml.etree.ElementTree as xml
 
 import pytest
@@ -25,13 +28,13 @@ def test_everything_is_there(make, show):
         ("seconds", 1),
         ("pictures", 2 * STRATEGIES),
     ]:
-        svg = page.locator(f"#{section} figure svg")
+        svg = page.locator(f"#{section} figure svg[role=img]")
         assert svg.count() == figures, section
         for at in range(figures):
             box = svg.nth(at).bounding_box()
             assert box["width"] > 150 and box["height"] > 40, (section, box)
     # Axes say what they are, and marks lie inside their figure.
-    for svg in page.query_selector_all("#frontier svg, #ranks svg, #lengths svg, #tuning svg"):
+    for svg in page.query_selector_all(":is(#frontier, #ranks, #lengths, #tuning) svg[role=img]"):
         assert len(svg.query_selector_all("text.label")) == 2
         inside = svg.evaluate(
             """svg => [...svg.querySelectorAll('.dot, .bar, text')].every(mark => {
@@ -81,7 +84,7 @@ def test_a_click_on_a_strategy_follows_it_everywhere(make, show):
 def test_the_table_sorts_by_any_column(make, show):
     page = show(make(SPEECH))
     cells = lambda column: page.eval_on_selector_all(
-        f"tbody tr :nth-child({column})", "all => all.map(cell => cell.dataset.value)"
+        f"tbody tr > :nth-child({column})", "all => all.map(cell => cell.dataset.value)"
     )
     headings = page.eval_on_selector_all("thead th", "all => all.map(th => th.textContent)")
     for column, heading in enumerate(headings[1:], start=2):
@@ -91,31 +94,117 @@ def test_the_table_sorts_by_any_column(make, show):
         page.click(f"thead th:nth-child({column})")
         assert [float(value) for value in cells(column)] == sorted(up, reverse=True), heading
     page.focus("thead th:first-child")
-    page.keyboard.press("Enter")
+    page.keyboard.press(" ")
     names = page.eval_on_selector_all("tbody th", "all => all.map(th => th.textContent)")
     assert names == sorted(names)
 
 
-@pytest.mark.parametrize("section", ["lengths", "frontier", "ranks", "seconds", "pictures"])
-def test_figures_can_be_taken_along(make, show, section):
+def test_series_can_be_followed_by_keyboard(make, show):
     page = show(make(SPEECH))
+    for place in ["#strategies tbody tr[data-series='neighbours']", "#ranks li[data-series='neighbours']"]:
+        button = page.locator(f"{place} button")
+        button.focus()
+        for key in ["Enter", " "]:
+            page.keyboard.press(key)
+            assert button.get_attribute("aria-pressed") == ("true" if key == "Enter" else "false")
+            assert (page.locator(f"{place}.chosen").count() == 1) == (key == "Enter")
+
+
+# What a legend and a figure must agree in: the symbol, its colour, and the dash of the line.
+LOOKS = """root => [...root.querySelectorAll('.series')].flatMap(series => {
+    const dot = series.querySelector('.dot'), line = series.querySelector('.line');
+    if (!dot) return [];
+    const own = series.closest('.own') || series.querySelector('.own');
+    const triangle = /h-/.test(dot.getAttribute('d') || '') ? 'triangle' : 'diamond';
+    const symbol = {circle: 'circle', rect: 'square', path: triangle}[dot.tagName];
+    const dash = line ? getComputedStyle(line).strokeDasharray : null;
+    return [[series.dataset.series, symbol, getComputedStyle(dot).fill, dash, own !== null]];
+})"""
+
+
+def looks(page, selector):
+    found = page.locator(selector).evaluate(LOOKS)
+    return {(name, own): (symbol, colour, dash) for name, symbol, colour, dash, own in found}
+
+
+# Machado, Oliveira and Fernandes 2009: all colours, then without red, then without green.
+EYES = [
+    [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+    [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+    [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
+]
+
+
+def lab(colour, eye):
+    light = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
+    light = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in light]
+    red, green, blue = (min(1, max(0, sum(f * p for f, p in zip(row, light)))) for row in eye)
+    root = lambda t: t ** (1 / 3) if t > 0.008856 else 7.787 * t + 16 / 116
+    x = root((0.4124 * red + 0.3576 * green + 0.1805 * blue) / 0.95047)
+    y = root(0.2126 * red + 0.7152 * green + 0.0722 * blue)
+    z = root((0.0193 * red + 0.1192 * green + 0.9505 * blue) / 1.08883)
+    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
+
+
+def apart(one, other):
+    """How far apart two colours are for whoever tells them apart worst."""
+    pairs = [(lab(one, eye), lab(other, eye)) for eye in EYES]
+    return min(sum((a - b) ** 2 for a, b in zip(*pair)) ** 0.5 for pair in pairs)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_legends_show_what_figures_draw(make, show, scheme):
+    page = show(make(SPEECH), color_scheme=scheme)
+    for section in ["frontier", "ranks"]:
+        drawn = looks(page, f"#{section} figure .scroll > svg")
+        legend = looks(page, f"#{section} .legend")
+        for (name, own), look in legend.items():
+            assert drawn[name, own] == look, (section, name)
+        # The strategies of the table that belong to a curve look like it; all else has an entry.
+        families = {name: look[:2] for (name, own), look in legend.items() if not own}
+        for (name, own), look in drawn.items():
+            assert (name, own) in legend or families[name.split(":")[0]] == look[:2], name
+        # Nobody has to tell colours apart that are alike.
+        seen = list(legend.items())
+        for at, (name, (symbol, colour, dash)) in enumerate(seen):
+            for other, (symbol_2, colour_2, dash_2) in seen[:at]:
+                distance = apart(colour, colour_2)
+                assert distance > 25 or symbol != symbol_2, (name, other, distance)
+    table = looks(page, "#strategies tbody")
+    assert {name: look for name, look in table.items()} == looks(page, "#ranks .legend")
+
+
+@pytest.mark.parametrize("section", ["lengths", "frontier", "ranks", "seconds", "pictures"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_figures_can_be_taken_along(make, show, section, scheme):
+    page = show(make(SPEECH), color_scheme=scheme)
     figure = page.locator(f"#{section} figure").first
     figure.hover()
     with page.expect_download() as taken:
         figure.get_by_text("SVG", exact=True).click()
     assert taken.value.suggested_filename.endswith(".svg")
     root = xml.parse(taken.value.path()).getroot()
-    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    svg = "{http://www.w3.org/2000/svg}"
+    assert root.tag == svg + "svg"
     assert not [mark for mark in root.iter() if "class" in mark.attrib]
     colours = {mark.get("fill") for mark in root.iter()}
     assert len(colours) > 2 and not any(colour and "var(" in colour for colour in colours)
+    # Also from a dark page it is light, and it says what it shows.
+    assert root.find(svg + "rect").get("fill") == "#ffffff"
+    texts = ["".join(text.itertext()) for text in root.iter(svg + "text")]
+    title = figure.locator("svg[role=img] > title").text_content()
+    assert title in [texts[0], " ".join(texts[:2])]
+    for entry in figure.locator(".legend li").all():
+        assert entry.text_content() in texts
+    inks = {text.get("fill") for text in root.iter(svg + "text")}
+    assert all(sum(map(int, re.findall(r"\d+", ink))) < 380 for ink in inks if ink.startswith("rgb"))
+    assert page.evaluate("document.documentElement.className") == ""
     with page.expect_download() as taken:
         figure.get_by_text("PNG", exact=True).click()
     data = taken.value.path().read_bytes()
     assert data[:8] == b"\x89PNG\r\n\x1a\n"
     width, height = struct.unpack(">II", data[16:24])
-    size = figure.locator("svg").evaluate("svg => [svg.viewBox.baseVal.width, svg.viewBox.baseVal.height]")
-    assert [width, height] == [int(2 * side) for side in size]
+    assert [width, height] == [2 * int(root.get(side)) for side in ["width", "height"]]
 
 
 def test_names_cannot_bring_markup_or_scripts(make, show, tmp_path):
@@ -166,7 +255,7 @@ def test_a_million_sequences_make_no_large_page(make, show, tmp_path):
     assert path.stat().st_size < 3_000_000
     page = show(path)
     assert "1,000,000" in page.inner_text("dl")
-    assert page.locator("#frontier svg").count() == 1
+    assert page.locator("#frontier svg[role=img]").count() == 1
 
 
 @pytest.mark.parametrize("width", [360, 800, 1920])
@@ -181,14 +270,130 @@ def test_narrow_and_wide_light_and_dark(make, show, width, scheme):
     assert ink != ground
 
 
+def test_the_table_fits_a_wide_window_and_says_that_it_scrolls_in_a_narrow_one(make, show):
+    for width in [1400, 1100, 400]:
+        page = show(make(SPEECH), viewport={"width": width, "height": 900})
+        box = page.locator("#strategies .scroll")
+        fits = box.evaluate("box => box.scrollWidth <= box.clientWidth")
+        assert fits == (width > 1000)
+        last = page.locator("#strategies thead th").last
+        assert last.text_content().replace("\u00a0", " ") == "epoch, s"
+        right = last.bounding_box()["x"] + last.bounding_box()["width"]
+        assert (right <= width) == fits
+        assert page.locator("#strategies .narrow").is_visible() == (not fits)
+        # No name is cut off.
+        assert box.evaluate(
+            "box => [...box.querySelectorAll('tbody th')].every(th => th.scrollWidth <= th.clientWidth)"
+        )
+
+
+@pytest.mark.parametrize("width", [360, 400, 800, 1400])
+def test_figures_can_be_read_on_any_screen(make, show, width):
+    page = show(make(SPEECH), viewport={"width": width, "height": 900})
+    sizes = page.eval_on_selector_all(
+        "figure svg[role=img]",
+        """all => all.map(svg => {
+            const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+            const sizes = [...svg.querySelectorAll('text')].map(t => parseFloat(getComputedStyle(t).fontSize));
+            return [svg.closest('figure').dataset.name, scale * Math.min(...sizes)];
+        })""",
+    )
+    assert all(size > 8 for _, size in sizes), sizes
+
+
+# No text of a figure lies over another, or outside.
+CLASHES = """svg => {
+    const boxes = [...svg.querySelectorAll('text')].map(t => [t.textContent, t.getBoundingClientRect()]);
+    const all = svg.getBoundingClientRect(), found = [];
+    boxes.forEach(([text, a], at) => {
+        if (a.left < all.left - 1 || a.right > all.right + 1 || a.top < all.top - 1
+            || a.bottom > all.bottom + 1) found.push([text, 'outside']);
+        for (const [other, b] of boxes.slice(0, at)) {
+            if (a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 3 && b.top < a.bottom - 3)
+                found.push([text, other]);
+        }
+    });
+    return found;
+}"""
+
+
+@pytest.mark.parametrize("longest", [9, 999, 1379, 24829, 319400, 1424829, 4_000_000_000])
+def test_long_lengths_have_room_on_their_axes(make, show, tmp_path_factory, longest):
+    file = tmp_path_factory.mktemp("lengths") / "frames.csv"
+    lengths = [max(1, longest * (i + 1) // 60) for i in range(60)]
+    file.write_text("frames\n" + "\n".join(map(str, lengths)) + "\n")
+    page = show(make(f"{file} --budget sequences:4 --strategy sorted --strategy blurred"))
+    for figure in page.locator("figure").all():
+        name = figure.get_attribute("data-name")
+        assert figure.locator("svg[role=img]").evaluate(CLASHES) == [], name
+    labels = page.locator("#tuning text.label").all_text_contents()
+    assert "mean padding of a batch (ZPR), %" in labels
+    assert "mean batch length (ABL), in frames" in labels
+    assert page.locator("#lengths text.label", has_text="length, in frames").count() == 1
+
+
+def test_data_with_little_to_show_says_so(make, show, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("lengths")
+    ticks = lambda page, section: page.locator(f"#{section} text.tick").all_text_contents()
+
+    def report(name, lengths, more=""):
+        file = folder / f"{name}.txt"
+        file.write_text("\n".join(map(str, lengths)) + "\n")
+        return show(make(f"{file} {more}"))
+
+    one = report("one", [5])
+    assert one.inner_text(".verdict").startswith("There is one sequence only")
+    assert sorted(ticks(one, "lengths")) == ["0", "1", "5"]
+    bar, rung = one.locator("#lengths .bar"), one.locator("#lengths circle.rung").first
+    middle = bar.evaluate("bar => bar.x.baseVal.value + bar.width.baseVal.value / 2")
+    assert abs(middle - rung.evaluate("dot => dot.cx.baseVal.value")) < 1
+    legend = one.locator("#lengths .legend").inner_text().replace("\u00a0", " ")
+    assert "ladder of 1 rung" in legend and "1 optimal bucket" in legend and "1 rungs" not in legend
+    for section in ["frontier", "tuning", "ranks"]:
+        assert one.locator(f"#{section} figure").count() == 0
+        assert one.inner_text(f"#{section} .nothing").startswith("Nothing to show: ")
+
+    two = report("two", [5, 9])
+    assert "1 effective mate" in two.inner_text(".verdict").replace("\u00a0", " ")
+    assert "1 effective mates" not in two.inner_text("main").replace("\u00a0", " ")
+
+    same = report("same", [7] * 300)
+    assert same.inner_text(".verdict").startswith("All sequences have length 7:")
+    assert same.locator("#frontier .nothing").is_visible() and same.locator("#ranks figure").count() == 1
+
+    sorted_only = report("single", range(3, 300), "--strategy sorted")
+    verdict = sorted_only.inner_text(".verdict").replace("\u00a0", " ")
+    assert re.fullmatch(
+        r"sorted spends [\d.]+ % of its cells on padding, with company from \d+ effective mates\.", verdict
+    )
+
+
 def test_without_scripts_all_can_be_read(make, show):
     page = show(make(SPEECH), java_script_enabled=False)
-    assert page.locator("figure svg").count() == 3 + 2 * FAMILIES + 1 + 2 * STRATEGIES
+    assert page.locator("figure svg[role=img]").count() == 3 + 2 * FAMILIES + 1 + 2 * STRATEGIES
     assert page.locator("tbody tr").count() == STRATEGIES
     assert page.locator(".verdict").is_visible()
 
 
-def test_it_prints(make, show):
-    page = show(make(SPEECH))
-    pages = page.pdf(format="A4").count(b"/Type /Page\n")
+def test_it_prints(make, show, tmp_path):
+    page = show(make(SPEECH), color_scheme="dark")
+    file = tmp_path / "report.pdf"
+    pages = page.pdf(format="A4", path=file).count(b"/Type /Page\n")
     assert 5 < pages < 40
+    # As wide as the paper without its margins, all columns are there, and colours are printed.
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 700, "height": 900})
+    box = page.locator("#strategies .scroll")
+    assert box.evaluate("box => box.scrollWidth <= box.clientWidth")
+    assert page.evaluate("getComputedStyle(document.querySelector('tbody .key')).printColorAdjust") == "exact"
+    assert page.evaluate("getComputedStyle(document.body).color") == "rgb(29, 35, 41)"
+    if shutil.which("pdftotext") is None:
+        return
+    text = subprocess.run(["pdftotext", "-layout", file, "-"], capture_output=True, text=True, check=True).stdout
+    sheets = [[line.strip() for line in sheet.splitlines() if line.strip()] for sheet in text.split("\f")]
+    assert "epoch," in " ".join(sheets[0]) and "effective" in " ".join(sheets[0])
+    # No page ends with a heading, or with what is said about a figure on the next one.
+    heads = page.eval_on_selector_all(".head h2, .head p", "all => all.map(head => head.innerText)")
+    heads = {" ".join(head.split()) for head in heads}
+    for sheet in filter(None, sheets):
+        assert not any(head.endswith(" ".join(sheet[-1].split())) for head in heads), sheet[-1]

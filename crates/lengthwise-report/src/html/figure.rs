@@ -1,0 +1,83 @@
+//! Figures on the page, and the legends below them.
+
+use crate::{
+    Study,
+    figures::{Looks, dot_of, kind},
+    svg::{Look, escaped, rule_key},
+    text::counted,
+};
+
+/// How a figure is shown where there is little room: smaller, or as wide as it can be read, to be
+/// scrolled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Width {
+    Small,
+    Wide,
+}
+
+/// A figure with the name that its download gets; the legend goes along.
+pub(super) fn figure(name: &str, width: Width, svg: &str, legend: &str) -> String {
+    let name: String =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '-' }).collect();
+    let class = if width == Width::Wide { " class=\"wide\"" } else { "" };
+    format!(
+        "<figure{class} data-name=\"{name}\"><div class=\"scroll\">{svg}</div>{legend}</figure>"
+    )
+}
+
+/// What stands in the place of a figure that would be empty.
+pub(super) fn nothing(why: &str) -> String {
+    format!("<p class=\"nothing\">Nothing to show: {why}.</p>")
+}
+
+/// The name of a strategy with what its series looks like, to be followed through all figures.
+pub(super) fn button(key: &str, name: &str) -> String {
+    format!("<button type=\"button\" aria-pressed=\"false\">{key}{}</button>", escaped(name))
+}
+
+fn entry(look: Look, key: &str, name: &str) -> String {
+    format!(
+        "<li class=\"series {}\" data-series=\"{}\">{}</li>",
+        look.classes(),
+        escaped(name),
+        button(key, name)
+    )
+}
+
+fn legend(entries: impl Iterator<Item = String>) -> String {
+    format!("<ul class=\"legend\">{}</ul>", entries.collect::<String>())
+}
+
+pub(super) fn row_legend(study: &Study, looks: &Looks) -> String {
+    legend(study.comparison.rows.iter().enumerate().map(|(number, row)| {
+        let look = looks.row(number);
+        entry(look, &look.key(), &row.strategy)
+    }))
+}
+
+/// The families, and those strategies of the table that do not look like their family.
+pub(super) fn frontier_legend(study: &Study, looks: &Looks) -> String {
+    let curves = study.frontier.curves.iter().map(|curve| {
+        let look = looks.family(&curve.family);
+        entry(look, &look.key(), &curve.family)
+    });
+    let is_family = |name: &str| study.frontier.curves.iter().any(|curve| curve.family == name);
+    let rows = study.comparison.rows.iter().enumerate().filter_map(|(number, row)| {
+        let (look, kind) = (looks.row(number), kind(&row.strategy));
+        dot_of(row)?;
+        let own = !(is_family(kind) && looks.family(kind) == look);
+        own.then(|| entry(look, &look.dot_key(), &row.strategy))
+    });
+    legend(curves.chain(rows))
+}
+
+pub(super) fn lengths_legend(study: &Study) -> String {
+    let (rungs, buckets) = (study.lengths.ladder.len() as u64, study.lengths.buckets.len() as u64);
+    format!(
+        "<ul class=\"legend plain\"><li>{}ladder of {}</li><li>{}{}</li></ul>",
+        rule_key("rung"),
+        counted(rungs, "rung"),
+        rule_key("edge"),
+        counted(buckets, "optimal bucket")
+    )
+}

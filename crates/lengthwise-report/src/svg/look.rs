@@ -1,0 +1,116 @@
+//! How a series looks, in figures and in legends.
+
+use super::escaped;
+
+/// How a series looks: one of eight colours, and one of four symbols and dashes, for those who
+/// cannot tell the colours apart. Both change from one series to the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Look(pub(crate) usize);
+
+impl Look {
+    const COLOURS: usize = 8;
+    const SYMBOLS: usize = 4;
+
+    /// The second time round, a colour comes with the next symbol.
+    fn symbol(self) -> usize {
+        (self.0 + self.0 / Self::COLOURS) % Self::SYMBOLS
+    }
+
+    pub(crate) fn classes(self) -> String {
+        format!("c{} d{}", self.0 % Self::COLOURS, self.symbol())
+    }
+
+    /// A dot with a text that shows when it is pointed at.
+    pub(crate) fn dot(self, x: f64, y: f64, text: &str) -> String {
+        format!(r#"{} data-tip="{}"/>"#, self.shape(x, y, 1.0), escaped(text))
+    }
+
+    /// A larger dot, for what is a strategy of the table.
+    pub(crate) fn large_dot(self, x: f64, y: f64, text: &str) -> String {
+        format!(r#"{} data-tip="{}"/>"#, self.shape(x, y, LARGE), escaped(text))
+    }
+
+    /// What a legend shows for a line with its dots.
+    pub(crate) fn key(self) -> String {
+        let line = format!(r#"<path class="line" d="M0 {0}H{KEY_WIDTH}"/>"#, KEY_HEIGHT / 2.0);
+        key("", &format!("{line}{}/>", self.shape(KEY_WIDTH / 2.0, KEY_HEIGHT / 2.0, 1.0)))
+    }
+
+    /// What a legend shows for a larger dot.
+    pub(crate) fn dot_key(self) -> String {
+        let shape = self.shape(KEY_WIDTH / 2.0, KEY_HEIGHT / 2.0, LARGE);
+        key(" own", &format!("{shape}/>"))
+    }
+
+    /// The symbol, as an element that is not closed yet.
+    fn shape(self, x: f64, y: f64, times: f64) -> String {
+        let r = 3.5 * times;
+        let shape = match self.symbol() {
+            0 => format!(r#"<circle cx="{x:.1}" cy="{y:.1}" r="{r:.1}""#),
+            1 => format!(
+                r#"<rect x="{:.1}" y="{:.1}" width="{:.1}" height="{2:.1}""#,
+                x - r,
+                y - r,
+                2.0 * r
+            ),
+            2 => {
+                let (half, height) = (4.5 * times, 8.0 * times);
+                let top = y - 5.0 * times;
+                format!(r#"<path d="M{x:.1} {top:.1}l{half:.1} {height:.1}h-{:.1}z""#, 2.0 * half)
+            }
+            _ => {
+                let r = 5.0 * times;
+                format!(
+                    r#"<path d="M{x:.1} {:.1}l{r:.1} {r:.1}-{r:.1} {r:.1}-{r:.1}-{r:.1}z""#,
+                    y - r
+                )
+            }
+        };
+        format!(r#"{shape} class="dot""#)
+    }
+}
+
+/// How much larger the dots of the table's strategies are.
+const LARGE: f64 = 1.4;
+const KEY_WIDTH: f64 = 30.0;
+const KEY_HEIGHT: f64 = 14.0;
+
+/// A small picture in a legend.
+pub(crate) fn key(class: &str, body: &str) -> String {
+    format!(
+        r#"<svg class="key{class}" viewBox="0 0 {KEY_WIDTH} {KEY_HEIGHT}" width="{KEY_WIDTH}" height="{KEY_HEIGHT}" aria-hidden="true">{body}</svg>"#
+    )
+}
+
+/// What a legend shows for lines across a figure, such as rungs.
+pub(crate) fn rule_key(class: &str) -> String {
+    let y = KEY_HEIGHT / 2.0;
+    let body = format!(
+        r#"<path class="{class}" d="M0 {y}H{KEY_WIDTH}"/><circle class="{class} dot" cx="{}" cy="{y}" r="3.5"/>"#,
+        KEY_WIDTH / 2.0
+    );
+    key("", &body)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn no_two_of_many_series_look_alike() {
+        let looks: BTreeSet<String> = (0..32).map(|at| Look(at).classes()).collect();
+        assert_eq!(looks.len(), 32);
+        // Nor do successive ones have one symbol.
+        assert!((1..32).all(|at| Look(at).symbol() != Look(at - 1).symbol() || at % 8 == 0));
+    }
+
+    #[test]
+    fn a_legend_shows_the_symbol_of_the_figure() {
+        for (at, symbol) in ["<circle", "<rect", "l4.5", "l5.0"].iter().enumerate() {
+            let look = Look(at);
+            assert!(look.key().contains(symbol) && look.dot(0.0, 0.0, "").contains(symbol));
+        }
+    }
+}

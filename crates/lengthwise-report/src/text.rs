@@ -1,0 +1,134 @@
+//! Words and numbers as people read them, and names that cannot steer what shows them.
+
+/// Whether a character breaks the line, moves a cursor, turns the direction of the text or hides: a
+/// name from a file may have any. Joiners are none of these; some scripts need them.
+pub fn steers(character: char) -> bool {
+    character.is_control()
+        || matches!(character,
+            '\u{61c}' | '\u{200b}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
+/// Text that is safe on a terminal, on one line: whatever would steer it is written out.
+pub fn one_line(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for character in text.chars() {
+        if steers(character) {
+            safe.extend(character.escape_default());
+        } else {
+            safe.push(character);
+        }
+    }
+    safe
+}
+
+/// Lines of at most so many characters, broken between words; what follows a break is indented. Words
+/// that belong together have a space between them that does not break, and that becomes a plain one.
+pub(crate) fn wrapped(line: &str, width: usize) -> String {
+    let mut text = String::with_capacity(line.len() + 1);
+    let mut at = 0;
+    for word in line.split(' ') {
+        let length = word.chars().count();
+        if at > 0 && at + 1 + length > width {
+            text.push_str("\n  ");
+            at = 2;
+        } else if at > 0 {
+            text.push(' ');
+            at += 1;
+        }
+        text.push_str(&word.replace('\u{a0}', " "));
+        at += length;
+    }
+    text.push('\n');
+    text
+}
+
+/// So many of what this word names: with an s where they are not one.
+pub(crate) fn counted(count: u64, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{}\u{a0}{noun}{plural}", grouped(count))
+}
+
+/// A number of effective mates.
+pub(crate) fn effective_mates(mates: f64) -> String {
+    counted(mates.round() as u64, "effective mate")
+}
+
+/// A share in percent, with three digits.
+pub(crate) fn percent(share: f64) -> String {
+    let percent = 100.0 * share;
+    match percent.abs() {
+        // The space does not break.
+        ..0.995 => format!("{percent:.2}\u{a0}%"),
+        ..99.95 => format!("{percent:.1}\u{a0}%"),
+        _ => format!("{percent:.0}\u{a0}%"),
+    }
+}
+
+/// A whole number with a comma at every third digit.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A number in few characters: thousands as k, millions as M, thousands of these as G.
+pub(crate) fn compact(number: f64) -> String {
+    let (value, unit) = unit(number);
+    let decimals = match value.abs() {
+        _ if unit.is_empty() => 0,
+        ..9.995 => 2,
+        ..99.95 => 1,
+        _ => 0,
+    };
+    let text = format!("{value:.decimals$}");
+    let text =
+        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    format!("{text}{unit}")
+}
+
+/// A number in the unit that it is written in.
+pub(crate) fn unit(number: f64) -> (f64, &'static str) {
+    match number.abs() {
+        ..10_000.0 => (number, ""),
+        ..1e6 => (number / 1e3, "k"),
+        ..1e9 => (number / 1e6, "M"),
+        _ => (number / 1e9, "G"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_cannot_steer_a_terminal() {
+        assert_eq!(
+            one_line("a\u{202e}b\n\u{1b}[31m\u{61c}é"),
+            "a\\u{202e}b\\n\\u{1b}[31m\\u{61c}é"
+        );
+    }
+
+    #[test]
+    fn large_numbers_take_few_characters() {
+        let numbers = [0.0, 800.0, 9999.0, 24_829.0, 319_400.0, 1_424_829.0, 4_294_967_295.0];
+        assert_eq!(numbers.map(compact), ["0", "800", "9999", "24.8k", "319k", "1.42M", "4.29G"]);
+        assert_eq!(
+            (counted(1, "rung"), counted(1200, "rung")),
+            ("1\u{a0}rung".into(), "1,200\u{a0}rungs".into())
+        );
+    }
+
+    #[test]
+    fn long_lines_are_broken_between_words() {
+        assert_eq!(wrapped("one two three four", 9), "one two\n  three\n  four\n");
+        assert_eq!(wrapped("one two", usize::MAX), "one two\n");
+        assert_eq!(wrapped("one two\u{a0}three", 8), "one\n  two three\n");
+    }
+}
