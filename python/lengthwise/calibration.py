@@ -155,7 +155,7 @@ def calibrate(
     grid = _grid(lengths)
     begin = time.monotonic()
     cells, ran_out = _largest(step, grid, len(lengths), max_cells or MOST_CELLS, say, begin + seconds / 2)
-    steps = []
+    steps: list[MeasuredStep] = []
     shapes = list(_shapes(grid, cells, len(lengths)))
     for number, (size, length) in enumerate(shapes):
         late = time.monotonic() - begin > seconds

@@ -82,7 +82,7 @@ class TrainerMixin:
         super().__init__(*args, **keywords)
         self.add_callback(_Epochs(self))  # type: ignore[attr-defined]
 
-    def get_train_dataloader(self: Any) -> DataLoader:
+    def get_train_dataloader(self: Any) -> DataLoader[Any]:
         dataset = self.train_dataset
         if dataset is None:
             raise ValueError("Trainer: training requires a train_dataset.")
@@ -116,4 +116,5 @@ class TrainerMixin:
                 seed_worker, num_workers=args.dataloader_num_workers, rank=args.process_index
             ),
         )
-        return self.accelerator.prepare(made)
+        prepared: DataLoader[Any] = self.accelerator.prepare(made)
+        return prepared

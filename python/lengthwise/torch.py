@@ -28,7 +28,7 @@ __all__ = ["Batch", "BatchSampler", "loader", "pad_collate"]
 VERSION = 1
 
 
-class Batch(list):
+class Batch(list[int]):
     """The indices of a batch, and what it is padded to."""
 
     __slots__ = ("length",)
@@ -43,7 +43,7 @@ class Batch(list):
         return (Batch, (list(self), self.length))
 
 
-class BatchSampler(Sampler):
+class BatchSampler(Sampler[list[int]]):
     """The batches of one rank, epoch after epoch: lists of indices for ``DataLoader(batch_sampler=…)``.
 
     ``lengths`` and the settings are those of :class:`lengthwise.Planner`. Every rank takes the same
@@ -173,7 +173,7 @@ class BatchSampler(Sampler):
         own = plan.positions if of == "positions" else plan.batch_sizes.astype(np.uint64)
         step = schedule.positions if of == "positions" else schedule.sequences
         batches = schedule.accumulate * schedule.world_size
-        weights = own * batches / np.repeat(step, running.per_step)
+        weights: np.ndarray = own * batches / np.repeat(step, running.per_step)
         return weights[running.skipped :]
 
     def state_dict(self, batches: int | None = None) -> dict[str, Any]:
@@ -345,13 +345,13 @@ def _check_dataset(dataset: Any, lengths: Lengths) -> None:
         )
 
 
-class _Rows(list):
+class _Rows(list[Any]):
     """The items of a batch, and what they are to be padded to."""
 
     length: int | None = None
 
 
-class _Planned(Dataset):
+class _Planned(Dataset[Any]):
     """A dataset whose batches know what they are to be padded to."""
 
     def __init__(self, dataset: Any) -> None:
@@ -370,7 +370,7 @@ class _Planned(Dataset):
         return rows
 
 
-class _Marker(DistributedSampler):
+class _Marker(DistributedSampler[Any]):
     """Says to Lightning and Ray that the ranks are taken care of, and passes the epoch on."""
 
     def __init__(self, sampler: BatchSampler) -> None:
@@ -392,7 +392,7 @@ def loader(
     *,
     collate_fn: Callable[[Any], Any] | None = None,
     **options: Any,
-) -> DataLoader:
+) -> DataLoader[Any]:
     """A data loader with all that frameworks look for; torchdata's ``StatefulDataLoader`` if it is
     installed, so that an epoch goes on where it stopped, with workers too.
 
@@ -409,7 +409,7 @@ def loader(
         from torchdata.stateful_dataloader import StatefulDataLoader as kind
     except ImportError:
         kind = DataLoader
-    made = kind(
+    made: DataLoader[Any] = kind(
         _Planned(dataset),
         batch_sampler=sampler,
         collate_fn=pad_collate(sampler) if collate_fn is None else collate_fn,
@@ -457,10 +457,11 @@ class pad_collate:
     def __call__(self, rows: Sequence[Any]) -> Any:
         planned = getattr(rows, "length", None)
         first = rows[0]
+        columns: dict[Any, list[Any]]
         if isinstance(first, Mapping):
             columns = {key: [row[key] for row in rows] for key in first}
         elif isinstance(first, tuple):
-            columns = dict(enumerate(zip(*rows)))
+            columns = {place: list(values) for place, values in enumerate(zip(*rows))}
         else:
             columns = {0: list(rows)}
         lengths = [len(value) for value in columns[self._main(columns)]]

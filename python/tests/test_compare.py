@@ -1,0 +1,56 @@
+"""Comparing, tuning and inspecting, as on the command line."""
+
+from __future__ import annotations
+
+import json
+
+import lengthwise as lw
+import pytest
+
+
+def test_a_comparison_has_rows_a_table_and_a_report(lengths, tmp_path):
+    comparison = lw.compare(lengths, ["shuffled", "sorted"], budget=16, epochs=2, source="<b>mine</b>")
+    rows = {row["strategy"]: row for row in comparison.rows}
+    assert rows["sorted"]["padding_rate"] < rows["shuffled"]["padding_rate"]
+    assert json.loads(comparison.to_json())["rows"] == comparison.rows
+    assert "sorted" in str(comparison)
+    html = comparison._repr_html_()
+    assert html.startswith("<table>") and "sorted" in html
+    comparison.save_html(tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert "Content-Security-Policy" in page and "<b>mine" not in page
+    assert page == comparison.to_html()
+
+
+def test_all_strategies_are_compared_unless_some_are_named(lengths):
+    assert len(lw.compare(lengths, epochs=1).rows) > 8
+    with pytest.raises(lw.SettingError, match="sortd"):
+        lw.compare(lengths, ["sortd"])
+    with pytest.raises(lw.SettingError, match="epochs"):
+        lw.compare(lengths, epochs=0)
+
+
+def test_tuning_keeps_its_limits(lengths):
+    tuning = lw.tune(lengths, budget="dynamic:8", max_padding=0.08)
+    assert tuning.within_limits and tuning.best["padding_rate"] <= 0.08
+    plan = lw.plan(lengths, **tuning.settings)
+    assert plan.measure().padding_rate < 0.1
+    assert tuning.strategy in str(tuning) and "lengthwise plan" not in str(tuning)
+    for limits in ({"max_padding": 2}, {"min_mates": 0}, {"max_shapes": 0}, {"max_seconds": 1.0}):
+        with pytest.raises(lw.SettingError):
+            lw.tune(lengths, budget=8, **limits)
+
+
+def test_inspecting(lengths):
+    inspection = lw.inspect(lengths)
+    figures = inspection.asdict()
+    assert figures["sequences"] == len(lengths) and figures["total"] == lengths.sum()
+    assert "median" in str(inspection)
+    assert lw.inspect([5] * 10).warnings
+
+
+def test_the_manual():
+    assert "blurred" in lw.explain()
+    assert "noise" in lw.explain("semi-sorted")
+    with pytest.raises(lw.SettingError, match="unknown"):
+        lw.explain("nothing")

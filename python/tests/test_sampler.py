@@ -1,0 +1,330 @@
+"""The batch sampler in PyTorch's and torchdata's loaders."""
+
+from __future__ import annotations
+
+import pickle
+import random
+
+import lengthwise as lw
+import numpy as np
+import pytest
+from conftest import everything_once
+
+torch = pytest.importorskip("torch")
+from lengthwise.torch import BatchSampler, loader, pad_collate  # noqa: E402
+from torch.utils.data import DataLoader, Dataset  # noqa: E402
+
+BUDGET = "padded:600"
+
+
+class Sequences(Dataset):
+    """Sequence `i` holds its own number."""
+
+    def __init__(self, lengths) -> None:
+        self.lengths = [int(length) for length in lengths]
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def __getitem__(self, index):
+        assert type(index) is int  # Some datasets look ids up by it.
+        return torch.full((self.lengths[index],), index)
+
+
+def rows(batches) -> list[list[int]]:
+    """Which sequences each batch of a loader holds."""
+    return [values[:, 0].tolist() for values, _ in batches]
+
+
+@pytest.fixture
+def sampler(lengths) -> BatchSampler:
+    return BatchSampler(lengths, budget=BUDGET, rank=0, world_size=1)
+
+
+@pytest.fixture
+def data(lengths) -> Sequences:
+    return Sequences(lengths)
+
+
+def test_epochs_differ_and_have_equally_many_batches(sampler):
+    epochs = [list(sampler) for _ in range(6)]
+    assert sampler.epoch == 5
+    for epoch in epochs:
+        assert everything_once(epoch) and len(epoch) == len(sampler)
+        assert all(type(batch[0]) is int for batch in epoch)
+    assert len({str(epoch) for epoch in epochs}) == 6
+    sampler.set_epoch(2)
+    assert list(sampler) == epochs[2]
+    assert list(sampler) == epochs[3]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"num_workers": 2},
+        {"num_workers": 2, "persistent_workers": True, "prefetch_factor": 4},
+        {"num_workers": 1, "multiprocessing_context": "spawn"},
+    ],
+    ids=["none", "two", "persistent", "spawned"],
+)
+@pytest.mark.parametrize("forgotten", [True, False])
+def test_workers_change_nothing(lengths, data, options, forgotten):
+    expected = BatchSampler(lengths, budget=BUDGET)
+    sampler = BatchSampler(lengths, budget=BUDGET)
+    batches = DataLoader(data, batch_sampler=sampler, collate_fn=pad_collate(sampler), **options)
+    for epoch in range(2):
+        if not forgotten:
+            sampler.set_epoch(epoch)
+        assert rows(batches) == list(expected)
+    assert len(batches) == len(sampler)
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_stateful_loader_goes_on_exactly(lengths, data, workers):
+    pytest.importorskip("torchdata")
+
+    def made():
+        sampler = BatchSampler(lengths, budget=BUDGET, epoch=3)
+        return sampler, loader(data, sampler, num_workers=workers)
+
+    sampler, whole = made()
+    expected = rows(whole) + rows(whole)
+    count = len(sampler)
+    for stop in (0, 1, 7, count - 1, count, "after the end"):
+        _, batches = made()
+        running = iter(batches)
+        first = [next(running) for _ in range(count if isinstance(stop, str) else stop)]
+        if isinstance(stop, str):
+            assert next(running, None) is None
+        state = batches.state_dict()
+        assert len(pickle.dumps(state)) < 1500
+        _, again = made()
+        again.load_state_dict(state)
+        rest = rows(again)
+        if not isinstance(stop, str):
+            assert rows(first) + rest == expected[:count]
+            rest = rows(again)
+        assert rest == expected[count:]
+
+
+def test_a_stateful_loader_goes_on_twice(lengths, data):
+    pytest.importorskip("torchdata")
+    seen, state = [], None
+    for _ in range(3):
+        sampler = BatchSampler(lengths, budget=BUDGET)
+        batches = loader(data, sampler)
+        if state is not None:
+            batches.load_state_dict(state)
+        running = iter(batches)
+        seen += rows([next(running) for _ in range(5)])
+        state = batches.state_dict()
+    assert seen == list(BatchSampler(lengths, budget=BUDGET))[:15]
+
+
+def test_states_are_small_equal_on_all_ranks_and_good_for_any_number_of_them(lengths):
+    draw = random.Random(5)
+    for _ in range(60):
+        accumulate = draw.choice([1, 1, 2])
+        seen, state = [], None
+        for _ in range(draw.randrange(1, 4)):
+            world_size = draw.choice([1, 2, 3, 4, 8])
+            ranks = [
+                BatchSampler(lengths, budget=BUDGET, rank=rank, world_size=world_size, accumulate=accumulate)
+                for rank in range(world_size)
+            ]
+            for rank in ranks:
+                if state is None:
+                    rank.set_epoch(2)
+                else:
+                    rank.load_state_dict(state)
+            steps = draw.randrange(3)
+            for rank in ranks:
+                running = iter(rank)
+                for _ in range(steps * accumulate):
+                    batch = next(running, None)
+                    if batch is not None:
+                        seen.append(batch)
+            states = [rank.state_dict() for rank in ranks]
+            assert all(one == states[0] for one in states)
+            state = states[0]
+            assert len(pickle.dumps(state)) < 700
+        last = BatchSampler(lengths, budget=BUDGET, rank=0, world_size=1, accumulate=accumulate)
+        last.load_state_dict(state)
+        assert everything_once(seen + list(last))
+
+
+def test_a_state_is_of_the_batches_that_were_trained_on(lengths, data):
+    """A loader with workers asks for batches ahead."""
+    sampler = BatchSampler(lengths, budget=BUDGET)
+    batches = DataLoader(data, batch_sampler=sampler, collate_fn=pad_collate(sampler), num_workers=2)
+    running = iter(batches)
+    trained = rows([next(running) for _ in range(3)])
+    assert sampler.state_dict() != sampler.state_dict(batches=3)
+    again = BatchSampler(lengths, budget=BUDGET)
+    again.load_state_dict(sampler.state_dict(batches=3))
+    assert everything_once(trained + list(again))
+    with pytest.raises(lw.StateError):
+        sampler.state_dict(batches=10_000)
+
+
+def test_the_middle_of_a_step_goes_on_with_as_many_ranks(lengths):
+    sampler = BatchSampler(lengths, budget=BUDGET, accumulate=4, rank=0, world_size=2)
+    running = iter(sampler)
+    first = [next(running) for _ in range(6)]
+    again = BatchSampler(lengths, budget=BUDGET, accumulate=4, rank=0, world_size=2)
+    again.load_state_dict(sampler.state_dict())
+    sampler.set_epoch(0)
+    assert first + list(again) == list(sampler)
+    other = BatchSampler(lengths, budget=BUDGET, accumulate=4, rank=0, world_size=1)
+    sampler.set_epoch(0)
+    running = iter(sampler)
+    for _ in range(6):
+        next(running)
+    with pytest.warns(lw.LengthwiseWarning, match="begins anew"):
+        other.load_state_dict(sampler.state_dict())
+
+
+def test_epochs_and_states_together(sampler, lengths):
+    running = iter(sampler)
+    first = [next(running) for _ in range(4)]
+    state = sampler.state_dict()
+    rest = list(running)
+    again = BatchSampler(lengths, budget=BUDGET)
+    again.load_state_dict(state)
+    assert again.state_dict() == state
+    again.set_epoch(0)  # As loops over epochs do: the state stays.
+    assert list(again) == rest
+    again.load_state_dict(state)
+    again.set_epoch(1)  # Another epoch begins at its beginning.
+    assert everything_once(list(again))
+    again.load_state_dict(state)
+    assert list(again) == rest and everything_once(list(again)) and again.epoch == 1
+    assert everything_once(first + rest)
+
+
+def test_two_iterators_do_not_disturb_each_other(sampler):
+    one, other = iter(sampler), iter(sampler)
+    expected = [next(one) for _ in range(3)]
+    assert [next(other) for _ in range(3)] == expected
+
+
+def test_a_sampler_can_be_pickled(sampler):
+    running = iter(sampler)
+    next(running)
+    again = pickle.loads(pickle.dumps(sampler))
+    assert list(again) == list(running)
+
+
+def test_wrong_states_are_refused(lengths, sampler):
+    next(iter(sampler))
+    state = sampler.state_dict()
+    for wrong in (
+        {},
+        {**state, "version": 2},
+        {**state, "cursor": "{}"},
+        {**state, "cursor": None},
+        {**state, "extra": -1},
+        {**state, "cursor": state["cursor"].replace('"seed":0', '"seed":1')},
+    ):
+        with pytest.raises(lw.StateError):
+            sampler.load_state_dict(wrong)
+    for settings, what in (({"seed": 1}, "seed"), ({"budget": "padded:700"}, "budget")):
+        other = BatchSampler(lengths, **{"budget": BUDGET, **settings})
+        with pytest.raises(lw.StateError, match=what):
+            other.load_state_dict(state)
+    with pytest.raises(lw.StateError, match="lengths"):
+        BatchSampler(lengths[::-1], budget=BUDGET).load_state_dict(state)
+
+
+def test_wrong_ranks_and_datasets_are_refused(lengths, data):
+    for ranks in ({"rank": 2, "world_size": 2}, {"rank": -1, "world_size": 2}, {"rank": 0}, {"world_size": 2}):
+        with pytest.raises(lw.RankError):
+            BatchSampler(lengths, budget=BUDGET, **ranks)
+    with pytest.raises(lw.LengthsError, match="400 sequences, and there are 399"):
+        BatchSampler(lengths[1:], budget=BUDGET, dataset=data)
+    with pytest.raises(lw.LengthsError, match="400 sequences, and there are 399"):
+        loader(data, BatchSampler(lengths[1:], budget=BUDGET))
+
+
+def test_ranks_are_found(lengths, monkeypatch):
+    whole = len(BatchSampler(lengths, budget=BUDGET))
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("WORLD_SIZE", "4")
+    sampler = BatchSampler(lengths, budget=BUDGET)
+    assert "rank 1 of 4" in repr(sampler) and len(sampler) < whole / 3
+    everyone = BatchSampler(lengths, budget=BUDGET, rank="all")
+    assert everything_once(list(everyone)) and len(everyone) == 4 * len(sampler)
+    assert list(everyone)[1::4] == [list(batch) for batch in BatchSampler(lengths, budget=BUDGET, epoch=1)]
+    monkeypatch.setenv("RANK", "4")
+    with pytest.raises(lw.RankError, match="RANK=4"):
+        BatchSampler(lengths, budget=BUDGET)
+    monkeypatch.setenv("RANK", "first")
+    with pytest.raises(lw.RankError, match="first"):
+        BatchSampler(lengths, budget=BUDGET)
+
+
+def test_weights_make_the_mean_over_positions(lengths):
+    """The mean over ranks of weighted mean losses is the mean over all positions of the step."""
+    loss = np.random.default_rng(1).random(len(lengths))  # of each position of a sequence
+    ranks = [BatchSampler(lengths, budget=BUDGET, rank=rank, world_size=3) for rank in range(3)]
+    weights = [rank.weights() for rank in ranks]
+    for step, batches in enumerate(zip(*ranks)):
+        mean = np.mean([
+            weights[rank][step] * np.average(loss[batch], weights=lengths[batch])
+            for rank, batch in enumerate(batches)
+        ])
+        everything = [index for batch in batches for index in batch]
+        assert mean == pytest.approx(np.average(loss[everything], weights=lengths[everything]))
+    by_sequence = ranks[0].weights(of="sequences")
+    assert len(by_sequence) == len(ranks[0])
+
+
+@pytest.mark.parametrize("shapes", ["ladder:6", "multiple:8", "exact"])
+def test_batches_have_the_planned_shapes(lengths, data, shapes):
+    sampler = BatchSampler(lengths, "shuffled", budget=BUDGET, shapes=shapes, rank=0, world_size=3)
+    planned = list(zip(sampler.plan.batch_sizes.tolist(), sampler.plan.batch_lengths.tolist()))
+    assert [tuple(values.shape) for values, _ in loader(data, sampler)] == planned
+    sampler.set_epoch(0)
+    plain = DataLoader(data, batch_sampler=sampler, collate_fn=pad_collate(sampler))
+    for (values, counts), (size, length) in zip(plain, planned):
+        assert values.shape[0] == size and counts.max() <= values.shape[1] <= length
+
+
+def test_padding(lengths):
+    pad = pad_collate()
+    values, counts = pad([torch.tensor([1, 2]), torch.tensor([3])])
+    assert values.tolist() == [[1, 2], [3, 0]] and counts.tolist() == [2, 1]
+    values, counts = pad([[1, 2], [3]])
+    assert values.tolist() == [[1, 2], [3, 0]]
+    batch = pad_collate(padding_value={"x": -1})(
+        [
+            {"x": np.ones((2, 3)), "y": [7, 7], "text": [1], "label": 4, "id": "a"},
+            {"x": np.ones((1, 3)), "y": [7], "text": [1, 2], "label": 5, "id": "b"},
+        ]
+    )
+    assert batch["x"].shape == (2, 2, 3) and batch["x"][1, 1].tolist() == [-1, -1, -1]
+    assert batch["y"].tolist() == [[7, 7], [7, 0]] and batch["text"].tolist() == [[1, 0], [1, 2]]
+    assert batch["label"].tolist() == [4, 5] and batch["id"] == ["a", "b"]
+    assert batch["lengths"].tolist() == [2, 1]
+    values, labels = pad_collate(lengths=None)([(torch.ones(2), 0), (torch.ones(3), 1)])
+    assert values.shape == (2, 3) and labels.tolist() == [0, 1]
+    with pytest.raises(lw.LengthsError, match="no field"):
+        pad([{"label": 3}])
+
+
+def test_truncated_sequences_are_cut(lengths, data):
+    sampler = BatchSampler(lengths, budget="padded:100", over_long="truncate")
+    assert len(sampler.plan.truncated)
+    for values, counts in loader(data, sampler):
+        assert values.shape[0] * values.shape[1] <= 100 and counts.max() <= values.shape[1]
+
+
+def test_without_constant_steps_epochs_may_differ_in_length(lengths):
+    sampler = BatchSampler(lengths, "shuffled", budget=BUDGET, shapes="exact", constant_steps=False)
+    counts = set()
+    for epoch in range(8):
+        sampler.set_epoch(epoch)
+        counts.add(len(sampler))
+        assert len(list(sampler)) == len(sampler)
+    assert len(counts) > 1
