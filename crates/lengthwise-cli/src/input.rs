@@ -56,7 +56,8 @@ impl Input {
         self.source.read(self.chunk)
     }
 
-    /// Reads the file, or makes the example; one of them must have been named.
+    /// Reads the file, or makes the example; one of them must have been named. A plan is exported with
+    /// the ids that a format has by itself: without them its indices mean little to anybody.
     pub(crate) fn read(&self) -> Result<Sequences, Failure> {
         if !self.source.is_named() {
             return Err(Failure::new(
@@ -64,7 +65,7 @@ impl Input {
                 "name a file of lengths, or try built-in ones with `--example speech`",
             ));
         }
-        self.read_or_default()
+        self.source.read_with_own_ids(self.chunk)
     }
 
     /// The arguments that give this input again.
@@ -103,8 +104,17 @@ impl Source {
     /// Reads the file, or makes the example; the default example if neither was named. Cuts
     /// sequences into pieces of at most `chunk`.
     pub(crate) fn read(&self, chunk: Option<u32>) -> Result<Sequences, Failure> {
+        self.sequences(chunk, Reader::new())
+    }
+
+    /// The same, with the ids that the format has by itself, if none are asked for.
+    pub(crate) fn read_with_own_ids(&self, chunk: Option<u32>) -> Result<Sequences, Failure> {
+        self.sequences(chunk, Reader::new().own_ids())
+    }
+
+    fn sequences(&self, chunk: Option<u32>, reader: Reader) -> Result<Sequences, Failure> {
         let (mut source, lengths, ids) = match (&self.path, &self.example) {
-            (Some(path), _) => self.read_path(path)?,
+            (Some(path), _) => self.read_path(path, reader)?,
             (None, name) => {
                 let example = name.as_deref().map_or(Ok(Example::default()), str::parse)?;
                 (format!("example `{example}`"), example.lengths(), None)
@@ -117,9 +127,13 @@ impl Source {
         Ok(Sequences { source, lengths, chunks, ids })
     }
 
-    fn read_path(&self, path: &Path) -> Result<(String, Lengths, Option<Ids>), Failure> {
+    fn read_path(
+        &self,
+        path: &Path,
+        reader: Reader,
+    ) -> Result<(String, Lengths, Option<Ids>), Failure> {
         let format = self.format.as_deref().map(str::parse::<Format>).transpose()?;
-        let reader = self.reader(format)?;
+        let reader = self.reader(reader, format)?;
         let column = if path == Path::new("-") {
             reader.read_from(
                 io::stdin().lock(),
@@ -145,8 +159,8 @@ impl Source {
         Ok((source, Lengths::new(column.lengths)?, column.ids))
     }
 
-    fn reader(&self, format: Option<Format>) -> Result<Reader, Failure> {
-        let mut reader = Reader::new();
+    /// The reader with what was asked for.
+    fn reader(&self, mut reader: Reader, format: Option<Format>) -> Result<Reader, Failure> {
         if let Some(column) = &self.column {
             reader = reader.column(column);
         }

@@ -609,7 +609,7 @@ fn damaged_plans_fail_the_check() {
             "old.json",
             r#"{"version":1,"digest":"0000000000000000","batches":[],"batch_lengths":[]}"#,
         )
-        .with("later.json", json.replace("\"version\":1", "\"version\":2"))
+        .with("later.json", json.replace("\"version\":1", "\"version\":3"))
         .with("plan.csv", &json);
     for name in ["cut.json", "cut.jsonl", "altered.json", "old.json"] {
         assert_eq!(folder.run(&format!("verify {name}")).status.code(), Some(1), "{name}");
@@ -651,7 +651,7 @@ fn damaged_plans_fail_the_check() {
     );
     expect![[r#"
         $ lengthwise verify later.json
-        error: later.json: has version 2, and this release reads version 1
+        error: later.json: has version 3, and this release reads versions 1 and 2
 
         hint: use the release of lengthwise that wrote it
 
@@ -813,8 +813,9 @@ fn the_help_of_ranks() {
               --unit <UNIT>            The values are texts, one a line or in a column: count their words,
                                        characters, bytes, or tokens:FILE by a Hugging Face tokenizer.json
               --skip-blank             Leave out blank lines of a file of texts
-              --ids [<COLUMN>]         Keep the names of sequences for messages: in the usual column, or in
-                                       this one
+              --ids [<COLUMN>]         Keep the names of sequences for messages and plan files: in the usual
+                                       column, or in this one; plan files have Kaldi's utterances and the
+                                       paths of audio anyway
           [INPUT]                      File of lengths: .csv, .tsv, .jsonl, .npy, .parquet, .arrow,
                                        .feather, .txt with one length a line, Kaldi's `utt2num_frames` or
                                        `utt2dur`, packed by gzip or zstd or not; a folder of WAV and FLAC

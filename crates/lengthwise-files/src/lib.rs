@@ -34,5 +34,5 @@ mod save;
 
 pub use cursor::{from_json, read_cursor, save_cursor, to_json};
 pub use error::Error;
-pub use plan::{Form, PlanFile, Ranks, read_plan, read_plan_from};
+pub use plan::{Form, Ids, PlanFile, Ranks, read_plan, read_plan_from};
 pub use save::{Written, save, unfinished};

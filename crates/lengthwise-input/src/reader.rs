@@ -40,6 +40,7 @@ pub struct Reader {
     column: Option<String>,
     format: Option<Format>,
     ids: Option<IdColumn>,
+    own_ids: bool,
     time: Option<Time>,
     unit: Option<Unit>,
     blank_lines: BlankLines,
@@ -76,6 +77,14 @@ impl Reader {
     #[must_use]
     pub fn ids(mut self, column: IdColumn) -> Self {
         self.ids = Some(column);
+        self
+    }
+
+    /// Keeps the ids of formats that name every sequence without a column, if no other ids are asked
+    /// for: the utterances of Kaldi tables, and the paths of audio. Other formats then have none.
+    #[must_use]
+    pub fn own_ids(mut self) -> Self {
+        self.own_ids = true;
         self
     }
 
@@ -128,17 +137,18 @@ impl Reader {
         source: &str,
         format: Format,
     ) -> Result<Column, Error> {
-        let column = self.request().and_then(|request| stream(reader, format, &request));
+        let column = self.request(format).and_then(|request| stream(reader, format, &request));
         column.map_err(|error| error.in_source(source))
     }
 
     fn path(&self, path: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<Column, Error> {
-        let request = self.request()?;
-        let format = self.format.unwrap_or_else(|| Format::from_path(path));
+        let usual = || if path.is_dir() { Format::Audio } else { Format::from_path(path) };
+        let format = self.format.unwrap_or_else(usual);
+        let request = self.request(format)?;
         if path.is_dir() {
-            return match self.format {
-                None | Some(Format::Audio) => audio::directory(path, &request, progress),
-                Some(_) => Err(is_directory()),
+            return match format {
+                Format::Audio => audio::directory(path, &request, progress),
+                _ => Err(is_directory()),
             };
         }
         match format {
@@ -149,7 +159,7 @@ impl Reader {
         }
     }
 
-    fn request(&self) -> Result<Request<'_>, Error> {
+    fn request(&self, format: Format) -> Result<Request<'_>, Error> {
         let measure = match (&self.unit, self.time) {
             (Some(_), Some(_)) => {
                 return Err(Error::new("texts have no seconds")
@@ -162,7 +172,9 @@ impl Reader {
             }
             (None, None) => Measure::Numbers,
         };
-        let (column, ids) = (self.column.as_deref(), self.ids.as_ref());
+        let named = matches!(format, Format::Utt2NumFrames | Format::Utt2Dur | Format::Audio);
+        let own = (self.own_ids && named).then_some(&IdColumn::Usual);
+        let (column, ids) = (self.column.as_deref(), self.ids.as_ref().or(own));
         Ok(Request { column, ids, measure, blank_lines: self.blank_lines })
     }
 }
