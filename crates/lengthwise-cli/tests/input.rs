@@ -215,7 +215,7 @@ fn ids_are_in_plan_files_and_verified() {
     folder.expect("verify plan.json table.csv --ids", &expect![[r#"
         exit 0
         --- stdout
-        plan.json: 4 sequences in 2 batches; checksum, digest, lengths, sequences, ids, batch lengths, budget and counts are right
+        plan.json: 4 sequences in 2 batches; checksum, digest, lengths, sequences, ids, budget and counts are right, and no sequence is longer than its batch
         --- stderr
     "#]]);
     folder.expect("verify plan.json renamed.csv --ids", &expect![[r#"

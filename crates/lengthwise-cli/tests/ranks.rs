@@ -464,13 +464,13 @@ fn plans_are_verified() {
     folder.expect("verify rest.jsonl ten.csv", &expect![[r#"
         exit 0
         --- stdout
-        rest.jsonl: 6 sequences in 3 batches; checksum, digest, lengths, sequences, batch lengths, budget and counts are right
+        rest.jsonl: 6 sequences in 3 batches; checksum, digest, lengths, sequences, budget and counts are right, and no sequence is longer than its batch
         --- stderr
     "#]]);
     folder.expect("verify ranks.json ten.csv --json", &expect![[r#"
         exit 0
         --- stdout
-        {"version":1,"ok":true,"checks":["checksum","digest","lengths","sequences","batch lengths","budget","counts"]}
+        {"version":1,"ok":true,"checks":["checksum","digest","lengths","sequences","no batch too short","budget","counts"]}
         --- stderr
     "#]]);
     folder.expect("verify plain.json other.csv", &expect![[r#"
@@ -512,7 +512,7 @@ fn plans_for_other_programs_are_written_and_verified() {
     folder.expect("verify plan.npz ten.csv", &expect![[r#"
         exit 0
         --- stdout
-        plan.npz: 8 sequences in 8 batches; checksum, digest, lengths, sequences, batch lengths, budget and counts are right
+        plan.npz: 8 sequences in 8 batches; checksum, digest, lengths, sequences, budget and counts are right, and no sequence is longer than its batch
         --- stderr
     "#]]);
     let mut bytes = fs::read(folder.path("plan.npz")).unwrap();
@@ -555,7 +555,7 @@ fn tables_are_written_and_verified() {
     folder.expect("verify plan.parquet ten.csv", &expect![[r#"
         exit 0
         --- stdout
-        plan.parquet: 8 sequences in 8 batches; checksum, digest, lengths, sequences, batch lengths, budget and counts are right
+        plan.parquet: 8 sequences in 8 batches; checksum, digest, lengths, sequences, budget and counts are right, and no sequence is longer than its batch
         --- stderr
     "#]]);
     let mut bytes = fs::read(folder.path("plan.parquet")).unwrap();
@@ -732,7 +732,7 @@ fn wrong_plans_fail_the_check_with_what_is_wrong() {
         said += &String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
     }
     expect![[r#"
-        plan.json: 4 sequences in 2 batches; checksum, digest, lengths, sequences, batch lengths, budget and counts are right
+        plan.json: 4 sequences in 2 batches; checksum, digest, lengths, sequences, budget and counts are right, and no sequence is longer than its batch
         error: plan.json: has sequences that are not among the 4 of the input: 4
         error: plan.json: has sequences that are there too often: 3
         error: plan.json: has sequences that are missing: 1
