@@ -3,7 +3,9 @@
 use std::{fmt::Write as _, io, path::Path};
 
 use lengthwise::{Chunks, Error, Example, Lengths};
-use lengthwise_input::{BlankLines, Column, Format, IdColumn, Ids, Reader, Time, UnknownUnit};
+use lengthwise_input::{
+    BlankLines, Column, Format, IdColumn, Ids, Progress as Far, Reader, Time, UnknownUnit,
+};
 
 use crate::{
     args::{Input, Source},
@@ -142,9 +144,8 @@ impl Source {
             )?
         } else {
             let mut progress = Progress::start();
-            reader.read_path_with(path, |done, found| {
-                progress.at(&format!("{}: {done} of {found} files", path.display()));
-            })?
+            let name = printer::safe(&path.display().to_string());
+            reader.read_path_with(path, |far| progress.often(|| format!("{name}: {}", bar(far))))?
         };
         if column.skipped > 0 {
             printer::say(&format!("{}: {} left out", path.display(), self.skipped(&column)));
@@ -201,6 +202,23 @@ impl Source {
     }
 }
 
+/// How far a reading is, in a few words; of one file, with a bar.
+fn bar(far: Far) -> String {
+    const WIDTH: u64 = 20;
+    let megabytes = |bytes: u64| format!("{:.1} MB", bytes as f64 / 1e6);
+    match far {
+        Far::Files { done, found } => format!("{done} of {found} files"),
+        Far::Bytes { done, of } if of > 0 => {
+            let done = done.min(of) as f64 / of as f64;
+            let full = (done * WIDTH as f64) as usize;
+            let bar = "#".repeat(full) + &".".repeat(WIDTH as usize - full);
+            format!("[{bar}] {:.0} % of {}", 100.0 * done, megabytes(of))
+        }
+        Far::Bytes { done, .. } => megabytes(done),
+        _ => String::new(),
+    }
+}
+
 /// In quotes, if a shell would read it otherwise.
 pub(crate) fn quoted(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@+%".contains(c);
@@ -208,4 +226,20 @@ pub(crate) fn quoted(text: &str) -> String {
         return text.to_owned();
     }
     format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars() {
+        let bytes = |done, of| bar(Far::Bytes { done, of });
+        assert_eq!(bytes(0, 2_000_000), "[....................] 0 % of 2.0 MB");
+        assert_eq!(bytes(1_500_000, 2_000_000), "[###############.....] 75 % of 2.0 MB");
+        // A file that grows while it is read.
+        assert_eq!(bytes(3_000_000, 2_000_000), "[####################] 100 % of 2.0 MB");
+        assert_eq!(bytes(3_000_000, 0), "3.0 MB");
+        assert_eq!(bar(Far::Files { done: 3, found: 7 }), "3 of 7 files");
+    }
 }

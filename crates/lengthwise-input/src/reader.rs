@@ -7,6 +7,7 @@ use std::path::Path;
 use crate::error::Error;
 use crate::kaldi::Table;
 use crate::packed::Unpacked;
+use crate::progress::{Progress, Told};
 use crate::records::Dialect;
 use crate::request::{Measure, Request};
 use crate::unit::Counter;
@@ -114,16 +115,15 @@ impl Reader {
 
     /// Reads the file or the directory of audio at `path`.
     pub fn read_path(&self, path: &Path) -> Result<Column, Error> {
-        self.read_path_with(path, |_, _| {})
+        self.read_path_with(path, |_| {})
     }
 
-    /// Reads like [`read_path`](Self::read_path), and tells how far it is where that can take
-    /// long: in a directory of audio, `progress` is called with the number of files that are done
-    /// and the number that are found so far.
+    /// Reads like [`read_path`](Self::read_path), and tells how far it is, often: whoever shows it
+    /// decides how often that is.
     pub fn read_path_with(
         &self,
         path: &Path,
-        mut progress: impl FnMut(u64, u64),
+        mut progress: impl FnMut(Progress),
     ) -> Result<Column, Error> {
         self.path(path, &mut progress).map_err(|error| error.in_source(&path.display().to_string()))
     }
@@ -141,7 +141,7 @@ impl Reader {
         column.map_err(|error| error.in_source(source))
     }
 
-    fn path(&self, path: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<Column, Error> {
+    fn path(&self, path: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Column, Error> {
         let usual = || if path.is_dir() { Format::Audio } else { Format::from_path(path) };
         let format = self.format.unwrap_or_else(usual);
         let request = self.request(format)?;
@@ -154,8 +154,12 @@ impl Reader {
         match format {
             Format::Audio => audio::file(path, &request),
             #[cfg(feature = "parquet")]
-            Format::Parquet => filled(crate::parquet::read(open(path)?, &request)?),
-            _ => stream(open(path)?, format, &request),
+            Format::Parquet => filled(crate::parquet::read(open(path)?, &request, progress)?),
+            _ => {
+                let file = open(path)?;
+                let size = file.metadata().map_or(0, |about| about.len());
+                stream(Told::new(file, size, progress), format, &request)
+            }
         }
     }
 
