@@ -115,7 +115,8 @@ pub(crate) struct Source {
     #[arg(long, requires = "unit")]
     pub(crate) skip_blank: bool,
 
-    /// Keep the names of sequences for messages: in the usual column, or in this one
+    /// Keep the names of sequences for messages and plan files: in the usual column, or in this one;
+    /// plan files have Kaldi's utterances and the paths of audio anyway
     #[arg(long, value_name = "COLUMN", requires = "path", num_args = 0..=1,
           default_missing_value = "")]
     pub(crate) ids: Option<String>,

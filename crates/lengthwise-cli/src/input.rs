@@ -7,7 +7,9 @@ use std::{
 };
 
 use lengthwise::{Chunks, Error, Example, Lengths};
-use lengthwise_input::{BlankLines, Column, Format, IdColumn, Ids, Reader, Time, UnknownUnit};
+use lengthwise_input::{
+    BlankLines, Column, Format, IdColumn, Ids, Progress as Far, Reader, Time, UnknownUnit,
+};
 use lengthwise_report::steers;
 
 use crate::{
@@ -63,7 +65,8 @@ impl Input {
         self.source.read(self.chunk)
     }
 
-    /// Reads the file, or makes the example; one of them must have been named.
+    /// Reads the file, or makes the example; one of them must have been named. A plan is exported with
+    /// the ids that a format has by itself: without them its indices mean little to anybody.
     pub(crate) fn read(&self) -> Result<Sequences, Failure> {
         if !self.source.is_named() {
             return Err(Failure::new(
@@ -71,7 +74,7 @@ impl Input {
                 "name a file of lengths, or try built-in ones with `--example speech`",
             ));
         }
-        self.read_or_default()
+        self.source.read_with_own_ids(self.chunk)
     }
 
     /// The arguments that give this input again.
@@ -110,8 +113,17 @@ impl Source {
     /// Reads the file, or makes the example; the default example if neither was named. Cuts
     /// sequences into pieces of at most `chunk`.
     pub(crate) fn read(&self, chunk: Option<u32>) -> Result<Sequences, Failure> {
+        self.sequences(chunk, Reader::new())
+    }
+
+    /// The same, with the ids that the format has by itself, if none are asked for.
+    pub(crate) fn read_with_own_ids(&self, chunk: Option<u32>) -> Result<Sequences, Failure> {
+        self.sequences(chunk, Reader::new().own_ids())
+    }
+
+    fn sequences(&self, chunk: Option<u32>, reader: Reader) -> Result<Sequences, Failure> {
         let mut read = match (&self.path, &self.example) {
-            (Some(path), _) => self.read_path(path)?,
+            (Some(path), _) => self.read_path(path, reader)?,
             (None, name) => {
                 let example = name.as_deref().map_or(Ok(Example::default()), str::parse)?;
                 let (source, lengths) = (format!("example `{example}`"), example.lengths());
@@ -125,16 +137,15 @@ impl Source {
         Ok(read)
     }
 
-    fn read_path(&self, path: &Path) -> Result<Sequences, Failure> {
+    fn read_path(&self, path: &Path, reader: Reader) -> Result<Sequences, Failure> {
         let format = self.format.as_deref().map(str::parse::<Format>).transpose()?;
-        let reader = self.reader(format)?;
+        let reader = self.reader(reader, format)?;
         let column = if path == Path::new("-") {
             self.read_stream(&reader, format)?
         } else {
             let mut progress = Progress::start();
-            reader.read_path_with(path, |done, found| {
-                progress.at(&format!("{}: {done} of {found} files", path.display()));
-            })?
+            let name = printer::safe(&path.display().to_string());
+            reader.read_path_with(path, |far| progress.often(|| format!("{name}: {}", bar(far))))?
         };
         if column.skipped > 0 {
             printer::say(&format!("{}: {} left out", path.display(), self.skipped(&column)));
@@ -187,8 +198,8 @@ impl Source {
         })
     }
 
-    fn reader(&self, format: Option<Format>) -> Result<Reader, Failure> {
-        let mut reader = Reader::new();
+    /// The reader with what was asked for.
+    fn reader(&self, mut reader: Reader, format: Option<Format>) -> Result<Reader, Failure> {
         if let Some(column) = &self.column {
             reader = reader.column(column);
         }
@@ -256,6 +267,23 @@ fn guessed(start: &[u8]) -> Option<&'static str> {
     }
 }
 
+/// How far a reading is, in a few words; of one file, with a bar.
+fn bar(far: Far) -> String {
+    const WIDTH: u64 = 20;
+    let megabytes = |bytes: u64| format!("{:.1} MB", bytes as f64 / 1e6);
+    match far {
+        Far::Files { done, found } => format!("{done} of {found} files"),
+        Far::Bytes { done, of } if of > 0 => {
+            let done = done.min(of) as f64 / of as f64;
+            let full = (done * WIDTH as f64) as usize;
+            let bar = "#".repeat(full) + &".".repeat(WIDTH as usize - full);
+            format!("[{bar}] {:.0} % of {}", 100.0 * done, megabytes(of))
+        }
+        Far::Bytes { done, .. } => megabytes(done),
+        _ => String::new(),
+    }
+}
+
 /// An argument as a shell reads it: in quotes where it must be, and with nothing in it that steers a
 /// terminal.
 pub(crate) fn quoted(text: &str) -> String {
@@ -309,5 +337,16 @@ mod tests {
         for (start, format) in guesses {
             assert_eq!(guessed(start), format, "{start:?}");
         }
+    }
+
+    #[test]
+    fn bars() {
+        let bytes = |done, of| bar(Far::Bytes { done, of });
+        assert_eq!(bytes(0, 2_000_000), "[....................] 0 % of 2.0 MB");
+        assert_eq!(bytes(1_500_000, 2_000_000), "[###############.....] 75 % of 2.0 MB");
+        // A file that grows while it is read.
+        assert_eq!(bytes(3_000_000, 2_000_000), "[####################] 100 % of 2.0 MB");
+        assert_eq!(bytes(3_000_000, 0), "3.0 MB");
+        assert_eq!(bar(Far::Files { done: 3, found: 7 }), "3 of 7 files");
     }
 }

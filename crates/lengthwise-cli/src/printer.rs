@@ -118,12 +118,16 @@ pub(crate) fn failure(failure: &Failure) {
 /// where standard error is not a terminal.
 pub(crate) struct Progress {
     start: Instant,
-    shown: bool,
+    /// When it was shown last.
+    shown: Option<Instant>,
 }
+
+/// How often a line is worth writing that changes all the time.
+const BLINK: Duration = Duration::from_millis(100);
 
 impl Progress {
     pub(crate) fn start() -> Self {
-        Self { start: Instant::now(), shown: false }
+        Self { start: Instant::now(), shown: None }
     }
 
     pub(crate) fn at(&mut self, text: &str) {
@@ -132,14 +136,23 @@ impl Progress {
             && self.start.elapsed() >= Duration::from_secs(1)
         {
             _ = write!(io::stderr(), "\r\x1b[2K{}", one_line(text));
-            self.shown = true;
+            self.shown = Some(Instant::now());
+        }
+    }
+
+    /// The same for work that tells where it is thousands of times a second.
+    pub(crate) fn often(&mut self, text: impl FnOnce() -> String) {
+        if self.start.elapsed() >= Duration::from_secs(1)
+            && self.shown.is_none_or(|shown| shown.elapsed() >= BLINK)
+        {
+            self.at(&text());
         }
     }
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        if self.shown {
+        if self.shown.is_some() {
             _ = write!(io::stderr(), "\r\x1b[2K");
         }
     }

@@ -171,3 +171,62 @@ fn inputs_that_cannot_be_are_refused() {
         ],
     ));
 }
+
+/// Plans name their sequences: by a column that was asked for, or as the format does by itself.
+#[test]
+fn ids_are_in_plan_files_and_verified() {
+    let table = "id,frames\na,5\n\"b\n\"\"\",9\nc\u{1b},4\nd,7\n";
+    let folder = Folder::new()
+        .with("table.csv", table)
+        .with("renamed.csv", table.replace("c\u{1b}", "e\u{1b}"))
+        .with("utt2num_frames", "utt-1 5\nutt-2 9\nutt-3 4\n");
+    let forms = ["json", "jsonl", "npz", "parquet"];
+    let built = if cfg!(feature = "parquet") { 4 } else { 3 };
+    for form in &forms[..built] {
+        for settings in ["--ids", "--ids --chunk 3", "--ids --world-size 2 --rank 1"] {
+            let name = format!("plan.{form}");
+            let plan = format!("plan table.csv --budget padded:20 {settings} -o {name}");
+            assert!(folder.run(&plan).status.success());
+            for (input, code) in [
+                ("table.csv", 0),
+                ("table.csv --ids", 0),
+                ("renamed.csv", 0),
+                ("renamed.csv --ids", i32::from(settings != "--ids --world-size 2 --rank 1")),
+            ] {
+                let output = folder.run(&format!("verify {name} {input} --json"));
+                assert_eq!(output.status.code(), Some(code), "{name} {settings} {input}");
+                let said = String::from_utf8(output.stdout).unwrap();
+                assert_eq!(said.contains("\"ids\""), code == 0 && input.ends_with("--ids"));
+            }
+        }
+    }
+    let plan = "--strategy sorted --arrange as-built --budget padded:20 --json";
+    let json = folder.json(&format!("plan table.csv {plan} --ids"));
+    assert_eq!(json["version"], 2);
+    assert_eq!(json["batches"], serde_json::json!([[2, 0], [3, 1]]));
+    assert_eq!(json["ids"], serde_json::json!([["c\u{1b}", "a"], ["d", "b\n\""]]));
+    let json = folder.json(&format!("plan table.csv {plan}"));
+    assert_eq!((&json["version"], json.get("ids")), (&serde_json::json!(1), None));
+    let json = folder.json(&format!("plan utt2num_frames {plan}"));
+    assert_eq!(json["ids"], serde_json::json!([["utt-3", "utt-1"], ["utt-2"]]));
+    folder.run("plan table.csv --budget padded:20 --ids -o plan.json");
+    folder.expect("verify plan.json table.csv --ids", &expect![[r#"
+        exit 0
+        --- stdout
+        plan.json: 4 sequences in 2 batches; checksum, digest, lengths, sequences, ids, budget and counts are right, and no sequence is longer than its batch
+        --- stderr
+    "#]]);
+    folder.expect("verify plan.json renamed.csv --ids", &expect![[r#"
+        exit 1
+        --- stdout
+        --- stderr
+        error: plan.json: has the id `c\u{1b}` for sequence 2, which is `e\u{1b}` in renamed.csv, `frames`
+    "#]]);
+    folder.run("plan table.csv --budget padded:20 --ids --chunk 3 -o plan.json");
+    folder.expect("verify plan.json renamed.csv --ids", &expect![[r#"
+        exit 1
+        --- stdout
+        --- stderr
+        error: plan.json: has the id `c\u{1b}` for piece 6, which is `e\u{1b}` in renamed.csv, `frames` in pieces of at most 3
+    "#]]);
+}

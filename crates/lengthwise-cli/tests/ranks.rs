@@ -464,13 +464,13 @@ fn plans_are_verified() {
     folder.expect("verify rest.jsonl ten.csv", &expect![[r#"
         exit 0
         --- stdout
-        rest.jsonl: 6 sequences in 3 batches; checksum, digest, lengths, sequences, batch lengths, budget and counts are right
+        rest.jsonl: 6 sequences in 3 batches; checksum, digest, lengths, sequences, budget and counts are right, and no sequence is longer than its batch
         --- stderr
     "#]]);
     folder.expect("verify ranks.json ten.csv --json", &expect![[r#"
         exit 0
         --- stdout
-        {"version":1,"ok":true,"checks":["checksum","digest","lengths","sequences","batch lengths","budget","counts"]}
+        {"version":1,"ok":true,"checks":["checksum","digest","lengths","sequences","no batch too short","budget","counts"]}
         --- stderr
     "#]]);
     folder.expect("verify plain.json other.csv", &expect![[r#"
@@ -512,7 +512,7 @@ fn plans_for_other_programs_are_written_and_verified() {
     folder.expect("verify plan.npz ten.csv", &expect![[r#"
         exit 0
         --- stdout
-        plan.npz: 8 sequences in 8 batches; checksum, digest, lengths, sequences, batch lengths, budget and counts are right
+        plan.npz: 8 sequences in 8 batches; checksum, digest, lengths, sequences, budget and counts are right, and no sequence is longer than its batch
         --- stderr
     "#]]);
     let mut bytes = fs::read(folder.path("plan.npz")).unwrap();
@@ -555,7 +555,7 @@ fn tables_are_written_and_verified() {
     folder.expect("verify plan.parquet ten.csv", &expect![[r#"
         exit 0
         --- stdout
-        plan.parquet: 8 sequences in 8 batches; checksum, digest, lengths, sequences, batch lengths, budget and counts are right
+        plan.parquet: 8 sequences in 8 batches; checksum, digest, lengths, sequences, budget and counts are right, and no sequence is longer than its batch
         --- stderr
     "#]]);
     let mut bytes = fs::read(folder.path("plan.parquet")).unwrap();
@@ -609,7 +609,7 @@ fn damaged_plans_fail_the_check() {
             "old.json",
             r#"{"version":1,"digest":"0000000000000000","batches":[],"batch_lengths":[]}"#,
         )
-        .with("later.json", json.replace("\"version\":1", "\"version\":2"))
+        .with("later.json", json.replace("\"version\":1", "\"version\":3"))
         .with("plan.csv", &json);
     for name in ["cut.json", "cut.jsonl", "altered.json", "old.json"] {
         assert_eq!(folder.run(&format!("verify {name}")).status.code(), Some(1), "{name}");
@@ -651,7 +651,7 @@ fn damaged_plans_fail_the_check() {
     );
     expect![[r#"
         $ lengthwise verify later.json
-        error: later.json: has version 2, and this release reads version 1
+        error: later.json: has version 3, and this release reads versions 1 and 2
 
         hint: use the release of lengthwise that wrote it
 
@@ -732,7 +732,7 @@ fn wrong_plans_fail_the_check_with_what_is_wrong() {
         said += &String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
     }
     expect![[r#"
-        plan.json: 4 sequences in 2 batches; checksum, digest, lengths, sequences, batch lengths, budget and counts are right
+        plan.json: 4 sequences in 2 batches; checksum, digest, lengths, sequences, budget and counts are right, and no sequence is longer than its batch
         error: plan.json: has sequences that are not among the 4 of the input: 4
         error: plan.json: has sequences that are there too often: 3
         error: plan.json: has sequences that are missing: 1
@@ -813,8 +813,9 @@ fn the_help_of_ranks() {
               --unit <UNIT>            The values are texts, one a line or in a column: count their words,
                                        characters, bytes, or tokens:FILE by a Hugging Face tokenizer.json
               --skip-blank             Leave out blank lines of a file of texts
-              --ids [<COLUMN>]         Keep the names of sequences for messages: in the usual column, or in
-                                       this one
+              --ids [<COLUMN>]         Keep the names of sequences for messages and plan files: in the usual
+                                       column, or in this one; plan files have Kaldi's utterances and the
+                                       paths of audio anyway
           [INPUT]                      File of lengths: .csv, .tsv, .jsonl, .npy, .parquet, .arrow,
                                        .feather, .txt with one length a line, Kaldi's `utt2num_frames` or
                                        `utt2dur`, packed by gzip or zstd or not; a folder of WAV and FLAC

@@ -119,7 +119,8 @@ pub(crate) fn from_value(value: &Value) -> Result<Cursor, Error> {
     match fields.get("version") {
         None => return Err(Error::cut_off("cursor", "it has no version")),
         Some(version) if version.as_u64() != Some(Cursor::VERSION.into()) => {
-            return Err(Error::version("cursor", &version.to_string(), Cursor::VERSION));
+            let known = format!("version {}", Cursor::VERSION);
+            return Err(Error::version("cursor", &version.to_string(), &known));
         }
         Some(_) => {}
     }

@@ -71,11 +71,11 @@ impl Error {
         Self::damaged(subject, what)
     }
 
-    pub(crate) fn version(subject: &'static str, given: &str, known: u32) -> Self {
+    pub(crate) fn version(subject: &'static str, given: &str, known: &str) -> Self {
         let given = shortened(given, 40);
         Self::new(
             subject,
-            format!("has version {given}, and this release reads version {known}"),
+            format!("has version {given}, and this release reads {known}"),
             "use the release of lengthwise that wrote it",
         )
     }

@@ -36,5 +36,5 @@ mod save;
 pub use cost_model::{CostModelFile, WorstStep, model_file, model_file_of_budget, read_cost_model};
 pub use cursor::{from_json, read_cursor, save_cursor, to_json};
 pub use error::Error;
-pub use plan::{Form, PlanFile, Ranks, read_plan, read_plan_from};
+pub use plan::{Form, Ids, PlanFile, Ranks, read_plan, read_plan_from};
 pub use save::{Written, save, unfinished};

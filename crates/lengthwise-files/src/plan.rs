@@ -3,6 +3,7 @@
 mod content;
 mod document;
 mod header;
+mod ids;
 mod npz;
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -16,20 +17,21 @@ use std::{
 
 use lengthwise::{Chunks, Counts, Cursor, Lengths, Plan, Schedule};
 
+pub use ids::Ids;
 pub use read::{read_plan, read_plan_from};
 
 use crate::{Error, save};
 
-/// The version of plan files that this release writes and reads.
-const VERSION: u32 = 1;
-
 /// In which form a plan is written.
+///
+/// A file has version 1, or version 2 if it has ids: a release that knows nothing of ids refuses it,
+/// and reads all others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Form {
-    /// One object.
+    /// One object. If there are ids, `ids` has a list for each list in `batches`.
     Json,
-    /// One object a batch, then one about all of them.
+    /// One object a batch, with its `ids` if there are any, then one about all of them.
     JsonLines,
     /// Arrays for `numpy.load`, in a zip that is not packed.
     ///
@@ -41,11 +43,21 @@ pub enum Form {
     /// | `positions` | `uint64` | how many positions of each batch are not padding |
     /// | `piece_sequences`, `piece_offsets`, `piece_lengths` | `uint32` | if pieces were planned: where they are from, and how long |
     /// | `over_long` | `uint32` | the over-long sequences, if there are any |
+    /// | `id_bytes` | `uint8` | if there are ids: that of every entry of `indices`, in UTF-8, one after another |
+    /// | `id_ends` | `uint64` | and where each ends in `id_bytes` |
     /// | `header` | `uint8` | one object in JSON: the rest |
     ///
     /// The header ends with the checksum: XXH3 (64 bits) of the bytes of the arrays in this order,
     /// little-endian, then of the header up to `,"checksum"`. What a zip says besides, such as the
     /// date of an array, is not looked at.
+    ///
+    /// NumPy has no texts of various lengths: one long id would make all of them as long, and zeros at
+    /// the end of an id would be lost. This gives them back:
+    ///
+    /// ```python
+    /// raw, ends = plan["id_bytes"].tobytes(), plan["id_ends"].tolist()
+    /// ids = [raw[start:end].decode() for start, end in zip([0, *ends], ends)]
+    /// ```
     Npz,
     /// A table with a row for each sequence, in the order of the plan, without nulls.
     ///
@@ -56,10 +68,11 @@ pub enum Form {
     /// | `batch_positions` | `uint64` | how many positions of its batch are not padding |
     /// | `sequence` | `uint32` | its number |
     /// | `offset`, `length` | `uint32` | if pieces were planned: where in its sequence this one begins, and how long it is |
+    /// | `id` | string | the id of its sequence, if there are ids |
     ///
     /// The rest is one object in JSON, under `lengthwise` in the metadata of the file. It ends with
-    /// the checksum: XXH3 (64 bits) of the columns in this order, little-endian, then of the object
-    /// up to `,"checksum"`.
+    /// the checksum: XXH3 (64 bits) of the columns in this order, little-endian, each id behind its
+    /// number of bytes in 32 bits, then of the object up to `,"checksum"`.
     #[cfg(feature = "parquet")]
     Parquet,
 }
@@ -93,6 +106,9 @@ pub struct PlanFile {
     pub plan: Plan,
     /// How many positions of each batch are not padding.
     pub positions: Vec<u64>,
+    /// The id of the sequence at each place of the plan, if sequences have ids; of a piece, that of
+    /// the sequence it is from. There are as many as indices in the batches.
+    pub ids: Option<Ids>,
     /// Where the pieces are from that the batches name, if sequences were cut.
     pub chunks: Option<Chunks>,
     /// How the batches were dealt to ranks, if they were.
@@ -157,7 +173,15 @@ impl PlanFile {
     /// When `lengths` has fewer sequences than the lengths that the plan was made for.
     pub fn new(plan: Plan, lengths: &Lengths) -> Self {
         let positions = plan.counts(lengths).iter().map(|counts| counts.positions).collect();
-        Self { plan, positions, chunks: None, ranks: None }
+        Self { plan, positions, ids: None, chunks: None, ranks: None }
+    }
+
+    /// With the id of everything in the batches: `id` gives that of an index, which is a piece where
+    /// pieces were planned.
+    #[must_use]
+    pub fn ids<'a>(mut self, id: impl Fn(u32) -> &'a str) -> Self {
+        self.ids = Some(self.plan.indices().iter().map(|&index| id(index)).collect());
+        self
     }
 
     /// With where the pieces are from that were planned.
@@ -176,6 +200,12 @@ impl PlanFile {
 
     /// Writes the file to `output`, bit by bit.
     pub fn write(&self, form: Form, output: &mut (impl Write + Send)) -> io::Result<()> {
+        let count = self.plan.indices().len();
+        if let Some(ids) = self.ids.as_ref().filter(|ids| ids.len() != count) {
+            let what = format!("has {} ids for {count} sequences", ids.len());
+            let hint = "give one id for each index in its batches";
+            return Err(io::Error::other(Error::new("plan", what, hint)));
+        }
         match form {
             Form::Json => write::json(self, output),
             Form::JsonLines => write::json_lines(self, output),
@@ -199,6 +229,7 @@ impl PartialEq for PlanFile {
         self.plan == other.plan
             && self.plan.made() == other.plan.made()
             && self.positions == other.positions
+            && self.ids == other.ids
             && pieces(self) == pieces(other)
             && self.ranks == other.ranks
     }

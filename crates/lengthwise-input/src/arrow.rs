@@ -11,12 +11,13 @@ mod frames;
 use std::collections::HashMap;
 use std::io::Read;
 
+use arrow_array::ArrayRef;
 use arrow_ipc::MessageHeader;
 use arrow_ipc::convert::try_fb_to_schema;
-use arrow_ipc::reader::read_record_batch;
-use arrow_schema::{Schema, SchemaRef};
+use arrow_ipc::reader::{read_dictionary, read_record_batch};
+use arrow_schema::{DataType, Fields, Schema, SchemaRef};
 
-use self::frames::Frames;
+use self::frames::{Frame, Frames};
 use crate::cells::Cells;
 use crate::error::Error;
 use crate::fence::{self, damaged};
@@ -28,35 +29,85 @@ pub(crate) fn read<R: Read>(reader: R, request: &Request) -> Result<Column, Erro
         let mut frames = Frames::new(reader)?;
         let schema = schema(&mut frames)?;
         let choice = Choice::new(&schema, request)?;
+        let read = schema.project(&choice.columns).map_err(|_| damaged("Arrow"))?;
+        let mut words = HashMap::new();
         let mut cells = Cells::new(request, schema.field(choice.length).name());
+        // Polars writes dictionaries behind the rows that need them.
+        let mut waiting = Vec::new();
         while let Some(frame) = frames.next()? {
-            let message = frame.message()?;
-            match message.header_type() {
-                MessageHeader::RecordBatch => {}
-                // Dictionaries are of columns that are not read.
-                MessageHeader::DictionaryBatch => continue,
+            match frame.message()?.header_type() {
+                MessageHeader::RecordBatch => waiting.push(frame),
+                MessageHeader::DictionaryBatch => dictionary(&frame, &read, &mut words)?,
                 _ => return Err(damaged("Arrow")),
             }
-            let batch = message.header_as_record_batch().ok_or_else(|| damaged("Arrow"))?;
-            frame.check(&batch)?;
-            let batch = read_record_batch(
-                frame.body(),
-                batch,
-                schema.clone(),
-                &HashMap::new(),
-                Some(&choice.columns),
-                &message.version(),
-            );
-            let batch = batch.map_err(|cause| frames::refuse(&cause))?;
-            let name = schema.field(choice.length).name();
-            arrays::lengths(batch.column(choice.place(choice.length)).as_ref(), name, &mut cells)?;
-            if let Some(id) = choice.id {
-                let array = batch.column(choice.place(id)).as_ref();
-                arrays::ids(array, schema.field(id).name(), &mut cells)?;
+            if !lacks(read.fields(), &words) {
+                for frame in waiting.drain(..) {
+                    rows(&frame, &schema, &choice, &words, &mut cells)?;
+                }
             }
         }
-        Ok(cells.column)
+        match waiting.first() {
+            None => Ok(cells.column),
+            Some(_) => Err(damaged("Arrow")),
+        }
     })
+}
+
+/// Reads one batch of rows.
+fn rows(
+    frame: &Frame,
+    schema: &SchemaRef,
+    choice: &Choice,
+    words: &HashMap<i64, ArrayRef>,
+    cells: &mut Cells,
+) -> Result<(), Error> {
+    let message = frame.message()?;
+    let batch = message.header_as_record_batch().ok_or_else(|| damaged("Arrow"))?;
+    frame.check(&batch)?;
+    let columns = Some(&choice.columns[..]);
+    let version = message.version();
+    let batch = read_record_batch(frame.body(), batch, schema.clone(), words, columns, &version);
+    let batch = batch.map_err(|cause| frames::refuse(&cause))?;
+    let name = schema.field(choice.length).name();
+    arrays::lengths(batch.column(choice.place(choice.length)).as_ref(), name, cells)?;
+    if let Some(id) = choice.id {
+        let array = batch.column(choice.place(id)).as_ref();
+        arrays::ids(array, schema.field(id).name(), cells)?;
+    }
+    Ok(())
+}
+
+/// Whether one of the columns, or what is in their lists, has a dictionary that was not there yet.
+fn lacks(fields: &Fields, words: &HashMap<i64, ArrayRef>) -> bool {
+    fields.iter().any(|field| match field.data_type() {
+        DataType::List(inner) | DataType::LargeList(inner) | DataType::FixedSizeList(inner, _) => {
+            lacks(&Fields::from(vec![inner.clone()]), words)
+        }
+        DataType::Struct(inner) => lacks(inner, words),
+        DataType::Dictionary(_, _) => {
+            #[expect(deprecated, reason = "the library has no other way to tell its dictionary")]
+            let id = field.dict_id();
+            id.is_some_and(|id| !words.contains_key(&id))
+        }
+        _ => false,
+    })
+}
+
+/// Keeps the values of a dictionary, or adds to them, if it is one of a column that is read.
+fn dictionary(
+    frame: &Frame,
+    read: &Schema,
+    words: &mut HashMap<i64, ArrayRef>,
+) -> Result<(), Error> {
+    let message = frame.message()?;
+    let batch = message.header_as_dictionary_batch().ok_or_else(|| damaged("Arrow"))?;
+    #[expect(deprecated, reason = "the library has no other way to tell whose dictionary it is")]
+    if read.fields_with_dict_id(batch.id()).is_empty() {
+        return Ok(());
+    }
+    frame.check(&batch.data().ok_or_else(|| damaged("Arrow"))?)?;
+    read_dictionary(frame.body(), batch, read, words, &message.version())
+        .map_err(|cause| frames::refuse(&cause))
 }
 
 /// The schema, which is the first message.

@@ -18,6 +18,7 @@ use std::path::Path;
 use crate::error::{Error, quote};
 use crate::ids::IdColumn;
 use crate::number;
+use crate::progress::Progress;
 use crate::request::{Measure, Request};
 use crate::{Column, reader};
 
@@ -74,10 +75,10 @@ pub(crate) fn file(path: &Path, request: &Request) -> Result<Column, Error> {
 pub(crate) fn directory(
     root: &Path,
     request: &Request,
-    progress: &mut dyn FnMut(u64, u64),
+    progress: &mut dyn FnMut(Progress),
 ) -> Result<Column, Error> {
     check(request)?;
-    let found = walk::files(root, |found| progress(0, found))?;
+    let found = walk::files(root, |found| progress(Progress::Files { done: 0, found }))?;
     let total = found.files.len() as u64;
     if total == 0 {
         return Err(Error::new("is a directory without .wav or .flac files")
@@ -103,7 +104,7 @@ pub(crate) fn directory(
         let length = length(header, &request.measure).map_err(|error| error.in_source(&source))?;
         column.push(length)?;
         column.push_id(name);
-        progress(done as u64 + 1, total);
+        progress(Progress::Files { done: done as u64 + 1, found: total });
     }
     Ok(column)
 }

@@ -6,13 +6,16 @@
 //! string, whose characters are. A field that was found by its usual name must hold a number: a
 //! file that is one object with all `lengths` in a list is not one sequence.
 
+mod kept;
 mod value;
 
+use std::borrow::Cow;
 use std::io::Read;
 
 use serde_json::{Map, Value};
 
-use self::value::{cut_fits, kind, length};
+use self::kept::Kept;
+use self::value::{CUT, cut_fits, kind, length};
 use crate::error::{Error, quote};
 use crate::ids::{self, IdColumn};
 use crate::lines::Lines;
@@ -24,7 +27,7 @@ pub(crate) fn read<R: Read>(reader: R, request: &Request) -> Result<Column, Erro
     let Some((line, bytes)) = lines.next()? else {
         return Ok(request.column(None));
     };
-    let first = parse(line, bytes)?;
+    let first = parse(line, bytes, |text| serde_json::from_str(text))?;
     let shape = Shape::of(&first, request).map_err(|error| error.at(line))?;
     let id = request.ids.map(|wanted| choose_id(&first, wanted)).transpose();
     let id = id.map_err(|error| error.at(line))?;
@@ -41,15 +44,20 @@ pub(crate) fn read<R: Read>(reader: R, request: &Request) -> Result<Column, Erro
         Ok::<_, Error>(())
     };
     keep(&first, line)?;
+    let kept = Kept::new(shape.fields(request).chain(id.as_deref()));
     while let Some((line, bytes)) = lines.next()? {
-        keep(&parse(line, bytes)?, line)?;
+        keep(&parse(line, bytes, |text| kept.parse(text))?, line)?;
     }
     Ok(column)
 }
 
-fn parse(line: u64, bytes: &[u8]) -> Result<Value, Error> {
+fn parse(
+    line: u64,
+    bytes: &[u8],
+    value: impl Fn(&str) -> serde_json::Result<Value>,
+) -> Result<Value, Error> {
     let text = str::from_utf8(bytes).map_err(|_| Error::not_utf8(line))?;
-    serde_json::from_str(text).map_err(|error| {
+    value(text).map_err(|error| {
         // The parser counts lines from the start of its text, which is this one line; its own
         // place is cut off and only the column is kept.
         let reason = error.to_string();
@@ -89,6 +97,16 @@ impl Shape {
         })
     }
 
+    /// The fields that [`length`](Self::length) looks at.
+    fn fields(&self, request: &Request) -> impl Iterator<Item = &str> {
+        let field = match self {
+            Shape::Bare => None,
+            Shape::Field(name) => Some(name.as_str()),
+        };
+        let cut = field.filter(|name| is_of_cut(name, request));
+        field.into_iter().chain(cut.into_iter().flat_map(|_| CUT))
+    }
+
     fn length(&self, value: &Value, request: &Request) -> Result<u32, Error> {
         match (self, value) {
             (Shape::Bare, Value::Object(_)) => {
@@ -100,7 +118,7 @@ impl Shape {
             }
             (Shape::Field(name), Value::Object(object)) => {
                 let Some(value) = find(object, name) else { return Err(missing(name)) };
-                if request.column.is_none() && name == "features.num_frames" {
+                if is_of_cut(name, request) {
                     cut_fits(object)?;
                 }
                 let named = request.column.is_some();
@@ -109,6 +127,11 @@ impl Shape {
             (Shape::Field(name), value) => Err(no_object(value, name)),
         }
     }
+}
+
+/// Whether the lengths are those of the features of a Lhotse cut, which may be longer than the cut.
+fn is_of_cut(name: &str, request: &Request) -> bool {
+    request.column.is_none() && name == "features.num_frames"
 }
 
 #[cold]
@@ -140,12 +163,12 @@ fn choose_id(first: &Value, wanted: &IdColumn) -> Result<String, Error> {
 }
 
 /// The id of a sequence: a string, or a number as it is written.
-fn name_of(value: &Value, field: &str) -> Result<String, Error> {
+fn name_of<'a>(value: &'a Value, field: &str) -> Result<Cow<'a, str>, Error> {
     let found = value.as_object().and_then(|object| find(object, field));
     let holder = || format!("field {}", quote(field));
     match found {
-        Some(Value::String(id)) => ids::check(id, holder).map(str::to_owned),
-        Some(Value::Number(id)) => Ok(id.to_string()),
+        Some(Value::String(id)) => ids::check(id, holder).map(Cow::Borrowed),
+        Some(Value::Number(id)) => Ok(Cow::Owned(id.to_string())),
         Some(other) => Err(Error::new(format!("{} holds {}, not an id", holder(), kind(other)))
             .hint_to("name every sequence by a string or a number")),
         None => Err(Error::new(format!("the object has no field {}", quote(field)))

@@ -53,6 +53,7 @@ mod number;
 mod packed;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod progress;
 mod reader;
 mod records;
 mod request;
@@ -70,6 +71,7 @@ use std::path::Path;
 pub use error::Error;
 pub use format::{Format, UnknownFormat};
 pub use ids::{IdColumn, Ids};
+pub use progress::Progress;
 pub use reader::{BlankLines, Reader};
 pub use steps::MeasuredStep;
 pub use time::Time;

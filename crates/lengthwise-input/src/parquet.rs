@@ -22,17 +22,22 @@ use self::leaf::{Kind, Leaf};
 use crate::cells::{Cells, wrong_type};
 use crate::error::{Error, quote};
 use crate::fence::{self, damaged};
+use crate::progress::Progress;
 use crate::request::Request;
 use crate::{Column, columns};
 
 /// How many rows are read at a time.
 const PIECE: usize = 4096;
 
-pub(crate) fn read(file: File, request: &Request) -> Result<Column, Error> {
+pub(crate) fn read(
+    file: File,
+    request: &Request,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Column, Error> {
     fence::guard("Parquet", || {
         let file = Arc::new(Guarded::new(file)?);
         let metadata = file.metadata()?;
-        columns_of(&file, &metadata, request)
+        columns_of(&file, &metadata, request, progress)
     })
 }
 
@@ -40,6 +45,7 @@ fn columns_of(
     file: &Arc<Guarded>,
     metadata: &ParquetMetaData,
     request: &Request,
+    progress: &mut dyn FnMut(Progress),
 ) -> Result<Column, Error> {
     let leaves = Leaf::all(metadata.file_metadata().schema_descr());
     let names: Vec<&str> = leaves.iter().map(|leaf| leaf.name.as_str()).collect();
@@ -53,6 +59,13 @@ fn columns_of(
     };
     let id = request.ids.map(|wanted| columns::ids("column", &names, wanted)).transpose()?;
     let mut cells = Cells::new(request, names[index]);
+    let read = [Some(index), id].map(|leaf| leaf.map(|leaf| leaves[leaf].index));
+    let size = |group: &RowGroupMetaData| -> u64 {
+        let columns = read.iter().flatten().filter_map(|&column| group.columns().get(column));
+        columns.map(|column| column.compressed_size().max(0).cast_unsigned()).sum()
+    };
+    let of = metadata.row_groups().iter().map(size).fold(0, u64::saturating_add);
+    let mut done = 0_u64;
     for group in metadata.row_groups() {
         let before = cells.column.lengths.len();
         Part { file, group, leaf: &leaves[index] }.lengths(&mut cells)?;
@@ -63,6 +76,9 @@ fn columns_of(
         if let Some(id) = id {
             Part { file, group, leaf: &leaves[id] }.ids(&mut cells)?;
         }
+        // Bytes of the columns that are read; a group is some tens of megabytes.
+        done = done.saturating_add(size(group));
+        progress(Progress::Bytes { done, of });
     }
     if cells.column.ids.as_ref().is_some_and(|ids| ids.len() != cells.column.lengths.len()) {
         return Err(damaged("Parquet"));

@@ -7,6 +7,7 @@ use std::path::Path;
 use crate::error::Error;
 use crate::kaldi::Table;
 use crate::packed::Unpacked;
+use crate::progress::{Progress, Told};
 use crate::records::Dialect;
 use crate::request::{Measure, Request};
 use crate::unit::Counter;
@@ -40,6 +41,7 @@ pub struct Reader {
     column: Option<String>,
     format: Option<Format>,
     ids: Option<IdColumn>,
+    own_ids: bool,
     time: Option<Time>,
     unit: Option<Unit>,
     blank_lines: BlankLines,
@@ -79,6 +81,14 @@ impl Reader {
         self
     }
 
+    /// Keeps the ids of formats that name every sequence without a column, if no other ids are asked
+    /// for: the utterances of Kaldi tables, and the paths of audio. Other formats then have none.
+    #[must_use]
+    pub fn own_ids(mut self) -> Self {
+        self.own_ids = true;
+        self
+    }
+
     /// The numbers are seconds, all of them, and become frames; see [`Time`]. Without a column
     /// name, only columns that are named like durations are looked for. The samples of audio
     /// become frames in the same way.
@@ -105,16 +115,15 @@ impl Reader {
 
     /// Reads the file or the directory of audio at `path`.
     pub fn read_path(&self, path: &Path) -> Result<Column, Error> {
-        self.read_path_with(path, |_, _| {})
+        self.read_path_with(path, |_| {})
     }
 
-    /// Reads like [`read_path`](Self::read_path), and tells how far it is where that can take
-    /// long: in a directory of audio, `progress` is called with the number of files that are done
-    /// and the number that are found so far.
+    /// Reads like [`read_path`](Self::read_path), and tells how far it is, often: whoever shows it
+    /// decides how often that is.
     pub fn read_path_with(
         &self,
         path: &Path,
-        mut progress: impl FnMut(u64, u64),
+        mut progress: impl FnMut(Progress),
     ) -> Result<Column, Error> {
         self.path(path, &mut progress).map_err(|error| error.in_source(&path.display().to_string()))
     }
@@ -128,28 +137,33 @@ impl Reader {
         source: &str,
         format: Format,
     ) -> Result<Column, Error> {
-        let column = self.request().and_then(|request| stream(reader, format, &request));
+        let column = self.request(format).and_then(|request| stream(reader, format, &request));
         column.map_err(|error| error.in_source(source))
     }
 
-    fn path(&self, path: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<Column, Error> {
-        let request = self.request()?;
-        let format = self.format.unwrap_or_else(|| Format::from_path(path));
+    fn path(&self, path: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Column, Error> {
+        let usual = || if path.is_dir() { Format::Audio } else { Format::from_path(path) };
+        let format = self.format.unwrap_or_else(usual);
+        let request = self.request(format)?;
         if path.is_dir() {
-            return match self.format {
-                None | Some(Format::Audio) => audio::directory(path, &request, progress),
-                Some(_) => Err(is_directory()),
+            return match format {
+                Format::Audio => audio::directory(path, &request, progress),
+                _ => Err(is_directory()),
             };
         }
         match format {
             Format::Audio => audio::file(path, &request),
             #[cfg(feature = "parquet")]
-            Format::Parquet => filled(crate::parquet::read(open(path)?, &request)?),
-            _ => stream(open(path)?, format, &request),
+            Format::Parquet => filled(crate::parquet::read(open(path)?, &request, progress)?),
+            _ => {
+                let file = open(path)?;
+                let size = file.metadata().map_or(0, |about| about.len());
+                stream(Told::new(file, size, progress), format, &request)
+            }
         }
     }
 
-    fn request(&self) -> Result<Request<'_>, Error> {
+    fn request(&self, format: Format) -> Result<Request<'_>, Error> {
         let measure = match (&self.unit, self.time) {
             (Some(_), Some(_)) => {
                 return Err(Error::new("texts have no seconds")
@@ -162,7 +176,9 @@ impl Reader {
             }
             (None, None) => Measure::Numbers,
         };
-        let (column, ids) = (self.column.as_deref(), self.ids.as_ref());
+        let named = matches!(format, Format::Utt2NumFrames | Format::Utt2Dur | Format::Audio);
+        let own = (self.own_ids && named).then_some(&IdColumn::Usual);
+        let (column, ids) = (self.column.as_deref(), self.ids.as_ref().or(own));
         Ok(Request { column, ids, measure, blank_lines: self.blank_lines })
     }
 }

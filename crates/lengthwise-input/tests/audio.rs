@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use lengthwise_input::{Column, Error, Format, IdColumn, Reader, Time, Unit};
+use lengthwise_input::{Column, Error, Format, IdColumn, Progress, Reader, Time, Unit};
 
 /// A WAV file of so many samples.
 fn wav(samples: u32, rate: u32) -> Vec<u8> {
@@ -44,7 +44,10 @@ fn files_come_in_the_order_of_their_paths() {
     write(root.path(), "song.mp3", b"x");
     let mut calls = Vec::new();
     let reader = Reader::new().ids(IdColumn::Usual);
-    let column = reader.read_path_with(root.path(), |done, found| calls.push((done, found)));
+    let column = reader.read_path_with(root.path(), |progress| match progress {
+        Progress::Files { done, found } => calls.push((done, found)),
+        other => panic!("{other:?}"),
+    });
     let column = column.unwrap();
     let names = ["a.wav", "a/b/c.wav", "a/z.WAV", "b.wav", "é.wav"];
     assert!(column.ids.as_ref().unwrap().iter().eq(names));

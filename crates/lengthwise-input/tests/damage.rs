@@ -44,7 +44,7 @@ fn fixtures() -> Vec<(String, Vec<u8>)> {
     for entry in fs::read_dir(folder).expect("the fixtures") {
         let path = entry.expect("a fixture").path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if !["README.md", "make.py"].contains(&name.as_str()) {
+        if !["README.md", "make.py", "make_polars.py", "make_audio.sh"].contains(&name.as_str()) {
             all.push((name, fs::read(path).expect("a fixture")));
         }
     }
@@ -58,10 +58,12 @@ fn cut_at_every_byte() {
     let folder = tempfile::tempdir().unwrap();
     for (name, whole) in fixtures() {
         // The rows of a table before the cut are whole, and headers of FLAC end before it. The
-        // index after the last message of an Arrow file is not needed.
-        let unseen = ["csv", "jsonl", "json", "flac", "feather", "arrow"];
+        // index after the last message of an Arrow file is not needed. What went through a pipe does
+        // not know its size, and an odd number of bytes is filled up by one that nobody needs.
+        let unseen = ["csv", "jsonl", "json", "flac", "feather", "arrow", "pipe.wav"];
         let seen = !unseen.iter().any(|end| name.ends_with(end));
-        for cut in 0..whole.len() {
+        let filled = ["sox-8.wav", "sox-alaw.wav", "ffmpeg-8.wav"].contains(&name.as_str());
+        for cut in 0..whole.len() - usize::from(filled) {
             let failed = survive(folder.path(), &name, &whole[..cut], cut);
             assert!(!seen || failed, "{name} cut at {cut} reads as whole");
         }

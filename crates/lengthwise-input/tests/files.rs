@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use lengthwise_input::{Format, Options, read_path};
+use lengthwise_input::{Format, Options, Progress, Reader, read_path};
 use tempfile::TempDir;
 
 fn write(folder: &TempDir, name: &str, text: &str) -> PathBuf {
@@ -32,6 +32,36 @@ fn the_name_gives_the_format_unless_it_is_given() {
     assert_eq!(read_path(&table, &given).unwrap().name.as_deref(), Some("frames"));
     let error = read_path(&table, &options).unwrap_err().to_string();
     assert_eq!(error, format!("{}:1: `id,frames` is not a number", table.display()));
+}
+
+/// How far it is goes by the bytes of the file, and ends with all of them.
+#[test]
+fn progress_rises_to_the_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = write(&folder, "a.csv", &format!("id,frames\n{}", "x,12\n".repeat(100_000)));
+    let fixture = |name: &str| Path::new("tests/fixtures").join(name);
+    let mut paths = vec![table, fixture("table.csv.gz"), fixture("lengths.npy")];
+    if cfg!(feature = "parquet") {
+        paths.push(fixture("snappy.parquet"));
+    }
+    if cfg!(feature = "arrow") {
+        paths.push(fixture("plain.feather"));
+    }
+    for path in paths {
+        let (mut last, mut whole) = (0, 0);
+        let column = Reader::new().read_path_with(&path, |progress| match progress {
+            Progress::Bytes { done, of } => {
+                assert!(last <= done && done <= of, "{last} {done} {of}");
+                (last, whole) = (done, of);
+            }
+            other => panic!("{other:?}"),
+        });
+        assert!(column.is_ok() && last > 0, "{}", path.display());
+        // Of a table of columns, only those that are read count.
+        if path.extension().is_some_and(|form| form != "feather") {
+            assert_eq!(last, whole, "{}", path.display());
+        }
+    }
 }
 
 #[test]

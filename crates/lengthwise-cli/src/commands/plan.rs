@@ -38,6 +38,9 @@ pub(crate) fn run(args: &args::Plan) -> Result<(), Failure> {
     let mut file = PlanFile::new(plan.clone(), input.lengths());
     file.chunks.clone_from(&input.chunks);
     file.ranks = part.as_ref().map(|part| part.ranks.clone());
+    if input.ids.is_some() {
+        file = file.ids(|index| input.id(index).unwrap_or_default());
+    }
     for path in [&args.output, &args.part.cursor].into_iter().flatten() {
         interrupt::writing(path);
     }

@@ -1,7 +1,7 @@
 //! `lengthwise verify`
 
 use lengthwise::{Chunks, Counts, OverLong};
-use lengthwise_files::{PlanFile, read_plan};
+use lengthwise_files::{Ids, PlanFile, read_plan};
 use serde::Serialize;
 
 use crate::{args::Verify, failure::Failure, input::Sequences, printer};
@@ -24,13 +24,12 @@ pub(crate) fn run(args: &Verify) -> Result<(), Failure> {
                 let (checks, failed) = (Some(&checks[..]), None);
                 return print(&Answer { version: 1, ok: true, checks, failed });
             }
-            let (last, others) = checks.split_last().unwrap_or((&"", &[]));
             printer::print(&format!(
-                "{}: {} sequences in {} batches; {} and {last} are right\n",
+                "{}: {} sequences in {} batches; {}\n",
                 args.plan.display(),
                 file.plan.indices().len(),
                 file.plan.len(),
-                others.join(", ")
+                sentence(&file, &checks)
             ))
         }
         Err(Failure::CheckFailed(failed)) => {
@@ -42,6 +41,19 @@ pub(crate) fn run(args: &Verify) -> Result<(), Failure> {
         }
         Err(other) => Err(other),
     }
+}
+
+/// What was checked, in words. That no batch is too short is all that is known of batch lengths: a
+/// longer one than it needs to be is no mistake.
+fn sentence(file: &PlanFile, checks: &[&str]) -> String {
+    let right: Vec<&str> = checks.iter().copied().filter(|&name| name != ROOM).collect();
+    let (last, others) = right.split_last().unwrap_or((&"", &[]));
+    let room = match (checks.contains(&ROOM), file.plan.truncated()) {
+        (false, _) => "",
+        (true, []) => ", and no sequence is longer than its batch",
+        (true, _) => ", and no sequence that is not to be truncated is longer than its batch",
+    };
+    format!("{} and {last} are right{room}", others.join(", "))
 }
 
 fn print(answer: &Answer) -> Result<(), Failure> {
@@ -61,8 +73,9 @@ fn verify(args: &Verify) -> Result<(PlanFile, Vec<&'static str>), Failure> {
     if args.source.is_named() {
         // The pieces say how long they may be: of a sequence that was cut, the first is that long.
         let chunk = file.chunks.as_ref().map(|chunks| chunks.lengths().max());
-        let input = args.source.read(chunk)?;
-        for (name, check) in CHECKS {
+        let input = args.source.read_with_own_ids(chunk)?;
+        let named = file.ids.is_some() && input.ids.is_some();
+        for (name, check) in CHECKS.into_iter().filter(|&(name, _)| named || name != IDS) {
             check(&file, &input)
                 .map_err(|what| Failure::CheckFailed(format!("{}: {what}", args.plan.display())))?;
             done.push(name);
@@ -74,11 +87,18 @@ fn verify(args: &Verify) -> Result<(PlanFile, Vec<&'static str>), Failure> {
 /// A check finds nothing, or says what is wrong.
 type Check = fn(&PlanFile, &Sequences) -> Result<(), String>;
 
+/// The one check that is not of something the plan has.
+const ROOM: &str = "no batch too short";
+
+/// The one check that needs ids in the plan and in the input.
+const IDS: &str = "ids";
+
 /// Each relies on those before it.
-const CHECKS: [(&str, Check); 5] = [
+const CHECKS: [(&str, Check); 6] = [
     ("lengths", same_lengths),
     ("sequences", every_sequence),
-    ("batch lengths", long_enough),
+    (IDS, same_ids),
+    (ROOM, long_enough),
     ("budget", within_budget),
     ("counts", right_counts),
 ];
@@ -137,6 +157,19 @@ fn every_sequence(file: &PlanFile, input: &Sequences) -> Result<(), String> {
         none(where_both(|met, due| met < due), "sequences that are missing")?;
     }
     Ok(())
+}
+
+fn same_ids(file: &PlanFile, input: &Sequences) -> Result<(), String> {
+    let planned = file.ids.iter().flat_map(Ids::iter);
+    let given = |&index: &u32| input.id(index).unwrap_or_default();
+    let mut both = file.plan.indices().iter().zip(planned);
+    let Some((index, planned)) = both.find(|&(index, planned)| planned != given(index)) else {
+        return Ok(());
+    };
+    let what = if file.chunks.is_some() { "piece" } else { "sequence" };
+    let [planned, given] = [planned, given(index)].map(printer::safe);
+    let source = &input.source;
+    Err(format!("has the id `{planned}` for {what} {index}, which is `{given}` in {source}"))
 }
 
 /// Whether all batches of the epoch are there.

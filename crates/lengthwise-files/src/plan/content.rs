@@ -11,33 +11,50 @@ use serde::{
 use super::{
     PlanFile,
     document::{DealtRead, Wrong, digest},
-    read::not_a_plan,
+    ids::{Ids, One},
+    read::{Version, not_a_plan},
 };
 use crate::{Error, hex::hex};
 
 /// What a file of any form holds.
 pub(super) struct Content {
+    pub(super) version: Version,
     pub(super) digest: String,
     pub(super) made: Made,
     pub(super) batches: Batches,
     pub(super) batch_lengths: Vec<u32>,
     pub(super) positions: Vec<u64>,
     pub(super) over_long: Vec<u32>,
+    pub(super) ids: Option<Ids>,
     pub(super) chunks: Option<Chunks>,
     pub(super) ranks: Option<DealtRead>,
 }
 
 impl Content {
     pub(super) fn file(self) -> Result<PlanFile, Error> {
-        let Self { made, batches, batch_lengths, positions, over_long, chunks, .. } = self;
+        let Self { made, batches, batch_lengths, positions, over_long, ids, chunks, .. } = self;
+        let (count, named) = (batches.all.len(), ids.as_ref().map(Ids::len));
+        match (self.version, named) {
+            (Version::Plain, None) => {}
+            (Version::WithIds, Some(named)) if named == count => {}
+            (Version::WithIds, Some(named)) => {
+                return Err(not_a_plan(&format!("it has {named} ids for {count} sequences")));
+            }
+            (Version::WithIds, None) => {
+                return Err(not_a_plan("it has no ids, which version 2 has"));
+            }
+            (Version::Plain, Some(_)) => {
+                return Err(not_a_plan("it has ids, which version 1 has not"));
+            }
+        }
         if let Some(chunks) = &chunks {
             let beyond = |&&piece: &&u32| piece as usize >= chunks.len();
-            if let Some(piece) = batches.indices.iter().chain(&over_long).find(beyond) {
+            if let Some(piece) = batches.all.iter().chain(&over_long).find(beyond) {
                 let of = chunks.len();
                 return Err(not_a_plan(&format!("it has piece {piece}, and chunks of {of}")));
             }
         }
-        let plan = Plan::restore(made, batches.indices, batches.ends, batch_lengths, over_long)
+        let plan = Plan::restore(made, batches.all, batches.ends, batch_lengths, over_long)
             .map_err(|error| not_a_plan(&error.to_string()))?;
         if plan.len() != positions.len() {
             let (batches, counted) = (plan.len(), positions.len());
@@ -51,7 +68,7 @@ impl Content {
             return Err(Error::damaged("plan", what));
         }
         let ranks = self.ranks.map(|ranks| ranks.ranks(plan.len())).transpose()?;
-        Ok(PlanFile { plan, positions, chunks, ranks })
+        Ok(PlanFile { plan, positions, ids, chunks, ranks })
     }
 }
 
@@ -70,49 +87,88 @@ pub(super) fn piece_at(chunks: &Chunks, at: (u32, u32)) -> Option<u32> {
     (of(low) == Some(at)).then_some(low)
 }
 
-/// Batches one after another, as a plan keeps them: a list for each would take more room than what
-/// is in it.
+/// What is in batches, one batch after another, as a plan keeps it: a list for each would take more
+/// room than what is in it.
 #[derive(Default)]
-pub(super) struct Batches {
-    pub(super) indices: Vec<u32>,
+pub(super) struct Batches<T = Vec<u32>> {
+    pub(super) all: T,
     pub(super) ends: Vec<u32>,
 }
 
-impl Batches {
+/// What is in all batches: the sequences, or their ids.
+pub(super) trait All: Default {
+    const LISTS: &'static str;
+    const LIST: &'static str;
+
+    fn len(&self) -> usize;
+    /// Reads one more from a list; false at its end.
+    fn next<'de, A: SeqAccess<'de>>(&mut self, list: &mut A) -> Result<bool, A::Error>;
+}
+
+impl All for Vec<u32> {
+    const LISTS: &'static str = "a list of batches";
+    const LIST: &'static str = "a list of sequences";
+
+    fn len(&self) -> usize {
+        self.len()
+    }
+
+    fn next<'de, A: SeqAccess<'de>>(&mut self, list: &mut A) -> Result<bool, A::Error> {
+        let sequence: Option<u32> = list.next_element()?;
+        self.extend(sequence);
+        Ok(sequence.is_some())
+    }
+}
+
+impl All for Ids {
+    const LISTS: &'static str = "a list of the ids of batches";
+    const LIST: &'static str = "a list of ids";
+
+    fn len(&self) -> usize {
+        self.len()
+    }
+
+    fn next<'de, A: SeqAccess<'de>>(&mut self, list: &mut A) -> Result<bool, A::Error> {
+        Ok(list.next_element_seed(One(self))?.is_some())
+    }
+}
+
+impl<T: All> Batches<T> {
     /// Ends a batch with what is there.
     pub(super) fn end(&mut self) -> Result<(), Wrong> {
-        let end = u32::try_from(self.indices.len()).map_err(|_| "too many sequences".to_owned())?;
+        let end = u32::try_from(self.all.len()).map_err(|_| "too many sequences".to_owned())?;
         self.ends.push(end);
         Ok(())
     }
 }
 
-impl<'de> Deserialize<'de> for Batches {
+impl<'de, T: All> Deserialize<'de> for Batches<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_seq(All)
-    }
-}
-
-struct All;
-
-impl<'de> Visitor<'de> for All {
-    type Value = Batches;
-
-    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str("a list of batches")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Batches, A::Error> {
-        let mut batches = Batches::default();
-        while list.next_element_seed(Next(&mut batches))?.is_some() {}
+        let mut batches = Self::default();
+        deserializer.deserialize_seq(Lists(&mut batches))?;
         Ok(batches)
     }
 }
 
-/// Reads one batch behind those that are there.
-struct Next<'a>(&'a mut Batches);
+struct Lists<'a, T>(&'a mut Batches<T>);
 
-impl<'de> DeserializeSeed<'de> for Next<'_> {
+impl<'de, T: All> Visitor<'de> for Lists<'_, T> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(T::LISTS)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        while list.next_element_seed(Next(self.0))?.is_some() {}
+        Ok(())
+    }
+}
+
+/// Reads one batch behind those that are there.
+struct Next<'a, T>(&'a mut Batches<T>);
+
+impl<'de, T: All> DeserializeSeed<'de> for Next<'_, T> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -120,17 +176,15 @@ impl<'de> DeserializeSeed<'de> for Next<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Next<'_> {
+impl<'de, T: All> Visitor<'de> for Next<'_, T> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str("a list of sequences")
+        f.write_str(T::LIST)
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        while let Some(sequence) = list.next_element()? {
-            self.0.indices.push(sequence);
-        }
+        while self.0.all.next(&mut list)? {}
         self.0.end().map_err(serde::de::Error::custom)
     }
 }

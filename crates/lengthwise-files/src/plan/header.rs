@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::{
-    PlanFile, VERSION,
+    PlanFile,
     content::{Batches, Content},
     document::{Dealt, DealtRead, How, Pieces},
-    read::{check_content, check_version, not_a_plan, parsed},
+    read::{Version, check_content, check_version, not_a_plan, parsed},
 };
 use crate::{Error, hex::hex};
 
@@ -40,7 +40,7 @@ pub(super) fn text(file: &PlanFile, rest: Rest, mut hash: Xxh3) -> serde_json::R
     let PlanFile { plan, chunks, ranks, .. } = file;
     let all = rest != Rest::Nothing;
     let header = Header {
-        version: VERSION,
+        version: Version::of(file).number(),
         digest: hex(plan.digest()),
         made: How::new(plan.made()),
         over_long: Some(plan.over_long().1).filter(|list| all && !list.is_empty()),
@@ -67,26 +67,27 @@ struct HeaderRead {
 }
 
 /// An object of a version that can be read, and nothing more is known of it yet.
-pub(super) struct Unchecked<'a>(&'a [u8]);
+pub(super) struct Unchecked<'a>(&'a [u8], Version);
 
 impl<'a> Unchecked<'a> {
     pub(super) fn new(text: &'a [u8]) -> Result<Self, Error> {
-        check_version(text)?;
-        Ok(Self(text))
+        Ok(Self(text, check_version(text)?))
     }
 
-    /// The content of a file without its batches. `hash` is of the numbers that are elsewhere.
+    /// The content of a file without its batches and ids. `hash` is of the numbers that are elsewhere.
     pub(super) fn content(self, hash: Xxh3) -> Result<Content, Error> {
         check_content(self.0, hash)?;
         let header: HeaderRead = parsed(self.0)?;
         let wrong = |why: String| not_a_plan(&why);
         Ok(Content {
+            version: self.1,
             digest: header.digest,
             made: header.made.made().map_err(wrong)?,
             batches: Batches::default(),
             batch_lengths: Vec::new(),
             positions: Vec::new(),
             over_long: header.over_long,
+            ids: None,
             chunks: header.chunks.map(Pieces::chunks).transpose().map_err(wrong)?,
             ranks: header.ranks,
         })

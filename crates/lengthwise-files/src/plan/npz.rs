@@ -18,12 +18,13 @@ use super::{
     PlanFile,
     document::Pieces,
     header::{self, Rest, Unchecked},
+    ids::Ids,
     read::not_a_plan,
 };
 use crate::{Error, error::shortened, fence};
 
 /// All arrays that there may be, in the order of the checksum.
-const ARRAYS: [&str; 9] = [
+const ARRAYS: [&str; 11] = [
     "indices",
     "ends",
     "batch_lengths",
@@ -32,13 +33,15 @@ const ARRAYS: [&str; 9] = [
     "piece_offsets",
     "piece_lengths",
     "over_long",
+    "id_bytes",
+    "id_ends",
     HEADER,
 ];
 
 const HEADER: &str = "header";
 
 pub(super) fn write(file: &PlanFile, output: &mut impl Write) -> io::Result<()> {
-    let PlanFile { plan, positions, chunks, .. } = file;
+    let PlanFile { plan, positions, ids, chunks, .. } = file;
     let mut output = Output { output, failed: None };
     let written = || -> Result<(), ZipError> {
         let mut arrays = Arrays { zip: ZipWriter::new_stream(&mut output), hash: Xxh3::new() };
@@ -53,6 +56,10 @@ pub(super) fn write(file: &PlanFile, output: &mut impl Write) -> io::Result<()> 
         }
         if let (_, over_long @ [_, ..]) = plan.over_long() {
             arrays.write("over_long", over_long)?;
+        }
+        if let Some(ids) = ids {
+            arrays.write("id_bytes", ids.bytes())?;
+            arrays.write("id_ends", ids.ends())?;
         }
         let header = header::text(file, Rest::Nothing, arrays.hash.clone());
         arrays.write(HEADER, header.map_err(io::Error::from)?.as_bytes())?;
@@ -133,17 +140,24 @@ pub(super) fn read(bytes: &[u8]) -> Result<PlanFile, Error> {
         let positions = archive.needed("positions")?;
         let pieces = archive.pieces()?;
         let over_long = archive.array("over_long")?.unwrap_or_default();
+        let ids = archive.ids()?;
         let mut content = header.content(archive.hash)?;
         let chunks = pieces.map(Pieces::chunks).transpose();
         content.chunks = chunks.map_err(|why| not_a_plan(&why))?;
         content.over_long = over_long;
-        content.batches.indices = indices;
+        // Not before the checksum is right: what is wrong then is not by chance.
+        let ids = ids.map(|(bytes, ends)| Ids::of_bytes(bytes, ends)).transpose();
+        content.ids = ids.map_err(|why| not_a_plan(&why))?;
+        content.batches.all = indices;
         content.batches.ends = ends;
         content.batch_lengths = batch_lengths;
         content.positions = positions;
         content.file()
     })
 }
+
+/// The bytes of all ids, and where each ends.
+type IdArrays = (Vec<u8>, Vec<u64>);
 
 struct Archive<'a> {
     zip: ZipArchive<Cursor<&'a [u8]>>,
@@ -195,6 +209,18 @@ impl<'a> Archive<'a> {
         let numbers = npy::numbers::<N>(&bytes).map_err(wrong)?;
         self.hash.update(numbers);
         Ok(Some(numbers.chunks_exact(N::SIZE).map(N::get).collect()))
+    }
+
+    /// Both arrays of the ids, or none.
+    fn ids(&mut self) -> Result<Option<IdArrays>, Error> {
+        match (self.array("id_bytes")?, self.array("id_ends")?) {
+            (None, None) => Ok(None),
+            (Some(bytes), Some(ends)) => Ok(Some((bytes, ends))),
+            (bytes, _) => {
+                let missing = if bytes.is_none() { "id_bytes" } else { "id_ends" };
+                Err(not_a_plan(&format!("it has no array `{missing}`")))
+            }
+        }
     }
 
     /// All arrays of the pieces, or none.

@@ -5,6 +5,7 @@
 //! claim more rows than that.
 
 mod guard;
+mod ids;
 mod read;
 
 use std::{
@@ -135,8 +136,10 @@ fn of_batches(ends: &[u32], rows: Range<usize>, of: impl Fn(usize) -> u64) -> Ve
     numbers
 }
 
-fn schema(columns: &[Column]) -> ParquetResult<Type> {
-    let fields = columns.iter().map(|column| column.schema().map(Arc::new));
+/// The type of a row: numbers, and behind them an id, if there are ids.
+fn schema(columns: &[Column], ids: bool) -> ParquetResult<Type> {
+    let fields = columns.iter().map(|column| column.schema());
+    let fields = fields.chain(ids.then(ids::schema)).map(|field| field.map(Arc::new));
     Type::group_type_builder("plan").with_fields(fields.collect::<Result<_, _>>()?).build()
 }
 
@@ -152,6 +155,10 @@ pub(super) fn write(file: &PlanFile, output: &mut (impl Write + Send)) -> io::Re
     for &column in columns {
         groups(rows).for_each(|group| column.hash(&column.numbers(file, group), &mut hash));
     }
+    if let Some(ids) = &file.ids {
+        ids::check(ids)?;
+        ids.iter().for_each(|id| ids::hash(id.as_bytes(), &mut hash));
+    }
     let header = header::text(file, Rest::OverLongAndChunks, hash)?;
     if header.len() > MOST_HEADER {
         let what = format!(
@@ -162,12 +169,15 @@ pub(super) fn write(file: &PlanFile, output: &mut (impl Write + Send)) -> io::Re
         return Err(io::Error::other(Error::new("plan", what, "name the file .npz")));
     }
     let written = || -> ParquetResult<()> {
-        let schema = Arc::new(schema(columns)?);
+        let schema = Arc::new(schema(columns, file.ids.is_some())?);
         let mut writer = SerializedFileWriter::new(output, schema, Arc::new(properties(header)))?;
         for group in groups(rows) {
             let mut into = writer.next_row_group()?;
             for &column in columns {
                 write_column(column, &column.numbers(file, group.clone()), &mut into)?;
+            }
+            if let Some(ids) = &file.ids {
+                ids::write(ids, group, &mut into)?;
             }
             into.close()?;
         }
@@ -190,8 +200,10 @@ fn properties(header: String) -> WriterProperties {
         // So that readers find the rows of a batch.
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_max_row_group_row_count(None)
-        // Every sequence is another.
+        // Every sequence is another, and so is its id, whose least and greatest tell nothing.
         .set_column_dictionary_enabled(ColumnPath::from(Column::Sequence.name()), false)
+        .set_column_dictionary_enabled(ColumnPath::from(ids::NAME), false)
+        .set_column_statistics_enabled(ColumnPath::from(ids::NAME), EnabledStatistics::None)
         .build()
 }
 

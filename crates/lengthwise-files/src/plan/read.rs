@@ -10,9 +10,10 @@ use xxhash_rust::xxh3::Xxh3;
 #[cfg(feature = "parquet")]
 use super::parquet;
 use super::{
-    Form, PlanFile, VERSION,
+    Form, PlanFile,
     content::{Batches, Content, piece_at},
     document::{DealtRead, How, Pieces},
+    ids::Ids,
     npz,
 };
 use crate::{Error, hex::from_hex};
@@ -33,14 +34,14 @@ pub fn read_plan(path: &Path) -> Result<PlanFile, Error> {
 pub fn read_plan_from(bytes: &[u8], form: Form) -> Result<PlanFile, Error> {
     match form {
         Form::Json => {
-            check(bytes, bytes)?;
-            parsed::<Document>(bytes)?.file()
+            let version = check(bytes, bytes)?;
+            parsed::<Document>(bytes)?.file(version)
         }
         Form::JsonLines => {
             let lines = before_last_line(bytes);
             let last = &bytes[lines.len()..];
-            check(bytes, last)?;
-            parsed::<Last>(last)?.file(lines)
+            let version = check(bytes, last)?;
+            parsed::<Last>(last)?.file(version, lines)
         }
         Form::Npz => npz::read(bytes),
         #[cfg(feature = "parquet")]
@@ -63,6 +64,28 @@ pub(super) fn parsed<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, Error>
     serde_json::from_slice(json).map_err(|error| not_a_plan(&error.to_string()))
 }
 
+/// The version of a file. One without ids is what it was before there were ids, so that every
+/// release reads it; one with ids must not be taken for one without by a release that knows none.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Version {
+    /// Without ids.
+    Plain,
+    WithIds,
+}
+
+impl Version {
+    pub(super) fn of(file: &PlanFile) -> Self {
+        if file.ids.is_some() { Version::WithIds } else { Version::Plain }
+    }
+
+    pub(super) fn number(self) -> u32 {
+        match self {
+            Version::Plain => 1,
+            Version::WithIds => 2,
+        }
+    }
+}
+
 /// What must be known before anything else is believed.
 #[derive(Deserialize)]
 struct Header {
@@ -71,24 +94,24 @@ struct Header {
 }
 
 /// Refuses another version, and content that does not have the checksum at its end.
-fn check(bytes: &[u8], last: &[u8]) -> Result<(), Error> {
-    check_version(last)?;
-    check_content(bytes, Xxh3::new())
+fn check(bytes: &[u8], last: &[u8]) -> Result<Version, Error> {
+    let version = check_version(last)?;
+    check_content(bytes, Xxh3::new())?;
+    Ok(version)
 }
 
 /// Refuses an object of another version, or without a checksum.
-pub(super) fn check_version(last: &[u8]) -> Result<(), Error> {
+pub(super) fn check_version(last: &[u8]) -> Result<Version, Error> {
     let header: Header = parsed(last)?;
-    match header.version {
-        None => return Err(not_a_plan("its end has no version")),
-        Some(version) if version.as_u64() != Some(VERSION.into()) => {
-            return Err(Error::version("plan", &version.to_string(), VERSION));
-        }
-        Some(_) => {}
-    }
+    let number = header.version.ok_or_else(|| not_a_plan("its end has no version"))?;
+    let version = match number.as_u64() {
+        Some(1) => Version::Plain,
+        Some(2) => Version::WithIds,
+        _ => return Err(Error::version("plan", &number.to_string(), "versions 1 and 2")),
+    };
     match header.checksum {
         None => Err(Error::damaged("plan", "has no checksum")),
-        Some(_) => Ok(()),
+        Some(_) => Ok(version),
     }
 }
 
@@ -117,6 +140,7 @@ fn unsealed(bytes: &[u8]) -> Option<(&[u8], u64)> {
 struct Document {
     digest: String,
     batches: Batches,
+    ids: Option<Batches<Ids>>,
     batch_lengths: Vec<u32>,
     #[serde(default)]
     left_out: Vec<u32>,
@@ -131,7 +155,10 @@ struct Document {
 }
 
 impl Document {
-    fn file(self) -> Result<PlanFile, Error> {
+    fn file(self, version: Version) -> Result<PlanFile, Error> {
+        if self.ids.as_ref().is_some_and(|ids| ids.ends != self.batches.ends) {
+            return Err(not_a_plan("its ids are not in lists as long as its batches"));
+        }
         let made = self.made.made().map_err(|why| not_a_plan(&why))?;
         let over_long = match made.over_long {
             OverLong::Alone => self.alone,
@@ -141,12 +168,14 @@ impl Document {
         };
         let chunks = self.chunks.map(Pieces::chunks).transpose().map_err(|why| not_a_plan(&why))?;
         Content {
+            version,
             digest: self.digest,
             made,
             batches: self.batches,
             batch_lengths: self.batch_lengths,
             positions: self.positions,
             over_long,
+            ids: self.ids.map(|ids| ids.all),
             chunks,
             ranks: self.ranks,
         }
@@ -167,6 +196,7 @@ struct Last {
 #[derive(Deserialize)]
 struct Line {
     sequences: Vec<u32>,
+    ids: Option<Ids>,
     offsets: Option<Vec<u32>>,
     batch_length: Option<u32>,
     positions: Option<u64>,
@@ -174,16 +204,18 @@ struct Line {
 }
 
 impl Last {
-    fn file(self, lines: &[u8]) -> Result<PlanFile, Error> {
+    fn file(self, version: Version, lines: &[u8]) -> Result<PlanFile, Error> {
         let made = self.made.made().map_err(|why| not_a_plan(&why))?;
         let chunks = self.chunks.map(Pieces::chunks).transpose().map_err(|why| not_a_plan(&why))?;
         let mut content = Content {
+            version,
             digest: self.digest,
             made,
             batches: Batches::default(),
             batch_lengths: Vec::new(),
             positions: Vec::new(),
             over_long: Vec::new(),
+            ids: (version == Version::WithIds).then(Ids::default),
             chunks,
             ranks: self.ranks,
         };
@@ -212,12 +244,23 @@ impl Content {
         let (Some(length), Some(positions)) = (line.batch_length, line.positions) else {
             return wrong("a line is neither a batch nor the over-long sequences");
         };
+        match (&mut self.ids, line.ids) {
+            (None, None) => {}
+            (Some(all), Some(ids)) if ids.len() == line.sequences.len() => {
+                ids.iter().for_each(|id| all.push(id));
+            }
+            (Some(_), Some(ids)) => {
+                let (ids, count) = (ids.len(), line.sequences.len());
+                return wrong(&format!("a batch has {ids} ids for {count} sequences"));
+            }
+            _ => return wrong("a batch has ids, or none, where its version says otherwise"),
+        }
         match (&self.chunks, line.offsets) {
-            (None, None) => self.batches.indices.extend(line.sequences),
+            (None, None) => self.batches.all.extend(line.sequences),
             (Some(chunks), Some(offsets)) if offsets.len() == line.sequences.len() => {
                 for at in line.sequences.into_iter().zip(offsets) {
                     match piece_at(chunks, at) {
-                        Some(piece) => self.batches.indices.push(piece),
+                        Some(piece) => self.batches.all.push(piece),
                         None => return wrong("a batch has a piece that is not in the chunks"),
                     }
                 }

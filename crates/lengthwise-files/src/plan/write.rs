@@ -7,8 +7,10 @@ use serde::{Serialize, Serializer};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::{
-    PlanFile, VERSION,
+    PlanFile,
     document::{Dealt, How, Pieces},
+    ids::{OfBatch, OfBatches},
+    read::Version,
 };
 use crate::hex::hex;
 
@@ -19,6 +21,8 @@ struct Document<'a> {
     digest: String,
     #[serde(serialize_with = "batches")]
     batches: &'a Plan,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ids: Option<OfBatches<'a>>,
     batch_lengths: &'a [u32],
     #[serde(skip_serializing_if = "<[u32]>::is_empty")]
     left_out: &'a [u32],
@@ -42,8 +46,10 @@ fn batches<S: Serializer>(plan: &Plan, serializer: S) -> Result<S::Ok, S::Error>
 /// A line of JSON lines. Of pieces it names the sequences they are from, and where they begin.
 #[derive(Serialize)]
 #[expect(clippy::struct_field_names, reason = "the names of the JSON")]
-struct Batch {
+struct Batch<'a> {
     sequences: Vec<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ids: Option<OfBatch<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     offsets: Option<Vec<u32>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -72,12 +78,13 @@ struct Last<'a> {
 }
 
 pub(super) fn json(file: &PlanFile, output: &mut impl Write) -> io::Result<()> {
-    let PlanFile { plan, positions, chunks, ranks } = file;
+    let PlanFile { plan, positions, ids, chunks, ranks } = file;
     let (treatment, over_long) = plan.over_long();
     let document = Document {
-        version: VERSION,
+        version: Version::of(file).number(),
         digest: hex(plan.digest()),
         batches: plan,
+        ids: ids.as_ref().map(|ids| OfBatches(ids, plan.ends())),
         batch_lengths: plan.batch_lengths(),
         left_out: plan.left_out(),
         truncated: plan.truncated(),
@@ -93,11 +100,15 @@ pub(super) fn json(file: &PlanFile, output: &mut impl Write) -> io::Result<()> {
 }
 
 pub(super) fn json_lines(file: &PlanFile, output: &mut impl Write) -> io::Result<()> {
-    let PlanFile { plan, positions, chunks, ranks } = file;
+    let PlanFile { plan, positions, ids, chunks, ranks } = file;
     let mut output = Sealing::new(output);
     let lines = plan.iter().zip(plan.batch_lengths()).zip(positions);
+    let mut start = 0;
     for ((batch, &batch_length), &positions) in lines {
-        let line = Batch::new(batch, batch_length, positions, chunks.as_ref());
+        let places = start..start + batch.len();
+        start = places.end;
+        let mut line = Batch::new(batch, batch_length, positions, chunks.as_ref());
+        line.ids = ids.as_ref().map(|ids| OfBatch(ids, places));
         serde_json::to_writer(&mut output, &line)?;
         writeln!(output)?;
     }
@@ -108,7 +119,7 @@ pub(super) fn json_lines(file: &PlanFile, output: &mut impl Write) -> io::Result
         writeln!(output)?;
     }
     let last = Last {
-        version: VERSION,
+        version: Version::of(file).number(),
         digest: hex(plan.digest()),
         made: How::new(plan.made()),
         chunks: chunks.as_ref().map(Pieces::new),
@@ -118,15 +129,16 @@ pub(super) fn json_lines(file: &PlanFile, output: &mut impl Write) -> io::Result
     output.seal()
 }
 
-impl Batch {
+impl Batch<'_> {
     fn new(batch: &[u32], batch_length: u32, positions: u64, chunks: Option<&Chunks>) -> Self {
         let Some(chunks) = chunks else {
-            let (offsets, lengths) = (None, None);
-            return Self { sequences: batch.to_vec(), offsets, lengths, batch_length, positions };
+            let (sequences, ids, offsets, lengths) = (batch.to_vec(), None, None, None);
+            return Self { sequences, ids, offsets, lengths, batch_length, positions };
         };
         let pieces = batch.iter().filter_map(|&piece| chunks.get(piece));
         Self {
             sequences: pieces.clone().map(|piece| piece.sequence).collect(),
+            ids: None,
             offsets: Some(pieces.clone().map(|piece| piece.offset).collect()),
             lengths: Some(pieces.map(|piece| piece.length).collect()),
             batch_length,

@@ -2,7 +2,7 @@
 
 use std::io::{Cursor, Read, Write};
 
-use crate::common::{kinds, refusal, said, small, written};
+use crate::common::{kinds, named, refusal, said, small, written};
 use expect_test::expect;
 use lengthwise_files::{Form, PlanFile, read_plan_from};
 use xxhash_rust::xxh3::xxh3_64;
@@ -66,7 +66,11 @@ fn sealed(mut arrays: Arrays, from: &str, to: &str) -> Vec<u8> {
 
 /// The small file with one array in place of another, and a right checksum.
 fn with(name: &str, array: Vec<u8>) -> Vec<u8> {
-    let mut all = arrays(&written(&small(), Form::Npz));
+    with_in(&small(), name, array)
+}
+
+fn with_in(file: &PlanFile, name: &str, array: Vec<u8>) -> Vec<u8> {
+    let mut all = arrays(&written(file, Form::Npz));
     let place = all.iter_mut().find(|(there, _)| *there == format!("{name}.npy"));
     place.unwrap().1 = array;
     sealed(all, "", "")
@@ -103,6 +107,12 @@ fn the_arrays_keep_their_contract() {
         over_long.npy '<u4',(3,), [1, 0, 0, 0, 4, 0, 0, 0, 6, 0, 0, 0]
         header.npy '|u1',(389,), {"version":1,"digest":"a89520d3e2c3d4ad","made":{"strategy":"sorted","budget":"padded:5","shapes":"exact","arrange":"spread","over_long":"truncate","steps":"stratified","tail":"split","accumulate":1,"seed":0,"epoch":0,"lengths":"5207fbf33c8e92c3"},"ranks":{"world_size":2,"accumulate":1,"steps":4,"step_counts":{"sequences":[2,2,2,4],"positions":[8,9,8,8]}},"checksum":"351212da70814235"}
     "#]].assert_eq(&said(&small()));
+    expect![[r#"
+         '<u4',(3,), [1, 0, 0, 0, 4, 0, 0, 0, 6, 0, 0, 0]
+        id_bytes.npy '|u1',(123,), [92, 92, 110, 92, 117, 48, 48, 48, 48, 27, 91, 50, 74, 127, 194, 133, 226, 128, 168, 117, 116, 116, 45, 49, 0, 122, 101, 114, 111, 115, 32, 97, 116, 32, 116, 104, 101, 32, 101, 110, 100, 0, 0, 34, 113, 117, 111, 116, 101, 100, 34, 44, 32, 97, 110, 100, 10, 108, 105, 110, 101, 115, 13, 10, 34, 113, 117, 111, 116, 101, 100, 34, 44, 32, 97, 110, 100, 10, 108, 105, 110, 101, 115, 13, 10, 195, 164, 240, 159, 152, 128, 239, 191, 189, 27, 91, 50, 74, 127, 194, 133, 226, 128, 168, 0, 122, 101, 114, 111, 115, 32, 97, 116, 32, 116, 104, 101, 32, 101, 110, 100, 0, 0]
+        id_ends.npy '<u8',(10,), [9, 0, 0, 0, 0, 0, 0, 0, 19, 0, 0, 0, 0, 0, 0, 0, 24, 0, 0, 0, 0, 0, 0, 0, 24, 0, 0, 0, 0, 0, 0, 0, 43, 0, 0, 0, 0, 0, 0, 0, 64, 0, 0, 0, 0, 0, 0, 0, 85, 0, 0, 0, 0, 0, 0, 0, 94, 0, 0, 0, 0, 0, 0, 0, 104, 0, 0, 0, 0, 0, 0, 0, 123, 0, 0, 0, 0, 0, 0, 0]
+        header.npy '|u1',(389,), {"version":2,"digest":"a89520d3e2c3d4ad","made":{"strategy":"sorted","budget":"padded:5","shapes":"exact","arrange":"spread","over_long":"truncate","steps":"stratified","tail":"split","accumulate":1,"seed":0,"epoch":0,"lengths":"5207fbf33c8e92c3"},"ranks":{"world_size":2,"accumulate":1,"steps":4,"step_counts":{"sequences":[2,2,2,4],"positions":[8,9,8,8]}},"checksum":"ab0e566eeb62d8dc"}
+    "#]].assert_eq(said(&named(small())).split_once("over_long.npy").unwrap().1);
     assert!(said(&all[0]).starts_with("indices.npy"));
     assert!(!said(&all[0]).contains("piece") && !said(&all[0]).contains("over_long.npy"));
 }
@@ -190,10 +200,67 @@ fn what_is_wrong_with_arrays_is_said() {
     );
 }
 
+#[test]
+fn what_is_wrong_with_ids_is_said() {
+    let file = named(small());
+    let whole = arrays(&written(&file, Form::Npz));
+    assert_eq!(read_plan_from(&sealed(whole.clone(), "", ""), Form::Npz).unwrap(), file);
+    let without = |names: &[&str]| {
+        let mut all = whole.clone();
+        all.retain(|(there, _)| !names.contains(&there.as_str()));
+        sealed(all, "", "")
+    };
+    let ends = |ends: &[u64]| {
+        let bytes: Vec<u8> = ends.iter().flat_map(|end| end.to_le_bytes()).collect();
+        with_in(&file, "id_ends", list("<u8", ends.len(), &bytes))
+    };
+    let bytes = data(&whole[8].1).len() as u64;
+    let said: String = [
+        without(&["id_bytes.npy"]),
+        without(&["id_ends.npy"]),
+        without(&["id_bytes.npy", "id_ends.npy"]),
+        sealed(whole.clone(), "\"version\":2", "\"version\":1"),
+        sealed(arrays(&written(&small(), Form::Npz)), "\"version\":1", "\"version\":2"),
+        ends(&[]),
+        ends(&[bytes]),
+        ends(&[bytes, bytes - 1]),
+        ends(&[bytes + 1]),
+        ends(&[u64::MAX; 10]),
+        ends(&[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, bytes]),
+        with_in(&file, "id_ends", list("<u4", 1, &[0; 4])),
+        with_in(&file, "id_bytes", list("|u1", 1, &[0xff])),
+        with_in(&file, "id_bytes", list("|u1", 0, &[])),
+        with_in(&file, "id_bytes", list("<U1", 1, b"a\0\0\0")),
+    ]
+    .iter()
+    .map(|bytes| refusal(bytes, Form::Npz))
+    .collect();
+    expect![[r#"
+        the plan is cut off or not a plan: it has no array `id_bytes`
+        the plan is cut off or not a plan: it has no array `id_ends`
+        the plan is cut off or not a plan: it has no ids, which version 2 has
+        the plan is cut off or not a plan: it has ids, which version 1 has not
+        the plan is cut off or not a plan: it has no ids, which version 2 has
+        the plan is cut off or not a plan: its ids end at 0 of 123
+        the plan is cut off or not a plan: it has 1 ids for 10 sequences
+        the plan is cut off or not a plan: an id ends at 122, after 123 of 123
+        the plan is cut off or not a plan: an id ends at 124, after 0 of 123
+        the plan is cut off or not a plan: an id ends at 18446744073709551615, after 0 of 123
+        the plan is cut off or not a plan: it has 11 ids for 10 sequences
+        the plan is cut off or not a plan: array `id_ends` has type `<u4`, where plans have `<u8`
+        the plan is cut off or not a plan: its ids are no text
+        the plan is cut off or not a plan: an id ends at 9, after 0 of 0
+        the plan is cut off or not a plan: array `id_bytes` has type `<U1`, where plans have `|u1`
+    "#]]
+    .assert_eq(
+        &said.replace("\n  make the plan again, or copy the file again from where it was made", ""),
+    );
+}
+
 /// A later version may have other arrays, and other types.
 #[test]
 fn other_versions_are_refused_by_number() {
-    let header = b"{\"version\":2,\"checksum\":7}";
+    let header = b"{\"version\":3,\"checksum\":7}";
     let later = vec![
         ("header.npy".to_owned(), list("|u1", header.len(), header)),
         ("batches.npy".to_owned(), Vec::new()),
@@ -201,7 +268,7 @@ fn other_versions_are_refused_by_number() {
     let error = read_plan_from(&zipped(&later), Form::Npz).unwrap_err();
     assert!(!error.is_damaged());
     expect![[r#"
-        the plan has version 2, and this release reads version 1
+        the plan has version 3, and this release reads versions 1 and 2
           use the release of lengthwise that wrote it
     "#]]
     .assert_eq(&said(&error));

@@ -50,7 +50,29 @@ pub(crate) fn small() -> PlanFile {
         .chunks(chunks)
 }
 
-/// Plain files, with over-long sequences, with pieces, of one rank, and of all.
+/// Ids that are hard to write down: what ends a line or a text, steers a terminal, looks like the end
+/// of a file, or takes several bytes.
+const IDS: [&str; 9] = [
+    "utt-1",
+    "\"quoted\", and\nlines\r\n",
+    "",
+    "\0zeros at the end\0\0",
+    "\u{1b}[2J\u{7f}\u{85}\u{2028}",
+    "ä😀\u{fffd}",
+    "\\\\n\\u0000",
+    "{\"version\":1},\"checksum\":\"0000000000000000\"}\n",
+    "PK\u{3}\u{4}PAR1",
+];
+
+/// The file with ids.
+pub(crate) fn named(file: PlanFile) -> PlanFile {
+    let chunks = file.chunks.clone();
+    let sequence =
+        |index| chunks.as_ref().map_or(index, |chunks| chunks.get(index).unwrap().sequence);
+    file.ids(|index| IDS[sequence(index) as usize % IDS.len()])
+}
+
+/// Plain files, with over-long sequences, with pieces, of one rank, and of all; without ids, and with.
 pub(crate) fn kinds() -> Vec<PlanFile> {
     let lengths = lengths();
     let mut files = Vec::new();
@@ -78,6 +100,8 @@ pub(crate) fn kinds() -> Vec<PlanFile> {
         files.push(PlanFile::new(plan, chunks.lengths()).chunks(chunks));
     }
     files.extend(Tail::ALL.into_iter().flat_map(dealt));
+    let with_ids: Vec<PlanFile> = files.iter().cloned().map(named).collect();
+    files.extend(with_ids);
     files
 }
 

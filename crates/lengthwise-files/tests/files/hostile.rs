@@ -1,17 +1,19 @@
 //! Files that are damaged, or made to do harm: refused, without a panic.
 
-use crate::common::{FORMS, TEXTS, kinds, refusal, said, small, written};
+use crate::common::{FORMS, TEXTS, kinds, named, refusal, said, small, written};
 use expect_test::expect;
-use lengthwise_files::{Form, read_plan_from};
+use lengthwise_files::{Form, PlanFile, read_plan_from};
 use proptest::prelude::*;
 use xxhash_rust::xxh3::xxh3_64;
 
 #[test]
 fn every_truncation_is_refused() {
-    for &form in FORMS {
-        let bytes = written(&small(), form);
-        for end in 0..bytes.len() {
-            refusal(&bytes[..end], form);
+    for file in [small(), named(small())] {
+        for &form in FORMS {
+            let bytes = written(&file, form);
+            for end in 0..bytes.len() {
+                refusal(&bytes[..end], form);
+            }
         }
     }
 }
@@ -19,11 +21,13 @@ fn every_truncation_is_refused() {
 /// Every single bit, and every byte added or left out.
 #[test]
 fn every_alteration_is_refused() {
-    for form in TEXTS {
-        let bytes = written(&small(), form);
-        for (at, altered) in alterations(&bytes) {
-            let read = read_plan_from(&altered, form);
-            assert!(read.is_err(), "{form:?} at {at}: {}", String::from_utf8_lossy(&altered));
+    for file in [small(), named(small())] {
+        for form in TEXTS {
+            let bytes = written(&file, form);
+            for (at, altered) in alterations(&bytes) {
+                let read = read_plan_from(&altered, form);
+                assert!(read.is_err(), "{form:?} at {at}: {}", String::from_utf8_lossy(&altered));
+            }
         }
     }
 }
@@ -31,16 +35,21 @@ fn every_alteration_is_refused() {
 /// A zip and a table say things besides, such as a date: there the plan is refused, or is the same.
 #[test]
 fn no_alteration_makes_another_plan() {
-    let file = small();
+    for file in [small(), named(small())] {
+        no_alteration_makes_another(&file);
+    }
+}
+
+fn no_alteration_makes_another(file: &PlanFile) {
     for &form in FORMS.iter().filter(|form| !TEXTS.contains(form)) {
-        let bytes = written(&file, form);
+        let bytes = written(file, form);
         let mut same = 0;
         let all = alterations(&bytes);
         let count = all.len();
         for (at, altered) in all {
             match read_plan_from(&altered, form) {
                 Ok(read) => {
-                    assert_eq!(read, file, "{form:?} at {at}");
+                    assert_eq!(&read, file, "{form:?} at {at}");
                     same += 1;
                 }
                 Err(error) => {
@@ -81,7 +90,11 @@ fn sealed(content: &str) -> Vec<u8> {
 
 /// The JSON of a small plan without its checksum, with something in place of something else.
 fn changed(form: Form, from: &str, to: &str) -> Vec<u8> {
-    let text = String::from_utf8(written(&small(), form)).unwrap();
+    changed_in(&small(), form, from, to)
+}
+
+fn changed_in(file: &PlanFile, form: Form, from: &str, to: &str) -> Vec<u8> {
+    let text = String::from_utf8(written(file, form)).unwrap();
     let content = &text[..text.rfind(",\"checksum\"").unwrap()];
     assert!(content.contains(from), "{from} in {content}");
     sealed(&content.replacen(from, to, 1))
@@ -230,11 +243,69 @@ fn what_is_wrong_with_lines_is_said() {
     "#]].assert_eq(&said);
 }
 
+/// Ids have the lists of the batches, and are there if the version says so.
+#[test]
+fn what_is_wrong_with_ids_is_said() {
+    let file = named(small());
+    let json = |from: &str, to: &str| changed_in(&file, Form::Json, from, to);
+    let lines = |from: &str, to: &str| changed_in(&file, Form::JsonLines, from, to);
+    assert_eq!(read_plan_from(&json("", ""), Form::Json).unwrap(), file);
+    assert_eq!(read_plan_from(&lines("", ""), Form::JsonLines).unwrap(), file);
+    let deep = format!("\"ids\":{}", "[".repeat(1_000_000));
+    let texts: String = [
+        json("\"version\":2", "\"version\":1"),
+        json("\"ids\":", "\"names\":"),
+        json("\"ids\":[[", "\"ids\":[[\"more\","),
+        json("\"ids\":[[", "\"ids\":[[],["),
+        json("\"ids\":[[", "\"ids\":[[7,"),
+        json("\"ids\":[[", "\"ids\":[[null,"),
+        json("\"ids\":[[\"", "\"ids\":[[\"\\ud800"),
+        json("\"ids\":[[\"", "\"ids\":[[\"\n"),
+        json("\"ids\":[", &deep),
+        changed(Form::Json, "\"version\":1", "\"version\":2"),
+        changed(Form::Json, "\"batch_lengths\"", "\"ids\":[],\"batch_lengths\""),
+    ]
+    .iter()
+    .map(|bytes| refusal(bytes, Form::Json))
+    .collect();
+    let of_lines: String = [
+        lines("\"version\":2", "\"version\":1"),
+        lines("\"ids\":", "\"names\":"),
+        lines("\"ids\":[", "\"ids\":[\"more\","),
+        lines("\"ids\":[", "\"ids\":[7,"),
+        changed(Form::JsonLines, "\"batch_length\"", "\"ids\":[\"a\"],\"batch_length\""),
+    ]
+    .iter()
+    .map(|bytes| refusal(bytes, Form::JsonLines))
+    .collect();
+    expect![[r#"
+        the plan is cut off or not a plan: it has ids, which version 1 has not
+        the plan is cut off or not a plan: it has no ids, which version 2 has
+        the plan is cut off or not a plan: its ids are not in lists as long as its batches
+        the plan is cut off or not a plan: its ids are not in lists as long as its batches
+        the plan is cut off or not a plan: invalid type: integer `7`, expected an id at line 1 column 98
+        the plan is cut off or not a plan: invalid type: null, expected an id at line 1 column 101
+        the plan is cut off or not a plan: unexpected end of hex escape at line 1 column 106
+        the plan is cut off or not a plan: control character (\u0000-\u001F) found while parsing a string at line 1 column 98
+        the plan is cut off or not a plan: expected `,` or `]` at line 1 column 1000334
+        the plan is cut off or not a plan: it has no ids, which version 2 has
+        the plan is cut off or not a plan: its ids are not in lists as long as its batches
+        line 1 of the plan is cut off or not a plan: a batch has ids, or none, where its version says otherwise
+        line 1 of the plan is cut off or not a plan: a batch has ids, or none, where its version says otherwise
+        line 1 of the plan is cut off or not a plan: a batch has 2 ids for 1 sequences
+        line 1 of the plan is cut off or not a plan: invalid type: integer `7`, expected an id at line 1 column 25
+        line 1 of the plan is cut off or not a plan: a batch has ids, or none, where its version says otherwise
+    "#]].assert_eq(
+        &(texts + &of_lines)
+            .replace("\n  make the plan again, or copy the file again from where it was made", ""),
+    );
+}
+
 /// Whatever else a later version may hold.
 #[test]
 fn other_versions_are_refused_by_number() {
     let refused: String = [
-        ("{\"version\":2}", Form::Json),
+        ("{\"version\":3}", Form::Json),
         ("{\"batches\":{},\"version\":18446744073709551616}\n", Form::Json),
         ("what it may be\n{\"version\":0,\"made\":7}\n", Form::JsonLines),
     ]
@@ -245,11 +316,11 @@ fn other_versions_are_refused_by_number() {
     })
     .concat();
     expect![[r#"
-        the plan has version 2, and this release reads version 1
+        the plan has version 3, and this release reads versions 1 and 2
           use the release of lengthwise that wrote it
-        the plan has version 1.8446744073709552e+19, and this release reads version 1
+        the plan has version 1.8446744073709552e+19, and this release reads versions 1 and 2
           use the release of lengthwise that wrote it
-        the plan has version 0, and this release reads version 1
+        the plan has version 0, and this release reads versions 1 and 2
           use the release of lengthwise that wrote it
     "#]]
     .assert_eq(&refused);

@@ -5,7 +5,7 @@ use std::{
     io::{self, Write},
 };
 
-use crate::common::{FORMS, TEXTS, kinds, lengths, said, written};
+use crate::common::{FORMS, TEXTS, kinds, lengths, named, said, written};
 use expect_test::expect;
 use lengthwise::{Budget, Chunks, Lengths, OverLong, Planner, Sorted, Tail};
 use lengthwise_files::{Form, PlanFile, Ranks, read_plan, read_plan_from};
@@ -29,7 +29,8 @@ fn the_forms_keep_their_contract() {
     let chunks = Chunks::new(&Lengths::new([5, 3]).unwrap(), 4).unwrap();
     let plan = Planner::new(Sorted, Budget::sequences(2)).plan(chunks.lengths(), 0).unwrap();
     let pieces = PlanFile::new(plan, chunks.lengths()).chunks(chunks);
-    let texts = [&file, &pieces].map(|file| TEXTS.map(|form| written(file, form)));
+    let with_ids = named(pieces.clone());
+    let texts = [&file, &pieces, &with_ids].map(|file| TEXTS.map(|form| written(file, form)));
     expect![[r#"
         {"version":1,"digest":"6a38a42099cc928b","batches":[[4],[5,6],[0],[1]],"batch_lengths":[7,3,5,8],"truncated":[1],"positions":[7,4,5,8],"made":{"strategy":"sorted","budget":"padded:8","shapes":"exact","arrange":"spread","over_long":"truncate","steps":"stratified","tail":"repeat","accumulate":1,"seed":18446744073709551615,"epoch":2,"lengths":"b062e4544dd20ad8"},"ranks":{"world_size":4,"accumulate":1,"steps":1,"cursor":{"version":1,"settings":"strategy=sorted budget=padded:8 shapes=exact arrange=spread over-long=truncate batches=none steps=stratified tail=repeat cost-model=none","lengths":"b062e4544dd20ad8","seed":18446744073709551615,"epoch":2,"plan":"ceee9d8218b58d6f","segments":[[2,1]],"checksum":"88245f2cbb253349"},"step_counts":{"sequences":[5],"positions":[24]}},"checksum":"af1d52e196ca8399"}
         {"sequences":[4],"batch_length":7,"positions":7}
@@ -42,6 +43,10 @@ fn the_forms_keep_their_contract() {
         {"sequences":[0],"offsets":[0],"lengths":[4],"batch_length":4,"positions":4}
         {"sequences":[0,1],"offsets":[4,0],"lengths":[1,3],"batch_length":3,"positions":4}
         {"version":1,"digest":"b9a0552fc57e9097","made":{"strategy":"sorted","budget":"sequences:2","shapes":"exact","arrange":"spread","over_long":"error","steps":"aligned","tail":"split","accumulate":1,"seed":0,"epoch":0,"lengths":"1b955a7eb1dfce8e"},"chunks":{"sequences":[0,0,1],"offsets":[0,4,0],"lengths":[4,1,3]},"checksum":"96f0064b6dd6f76a"}
+        {"version":2,"digest":"b9a0552fc57e9097","batches":[[0],[1,2]],"ids":[["utt-1"],["utt-1","\"quoted\", and\nlines\r\n"]],"batch_lengths":[4,3],"chunks":{"sequences":[0,0,1],"offsets":[0,4,0],"lengths":[4,1,3]},"positions":[4,4],"made":{"strategy":"sorted","budget":"sequences:2","shapes":"exact","arrange":"spread","over_long":"error","steps":"aligned","tail":"split","accumulate":1,"seed":0,"epoch":0,"lengths":"1b955a7eb1dfce8e"},"checksum":"95c70b6b11549904"}
+        {"sequences":[0],"ids":["utt-1"],"offsets":[0],"lengths":[4],"batch_length":4,"positions":4}
+        {"sequences":[0,1],"ids":["utt-1","\"quoted\", and\nlines\r\n"],"offsets":[4,0],"lengths":[1,3],"batch_length":3,"positions":4}
+        {"version":2,"digest":"b9a0552fc57e9097","made":{"strategy":"sorted","budget":"sequences:2","shapes":"exact","arrange":"spread","over_long":"error","steps":"aligned","tail":"split","accumulate":1,"seed":0,"epoch":0,"lengths":"1b955a7eb1dfce8e"},"chunks":{"sequences":[0,0,1],"offsets":[0,4,0],"lengths":[4,1,3]},"checksum":"1a40b2b7856016de"}
     "#]].assert_eq(&String::from_utf8(texts.concat().concat()).unwrap());
 }
 
@@ -84,6 +89,40 @@ fn large_plans_are_sealed_as_well() {
         let bytes = written(&file, form);
         assert!(bytes.len() > 5 << 16);
         assert_eq!(read_plan_from(&bytes, form).unwrap(), file);
+    }
+}
+
+/// An id can be anything, and as long as it likes.
+#[test]
+fn ids_are_kept_to_the_byte() {
+    let lengths = lengths();
+    let plan = Planner::new(Sorted, Budget::sequences(7)).plan(&lengths, 0).unwrap();
+    let long = "l\u{e4}ng ".repeat(150_000);
+    let ids: Vec<String> = (0..lengths.len())
+        .map(|index| match index {
+            7 => long.clone(),
+            _ => format!("{index}\u{0}{}", char::from_u32(index as u32).unwrap()),
+        })
+        .collect();
+    let file = PlanFile::new(plan, &lengths).ids(|index| &ids[index as usize]);
+    for &form in FORMS {
+        let read = read_plan_from(&written(&file, form), form).unwrap();
+        assert_eq!(read, file);
+        let found = read.ids.unwrap();
+        for (place, &index) in read.plan.indices().iter().enumerate() {
+            assert_eq!(found.get(place), Some(ids[index as usize].as_str()), "{form:?}");
+        }
+    }
+}
+
+/// Another number of ids is a mistake of the program, and no file.
+#[test]
+fn every_index_has_an_id() {
+    let mut file = kinds().swap_remove(0);
+    file.ids = Some(["only one"].into_iter().collect());
+    for &form in FORMS {
+        let error = file.write(form, &mut Vec::new()).unwrap_err();
+        assert_eq!(error.to_string(), "the plan has 1 ids for 120 sequences");
     }
 }
 
@@ -175,6 +214,7 @@ proptest! {
         chunk in prop::option::of(1_u32..100),
         (world_size, rank, take) in (1_u32..5, prop::option::of(0_u32..5), 0_usize..4),
         (seed, epoch) in any::<(u64, u64)>(),
+        ids in prop::option::of(prop::collection::vec(any::<String>(), 1..9)),
     ) {
         let lengths = Lengths::new(lengths).unwrap();
         let chunks = chunk.map(|size| Chunks::new(&lengths, size).unwrap());
@@ -189,6 +229,9 @@ proptest! {
         ranks.steps_left = (schedule.len() - taken.len()) as u64;
         let mut file = PlanFile::new(mine, &lengths).ranks(ranks);
         file.chunks = chunks;
+        if let Some(ids) = &ids {
+            file = file.ids(|index| ids[index as usize % ids.len()].as_str());
+        }
         for &form in FORMS {
             prop_assert_eq!(&read_plan_from(&written(&file, form), form).unwrap(), &file);
         }

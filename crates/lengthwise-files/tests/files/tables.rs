@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::common::{kinds, refusal, said, small, written};
+use crate::common::{kinds, named, refusal, said, small, written};
 use expect_test::expect;
 use lengthwise::{Budget, Lengths, Planner, Shuffled};
 use lengthwise_files::{Form, PlanFile, read_plan_from};
 use parquet::{
-    data_type::{Int32Type, Int64Type},
+    data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type},
     file::{
         metadata::{KeyValue, ParquetMetaData, ParquetMetaDataReader},
         properties::WriterProperties,
@@ -58,6 +58,18 @@ fn the_table_keeps_its_contract() {
         }
         {"version":1,"digest":"e40fa8d2ef3f13fa","made":{"strategy":"shuffled","budget":"padded:400","shapes":"exact","arrange":"spread","over_long":"error","steps":"stratified","tail":"split","accumulate":1,"seed":18446744073709551615,"epoch":5,"lengths":"734f7c6b2f1f0d6f"},"checksum":"079cce144bb4da17"}
     "#]].assert_eq(&said(&kinds()[0]));
+    expect![[r#"
+        message plan {
+          REQUIRED INT32 batch (INTEGER(32,false));
+          REQUIRED INT32 batch_length (INTEGER(32,false));
+          REQUIRED INT64 batch_positions (INTEGER(64,false));
+          REQUIRED INT32 sequence (INTEGER(32,false));
+          REQUIRED INT32 offset (INTEGER(32,false));
+          REQUIRED INT32 length (INTEGER(32,false));
+          REQUIRED BYTE_ARRAY id (STRING);
+        }
+        {"version":2,"digest":"a89520d3e2c3d4ad","made":{"strategy":"sorted","budget":"padded:5","shapes":"exact","arrange":"spread","over_long":"truncate","steps":"stratified","tail":"split","accumulate":1,"seed":0,"epoch":0,"lengths":"5207fbf33c8e92c3"},"over_long":[1,4,6],"chunks":{"sequences":[0,1,1,2,3,3,4,4,5,6],"offsets":[0,0,6,0,0,6,0,6,0,0],"lengths":[5,6,3,4,6,1,6,1,1,3]},"ranks":{"world_size":2,"accumulate":1,"steps":4,"step_counts":{"sequences":[2,2,2,4],"positions":[8,9,8,8]}},"checksum":"7ba3b593522bd3b9"}
+    "#]].assert_eq(&said(&named(small())));
 }
 
 /// More than one group of rows, and batches in two of them.
@@ -227,7 +239,7 @@ fn what_is_wrong_with_tables_is_said() {
         the plan is cut off or not a plan: column `batch` is missing, or not as plans have it
         the plan is cut off or not a plan: column `sequence` is missing, or not as plans have it
         the plan is cut off or not a plan: it has 3 columns
-        the plan is cut off or not a plan: it has 5 columns
+        the plan is cut off or not a plan: column `id` is missing, or not as plans have it
         the plan is cut off or not a plan: row 2 has batch 2, after 1 batches
         the plan is cut off or not a plan: row 0 has batch 1, after 0 batches
         the plan is cut off or not a plan: row 2 has batch 0, after 2 batches
@@ -244,14 +256,55 @@ fn what_is_wrong_with_tables_is_said() {
     );
 }
 
+/// A word that is written once and meant by every row would be ids without end.
+#[test]
+fn ids_have_no_more_bytes_than_the_file() {
+    let lengths = Lengths::new([1; 1000]).unwrap();
+    let plan = Planner::new(Shuffled, Budget::sequences(1000)).plan(&lengths, 0).unwrap();
+    let word = "x".repeat(100_000);
+    let file = PlanFile::new(plan, &lengths).ids(|_| &word);
+    let whole = written(&file, Form::Parquet);
+    assert_eq!(read_plan_from(&whole, Form::Parquet).unwrap(), file);
+
+    let metadata = metadata(&whole);
+    let schema = metadata.file_metadata().schema_descr().root_schema_ptr();
+    let pairs = metadata.file_metadata().key_value_metadata().cloned();
+    let properties = WriterProperties::builder().set_key_value_metadata(pairs).build();
+    let mut bytes = Vec::new();
+    let mut writer = SerializedFileWriter::new(&mut bytes, schema, Arc::new(properties)).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    let sequences = file.plan.indices().iter().map(|index| index.cast_signed()).collect();
+    for numbers in [Some(vec![0; 1000]), Some(vec![1; 1000]), None, Some(sequences)] {
+        let mut column = group.next_column().unwrap().unwrap();
+        match numbers {
+            Some(numbers) => column.typed::<Int32Type>().write_batch(&numbers, None, None),
+            None => column.typed::<Int64Type>().write_batch(&[1000; 1000], None, None),
+        }
+        .unwrap();
+        column.close().unwrap();
+    }
+    let mut column = group.next_column().unwrap().unwrap();
+    let words = vec![ByteArray::from(word.as_str()); 1000];
+    column.typed::<ByteArrayType>().write_batch(&words, None, None).unwrap();
+    column.close().unwrap();
+    group.close().unwrap();
+    writer.close().unwrap();
+    assert!(bytes.len() < 200_000, "{}", bytes.len());
+    expect![[r#"
+        the plan is cut off or not a plan: its ids have more bytes than the file
+          make the plan again, or copy the file again from where it was made
+    "#]]
+    .assert_eq(&refusal(&bytes, Form::Parquet));
+}
+
 /// A later version may have other columns.
 #[test]
 fn other_versions_are_refused_by_number() {
-    let later = Table::new().schema("sequence", "row").header("\"version\":1", "\"version\":2");
+    let later = Table::new().schema("sequence", "row").header("\"version\":1", "\"version\":3");
     let error = read_plan_from(&later.written(), Form::Parquet).unwrap_err();
     assert!(!error.is_damaged());
     expect![[r#"
-        the plan has version 2, and this release reads version 1
+        the plan has version 3, and this release reads versions 1 and 2
           use the release of lengthwise that wrote it
     "#]]
     .assert_eq(&said(&error));

@@ -12,6 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 import xxhash
 
+# Ids that are hard to write down, one of them as long as all others together.
+IDS = ["utt-1", '"quoted", and\nlines', "zeros\0at the end\0", "\u001b[2J\u007f\u2028", "ä😀", "x" * 1_000_000]
+
 COMMAND = os.environ.get("LENGTHWISE", "lengthwise")
 PLANS = {
     "plain": "--budget padded:20000",
@@ -32,6 +35,14 @@ def plan(settings, path):
     done = run(f"plan --example speech {settings} -o {path}")
     assert done.returncode == 0, done.stderr
     return path
+
+
+def named(folder):
+    """An input of sequences with ids."""
+    path = folder / "named.jsonl"
+    rows = [{"id": IDS[i] if i < len(IDS) else f"utt-{i}", "frames": 1 + i % 50} for i in range(300)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path, [row["id"] for row in rows]
 
 
 @pytest.fixture(params=PLANS.values(), ids=PLANS.keys())
@@ -104,6 +115,76 @@ def test_pyarrow_and_pandas_read_tables(settings, expected, tmp_path):
     content, checksum = unsealed(header)
     numbers = b"".join(table.column(name).to_numpy().tobytes() for name in names)
     assert xxhash.xxh3_64_hexdigest(numbers + content) == checksum
+
+
+@pytest.fixture(params=["", "--world-size 4 --rank 1", "--chunk 20"])
+def with_ids(request, tmp_path):
+    """The command of a plan with ids, its JSON, and the id of every entry."""
+    path, ids = named(tmp_path)
+    command = f"plan {path} --ids --budget padded:200 {request.param} -o"
+    done = run(f"{command} {tmp_path}/plan.json")
+    assert done.returncode == 0, done.stderr
+    plan = json.loads((tmp_path / "plan.json").read_text())
+    entries = [entry for batch in plan["batches"] for entry in batch]
+    sequences = plan["chunks"]["sequences"] if "chunks" in plan else range(300)
+    return command, plan, [ids[sequences[entry]] for entry in entries]
+
+
+def test_ids_in_json(with_ids, tmp_path):
+    command, plan, ids = with_ids
+    assert plan["version"] == 2
+    assert [len(batch) for batch in plan["ids"]] == [len(batch) for batch in plan["batches"]]
+    assert [name for batch in plan["ids"] for name in batch] == ids
+    assert run(f"{command} {tmp_path}/plan.jsonl").returncode == 0
+    with open(tmp_path / "plan.jsonl", encoding="utf-8") as lines:
+        batches = [json.loads(line) for line in lines][:-1]
+    assert [batch["ids"] for batch in batches] == plan["ids"]
+    frame = pd.read_json(tmp_path / "plan.jsonl", lines=True)
+    assert frame["ids"].dropna().tolist() == plan["ids"]
+
+
+def test_ids_in_arrays(with_ids, tmp_path):
+    command, _, ids = with_ids
+    assert run(f"{command} {tmp_path}/plan.npz").returncode == 0
+    with np.load(tmp_path / "plan.npz", allow_pickle=False) as file:
+        plan = dict(file)
+    assert (plan["id_bytes"].dtype, plan["id_ends"].dtype) == (np.uint8, np.uint64)
+    # As the documentation has it.
+    raw, ends = plan["id_bytes"].tobytes(), plan["id_ends"].tolist()
+    assert [raw[start:end].decode() for start, end in zip([0, *ends], ends)] == ids
+    header = plan.pop("header").tobytes()
+    content, checksum = unsealed(header)
+    numbers = b"".join(array.tobytes() for array in plan.values())
+    assert xxhash.xxh3_64_hexdigest(numbers + content) == checksum
+    # Another id, and the same bytes cut otherwise.
+    for name in ["id_bytes", "id_ends"]:
+        changed = plan[name].copy()
+        changed[3] += 1
+        np.savez(tmp_path / "other.npz", **{**plan, name: changed, "header": np.frombuffer(header, "u1")})
+        done = run(f"verify {tmp_path}/other.npz")
+        assert done.returncode == 1 and "its checksum is" in done.stderr, done.stderr
+
+
+def test_ids_in_tables(with_ids, tmp_path):
+    command, _, ids = with_ids
+    path = tmp_path / "plan.parquet"
+    assert run(f"{command} {path}").returncode == 0
+    table = pq.read_table(path)
+    assert table.column_names[-1] == "id"
+    field = table.schema.field("id")
+    assert (field.type, field.nullable) == (pa.string(), False)
+    assert table.column("id").to_pylist() == ids
+    assert pd.read_parquet(path)["id"].tolist() == ids
+    content, checksum = unsealed(table.schema.metadata[b"lengthwise"])
+    names = table.column_names[:-1]
+    numbers = b"".join(table.column(name).to_numpy().tobytes() for name in names)
+    texts = b"".join(len(name.encode()).to_bytes(4, "little") + name.encode() for name in ids)
+    assert xxhash.xxh3_64_hexdigest(numbers + texts + content) == checksum
+    for changed in [["another", *ids[1:]], [ids[1], ids[0], *ids[2:]]]:
+        column = pa.field("id", pa.string(), nullable=False)
+        other = table.set_column(table.num_columns - 1, column, [changed])
+        pq.write_table(other, tmp_path / "other.parquet", compression="none")
+        assert run(f"verify {tmp_path}/other.parquet").returncode == 1
 
 
 def test_rows_of_a_batch_can_be_asked_for(tmp_path):

@@ -13,8 +13,12 @@ use crate::error::{Error, quote};
 
 /// Refuses a column before anything of it is read.
 pub(super) fn check(field: &Field) -> Result<(), Error> {
+    check_type(field.data_type(), field)
+}
+
+fn check_type(data_type: &DataType, field: &Field) -> Result<(), Error> {
     use DataType as D;
-    let kind = match field.data_type() {
+    let kind = match data_type {
         D::Int8
         | D::Int16
         | D::Int32
@@ -32,12 +36,13 @@ pub(super) fn check(field: &Field) -> Result<(), Error> {
         | D::LargeBinary
         | D::BinaryView => return Ok(()),
         D::List(_) | D::LargeList(_) | D::FixedSizeList(_, _) => {
-            return plain(field.data_type(), field);
+            return plain(data_type, field);
         }
-        D::Dictionary(_, _) => {
-            return Err(Error::new(format!("column {} is a dictionary", quote(field.name())))
-                .hint_to("write the column with its values in full"));
+        D::Dictionary(_, values) if matches!(**values, D::Dictionary(_, _)) => {
+            "dictionaries of dictionaries"
         }
+        // The length of a row is that of the value it means.
+        D::Dictionary(_, values) => return check_type(values, field),
         D::Boolean => "booleans",
         D::Null => "nulls",
         D::Struct(_) => "structures",
@@ -47,7 +52,7 @@ pub(super) fn check(field: &Field) -> Result<(), Error> {
     Err(wrong_type(field.name(), kind))
 }
 
-/// A list may not hold dictionaries at any depth: they are in messages that are passed over.
+/// What a list holds is not looked at, but the library must be able to read it.
 fn plain(data_type: &DataType, field: &Field) -> Result<(), Error> {
     match data_type {
         DataType::List(inner) | DataType::LargeList(inner) | DataType::FixedSizeList(inner, _) => {
@@ -56,12 +61,16 @@ fn plain(data_type: &DataType, field: &Field) -> Result<(), Error> {
         DataType::Struct(fields) => {
             fields.iter().try_for_each(|inner| plain(inner.data_type(), field))
         }
-        data_type if data_type.is_nested() => {
+        data_type if data_type.is_nested() && !is_dictionary(data_type) => {
             Err(wrong_type(field.name(), "lists of another type"))
         }
-        DataType::Dictionary(_, _) => Err(wrong_type(field.name(), "lists of dictionaries")),
+        DataType::Dictionary(_, values) => plain(values, field),
         _ => Ok(()),
     }
+}
+
+fn is_dictionary(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Dictionary(_, _))
 }
 
 pub(super) fn lengths(array: &dyn Array, name: &str, cells: &mut Cells) -> Result<(), Error> {
@@ -95,6 +104,10 @@ pub(super) fn lengths(array: &dyn Array, name: &str, cells: &mut Cells) -> Resul
             let size = u64::from(size.cast_unsigned());
             lists(array, cells, |_| size)
         }
+        D::Dictionary(_, _) => looked_up(array, |value| match value {
+            Some(value) => lengths(value, name, cells),
+            None => Err(cells.null()),
+        }),
         _ => Err(wrong_type(name, "values of another type")),
     }
 }
@@ -109,9 +122,28 @@ pub(super) fn ids(array: &dyn Array, name: &str, cells: &mut Cells) -> Result<()
         D::Int64 => whole::<Int64Type>(array, name, cells),
         D::UInt32 => whole::<UInt32Type>(array, name, cells),
         D::UInt64 => whole::<UInt64Type>(array, name, cells),
+        D::Dictionary(_, _) => looked_up(array, |value| match value {
+            Some(value) => ids(value, name, cells),
+            None => cells.id(name, None),
+        }),
         _ => Err(Error::new(format!("column {} cannot name sequences", quote(name)))
             .hint_to("choose a column of strings or whole numbers with `--ids`")),
     }
+}
+
+/// Hands on the value of every row of a dictionary, as an array of one, or none if it is null.
+fn looked_up(
+    array: &dyn Array,
+    mut each: impl FnMut(Option<&dyn Array>) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let dictionary = array.as_any_dictionary();
+    let values = dictionary.values();
+    // Without values there are no keys but nulls; the library has looked at that.
+    let keys = if values.is_empty() { Vec::new() } else { dictionary.normalized_keys() };
+    (0..array.len()).try_for_each(|row| match keys.get(row) {
+        Some(&key) if !array.is_null(row) => each(Some(values.slice(key, 1).as_ref())),
+        _ => each(None),
+    })
 }
 
 fn whole<T: ArrowPrimitiveType>(
@@ -165,4 +197,33 @@ fn lists(array: &dyn Array, cells: &mut Cells, count: impl Fn(usize) -> u64) -> 
     (0..array.len()).try_for_each(|row| {
         if array.is_null(row) { Err(cells.null()) } else { cells.count(count(row), "lists") }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::IdColumn;
+    use crate::request::Request;
+    use arrow_array::DictionaryArray;
+
+    #[test]
+    fn rows_of_a_dictionary() {
+        let request = Request { ids: Some(&IdColumn::Usual), ..Request::plain(Some("text")) };
+        let whole: DictionaryArray<Int8Type> = ["bb", "a", "bb"].into_iter().collect();
+        let mut cells = Cells::new(&request, "text");
+        lengths(&whole, "text", &mut cells).unwrap();
+        ids(&whole, "text", &mut cells).unwrap();
+        assert_eq!(cells.column.lengths, [2, 1, 2]);
+        assert!(cells.column.ids.unwrap().iter().eq(["bb", "a", "bb"]));
+
+        // Without a value, with one, and with none at all.
+        for gaps in [vec![None, Some("a")], vec![Some("a"), None], vec![None]] {
+            let row = 1 + gaps.iter().position(Option::is_none).unwrap();
+            let gaps: DictionaryArray<Int8Type> = gaps.into_iter().collect();
+            let mut cells = Cells::new(&request, "text");
+            let error = lengths(&gaps, "text", &mut cells).unwrap_err().to_string();
+            assert!(error.contains(&format!("row {row} of column `text` is null")), "{error}");
+            assert!(ids(&gaps, "text", &mut Cells::new(&request, "text")).is_err());
+        }
+    }
 }

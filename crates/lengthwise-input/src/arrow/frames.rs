@@ -16,14 +16,18 @@ const CONTINUE: [u8; 4] = [0xff; 4];
 /// Descriptions of tables have kilobytes, and bodies megabytes.
 const LARGEST_HEAD: u64 = 1 << 26;
 const LARGEST_BODY: u64 = 1 << 32;
+/// No description is as small as this.
+const SMALLEST_HEAD: u64 = 16;
 /// The most that one packed buffer may unpack to, and the most rows that a byte can stand for.
 const LARGEST_BUFFER: u64 = 1 << 30;
 const ROWS_PER_BYTE: u64 = 1 << 10;
 
 pub(super) struct Frames<R> {
     reader: R,
-    /// What was read to look for the magic and was none.
+    /// What was read to look for the magic, or for the next message, and belongs to it.
     head: Vec<u8>,
+    /// Whether the next message is the first after the magic of a file.
+    first: bool,
 }
 
 /// One message.
@@ -43,18 +47,23 @@ impl<R: Read> Frames<R> {
             return Err(Error::new("is a Feather file of version 1")
                 .hint_to("write it again as version 2, such as with `pyarrow.feather`"));
         }
-        if head == MAGIC {
+        let first = head == MAGIC;
+        if first {
             head.clear();
         }
-        Ok(Self { reader, head })
+        Ok(Self { reader, head, first })
     }
 
     /// The next message, or `None` at the mark of the end. A stream that ends without the mark may
     /// have lost its last rows.
     pub(super) fn next(&mut self) -> Result<Option<Frame>, Error> {
+        let first = std::mem::replace(&mut self.first, false);
         let mut size = self.word()?;
         if size == CONTINUE {
             size = self.word()?;
+        } else if first && u64::from(u32::from_le_bytes(size)) < SMALLEST_HEAD {
+            let head = self.bare(size)?;
+            return Ok(Some(Frame { head, body: Buffer::from_vec(Vec::<u8>::new()) }));
         }
         let size = u64::from(u32::from_le_bytes(size));
         if size == 0 {
@@ -68,6 +77,25 @@ impl<R: Read> Frames<R> {
         let length = u64::try_from(length).ok().filter(|&length| length <= LARGEST_BODY);
         let body = self.exactly(length.ok_or_else(|| damaged("Arrow"))?)?;
         Ok(Some(Frame { head, body: Buffer::from_vec(body) }))
+    }
+
+    /// The schema of a file by Polars, which does not say how long it is: most readers take it from
+    /// the end of the file, and never look. It reaches to the mark of the next message, which begins
+    /// at a multiple of eight bytes.
+    fn bare(&mut self, start: [u8; 4]) -> Result<Vec<u8>, Error> {
+        let mut head = start.to_vec();
+        head.extend(self.exactly(4)?);
+        loop {
+            let next = self.exactly(8)?;
+            if next.starts_with(&CONTINUE) {
+                self.head = next;
+                return Ok(head);
+            }
+            head.extend(next);
+            if head.len() as u64 > LARGEST_HEAD {
+                return Err(not_arrow());
+            }
+        }
     }
 
     fn word(&mut self) -> Result<[u8; 4], Error> {

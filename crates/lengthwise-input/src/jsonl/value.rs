@@ -56,14 +56,17 @@ fn refuse(value: &Value, holder: &str) -> Error {
     }
 }
 
+/// The fields of a Lhotse cut that [`cut_fits`] looks at.
+pub(super) const CUT: [&str; 3] = ["duration", "features.duration", "features.frame_shift"];
+
 /// Whether a Lhotse cut is as long as the features that it points to. The features belong to the
 /// whole recording; a cut of a part of it has the duration of the part, but their frames.
 pub(super) fn cut_fits(object: &Map<String, Value>) -> Result<(), Error> {
     let number = |name| find(object, name).and_then(Value::as_f64);
-    let (Some(cut), Some(features)) = (number("duration"), number("features.duration")) else {
+    let (Some(cut), Some(features)) = (number(CUT[0]), number(CUT[1])) else {
         return Ok(());
     };
-    let shift = number("features.frame_shift").unwrap_or(0.01);
+    let shift = number(CUT[2]).unwrap_or(0.01);
     // Written so that a frame shift that is no number refuses too.
     if (cut - features).abs() <= shift {
         return Ok(());

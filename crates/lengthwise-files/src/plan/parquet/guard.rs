@@ -20,6 +20,9 @@ const MAGIC: &[u8] = b"PAR1";
 /// What every row takes at least: the number of its sequence is not packed.
 const BYTES_PER_ROW: u64 = 4;
 
+/// The numbers of the encodings in full and by dictionary.
+const IN_PLACE: [u64; 3] = [0, 2, 8];
+
 pub(super) struct Guarded(Bytes);
 
 impl Guarded {
@@ -84,18 +87,26 @@ fn beyond() -> ParquetError {
 
 /// Fields 2 and 3 of a page header are its sizes, unpacked and packed, which are the same here. The
 /// structures in fields 5, 7 and 8, for the three kinds of page, begin with the number of values; in
-/// a dictionary, which is field 7, every value takes four bytes or more.
+/// a dictionary, which is field 7, every value takes four bytes or more. How values are written is
+/// field 4 in the second kind of data page, which is field 8, and field 2 in the others. In full or
+/// as words of a dictionary they stay where they are; other ways could make a few bytes into ids of
+/// gigabytes.
 fn check_page(bytes: &[u8]) -> Result<(), Stop> {
     let (mut unpacked, mut packed, mut words) = (0, 0, 0);
     Walk::new(bytes).structure(0, &mut |walk, field, kind| match (field, kind) {
         (2, INT) => positive(walk, &mut unpacked),
         (3, INT) => positive(walk, &mut packed),
         (5 | 7 | 8, STRUCT) => {
-            let mut count = 0;
+            let (mut count, mut encoding) = (0, 0);
             walk.structure(1, &mut |walk, inner, kind| match (inner, kind) {
                 (1, INT) => positive(walk, &mut count),
+                (2, INT) if field != 8 => positive(walk, &mut encoding),
+                (4, INT) if field == 8 => positive(walk, &mut encoding),
                 _ => Ok(false),
             })?;
+            if !IN_PLACE.contains(&encoding) {
+                return Err(Stop::Wrong);
+            }
             if field == 7 {
                 words = count;
             }
@@ -123,6 +134,14 @@ mod tests {
         assert_eq!(check_page(&page(14, 6)), Err(Stop::Wrong), "packed");
         let long = [0x15, 0, 0x15, 80, 0x15, 80, 0];
         assert_eq!(check_page(&long), Err(Stop::Wrong), "beyond the file");
+        // Differences to the value before, in both kinds of data page.
+        let one = [0x15, 0, 0x15, 0, 0x15, 0, 0x2c, 0x15, 0, 0x15, 14, 0, 0];
+        let two = [0x15, 6, 0x15, 0, 0x15, 0, 0x5c, 0x15, 0, 0x35, 14, 0, 0];
+        for mut page in [one, two] {
+            assert_eq!(check_page(&page), Err(Stop::Wrong));
+            page[10] = 16;
+            assert_eq!(check_page(&page), Ok(()));
+        }
         let dictionary = |words: u8| {
             let header = [0x15, 4, 0x15, 16, 0x15, 16, 0x4c, 0x15, words, 0, 0];
             [&header[..], &[0; 8]].concat()

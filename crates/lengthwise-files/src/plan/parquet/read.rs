@@ -5,21 +5,22 @@ use std::sync::Arc;
 use ::parquet::{
     basic::Compression,
     column::reader::ColumnReaderImpl,
-    data_type::{DataType, Int32Type, Int64Type},
+    data_type::{ByteArrayType, DataType, Int32Type, Int64Type},
     errors::ParquetError,
     file::{
         metadata::{ParquetMetaData, RowGroupMetaData},
+        reader::Length,
         serialized_reader::SerializedPageReader,
     },
 };
 use lengthwise::Chunks;
 use xxhash_rust::xxh3::Xxh3;
 
-use super::{Column, KEY, guard::Guarded, schema};
+use super::{Column, KEY, guard::Guarded, ids, schema};
 use crate::{
     Error, fence,
     plan::{
-        PlanFile,
+        Ids, PlanFile,
         content::{Batches, piece_at},
         document::Wrong,
         header::Unchecked,
@@ -36,7 +37,7 @@ pub(in super::super) fn read(bytes: &[u8]) -> Result<PlanFile, Error> {
         // The version first: columns of another one may be others.
         let header = Unchecked::new(table.header()?)?;
         let wrong = |why: Wrong| not_a_plan(&why);
-        let columns = table.columns().map_err(wrong)?;
+        let (columns, named) = table.columns().map_err(wrong)?;
         let mut rows = Rows::default();
         let mut hash = Xxh3::new();
         for (at, &column) in columns.iter().enumerate() {
@@ -50,7 +51,9 @@ pub(in super::super) fn read(bytes: &[u8]) -> Result<PlanFile, Error> {
                 })
                 .map_err(wrong)?;
         }
+        let ids = named.then(|| table.ids(columns.len(), &mut hash)).transpose().map_err(wrong)?;
         let mut content = header.content(hash)?;
+        content.ids = ids;
         let chunks = content.chunks.as_ref();
         (content.batches, content.batch_lengths, content.positions) =
             rows.batches(chunks).map_err(wrong)?;
@@ -79,21 +82,23 @@ impl Table {
         Ok(text.ok_or_else(missing)?.as_bytes())
     }
 
-    /// The columns, if they are those of a plan.
-    fn columns(&self) -> Result<&'static [Column], Wrong> {
+    /// The columns of numbers, if they are those of a plan, and whether ids come behind them.
+    fn columns(&self) -> Result<(&'static [Column], bool), Wrong> {
         let found = self.metadata.file_metadata().schema_descr().root_schema().get_fields();
-        let columns = Column::all(found.len() != Column::all(false).len());
-        let expected = schema(columns).map_err(|error| error.to_string())?;
-        if found.len() != columns.len() {
+        let kinds = [(false, false), (false, true), (true, false), (true, true)];
+        let kind = kinds.iter().map(|&(pieces, ids)| (Column::all(pieces), ids));
+        let fits = |kind: &(&[Column], bool)| kind.0.len() + usize::from(kind.1) == found.len();
+        let Some((columns, ids)) = kind.clone().find(fits) else {
             return Err(format!("it has {} columns", found.len()));
-        }
+        };
+        let expected = schema(columns, ids).map_err(|error| error.to_string())?;
         for (found, expected) in found.iter().zip(expected.get_fields()) {
             if found != expected {
                 let name = expected.name();
                 return Err(format!("column `{name}` is missing, or not as plans have it"));
             }
         }
-        Ok(columns)
+        Ok((columns, ids))
     }
 
     /// Hands on the numbers of a column, a block at a time.
@@ -103,29 +108,51 @@ impl Table {
         column: Column,
         mut each: impl FnMut(&[u64]) -> Result<(), Wrong>,
     ) -> Result<(), Wrong> {
+        if column.size() == 8 {
+            self.blocks::<Int64Type>(at, column.name(), |block| {
+                each(&block.iter().map(|number| number.cast_unsigned()).collect::<Vec<_>>())
+            })
+        } else {
+            self.blocks::<Int32Type>(at, column.name(), |block| {
+                each(&block.iter().map(|number| number.cast_unsigned().into()).collect::<Vec<_>>())
+            })
+        }
+    }
+
+    /// The ids, in the last column.
+    fn ids(&self, at: usize, hash: &mut Xxh3) -> Result<Ids, Wrong> {
+        let mut read = ids::Read::new(self.file.len());
+        self.blocks::<ByteArrayType>(at, ids::NAME, |block| {
+            block.iter().try_for_each(|id| {
+                ids::hash(id.data(), hash);
+                read.add(id.data())
+            })
+        })?;
+        Ok(read.ids)
+    }
+
+    /// Hands on what a column has in all groups of rows, a block at a time.
+    fn blocks<T: DataType>(
+        &self,
+        at: usize,
+        name: &str,
+        mut each: impl FnMut(&[T::T]) -> Result<(), Wrong>,
+    ) -> Result<(), Wrong> {
         for group in self.metadata.row_groups() {
-            let rows = if column.size() == 8 {
-                let unsigned = |number: i64| number.cast_unsigned();
-                self.blocks::<Int64Type>(group, at, unsigned, &mut each)
-            } else {
-                let unsigned = |number: i32| number.cast_unsigned().into();
-                self.blocks::<Int32Type>(group, at, unsigned, &mut each)
-            }?;
+            let rows = self.blocks_of_group::<T>(group, at, &mut each)?;
             if i64::try_from(rows) != Ok(group.num_rows()) {
-                let (name, of) = (column.name(), group.num_rows());
-                return Err(format!("column `{name}` has {rows} rows of {of}"));
+                return Err(format!("column `{name}` has {rows} rows of {}", group.num_rows()));
             }
         }
         Ok(())
     }
 
     /// The same for a group of rows; says how many there are.
-    fn blocks<T: DataType>(
+    fn blocks_of_group<T: DataType>(
         &self,
         group: &RowGroupMetaData,
         at: usize,
-        unsigned: fn(T::T) -> u64,
-        each: &mut impl FnMut(&[u64]) -> Result<(), Wrong>,
+        each: &mut impl FnMut(&[T::T]) -> Result<(), Wrong>,
     ) -> Result<usize, Wrong> {
         let said = |error: ParquetError| error.to_string();
         let chunk = group.columns().get(at).ok_or("a column is missing")?;
@@ -148,8 +175,7 @@ impl Table {
             if rows > total {
                 return Err(format!("a column has more than {total} rows"));
             }
-            let numbers: Vec<u64> = values.drain(..).map(unsigned).collect();
-            each(&numbers)?;
+            each(&values)?;
         }
     }
 }
@@ -253,6 +279,6 @@ impl Rows {
                 return Err(what.to_owned());
             }
         };
-        Ok((Batches { indices, ends }, batch_lengths, positions))
+        Ok((Batches { all: indices, ends }, batch_lengths, positions))
     }
 }
