@@ -99,6 +99,8 @@ class BatchSampler(Sampler[list[int]]):
         self._resumed: dict[str, Any] | None = None
         self._running: _Running | None = None
         self._planned: Plan | None = None
+        # How many batches a rank takes in this epoch on so many ranks: loaders ask often.
+        self._counted: tuple[tuple[int, int], int] | None = None
         self._ranks()  # A rank that cannot be is refused here, and not when training begins.
         self._plan_of(epoch)
 
@@ -145,8 +147,11 @@ class BatchSampler(Sampler[list[int]]):
     def __len__(self) -> int:
         """The batches of a whole epoch on this rank."""
         rank, world_size = self._ranks()
-        schedule = self._plan_of(self._epoch).schedule(world_size)
-        batches = len(schedule) * schedule.accumulate
+        asked = (self._epoch, world_size)
+        if self._counted is None or self._counted[0] != asked:
+            schedule = self._plan_of(self._epoch).schedule(world_size)
+            self._counted = asked, len(schedule) * schedule.accumulate
+        batches = self._counted[1]
         return batches * world_size if rank == "all" else batches
 
     def __iter__(self) -> Iterator[Batch]:
