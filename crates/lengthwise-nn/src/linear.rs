@@ -1,0 +1,61 @@
+//! A linear layer.
+
+use crate::matmul::{Matrix, add_rows, add_to_rows, matmul};
+
+/// A linear layer: `y = x · weight + bias`.
+///
+/// Its parameters are a slice that the caller owns: the weight, `inputs` rows of `outputs` columns, then
+/// the bias.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Linear {
+    /// The width of what comes in.
+    pub inputs: usize,
+    /// The width of what goes out.
+    pub outputs: usize,
+}
+
+impl Linear {
+    /// How many parameters it has.
+    pub fn parameters(&self) -> usize {
+        (self.inputs + 1) * self.outputs
+    }
+
+    /// The output for all rows of the input.
+    ///
+    /// # Panics
+    ///
+    /// When a slice has another size.
+    pub fn forward(&self, parameters: &[f32], x: &[f32]) -> Vec<f32> {
+        let (weight, bias) = parameters.split_at(self.inputs * self.outputs);
+        let rows = x.len() / self.inputs;
+        let mut y = vec![0.0; rows * self.outputs];
+        let weight = Matrix::new(weight, self.inputs, self.outputs);
+        matmul(&mut y, Matrix::new(x, rows, self.inputs), weight, 0.0);
+        add_to_rows(&mut y, bias);
+        y
+    }
+
+    /// Adds the gradient of the parameters to `gradient`, and gives that of the input.
+    ///
+    /// # Panics
+    ///
+    /// When a slice has another size.
+    pub fn backward(
+        &self,
+        parameters: &[f32],
+        gradient: &mut [f32],
+        x: &[f32],
+        dy: &[f32],
+    ) -> Vec<f32> {
+        let Self { inputs, outputs } = *self;
+        let (weight, _) = parameters.split_at(inputs * outputs);
+        let (dweight, dbias) = gradient.split_at_mut(inputs * outputs);
+        let rows = x.len() / inputs;
+        let dy_of_rows = Matrix::new(dy, rows, outputs);
+        matmul(dweight, Matrix::new(x, rows, inputs).transposed(), dy_of_rows, 1.0);
+        add_rows(dbias, dy);
+        let mut dx = vec![0.0; x.len()];
+        matmul(&mut dx, dy_of_rows, Matrix::new(weight, inputs, outputs).transposed(), 0.0);
+        dx
+    }
+}

@@ -1,0 +1,108 @@
+//! Matrix products of slices.
+
+use gemm::{Parallelism, gemm};
+
+/// A matrix in row-major order, perhaps read as its transpose.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Matrix<'a> {
+    values: &'a [f32],
+    rows: usize,
+    columns: usize,
+    transposed: bool,
+}
+
+impl<'a> Matrix<'a> {
+    /// So many rows, each of so many columns.
+    pub(crate) fn new(values: &'a [f32], rows: usize, columns: usize) -> Self {
+        assert_eq!(values.len(), rows * columns, "a matrix of {rows} by {columns}");
+        Self { values, rows, columns, transposed: false }
+    }
+
+    /// The same values read the other way.
+    pub(crate) fn transposed(self) -> Self {
+        let Self { values, rows, columns, transposed } = self;
+        Self { values, rows: columns, columns: rows, transposed: !transposed }
+    }
+
+    /// The distances between columns and between rows.
+    fn strides(&self) -> (isize, isize) {
+        let (rows, columns) = (self.rows.cast_signed(), self.columns.cast_signed());
+        if self.transposed { (rows, 1) } else { (1, columns) }
+    }
+}
+
+/// `out = keep · out + a · b`.
+#[expect(unsafe_code, reason = "the product takes pointers")]
+pub(crate) fn matmul(out: &mut [f32], a: Matrix, b: Matrix, keep: f32) {
+    let (m, k, n) = (a.rows, a.columns, b.columns);
+    assert_eq!(k, b.rows, "inner sizes differ");
+    assert_eq!(out.len(), m * n, "the product has another size");
+    let ((a_columns, a_rows), (b_columns, b_rows)) = (a.strides(), b.strides());
+    // SAFETY: the strides stay inside the slices, whose sizes `Matrix::new` and the lines above have
+    // checked, and `out` overlaps neither, as it is borrowed alone.
+    unsafe {
+        gemm(
+            m,
+            n,
+            k,
+            out.as_mut_ptr(),
+            1,
+            n.cast_signed(),
+            keep != 0.0,
+            a.values.as_ptr(),
+            a_columns,
+            a_rows,
+            b.values.as_ptr(),
+            b_columns,
+            b_rows,
+            keep,
+            1.0,
+            false,
+            false,
+            false,
+            Parallelism::Rayon(0),
+        );
+    }
+}
+
+/// Adds a vector to every row.
+pub(crate) fn add_to_rows(out: &mut [f32], vector: &[f32]) {
+    for row in out.chunks_exact_mut(vector.len()) {
+        for (value, &add) in row.iter_mut().zip(vector) {
+            *value += add;
+        }
+    }
+}
+
+/// Adds all rows to a vector.
+pub(crate) fn add_rows(vector: &mut [f32], rows: &[f32]) {
+    for row in rows.chunks_exact(vector.len()) {
+        for (sum, &value) in vector.iter_mut().zip(row) {
+            *sum += value;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn products_are_those_of_the_definition() {
+        let (m, k, n) = (3, 4, 5);
+        let a: Vec<f32> = (0..m * k).map(|i| (i as f32).sin()).collect();
+        let b: Vec<f32> = (0..k * n).map(|i| (i as f32).cos()).collect();
+        let at = |i: usize, j: usize| (0..k).map(|x| a[i * k + x] * b[x * n + j]).sum::<f32>();
+        let mut plain = vec![0.0; m * n];
+        matmul(&mut plain, Matrix::new(&a, m, k), Matrix::new(&b, k, n), 0.0);
+        let turned: Vec<f32> = (0..k * m).map(|i| a[i % m * k + i / m]).collect();
+        let mut again = vec![1.0; m * n];
+        matmul(&mut again, Matrix::new(&turned, k, m).transposed(), Matrix::new(&b, k, n), 1.0);
+        for i in 0..m {
+            for j in 0..n {
+                assert!((plain[i * n + j] - at(i, j)).abs() < 1e-6);
+                assert!((again[i * n + j] - 1.0 - at(i, j)).abs() < 1e-6);
+            }
+        }
+    }
+}

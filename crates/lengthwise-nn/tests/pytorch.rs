@@ -1,0 +1,181 @@
+//! Losses, gradients and optimizer steps against PyTorch's, on numbers that both make from a formula.
+//! `reference/make.py` computed what is expected.
+#![expect(clippy::unwrap_used, reason = "the reference is ours")]
+
+use lengthwise_nn::{
+    Blstm, Frame, Linear,
+    loss::{cross_entropy, ctc, squared_error},
+    optimizer::{Adadelta, Adam},
+};
+use serde_json::Value;
+
+fn wave(count: usize, seed: f64, scale: f64) -> Vec<f32> {
+    let at = |i: usize| scale * (seed * (i + 1) as f64 + 0.1 * (i as f64).sqrt()).sin();
+    (0..count).map(|i| at(i) as f32).collect()
+}
+
+fn numbers() -> Value {
+    serde_json::from_str(include_str!("reference/numbers.json")).unwrap()
+}
+
+fn floats(value: &Value) -> Vec<f64> {
+    value.as_array().unwrap().iter().map(|number| number.as_f64().unwrap()).collect()
+}
+
+/// Equal to a part of 10⁵ of the largest.
+fn assert_near(found: &[f32], expected: &Value, what: &str) {
+    let expected = floats(expected);
+    assert_eq!(found.len(), expected.len(), "{what}");
+    let largest = expected.iter().fold(0.0_f64, |most, value| most.max(value.abs()));
+    for (place, (&found, expected)) in found.iter().zip(expected).enumerate() {
+        let error = (f64::from(found) - expected).abs();
+        assert!(error <= 1e-5 * largest, "{what} at {place}: {found} for {expected}");
+    }
+}
+
+fn assert_loss(found: f64, expected: &Value) {
+    let expected = expected.as_f64().unwrap();
+    assert!((found / expected - 1.0).abs() < 1e-5, "loss {found} for {expected}");
+}
+
+/// A stack of two layers and a linear one, with its gradients: each layer's, the head's and the
+/// input's.
+struct Passed {
+    loss: f64,
+    correct: usize,
+    gradients: [Vec<f32>; 3],
+    dx: Vec<f32>,
+}
+
+fn pass(units: usize, frame: &Frame, x: &[f32], labels: &[u32]) -> Passed {
+    let (inputs, classes) = (5, 6);
+    let first = Blstm { inputs, units };
+    let second = Blstm { inputs: 2 * units, units };
+    let head = Linear { inputs: 2 * units, outputs: classes };
+    let both = |layer: Blstm, seeds: [f64; 2]| -> Vec<f32> {
+        seeds.iter().flat_map(|&seed| wave(layer.parameters() / 2, seed, 0.5)).collect()
+    };
+    let parameters =
+        [both(first, [0.31, 0.37]), both(second, [0.41, 0.43]), wave(head.parameters(), 0.53, 0.5)];
+    let one = first.forward(&parameters[0], frame, x);
+    let two = second.forward(&parameters[1], frame, one.output());
+    let scores = head.forward(&parameters[2], two.output());
+    let classified = cross_entropy(frame, &scores, classes, labels);
+    let mut gradients = parameters.clone().map(|part| vec![0.0; part.len()]);
+    let [d_first, d_second, d_head] = &mut gradients;
+    let dy = head.backward(&parameters[2], d_head, two.output(), &classified.gradient);
+    let middle = one.output().to_vec();
+    let dy = second.backward(&parameters[1], d_second, frame, &middle, two, &dy);
+    let dx = first.backward(&parameters[0], d_first, frame, x, one, &dy);
+    Passed { loss: classified.loss, correct: classified.correct, gradients, dx }
+}
+
+const LENGTHS: [usize; 4] = [7, 3, 5, 1];
+
+fn data(steps: usize) -> (Vec<f32>, Vec<u32>) {
+    let rows = LENGTHS.len();
+    let (mut x, mut labels) = (wave(7 * rows * 5, 0.7, 0.5), Vec::new());
+    labels.extend((0..7 * rows).map(|i| ((3 * i + i / 5) % 6) as u32));
+    // What is beyond is padding, and may be anything.
+    x.resize(steps * rows * 5, 123.0);
+    labels.resize(steps * rows, 3);
+    (x, labels)
+}
+
+#[test]
+fn stacks_of_layers_have_the_losses_and_gradients_of_pytorch() {
+    let (x, labels) = data(7);
+    let frame = Frame::new(7, LENGTHS.to_vec());
+    for expected in numbers()["stacks"].as_array().unwrap() {
+        let units = expected["units"].as_u64().unwrap() as usize;
+        let passed = pass(units, &frame, &x, &labels);
+        assert_loss(passed.loss, &expected["loss"]);
+        assert_eq!(passed.correct as u64, expected["correct"].as_u64().unwrap());
+        for (layer, gradient) in passed.gradients[..2].iter().enumerate() {
+            let (forward, backward) = gradient.split_at(gradient.len() / 2);
+            let expected = &expected["gradients"];
+            assert_near(forward, &expected[2 * layer], &format!("forward {layer} of {units}"));
+            assert_near(
+                backward,
+                &expected[2 * layer + 1],
+                &format!("backward {layer} of {units}"),
+            );
+        }
+        assert_near(&passed.gradients[2], &expected["head"], "head");
+        assert_near(&passed.dx, &expected["input"], "input");
+    }
+}
+
+#[test]
+fn more_padding_changes_nothing() {
+    let (x, labels) = data(7);
+    let short = pass(21, &Frame::new(7, LENGTHS.to_vec()), &x, &labels);
+    let (x, labels) = data(12);
+    let long = pass(21, &Frame::new(12, LENGTHS.to_vec()), &x, &labels);
+    assert_eq!((short.loss.to_bits(), short.correct), (long.loss.to_bits(), long.correct));
+    for (short, long) in short.gradients.iter().zip(&long.gradients) {
+        let largest = short.iter().fold(0.0_f32, |most, value| most.max(value.abs()));
+        for (short, long) in short.iter().zip(long) {
+            // Sums over more zeros may be rounded elsewhere.
+            assert!((short - long).abs() <= 1e-6 * largest);
+        }
+    }
+    assert!(long.dx[short.dx.len()..].iter().all(|&value| value == 0.0));
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    let (x, labels) = data(7);
+    let frame = Frame::new(7, LENGTHS.to_vec());
+    let bits = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let passed = pool.install(|| pass(21, &frame, &x, &labels));
+        let all = passed.gradients.concat();
+        all.iter().map(|value| value.to_bits()).collect::<Vec<_>>()
+    };
+    assert!(bits(1) == bits(2) && bits(2) == bits(5));
+}
+
+#[test]
+fn ctc_has_the_losses_and_gradients_of_pytorch() {
+    let expected = &numbers()["ctc"];
+    let frame = Frame::new(9, vec![9, 4, 7]);
+    let scores = wave(9 * 3 * 5, 0.9, 2.0);
+    let targets = [vec![1, 1, 3], vec![2, 4], vec![]];
+    let (loss, gradient) = ctc(&frame, &scores, 5, &targets).unwrap();
+    assert_loss(loss, &expected["loss"]);
+    assert_near(&gradient, &expected["gradient"], "gradient");
+}
+
+#[test]
+fn labels_that_do_not_fit_their_row_are_refused() {
+    let frame = Frame::new(3, vec![3, 2]);
+    let scores = vec![0.0; 3 * 2 * 4];
+    let error = ctc(&frame, &scores, 4, &[vec![1, 2, 3], vec![1, 1]]).unwrap_err();
+    assert_eq!(error.to_string(), "the labels of row 1 need 3 steps, and it has 2");
+    assert!(ctc(&frame, &scores, 4, &[vec![1, 2, 3], vec![1, 2]]).is_ok());
+}
+
+#[test]
+fn squared_error_has_the_loss_and_gradient_of_pytorch() {
+    let expected = &numbers()["squared_error"];
+    let frame = Frame::new(4, vec![2, 4]);
+    let (loss, gradient) = squared_error(&frame, &wave(24, 0.6, 0.5), 3, &wave(24, 0.8, 0.5));
+    assert_loss(loss, &expected["loss"]);
+    assert_near(&gradient, &expected["gradient"], "gradient");
+}
+
+#[test]
+fn optimizers_take_the_steps_of_pytorch() {
+    let expected = numbers();
+    let mut adam = Adam::new(10, 0.01);
+    let mut adadelta = Adadelta::new(10, 0.95, 1e-6);
+    let (mut one, mut other) = (wave(10, 0.2, 0.5), wave(10, 0.2, 0.5));
+    for step in 0..5 {
+        let gradient = wave(10, 0.3 + 0.1 * f64::from(step), 0.5);
+        adam.step(&mut one, &gradient);
+        adadelta.step(&mut other, &gradient);
+    }
+    assert_near(&one, &expected["adam"], "adam");
+    assert_near(&other, &expected["adadelta"], "adadelta");
+}
