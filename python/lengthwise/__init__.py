@@ -111,7 +111,7 @@ def calibrate(step: Any, lengths: Any, **options: Any) -> Calibration:
 
 def __getattr__(name: str) -> Any:
     # `lw.torch.pad_collate` works without importing torch before it is used.
-    if name in ("torch", "hf", "lightning", "arrays", "calibration"):
+    if name in ("torch", "hf", "arrays", "calibration"):
         import importlib
 
         return importlib.import_module(f"{__name__}.{name}")

@@ -16,6 +16,9 @@ WHOLE = "lengths are whole numbers from 1 to 4294967295; leave empty sequences o
 def array(lengths: Any) -> np.ndarray:
     """A one-dimensional array of whole numbers or floats, of the same memory where that can be."""
     made = _made(lengths)
+    if isinstance(made, np.ma.MaskedArray) and made.mask.any():
+        index = int(np.flatnonzero(made.mask)[0])
+        raise LengthsError(f"sequence {index} has a length that is masked", hint=WHOLE, index=index)
     if made.ndim != 1:
         raise LengthsError(
             f"an array of {made.ndim} dimensions is no lengths",
@@ -25,17 +28,21 @@ def array(lengths: Any) -> np.ndarray:
         if made.dtype == np.float16:
             made = made.astype(np.float32)
         return made if made.dtype.isnative else made.astype(made.dtype.newbyteorder("="))
+    if isinstance(made, np.ma.MaskedArray):
+        made = made.filled(0)
     if not len(made):
         return made.astype(np.uint32)
     # Objects, texts, truth values, dates: name the first that is no number.
-    for index, value in enumerate(made.tolist()):
+    values = [str(value) for value in made] if made.dtype.kind in "mM" else made.tolist()
+    values = [value.item() if isinstance(value, np.generic) else value for value in values]
+    for index, value in enumerate(values):
         if not _is_number(value):
             shown = repr(value)
             shown = shown if len(shown) <= 40 else shown[:39] + "…"
             raise LengthsError(f"sequence {index} has length {shown}", hint=WHOLE, index=index)
         if not (isinstance(value, int) and 0 <= value < 2**32 or isinstance(value, float)):
             raise LengthsError(f"sequence {index} has length {value}", hint=WHOLE, index=index)
-    return np.array(made.tolist(), dtype=np.float64)
+    return np.array(values, dtype=np.float64)
 
 
 def _is_number(value: object) -> bool:
@@ -45,7 +52,7 @@ def _is_number(value: object) -> bool:
 def _made(lengths: Any) -> np.ndarray:
     if isinstance(lengths, np.ndarray):
         return lengths
-    if isinstance(lengths, (str, bytes, dict)) or lengths is None:
+    if isinstance(lengths, (str, bytes, bytearray, dict, set, frozenset)) or lengths is None:
         raise LengthsError(
             f"{type(lengths).__name__} is no lengths",
             hint="give a list or an array with one number for each sequence; `read_lengths` reads files",
@@ -56,7 +63,8 @@ def _made(lengths: Any) -> np.ndarray:
     if hasattr(lengths, "null_count") or hasattr(lengths, "combine_chunks"):
         return _arrow(lengths)
     if hasattr(lengths, "detach") and hasattr(lengths, "cpu"):
-        return np.asarray(lengths.detach().cpu())
+        tensor = lengths.detach().cpu()
+        return np.asarray(tensor.float() if str(tensor.dtype) == "torch.bfloat16" else tensor)
     if hasattr(lengths, "to_numpy"):
         return np.asarray(lengths.to_numpy())
     if hasattr(lengths, "__arrow_c_array__") or hasattr(lengths, "__arrow_c_stream__"):
@@ -77,7 +85,8 @@ def _made(lengths: Any) -> np.ndarray:
         made = None
     # Mixed lists become texts, floats or objects, and lists of lists get more dimensions: the items
     # themselves are then looked at one by one.
-    if made is None or made.ndim != 1 or made.dtype.kind not in "iu":
+    mixed = any(type(item) is bool for item in items)
+    if made is None or made.ndim != 1 or made.dtype.kind not in "iu" or mixed:
         made = np.empty(len(items), dtype=object)
         made[:] = items
     return made
@@ -95,10 +104,11 @@ def _arrow(column: Any) -> np.ndarray:
     """A pyarrow array, chunked or not, or a Polars series; nulls become NaN, which is refused by
     index, and a column of lists or texts gives how long they are."""
     kind = str(getattr(column, "type", ""))
-    if "list" in kind or kind in ("string", "large_string", "binary", "large_binary"):
+    lists = kind.startswith(("list", "large_list", "fixed_size_list"))
+    if lists or kind in ("string", "large_string", "binary", "large_binary"):
         import pyarrow.compute
 
-        lengths_of = pyarrow.compute.list_value_length if "list" in kind else pyarrow.compute.utf8_length
+        lengths_of = pyarrow.compute.list_value_length if lists else pyarrow.compute.utf8_length
         column = (pyarrow.compute.binary_length if "binary" in kind else lengths_of)(column)
     if hasattr(column, "combine_chunks") or not hasattr(column, "type"):
         return np.asarray(column.to_numpy())

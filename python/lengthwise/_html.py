@@ -47,16 +47,21 @@ def _picture(plan: Plan) -> str:
     bars, x = [], 0.0
     for k, size in zip(batches, sizes):
         height = HEIGHT * int(batch_lengths[k]) / tallest
+        width = max(size * step - 1, 0.5)
         bars.append(
-            f'<rect x="{x:.2f}" y="{HEIGHT - height:.1f}" width="{max(size * step - 1, 0.5):.2f}" '
+            f'<rect x="{x:.2f}" y="{HEIGHT - height:.1f}" width="{width:.2f}" '
             f'height="{height:.1f}" fill="#f0a04b"/>'
         )
-        for place, sequence in enumerate(plan[k][:200]):
+        # One outline for all sequences of the batch; of large ones, for as many as can be seen.
+        shown = min(size, 40)
+        chosen = [plan[k][place * size // shown] for place in range(shown)]
+        points = [f"{x:.2f},{HEIGHT}"]
+        for place, sequence in enumerate(chosen):
             filled = HEIGHT * min(int(lengths[sequence]), int(batch_lengths[k])) / tallest
-            bars.append(
-                f'<rect x="{x + place * step:.2f}" y="{HEIGHT - filled:.1f}" '
-                f'width="{max(step - 0.3, 0.3):.2f}" height="{filled:.1f}" fill="#3b7dc4"/>'
-            )
+            for edge in (place, place + 1):
+                points.append(f"{x + width * edge / shown:.2f},{HEIGHT - filled:.1f}")
+        points.append(f"{x + width:.2f},{HEIGHT}")
+        bars.append(f'<polygon points="{" ".join(points)}" fill="#3b7dc4"/>')
         x += size * step
     title = f"{count} of {len(plan)} batches; blue is data, orange is padding"
     return (
@@ -70,7 +75,7 @@ COLUMNS = [
     ("strategy", "strategy", "{}"),
     ("padding %", "padding_rate", "{:.2%}"),
     ("batches", "batches", "{:,.0f}"),
-    ("steps", "optimizer_steps", "{:,.0f}"),
+    ("optimizer steps", "optimizer_steps", "{:,.0f}"),
     ("shapes", "shapes", "{:,.0f}"),
     ("effective mates", "effective_mates", "{:,.0f}"),
     ("idle", "idle_share", "{:.2%}"),
@@ -81,7 +86,13 @@ COLUMNS = [
 def comparison(comparison: Comparison) -> str:
     """The table of a comparison."""
     rows = comparison.rows
-    shown = [column for column in COLUMNS if any(row.get(column[1]) is not None for row in rows)]
+    several = comparison.settings["world_size"] > 1
+    shown = [
+        column
+        for column in COLUMNS
+        if any(row.get(column[1]) is not None for row in rows)
+        and (several or column[1] not in ("idle_share", "optimizer_steps"))
+    ]
     head = "".join(f"<th>{name}</th>" for name, _, _ in shown)
     lines = []
     for row in rows:

@@ -23,7 +23,7 @@ class Chunks:
     give `pieces` as lengths. Piece `i` is from sequence `sequences[i]`, and begins at `offsets[i]`.
     """
     def __len__(self, /) -> int: ...
-    def __new__(cls, /, lengths: Any, size: SupportsIndex) -> Chunks: ...
+    def __new__(cls, /, lengths: Any, size: Any) -> Chunks: ...
     def __repr__(self, /) -> str: ...
     @property
     def offsets(self, /) -> np.ndarray:
@@ -390,14 +390,14 @@ class Planner:
     """
     Plans epochs: the same lengths, settings, seed and epoch give the same plan on every machine.
     """
-    def __new__(cls, /, lengths: Any, strategy: str | None = None, *, budget: Any, shapes: str | None = None, arrange: str = "spread", over_long: str = "error", steps: str | None = None, tail: str = "split", cost_model: Any | None = None, accumulate: SupportsIndex = 1, canonical_ranks: SupportsIndex | None = None, constant_steps: bool = False, seed: SupportsIndex = 0) -> Planner: ...
+    def __new__(cls, /, lengths: Any, strategy: str | None = None, *, budget: Any, shapes: str | None = None, arrange: str = "spread", over_long: str = "error", steps: str | None = None, tail: str = "split", cost_model: Any | None = None, accumulate: Any = ..., canonical_ranks: Any | None = None, constant_steps: bool = False, seed: Any = ...) -> Planner: ...
     def __repr__(self, /) -> str: ...
     @property
     def lengths(self, /) -> Lengths:
         """
         The lengths that are planned.
         """
-    def plan(self, /, epoch: SupportsIndex = 0) -> Plan:
+    def plan(self, /, epoch: Any = ...) -> Plan:
         """
         The plan of one epoch.
         """
@@ -513,7 +513,7 @@ class Tuning:
         Whether the choice keeps all limits; if not, it comes nearest.
         """
 
-def compare(lengths: Any, strategies: SupportsGetItem[int, str] | None = None, *, budget: Any = ..., shapes: str = "exact", arrange: str = "spread", over_long: str = "error", epochs: SupportsIndex = 5, world_size: SupportsIndex = 1, accumulate: SupportsIndex = 1, steps: str | None = None, tail: str = "split", cost_model: Any | None = None, seed: SupportsIndex = 0, source: str = "lengths") -> Comparison:
+def compare(lengths: Any, strategies: str | SupportsGetItem[int, str] | None = None, *, budget: Any = ..., shapes: str = "exact", arrange: str = "spread", over_long: str = "error", epochs: Any = ..., world_size: Any = ..., accumulate: Any = ..., steps: str | None = None, tail: str = "split", cost_model: Any | None = None, seed: Any = ..., source: str = "lengths") -> Comparison:
     """
     Plans several epochs with every strategy, and measures them.
     """
@@ -539,7 +539,7 @@ def inspect(lengths: Any, *, budget: Any = ..., source: str = "lengths") -> Insp
     Shows what lengths are like, and what they do to random batches.
     """
 
-def ladder(lengths: Any, rungs: SupportsIndex = 8) -> np.ndarray:
+def ladder(lengths: Any, rungs: Any = ...) -> np.ndarray:
     """
     The batch lengths that pad the least, rising: `rungs` of them, or as many as there are different
     lengths.
@@ -557,7 +557,7 @@ def read_lengths(path: str | PathLike[str], *, column: str | None = None, format
     `utt2dur`, packed by gzip or zstd or not, or a folder of WAV and FLAC files.
     """
 
-def tune(lengths: Any, *, budget: Any, shapes: str | None = None, max_padding: SupportsFloat | SupportsIndex | None = None, min_mates: SupportsFloat | SupportsIndex | None = None, max_shapes: SupportsIndex | None = None, max_seconds: SupportsFloat | SupportsIndex | None = None, cost_model: Any | None = None, seed: SupportsIndex = 0) -> Tuning:
+def tune(lengths: Any, *, budget: Any, shapes: str | None = None, max_padding: SupportsFloat | SupportsIndex | None = None, min_mates: SupportsFloat | SupportsIndex | None = None, max_shapes: Any | None = None, max_seconds: SupportsFloat | SupportsIndex | None = None, cost_model: Any | None = None, seed: Any = ...) -> Tuning:
     """
     Finds the best strategy within limits on padding, company, shapes and time.
     """

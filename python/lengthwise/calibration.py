@@ -76,7 +76,7 @@ class Recommendation:
 class Calibration:
     """What was measured, and what follows from it."""
 
-    steps: list[MeasuredStep]
+    steps: list[MeasuredStep] = field(repr=False)
     fit: Fit
     largest_cells: int
     ran_out: bool
@@ -152,9 +152,12 @@ def calibrate(
             f"{warmup} steps to warm up and {repeats} to measure",
             hint="measure at least one step of each shape",
         )
+    if not seconds > 0:
+        raise CostError(f"{seconds} seconds to measure in", hint="give some seconds")
     grid = _grid(lengths)
     begin = time.monotonic()
-    cells, ran_out = _largest(step, grid, len(lengths), max_cells or MOST_CELLS, say, begin + seconds / 2)
+    most = MOST_CELLS if max_cells is None else max_cells
+    cells, ran_out = _largest(step, grid, len(lengths), most, say, begin + seconds / 2)
     steps: list[MeasuredStep] = []
     shapes = list(_shapes(grid, cells, len(lengths)))
     for number, (size, length) in enumerate(shapes):
@@ -227,7 +230,7 @@ def _largest(
         )
     fits, fails = 0, None
     size = 1
-    while size * longest <= most and size <= sequences and time.monotonic() < end:
+    while size * longest <= most and size <= sequences and (size == 1 or time.monotonic() < end):
         say(f"looking for the largest batch: {size} × {longest}")
         if not _fits(step, size, longest):
             fails = size
@@ -289,7 +292,10 @@ def _ran_out(error: BaseException) -> bool:
     text = str(error).lower()
     return any(
         sign in text
-        for sign in ("out of memory", "resource_exhausted", "can't allocate memory", "cannot allocate memory")
+        for sign in (
+            "out of memory", "resource_exhausted", "can't allocate memory", "cannot allocate memory",
+            "cudnn_status_alloc_failed", "cublas_status_alloc_failed",
+        )
     )
 
 

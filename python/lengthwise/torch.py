@@ -11,6 +11,7 @@ It is the same object in ``DataLoader``, ``StatefulDataLoader``, Lightning and p
 from __future__ import annotations
 
 import json
+import operator
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,7 +21,16 @@ import numpy as np
 import torch
 from torch.utils.data import DataLoader, Dataset, DistributedSampler, Sampler, default_collate
 
-from . import LengthsError, LengthwiseWarning, Lengths, Plan, Planner, RankError, StateError
+from . import (
+    Lengths,
+    LengthsError,
+    LengthwiseWarning,
+    Plan,
+    Planner,
+    RankError,
+    SettingError,
+    StateError,
+)
 from ._ranks import find_ranks
 
 __all__ = ["Batch", "BatchSampler", "loader", "pad_collate"]
@@ -46,9 +56,9 @@ class Batch(list[int]):
 class BatchSampler(Sampler[list[int]]):
     """The batches of one rank, epoch after epoch: lists of indices for ``DataLoader(batch_sampler=…)``.
 
-    ``lengths`` and the settings are those of :class:`lengthwise.Planner`. Every rank takes the same
-    number of batches, and every epoch has as many (``constant_steps=False`` leaves that out): most
-    trainers ask for ``len`` once.
+    ``lengths`` and the settings are those of :class:`lengthwise.Planner`, of which ``budget`` must be
+    given. Every rank takes the same number of batches, and every epoch has as many
+    (``constant_steps=False`` leaves that out): most trainers ask for ``len`` once.
 
     ``rank`` and ``world_size`` are found out if they are not given: from ``torch.distributed`` if it
     is initialised, then from the variables that torchrun, mpirun and srun set. With ``rank="all"``
@@ -67,7 +77,7 @@ class BatchSampler(Sampler[list[int]]):
         lengths: Any,
         strategy: str | None = None,
         *,
-        budget: str | int,
+        budget: str | int | None = None,
         rank: int | Literal["all"] | None = None,
         world_size: int | None = None,
         epoch: int = 0,
@@ -75,34 +85,29 @@ class BatchSampler(Sampler[list[int]]):
         constant_steps: bool = True,
         **settings: Any,
     ) -> None:
+        if budget is None:
+            raise SettingError(
+                "there is no budget, and batches have no other size",
+                hint='give one, as in budget="padded:20000"; where Lightning makes samplers anew, in '
+                "`predict` and with `overfit_batches`, use a plain DataLoader",
+            )
         lengths = Lengths(lengths)
         _check_dataset(dataset, lengths)
-        self._planner = Planner(
-            lengths, strategy, budget=budget, constant_steps=constant_steps, **settings
-        )
-        if isinstance(rank, int) and world_size is None:
-            raise RankError(
-                f"rank {rank} of how many?", hint="give `world_size` too, or neither of them"
-            )
-        if rank is None and world_size is not None and world_size != 1:
-            raise RankError(
-                f"which of the {world_size} ranks is this?",
-                hint='give `rank` too, or neither of them; `rank="all"` gives the batches of all ranks',
-            )
-        self._given = (rank, world_size)
-        self._given_settings = {
+        self._settings = {
             "strategy": strategy, "budget": budget, "constant_steps": constant_steps, **settings
         }  # fmt: skip
-        self._epoch = epoch
-        # Whether the epoch was chosen since the last iteration began; if not, the next one is one on.
+        self._planner = Planner(lengths, **self._settings)
+        self._given = _given_ranks(rank, world_size)
+        # The next iteration is of this epoch if it was chosen since the last one began, and otherwise
+        # of the one after it.
+        self._epoch = _checked_epoch(epoch)
         self._chosen = True
         self._resumed: dict[str, Any] | None = None
         self._running: _Running | None = None
         self._planned: Plan | None = None
         # How many batches a rank takes in this epoch on so many ranks: loaders ask often.
         self._counted: tuple[tuple[int, int], int] | None = None
-        self._ranks()  # A rank that cannot be is refused here, and not when training begins.
-        self._plan_of(epoch)
+        len(self)  # What cannot be dealt to the ranks is refused here, and not when training begins.
 
     # What frameworks look for: the epoch is passed on to `.sampler` or `.batch_sampler` by some.
 
@@ -116,7 +121,7 @@ class BatchSampler(Sampler[list[int]]):
 
     @property
     def epoch(self) -> int:
-        """The epoch that runs, or comes next if none was begun."""
+        """The epoch that was chosen, or began last."""
         return self._epoch
 
     @property
@@ -131,18 +136,24 @@ class BatchSampler(Sampler[list[int]]):
 
     @property
     def plan(self) -> Plan:
-        """The batches of this rank in the epoch that runs or comes next; after a resume, the rest."""
-        return (self._running or _Running(self, self._epoch, self._resumed)).plan
+        """The batches of this rank in the epoch that was chosen, or began last. After a resume, those
+        from the step on that it goes on in."""
+        return self._current().plan
 
     def set_epoch(self, epoch: int) -> None:
         """Chooses the epoch of the next iteration. The epoch that a loaded state is in goes on where
         it stood; another one begins at its beginning."""
-        if epoch != self._epoch:
+        epoch = _checked_epoch(epoch)
+        if self._resumed is not None and epoch != self._epoch:
+            if self._chosen:
+                warnings.warn(
+                    f"the state that was loaded is in epoch {self._epoch}, and epoch {epoch} was "
+                    "chosen: the state is dropped",
+                    LengthwiseWarning,
+                    stacklevel=2,
+                )
             self._resumed = None
-        if epoch != self._epoch or not self._chosen:
-            self._running = None
-        self._epoch = epoch
-        self._chosen = True
+        self._epoch, self._chosen = epoch, True
 
     def __len__(self) -> int:
         """The batches of a whole epoch on this rank."""
@@ -155,26 +166,17 @@ class BatchSampler(Sampler[list[int]]):
         return batches * world_size if rank == "all" else batches
 
     def __iter__(self) -> Iterator[Batch]:
-        if not self._chosen:
-            self._epoch += 1
-            self._chosen = True
-        self._running = _Running(self, self._epoch, self._resumed)
-        if not len(self._running):
-            # A state from the end of an epoch: what comes after nothing is the next one.
-            self._begun(self._running)
-        return self._running
-
-    def _begun(self, running: _Running) -> None:
-        """An iteration was asked for its first batch. Loaders with workers make iterators that they
-        never use, which must not count as epochs."""
-        self._running, self._resumed, self._chosen = running, None, False
+        # Nothing happens before the first batch is asked for: loaders with workers make iterators that
+        # they never use, and Lightning chooses the epoch after it has made one.
+        return _Running(self)
 
     def weights(self, of: Literal["positions", "sequences"] = "positions") -> np.ndarray:
         """What to multiply the mean loss of each batch by, so that the mean over all batches of a
         step, on all ranks, is the mean over its positions (or sequences): one number for each batch
-        of the epoch that runs, in order."""
-        running = self._running or _Running(self, self._epoch, self._resumed)
-        schedule, plan = running.schedule, running.whole
+        of the epoch that was chosen, or began last. With ``rank="all"``, for the batches of all
+        ranks."""
+        running = self._current()
+        schedule, plan = running.schedule, running.plan
         own = plan.positions if of == "positions" else plan.batch_sizes.astype(np.uint64)
         step = schedule.positions if of == "positions" else schedule.sequences
         batches = schedule.accumulate * schedule.world_size
@@ -186,129 +188,158 @@ class BatchSampler(Sampler[list[int]]):
 
         It counts the batches that this sampler has given out. A plain ``DataLoader`` with workers
         asks for batches ahead of training: say how many ``batches`` of this iteration were trained
-        on, or use ``StatefulDataLoader``, which keeps count itself.
+        on (of all ranks together if ``rank="all"``), or use ``StatefulDataLoader``, which keeps count
+        itself.
         """
-        running = self._running
-        if running is None:
-            if self._resumed is not None and batches is None:
-                return dict(self._resumed)
-            running = _Running(self, self._epoch, self._resumed)
+        if batches is None and self._is_pending() and self._resumed is not None:
+            return dict(self._resumed)
+        running = self._current()
         taken = running.taken if batches is None else batches
-        if not 0 <= taken <= len(running):
+        if not 0 <= taken <= running.left():
             raise StateError(
-                f"{taken} batches of {len(running)}",
-                hint="count the batches of this iteration only",
+                f"{taken} batches of {running.left()}", hint="count the batches of this iteration only"
             )
         return running.state(taken)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Goes on from a state, also with another number of ranks: the next iteration gives what no
-        rank has seen of that epoch."""
+        rank has seen of that epoch. After a state from the end of an epoch comes the next epoch,
+        unless ``set_epoch`` asks for the one that is over: then nothing."""
         state, epoch = _checked(state)
-        _Running(self, epoch, state)  # A state of another run is refused here.
-        self._epoch, self._resumed, self._running, self._chosen = epoch, state, None, True
+        left = _Running(self, epoch, state).left()  # A state of another run is refused here.
+        self._epoch, self._resumed, self._running, self._chosen = epoch, state, None, left > 0
 
     def __repr__(self) -> str:
         rank, world_size = self._ranks()
         return f"BatchSampler(rank {rank} of {world_size}, epoch {self._epoch}, {self._planner!r})"
 
     def __getstate__(self) -> dict[str, Any]:
-        return {
-            "lengths": self.lengths,
-            "settings": self._given_settings,
-            "ranks": self._given,
-            "state": self.state_dict(),
-        }
+        state = {**self.__dict__, "_planner": self.lengths, "_planned": None, "_running": None}
+        if not self._is_pending() and self._current().taken < self._current().left():
+            state.update(_resumed=self.state_dict(), _chosen=True)
+        return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        rank, world_size = state["ranks"]
-        settings = dict(state["settings"])
-        self.__init__(state["lengths"], rank=rank, world_size=world_size, **settings)  # type: ignore[misc]
-        self.load_state_dict(state["state"])
+        self.__dict__.update(state)
+        self._planner = Planner(state["_planner"], **self._settings)
 
     def _ranks(self) -> tuple[int | Literal["all"], int]:
         rank, world_size = self._given
-        if rank is None and world_size is None:
-            return find_ranks()
         if world_size is None:
-            world_size = find_ranks()[1]
-        if rank == "all":
-            return "all", world_size
-        rank = 0 if rank is None else rank
-        if not isinstance(rank, int) or not 0 <= rank < world_size:
-            raise RankError(
-                f"there is no rank {rank} among {world_size} ranks",
-                hint=f"ranks are numbered from 0; the last one is {world_size - 1}",
-            )
-        return rank, world_size
+            found, world_size = find_ranks()
+            rank = found if rank is None else rank
+        return rank or 0, world_size
 
     def _plan_of(self, epoch: int) -> Plan:
         if self._planned is None or self._planned.epoch != epoch:
             self._planned = self._planner.plan(epoch)
         return self._planned
 
+    def _is_pending(self) -> bool:
+        """Whether what counts is an iteration that has not begun. Whoever chooses the epoch that runs
+        means the one that runs, unless it is over."""
+        running = self._running
+        if running is None:
+            return True
+        return self._chosen and (running.epoch != self._epoch or running.taken >= running.left())
+
+    def _current(self) -> _Running:
+        """The iteration that was chosen, or began last."""
+        if self._running is None or self._is_pending():
+            return _Running(self, self._epoch, self._resumed if self._chosen else None)
+        return self._running
+
+    def _begin(self, running: _Running) -> tuple[int, dict[str, Any] | None]:
+        """The epoch of an iteration that begins, and the state that it goes on from."""
+        if not self._chosen:
+            self._epoch += 1
+            self._resumed = None
+        state = self._resumed
+        self._resumed, self._chosen, self._running = None, False, running
+        return self._epoch, state
+
 
 class _Running(Iterator[Batch]):
-    """One iteration: the batches of this rank that are left of an epoch."""
+    """One iteration: the batches of this rank that are left of an epoch.
 
-    def __init__(self, sampler: BatchSampler, epoch: int, state: dict[str, Any] | None) -> None:
-        self.sampler, self.begun = sampler, False
-        self.rank, self.world_size = sampler._ranks()
-        plan = sampler._plan_of(epoch)
-        self.skipped = 0
+    It is stateful itself: a loader that has asked for batches ahead knows best where it stands.
+    """
+
+    def __init__(
+        self, sampler: BatchSampler, epoch: int | None = None, state: dict[str, Any] | None = None
+    ) -> None:
+        self.sampler = sampler
+        self.begun = False
+        self.taken = self.skipped = 0
+        if epoch is not None:
+            self._plan(epoch, state)
+
+    def _plan(self, epoch: int, state: dict[str, Any] | None) -> None:
+        self.epoch = epoch
+        self.rank, self.world_size = self.sampler._ranks()
+        plan = self.sampler._plan_of(epoch)
+        self.taken = self.skipped = 0
         if state is None:
             self.schedule = plan.schedule(self.world_size)
         else:
             self.schedule = plan.resume(state["cursor"], self.world_size)
-            if state["extra"]:
-                if (state["world_size"], state["all"]) == (self.world_size, self.rank == "all"):
-                    self.skipped = state["extra"]
-                else:
-                    warnings.warn(
-                        "the state is from the middle of a step, and the number of ranks has changed: "
-                        "that step begins anew",
-                        LengthwiseWarning,
-                        stacklevel=3,
-                    )
         if self.rank == "all":
-            self.whole = self.schedule.all_ranks()
+            self.plan = self.schedule.all_ranks()
             self.per_step = self.schedule.accumulate * self.world_size
         else:
-            self.whole = self.schedule.for_rank(self.rank)
+            self.plan = self.schedule.for_rank(self.rank)
             self.per_step = self.schedule.accumulate
-        self.batch_lengths = self.whole.batch_lengths.tolist()
-        self.taken = 0
+        self.batch_lengths = self.plan.batch_lengths.tolist()
+        if state is not None and state["extra"]:
+            if all(state[name] == value for name, value in self._step().items()):
+                self.skipped = min(state["extra"], len(self.plan))
+            else:
+                warnings.warn(
+                    "the state is from the middle of a step, and steps are made of other batches now: "
+                    "that step begins anew",
+                    LengthwiseWarning,
+                    stacklevel=4,
+                )
 
-    def __len__(self) -> int:
-        return len(self.whole) - self.skipped
+    def _step(self) -> dict[str, Any]:
+        """What must be the same for the middle of a step to mean the same."""
+        return {
+            "world_size": self.world_size, "all": self.rank == "all", "per_step": self.per_step
+        }  # fmt: skip
 
-    @property
-    def plan(self) -> Plan:
-        return self.whole
+    def left(self) -> int:
+        """The batches from where it goes on to the end."""
+        return len(self.plan) - self.skipped
 
     def __iter__(self) -> _Running:
         return self
 
     def __next__(self) -> Batch:
         if not self.begun:
+            self._plan(*self.sampler._begin(self))
             self._refuse_second_dealing()
             self.begun = True
-            self.sampler._begun(self)
         place = self.skipped + self.taken
         if place >= len(self.batch_lengths):
             raise StopIteration
         self.taken += 1
-        return Batch(self.whole[place].tolist(), self.batch_lengths[place])
+        return Batch(self.plan[place].tolist(), self.batch_lengths[place])
 
     def state(self, taken: int) -> dict[str, Any]:
         steps, extra = divmod(self.skipped + taken, self.per_step)
         return {
-            "version": VERSION,
-            "cursor": self.schedule.cursor(steps),
-            "extra": extra,
-            "world_size": self.world_size,
-            "all": self.rank == "all",
-        }
+            "version": VERSION, "cursor": self.schedule.cursor(steps), "extra": extra, **self._step()
+        }  # fmt: skip
+
+    def state_dict(self) -> dict[str, Any]:
+        return self.state(self.taken) if self.begun else self.sampler.state_dict()
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        state, epoch = _checked(state)
+        self._plan(epoch, state)
+        sampler = self.sampler
+        sampler._epoch, sampler._resumed, sampler._chosen = epoch, None, False
+        sampler._running, self.begun = self, True
 
     def _refuse_second_dealing(self) -> None:
         """Accelerate deals the batches that it is given to its processes. If they are those of one
@@ -323,27 +354,72 @@ class _Running(Iterator[Batch]):
             )
 
 
+def _checked_epoch(epoch: Any) -> int:
+    try:
+        checked = operator.index(epoch)
+    except TypeError:
+        checked = -1
+    if not 0 <= checked < 2**64:
+        raise SettingError(f"{epoch!r} is no epoch", hint="epochs are whole numbers from 0")
+    return checked
+
+
+def _given_ranks(rank: Any, world_size: Any) -> tuple[int | Literal["all"] | None, int | None]:
+    """A rank and a world size that go together, or neither."""
+    try:
+        rank = rank if rank is None or rank == "all" else operator.index(rank)
+        world_size = world_size if world_size is None else operator.index(world_size)
+    except TypeError:
+        raise RankError(
+            f"rank {rank!r} of {world_size!r}", hint='ranks are whole numbers; `rank="all"` is all of them'
+        ) from None
+    if world_size is not None and world_size < 1:
+        raise RankError(f"a world size of {world_size}", hint="give at least one rank")
+    if isinstance(rank, int) and world_size is None:
+        raise RankError(f"rank {rank} of how many?", hint="give `world_size` too, or neither of them")
+    if rank is None and world_size is not None and world_size != 1:
+        raise RankError(
+            f"which of the {world_size} ranks is this?",
+            hint='give `rank` too, or neither of them; `rank="all"` gives the batches of all ranks',
+        )
+    if isinstance(rank, int) and not 0 <= rank < (world_size or 1):
+        raise RankError(
+            f"there is no rank {rank} among {world_size} ranks",
+            hint=f"ranks are numbered from 0; the last one is {(world_size or 1) - 1}",
+        )
+    return rank, world_size
+
+
 def _checked(state: Mapping[str, Any]) -> tuple[dict[str, Any], int]:
     """A state that has all its parts, and its epoch."""
     hint = "give what `state_dict` returned"
+    names = ("version", "cursor", "extra", "world_size", "all", "per_step")
     try:
-        parts = {name: state[name] for name in ("version", "cursor", "extra", "world_size", "all")}
-        version, extra = int(parts["version"]), int(parts["extra"])
-        epoch = int(json.loads(parts["cursor"])["epoch"])
+        parts = {name: state[name] for name in names}
+        for name in ("version", "extra", "world_size", "per_step"):
+            parts[name] = operator.index(parts[name])
+        epoch = operator.index(json.loads(parts["cursor"])["epoch"])
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise StateError(f"this is no state of a sampler: {error!r}", hint=hint) from None
-    if version != VERSION:
+    if parts["version"] != VERSION:
         raise StateError(
-            f"the state has version {version}, and this release reads version {VERSION}",
+            f"the state has version {parts['version']}, and this release reads version {VERSION}",
             hint="use the release of lengthwise that wrote it",
         )
-    if extra < 0 or epoch < 0:
-        raise StateError("this is no state of a sampler: it counts below zero", hint=hint)
+    if not 0 <= parts["extra"] < max(parts["per_step"], 1) or epoch < 0:
+        raise StateError("this is no state of a sampler: it counts what cannot be", hint=hint)
     return parts, epoch
 
 
 def _check_dataset(dataset: Any, lengths: Lengths) -> None:
-    if dataset is not None and len(dataset) != len(lengths):
+    if dataset is None:
+        return
+    if not hasattr(dataset, "__getitem__") or not hasattr(dataset, "__len__"):
+        raise LengthsError(
+            f"{type(dataset).__name__} has no items to choose from",
+            hint="batches are planned for datasets with an index and a length, and not for streams",
+        )
+    if len(dataset) != len(lengths):
         raise LengthsError(
             f"the dataset has {len(dataset)} sequences, and there are {len(lengths)} lengths",
             hint="give one length for each item of the dataset, in the same order",
@@ -367,6 +443,11 @@ class _Planned(Dataset[Any]):
 
     def __getitem__(self, index: int) -> Any:
         return self.dataset[index]
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "dataset" or name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.dataset, name)
 
     def __getitems__(self, batch: Sequence[int]) -> _Rows:
         many = getattr(self.dataset, "__getitems__", None)
@@ -405,11 +486,6 @@ def loader(
     own distributed sampler switched on or off.
     """
     _check_dataset(dataset, sampler.lengths)
-    if not hasattr(dataset, "__getitem__"):
-        raise LengthsError(
-            f"{type(dataset).__name__} has no items to choose from",
-            hint="batches are planned for datasets with an index, and not for streams",
-        )
     try:
         from torchdata.stateful_dataloader import StatefulDataLoader as kind
     except ImportError:
@@ -431,11 +507,13 @@ class pad_collate:
 
     Items are tensors, arrays or lists of numbers; or dictionaries or tuples of such. The first
     field that is a sequence (or ``field``) is the one whose length was planned: it is padded to the
-    planned length, and so are the fields that are as long. Others are padded to their own longest,
-    and what is no sequence is collated as PyTorch does. The lengths are added as a last part, or
-    under the key ``lengths``; ``lengths=None`` leaves them out.
+    planned length, and so are the fields in ``like``; without it, those that are as long in every item
+    of the batch. Others are stacked if they are all as long, or padded to their own longest; what is no
+    sequence is collated as PyTorch does. The lengths are added as a last part, or under the key
+    ``lengths``; ``lengths=None`` leaves them out.
 
-    ``padding_value`` is a number, or a dictionary with one for each field.
+    ``padding_value`` is a number, or a dictionary with one for each field. The planned length is exact
+    in batches of :func:`loader`; elsewhere the longest item is rounded up as the sampler's shapes say.
     """
 
     def __init__(
@@ -443,24 +521,27 @@ class pad_collate:
         sampler: BatchSampler | None = None,
         *,
         field: str | int | None = None,
+        like: Sequence[str | int] | None = None,
         padding_value: Any = 0,
         lengths: str | None = "lengths",
     ) -> None:
         self.field = field
+        self.like = like
         self.padding_value = padding_value
         self.lengths = lengths
         self.rungs: list[int] | None = None
         self.multiple = 1
-        self.truncate = False
+        # What over-long items are cut to, if they are to be cut.
+        self.top: int | None = None
         if sampler is not None:
-            settings = sampler._plan_of(sampler.epoch).settings
+            plan = sampler._plan_of(sampler.epoch)
+            name, _, value = plan.settings["shapes"].partition(":")
             self.rungs = sampler.rungs
-            name, _, value = settings["shapes"].partition(":")
             self.multiple = int(value) if name == "multiple" else 1
-            self.truncate = settings["over_long"] == "truncate"
+            if plan.settings["over_long"] == "truncate":
+                self.top = int(plan.batch_lengths.max())
 
     def __call__(self, rows: Sequence[Any]) -> Any:
-        planned = getattr(rows, "length", None)
         first = rows[0]
         columns: dict[Any, list[Any]]
         if isinstance(first, Mapping):
@@ -469,17 +550,38 @@ class pad_collate:
             columns = {place: list(values) for place, values in enumerate(zip(*rows))}
         else:
             columns = {0: list(rows)}
-        lengths = [len(value) for value in columns[self._main(columns)]]
-        target = planned or self._rounded(max(lengths))
-        lengths = [min(length, target) for length in lengths]
+        self._check(columns)
+        main = self._main(columns)
+        raw = [len(value) for value in columns[main]]
+        target = getattr(rows, "length", None) or self._rounded(max(raw))
+        if max(raw) > target and self.top is None:
+            raise LengthsError(
+                f"an item has length {max(raw)}, and its batch was planned for {target}",
+                hint="give the lengths that the items really have, with all that is added to them",
+            )
         padded = {
-            key: self._column(key, values, lengths, target) for key, values in columns.items()
+            key: self._column(key, values, main, raw, target) for key, values in columns.items()
         }
-        counts = torch.tensor(lengths)
+        counts = torch.tensor([min(length, target) for length in raw])
         if isinstance(first, Mapping):
             return {**padded, **({self.lengths: counts} if self.lengths else {})}
         parts = (*padded.values(), *((counts,) if self.lengths else ()))
         return parts if isinstance(first, tuple) or len(parts) > 1 else parts[0]
+
+    def _check(self, columns: Mapping[Any, Any]) -> None:
+        named = self.padding_value if isinstance(self.padding_value, Mapping) else {}
+        wanted = [*named, *(self.like or ()), *(() if self.field is None else (self.field,))]
+        for name in wanted:
+            if name not in columns:
+                raise SettingError(
+                    f"the items have no field {name!r}",
+                    hint=f"their fields are {', '.join(map(repr, columns))}",
+                )
+        if self.lengths in columns:
+            raise SettingError(
+                f"the items have a field {self.lengths!r} of their own",
+                hint='give another name, as in `lengths="counts"`, or none',
+            )
 
     def _main(self, columns: Mapping[Any, Sequence[Any]]) -> Any:
         if self.field is not None:
@@ -493,27 +595,38 @@ class pad_collate:
         )
 
     def _rounded(self, longest: int) -> int:
+        if self.top is not None:
+            longest = min(longest, self.top)
         if self.rungs:
-            top = self.rungs[-1] if self.truncate else longest
-            return next((rung for rung in self.rungs if rung >= longest), top)
-        return -(-longest // self.multiple) * self.multiple
+            return next((rung for rung in self.rungs if rung >= longest), longest)
+        rounded = -(-longest // self.multiple) * self.multiple
+        return rounded if self.top is None else min(rounded, self.top)
 
-    def _column(
-        self, key: Any, values: Sequence[Any], lengths: Sequence[int], target: int
-    ) -> Any:
+    def _column(self, key: Any, values: list[Any], main: Any, raw: list[int], target: int) -> Any:
         if not _is_sequence(values[0]):
-            return default_collate(list(values))
-        tensors = [torch.as_tensor(value) for value in values]
-        own = [min(len(tensor), target) for tensor in tensors]
-        if own != list(lengths):
-            own = [len(tensor) for tensor in tensors]
+            return default_collate(values)
+        try:
+            tensors = [torch.as_tensor(value) for value in values]
+        except (TypeError, ValueError):
+            return values  # Words, say.
+        own = [len(tensor) for tensor in tensors]
+        if not (own == raw if self.like is None else key in (*self.like, main)):
             target = max(own)
+        # Rows without anything say nothing about the type of the others.
+        kinds = [tensor.dtype for tensor in tensors if len(tensor)] or [tensors[0].dtype]
+        kind = kinds[0]
+        for other in kinds[1:]:
+            kind = torch.promote_types(kind, other)
         value = self.padding_value
         value = value.get(key, 0) if isinstance(value, Mapping) else value
-        shape = (len(tensors), target, *tensors[0].shape[1:])
-        padded = torch.full(shape, value, dtype=tensors[0].dtype)
-        for row, (tensor, length) in enumerate(zip(tensors, own)):
-            padded[row, :length] = tensor[:length]
+        if torch.tensor(value).to(kind).item() != value and value == value:
+            raise SettingError(
+                f"{value} cannot be among values of {kind}", hint="choose another `padding_value`"
+            )
+        widest = next((tensor for tensor in tensors if len(tensor)), tensors[0])
+        padded = torch.full((len(tensors), target, *widest.shape[1:]), value, dtype=kind)
+        for row, tensor in enumerate(tensors):
+            padded[row, : min(len(tensor), target)] = tensor[:target]
         return padded
 
 

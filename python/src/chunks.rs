@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use crate::{
     error::Failure,
     lengths::{Column, Lengths},
+    settings::Whole,
 };
 
 /// Sequences cut into pieces of at most `size`. The pieces are planned as sequences of their own:
@@ -22,9 +23,9 @@ pub(crate) struct Chunks {
 #[pymethods]
 impl Chunks {
     #[new]
-    fn new(py: Python<'_>, lengths: Column, size: u32) -> PyResult<Self> {
+    fn new(py: Python<'_>, lengths: Column, size: Whole<u32>) -> PyResult<Self> {
         let chunks =
-            py.detach(|| lengthwise::Chunks::new(&lengths.0, size)).map_err(Failure::from)?;
+            py.detach(|| lengthwise::Chunks::new(&lengths.0, size.0)).map_err(Failure::from)?;
         let pieces = Arc::new(chunks.lengths().clone());
         Ok(Self { chunks, pieces })
     }

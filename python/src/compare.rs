@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use crate::{
     error::{Failure, Result},
     lengths::Column,
-    settings::{BudgetArgument, ModelArgument, parsed},
+    settings::{BudgetArgument, ModelArgument, Whole, parsed},
 };
 
 /// What is compared; owns what a `Request` borrows.
@@ -72,37 +72,43 @@ pub(crate) struct Comparison {
     shapes = "exact",
     arrange = "spread",
     over_long = "error",
-    epochs = 5,
-    world_size = 1,
-    accumulate = 1,
+    epochs = Whole(5),
+    world_size = Whole(1),
+    accumulate = Whole(1),
     steps = None,
     tail = "split",
     cost_model = None,
-    seed = 0,
+    seed = Whole(0),
     source = "lengths",
 ))]
 #[expect(clippy::too_many_arguments, reason = "each is a setting with a name in Python")]
 pub(crate) fn compare(
     py: Python<'_>,
     lengths: Column,
-    strategies: Option<Vec<String>>,
+    strategies: Option<Named>,
     budget: BudgetArgument,
     shapes: &str,
     arrange: &str,
     over_long: &str,
-    epochs: u32,
-    world_size: u32,
-    accumulate: u32,
+    epochs: Whole<u32>,
+    world_size: Whole<u32>,
+    accumulate: Whole<u32>,
     steps: Option<&str>,
     tail: &str,
     cost_model: Option<ModelArgument>,
-    seed: u64,
+    seed: Whole<u64>,
     source: &str,
 ) -> PyResult<Comparison> {
-    let make = || -> Result<Comparison> {
+    let (epochs, world_size, accumulate, seed) = (epochs.0, world_size.0, accumulate.0, seed.0);
+    let make = || -> Result<Compared> {
         let strategies = match strategies {
             None => Strategy::all(),
-            Some(given) => given
+            Some(Named::One(given)) => vec![given.parse()?],
+            Some(Named::Many(given)) if given.is_empty() => {
+                let hint = "name some, or leave them out for all".to_owned();
+                return Err(Failure::Own("SettingError", "no strategies".to_owned(), hint));
+            }
+            Some(Named::Many(given)) => given
                 .iter()
                 .map(|given| given.parse())
                 .collect::<std::result::Result<_, lengthwise::Error>>()?,
@@ -129,10 +135,31 @@ pub(crate) fn compare(
             tail: tail.parse()?,
             cost_model: cost_model.map(|model| model.0),
         };
-        let comparison = lengthwise_report::Comparison::run(&compared.request(), |_| {})?;
-        Ok(Comparison { compared, comparison })
+        Ok(compared)
     };
-    Ok(py.detach(make)?)
+    let compared = make()?;
+    let mut comparison: Option<lengthwise_report::Comparison> = None;
+    // One at a time, so that Ctrl-C is heard.
+    for strategy in &compared.strategies {
+        py.check_signals()?;
+        let request = Request { strategies: std::slice::from_ref(strategy), ..compared.request() };
+        let one = py
+            .detach(|| lengthwise_report::Comparison::run(&request, |_| {}))
+            .map_err(Failure::from)?;
+        match &mut comparison {
+            Some(all) => all.rows.extend(one.rows),
+            None => comparison = Some(one),
+        }
+    }
+    let none = || Failure::Plan(lengthwise::Error::NoSequences);
+    Ok(Comparison { comparison: comparison.ok_or_else(none)?, compared })
+}
+
+/// One strategy, or several.
+#[derive(Debug, FromPyObject)]
+pub(crate) enum Named {
+    One(String),
+    Many(Vec<String>),
 }
 
 #[pymethods]

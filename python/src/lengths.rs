@@ -5,7 +5,10 @@ use std::sync::Arc;
 use numpy::{Element, PyArray1, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
-use crate::error::{Failure, Result};
+use crate::{
+    error::{Failure, Result},
+    settings::Whole,
+};
 
 /// The lengths of all sequences, checked once.
 ///
@@ -96,12 +99,13 @@ impl Lengths {
 /// The batch lengths that pad the least, rising: `rungs` of them, or as many as there are different
 /// lengths.
 #[pyfunction]
-#[pyo3(signature = (lengths, rungs = 8))]
+#[pyo3(signature = (lengths, rungs = Whole(8)))]
 pub(crate) fn ladder(
     py: Python<'_>,
     lengths: Column,
-    rungs: u32,
+    rungs: Whole<u32>,
 ) -> PyResult<Bound<'_, PyArray1<u32>>> {
+    let rungs = rungs.0;
     if rungs == 0 {
         let hint = "it must be a whole number from 1".to_owned();
         return Err(Failure::Own("SettingError", "a ladder of 0 rungs".to_owned(), hint).into());

@@ -9,7 +9,7 @@ use crate::{
     error::{Failure, Result},
     lengths::{Column, Lengths},
     plan::Plan,
-    settings::{BudgetArgument, ModelArgument, parsed},
+    settings::{BudgetArgument, ModelArgument, Whole, parsed},
 };
 
 /// Plans epochs: the same lengths, settings, seed and epoch give the same plan on every machine.
@@ -38,10 +38,10 @@ impl Planner {
         steps = None,
         tail = "split",
         cost_model = None,
-        accumulate = 1,
+        accumulate = Whole(1),
         canonical_ranks = None,
         constant_steps = false,
-        seed = 0,
+        seed = Whole(0),
     ))]
     #[expect(clippy::too_many_arguments, reason = "each is a setting with a name in Python")]
     fn new(
@@ -55,12 +55,12 @@ impl Planner {
         steps: Option<&str>,
         tail: &str,
         cost_model: Option<ModelArgument>,
-        accumulate: u32,
-        canonical_ranks: Option<u32>,
+        accumulate: Whole<u32>,
+        canonical_ranks: Option<Whole<u32>>,
         constant_steps: bool,
-        seed: u64,
+        seed: Whole<u64>,
     ) -> PyResult<Self> {
-        let (lengths, budget) = (lengths.0, budget.0);
+        let (lengths, budget, accumulate, seed) = (lengths.0, budget.0, accumulate.0, seed.0);
         let make = || -> Result<Self> {
             let (strategy, shapes) =
                 recommended(&lengths, budget, parsed(strategy)?, parsed(shapes)?)?;
@@ -83,7 +83,7 @@ impl Planner {
                             .to_owned(),
                     ));
                 }
-                planner = planner.canonical_ranks(ranks);
+                planner = planner.canonical_ranks(ranks.0);
             }
             if let Some(steps) = parsed(steps)? {
                 planner = planner.steps(steps);
@@ -101,9 +101,10 @@ impl Planner {
     }
 
     /// The plan of one epoch.
-    #[pyo3(signature = (epoch = 0))]
-    fn plan(&self, py: Python<'_>, epoch: u64) -> PyResult<Plan> {
-        let plan = py.detach(|| self.planner.plan(&self.lengths, epoch)).map_err(Failure::from)?;
+    #[pyo3(signature = (epoch = Whole(0)))]
+    fn plan(&self, py: Python<'_>, epoch: Whole<u64>) -> PyResult<Plan> {
+        let plan =
+            py.detach(|| self.planner.plan(&self.lengths, epoch.0)).map_err(Failure::from)?;
         Ok(Plan::new(plan, &self.lengths))
     }
 

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use lengthwise::Budget;
 use lengthwise_files::{model_file, model_file_of_budget, read_cost_model};
-use pyo3::{prelude::*, types::PyBool};
+use pyo3::{exceptions::PyOverflowError, prelude::*, types::PyBool};
 
 use crate::{cost::CostModel, error::Failure};
 
@@ -77,3 +77,30 @@ fn model(given: &str) -> Result<lengthwise::CostModel, Failure> {
         None => Ok(given.parse()?),
     }
 }
+
+/// A whole number; one that is too small or too large is a wrong setting.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Whole<T>(pub(crate) T);
+
+macro_rules! whole {
+    ($($number:ty),*) => {$(
+        impl<'py> FromPyObject<'_, 'py> for Whole<$number> {
+            type Error = PyErr;
+
+            fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+                given.extract().map(Self).map_err(|error| {
+                    if !error.is_instance_of::<PyOverflowError>(given.py()) {
+                        return error;
+                    }
+                    Failure::Own(
+                        "SettingError",
+                        format!("{} is too small or too large", given.to_owned()),
+                        format!("it must be a whole number from 0 to {}", <$number>::MAX),
+                    )
+                    .into()
+                })
+            }
+        }
+    )*};
+}
+whole!(u32, u64);

@@ -7,7 +7,7 @@ use crate::{
     compare::loaded,
     error::{Failure, Result},
     lengths::Column,
-    settings::{BudgetArgument, ModelArgument, parsed},
+    settings::{BudgetArgument, ModelArgument, Whole, parsed},
 };
 
 /// What tuning found.
@@ -30,7 +30,7 @@ pub(crate) struct Tuning {
     max_shapes = None,
     max_seconds = None,
     cost_model = None,
-    seed = 0,
+    seed = Whole(0),
 ))]
 #[expect(clippy::too_many_arguments, reason = "each is a limit or a setting with a name in Python")]
 pub(crate) fn tune(
@@ -40,11 +40,12 @@ pub(crate) fn tune(
     shapes: Option<&str>,
     max_padding: Option<f64>,
     min_mates: Option<f64>,
-    max_shapes: Option<u32>,
+    max_shapes: Option<Whole<u32>>,
     max_seconds: Option<f64>,
     cost_model: Option<ModelArgument>,
-    seed: u64,
+    seed: Whole<u64>,
 ) -> PyResult<Tuning> {
+    let (max_shapes, seed) = (max_shapes.map(|most| most.0), seed.0);
     let find = || -> Result<Tuning> {
         let limits = Limits { max_padding, min_mates, max_shapes, max_seconds };
         check(&limits, cost_model.is_some())?;

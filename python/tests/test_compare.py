@@ -24,6 +24,9 @@ def test_a_comparison_has_rows_a_table_and_a_report(lengths, tmp_path):
 
 def test_all_strategies_are_compared_unless_some_are_named(lengths):
     assert len(lw.compare(lengths, epochs=1).rows) > 8
+    assert [row["strategy"] for row in lw.compare(lengths, "sorted", epochs=1).rows] == ["sorted"]
+    with pytest.raises(lw.SettingError, match="no strategies"):
+        lw.compare(lengths, [])
     with pytest.raises(lw.SettingError, match="sortd"):
         lw.compare(lengths, ["sortd"])
     with pytest.raises(lw.SettingError, match="epochs"):

@@ -70,7 +70,7 @@ def test_the_trainer_goes_on_from_a_checkpoint_in_its_second_epoch(on_ranks, tmp
 @pytest.mark.parametrize("kind", ["default", "plain"])
 def test_lightning_sees_everything_once(on_ranks, tmp_path, kind):
     pytest.importorskip("lightning")
-    ranks = on_ranks("lit.py", 2, str(tmp_path), kind)
+    ranks = on_ranks("lit.py", 2, str(tmp_path), kind, "0")
     epochs = [
         [[batch for of, _, batch in rank["seen"] if of == epoch] for rank in ranks]
         for epoch in range(3)
@@ -81,13 +81,14 @@ def test_lightning_sees_everything_once(on_ranks, tmp_path, kind):
     assert epochs[0] != epochs[1]
 
 
-def test_lightning_goes_on_in_the_middle_of_an_epoch(on_ranks, tmp_path):
+@pytest.mark.parametrize(("workers", "epoch"), [("0", 1), ("2", 0)])
+def test_lightning_goes_on_in_the_middle_of_an_epoch(on_ranks, tmp_path, workers, epoch):
     pytest.importorskip("lightning")
     pytest.importorskip("torchdata")
-    whole = on_ranks("lit.py", 2, str(tmp_path / "whole"), "default")
+    whole = on_ranks("lit.py", 2, str(tmp_path / "whole"), "default", workers)
     batches = len(whole[0]["seen"]) // 3
     folder = str(tmp_path / "parts")
-    first = on_ranks("lit.py", 2, folder, "default", str(batches + 3))
-    second = on_ranks("lit.py", 2, folder, "default")
+    first = on_ranks("lit.py", 2, folder, "default", workers, str(epoch * batches + 3))
+    second = on_ranks("lit.py", 2, folder, "default", workers)
     for rank in range(2):
         assert first[rank]["seen"] + second[rank]["seen"] == whole[rank]["seen"]

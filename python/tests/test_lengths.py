@@ -23,6 +23,7 @@ def forms():
     yield "whole floats", [float(number) for number in NUMBERS]
     for kind in ("u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8", "f2", "f4", "f8", ">i4", ">f8"):
         yield kind, np.array(NUMBERS, dtype=kind)
+    yield "numbers of several kinds", [np.int64(31), 7.0, np.float32(12), 90]
     yield "every second", np.repeat(np.array(NUMBERS), 2)[::2]
     yield "backwards", np.array(NUMBERS[::-1], dtype=np.uint32)[::-1]
     yield "lengths", lw.Lengths(NUMBERS)
@@ -111,6 +112,10 @@ def test_datasets():
         (np.array([True, False]), 0, "True"),
         (np.array(["2020-01-01"], dtype="datetime64[D]"), 0, "2020"),
         ([1, "x" * 100_000], 1, "…"),
+        ([3, True], 1, "True"),
+        ([np.int64(5), None], 1, "None"),
+        (np.ma.masked_array([3, 999, 5], [0, 1, 0]), 1, "masked"),
+        (np.array([5], dtype="timedelta64[ns]"), 0, "nanoseconds"),
     ],
 )
 def test_wrong_lengths_are_named_by_index(wrong, index, says):
@@ -120,7 +125,7 @@ def test_wrong_lengths_are_named_by_index(wrong, index, says):
     assert len(str(caught.value)) < 300
 
 
-@pytest.mark.parametrize("wrong", [[], np.array([]), None, "lengths.csv", 7, {"a": 3}, np.ones((2, 2))])
+@pytest.mark.parametrize("wrong", [[], np.array([]), None, "lengths.csv", 7, {"a": 3}, {3, 4}, bytearray(b"ab"), np.ones((2, 2))])
 def test_what_is_no_lengths(wrong):
     with pytest.raises(lw.LengthsError):
         lw.plan(wrong, budget=4)

@@ -163,6 +163,9 @@ def test_freshness(lengths):
         ({"budget": 16, "cost_model": "nothing.json"}, lw.FileError, "nothing.json"),
         ({"budget": 16, "accumulate": 2, "canonical_ranks": 4}, lw.SettingError, "both"),
         ({"budget": 16, "accumulate": 0}, lw.SettingError, "accumulates"),
+        ({"budget": 16, "accumulate": -1}, lw.SettingError, "-1 is too small"),
+        ({"budget": 16, "seed": -1}, lw.SettingError, "-1 is too small"),
+        ({"budget": 16, "epoch": 2**64}, lw.SettingError, "too large"),
     ],
 )
 def test_wrong_settings_are_named(lengths, settings, exception, says):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import random
 
@@ -98,7 +99,7 @@ def test_a_stateful_loader_goes_on_exactly(lengths, data, workers):
         if isinstance(stop, str):
             assert next(running, None) is None
         state = batches.state_dict()
-        assert len(pickle.dumps(state)) < 1500
+        assert len(pickle.dumps(state)) < 2500
         _, again = made()
         again.load_state_dict(state)
         rest = rows(again)
@@ -134,10 +135,9 @@ def test_states_are_small_equal_on_all_ranks_and_good_for_any_number_of_them(len
                 for rank in range(world_size)
             ]
             for rank in ranks:
-                if state is None:
-                    rank.set_epoch(2)
-                else:
+                if state is not None:
                     rank.load_state_dict(state)
+                rank.set_epoch(2)
             steps = draw.randrange(3)
             for rank in ranks:
                 running = iter(rank)
@@ -151,6 +151,7 @@ def test_states_are_small_equal_on_all_ranks_and_good_for_any_number_of_them(len
             assert len(pickle.dumps(state)) < 700
         last = BatchSampler(lengths, budget=BUDGET, rank=0, world_size=1, accumulate=accumulate)
         last.load_state_dict(state)
+        last.set_epoch(2)
         assert everything_once(seen + list(last))
 
 
@@ -181,8 +182,22 @@ def test_the_middle_of_a_step_goes_on_with_as_many_ranks(lengths):
     running = iter(sampler)
     for _ in range(6):
         next(running)
+    state = sampler.state_dict()
     with pytest.warns(lw.LengthwiseWarning, match="begins anew"):
-        other.load_state_dict(sampler.state_dict())
+        other.load_state_dict(state)
+    for accumulate in (1, 2, 8):
+        seen = [batch for rank in range(2) for batch in _first(lengths, rank, 4)]
+        other = BatchSampler(lengths, budget=BUDGET, accumulate=accumulate, rank=0, world_size=1)
+        with pytest.warns(lw.LengthwiseWarning, match="begins anew"):
+            other.load_state_dict(state)
+            assert everything_once(seen + list(other))
+
+
+def _first(lengths, rank: int, count: int) -> list:
+    """The batches of the first whole step of a rank."""
+    sampler = BatchSampler(lengths, budget=BUDGET, accumulate=4, rank=rank, world_size=2)
+    running = iter(sampler)
+    return [next(running) for _ in range(count)]
 
 
 def test_epochs_and_states_together(sampler, lengths):
@@ -196,7 +211,8 @@ def test_epochs_and_states_together(sampler, lengths):
     again.set_epoch(0)  # As loops over epochs do: the state stays.
     assert list(again) == rest
     again.load_state_dict(state)
-    again.set_epoch(1)  # Another epoch begins at its beginning.
+    with pytest.warns(lw.LengthwiseWarning):
+        again.set_epoch(1)  # Another epoch begins at its beginning.
     assert everything_once(list(again))
     again.load_state_dict(state)
     assert list(again) == rest and everything_once(list(again)) and again.epoch == 1
@@ -205,8 +221,73 @@ def test_epochs_and_states_together(sampler, lengths):
 
 def test_two_iterators_do_not_disturb_each_other(sampler):
     one, other = iter(sampler), iter(sampler)
-    expected = [next(one) for _ in range(3)]
-    assert [next(other) for _ in range(3)] == expected
+    pairs = list(zip(one, other))
+    assert everything_once([first for first, _ in pairs])
+    assert everything_once([second for _, second in pairs])
+    assert [first for first, _ in pairs] != [second for _, second in pairs]
+
+
+def test_the_epoch_can_be_chosen_until_the_first_batch(sampler):
+    """Lightning makes the iterator first."""
+    expected = [list(sampler) for _ in range(4)]
+    running = iter(sampler)
+    sampler.set_epoch(2)
+    assert list(running) == expected[2]
+    assert list(sampler) == expected[3]
+
+
+def test_choosing_the_epoch_that_runs_changes_no_state(lengths, data):
+    pytest.importorskip("torchdata")
+    for workers in (0, 2):
+        sampler = BatchSampler(lengths, budget=BUDGET)
+        batches = loader(data, sampler, num_workers=workers)
+        running = iter(batches)
+        sampler.set_epoch(0)  # With workers, batches of this epoch are on their way already.
+        first = rows([next(running) for _ in range(10)])
+        again = loader(data, BatchSampler(lengths, budget=BUDGET), num_workers=workers)
+        again.load_state_dict(batches.state_dict())
+        assert everything_once(first + rows(again))
+    sampler = BatchSampler(lengths, budget=BUDGET)
+    running = iter(sampler)
+    first = [next(running)]
+    sampler.set_epoch(0)
+    first += [next(running) for _ in range(5)]
+    again = BatchSampler(lengths, budget=BUDGET)
+    again.load_state_dict(sampler.state_dict())
+    assert everything_once(first + list(again))
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_after_the_end_of_an_epoch_comes_the_next(lengths, data, workers):
+    sampler = BatchSampler(lengths, budget=BUDGET)
+    expected = [list(sampler) for _ in range(3)]
+    sampler.set_epoch(0)
+    list(sampler)
+    state = sampler.state_dict()
+
+    def loaded():
+        again = BatchSampler(lengths, budget=BUDGET)
+        again.load_state_dict(state)
+        options = {"collate_fn": pad_collate(again), "num_workers": workers}
+        return again, DataLoader(data, batch_sampler=again, **options)
+
+    again, batches = loaded()
+    taken = []
+    for epoch in range(3):
+        again.set_epoch(epoch)
+        taken.append(rows(batches))
+    assert taken == [[], *expected[1:]]
+    again, batches = loaded()
+    assert rows(batches) == expected[1]
+
+
+def test_a_state_that_is_dropped_is_spoken_of(sampler):
+    running = iter(sampler)
+    next(running)
+    state = sampler.state_dict()
+    sampler.load_state_dict(state)
+    with pytest.warns(lw.LengthwiseWarning, match="dropped"):
+        sampler.set_epoch(5)
 
 
 def test_a_sampler_can_be_pickled(sampler):
@@ -214,6 +295,9 @@ def test_a_sampler_can_be_pickled(sampler):
     next(running)
     again = pickle.loads(pickle.dumps(sampler))
     assert list(again) == list(running)
+    again = copy.deepcopy(sampler)  # After the end of an epoch.
+    assert list(again) == list(sampler)
+    assert copy.deepcopy(sampler).epoch == sampler.epoch == 1
 
 
 def test_wrong_states_are_refused(lengths, sampler):
@@ -225,6 +309,8 @@ def test_wrong_states_are_refused(lengths, sampler):
         {**state, "cursor": "{}"},
         {**state, "cursor": None},
         {**state, "extra": -1},
+        {**state, "extra": 10**6},
+        {**state, "extra": "3"},
         {**state, "cursor": state["cursor"].replace('"seed":0', '"seed":1')},
     ):
         with pytest.raises(lw.StateError):
@@ -241,6 +327,16 @@ def test_wrong_ranks_and_datasets_are_refused(lengths, data):
     for ranks in ({"rank": 2, "world_size": 2}, {"rank": -1, "world_size": 2}, {"rank": 0}, {"world_size": 2}):
         with pytest.raises(lw.RankError):
             BatchSampler(lengths, budget=BUDGET, **ranks)
+    assert "rank 1 of 2" in repr(BatchSampler(lengths, budget=BUDGET, rank=np.int64(1), world_size=2))
+    with pytest.raises(lw.SettingError, match="no budget"):
+        BatchSampler(lengths, batch_size=4, drop_last=False)
+    for epoch in (-1, 1.5, None):
+        with pytest.raises(lw.SettingError):
+            BatchSampler(lengths, budget=BUDGET).set_epoch(epoch)
+    with pytest.raises(lw.RankError, match="ranks"):
+        BatchSampler(lengths[:5], budget=BUDGET, rank=0, world_size=8, tail="drop")
+    with pytest.raises(lw.LengthsError, match="streams"):
+        loader(iter(data), BatchSampler(lengths, budget=BUDGET))
     with pytest.raises(lw.LengthsError, match="400 sequences, and there are 399"):
         BatchSampler(lengths[1:], budget=BUDGET, dataset=data)
     with pytest.raises(lw.LengthsError, match="400 sequences, and there are 399"):
@@ -311,6 +407,30 @@ def test_padding(lengths):
     assert values.shape == (2, 3) and labels.tolist() == [0, 1]
     with pytest.raises(lw.LengthsError, match="no field"):
         pad([{"label": 3}])
+    values, _ = pad([[1, 2], [0.5], []])
+    assert values.tolist() == [[1, 2], [0.5, 0], [0, 0]]
+    assert pad([[], [16777217]])[0].tolist() == [[0], [16777217]]
+    fields = [{"x": [1, 2], "speaker": [7, 7]}, {"x": [3, 4], "speaker": [8, 8]}]
+    named = pad_collate(like=["x"])
+    named.multiple = 5
+    assert {key: tuple(value.shape) for key, value in named(fields).items()} == {
+        "x": (2, 5), "speaker": (2, 2), "lengths": (2,)
+    }  # fmt: skip
+    for wrong in (
+        pad_collate(padding_value={"labls": -100}),
+        pad_collate(field="frames"),
+        pad_collate(lengths="speaker"),
+    ):
+        with pytest.raises(lw.SettingError):
+            wrong(fields)
+    with pytest.raises(lw.SettingError, match="-100"):
+        pad_collate(padding_value=-100)([torch.zeros(2, dtype=torch.uint8)])
+
+
+def test_items_longer_than_planned_are_refused(lengths):
+    longer = [torch.zeros(int(length) + 500) for length in lengths]
+    with pytest.raises(lw.LengthsError, match="was planned for"):
+        next(iter(loader(longer, BatchSampler(lengths, budget=BUDGET))))
 
 
 def test_truncated_sequences_are_cut(lengths, data):
@@ -318,6 +438,10 @@ def test_truncated_sequences_are_cut(lengths, data):
     assert len(sampler.plan.truncated)
     for values, counts in loader(data, sampler):
         assert values.shape[0] * values.shape[1] <= 100 and counts.max() <= values.shape[1]
+    for shapes in ("exact", "multiple:8", "ladder:4"):
+        sampler = BatchSampler(lengths, "shuffled", budget="padded:104", shapes=shapes, over_long="truncate")
+        plain = DataLoader(data, batch_sampler=sampler, collate_fn=pad_collate(sampler))
+        assert all(values.numel() <= 104 for values, _ in plain)
 
 
 def test_without_constant_steps_epochs_may_differ_in_length(lengths):

@@ -1,4 +1,4 @@
-"""Lightning on gloo: lit.py OUT FOLDER KIND [STOP], where KIND is `default` (our loader, Lightning's own
+"""Lightning on gloo: lit.py OUT FOLDER KIND WORKERS [STOP], where KIND is `default` (our loader, Lightning's own
 distributed sampler switched on) or `plain` (a DataLoader, and it is switched off)."""
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from lengthwise.torch import BatchSampler, loader, pad_collate
 from torch.utils.data import DataLoader
 
 folder, kind = Path(sys.argv[2]), sys.argv[3]
-stop = int(sys.argv[4]) if len(sys.argv) > 4 else None
+WORKERS = int(sys.argv[4])
+stop = int(sys.argv[5]) if len(sys.argv) > 5 else None
 
 
 class Module(lightning.LightningModule):
@@ -34,7 +35,7 @@ class Module(lightning.LightningModule):
     def train_dataloader(self):
         sampler = BatchSampler(lengths(), budget=BUDGET)
         if kind == "default":
-            return loader(Sequences(), sampler)
+            return loader(Sequences(), sampler, num_workers=WORKERS)
         return DataLoader(Sequences(), batch_sampler=sampler, collate_fn=pad_collate(sampler))
 
 
