@@ -66,8 +66,7 @@ impl<'a> Cells<'a> {
         let row = self.column.ids.as_ref().map_or(0, ids::Ids::len) + 1;
         let holder = || format!("row {row} of column {}", quote(name));
         let id = ids::check(id.unwrap_or_default(), holder)?;
-        self.column.push_id(id);
-        Ok(())
+        self.column.push_id(id)
     }
 
     fn number(

@@ -49,7 +49,7 @@ pub(crate) fn read<R: Read>(
             let id = text(clean(&records.fields[index]));
             let holder = || format!("column {}", index + 1);
             let id = ids::check(id, holder).map_err(|error| error.at(records.line()))?;
-            column.push_id(id);
+            column.push_id(id)?;
         }
         more = records.advance()?;
     }

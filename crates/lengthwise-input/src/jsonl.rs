@@ -39,7 +39,7 @@ pub(crate) fn read<R: Read>(reader: R, request: &Request) -> Result<Column, Erro
     let mut keep = |value: &Value, line| {
         column.push(shape.length(value, request).map_err(|error| error.at(line))?)?;
         if let Some(field) = &id {
-            column.push_id(&name_of(value, field).map_err(|error: Error| error.at(line))?);
+            column.push_id(&name_of(value, field).map_err(|error: Error| error.at(line))?)?;
         }
         Ok::<_, Error>(())
     };

@@ -17,7 +17,7 @@ use ::parquet::errors::ParquetError;
 use ::parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 use ::parquet::file::serialized_reader::SerializedPageReader;
 
-use self::guard::Guarded;
+use self::guard::{Guarded, NoRoom};
 use self::leaf::{Kind, Leaf};
 use crate::cells::{Cells, wrong_type};
 use crate::error::{Error, quote};
@@ -65,12 +65,14 @@ fn columns_of(
         columns.map(|column| column.compressed_size().max(0).cast_unsigned()).sum()
     };
     let of = metadata.row_groups().iter().map(size).fold(0, u64::saturating_add);
+    let rows = |group: &RowGroupMetaData| u64::try_from(group.num_rows()).unwrap_or(u64::MAX);
+    let all = metadata.row_groups().iter().map(rows).fold(0, u64::saturating_add);
     let mut done = 0_u64;
     for group in metadata.row_groups() {
         let before = cells.column.lengths.len();
+        cells.column.make_room(rows(group), all)?;
         Part { file, group, leaf: &leaves[index] }.lengths(&mut cells)?;
-        let rows = (cells.column.lengths.len() - before) as u64;
-        if rows != u64::try_from(group.num_rows()).unwrap_or(u64::MAX) {
+        if (cells.column.lengths.len() - before) as u64 != rows(group) {
             return Err(damaged("Parquet"));
         }
         if let Some(id) = id {
@@ -233,6 +235,11 @@ fn not_utf8() -> Error {
 
 /// What the library complains about. Packing that this build cannot read is not damage.
 fn refuse(cause: &ParquetError) -> Error {
+    if let ParquetError::External(inner) = cause
+        && let Some(&NoRoom(bytes)) = inner.downcast_ref()
+    {
+        return Error::no_room("a page of the column needs", bytes);
+    }
     let text = cause.to_string();
     if text.contains("zstd") && cfg!(not(feature = "zstd")) {
         return Error::not_built("read Parquet files that are packed by zstd", "zstd");

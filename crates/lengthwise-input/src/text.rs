@@ -34,7 +34,7 @@ fn numbers<R: Read>(
     while let Some((line, text)) = lines.next()? {
         let length = measure.bytes(text).map_err(|reason| refuse(line, text, reason))?;
         column.push(length)?;
-        name(&mut column, line);
+        name(&mut column, line)?;
     }
     Ok(column)
 }
@@ -68,7 +68,7 @@ fn texts<R: Read>(
             continue;
         }
         column.push(counter.length(text, "the line").map_err(|error| error.at(line))?)?;
-        name(&mut column, line);
+        name(&mut column, line)?;
     }
     Ok(column)
 }
@@ -80,10 +80,11 @@ fn blank(line: u64) -> Error {
 }
 
 /// The id of a line is its number: with blank lines left out, it says which line a sequence is.
-fn name(column: &mut Column, line: u64) {
-    if column.ids.is_some() {
-        column.push_id(&line.to_string());
+fn name(column: &mut Column, line: u64) -> Result<(), Error> {
+    if column.ids.is_none() {
+        return Ok(());
     }
+    column.push_id(&line.to_string())
 }
 
 #[cfg(test)]

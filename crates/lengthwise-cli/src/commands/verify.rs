@@ -4,7 +4,7 @@ use lengthwise::{Chunks, Counts, OverLong};
 use lengthwise_files::{Ids, PlanFile, read_plan};
 use serde::Serialize;
 
-use crate::{args::Verify, failure::Failure, input::Sequences, printer};
+use crate::{args::Verify, failure::Failure, input::Sequences, memory, printer};
 
 /// What was found.
 #[derive(Serialize)]
@@ -73,7 +73,7 @@ fn verify(args: &Verify) -> Result<(PlanFile, Vec<&'static str>), Failure> {
     if args.source.is_named() {
         // The pieces say how long they may be: of a sequence that was cut, the first is that long.
         let chunk = file.chunks.as_ref().map(|chunks| chunks.lengths().max());
-        let input = args.source.read_with_own_ids(chunk)?;
+        let input = args.source.read_with_own_ids(chunk, memory::VERIFY)?;
         let named = file.ids.is_some() && input.ids.is_some();
         for (name, check) in CHECKS.into_iter().filter(|&(name, _)| named || name != IDS) {
             check(&file, &input)
