@@ -1,7 +1,7 @@
 //! `lengthwise verify`
 
 use lengthwise::{Chunks, Counts, OverLong};
-use lengthwise_files::{Ids, PlanFile, read_plan};
+use lengthwise_files::{Exact, Ids, PlanFile, read_plan_exact};
 use serde::Serialize;
 
 use crate::{args::Verify, failure::Failure, input::Sequences, memory, printer};
@@ -62,7 +62,7 @@ fn print(answer: &Answer) -> Result<(), Failure> {
 
 /// The plan, and what was checked of it.
 fn verify(args: &Verify) -> Result<(PlanFile, Vec<&'static str>), Failure> {
-    let file = read_plan(&args.plan).map_err(|error| {
+    let (file, exact) = read_plan_exact(&args.plan).map_err(|error| {
         if error.is_damaged() {
             Failure::CheckFailed(error.to_string())
         } else {
@@ -70,6 +70,14 @@ fn verify(args: &Verify) -> Result<(PlanFile, Vec<&'static str>), Failure> {
         }
     })?;
     let mut done = vec!["checksum", "digest"];
+    match exact {
+        Exact::Bytes => done.push("bytes"),
+        Exact::Content { version } => printer::say(&format!(
+            "{}: version {version} wrote it, perhaps in other bytes; what it says is checked",
+            args.plan.display()
+        )),
+        _ => {}
+    }
     if args.source.is_named() {
         // The pieces say how long they may be: of a sequence that was cut, the first is that long.
         let chunk = file.chunks.as_ref().map(|chunks| chunks.lengths().max());
