@@ -163,7 +163,7 @@ impl Source {
             reader.read_path_with(path, |far| progress.often(|| format!("{name}: {}", bar(far))))?
         };
         if column.skipped > 0 {
-            printer::say(&format!("{}: {} left out", path.display(), self.skipped(&column)));
+            printer::say(&format!("{}: {}", path.display(), skipped(&column)));
         }
         let mut source = path.display().to_string();
         let unit = self.counted(column.name.as_deref());
@@ -243,15 +243,15 @@ impl Source {
         }
         Ok(reader)
     }
+}
 
-    /// What was left out of a file, in words.
-    fn skipped(&self, column: &Column) -> String {
-        match (self.skip_blank, column.skipped) {
-            (true, 1) => "1 blank line".to_owned(),
-            (true, count) => format!("{count} blank lines"),
-            (false, 1) => "1 file that is not audio".to_owned(),
-            (false, count) => format!("{count} files that are not audio"),
-        }
+/// What was left out of a file or a folder, in words.
+fn skipped(column: &Column) -> String {
+    match (column.first_skipped, column.skipped) {
+        (Some(line), 1) => format!("1 blank line left out, line {line}"),
+        (Some(line), count) => format!("{count} blank lines left out, the first is line {line}"),
+        (None, 1) => "1 file that is not audio left out".to_owned(),
+        (None, count) => format!("{count} files that are not audio left out"),
     }
 }
 

@@ -36,6 +36,7 @@ pub(crate) fn read<R: Read>(reader: R, table: Table, request: &Request) -> Resul
         column.push(length)?;
         column.push_id(id)?;
     }
+    lines.blanks.note(&mut column);
     Ok(column)
 }
 
