@@ -9,7 +9,7 @@ use ::parquet::errors::{ParquetError, Result as ParquetResult};
 use ::parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
 use ::parquet::file::reader::{ChunkReader, Length};
 
-use lengthwise_fence::thrift::{INT, STRUCT, Stop, Walk, check_schema, positive};
+use lengthwise_fence::thrift::{DEEPEST, INT, STRUCT, Stop, Walk, check_schema, positive};
 
 use crate::error::Error;
 use crate::fence::damaged;
@@ -54,7 +54,11 @@ impl Guarded {
         let length = end[..4].iter().rev().fold(0, |sum, &byte| sum << 8 | u64::from(byte));
         let start = (self.size - 8).checked_sub(length).ok_or_else(cut)?;
         let bytes = self.read(start, length as usize)?;
-        check_schema(&bytes).map_err(|_| cut())?;
+        check_schema(&bytes).map_err(|stop| match stop {
+            Stop::Deep => Error::new(format!("its columns are nested more than {DEEPEST} deep"))
+                .hint_to("write a file with the column of lengths alone"),
+            _ => cut(),
+        })?;
         let metadata = ParquetMetaDataReader::decode_metadata(&bytes).map_err(|_| cut())?;
         let most = self.size.saturating_mul(VALUES_PER_BYTE);
         let rows = |rows: i64| u64::try_from(rows).is_ok_and(|rows| rows <= most);
