@@ -36,10 +36,16 @@ impl<'a> Cells<'a> {
         self.number(self.request.measure.real(value), value)
     }
 
+    #[cfg(feature = "arrow")]
     pub(crate) fn text(&mut self, value: &str) -> Result<(), Error> {
-        let named = self.request.column.is_some();
-        let length = self.request.measure.string(value, named, || self.holder())?;
+        let length = self.length(value)?;
         self.column.push(length)
+    }
+
+    /// The length of a text in the cell that comes next.
+    pub(crate) fn length(&self, text: &str) -> Result<u32, Error> {
+        let named = self.request.column.is_some();
+        self.request.measure.string(text, named, || self.holder())
     }
 
     /// A list with so many elements, or binary data with so many bytes.
