@@ -1,5 +1,7 @@
 //! Memory that runs out is an error like any other. A shell sets the limit, and Linux keeps to it.
+
 #![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;
 

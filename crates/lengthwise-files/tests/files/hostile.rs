@@ -109,7 +109,8 @@ fn arrays_are_the_same_in_every_release() {
     let digests = [small(), named(small())].map(|file| xxh3_64(&written(&file, Form::Npz)));
     expect![[r#"
         5124632c1ef981cf 076940e3ef9080af
-    "#]].assert_eq(&format!("{:016x} {:016x}\n", digests[0], digests[1]));
+    "#]]
+    .assert_eq(&format!("{:016x} {:016x}\n", digests[0], digests[1]));
 }
 
 fn alterations(bytes: &[u8]) -> Vec<(usize, Vec<u8>)> {
