@@ -25,8 +25,9 @@ pub fn read_plan(path: &Path) -> Result<PlanFile, Error> {
     read(path, read_plan_from)
 }
 
-/// Reads a plan like [`read_plan`], in about twice the time, and refuses a file that says what was
-/// written in other bytes: other readers may not find the same in it. [`Exact`] tells what is known.
+/// Reads a plan like [`read_plan`], in up to three times the time, and refuses a file that says what
+/// was written in other bytes: other readers may not find the same in it. [`Exact`] tells what is
+/// known.
 pub fn read_plan_exact(path: &Path) -> Result<(PlanFile, Exact), Error> {
     read(path, read_plan_exact_from)
 }
