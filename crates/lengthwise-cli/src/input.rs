@@ -15,6 +15,7 @@ use lengthwise_report::steers;
 use crate::{
     args::{Input, Source},
     failure::Failure,
+    memory::{self, PerSequence},
     printer::{self, Progress},
 };
 
@@ -60,21 +61,22 @@ impl Sequences {
 }
 
 impl Input {
-    /// Reads the file, or makes the example; the default example if neither was named.
-    pub(crate) fn read_or_default(&self) -> Result<Sequences, Failure> {
-        self.source.read(self.chunk)
+    /// Reads the file, or makes the example; the default example if neither was named. `takes` is for
+    /// what is to be done with them.
+    pub(crate) fn read_or_default(&self, takes: PerSequence) -> Result<Sequences, Failure> {
+        self.source.sequences(self.chunk, takes, Reader::new())
     }
 
     /// Reads the file, or makes the example; one of them must have been named. A plan is exported with
     /// the ids that a format has by itself: without them its indices mean little to anybody.
-    pub(crate) fn read(&self) -> Result<Sequences, Failure> {
+    pub(crate) fn read(&self, takes: PerSequence) -> Result<Sequences, Failure> {
         if !self.source.is_named() {
             return Err(Failure::new(
                 "no input",
                 "name a file of lengths, or try built-in ones with `--example speech`",
             ));
         }
-        self.source.read_with_own_ids(self.chunk)
+        self.source.read_with_own_ids(self.chunk, takes)
     }
 
     /// The arguments that give this input again.
@@ -111,17 +113,22 @@ impl Source {
     }
 
     /// Reads the file, or makes the example; the default example if neither was named. Cuts
-    /// sequences into pieces of at most `chunk`.
-    pub(crate) fn read(&self, chunk: Option<u32>) -> Result<Sequences, Failure> {
-        self.sequences(chunk, Reader::new())
+    /// sequences into pieces of at most `chunk`. Keeps the ids that the format has by itself, if none
+    /// are asked for.
+    pub(crate) fn read_with_own_ids(
+        &self,
+        chunk: Option<u32>,
+        takes: PerSequence,
+    ) -> Result<Sequences, Failure> {
+        self.sequences(chunk, takes, Reader::new().own_ids())
     }
 
-    /// The same, with the ids that the format has by itself, if none are asked for.
-    pub(crate) fn read_with_own_ids(&self, chunk: Option<u32>) -> Result<Sequences, Failure> {
-        self.sequences(chunk, Reader::new().own_ids())
-    }
-
-    fn sequences(&self, chunk: Option<u32>, reader: Reader) -> Result<Sequences, Failure> {
+    fn sequences(
+        &self,
+        chunk: Option<u32>,
+        takes: PerSequence,
+        reader: Reader,
+    ) -> Result<Sequences, Failure> {
         let mut read = match (&self.path, &self.example) {
             (Some(path), _) => self.read_path(path, reader)?,
             (None, name) => {
@@ -130,6 +137,14 @@ impl Source {
                 Sequences { source, unit: None, lengths, chunks: None, ids: None }
             }
         };
+        let lengths = read.lengths.as_slice();
+        match chunk.filter(|&size| size > 0) {
+            None => memory::check(lengths.len() as u64, takes, "sequences")?,
+            Some(size) => {
+                let pieces = lengths.iter().map(|length| u64::from(length.div_ceil(size))).sum();
+                memory::check(pieces, takes, "pieces of sequences")?;
+            }
+        }
         if let Some(size) = chunk {
             read.chunks = Some(Chunks::new(&read.lengths, size)?);
             _ = write!(read.source, " in pieces of at most {size}");
@@ -148,7 +163,7 @@ impl Source {
             reader.read_path_with(path, |far| progress.often(|| format!("{name}: {}", bar(far))))?
         };
         if column.skipped > 0 {
-            printer::say(&format!("{}: {} left out", path.display(), self.skipped(&column)));
+            printer::say(&format!("{}: {}", path.display(), skipped(&column)));
         }
         let mut source = path.display().to_string();
         let unit = self.counted(column.name.as_deref());
@@ -228,15 +243,15 @@ impl Source {
         }
         Ok(reader)
     }
+}
 
-    /// What was left out of a file, in words.
-    fn skipped(&self, column: &Column) -> String {
-        match (self.skip_blank, column.skipped) {
-            (true, 1) => "1 blank line".to_owned(),
-            (true, count) => format!("{count} blank lines"),
-            (false, 1) => "1 file that is not audio".to_owned(),
-            (false, count) => format!("{count} files that are not audio"),
-        }
+/// What was left out of a file or a folder, in words.
+fn skipped(column: &Column) -> String {
+    match (column.first_skipped, column.skipped) {
+        (Some(line), 1) => format!("1 blank line left out, line {line}"),
+        (Some(line), count) => format!("{count} blank lines left out, the first is line {line}"),
+        (None, 1) => "1 file that is not audio left out".to_owned(),
+        (None, count) => format!("{count} files that are not audio left out"),
     }
 }
 

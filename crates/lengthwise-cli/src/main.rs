@@ -6,6 +6,7 @@ mod cost_model;
 mod failure;
 mod input;
 mod interrupt;
+mod memory;
 mod printer;
 
 use std::process::ExitCode;
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
         Err(other) => return help_or_complaint(&other),
     };
     printer::set(args.quiet, args.color);
+    memory::watch();
     interrupt::watch();
     let result = match args.command {
         Command::Inspect(args) => commands::inspect::run(&args),

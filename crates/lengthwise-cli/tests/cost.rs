@@ -275,6 +275,18 @@ fn bad_models_and_measurements_are_refused_with_a_hint() {
     assert!(refusal(&folder, "cost lengths.txt").contains("no column `batch_size`"));
 }
 
+/// A device that has no end is not read to it.
+#[cfg(unix)]
+#[test]
+fn a_model_without_end_is_refused() {
+    let folder = Folder::new();
+    for arguments in ["--cost-model /dev/zero", "--budget cost:/dev/zero,limit=1"] {
+        let said = refusal(&folder, &format!("compare {arguments}"));
+        let text = "error: /dev/zero: has more than the 1048576 bytes of a model file";
+        assert!(said.contains(text), "{said}");
+    }
+}
+
 #[test]
 fn explain_lists_the_presets_with_their_sources() {
     let folder = Folder::new();

@@ -67,7 +67,13 @@ fn every_kind_of_input_can_be_named() {
 
 #[test]
 fn what_is_left_out_is_said() {
-    let folder = Folder::new().with("words.txt", "one two\n\nthree\n");
+    let folder = Folder::new()
+        .with("words.txt", "one two\n\nthree\n")
+        .with("gaps.txt", "5\n\n7\n\n\n9\n\n")
+        .with("gaps.csv", "id,frames\na,5\n\nb,7\n")
+        .with("gaps.jsonl", "5\n\n6\n")
+        .with("utt2num_frames", "\na 5\n\nb 6\n")
+        .with("end.txt", "5\n7\n\n\n");
     fs::create_dir(folder.path("speech")).unwrap();
     fs::write(folder.path("speech/a.wav"), wav(16)).unwrap();
     fs::write(folder.path("speech/b.txt"), "").unwrap();
@@ -76,10 +82,26 @@ fn what_is_left_out_is_said() {
         String::from_utf8(output.stderr).unwrap()
     };
     expect![[r#"
-        words.txt: 1 blank line left out
+        words.txt: 1 blank line left out, line 2
+        gaps.txt: 3 blank lines left out, the first is line 2
+        gaps.csv: 1 blank line left out, line 3
+        gaps.jsonl: 1 blank line left out, line 2
+        utt2num_frames: 2 blank lines left out, the first is line 1
         speech: 1 file that is not audio left out
     "#]]
-    .assert_eq(&(said("words.txt --unit words --skip-blank") + &said("speech")));
+    .assert_eq(
+        &[
+            "words.txt --unit words --skip-blank",
+            "gaps.txt",
+            "gaps.csv",
+            "gaps.jsonl",
+            "utt2num_frames",
+            "end.txt",
+            "speech",
+        ]
+        .map(said)
+        .concat(),
+    );
 }
 
 #[test]

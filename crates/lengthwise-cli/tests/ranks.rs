@@ -512,7 +512,7 @@ fn plans_for_other_programs_are_written_and_verified() {
     folder.expect("verify plan.npz ten.csv", &expect![[r#"
         exit 0
         --- stdout
-        plan.npz: 8 sequences in 8 batches; checksum, digest, lengths, sequences, budget and counts are right, and no sequence is longer than its batch
+        plan.npz: 8 sequences in 8 batches; checksum, digest, bytes, lengths, sequences, budget and counts are right, and no sequence is longer than its batch
         --- stderr
     "#]]);
     let mut bytes = fs::read(folder.path("plan.npz")).unwrap();
@@ -555,7 +555,7 @@ fn tables_are_written_and_verified() {
     folder.expect("verify plan.parquet ten.csv", &expect![[r#"
         exit 0
         --- stdout
-        plan.parquet: 8 sequences in 8 batches; checksum, digest, lengths, sequences, budget and counts are right, and no sequence is longer than its batch
+        plan.parquet: 8 sequences in 8 batches; checksum, digest, bytes, lengths, sequences, budget and counts are right, and no sequence is longer than its batch
         --- stderr
     "#]]);
     let mut bytes = fs::read(folder.path("plan.parquet")).unwrap();

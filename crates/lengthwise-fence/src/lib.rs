@@ -4,12 +4,14 @@
 //! not end the program, so a panic inside the fence becomes an error, and is not printed.
 //!
 //! What the fence does not stop is stopped before: an allocation that fails ends the process and
-//! is no panic, so declared sizes are checked before the libraries see them.
+//! is no panic, so declared sizes are checked before the libraries see them, and [`room`] tells
+//! whether there is memory for what is known to be needed.
 
 pub mod thrift;
 
 use std::{
     cell::Cell,
+    hint::black_box,
     panic::{self, AssertUnwindSafe},
     sync::Once,
 };
@@ -42,6 +44,21 @@ pub fn guard<T>(read: impl FnOnce() -> T) -> Option<T> {
     let result = panic::catch_unwind(AssertUnwindSafe(read));
     INSIDE.set(outside);
     result.ok()
+}
+
+/// Whether so many bytes of memory can be had now, all at once. They are given back at once too, and
+/// none is touched; a system that promises more than it has may still not have them.
+///
+/// ```
+/// assert!(lengthwise_fence::room(1000));
+/// assert!(!lengthwise_fence::room(u64::MAX));
+/// ```
+pub fn room(bytes: u64) -> bool {
+    let mut probe: Vec<u8> = Vec::new();
+    let had = usize::try_from(bytes).is_ok_and(|bytes| probe.try_reserve_exact(bytes).is_ok());
+    // Or the compiler may leave out what nobody uses, and take it for granted.
+    black_box(&mut probe);
+    had
 }
 
 #[cfg(test)]

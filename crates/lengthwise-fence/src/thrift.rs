@@ -3,8 +3,8 @@
 //! bytes can ask for more than any machine has, which ends the process. Here every declared size
 //! must fit into the bytes that are left, and nothing nests deeply.
 
-/// No metadata nests near this deep.
-const DEEPEST: usize = 64;
+/// No metadata nests near this deep, and hardly any table.
+pub const DEEPEST: usize = 64;
 
 /// Why a walk ended early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +13,8 @@ pub enum Stop {
     Short,
     /// No bytes can.
     Wrong,
+    /// It may be whole, but is nested too deeply to be read.
+    Deep,
 }
 
 /// The place in the bytes that the walk has come to.
@@ -163,8 +165,11 @@ pub fn check_schema(bytes: &[u8]) -> Result<(), Stop> {
     // How many children are still to come at every level of the tree.
     let mut open: Vec<u64> = Vec::new();
     for (index, &count) in children.iter().enumerate() {
-        if count > (children.len() - index - 1) as u64 || open.len() > DEEPEST {
+        if count > (children.len() - index - 1) as u64 {
             return Err(Stop::Wrong);
+        }
+        if open.len() > DEEPEST {
+            return Err(Stop::Deep);
         }
         if let Some(last) = open.last_mut() {
             *last -= 1;
@@ -225,6 +230,6 @@ mod tests {
         let mut deep = vec![0x29, 0xfc, 0xe8, 7];
         deep.extend([0x55, 2, 0].repeat(1000));
         deep.push(0);
-        assert_eq!(check_schema(&deep), Err(Stop::Wrong));
+        assert_eq!(check_schema(&deep), Err(Stop::Deep));
     }
 }

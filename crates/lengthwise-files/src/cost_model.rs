@@ -1,6 +1,10 @@
 //! Cost models as files: the coefficients, and how well they fit what was measured.
 
-use std::{fs, io, path::Path};
+use std::{
+    fs::File,
+    io::{self, Read},
+    path::Path,
+};
 
 use lengthwise::{CostModel, Fit};
 use serde::{Deserialize, Serialize};
@@ -9,6 +13,9 @@ use crate::Error;
 
 /// The version of model files that this release writes and reads.
 const VERSION: u32 = 1;
+
+/// No model file has more bytes; a device may have no end.
+const MOST_BYTES: u64 = 1 << 20;
 
 /// A model file. The fit is there for people; only the coefficients are read back.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -75,12 +82,17 @@ pub fn read_cost_model(path: &Path) -> Result<CostModel, Error> {
         );
         Error::new("cost model", what, hint).of(path)
     };
-    let text = fs::read_to_string(path).map_err(|error| match error.kind() {
-        io::ErrorKind::InvalidData => refused("is not a model file"),
-        io::ErrorKind::NotFound => refused("there is no such file or preset"),
-        kind => refused(&kind.to_string()),
-    })?;
-    let Ok(read) = serde_json::from_str::<Coefficients>(&text) else {
+    let mut bytes = Vec::new();
+    let read = File::open(path)
+        .and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes))
+        .map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => refused("there is no such file or preset"),
+            kind => refused(&kind.to_string()),
+        })?;
+    if read as u64 > MOST_BYTES {
+        return Err(refused(&format!("has more than the {MOST_BYTES} bytes of a model file")));
+    }
+    let Ok(read) = serde_json::from_slice::<Coefficients>(&bytes) else {
         return Err(refused("is not a model file"));
     };
     if read.version != VERSION {

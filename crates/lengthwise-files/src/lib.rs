@@ -2,8 +2,10 @@
 //!
 //! A plan file is JSON (one object), JSON lines (one object a batch), NPZ (arrays) or Parquet (a
 //! table; feature `parquet`): see [`Form`]. It says how the plan was made, and has a checksum of all
-//! that it says: a file that was cut off or altered is refused, and never becomes other batches. A [`PlanFile`] that was read equals the one that was
-//! written, and its plan can be dealt to ranks as if it had just been made.
+//! that it says: a file that was cut off, or says something else, is refused, and never becomes other
+//! batches. [`read_plan_exact`] also refuses one whose zip or table was altered in what the checksum is
+//! not of. A [`PlanFile`] that was read equals the one that was written, and its plan can be dealt to
+//! ranks as if it had just been made.
 //!
 //! ```
 //! use lengthwise::{Blurred, Budget, Example, Planner};
@@ -36,5 +38,8 @@ mod save;
 pub use cost_model::{CostModelFile, WorstStep, model_file, model_file_of_budget, read_cost_model};
 pub use cursor::{from_json, read_cursor, save_cursor, to_json};
 pub use error::Error;
-pub use plan::{Form, Ids, PlanFile, Ranks, read_plan, read_plan_from};
+pub use plan::{
+    Exact, Form, Ids, PlanFile, Ranks, read_plan, read_plan_exact, read_plan_exact_from,
+    read_plan_from,
+};
 pub use save::{Written, save, unfinished};

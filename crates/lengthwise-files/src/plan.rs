@@ -2,6 +2,7 @@
 
 mod content;
 mod document;
+mod exact;
 mod header;
 mod ids;
 mod npz;
@@ -17,8 +18,9 @@ use std::{
 
 use lengthwise::{Chunks, Counts, Cursor, Lengths, Plan, Schedule};
 
+pub use exact::Exact;
 pub use ids::Ids;
-pub use read::{read_plan, read_plan_from};
+pub use read::{read_plan, read_plan_exact, read_plan_exact_from, read_plan_from};
 
 use crate::{Error, save};
 
@@ -49,7 +51,8 @@ pub enum Form {
     ///
     /// The header ends with the checksum: XXH3 (64 bits) of the bytes of the arrays in this order,
     /// little-endian, then of the header up to `,"checksum"`. What a zip says besides, such as the
-    /// date of an array, is not looked at.
+    /// date of an array, is looked at by [`read_plan_exact`] alone: what NumPy saves again is the same
+    /// plan, in other bytes.
     ///
     /// NumPy has no texts of various lengths: one long id would make all of them as long, and zeros at
     /// the end of an id would be lost. This gives them back:
@@ -72,7 +75,8 @@ pub enum Form {
     ///
     /// The rest is one object in JSON, under `lengthwise` in the metadata of the file. It ends with
     /// the checksum: XXH3 (64 bits) of the columns in this order, little-endian, each id behind its
-    /// number of bytes in 32 bits, then of the object up to `,"checksum"`.
+    /// number of bytes in 32 bits, then of the object up to `,"checksum"`. [`read_plan_exact`] looks at
+    /// the rest of the file too.
     #[cfg(feature = "parquet")]
     Parquet,
 }

@@ -15,7 +15,7 @@ use arrow_array::ArrayRef;
 use arrow_ipc::MessageHeader;
 use arrow_ipc::convert::try_fb_to_schema;
 use arrow_ipc::reader::{read_dictionary, read_record_batch};
-use arrow_schema::{DataType, Fields, Schema, SchemaRef};
+use arrow_schema::{DataType, FieldRef, Fields, Schema, SchemaRef};
 
 use self::frames::{Frame, Frames};
 use crate::cells::Cells;
@@ -31,7 +31,7 @@ pub(crate) fn read<R: Read>(reader: R, request: &Request) -> Result<Column, Erro
         let choice = Choice::new(&schema, request)?;
         let read = schema.project(&choice.columns).map_err(|_| damaged("Arrow"))?;
         let mut words = HashMap::new();
-        let mut cells = Cells::new(request, schema.field(choice.length).name());
+        let mut cells = Cells::new(request, &choice.length.name);
         // Polars writes dictionaries behind the rows that need them.
         let mut waiting = Vec::new();
         while let Some(frame) = frames.next()? {
@@ -68,11 +68,21 @@ fn rows(
     let version = message.version();
     let batch = read_record_batch(frame.body(), batch, schema.clone(), words, columns, &version);
     let batch = batch.map_err(|cause| frames::refuse(&cause))?;
-    let name = schema.field(choice.length).name();
-    arrays::lengths(batch.column(choice.place(choice.length)).as_ref(), name, cells)?;
-    if let Some(id) = choice.id {
-        let array = batch.column(choice.place(id)).as_ref();
-        arrays::ids(array, schema.field(id).name(), cells)?;
+    let inside = |place: &Place| {
+        arrays::inside(batch.column(choice.read_as(place)), &place.path)
+            .ok_or_else(|| damaged("Arrow"))
+    };
+    let (array, cut) = inside(&choice.length)?;
+    arrays::lengths(array.as_ref(), &choice.length.name, cells)?;
+    if cut {
+        return Err(cells.null());
+    }
+    if let Some(id) = &choice.id {
+        let (array, cut) = inside(id)?;
+        arrays::ids(array.as_ref(), &id.name, cells)?;
+        if cut {
+            return cells.id(&id.name, None);
+        }
     }
     Ok(())
 }
@@ -118,36 +128,76 @@ fn schema<R: Read>(frames: &mut Frames<R>) -> Result<SchemaRef, Error> {
     try_fb_to_schema(schema).map(Into::into).map_err(|_| damaged("Arrow"))
 }
 
-/// The columns to read, by their places in the schema.
+/// Where a column is: one of the schema, or inside of structures, as `features.num_frames`.
+#[derive(Clone)]
+struct Place {
+    name: String,
+    column: usize,
+    /// The way through the structures, by the places of their fields.
+    path: Vec<usize>,
+    field: FieldRef,
+}
+
+impl Place {
+    /// The columns of the schema, and behind them all that is inside of structures.
+    fn all(schema: &Schema) -> Vec<Self> {
+        let mut all: Vec<Self> = (schema.fields().iter().enumerate())
+            .map(|(column, field)| {
+                let (name, field) = (field.name().clone(), field.clone());
+                Self { name, column, path: Vec::new(), field }
+            })
+            .collect();
+        let mut at = 0;
+        while let Some(around) = all.get(at).cloned() {
+            if let DataType::Struct(fields) = around.field.data_type() {
+                all.extend(fields.iter().enumerate().map(|(place, field)| Self {
+                    name: format!("{}.{}", around.name, field.name()),
+                    column: around.column,
+                    path: around.path.iter().copied().chain([place]).collect(),
+                    field: field.clone(),
+                }));
+            }
+            at += 1;
+        }
+        all
+    }
+}
+
+/// The columns to read.
 struct Choice {
-    length: usize,
-    id: Option<usize>,
-    /// Both, each once.
+    length: Place,
+    id: Option<Place>,
+    /// Those of the schema that they are in, each once.
     columns: Vec<usize>,
 }
 
 impl Choice {
     fn new(schema: &Schema, request: &Request) -> Result<Self, Error> {
-        let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+        let all = Place::all(schema);
+        let names: Vec<&str> = all.iter().map(|place| place.name.as_str()).collect();
         let length = match request.column {
             Some(wanted) => columns::by_name(&names, wanted)?
-                .or_else(|| columns::by_number(wanted, names.len()))
+                .or_else(|| columns::by_number(wanted, schema.fields().len()))
                 .ok_or_else(|| columns::unknown("column", &names, wanted))?,
-            None if names.len() == 1 => 0,
+            None if schema.fields().len() == 1 => 0,
             None => columns::by_habit(&names, request.measure.habit())?
                 .ok_or_else(|| columns::undecided("column", &names, request.measure.noun()))?,
         };
         let id = request.ids.map(|wanted| columns::ids("column", &names, wanted)).transpose()?;
-        let mut columns = vec![length];
-        columns.extend(id.filter(|&id| id != length));
-        for &column in &columns {
-            arrays::check(schema.field(column))?;
+        let (length, id) = (all[length].clone(), id.map(|id| all[id].clone()));
+        for place in [Some(&length), id.as_ref()].into_iter().flatten() {
+            arrays::check(&place.field)?;
+            if !place.path.is_empty() {
+                arrays::check_around(schema.field(place.column))?;
+            }
         }
+        let mut columns = vec![length.column];
+        columns.extend(id.as_ref().map(|id| id.column).filter(|&id| id != length.column));
         Ok(Self { length, id, columns })
     }
 
     /// Where a column of the file is in what was read of it.
-    fn place(&self, column: usize) -> usize {
-        usize::from(self.columns[0] != column)
+    fn read_as(&self, place: &Place) -> usize {
+        usize::from(self.columns[0] != place.column)
     }
 }

@@ -67,7 +67,7 @@ pub(crate) fn file(path: &Path, request: &Request) -> Result<Column, Error> {
     let header = read(path, kind)?;
     let mut column = request.column(None);
     column.push(length(header, &request.measure)?)?;
-    column.push_id(&path.file_name().unwrap_or_default().to_string_lossy());
+    column.push_id(&path.file_name().unwrap_or_default().to_string_lossy())?;
     Ok(column)
 }
 
@@ -103,7 +103,7 @@ pub(crate) fn directory(
         }
         let length = length(header, &request.measure).map_err(|error| error.in_source(&source))?;
         column.push(length)?;
-        column.push_id(name);
+        column.push_id(name)?;
         progress(Progress::Files { done: done as u64 + 1, found: total });
     }
     Ok(column)

@@ -36,10 +36,16 @@ impl<'a> Cells<'a> {
         self.number(self.request.measure.real(value), value)
     }
 
+    #[cfg(feature = "arrow")]
     pub(crate) fn text(&mut self, value: &str) -> Result<(), Error> {
-        let named = self.request.column.is_some();
-        let length = self.request.measure.string(value, named, || self.holder())?;
+        let length = self.length(value)?;
         self.column.push(length)
+    }
+
+    /// The length of a text in the cell that comes next.
+    pub(crate) fn length(&self, text: &str) -> Result<u32, Error> {
+        let named = self.request.column.is_some();
+        self.request.measure.string(text, named, || self.holder())
     }
 
     /// A list with so many elements, or binary data with so many bytes.
@@ -66,8 +72,7 @@ impl<'a> Cells<'a> {
         let row = self.column.ids.as_ref().map_or(0, ids::Ids::len) + 1;
         let holder = || format!("row {row} of column {}", quote(name));
         let id = ids::check(id.unwrap_or_default(), holder)?;
-        self.column.push_id(id);
-        Ok(())
+        self.column.push_id(id)
     }
 
     fn number(

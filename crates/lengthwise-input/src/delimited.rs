@@ -6,6 +6,7 @@ use std::io::Read;
 
 use csv::ByteRecord;
 
+use crate::blanks::Blanks;
 use crate::error::{Error, quote};
 use crate::ids::{self, IdColumn};
 use crate::number::{Reason, is_number};
@@ -27,6 +28,8 @@ pub(crate) fn read<R: Read>(
     let choice = choose(&records.fields, request)?;
     let id = request.ids.map(|wanted| choose_id(&records.fields, wanted)).transpose()?;
     if !choice.first_is_data {
+        // Before the header nothing can be missing.
+        records.blanks = Blanks::default();
         more = records.advance()?;
     }
     let mut column = request.column(choice.name.clone());
@@ -49,10 +52,11 @@ pub(crate) fn read<R: Read>(
             let id = text(clean(&records.fields[index]));
             let holder = || format!("column {}", index + 1);
             let id = ids::check(id, holder).map_err(|error| error.at(records.line()))?;
-            column.push_id(id);
+            column.push_id(id)?;
         }
         more = records.advance()?;
     }
+    records.blanks.note(&mut column);
     Ok(column)
 }
 
@@ -183,6 +187,46 @@ mod tests {
         assert_eq!(column("anything\n5\n", None), (Some("anything".into()), vec![5]));
         assert_eq!(column("5\n6\n", None), (None, vec![5, 6]));
         assert_eq!(column("5,7\n6,8\n", Some("2")), (None, vec![7, 8]));
+    }
+
+    #[test]
+    fn blank_lines_between_records_are_counted() {
+        for (table, skipped) in [
+            ("a\n1\n2\n\n\n", (0, None)),
+            ("\n\na\n1\n2", (0, None)),
+            ("a\n\n1\n2\n", (1, Some(2))),
+            ("\n1\n2\n", (1, Some(1))),
+            ("a,b\r\n1,\"x\n\ny\"\r\n \r\n\r\n2,\r\n\r\n3,\"\n\"", (3, Some(5))),
+        ] {
+            let request = Request::plain(table.starts_with("a,").then_some("a"));
+            let column = read(table.as_bytes(), Dialect::Csv, &request).unwrap();
+            assert_eq!((column.skipped, column.first_skipped), skipped, "{table:?}");
+        }
+    }
+
+    #[test]
+    fn blank_lines_without_end_are_refused() {
+        for line in [&b"\n"[..], b" \r\n"] {
+            let text = b"a\n1\n".chain(Endless(line));
+            let error = read(text, Dialect::Csv, &Request::plain(None)).unwrap_err().to_string();
+            assert!(
+                error.ends_with("more than 64 MiB of blank lines follow one another"),
+                "{error}"
+            );
+        }
+        let error = read(b"a\n\"".chain(Endless(b"\n")), Dialect::Csv, &Request::plain(None));
+        assert!(error.unwrap_err().to_string().ends_with("the record is longer than 64 MiB"));
+    }
+
+    /// One line, again and again.
+    struct Endless(&'static [u8]);
+
+    impl Read for Endless {
+        fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+            let whole = buffer.len() / self.0.len();
+            buffer.chunks_exact_mut(self.0.len()).for_each(|line| line.copy_from_slice(self.0));
+            Ok(whole * self.0.len())
+        }
     }
 
     #[test]

@@ -58,6 +58,7 @@ impl Error {
         let hint = match cause.kind() {
             io::ErrorKind::NotFound => Some("check the path"),
             io::ErrorKind::PermissionDenied => Some("make the file readable, or name another one"),
+            io::ErrorKind::OutOfMemory => Some("raise the limit on memory"),
             _ if Damaged::is(&cause) => Some("copy the file again, or compress it again"),
             _ => None,
         };
@@ -88,6 +89,23 @@ impl Error {
     pub(crate) fn too_many() -> Self {
         Self::new(format!("holds more than {} lengths", u32::MAX))
             .hint_to("split the file into parts")
+    }
+
+    /// More than there is memory for, of so many bytes each.
+    pub(crate) fn no_memory(what: &str, count: usize, each: usize) -> Self {
+        let bytes = (count as u64).saturating_mul(each as u64);
+        Self::no_room(&format!("{count} {what} need"), bytes)
+    }
+
+    /// Something needs more memory than there is; `needs` is the beginning of a sentence.
+    pub(crate) fn no_room(needs: &str, bytes: u64) -> Self {
+        let [megabytes, gigabytes] = [1e6, 1e9].map(|unit| bytes as f64 / unit);
+        let size = match bytes {
+            ..1_000_000_000 => format!("{megabytes:.1} MB"),
+            _ => format!("{gigabytes:.1} GB"),
+        };
+        Self::new(format!("{needs} {size} of memory, which cannot be had"))
+            .hint_to("raise the limit on memory, or split the file into parts")
     }
 
     /// A unit for a format without texts.

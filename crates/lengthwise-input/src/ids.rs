@@ -80,7 +80,18 @@ impl Ids {
         found
     }
 
-    pub(crate) fn push(&mut self, id: &str) {
+    /// Adds an id, if there is memory for it.
+    pub(crate) fn add(&mut self, id: &str) -> Result<(), Error> {
+        let room = self.text.try_reserve(id.len()).and_then(|()| self.ends.try_reserve(1));
+        room.map_err(|_| {
+            let count = self.len() + 1;
+            Error::no_memory("ids", count, (self.text.len() + id.len()) / count + size_of::<u64>())
+        })?;
+        self.push(id);
+        Ok(())
+    }
+
+    fn push(&mut self, id: &str) {
         self.text.push_str(id);
         self.ends.push(self.text.len() as u64);
     }

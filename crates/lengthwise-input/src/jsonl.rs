@@ -7,6 +7,7 @@
 //! file that is one object with all `lengths` in a list is not one sequence.
 
 mod kept;
+mod surrogates;
 mod value;
 
 use std::borrow::Cow;
@@ -27,7 +28,7 @@ pub(crate) fn read<R: Read>(reader: R, request: &Request) -> Result<Column, Erro
     let Some((line, bytes)) = lines.next()? else {
         return Ok(request.column(None));
     };
-    let first = parse(line, bytes, |text| serde_json::from_str(text))?;
+    let first = parse(line, bytes, whole)?;
     let shape = Shape::of(&first, request).map_err(|error| error.at(line))?;
     let id = request.ids.map(|wanted| choose_id(&first, wanted)).transpose();
     let id = id.map_err(|error| error.at(line))?;
@@ -39,16 +40,27 @@ pub(crate) fn read<R: Read>(reader: R, request: &Request) -> Result<Column, Erro
     let mut keep = |value: &Value, line| {
         column.push(shape.length(value, request).map_err(|error| error.at(line))?)?;
         if let Some(field) = &id {
-            column.push_id(&name_of(value, field).map_err(|error: Error| error.at(line))?);
+            column.push_id(&name_of(value, field).map_err(|error: Error| error.at(line))?)?;
         }
         Ok::<_, Error>(())
     };
-    keep(&first, line)?;
     let kept = Kept::new(shape.fields(request).chain(id.as_deref()));
+    // Again, so that no line is read in another way.
+    keep(&parse(line, bytes, |text| kept.parse(text))?, line)?;
     while let Some((line, bytes)) = lines.next()? {
         keep(&parse(line, bytes, |text| kept.parse(text))?, line)?;
     }
+    lines.blanks.note(&mut column);
     Ok(column)
+}
+
+/// All of a value. Python writes down texts that are not quite Unicode, with one half of a pair of
+/// escapes; in fields that nobody asked for they do no harm.
+fn whole(text: &str) -> serde_json::Result<Value> {
+    serde_json::from_str(text).or_else(|error| {
+        let mended = surrogates::replaced(text);
+        mended.and_then(|text| serde_json::from_str(&text).ok()).ok_or(error)
+    })
 }
 
 fn parse(
@@ -63,11 +75,22 @@ fn parse(
         let reason = error.to_string();
         let reason = reason.split(" at line ").next().unwrap_or_default();
         let column = error.column();
+        if error.is_data() {
+            return Error::new(reason).at(line).hint_to("write every field once");
+        }
+        let hint = match bytes.first() {
+            Some(b'[') => ARRAY,
+            _ => "write one JSON object or one number a line",
+        };
         Error::new(format!("the line is not valid JSON: {reason} at column {column}"))
             .at(line)
-            .hint_to("write one JSON object or one number a line")
+            .hint_to(hint)
     })
 }
+
+/// What to do about a file that is one list.
+const ARRAY: &str =
+    "write one JSON object or one number a line; `jq -c '.[]'` makes such lines of a list";
 
 /// What every line holds, as the first line shows.
 enum Shape {
@@ -112,6 +135,9 @@ impl Shape {
             (Shape::Bare, Value::Object(_)) => {
                 Err(Error::new("the line holds an object where the first holds a number")
                     .hint_to("write every line the same way, as an object or as a number"))
+            }
+            (Shape::Bare, Value::Array(_)) => {
+                Err(Error::new("the line holds an array, not a number").hint_to(ARRAY))
             }
             (Shape::Bare, value) => {
                 length(value, &request.measure, false, || "the line".to_owned())
@@ -187,8 +213,12 @@ fn find<'a>(object: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
 
 fn no_object(value: &Value, name: &str) -> Error {
     let name = quote(name);
+    let hint = match value {
+        Value::Array(_) => ARRAY,
+        _ => "write every line as an object, or leave out `--column` if all are numbers",
+    };
     Error::new(format!("the line holds {}, not an object with the field {name}", kind(value)))
-        .hint_to("write every line as an object, or leave out `--column` if all are numbers")
+        .hint_to(hint)
 }
 
 #[cfg(test)]
@@ -278,6 +308,41 @@ mod tests {
         ] {
             let error = read(line.as_bytes(), &request).unwrap_err().to_string();
             assert_eq!(error, message);
+        }
+    }
+
+    #[test]
+    fn a_field_that_is_there_twice() {
+        for text in [
+            "{\"len\": 1, \"len\": 2}",
+            "{\"len\": 1}\n{\"len\": 2, \"x\": 0, \"x\": 1}\n{\"len\": 3, \"len\": 3}",
+        ] {
+            let error = read(text.as_bytes(), &Request::plain(None)).unwrap_err();
+            let line = text.lines().count();
+            assert_eq!(error.to_string(), format!(":{line}: field `len` is there twice"));
+            assert_eq!(error.hint().as_deref(), Some("write every field once"));
+        }
+    }
+
+    #[test]
+    fn half_a_pair_of_escapes() {
+        let lines = "{\"text\": \"a\\ud800b\", \"len\": 1}\n{\"text\": \"\\udc00\", \"len\": 2}";
+        assert_eq!(column(lines, None).1, [1, 2]);
+        let error = read(lines.as_bytes(), &Request::plain(Some("text"))).unwrap_err().to_string();
+        assert!(error.starts_with(":1: the line is not valid JSON: "), "{error}");
+    }
+
+    #[test]
+    fn a_list_has_a_hint() {
+        let list = ["[5, 7]", "[{\"len\": 5}]", "[\n5,\n7\n]"];
+        for (text, wanted) in
+            list.map(|text| (text, None)).into_iter().chain([(list[1], Some("len"))])
+        {
+            let error = read(text.as_bytes(), &Request::plain(wanted)).unwrap_err();
+            assert!(
+                error.hint().is_some_and(|hint| hint.contains("jq -c '.[]'")),
+                "{text}: {error}"
+            );
         }
     }
 

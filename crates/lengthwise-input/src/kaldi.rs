@@ -34,8 +34,9 @@ pub(crate) fn read<R: Read>(reader: R, table: Table, request: &Request) -> Resul
         let length = request.measure.bytes(value.as_bytes());
         let length = length.map_err(|reason| refuse(reason, id, value).at(line))?;
         column.push(length)?;
-        column.push_id(id);
+        column.push_id(id)?;
     }
+    lines.blanks.note(&mut column);
     Ok(column)
 }
 

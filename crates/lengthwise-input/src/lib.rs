@@ -13,8 +13,8 @@
 //! So nothing is guessed, rounded, clipped or skipped: a cell that is empty, zero, negative, not
 //! whole or too large stops the reading with an [`Error`] that names the file, the line and the
 //! value, and whose [`hint`](Error::hint) says what to do about it. What needs no decision is
-//! let through: `12.0` is 12, a byte order mark is skipped, blank lines and Windows line ends are
-//! no one's fault.
+//! let through: `12.0` is 12, a byte order mark is skipped, and Windows line ends are no one's fault.
+//! Blank lines between values are left out and counted, for whoever wants to look after them.
 //!
 //! ```
 //! use lengthwise_input::{Format, Options, read_from};
@@ -36,6 +36,7 @@
 #[cfg(feature = "arrow")]
 mod arrow;
 mod audio;
+mod blanks;
 #[cfg(any(feature = "arrow", feature = "parquet"))]
 mod cells;
 mod columns;
@@ -98,9 +99,11 @@ pub struct Column {
     pub lengths: Vec<u32>,
     /// One id per sequence, if ids were asked for.
     pub ids: Option<Ids>,
-    /// What was left out without being refused: blank lines of a text that may have them, and
-    /// files of a directory that are not audio.
+    /// What was left out without being refused: blank lines before the last value, and files of a
+    /// directory that are not audio.
     pub skipped: u64,
+    /// If blank lines were left out, the number of the first, from 1.
+    pub first_skipped: Option<u64>,
 }
 
 /// Reads the lengths in the file at `path`.

@@ -1,9 +1,10 @@
 //! The lines of a text file, one buffer for all of them. A line comes without its end, without
 //! surrounding white space and without the byte order mark that some editors put before the
-//! first; blank lines count but do not appear.
+//! first; blank lines are counted but do not appear.
 
 use std::io::{BufRead, BufReader, Read};
 
+use crate::blanks::Blanks;
 use crate::error::Error;
 
 /// No line of lengths is near this long. The limit keeps a wrong file, or a device that never
@@ -16,11 +17,14 @@ pub(crate) struct Lines<R> {
     reader: BufReader<R>,
     buffer: Vec<u8>,
     number: u64,
+    /// Those that [`next`](Self::next) has left out.
+    pub(crate) blanks: Blanks,
 }
 
 impl<R: Read> Lines<R> {
     pub(crate) fn new(reader: R) -> Self {
-        Self { reader: BufReader::with_capacity(1 << 16, reader), buffer: Vec::new(), number: 0 }
+        let (reader, buffer) = (BufReader::with_capacity(1 << 16, reader), Vec::new());
+        Self { reader, buffer, number: 0, blanks: Blanks::default() }
     }
 
     /// The next line that is not blank, with its number from 1.
@@ -34,7 +38,9 @@ impl<R: Read> Lines<R> {
             if !self.buffer[start..].trim_ascii().is_empty() {
                 break start;
             }
+            self.blanks.add(self.number, 1, self.buffer.len() as u64)?;
         };
+        self.blanks.end();
         Ok(Some((self.number, self.buffer[start..].trim_ascii())))
     }
 

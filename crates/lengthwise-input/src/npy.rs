@@ -53,6 +53,7 @@ pub(crate) fn read<R: Read>(mut reader: R, request: &Request) -> Result<Column, 
         let values = left.min(PIECE as u64);
         piece.clear();
         take(&mut reader, values * dtype.size as u64, &mut piece)?;
+        column.make_room(values, count)?;
         for value in piece.chunks_exact(dtype.size) {
             let length = dtype
                 .length(value, &request.measure)

@@ -3,6 +3,7 @@
 
 mod guard;
 mod leaf;
+mod seen;
 
 use std::fs::File;
 use std::sync::Arc;
@@ -17,8 +18,9 @@ use ::parquet::errors::ParquetError;
 use ::parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 use ::parquet::file::serialized_reader::SerializedPageReader;
 
-use self::guard::Guarded;
+use self::guard::{Guarded, NoRoom};
 use self::leaf::{Kind, Leaf};
+use self::seen::Seen;
 use crate::cells::{Cells, wrong_type};
 use crate::error::{Error, quote};
 use crate::fence::{self, damaged};
@@ -65,12 +67,14 @@ fn columns_of(
         columns.map(|column| column.compressed_size().max(0).cast_unsigned()).sum()
     };
     let of = metadata.row_groups().iter().map(size).fold(0, u64::saturating_add);
+    let rows = |group: &RowGroupMetaData| u64::try_from(group.num_rows()).unwrap_or(u64::MAX);
+    let all = metadata.row_groups().iter().map(rows).fold(0, u64::saturating_add);
     let mut done = 0_u64;
     for group in metadata.row_groups() {
         let before = cells.column.lengths.len();
+        cells.column.make_room(rows(group), all)?;
         Part { file, group, leaf: &leaves[index] }.lengths(&mut cells)?;
-        let rows = (cells.column.lengths.len() - before) as u64;
-        if rows != u64::try_from(group.num_rows()).unwrap_or(u64::MAX) {
+        if (cells.column.lengths.len() - before) as u64 != rows(group) {
             return Err(damaged("Parquet"));
         }
         if let Some(id) = id {
@@ -133,10 +137,16 @@ impl Part<'_> {
                 Some(value) => cells.real(*value),
                 None => Err(cells.null()),
             }),
-            Kind::Text => self.scalars::<ByteArrayType>(|value| match value {
-                Some(value) => cells.text(str::from_utf8(value.data()).map_err(|_| not_utf8())?),
-                None => Err(cells.null()),
-            }),
+            Kind::Text => {
+                let mut seen = Seen::default();
+                self.scalars::<ByteArrayType>(|value| match value {
+                    Some(value) => {
+                        let length = seen.length(value, |text| cells.length(utf8(text)?))?;
+                        cells.column.push(length)
+                    }
+                    None => Err(cells.null()),
+                })
+            }
             Kind::Bytes => self.scalars::<ByteArrayType>(|value| match value {
                 Some(value) => cells.count(value.len() as u64, "binary data"),
                 None => Err(cells.null()),
@@ -149,8 +159,7 @@ impl Part<'_> {
         let name = &self.leaf.name;
         match (self.leaf.repeated, self.leaf.kind) {
             (None, Kind::Text) => self.scalars::<ByteArrayType>(|value| {
-                let id = value.map(|value| str::from_utf8(value.data())).transpose();
-                cells.id(name, id.map_err(|_| not_utf8())?)
+                cells.id(name, value.map(|value| utf8(value.data())).transpose()?)
             }),
             (None, Kind::Signed32 | Kind::Unsigned32) => self.scalars::<Int32Type>(|value| {
                 cells.id(name, value.map(ToString::to_string).as_deref())
@@ -227,12 +236,18 @@ impl Part<'_> {
     }
 }
 
-fn not_utf8() -> Error {
-    Error::new("a string is not valid UTF-8").hint_to("write the file again")
+fn utf8(text: &[u8]) -> Result<&str, Error> {
+    str::from_utf8(text)
+        .map_err(|_| Error::new("a string is not valid UTF-8").hint_to("write the file again"))
 }
 
 /// What the library complains about. Packing that this build cannot read is not damage.
 fn refuse(cause: &ParquetError) -> Error {
+    if let ParquetError::External(inner) = cause
+        && let Some(&NoRoom(bytes)) = inner.downcast_ref()
+    {
+        return Error::no_room("a page of the column needs", bytes);
+    }
     let text = cause.to_string();
     if text.contains("zstd") && cfg!(not(feature = "zstd")) {
         return Error::not_built("read Parquet files that are packed by zstd", "zstd");

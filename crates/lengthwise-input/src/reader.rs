@@ -14,7 +14,7 @@ use crate::unit::Counter;
 use crate::{Column, Format, IdColumn, Options, Time, Unit};
 use crate::{audio, delimited, jsonl, kaldi, npy, text};
 
-/// What becomes of blank lines in a file of texts. In files of numbers they are passed over.
+/// What becomes of blank lines in a file of texts. In files of numbers they are left out and counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BlankLines {
     /// They are refused: a blank line may be a sequence that was lost.

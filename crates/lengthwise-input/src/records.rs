@@ -8,6 +8,7 @@ use std::io::Read;
 
 use csv::{ByteRecord, ReaderBuilder, Terminator};
 
+use crate::blanks::{self, Blanks};
 use crate::error::{Error, quote};
 use crate::tail::Tail;
 
@@ -36,6 +37,8 @@ pub(crate) fn text(field: &[u8]) -> &str {
 pub(crate) struct Records<R> {
     reader: csv::Reader<Tail<R>>,
     pub(crate) fields: ByteRecord,
+    /// Those before the record, and between all records so far.
+    pub(crate) blanks: Blanks,
 }
 
 impl<R: Read> Records<R> {
@@ -51,14 +54,15 @@ impl<R: Read> Records<R> {
             .terminator(Terminator::Any(b'\n'))
             .buffer_capacity(1 << 16)
             .from_reader(tail);
-        Ok(Self { reader, fields: ByteRecord::new() })
+        Ok(Self { reader, fields: ByteRecord::new(), blanks: Blanks::default() })
     }
 
     /// Reads the next record that is not blank; false at the end of the file.
     pub(crate) fn advance(&mut self) -> Result<bool, Error> {
+        let start = self.reader.position().byte();
+        self.reader.get_mut().done(start);
         loop {
-            let start = self.reader.position().byte();
-            self.reader.get_mut().done(start);
+            let next = self.reader.position().line();
             match self.reader.read_byte_record(&mut self.fields) {
                 Ok(true) => {}
                 Ok(false) => return Ok(false),
@@ -73,7 +77,15 @@ impl<R: Read> Records<R> {
             if !bytes.is_ascii() && self.fields.iter().any(|field| str::from_utf8(field).is_err()) {
                 return Err(Error::not_utf8(self.line()));
             }
-            if !self.blank() {
+            let blank = self.blank();
+            // Most records are the next line. Empty lines before one are passed over by the parser; how
+            // many bytes of them it may pass is up to the reader below it.
+            if blank || self.reader.position().line() > next + 1 {
+                let before = self.line().saturating_sub(next);
+                self.blanks.add(next, before + u64::from(blank), 0)?;
+            }
+            if !blank {
+                self.blanks.end();
                 return Ok(true);
             }
         }
@@ -117,6 +129,9 @@ impl<R: Read> Records<R> {
     #[cold]
     fn io(&self, error: csv::Error) -> Error {
         let line = self.reader.position().line();
+        if self.reader.get_ref().only_blank() {
+            return blanks::too_many(line);
+        }
         if self.reader.get_ref().exceeded() {
             return Error::new("the record is longer than 64 MiB")
                 .at(line)

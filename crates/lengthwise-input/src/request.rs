@@ -121,21 +121,58 @@ impl Request<'_> {
     }
 }
 
+/// How many lengths a list begins with room for.
+const FIRST: usize = 1 << 10;
+
 impl Column {
-    /// Keeps one more length; the planner counts sequences in 32 bits.
+    /// Keeps one more length.
     #[inline]
     pub(crate) fn push(&mut self, length: u32) -> Result<(), Error> {
-        if self.lengths.len() >= u32::MAX as usize {
-            return Err(Error::too_many());
+        if self.lengths.len() == self.lengths.capacity() {
+            self.grow()?;
         }
         self.lengths.push(length);
         Ok(())
     }
 
+    /// Makes room where nobody knows how many lengths there will be: for twice as many, so that it
+    /// is seldom made, or else for some more. The planner counts sequences in 32 bits.
+    #[cold]
+    fn grow(&mut self) -> Result<(), Error> {
+        let held = self.lengths.len();
+        let left = (u32::MAX as usize).saturating_sub(held);
+        if left == 0 {
+            return Err(Error::too_many());
+        }
+        let [twice, some] = [held, held / 8].map(|more| more.max(FIRST).min(left));
+        let made = self.lengths.try_reserve_exact(twice);
+        made.or_else(|_| self.lengths.try_reserve_exact(some))
+            .map_err(|_| Error::no_memory("lengths", held + some, 4))
+    }
+
+    /// Makes room for `more` lengths, if there is none, of `all` that the file promises: never for
+    /// more than those, nor for more than twice what is there and comes now, as a promise may be
+    /// false.
+    pub(crate) fn make_room(&mut self, more: u64, all: u64) -> Result<(), Error> {
+        let held = self.lengths.len() as u64;
+        let needed = held.saturating_add(more);
+        if needed <= self.lengths.capacity() as u64 {
+            return Ok(());
+        }
+        if needed > u64::from(u32::MAX) {
+            return Err(Error::too_many());
+        }
+        let all = all.max(needed);
+        let wanted = needed.max(2 * held).min(all);
+        let made = self.lengths.try_reserve_exact((wanted - held) as usize);
+        made.map_err(|_| Error::no_memory("lengths", all as usize, 4))
+    }
+
     /// Keeps the id of the last sequence, where ids are kept.
-    pub(crate) fn push_id(&mut self, id: &str) {
-        if let Some(ids) = &mut self.ids {
-            ids.push(id);
+    pub(crate) fn push_id(&mut self, id: &str) -> Result<(), Error> {
+        match &mut self.ids {
+            Some(ids) => ids.add(id),
+            None => Ok(()),
         }
     }
 }

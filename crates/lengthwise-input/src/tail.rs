@@ -5,6 +5,8 @@
 
 use std::io::{self, Read};
 
+use crate::blanks::MOST_BYTES;
+
 const BOM: [u8; 3] = [0xef, 0xbb, 0xbf];
 
 pub(crate) struct Tail<R> {
@@ -15,11 +17,13 @@ pub(crate) struct Tail<R> {
     limit: u64,
     last: u8,
     last_visible: u8,
+    /// How many bytes there were up to that one.
+    visible: u64,
 }
 
-/// No record is near this long. The limit keeps a quote that is never closed from filling the
-/// memory, which a small compressed file could do.
-const LONGEST: u64 = 64 << 20;
+/// No record is near this long, with the blank lines before it. The limit keeps a quote that is never
+/// closed from filling the memory, which a small compressed file could do.
+const LONGEST: u64 = MOST_BYTES;
 
 impl<R: Read> Tail<R> {
     pub(crate) fn new(mut reader: R) -> io::Result<Self> {
@@ -28,7 +32,7 @@ impl<R: Read> Tail<R> {
         if head == BOM {
             head.clear();
         }
-        Ok(Self { reader, head, seen: 0, limit: LONGEST, last: 0, last_visible: 0 })
+        Ok(Self { reader, head, seen: 0, limit: LONGEST, last: 0, last_visible: 0, visible: 0 })
     }
 
     /// Says that everything before this byte is done with.
@@ -39,6 +43,11 @@ impl<R: Read> Tail<R> {
     /// Whether the record that is being read has become too long.
     pub(crate) fn exceeded(&self) -> bool {
         self.seen >= self.limit
+    }
+
+    /// Whether it has become too long, and nothing is in it but white space.
+    pub(crate) fn only_blank(&self) -> bool {
+        self.exceeded() && self.visible + LONGEST <= self.limit
     }
 
     /// How many bytes were handed on.
@@ -70,9 +79,12 @@ impl<R: Read> Read for Tail<R> {
             read
         };
         let new = &buffer[..read];
+        if let visible @ [.., last] = new.trim_ascii_end() {
+            self.last_visible = *last;
+            self.visible = self.seen + visible.len() as u64;
+        }
         self.seen += read as u64;
         self.last = new.last().copied().unwrap_or(self.last);
-        self.last_visible = new.trim_ascii_end().last().copied().unwrap_or(self.last_visible);
         Ok(read)
     }
 }

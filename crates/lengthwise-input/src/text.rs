@@ -4,6 +4,7 @@
 
 use std::io::Read;
 
+use crate::blanks::Blanks;
 use crate::error::Error;
 use crate::ids::{self, IdColumn};
 use crate::lines::Lines;
@@ -34,8 +35,9 @@ fn numbers<R: Read>(
     while let Some((line, text)) = lines.next()? {
         let length = measure.bytes(text).map_err(|reason| refuse(line, text, reason))?;
         column.push(length)?;
-        name(&mut column, line);
+        name(&mut column, line)?;
     }
+    lines.blanks.note(&mut column);
     Ok(column)
 }
 
@@ -58,18 +60,21 @@ fn texts<R: Read>(
     request: &Request,
 ) -> Result<Column, Error> {
     let mut column = request.column(None);
+    let mut blanks = Blanks::default();
     while let Some((line, text)) = lines.next_whole()? {
         let text = str::from_utf8(text).map_err(|_| Error::not_utf8(line))?;
         if text.trim().is_empty() {
             match request.blank_lines {
-                BlankLines::Skip => column.skipped += 1,
+                BlankLines::Skip => blanks.add(line, 1, text.len() as u64 + 1)?,
                 BlankLines::Refuse => return Err(blank(line)),
             }
             continue;
         }
+        blanks.end();
         column.push(counter.length(text, "the line").map_err(|error| error.at(line))?)?;
-        name(&mut column, line);
+        name(&mut column, line)?;
     }
+    blanks.note(&mut column);
     Ok(column)
 }
 
@@ -80,10 +85,11 @@ fn blank(line: u64) -> Error {
 }
 
 /// The id of a line is its number: with blank lines left out, it says which line a sequence is.
-fn name(column: &mut Column, line: u64) {
-    if column.ids.is_some() {
-        column.push_id(&line.to_string());
+fn name(column: &mut Column, line: u64) -> Result<(), Error> {
+    if column.ids.is_none() {
+        return Ok(());
     }
+    column.push_id(&line.to_string())
 }
 
 #[cfg(test)]
@@ -95,6 +101,27 @@ mod tests {
         let text = &b"\xef\xbb\xbf12\r\n\n 7.0 \n4294967295"[..];
         let column = read(text, &Request::plain(None)).unwrap();
         assert_eq!(column.lengths, [12, 7, u32::MAX]);
+        assert_eq!((column.skipped, column.first_skipped), (1, Some(2)));
+    }
+
+    #[test]
+    fn blank_lines_at_the_end_shift_nothing() {
+        for (text, skipped) in [("1\n2\n\n \n", (0, None)), ("\n\n1\n\n2\n\n", (3, Some(1)))] {
+            let column = read(text.as_bytes(), &Request::plain(None)).unwrap();
+            assert_eq!((column.skipped, column.first_skipped), skipped, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn blank_lines_without_end_are_refused() {
+        let counted = Measure::Texts(Counter::Words);
+        for measure in [Measure::Numbers, counted] {
+            let blank_lines = BlankLines::Skip;
+            let request = Request { measure, blank_lines, ..Request::plain(None) };
+            let error = read(std::io::repeat(b'\n'), &request).unwrap_err().in_source("f");
+            let text = "f:67108865: more than 64 MiB of blank lines follow one another";
+            assert_eq!(error.to_string(), text);
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::{
     cost_model,
     failure::Failure,
     input::quoted,
-    interrupt,
+    interrupt, memory,
     printer::{self, Progress},
 };
 
@@ -77,7 +77,7 @@ fn with_request<T>(
             ));
         }
     }
-    let input = args.input.read_or_default()?;
+    let input = args.input.read_or_default(memory::COMPARE)?;
     run(&Request {
         source: &input.source,
         unit: input.unit,

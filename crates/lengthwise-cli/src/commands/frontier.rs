@@ -10,6 +10,7 @@ use crate::{
     args::Frontier,
     cost_model,
     failure::Failure,
+    memory,
     printer::{self, Progress},
 };
 
@@ -50,7 +51,7 @@ pub(crate) fn run(args: &Frontier) -> Result<(), Failure> {
         seed: args.seed,
         cost_model: None,
     };
-    let input = args.input.read_or_default()?;
+    let input = args.input.read_or_default(memory::FRONTIER)?;
     let lengths = input.lengths();
     let mut progress = Progress::start();
     let curves = frontier(lengths, &conditions, args.steps, args.epochs.into(), |family| {

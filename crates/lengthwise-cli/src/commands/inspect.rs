@@ -2,11 +2,11 @@
 
 use lengthwise_report::{Duplicates, Inspection};
 
-use crate::{args::Inspect, cost_model, failure::Failure, printer};
+use crate::{args::Inspect, cost_model, failure::Failure, memory, printer};
 
 pub(crate) fn run(args: &Inspect) -> Result<(), Failure> {
     let budget = cost_model::budget(&args.budget)?;
-    let input = args.input.read_or_default()?;
+    let input = args.input.read_or_default(memory::INSPECT)?;
     let duplicates = input.ids.as_ref().map(|ids| {
         let found = ids.duplicates();
         let first = found.iter().take(5).filter_map(|&(_, later)| ids.get(later));

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use lengthwise::{ladder, ladder_padding_rate};
 use serde::Serialize;
 
-use crate::{args::Ladder, failure::Failure, printer};
+use crate::{args::Ladder, failure::Failure, memory, printer};
 
 #[derive(Serialize)]
 struct Answer {
@@ -17,7 +17,7 @@ struct Answer {
 }
 
 pub(crate) fn run(args: &Ladder) -> Result<(), Failure> {
-    let input = args.input.read_or_default()?;
+    let input = args.input.read_or_default(memory::LADDER)?;
     let lengths = input.lengths();
     let rungs = ladder(lengths, args.rungs);
     let mut sequences = vec![0; rungs.len()];

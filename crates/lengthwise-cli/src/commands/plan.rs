@@ -12,7 +12,7 @@ use lengthwise::{
 };
 use lengthwise_files::{Form, PlanFile, Written, model_file_of_budget, save, to_json};
 
-use crate::{args, cost_model, failure::Failure, input::Sequences, interrupt, printer};
+use crate::{args, cost_model, failure::Failure, input::Sequences, interrupt, memory, printer};
 
 pub(crate) fn run(args: &args::Plan) -> Result<(), Failure> {
     let form = match &args.output {
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &args::Plan) -> Result<(), Failure> {
     spare_what_is_read(args)?;
     let settings = Settings::read(args)?;
     let begin = part::begin(&args.part)?;
-    let input = args.input.read()?;
+    let input = args.input.read(memory::PLAN)?;
     let planner = settings.planner(args, &input)?;
     let whole = planner.plan(input.lengths(), args.epoch).map_err(|error| input.named(error))?;
     let part = part::take(args, &whole, begin, input.lengths())

@@ -3,7 +3,7 @@
 use lengthwise::{Conditions, Limits, Shapes, recommended_shapes, tune};
 use lengthwise_report::Tuning;
 
-use crate::{args::Tune, cost_model, failure::Failure, printer};
+use crate::{args::Tune, cost_model, failure::Failure, memory, printer};
 
 pub(crate) fn run(args: &Tune) -> Result<(), Failure> {
     let limits = limits(args)?;
@@ -14,7 +14,7 @@ pub(crate) fn run(args: &Tune) -> Result<(), Failure> {
         cost_model: args.cost_model.as_deref().map(cost_model::named).transpose()?,
     };
     let given = args.shapes.as_deref().map(str::parse::<Shapes>).transpose()?;
-    let input = args.input.read_or_default()?;
+    let input = args.input.read_or_default(memory::TUNE)?;
     let nothing_said = limits == Limits::default() && conditions.cost_model.is_none();
     let shapes = match given {
         Some(shapes) => shapes,

@@ -1,10 +1,10 @@
 //! `lengthwise verify`
 
 use lengthwise::{Chunks, Counts, OverLong};
-use lengthwise_files::{Ids, PlanFile, read_plan};
+use lengthwise_files::{Exact, Ids, PlanFile, read_plan_exact};
 use serde::Serialize;
 
-use crate::{args::Verify, failure::Failure, input::Sequences, printer};
+use crate::{args::Verify, failure::Failure, input::Sequences, memory, printer};
 
 /// What was found.
 #[derive(Serialize)]
@@ -62,7 +62,7 @@ fn print(answer: &Answer) -> Result<(), Failure> {
 
 /// The plan, and what was checked of it.
 fn verify(args: &Verify) -> Result<(PlanFile, Vec<&'static str>), Failure> {
-    let file = read_plan(&args.plan).map_err(|error| {
+    let (file, exact) = read_plan_exact(&args.plan).map_err(|error| {
         if error.is_damaged() {
             Failure::CheckFailed(error.to_string())
         } else {
@@ -70,10 +70,18 @@ fn verify(args: &Verify) -> Result<(PlanFile, Vec<&'static str>), Failure> {
         }
     })?;
     let mut done = vec!["checksum", "digest"];
+    match exact {
+        Exact::Bytes => done.push("bytes"),
+        Exact::Content { version } => printer::say(&format!(
+            "{}: version {version} wrote it, perhaps in other bytes; what it says is checked",
+            args.plan.display()
+        )),
+        _ => {}
+    }
     if args.source.is_named() {
         // The pieces say how long they may be: of a sequence that was cut, the first is that long.
         let chunk = file.chunks.as_ref().map(|chunks| chunks.lengths().max());
-        let input = args.source.read_with_own_ids(chunk)?;
+        let input = args.source.read_with_own_ids(chunk, memory::VERIFY)?;
         let named = file.ids.is_some() && input.ids.is_some();
         for (name, check) in CHECKS.into_iter().filter(|&(name, _)| named || name != IDS) {
             check(&file, &input)

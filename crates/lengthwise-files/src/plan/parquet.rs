@@ -27,7 +27,7 @@ use ::parquet::{
 };
 use xxhash_rust::xxh3::Xxh3;
 
-pub(super) use self::read::read;
+pub(super) use self::read::{read, version};
 use super::{
     PlanFile,
     header::{self, Rest},
@@ -36,6 +36,9 @@ use crate::Error;
 
 /// The name of the header in the metadata.
 const KEY: &str = "lengthwise";
+
+/// What comes before the version of the release that wrote a file.
+const CREATED_BY: &str = "lengthwise version ";
 
 /// Readers refuse metadata with longer texts, unless they are told not to.
 const MOST_HEADER: usize = 100_000_000;
@@ -195,7 +198,7 @@ pub(super) fn write(file: &PlanFile, output: &mut (impl Write + Send)) -> io::Re
 
 fn properties(header: String) -> WriterProperties {
     WriterProperties::builder()
-        .set_created_by(concat!("lengthwise version ", env!("CARGO_PKG_VERSION")).to_owned())
+        .set_created_by(format!("{CREATED_BY}{}", env!("CARGO_PKG_VERSION")))
         .set_key_value_metadata(Some(vec![KeyValue::new(KEY.to_owned(), header)]))
         // So that readers find the rows of a batch.
         .set_statistics_enabled(EnabledStatistics::Chunk)

@@ -2,7 +2,7 @@
 
 use crate::common::{FORMS, TEXTS, kinds, named, refusal, said, small, written};
 use expect_test::expect;
-use lengthwise_files::{Form, PlanFile, read_plan_from};
+use lengthwise_files::{Exact, Form, PlanFile, read_plan_exact_from, read_plan_from};
 use proptest::prelude::*;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -59,6 +59,58 @@ fn no_alteration_makes_another(file: &PlanFile) {
         }
         assert!(same * 3 < count, "{form:?}: {same} of {count} were not noticed");
     }
+}
+
+/// Nothing in a file can be altered unseen, if every byte is looked at. A version of another release is
+/// no proof of damage, as that release may write other bytes; it is told.
+#[test]
+fn no_alteration_is_exact() {
+    for file in [small(), named(small())] {
+        for &form in FORMS {
+            let bytes = written(&file, form);
+            let (read, exact) = read_plan_exact_from(&bytes, form).unwrap();
+            let known = if TEXTS.contains(&form) { Exact::Checksum } else { Exact::Bytes };
+            assert_eq!((read, exact), (file.clone(), known));
+            for (at, altered) in alterations(&bytes) {
+                match read_plan_exact_from(&altered, form) {
+                    Ok((read, Exact::Content { version })) => {
+                        assert_eq!(read, file, "{form:?} at {at}");
+                        assert_ne!(version, env!("CARGO_PKG_VERSION"));
+                        let digits = bytes[at].is_ascii_digit() && altered.len() == bytes.len();
+                        assert!(digits, "{form:?} at {at}");
+                    }
+                    Ok(_) => panic!("{form:?} at {at} was not noticed"),
+                    Err(error) => _ = said(&error),
+                }
+            }
+        }
+    }
+}
+
+/// What other bytes of the same plan are called.
+#[test]
+fn the_same_in_other_bytes_is_said() {
+    let mut bytes = written(&small(), Form::Npz);
+    // The date of the first array.
+    bytes[12] ^= 1;
+    assert_eq!(read_plan_from(&bytes, Form::Npz).unwrap(), small());
+    let error = read_plan_exact_from(&bytes, Form::Npz).unwrap_err();
+    assert!(error.is_damaged());
+    expect![[r#"
+        the plan says what it should, but is not as it was written, from byte 12 on: it was altered, or another program has saved it again
+          make the plan again, or copy the file again from where it was made
+    "#]].assert_eq(&said(&error));
+}
+
+/// NPZ files do not say which release wrote them. If this fails, files of releases before are refused
+/// by `verify`, and must have another version.
+#[test]
+fn arrays_are_the_same_in_every_release() {
+    let digests = [small(), named(small())].map(|file| xxh3_64(&written(&file, Form::Npz)));
+    expect![[r#"
+        5124632c1ef981cf 076940e3ef9080af
+    "#]]
+    .assert_eq(&format!("{:016x} {:016x}\n", digests[0], digests[1]));
 }
 
 fn alterations(bytes: &[u8]) -> Vec<(usize, Vec<u8>)> {

@@ -1,11 +1,13 @@
 //! Arrow arrays by type: which of them have lengths, and what ids they give.
 
+use std::collections::HashMap;
+
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
     UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
-use arrow_array::{Array, PrimitiveArray};
+use arrow_array::{Array, ArrayRef, PrimitiveArray};
 use arrow_schema::{DataType, Field};
 
 use crate::cells::{Cells, wrong_type};
@@ -14,6 +16,25 @@ use crate::error::{Error, quote};
 /// Refuses a column before anything of it is read.
 pub(super) fn check(field: &Field) -> Result<(), Error> {
     check_type(field.data_type(), field)
+}
+
+/// Refuses a structure that the library cannot read, for what is inside of it.
+pub(super) fn check_around(field: &Field) -> Result<(), Error> {
+    plain(field.data_type(), field)
+}
+
+/// What is inside of structures, by the places of its fields, up to the first row that one of them has
+/// not; and whether there is such a row.
+pub(super) fn inside(array: &ArrayRef, path: &[usize]) -> Option<(ArrayRef, bool)> {
+    let mut array = array.clone();
+    let mut rows = array.len();
+    for &place in path {
+        let structure = array.as_struct_opt()?;
+        rows = (0..rows).find(|&row| structure.is_null(row)).unwrap_or(rows);
+        array = structure.columns().get(place)?.clone();
+    }
+    let cut = rows < array.len();
+    Some((array.slice(0, rows), cut))
 }
 
 fn check_type(data_type: &DataType, field: &Field) -> Result<(), Error> {
@@ -104,10 +125,19 @@ pub(super) fn lengths(array: &dyn Array, name: &str, cells: &mut Cells) -> Resul
             let size = u64::from(size.cast_unsigned());
             lists(array, cells, |_| size)
         }
-        D::Dictionary(_, _) => looked_up(array, |value| match value {
-            Some(value) => lengths(value, name, cells),
-            None => Err(cells.null()),
-        }),
+        D::Dictionary(_, _) => {
+            // A value may be long, and any number of rows may mean it.
+            let mut known: HashMap<usize, u32> = HashMap::new();
+            looked_up(array, |value| {
+                let Some((key, value)) = value else { return Err(cells.null()) };
+                if let Some(&length) = known.get(&key) {
+                    return cells.column.push(length);
+                }
+                lengths(value().as_ref(), name, cells)?;
+                known.extend(cells.column.lengths.last().map(|&length| (key, length)));
+                Ok(())
+            })
+        }
         _ => Err(wrong_type(name, "values of another type")),
     }
 }
@@ -123,7 +153,7 @@ pub(super) fn ids(array: &dyn Array, name: &str, cells: &mut Cells) -> Result<()
         D::UInt32 => whole::<UInt32Type>(array, name, cells),
         D::UInt64 => whole::<UInt64Type>(array, name, cells),
         D::Dictionary(_, _) => looked_up(array, |value| match value {
-            Some(value) => ids(value, name, cells),
+            Some((_, value)) => ids(value().as_ref(), name, cells),
             None => cells.id(name, None),
         }),
         _ => Err(Error::new(format!("column {} cannot name sequences", quote(name)))
@@ -131,17 +161,18 @@ pub(super) fn ids(array: &dyn Array, name: &str, cells: &mut Cells) -> Result<()
     }
 }
 
-/// Hands on the value of every row of a dictionary, as an array of one, or none if it is null.
+/// Hands on the key of every row of a dictionary with its value, as an array of one, or nothing if it
+/// is null.
 fn looked_up(
     array: &dyn Array,
-    mut each: impl FnMut(Option<&dyn Array>) -> Result<(), Error>,
+    mut each: impl FnMut(Option<(usize, &dyn Fn() -> ArrayRef)>) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let dictionary = array.as_any_dictionary();
     let values = dictionary.values();
     // Without values there are no keys but nulls; the library has looked at that.
     let keys = if values.is_empty() { Vec::new() } else { dictionary.normalized_keys() };
     (0..array.len()).try_for_each(|row| match keys.get(row) {
-        Some(&key) if !array.is_null(row) => each(Some(values.slice(key, 1).as_ref())),
+        Some(&key) if !array.is_null(row) => each(Some((key, &|| values.slice(key, 1)))),
         _ => each(None),
     })
 }
@@ -204,7 +235,27 @@ mod tests {
     use super::*;
     use crate::IdColumn;
     use crate::request::Request;
-    use arrow_array::DictionaryArray;
+    use arrow_array::{DictionaryArray, Int32Array, StructArray};
+    use std::sync::Arc;
+
+    #[test]
+    fn inside_of_structures() {
+        let numbers: ArrayRef = Arc::new(Int32Array::from(vec![Some(3), Some(4), None]));
+        let field = Arc::new(Field::new("len", DataType::Int32, true));
+        let around = |array: ArrayRef, field: Arc<Field>, valid: Vec<bool>| -> ArrayRef {
+            Arc::new(StructArray::new(vec![field].into(), vec![array], Some(valid.into())))
+        };
+        let inner = around(numbers, field, vec![true, true, true]);
+        let field = Arc::new(Field::new("inner", inner.data_type().clone(), true));
+        let outer = around(inner.clone(), field, vec![true, false, true]);
+        let (whole, cut) = inside(&inner, &[0]).unwrap();
+        assert_eq!((whole.len(), cut), (3, false));
+        // The second row has a number, in a structure that is not there.
+        let (part, cut) = inside(&outer, &[0, 0]).unwrap();
+        assert_eq!((part.as_primitive::<Int32Type>().values().to_vec(), cut), (vec![3], true));
+        assert_eq!(inside(&inner, &[]).map(|(_, cut)| cut), Some(false));
+        assert!(inside(&inner, &[1]).is_none() && inside(&inner, &[0, 0]).is_none());
+    }
 
     #[test]
     fn rows_of_a_dictionary() {

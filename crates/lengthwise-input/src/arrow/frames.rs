@@ -151,7 +151,24 @@ impl Frame {
         let buffers = batch.buffers().is_some_and(|buffers| {
             buffers.iter().all(|buffer| self.fits(buffer.offset(), buffer.length(), packed))
         });
-        if rows(batch.length()) && nodes && buffers { Ok(()) } else { Err(damaged("Arrow")) }
+        if !(rows(batch.length()) && nodes && buffers) {
+            return Err(damaged("Arrow"));
+        }
+        let largest = match batch.buffers().filter(|_| packed) {
+            Some(all) => all.iter().map(|buffer| self.unpacked(buffer.offset())).max(),
+            None => None,
+        };
+        match largest.filter(|&bytes| !lengthwise_fence::room(bytes)) {
+            Some(bytes) => Err(Error::no_room("a column of a batch of rows needs", bytes)),
+            None => Ok(()),
+        }
+    }
+
+    /// How many bytes a packed buffer that fits says it has.
+    fn unpacked(&self, offset: i64) -> u64 {
+        let bytes = usize::try_from(offset).ok().and_then(|at| self.body.as_slice().get(at..));
+        let size = bytes.and_then(<[u8]>::first_chunk::<8>).copied().map_or(0, i64::from_le_bytes);
+        u64::try_from(size).unwrap_or(0).min(LARGEST_BUFFER)
     }
 
     /// Whether a buffer lies inside the body, and if it is packed, whether the size that it begins

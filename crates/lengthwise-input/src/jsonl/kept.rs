@@ -4,8 +4,10 @@
 
 use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Map, Value};
+
+use crate::error::quote;
 
 /// The fields of an object that are kept, by name.
 pub(super) struct Kept(Vec<String>);
@@ -57,8 +59,13 @@ impl<'de> Visitor<'de> for Fields<'_> {
         let mut kept = Map::new();
         while let Some(name) = fields.next_key_seed(Name(self.0))? {
             match name {
-                // Of two fields of one name the last counts, as everywhere.
-                Some(name) => _ = kept.insert(name.to_owned(), fields.next_value()?),
+                // Most readers take the last of two; which of them is right nobody knows.
+                Some(name) => {
+                    if kept.insert(name.to_owned(), fields.next_value()?).is_some() {
+                        let twice = format!("field {} is there twice", quote(name));
+                        return Err(A::Error::custom(twice));
+                    }
+                }
                 None => _ = fields.next_value::<IgnoredAny>()?,
             }
         }
@@ -97,9 +104,11 @@ mod tests {
     fn only_what_is_looked_at() {
         let kept = Kept::new(["a.b", "id"].into_iter());
         let parsed = |text: &str| kept.parse(text).map(|value| value.to_string());
-        let line = r#" "a": {"b": [1], "c": {}}, "x": [{"id": 0}], "id": 1, "a.b": 2, "id": 3}"#;
+        let line = r#" "a": {"b": [1], "c": {}}, "x": [{"id": 0}], "a.b": 2, "id": 3, "x": 4}"#;
         let expected = r#"{"a":{"b":[1],"c":{}},"a.b":2,"id":3}"#;
         assert_eq!(parsed(&format!("{{{line}")).unwrap(), expected);
+        let twice = parsed(r#"{"id": 3, "\u0069d": 3}"#).unwrap_err();
+        assert!(twice.is_data() && twice.to_string().starts_with("field `id` is there twice"));
         assert_eq!(parsed(r#"{"\u0069d": 4}"#).unwrap(), r#"{"id":4}"#);
         assert_eq!(parsed("[1, 2]").unwrap(), "[1,2]");
         assert_eq!(parsed("7").unwrap(), "7");

@@ -1,5 +1,6 @@
 //! A file that checks what its headers declare before the library reserves memory for it.
 
+use std::fmt;
 use std::fs::File;
 use std::io::{Cursor, Read, Seek, SeekFrom};
 use std::sync::{Mutex, PoisonError};
@@ -8,7 +9,7 @@ use ::parquet::errors::{ParquetError, Result as ParquetResult};
 use ::parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
 use ::parquet::file::reader::{ChunkReader, Length};
 
-use lengthwise_fence::thrift::{INT, STRUCT, Stop, Walk, check_schema, positive};
+use lengthwise_fence::thrift::{DEEPEST, INT, STRUCT, Stop, Walk, check_schema, positive};
 
 use crate::error::Error;
 use crate::fence::damaged;
@@ -53,7 +54,11 @@ impl Guarded {
         let length = end[..4].iter().rev().fold(0, |sum, &byte| sum << 8 | u64::from(byte));
         let start = (self.size - 8).checked_sub(length).ok_or_else(cut)?;
         let bytes = self.read(start, length as usize)?;
-        check_schema(&bytes).map_err(|_| cut())?;
+        check_schema(&bytes).map_err(|stop| match stop {
+            Stop::Deep => Error::new(format!("its columns are nested more than {DEEPEST} deep"))
+                .hint_to("write a file with the column of lengths alone"),
+            _ => cut(),
+        })?;
         let metadata = ParquetMetaDataReader::decode_metadata(&bytes).map_err(|_| cut())?;
         let most = self.size.saturating_mul(VALUES_PER_BYTE);
         let rows = |rows: i64| u64::try_from(rows).is_ok_and(|rows| rows <= most);
@@ -77,7 +82,9 @@ impl Guarded {
         // Nothing is left half-done by a panic while the lock is held.
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         file.seek(SeekFrom::Start(start))?;
-        let mut bytes = vec![0; length];
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(length).map_err(|_| no_room(length as u64))?;
+        bytes.resize(length, 0);
         file.read_exact(&mut bytes)?;
         Ok(bytes)
     }
@@ -89,12 +96,29 @@ impl Guarded {
         loop {
             let bytes = self.range(start, left.min(length as u64) as usize)?;
             match check_page(&bytes, self.size) {
-                Ok(()) => return Ok(bytes),
+                Ok(unpacked) if lengthwise_fence::room(unpacked) => return Ok(bytes),
+                Ok(unpacked) => return Err(no_room(unpacked)),
                 Err(Stop::Short) if length < MOST && (length as u64) < left => length *= 4,
                 Err(_) => return Err(ParquetError::General("absurd page header".to_owned())),
             }
         }
     }
+}
+
+/// A page that there is no memory for. It travels through the library, which knows of no such error.
+#[derive(Debug)]
+pub(super) struct NoRoom(pub(super) u64);
+
+impl fmt::Display for NoRoom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a page needs {} bytes of memory", self.0)
+    }
+}
+
+impl std::error::Error for NoRoom {}
+
+fn no_room(bytes: u64) -> ParquetError {
+    ParquetError::External(Box::new(NoRoom(bytes)))
 }
 
 impl Length for Guarded {
@@ -119,7 +143,8 @@ impl ChunkReader for Guarded {
 /// Fields 2 and 3 of a page header are its sizes, unpacked and packed. The structures in fields 5,
 /// 7 and 8, for the three kinds of page, begin with the number of values; in a dictionary, which
 /// is field 7, every value takes four bytes or more.
-fn check_page(bytes: &[u8], size: u64) -> Result<(), Stop> {
+/// Says how many bytes the page unpacks to.
+fn check_page(bytes: &[u8], size: u64) -> Result<u64, Stop> {
     let (mut unpacked, mut packed, mut words, mut values) = (0, 0, 0, 0);
     Walk::new(bytes).structure(0, &mut |walk, field, kind| match (field, kind) {
         (2, INT) => positive(walk, &mut unpacked),
@@ -139,7 +164,7 @@ fn check_page(bytes: &[u8], size: u64) -> Result<(), Stop> {
         && unpacked <= (1 << 20) + packed.saturating_mul(1 << 15)
         && words <= unpacked / 4
         && values <= size.saturating_mul(VALUES_PER_BYTE);
-    if likely { Ok(()) } else { Err(Stop::Wrong) }
+    if likely { Ok(unpacked) } else { Err(Stop::Wrong) }
 }
 
 #[cfg(test)]
@@ -150,11 +175,11 @@ mod tests {
     fn page_headers() {
         // Kind 0, unpacked 64, packed 32, and a data page of 3 values.
         let page = |values: u8| [0x15, 0, 0x15, 0x80, 1, 0x15, 0x40, 0x2c, 0x15, values, 0, 0];
-        assert_eq!(check_page(&page(6), 100), Ok(()));
+        assert_eq!(check_page(&page(6), 100), Ok(64));
         assert_eq!(check_page(&page(1), 100), Err(Stop::Wrong), "a count below 0");
         assert_eq!(check_page(&page(6), 31), Err(Stop::Wrong), "packed beyond the file");
         let dictionary = |words: u8| [0x15, 4, 0x15, 0x80, 1, 0x15, 0x40, 0x4c, 0x15, words, 0, 0];
-        assert_eq!(check_page(&dictionary(32), 100), Ok(()));
+        assert_eq!(check_page(&dictionary(32), 100), Ok(64));
         assert_eq!(check_page(&dictionary(34), 100), Err(Stop::Wrong), "17 words in 64 bytes");
         assert_eq!(check_page(&page(6)[..8], 100), Err(Stop::Short));
     }

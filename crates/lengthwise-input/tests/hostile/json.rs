@@ -4,6 +4,8 @@ use super::{MISSING, NAME, NOTHING, RANGE, SECONDS, UTF8, ZERO, check};
 use lengthwise_input::Format;
 
 const LINES: &str = "write one JSON object or one number a line";
+const LIST: &str =
+    "write one JSON object or one number a line; `jq -c '.[]'` makes such lines of a list";
 const ARRAY: &str = "write one length a line; for a list of tokens, name its field with `--column`";
 const FIELD: &str =
     "lengths are whole numbers from 1 to 4294967295; choose another one with `--column`";
@@ -60,7 +62,7 @@ fn json_values() {
                 "f:1: field `len` holds the string `a\\nb`, not a number",
                 FIELD,
             ),
-            ("", b"[1, 2, 3]", "f:1: the line holds an array, not a number", ARRAY),
+            ("", b"[1, 2, 3]", "f:1: the line holds an array, not a number", LIST),
             ("", b"1\n\xff", "f:2: the line is not valid UTF-8", UTF8),
         ],
     );

@@ -16,7 +16,7 @@ use ::parquet::{
 use lengthwise::Chunks;
 use xxhash_rust::xxh3::Xxh3;
 
-use super::{Column, KEY, guard::Guarded, ids, schema};
+use super::{CREATED_BY, Column, KEY, guard::Guarded, ids, schema};
 use crate::{
     Error, fence,
     plan::{
@@ -59,6 +59,13 @@ pub(in super::super) fn read(bytes: &[u8]) -> Result<PlanFile, Error> {
             rows.batches(chunks).map_err(wrong)?;
         content.file()
     })
+}
+
+/// The version of the release that wrote a file, as far as it says.
+pub(in super::super) fn version(bytes: &[u8]) -> Option<String> {
+    let table = Table::open(bytes).ok()?;
+    let writer = table.metadata.file_metadata().created_by()?;
+    writer.strip_prefix(CREATED_BY).map(str::to_owned)
 }
 
 /// A file whose metadata is not absurd.
