@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from accelerate import Accelerator
-from common import BUDGET, Sequences, indices, lengths, write
+from common import BUDGET, Sequences, finish, indices, lengths, write
 from lengthwise import RankError
 from lengthwise.torch import BatchSampler, pad_collate
 from torch.utils.data import DataLoader
@@ -20,4 +20,4 @@ try:
     write({"epochs": epochs, "len": len(loader)})
 except RankError as error:
     write({"refused": str(error)})
-accelerator.end_training()
+finish()

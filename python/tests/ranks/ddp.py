@@ -11,7 +11,7 @@ from pathlib import Path
 
 import torch
 import torch.distributed as dist
-from common import BUDGET, Sequences, indices, lengths, write
+from common import BUDGET, Sequences, finish, indices, lengths, write
 from lengthwise.torch import BatchSampler, pad_collate
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader
@@ -50,5 +50,4 @@ for epoch in range(first, epochs):
         break
 weight = next(model.parameters()).item()
 write({"taken": taken, "len": len(sampler), "weight": weight})
-dist.barrier()
-dist.destroy_process_group()
+finish()

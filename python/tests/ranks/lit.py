@@ -9,7 +9,7 @@ from pathlib import Path
 
 import lightning
 import torch
-from common import BUDGET, Sequences, indices, lengths, write
+from common import BUDGET, Sequences, finish, indices, lengths, write
 from lengthwise.torch import BatchSampler, loader, pad_collate
 from torch.utils.data import DataLoader
 
@@ -59,3 +59,4 @@ trainer = lightning.Trainer(
 )  # fmt: skip
 trainer.fit(module, ckpt_path=checkpoint if checkpoint.exists() and not stop else None)
 write({"seen": module.seen})
+finish()

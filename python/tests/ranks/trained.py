@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import torch
-from common import BUDGET, SEQUENCES, lengths, write
+from common import BUDGET, SEQUENCES, finish, lengths, write
 from lengthwise.hf import TrainerMixin
 from transformers import Trainer, TrainerCallback, TrainingArguments
 
@@ -71,5 +71,4 @@ trainer = PlannedTrainer(
 checkpoints = sorted(folder.glob("checkpoint-*"))
 trainer.train(resume_from_checkpoint=str(checkpoints[-1]) if checkpoints and not stop else None)
 write({"seen": model.seen, "steps": trainer.state.global_step})
-if torch.distributed.is_initialized():
-    torch.distributed.destroy_process_group()
+finish()
