@@ -45,6 +45,14 @@ def test_accelerate_deals_everything_once(on_ranks, world_size):
     assert ranks[0]["epochs"][0] != ranks[0]["epochs"][1]
 
 
+@pytest.mark.parametrize("world_size", [1, 2])
+def test_accelerate_goes_on_in_the_middle_of_an_epoch(on_ranks, world_size):
+    pytest.importorskip("accelerate")
+    for rank in on_ranks("accelerated.py", world_size, "skip"):
+        assert rank["rest"] == rank["epochs"][1][4:]
+        assert rank["next"] == rank["epochs"][2]
+
+
 def test_accelerate_must_not_deal_the_batches_of_one_rank(on_ranks):
     pytest.importorskip("accelerate")
     for rank in on_ranks("accelerated.py", 2, "each"):
