@@ -50,4 +50,9 @@ impl Frame {
     pub(crate) fn holds(&self, step: usize, row: usize) -> bool {
         step < self.lengths[row]
     }
+
+    /// Whether there is something at this place, counted over all steps and rows.
+    pub(crate) fn fills(&self, place: usize) -> bool {
+        self.holds(place / self.rows(), place % self.rows())
+    }
 }

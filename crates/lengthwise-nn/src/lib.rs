@@ -5,16 +5,25 @@
 //! and changes nothing: beyond its length a row is zero in every output, and the backward direction of
 //! a layer begins at the end of each row. Results are the same for every number of threads.
 
+mod attention;
 mod batch;
 mod blstm;
+mod cpu;
+mod embedding;
+mod engine;
 mod lanes;
 mod linear;
 pub mod loss;
 mod lstm;
 mod matmul;
+mod mean;
 pub mod optimizer;
+mod tape;
 
 pub use batch::Frame;
 pub use blstm::{Blstm, BlstmTrace};
+pub use cpu::{Cpu, CpuTrace};
+pub use engine::{Attention, Embedding, Engine, EngineError, Loss, Recurrent, Rule};
 pub use linear::Linear;
 pub use lstm::{Direction, Lstm, LstmTrace};
+pub use tape::{Tape, Value};

@@ -1,5 +1,7 @@
 //! Optimizers of flat parameters, with their state.
 
+use crate::Rule;
+
 /// Adam (Kingma and Ba, 2015).
 #[derive(Clone, Debug)]
 pub struct Adam {
@@ -91,4 +93,41 @@ pub fn clip(gradient: &mut [f32], most: f32) -> f32 {
         }
     }
     length
+}
+
+/// Takes a step of a rule; `steps` counts from 1, and both states begin as zeros.
+///
+/// # Panics
+///
+/// When the states or the gradient have another size.
+pub fn update(
+    rule: Rule,
+    rate: f32,
+    steps: u64,
+    parameters: &mut [f32],
+    gradient: &[f32],
+    [first, second]: &mut [Vec<f32>; 2],
+) {
+    let count = parameters.len();
+    assert!(gradient.len() == count && first.len() == count && second.len() == count);
+    let all = parameters.iter_mut().zip(gradient).zip(first.iter_mut().zip(second));
+    match rule {
+        Rule::Adam { betas: (one, two), epsilon } => {
+            let power = |beta: f32| (1.0 - f64::from(beta).powf(steps as f64)) as f32;
+            let (rate, scale) = (rate / power(one), power(two).sqrt());
+            for ((parameter, &gradient), (mean, square)) in all {
+                *mean += (1.0 - one) * (gradient - *mean);
+                *square = two * *square + (1.0 - two) * gradient * gradient;
+                *parameter -= rate * *mean / (square.sqrt() / scale + epsilon);
+            }
+        }
+        Rule::Adadelta { decay, epsilon } => {
+            for ((parameter, &gradient), (square, updates)) in all {
+                *square = decay * *square + (1.0 - decay) * gradient * gradient;
+                let update = ((*updates + epsilon) / (*square + epsilon)).sqrt() * gradient;
+                *updates = decay * *updates + (1.0 - decay) * update * update;
+                *parameter -= rate * update;
+            }
+        }
+    }
 }
