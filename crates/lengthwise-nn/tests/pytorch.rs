@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "the reference is ours")]
 
 use lengthwise_nn::{
-    Blstm, Frame, Linear,
+    Attention, Blstm, Cpu, Embedding, Engine as _, Frame, Linear, Recurrent, Tape,
     loss::{cross_entropy, ctc, squared_error},
     optimizer::{Adadelta, Adam},
 };
@@ -162,6 +162,57 @@ fn squared_error_has_the_loss_and_gradient_of_pytorch() {
     let frame = Frame::new(4, vec![2, 4]);
     let (loss, gradient) = squared_error(&frame, &wave(24, 0.6, 0.5), 3, &wave(24, 0.8, 0.5));
     assert_loss(loss, &expected["loss"]);
+    assert_near(&gradient, &expected["gradient"], "gradient");
+}
+
+#[test]
+fn attention_has_the_results_and_gradients_of_pytorch() {
+    let expected = &numbers()["attention"];
+    let (rows, width, value_width) = (3, 4, 3);
+    let shape = Attention {
+        queries: Frame::new(6, vec![6, 2, 4]),
+        keys: Frame::new(5, vec![3, 5, 1]),
+        width,
+        value_width,
+    };
+    let q = wave(6 * rows * width, 0.61, 2.0);
+    let k = wave(5 * rows * width, 0.67, 2.0);
+    let v = wave(5 * rows * value_width, 0.71, 0.5);
+    let (y, weights) = Cpu.attend(&shape, &q, &k, &v).unwrap();
+    assert_near(&y, &expected["output"], "output");
+    let dy = wave(y.len(), 0.83, 0.5);
+    let gradients = Cpu.attend_backward(&shape, &q, &k, &v, &weights, &dy).unwrap();
+    for (gradient, name) in gradients.iter().zip(["queries", "keys", "values"]) {
+        assert_near(gradient, &expected[name], name);
+    }
+}
+
+#[test]
+fn a_tape_goes_back_to_symbols_over_a_mean() {
+    let expected = &numbers()["text_classifier"];
+    let frame = Frame::new(5, vec![4, 2, 5]);
+    let symbols: Vec<u32> = (0..15).map(|i| (5 * i + i / 3) % 7).collect();
+    let table = Embedding { symbols: 7, width: 3 };
+    let layer = Recurrent { inputs: 3, units: 2, both: true };
+    let head = Linear { inputs: 4, outputs: 4 };
+    let half = layer.parameters() / 2;
+    let parts = [
+        wave(table.parameters(), 0.37, 0.5),
+        wave(half, 0.41, 0.5),
+        wave(half, 0.43, 0.5),
+        wave(head.parameters(), 0.53, 0.5),
+    ];
+    let parameters = parts.concat();
+    let mut tape = Tape::new(&Cpu, &parameters);
+    let x = tape.embed(table, 0, &frame, symbols).unwrap();
+    let y = tape.recurrent(layer, table.parameters(), &frame, x).unwrap();
+    let mean = tape.mean(&frame, 4, y).unwrap();
+    let scores = tape.linear(head, table.parameters() + 2 * half, mean).unwrap();
+    let one = Frame::new(1, vec![1; 3]);
+    let loss = Cpu.cross_entropy(&one, tape.get(scores), 4, &[2, 0, 3]).unwrap();
+    assert_loss(loss.total, &expected["loss"]);
+    let mut gradient = vec![0.0; parameters.len()];
+    tape.backward(scores, loss.gradient, &mut gradient).unwrap();
     assert_near(&gradient, &expected["gradient"], "gradient");
 }
 

@@ -101,6 +101,42 @@ def squared_error() -> dict:
     return {"loss": loss.item(), "gradient": values.grad.tolist()}
 
 
+def attention() -> dict:
+    """Queries of rows of 6, 2 and 4 steps over keys of rows of 3, 5 and 1."""
+    asking, asked, rows, width, value_width = [6, 2, 4], [3, 5, 1], 3, 4, 3
+    q = wave(6 * rows * width, 0.61, 2.0).reshape(6, rows, width).requires_grad_()
+    k = wave(5 * rows * width, 0.67, 2.0).reshape(5, rows, width).requires_grad_()
+    v = wave(5 * rows * value_width, 0.71).reshape(5, rows, value_width).requires_grad_()
+    real = torch.arange(5)[None, None, :] < torch.tensor(asked)[:, None, None]
+    scores = torch.einsum("trw,srw->rts", q, k) / math.sqrt(width)
+    weights = torch.softmax(scores.masked_fill(~real, -math.inf), -1)
+    there = torch.arange(6)[:, None] < torch.tensor(asking)
+    y = torch.einsum("rts,srw->trw", weights, v) * there[..., None]
+    (y * wave(y.numel(), 0.83).reshape(y.shape)).sum().backward()
+    flat = lambda tensor: tensor.reshape(-1).tolist()  # noqa: E731
+    return {"output": flat(y), "queries": flat(q.grad), "keys": flat(k.grad), "values": flat(v.grad)}
+
+
+def text_classifier() -> dict:
+    """Symbols, a layer in both directions, the mean over each row, classes."""
+    lengths, symbols, width, units, classes = [4, 2, 5], 7, 3, 2, 4
+    ids = torch.tensor([(5 * i + i // 3) % symbols for i in range(15)]).reshape(5, 3)
+    table = wave(symbols * width, 0.37).reshape(symbols, width).requires_grad_()
+    lstm = nn.LSTM(width, units, bidirectional=True)
+    count = (width + units + 1) * 4 * units
+    for reverse, seed in ((False, 0.41), (True, 0.43)):
+        fill(lstm, 0, reverse, wave(count, seed), width, units)
+    flat = wave((2 * units + 1) * classes, 0.53).requires_grad_()
+    packed = pack_padded_sequence(table[ids], torch.tensor(lengths), enforce_sorted=False)
+    y, _ = pad_packed_sequence(lstm(packed)[0], total_length=5)
+    mean = y.sum(0) / torch.tensor(lengths)[:, None]
+    scores = mean @ flat[: 2 * units * classes].reshape(2 * units, classes) + flat[2 * units * classes :]
+    loss = nn.functional.cross_entropy(scores, torch.tensor([2, 0, 3]), reduction="sum")
+    (loss / 3).backward()
+    both = [gradient(lstm, 0, False), gradient(lstm, 0, True)]
+    return {"loss": loss.item(), "gradient": table.grad.reshape(-1).tolist() + both[0] + both[1] + flat.grad.tolist()}
+
+
 def optimizer(kind) -> list[float]:
     parameters = wave(10, 0.2).requires_grad_()
     steps = kind([parameters])
@@ -115,6 +151,8 @@ def main() -> None:
         "stacks": [stack(3), stack(18)],
         "ctc": ctc(),
         "squared_error": squared_error(),
+        "attention": attention(),
+        "text_classifier": text_classifier(),
         "adam": optimizer(lambda p: torch.optim.Adam(p, lr=0.01)),
         "adadelta": optimizer(lambda p: torch.optim.Adadelta(p, lr=1.0, rho=0.95, eps=1e-6)),
     }
