@@ -151,3 +151,34 @@ pub struct Task {
     /// What to be examined on.
     pub validation: Dataset,
 }
+
+impl Dataset {
+    /// The number of sequences.
+    pub fn len(&self) -> usize {
+        match &self.inputs {
+            Inputs::Frames(frames) => frames.len(),
+            Inputs::Symbols { values, .. } => values.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many positions of a sequence a model is shown.
+    pub fn input_length(&self, sequence: usize) -> usize {
+        match &self.inputs {
+            Inputs::Frames(frames) => frames.length(sequence),
+            Inputs::Symbols { values, .. } => values.length(sequence),
+        }
+    }
+
+    /// How long a sequence is for the planner: where it says vectors there are more of those.
+    pub fn length(&self, sequence: usize) -> usize {
+        match &self.targets {
+            Targets::Frames(frames) => frames.length(sequence),
+            _ => self.input_length(sequence),
+        }
+    }
+}
