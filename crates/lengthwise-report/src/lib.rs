@@ -6,6 +6,7 @@
 
 mod compare;
 mod figures;
+mod grid;
 mod html;
 mod inspect;
 mod manual;
@@ -14,6 +15,7 @@ mod study;
 mod svg;
 mod table;
 mod text;
+pub mod training;
 mod tuning;
 
 pub use compare::{Comparison, Figures, Input, Request, Row, Settings};

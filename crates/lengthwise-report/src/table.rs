@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use crate::{
     Comparison, Row,
+    grid::{Grid, GridColumn, as_good_as},
     text::{one_line, wrapped},
 };
 
@@ -141,68 +142,20 @@ impl Comparison {
     /// by leaving columns out; idle time only where there is more than one rank, the time of an epoch
     /// only where there is a cost model.
     pub fn table(&self, look: Look, width: usize) -> String {
-        let mut columns: Vec<&Column> = COLUMNS
-            .iter()
-            .filter(|column| match column.heading[0] {
-                "idle" | "rank" => self.settings.world_size > 1,
-                "epoch" => self.settings.cost_model.is_some(),
-                _ => true,
-            })
-            .collect();
-        let mut lines = self.lines(&columns, look);
-        let mut left_out: Vec<&Column> = Vec::new();
-        while lines.iter().any(|line| visible_width(line) > width) {
-            let (at, column) =
-                columns.iter().enumerate().max_by_key(|(_, column)| column.dispensable).unzip();
-            match (at, column) {
-                (Some(at), Some(column)) if column.dispensable > 0 => {
-                    left_out.push(columns.remove(at));
-                }
-                _ => break,
-            }
-            lines = self.lines(&columns, look);
-        }
+        let columns = COLUMNS.iter().filter(|column| match column.heading[0] {
+            "idle" | "rank" => self.settings.world_size > 1,
+            "epoch" => self.settings.cost_model.is_some(),
+            _ => true,
+        });
+        let grid = Grid {
+            corner: "strategy",
+            names: self.rows.iter().map(|row| row.strategy.clone()).collect(),
+            columns: columns.map(|column| column.shown(&self.rows)).collect(),
+            star: "best of its column",
+        };
         let mut table: String = self.heading().iter().map(|line| wrapped(line, width)).collect();
         table.push('\n');
-        for (number, line) in lines.iter().enumerate() {
-            let line = line.trim_end();
-            match look {
-                Look::Coloured if number < 2 => _ = writeln!(table, "\x1b[1m{line}\x1b[0m"),
-                _ => _ = writeln!(table, "{line}"),
-            }
-        }
-        let best = lines.iter().skip(2).any(|line| line.contains('*'));
-        if best {
-            table.push_str("\n* best of its column\n");
-        }
-        if !left_out.is_empty() {
-            left_out
-                .sort_by_key(|column| COLUMNS.iter().position(|one| one.heading == column.heading));
-            let names: Vec<String> =
-                left_out.iter().map(|column| column.heading.join(" ").trim().to_owned()).collect();
-            if !best {
-                table.push('\n');
-            }
-            let names = names.join(", ");
-            let line = format!("not shown: {names}; there is room in a wider terminal, or in JSON");
-            table += &wrapped(&line, width);
-        }
-        table
-    }
-
-    /// The lines of the table with these columns: two of headings, then one for each row.
-    fn lines(&self, columns: &[&Column], look: Look) -> Vec<String> {
-        let names = self.rows.iter().map(|row| row.strategy.as_str());
-        let width = names.clone().map(str::len).chain([8]).max().unwrap_or(8);
-        let mut lines: Vec<String> = ["", "strategy"]
-            .into_iter()
-            .chain(names)
-            .map(|name| format!("{name:width$}"))
-            .collect();
-        for column in columns {
-            add(&mut lines, column, &self.rows, look);
-        }
-        lines
+        table + &grid.text(look, width)
     }
 
     /// Two lines: what was planned, and under which settings.
@@ -243,40 +196,22 @@ impl Comparison {
     }
 }
 
-/// How many places a line takes on a terminal: colours take none.
-fn visible_width(line: &str) -> usize {
-    let codes = ["\x1b[1;32m", "\x1b[1m", "\x1b[0m"];
-    let colours: usize = codes.iter().map(|code| code.len() * line.matches(code).count()).sum();
-    line.trim_end().chars().count() - colours
-}
-
-/// Adds one column on the right of all lines.
-fn add(lines: &mut [String], column: &Column, rows: &[Row], look: Look) {
-    let values: Vec<Option<f64>> = rows.iter().map(column.value).collect();
-    let shown: Vec<String> =
-        values.iter().map(|value| value.map_or("-".to_owned(), column.show)).collect();
-    let known = values.iter().flatten().copied();
-    let best = match column.best {
-        Best::Low => known.reduce(f64::min),
-        Best::High => known.reduce(f64::max),
-        Best::Neither => None,
-    };
-    // Values that look equal to the best are as good as it; what most rows have is no distinction.
-    let best = best
-        .map(column.show)
-        .filter(|best| 2 * shown.iter().filter(|cell| *cell == best).count() <= rows.len())
-        .filter(|_| look != Look::Plain);
-    let cells = column.heading.map(str::to_owned).into_iter().chain(shown);
-    let width = cells.clone().map(|cell| cell.len()).max().unwrap_or(0);
-    for (number, (line, cell)) in lines.iter_mut().zip(cells).enumerate() {
-        let marked = number >= 2 && best.as_ref() == Some(&cell);
-        let text = match (marked, look) {
-            (true, Look::Coloured) => format!("\x1b[1;32m{cell:>width$}*\x1b[0m"),
-            (true, _) => format!("{cell:>width$}*"),
-            (false, Look::Plain) => format!("{cell:>width$}"),
-            (false, _) => format!("{cell:>width$} "),
+impl Column {
+    /// The column of these rows.
+    fn shown(&self, rows: &[Row]) -> GridColumn {
+        let values: Vec<Option<f64>> = rows.iter().map(self.value).collect();
+        let cells: Vec<String> =
+            values.iter().map(|value| value.map_or("-".to_owned(), self.show)).collect();
+        let known = values.iter().flatten().copied();
+        let best = match self.best {
+            Best::Low => known.reduce(f64::min),
+            Best::High => known.reduce(f64::max),
+            Best::Neither => None,
         };
-        _ = write!(line, "  {text}");
+        // Values that look equal to the best are as good as it.
+        let starred = as_good_as(best.map(self.show).as_ref(), &cells);
+        let heading = self.heading.map(str::to_owned);
+        GridColumn { dispensable: self.dispensable, heading, cells, starred }
     }
 }
 
@@ -298,7 +233,7 @@ fn short(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Figures, Input, Settings};
+    use crate::{Figures, Input, Settings, grid::visible_width};
 
     fn row(strategy: &str, batches: f64, padding_rate: f64, mates: Option<f64>) -> Row {
         let mean = Figures {

@@ -13,7 +13,7 @@ pub(crate) use distribution::distribution;
 pub(crate) use frontier::{dot_of, frontier};
 pub(crate) use idle::idle;
 pub(crate) use order::order;
-pub(crate) use seconds::seconds;
+pub(crate) use seconds::{seconds, time};
 pub(crate) use tuning::tuning;
 
 use crate::{Input, Study, svg::Look};

@@ -1,0 +1,116 @@
+//! A table of text: names on the left, columns beside them, as many as there is room for.
+
+use std::fmt::Write as _;
+
+use crate::{Look, text::wrapped};
+
+/// A table of text.
+pub(crate) struct Grid {
+    /// What the names are.
+    pub(crate) corner: &'static str,
+    /// The name of every row.
+    pub(crate) names: Vec<String>,
+    pub(crate) columns: Vec<GridColumn>,
+    /// What a star says.
+    pub(crate) star: &'static str,
+}
+
+/// A column of a table of text.
+pub(crate) struct GridColumn {
+    /// Columns of the highest number go first where there is no room for all; 0 stays.
+    pub(crate) dispensable: u8,
+    /// Two lines of heading: what it is, and its unit.
+    pub(crate) heading: [String; 2],
+    /// The cell of every row.
+    pub(crate) cells: Vec<String>,
+    /// Which cells stand out.
+    pub(crate) starred: Vec<bool>,
+}
+
+impl Grid {
+    /// The table, at most `width` characters wide if that can be done by leaving columns out.
+    pub(crate) fn text(&self, look: Look, width: usize) -> String {
+        let mut columns: Vec<usize> = (0..self.columns.len()).collect();
+        let mut lines = self.lines(&columns, look);
+        let mut left_out: Vec<usize> = Vec::new();
+        while lines.iter().any(|line| visible_width(line) > width) {
+            let dispensable = |at: usize| self.columns[columns[at]].dispensable;
+            match (0..columns.len()).max_by_key(|at| dispensable(*at)) {
+                Some(at) if dispensable(at) > 0 => left_out.push(columns.remove(at)),
+                _ => break,
+            }
+            lines = self.lines(&columns, look);
+        }
+        let mut table = String::new();
+        for (number, line) in lines.iter().enumerate() {
+            let line = line.trim_end();
+            match look {
+                Look::Coloured if number < 2 => _ = writeln!(table, "\x1b[1m{line}\x1b[0m"),
+                _ => _ = writeln!(table, "{line}"),
+            }
+        }
+        let stars = look != Look::Plain
+            && columns.iter().any(|column| self.columns[*column].starred.contains(&true));
+        if stars {
+            table.push('\n');
+            table += &wrapped(&format!("* {}", self.star), width);
+        }
+        if !left_out.is_empty() {
+            left_out.sort_unstable();
+            let name = |column: &usize| self.columns[*column].heading.join(" ").trim().to_owned();
+            let names: Vec<String> = left_out.iter().map(name).collect();
+            if !stars {
+                table.push('\n');
+            }
+            let names = names.join(", ");
+            let line = format!("not shown: {names}; there is room in a wider terminal, or in JSON");
+            table += &wrapped(&line, width);
+        }
+        table
+    }
+
+    /// The lines of the table with these columns: two of headings, then one for each row.
+    fn lines(&self, columns: &[usize], look: Look) -> Vec<String> {
+        let names = ["", self.corner].into_iter().chain(self.names.iter().map(String::as_str));
+        let width = names.clone().map(|name| name.chars().count()).chain([8]).max().unwrap_or(8);
+        let mut lines: Vec<String> = names.map(|name| format!("{name:width$}")).collect();
+        for &column in columns {
+            add(&mut lines, &self.columns[column], look);
+        }
+        lines
+    }
+}
+
+/// Adds one column on the right of all lines.
+fn add(lines: &mut [String], column: &GridColumn, look: Look) {
+    let cells = column.heading.iter().chain(&column.cells);
+    let width = cells.clone().map(|cell| cell.chars().count()).max().unwrap_or(0);
+    let starred = [false; 2].iter().chain(&column.starred);
+    for ((line, cell), starred) in lines.iter_mut().zip(cells).zip(starred) {
+        let text = match (starred, look) {
+            (true, Look::Coloured) => format!("\x1b[1;32m{cell:>width$}*\x1b[0m"),
+            (true, Look::Starred) => format!("{cell:>width$}*"),
+            (_, Look::Plain) => format!("{cell:>width$}"),
+            (false, _) => format!("{cell:>width$} "),
+        };
+        _ = write!(line, "  {text}");
+    }
+}
+
+/// How many places a line takes on a terminal: colours take none.
+pub(crate) fn visible_width(line: &str) -> usize {
+    let codes = ["\x1b[1;32m", "\x1b[1m", "\x1b[0m"];
+    let colours: usize = codes.iter().map(|code| code.len() * line.matches(code).count()).sum();
+    line.trim_end().chars().count() - colours
+}
+
+/// Which cells show what the best one shows; none, if most do: what most have is no distinction.
+pub(crate) fn as_good_as(best: Option<&String>, cells: &[String]) -> Vec<bool> {
+    distinct(cells.iter().map(|cell| Some(cell) == best).collect())
+}
+
+/// These stars, unless most have one.
+pub(crate) fn distinct(starred: Vec<bool>) -> Vec<bool> {
+    let few = 2 * starred.iter().filter(|star| **star).count() <= starred.len();
+    starred.into_iter().map(|star| star && few).collect()
+}

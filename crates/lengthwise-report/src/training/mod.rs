@@ -1,0 +1,93 @@
+//! What was measured when one model was trained several times: under several batching strategies,
+//! and from several seeds.
+//!
+//! A [`Training`] is data first. It is written and read as [JSON lines](Training::to_jsonl), and shown
+//! as a [table](Training::table), as [sentences](Training::verdict), and as a [page](Training::page)
+//! with figures. Runs of one name are one row: they differ in their seed only. The first row is the
+//! one that others are compared with.
+
+mod jsonl;
+mod number;
+mod remarks;
+mod row;
+mod student;
+mod table;
+
+#[cfg(test)]
+mod testing;
+
+use serde::{Deserialize, Serialize};
+
+pub use jsonl::ReadError;
+pub use table::TrainingTable;
+
+/// All that was measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Training {
+    /// What was trained on what, in a line.
+    pub title: String,
+    /// Settings for people, in order: what it is, and its value.
+    pub about: Vec<(String, String)>,
+    /// What is counted as an error, such as "character error rate".
+    pub error: String,
+    /// The runs; those of the first name are what others are compared with.
+    pub runs: Vec<TrainingRun>,
+    /// What a reader must know to judge the numbers, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// One training from one seed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TrainingRun {
+    /// The row it belongs to, such as "semi-sorted".
+    pub name: String,
+    /// The whole settings of the planner.
+    pub settings: String,
+    /// The seed.
+    pub seed: u64,
+    /// The epochs that are over, in order.
+    pub epochs: Vec<TrainingEpoch>,
+}
+
+/// What was measured in one epoch.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TrainingEpoch {
+    /// Which epoch, from 1.
+    pub epoch: u32,
+    /// How long training took in this epoch, without validation.
+    #[serde(with = "number")]
+    pub seconds: f64,
+    /// How many steps the optimiser took.
+    pub steps: u64,
+    /// How many sequences were trained on.
+    pub sequences: u64,
+    /// How many frames they have, without padding.
+    pub frames: u64,
+    /// How many frames there are with padding.
+    pub cells: u64,
+    /// How many different pairs of batch size and batch length occurred.
+    pub shapes: u64,
+    /// The most memory in use at any time; 0 if it was not measured.
+    pub peak_bytes: u64,
+    /// The mean training loss.
+    #[serde(with = "number")]
+    pub loss: f64,
+    /// What the model is worth after this epoch, if it was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub validation: Option<Validation>,
+}
+
+/// What a model is worth on data that it was not trained on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Validation {
+    /// The mean loss.
+    #[serde(with = "number")]
+    pub loss: f64,
+    /// The share of errors: 0 is none. It can be above 1 where more is wrong than there is.
+    #[serde(with = "number")]
+    pub error: f64,
+    /// Other values and their names, such as "word error rate". Less is better. Names that end in
+    /// "error rate" are shares, and are shown in percent.
+    #[serde(default, with = "number::named")]
+    pub more: Vec<(String, f64)>,
+}
