@@ -1,5 +1,15 @@
 //! What models learn from: sequences, and what is said about each.
 
+mod check;
+mod draw;
+mod error;
+pub mod handwriting;
+mod lexicon;
+pub mod speech;
+
+pub use self::check::steps_needed;
+pub use self::error::Error;
+
 /// Sequences of rows, one after another, and where each ends.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ragged<T> {
@@ -68,6 +78,13 @@ impl<T> Ragged<T> {
     /// All values, to change in place.
     pub fn values_mut(&mut self) -> &mut [T] {
         &mut self.values
+    }
+
+    /// The sequence and the row in it that hold a value.
+    pub(crate) fn place(&self, value: usize) -> (usize, usize) {
+        let row = value / self.width;
+        let sequence = self.ends.partition_point(|&end| end <= row);
+        (sequence, row - self.start(sequence))
     }
 
     fn start(&self, sequence: usize) -> usize {

@@ -1,0 +1,4 @@
+//! What models learn from: made, read from files, and refused.
+
+mod check;
+mod made;
