@@ -1,5 +1,6 @@
 //! The figures of a report: one file each.
 
+mod bars;
 mod batches;
 mod distribution;
 mod frontier;
@@ -8,6 +9,7 @@ mod order;
 mod seconds;
 mod tuning;
 
+pub(crate) use bars::{Bar, bars};
 pub(crate) use batches::batches;
 pub(crate) use distribution::distribution;
 pub(crate) use frontier::{dot_of, frontier};
@@ -19,7 +21,7 @@ pub(crate) use tuning::tuning;
 use crate::{Input, Study, svg::Look};
 
 /// Width and height of a figure across the page.
-const WIDE: (f64, f64) = (1000.0, 400.0);
+pub(crate) const WIDE: (f64, f64) = (1000.0, 400.0);
 
 /// How the strategies of the rows look, and families by the strategy of the same name.
 pub(crate) struct Looks {

@@ -1,48 +1,26 @@
 //! How long an epoch takes by the cost model: a bar for each strategy.
 
-use std::fmt::Write as _;
-
-use super::Looks;
-use crate::{Study, svg};
-
-const WIDTH: f64 = 1000.0;
-const NAMES: f64 = 200.0;
-const ROW: f64 = 24.0;
+use super::{
+    Looks,
+    bars::{Bar, bars},
+};
+use crate::Study;
 
 /// `None` without a cost model.
 pub(crate) fn seconds(study: &Study, looks: &Looks) -> Option<String> {
-    let rows = &study.comparison.rows;
-    let times: Vec<(usize, f64)> = rows
-        .iter()
-        .enumerate()
-        .filter_map(|(number, row)| Some((number, row.mean.predicted_seconds?)))
-        .collect();
-    let most = times.iter().map(|(_, seconds)| *seconds).fold(0.0, f64::max);
-    if times.is_empty() || most <= 0.0 {
-        return None;
-    }
-    let mut body = String::new();
-    for (place, &(number, seconds)) in times.iter().enumerate() {
-        let (y, row) = (place as f64 * ROW, &rows[number]);
-        let width = (WIDTH - NAMES - 90.0) * seconds / most;
-        let name = svg::escaped(&row.strategy);
-        _ = write!(
-            body,
-            r#"<g class="series {}" data-series="{name}"><text class="tick" x="{:.1}" y="{:.1}" text-anchor="end">{name}</text><rect class="fillbar" x="{NAMES}" y="{:.1}" width="{width:.1}" height="{:.1}" data-tip="{name}: {} s ± {} over the epochs"/><text class="tick" x="{:.1}" y="{:.1}">{} s</text></g>"#,
-            looks.row(number).classes(),
-            NAMES - 8.0,
-            y + 16.0,
-            y + 3.0,
-            ROW - 6.0,
-            time(seconds),
-            time(row.sd.predicted_seconds.unwrap_or_default()),
-            NAMES + width + 6.0,
-            y + 16.0,
-            time(seconds)
-        );
-    }
-    let size = (WIDTH, times.len() as f64 * ROW + 4.0);
-    Some(svg::picture("How long an epoch takes by the cost model", size, &body))
+    let rows = study.comparison.rows.iter().enumerate();
+    let bar = |(number, row): (usize, &crate::Row)| {
+        let seconds = row.mean.predicted_seconds?;
+        let sd = time(row.sd.predicted_seconds.unwrap_or_default());
+        Some(Bar {
+            name: row.strategy.clone(),
+            look: looks.row(number),
+            value: seconds,
+            text: format!("{} s", time(seconds)),
+            tip: format!("{}: {} s ± {sd} over the epochs", row.strategy, time(seconds)),
+        })
+    };
+    bars("How long an epoch takes by the cost model", &rows.filter_map(bar).collect::<Vec<_>>())
 }
 
 /// Seconds with about three digits.

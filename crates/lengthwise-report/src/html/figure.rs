@@ -10,13 +10,13 @@ use crate::{
 /// How a figure is shown where there is little room: smaller, or as wide as it can be read, to be
 /// scrolled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Width {
+pub(crate) enum Width {
     Small,
     Wide,
 }
 
 /// A figure with the name that its download gets; the legend goes along.
-pub(super) fn figure(name: &str, width: Width, svg: &str, legend: &str) -> String {
+pub(crate) fn figure(name: &str, width: Width, svg: &str, legend: &str) -> String {
     let name: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '-' }).collect();
     let class = if width == Width::Wide { " class=\"wide\"" } else { "" };
@@ -26,12 +26,12 @@ pub(super) fn figure(name: &str, width: Width, svg: &str, legend: &str) -> Strin
 }
 
 /// What stands in the place of a figure that would be empty.
-pub(super) fn nothing(why: &str) -> String {
+pub(crate) fn nothing(why: &str) -> String {
     format!("<p class=\"nothing\">Nothing to show: {why}.</p>")
 }
 
 /// The name of a strategy with what its series looks like, to be followed through all figures.
-pub(super) fn button(key: &str, name: &str) -> String {
+pub(crate) fn button(key: &str, name: &str) -> String {
     format!("<button type=\"button\" aria-pressed=\"false\">{key}{}</button>", escaped(name))
 }
 
@@ -49,10 +49,18 @@ fn legend(entries: impl Iterator<Item = String>) -> String {
 }
 
 pub(super) fn row_legend(study: &Study, looks: &Looks) -> String {
-    legend(study.comparison.rows.iter().enumerate().map(|(number, row)| {
-        let look = looks.row(number);
-        entry(look, &look.key(), &row.strategy)
-    }))
+    let rows = study.comparison.rows.iter().enumerate();
+    lines_legend(rows.map(|(number, row)| (looks.row(number), row.strategy.as_str())))
+}
+
+/// A legend of lines with their dots.
+pub(crate) fn lines_legend<'a>(series: impl Iterator<Item = (Look, &'a str)>) -> String {
+    legend(series.map(|(look, name)| entry(look, &look.key(), name)))
+}
+
+/// A legend of larger dots.
+pub(crate) fn dots_legend<'a>(series: impl Iterator<Item = (Look, &'a str)>) -> String {
+    legend(series.map(|(look, name)| entry(look, &look.dot_key(), name)))
 }
 
 /// The families, and those strategies of the table that do not look like their family.

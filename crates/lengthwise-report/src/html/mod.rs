@@ -4,9 +4,11 @@ mod figure;
 mod table;
 mod verdict;
 
+pub(crate) use self::figure::{Width, button, dots_legend, figure, lines_legend, nothing};
+
 use std::fmt::Write as _;
 
-use self::figure::{Width, figure, frontier_legend, lengths_legend, nothing, row_legend};
+use self::figure::{frontier_legend, lengths_legend, row_legend};
 use crate::{
     Study,
     figures::{self, Looks},
@@ -19,58 +21,32 @@ const SCRIPT: &str = include_str!("page.js");
 
 /// What the page may run and show: its own style and script by their SHA-256, and nothing else. A
 /// test recomputes them.
-const STYLE_HASH: &str = "sha256-p3F4ozASBbEEbPwtjH33HeKjN2TOIqO6+ZIWF5HsrT8=";
+const STYLE_HASH: &str = "sha256-3FAfpzlzNfCyAzjXgkaaugrX/1oVnuhIYfWMf+VWXH4=";
 const SCRIPT_HASH: &str = "sha256-3QxskizFDFXW8U5IQjagl1Dq5RI17eM0e85wyPH+04Q=";
+
+/// What can be done with a table.
+pub(crate) const TABLE_HINT: &str = "<span class=\"act\"> Choose a heading to sort, a strategy to follow it through all figures.</span>\
+     <span class=\"narrow\"> The table is wider than the window: scroll it sideways.</span>";
 
 impl Study {
     /// The report as one HTML file.
     pub fn to_html(&self) -> String {
-        let input = &self.comparison.input;
-        let source = escaped(&input.source);
-        let mut page = format!(
-            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src \
-             '{STYLE_HASH}'; script-src '{SCRIPT_HASH}'; img-src data: blob:\">\n\
-             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-             <meta name=\"color-scheme\" content=\"light dark\">\n\
-             <title>lengthwise: {source}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
-        );
         let looks = Looks::of(self);
-        self.head(&mut page);
-        self.table_section(&mut page, &looks);
-        self.figure_sections(&mut page, &looks);
-        self.strategy_sections(&mut page, &looks);
-        self.foot(&mut page);
-        page.push_str("</main>\n");
-        _ = writeln!(
-            page,
-            "<script type=\"application/json\" id=\"study\">{}</script>",
-            self.data()
-        );
-        _ = writeln!(page, "<script>{SCRIPT}</script>\n</body>\n</html>");
-        page
-    }
-
-    /// The study as JSON that ends no script element, whatever names it contains.
-    fn data(&self) -> String {
+        let mut main = String::new();
+        self.head(&mut main);
+        self.table_section(&mut main, &looks);
+        self.figure_sections(&mut main, &looks);
+        self.strategy_sections(&mut main, &looks);
+        self.foot(&mut main);
         let json = serde_json::to_string(self).unwrap_or_default();
-        let mut safe = String::with_capacity(json.len());
-        for character in json.chars() {
-            match character {
-                '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
-                    _ = write!(safe, "\\u{:04x}", character as u32);
-                }
-                other => safe.push(other),
-            }
-        }
-        safe
+        document(&self.comparison.input.source, &main, ("study", "application/json", &json))
     }
 
     fn head(&self, page: &mut String) {
         let (input, settings) = (&self.comparison.input, &self.comparison.settings);
         _ = write!(
             page,
-            "<main>\n<header>\n<p class=\"brand\">lengthwise report</p>\n<h1>{}</h1>\n\
+            "<header>\n<p class=\"brand\">lengthwise report</p>\n<h1>{}</h1>\n\
              <p class=\"verdict\">{}</p>\n<dl>\n",
             escaped(&input.source),
             escaped(&verdict::verdict(&self.comparison))
@@ -124,10 +100,7 @@ impl Study {
             page,
             "strategies",
             "Strategies",
-            &format!(
-                "{epochs}<span class=\"act\"> Choose a heading to sort, a strategy to follow it through \
-                 all figures.</span><span class=\"narrow\"> The table is wider than the window: scroll it sideways.</span>"
-            ),
+            &format!("{epochs}{TABLE_HINT}"),
             &table::table(&self.comparison, looks),
         );
     }
@@ -298,8 +271,40 @@ impl Study {
     }
 }
 
+/// A page of its own: with this title, this in the middle, and data as an element of this name and
+/// type, which is JSON or lines of it.
+pub(crate) fn document(title: &str, main: &str, (id, kind, data): (&str, &str, &str)) -> String {
+    let mut page = format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src \
+         '{STYLE_HASH}'; script-src '{SCRIPT_HASH}'; img-src data: blob:\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <title>lengthwise: {}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n\
+         <main>\n{main}</main>\n",
+        escaped(title)
+    );
+    _ = writeln!(page, "<script type=\"{kind}\" id=\"{id}\">{}</script>", enclosed(data));
+    _ = writeln!(page, "<script>{SCRIPT}</script>\n</body>\n</html>");
+    page
+}
+
+/// JSON that ends no script element, whatever names it contains.
+fn enclosed(json: &str) -> String {
+    let mut safe = String::with_capacity(json.len());
+    for character in json.chars() {
+        match character {
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
+                _ = write!(safe, "\\u{:04x}", character as u32);
+            }
+            other => safe.push(other),
+        }
+    }
+    safe
+}
+
 /// A part of the page. Its heading and what is said about it stay with what comes first in it.
-fn section(page: &mut String, id: &str, title: &str, text: &str, content: &str) {
+pub(crate) fn section(page: &mut String, id: &str, title: &str, text: &str, content: &str) {
     _ = write!(
         page,
         "<section id=\"{id}\">\n<div class=\"head\"><h2>{title}</h2>\n<p>{text}</p></div>\n\

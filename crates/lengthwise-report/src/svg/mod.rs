@@ -48,6 +48,8 @@ const LEFT: f64 = 64.0;
 const RIGHT: f64 = 16.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = 46.0;
+/// More dots than this on a line run into each other.
+const MOST_DOTS: usize = 60;
 
 impl Chart {
     /// A chart with axes and their labels. `title` is what a reader who cannot see it is told.
@@ -116,10 +118,30 @@ impl Chart {
         if placed.len() > 1 {
             _ = write!(self.body, r#"<path class="line" d="{path}"/>"#);
         }
-        for ((x, y), (_, _, text)) in placed.into_iter().zip(points) {
-            _ = write!(self.body, "{}", look.dot(x, y, text));
+        // Of very many points some have a dot, and the last has.
+        let every = points.len().div_ceil(MOST_DOTS).max(1);
+        for (at, ((x, y), (_, _, text))) in placed.into_iter().zip(points).enumerate() {
+            if (points.len() - 1 - at).is_multiple_of(every) {
+                _ = write!(self.body, "{}", look.dot(x, y, text));
+            }
         }
         self.body.push_str("</g>");
+    }
+
+    /// The room between two lines over the same places.
+    pub(crate) fn band(&mut self, look: Look, name: &str, points: &[(f64, f64, f64)]) {
+        let mut path = String::new();
+        let low = points.iter().map(|(x, low, _)| (x, low));
+        let high = points.iter().rev().map(|(x, _, high)| (x, high));
+        for (at, (x, y)) in low.chain(high).enumerate() {
+            let (x, y) = (self.x.place(*x), self.y.place(*y));
+            _ = write!(path, "{}{x:.1} {y:.1}", if at == 0 { 'M' } else { 'L' });
+        }
+        let (name, class) = (escaped(name), look.classes());
+        _ = write!(
+            self.body,
+            r#"<g class="series {class}" data-series="{name}"><path class="band" d="{path}z"/></g>"#
+        );
     }
 
     /// The finished picture.

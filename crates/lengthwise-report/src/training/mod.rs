@@ -6,12 +6,15 @@
 //! with figures. Runs of one name are one row: they differ in their seed only. The first row is the
 //! one that others are compared with.
 
+mod figures;
 mod jsonl;
 mod number;
+mod page;
 mod remarks;
 mod row;
 mod student;
 mod table;
+mod verdict;
 
 #[cfg(test)]
 mod testing;

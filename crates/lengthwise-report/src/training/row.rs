@@ -114,6 +114,12 @@ impl Row<'_> {
         median(self.epochs().map(|epoch| epoch.seconds).collect())
     }
 
+    /// The median of each run, of those that have an epoch.
+    pub(super) fn seconds_of_runs(&self) -> Vec<f64> {
+        let of = |run: &&TrainingRun| median(run.epochs.iter().map(|e| e.seconds).collect());
+        self.runs.iter().filter_map(of).collect()
+    }
+
     /// How much of something is done in a second: the median over all epochs of all runs.
     pub(super) fn rate(&self, of: impl Fn(&TrainingEpoch) -> u64) -> Option<f64> {
         let timed = self.epochs().filter(|epoch| epoch.seconds > 0.0);
@@ -175,7 +181,8 @@ impl Row<'_> {
 
     /// How long it trained until the mean over its runs had no more errors than this.
     pub(super) fn seconds_to(&self, target: f64) -> Option<f64> {
-        let reached = |point: &&Point| point.mean <= target;
+        // Equal means may differ in their last bit.
+        let reached = |point: &&Point| point.mean <= target * (1.0 + 1e-9);
         self.curve(|v| v.error).iter().find(reached).map(|point| point.seconds)
     }
 
@@ -227,6 +234,7 @@ mod tests {
         let row = &training.rows()[0];
         assert_eq!(row.outcome(|v| Some(v.error)), Outcome::Values(vec![0.3]));
         assert_eq!(row.seconds(), Some(2.0));
+        assert_eq!(row.seconds_of_runs(), [2.0, 4.0]);
         assert_eq!(row.behind(2).map(|run| run.seed).collect::<Vec<_>>(), [1, 2]);
     }
 

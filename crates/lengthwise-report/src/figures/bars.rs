@@ -1,0 +1,64 @@
+//! Bars from a common line, with names on their left and values on their right.
+
+use std::fmt::Write as _;
+
+use crate::svg::{self, Look, escaped};
+
+const WIDTH: f64 = 1000.0;
+/// Room for names: at least, and at most.
+const NAMES: (f64, f64) = (200.0, 400.0);
+const VALUES: f64 = 90.0;
+const ROW: f64 = 24.0;
+/// About what a character takes.
+const CHARACTER: f64 = 7.0;
+
+/// One bar.
+pub(crate) struct Bar {
+    pub(crate) name: String,
+    pub(crate) look: Look,
+    pub(crate) value: f64,
+    /// The value as it is written beside the bar.
+    pub(crate) text: String,
+    /// What is said when it is pointed at.
+    pub(crate) tip: String,
+}
+
+/// `None` if no bar has a length.
+pub(crate) fn bars(title: &str, all: &[Bar]) -> Option<String> {
+    let most = all.iter().map(|bar| bar.value).fold(0.0, f64::max);
+    if most <= 0.0 {
+        return None;
+    }
+    let longest = all.iter().map(|bar| bar.name.chars().count()).max().unwrap_or(0);
+    let names = (CHARACTER * longest as f64 + 16.0).clamp(NAMES.0, NAMES.1);
+    let mut body = String::new();
+    for (place, bar) in all.iter().enumerate() {
+        let y = place as f64 * ROW;
+        let width = (WIDTH - names - VALUES) * bar.value / most;
+        _ = write!(
+            body,
+            r#"<g class="series {}" data-series="{}"><text class="tick" x="{:.1}" y="{:.1}" text-anchor="end">{}</text><rect class="fillbar" x="{names}" y="{:.1}" width="{width:.1}" height="{:.1}" data-tip="{}"/><text class="tick" x="{:.1}" y="{:.1}">{}</text></g>"#,
+            bar.look.classes(),
+            escaped(&bar.name),
+            names - 8.0,
+            y + 16.0,
+            escaped(&cut(&bar.name)),
+            y + 3.0,
+            ROW - 6.0,
+            escaped(&bar.tip),
+            names + width + 6.0,
+            y + 16.0,
+            escaped(&bar.text)
+        );
+    }
+    Some(svg::picture(title, (WIDTH, all.len() as f64 * ROW + 4.0), &body))
+}
+
+/// A name that fits; what points at it says all of it.
+fn cut(name: &str) -> String {
+    let most = ((NAMES.1 - 16.0) / CHARACTER) as usize;
+    if name.chars().count() <= most {
+        return name.to_owned();
+    }
+    name.chars().take(most - 1).chain(['…']).collect()
+}
