@@ -2,6 +2,24 @@
 //! them.
 
 pub mod batch;
+mod checkpoint;
 pub mod data;
 pub mod decode;
+mod describe;
+mod error;
+mod examine;
+mod experiment;
+mod identity;
 pub mod model;
+mod rate;
+mod session;
+mod trial;
+
+pub use checkpoint::{load as load_checkpoint, save as save_checkpoint};
+pub use describe::describe;
+pub use error::Error;
+pub use examine::Examiner;
+pub use experiment::{Batches, EXPERIMENTS, Experiment, Made, Named, Run, Trained};
+pub use rate::Schedule;
+pub use session::{Outcome, PAGE, RESULTS, Session, Watch};
+pub use trial::{Bench, Ended, Learning, Meter, Optimizer, Place, Snapshot, Stepped, Trial};

@@ -90,14 +90,14 @@ mod tests {
             classes.iter().flat_map(|&c| (0..3).map(move |k| f32::from(u8::from(k == c)))).collect()
         };
         assert_eq!(greedy(&best(&[0, 1, 1, 0, 1, 2, 2]), 3), [1, 1, 2]);
-        assert_eq!(greedy(&best(&[0, 0]), 3), []);
+        assert!(greedy(&best(&[0, 0]), 3).is_empty());
     }
 
     #[test]
     fn a_beam_adds_up_the_ways_that_say_the_same() {
         // The best way of single steps is two blanks (0.36); all ways to "1" have 0.64.
         let scores = logs(&[[0.6, 0.4, 1e-6], [0.6, 0.4, 1e-6]]);
-        assert_eq!(greedy(&scores, 3), []);
+        assert!(greedy(&scores, 3).is_empty());
         assert_eq!(beam(&scores, 3, 4), [1]);
     }
 

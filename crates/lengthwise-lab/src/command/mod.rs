@@ -1,0 +1,233 @@
+//! The command: what was typed, and what is done about it.
+
+mod args;
+mod device;
+mod progress;
+
+use std::{
+    fs,
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+    process::ExitCode,
+    time::Duration,
+};
+
+pub(crate) use args::Args;
+use args::{CheckArgs, Chosen, Command, Device, ReportArgs, RunArgs, ShowArgs};
+use lengthwise_lab::{EXPERIMENTS, Error, Experiment, Meter, Outcome, Session, data::Task};
+use lengthwise_nn::Engine;
+use lengthwise_report::{Look, training::Training};
+use peak_alloc::PeakAlloc;
+use progress::{Progress, Stop};
+
+/// The exit code of an experiment that was stopped, as shells have it for Ctrl-C.
+const STOPPED: u8 = 130;
+
+struct Allocator<'a>(&'a PeakAlloc);
+
+impl Meter for Allocator<'_> {
+    fn reset(&self) {
+        self.0.reset_peak_usage();
+    }
+
+    fn peak(&self) -> u64 {
+        self.0.peak_usage() as u64
+    }
+}
+
+/// Does what was asked for.
+pub(crate) fn run(args: Args, memory: &PeakAlloc) -> ExitCode {
+    let command = args.command.unwrap_or_else(|| Command::Run(RunArgs::default()));
+    let done = match &command {
+        Command::Run(args) => train(args, &Allocator(memory)),
+        Command::Check(args) => check(args),
+        Command::Show(args) => show(args),
+        Command::Report(args) => report(args),
+    };
+    match done {
+        Ok(code) => code,
+        Err(error) => {
+            _ = writeln!(io::stderr(), "error: {error}");
+            if let Some(hint) = error.hint() {
+                _ = writeln!(io::stderr(), "\nhint: {hint}");
+            }
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Prints, unless whoever reads has had enough.
+fn print(text: &str) -> Result<(), Error> {
+    match io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Error::new(format!("cannot write the output: {error}"), "check where it goes"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// An experiment and its short name: by the name of one that is built in, or from a file.
+fn experiment(chosen: &Chosen) -> Result<(String, Experiment), Error> {
+    let given = &chosen.experiment;
+    if let Some((name, text)) = EXPERIMENTS.iter().find(|(name, _)| name == given) {
+        return Ok(((*name).to_owned(), altered(Experiment::parse(name, text)?, chosen)?));
+    }
+    let path = Path::new(given);
+    let text = fs::read_to_string(path).map_err(|error| {
+        let names: Vec<&str> = EXPERIMENTS.iter().map(|(name, _)| *name).collect();
+        Error::new(
+            format!("{given}: {error}"),
+            format!("give a file, or one of these: {}", names.join(", ")),
+        )
+    })?;
+    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    Ok((name, altered(Experiment::parse(given, &text)?, chosen)?))
+}
+
+/// With what was said on the command line.
+fn altered(mut experiment: Experiment, chosen: &Chosen) -> Result<Experiment, Error> {
+    if let Some(epochs) = chosen.epochs {
+        experiment.epochs = epochs.get();
+    }
+    if !chosen.seeds.is_empty() {
+        experiment.seeds.clone_from(&chosen.seeds);
+    }
+    if !chosen.only.is_empty() {
+        for name in &chosen.only {
+            if !experiment.runs.iter().any(|run| run.name == *name) {
+                let names: Vec<String> =
+                    experiment.runs.iter().map(|run| format!("{:?}", run.name)).collect();
+                return Err(Error::new(
+                    format!("no run is called {name:?}"),
+                    format!("there are {}", names.join(", ")),
+                ));
+            }
+        }
+        experiment.runs.retain(|run| chosen.only.contains(&run.name));
+    }
+    Ok(experiment)
+}
+
+/// What is learnt, checked.
+fn task(experiment: &Experiment, chosen: &Chosen) -> Result<Task, Error> {
+    let task = experiment.task.make();
+    task.check()?;
+    Ok(task)
+}
+
+fn train(args: &RunArgs, meter: &dyn Meter) -> Result<ExitCode, Error> {
+    let (name, experiment) = experiment(&args.chosen)?;
+    let task = task(&experiment, &args.chosen)?;
+    if let Some(threads) = args.threads {
+        rayon::ThreadPoolBuilder::new().num_threads(threads.get()).build_global().map_err(
+            |error| Error::new(format!("cannot start threads: {error}"), "give fewer `--threads`"),
+        )?;
+    }
+    let data = args.chosen.data.as_deref().and_then(Path::file_name);
+    let folder = args.out.clone().unwrap_or_else(|| {
+        let of = data.map(|data| format!("-{}", data.to_string_lossy())).unwrap_or_default();
+        PathBuf::from("runs").join(format!("{name}{of}"))
+    });
+    let session =
+        Session::new(&experiment, &task, &folder, Duration::from_secs_f64(args.save_every));
+    if args.fresh {
+        session.forget()?;
+    }
+    let stop = Stop::on_signals()?;
+    let outcome = match args.device {
+        Device::Cpu => go(&session, &lengthwise_nn::Cpu, &experiment, meter, args, &stop)?,
+        _ => device::go(&session, &experiment, meter, args, &stop)?,
+    };
+    let Outcome { training, finished } = outcome;
+    if !finished {
+        _ = writeln!(
+            io::stderr(),
+            "stopped; the same command goes on from here (kept in {})",
+            folder.display()
+        );
+        return Ok(ExitCode::from(STOPPED));
+    }
+    print(&summary(&training))?;
+    _ = writeln!(
+        io::stderr(),
+        "\nCurves and tables: {}",
+        folder.join(lengthwise_lab::PAGE).display()
+    );
+    Ok(ExitCode::SUCCESS)
+}
+
+fn go<E: Engine>(
+    session: &Session,
+    engine: &E,
+    experiment: &Experiment,
+    meter: &dyn Meter,
+    args: &RunArgs,
+    stop: &Stop,
+) -> Result<Outcome, Error> {
+    let mut progress = Progress::new(experiment, engine.name(), args.quiet, stop)?;
+    let outcome = session.run(engine, meter, &mut progress)?;
+    progress.end();
+    Ok(outcome)
+}
+
+/// The table and what it says, for a terminal or a pipe.
+fn summary(training: &Training) -> String {
+    let (look, width) = match terminal_size::terminal_size_of(io::stdout()) {
+        Some((width, _)) => (Look::Starred, width.0.into()),
+        None => (Look::Plain, 200),
+    };
+    format!("{}\n{}\n", training.table().text(look, width), training.verdict())
+}
+
+fn check(args: &CheckArgs) -> Result<ExitCode, Error> {
+    let (_, experiment) = experiment(&args.chosen)?;
+    let task = task(&experiment, &args.chosen)?;
+    print(&lengthwise_lab::describe(&experiment, &task)?)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show(args: &ShowArgs) -> Result<ExitCode, Error> {
+    match &args.experiment {
+        None => {
+            let mut text = String::new();
+            for (name, file) in EXPERIMENTS {
+                let title = Experiment::parse(name, file)?.title;
+                text += &format!("{name:16} {title}\n");
+            }
+            print(&text)?;
+        }
+        Some(given) => match EXPERIMENTS.iter().find(|(name, _)| name == given) {
+            Some((_, file)) => print(file)?,
+            None => {
+                return Err(Error::new(
+                    format!("no experiment is called {given:?}"),
+                    "`lengthwise-lab show` lists them",
+                ));
+            }
+        },
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn report(args: &ReportArgs) -> Result<ExitCode, Error> {
+    let path = if args.results.is_dir() {
+        args.results.join(lengthwise_lab::RESULTS)
+    } else {
+        args.results.clone()
+    };
+    let text = fs::read_to_string(&path).map_err(|error| {
+        Error::new(format!("{}: {error}", path.display()), "give the folder of an experiment")
+    })?;
+    let training = Training::from_jsonl(&text).map_err(|error| {
+        Error::new(
+            format!("{}: {error}", path.display()),
+            "give the results.jsonl that an experiment wrote",
+        )
+    })?;
+    if let Some(output) = &args.output {
+        let page = training.page();
+        lengthwise_files::save(output, |file| file.write_all(page.as_bytes()))?;
+    }
+    print(&if args.markdown { training.table().markdown() } else { summary(&training) })?;
+    Ok(ExitCode::SUCCESS)
+}

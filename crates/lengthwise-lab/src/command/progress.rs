@@ -1,0 +1,176 @@
+//! What is seen while an experiment runs: one live line on a terminal, and lines of a log elsewhere.
+
+use std::{
+    io::{self, IsTerminal as _, Write as _},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
+use lengthwise_lab::{Error, Experiment, Place, Trained, Watch};
+use signal_hook::consts::{SIGINT, SIGTERM};
+
+use super::STOPPED;
+
+/// Whether someone asked to stop.
+#[derive(Clone, Debug)]
+pub(super) struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    /// Heard at the first Ctrl-C; a second one ends the command at once.
+    pub(super) fn on_signals() -> Result<Self, Error> {
+        let asked = Arc::new(AtomicBool::new(false));
+        for signal in [SIGINT, SIGTERM] {
+            let end = Arc::clone(&asked);
+            signal_hook::flag::register_conditional_shutdown(signal, STOPPED.into(), end)
+                .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&asked)))
+                .map_err(|error| {
+                    Error::new(format!("cannot listen for Ctrl-C: {error}"), "try again")
+                })?;
+        }
+        Ok(Self(asked))
+    }
+}
+
+/// How often a log says where it is, within an epoch.
+const LOG_EVERY: Duration = Duration::from_secs(10);
+
+/// Shows how far an experiment is.
+pub(super) struct Progress {
+    bar: Option<ProgressBar>,
+    quiet: bool,
+    trainings: Vec<Trained>,
+    epochs: u32,
+    /// For each training, epochs done when this began and now, with the part of one under way.
+    done: Vec<(Option<f64>, f64)>,
+    begun: Instant,
+    said: Instant,
+    stop: Stop,
+}
+
+impl Progress {
+    pub(super) fn new(
+        experiment: &Experiment,
+        engine: String,
+        quiet: bool,
+        stop: &Stop,
+    ) -> Result<Self, Error> {
+        let trainings = experiment.trainings()?;
+        let live = !quiet && io::stderr().is_terminal();
+        let bar = live.then(|| {
+            let total = 1000 * trainings.len() as u64 * u64::from(experiment.epochs);
+            let bar = ProgressBar::new(total);
+            if let Ok(style) = ProgressStyle::with_template("{wide_bar} {percent:>3} %\n{wide_msg}")
+            {
+                bar.set_style(style);
+            }
+            bar
+        });
+        let progress = Self {
+            bar,
+            quiet,
+            done: vec![(None, 0.0); trainings.len()],
+            trainings,
+            epochs: experiment.epochs,
+            begun: Instant::now(),
+            said: Instant::now(),
+            stop: stop.clone(),
+        };
+        progress.say(&format!("{}\non {engine}", experiment.title));
+        Ok(progress)
+    }
+
+    fn say(&self, text: &str) {
+        match &self.bar {
+            _ if self.quiet => {}
+            Some(bar) => bar.println(text),
+            None => _ = writeln!(io::stderr(), "{text}"),
+        }
+    }
+
+    /// How much time is left, if the rest goes as what was done since this began.
+    fn left(&self) -> Option<Duration> {
+        let all = self.trainings.len() as f64 * f64::from(self.epochs);
+        let before: f64 = self.done.iter().map(|(first, now)| first.unwrap_or(*now)).sum();
+        let now: f64 = self.done.iter().map(|(_, now)| now).sum();
+        let share = (all - now) / (now - before);
+        let seconds = self.begun.elapsed().as_secs_f64() * share;
+        (seconds.is_finite() && seconds >= 0.0 && seconds < 1e9)
+            .then(|| Duration::from_secs_f64(seconds))
+    }
+
+    fn note(&mut self, training: usize, done: f64, before: f64) {
+        let (first, now) = &mut self.done[training];
+        first.get_or_insert(before);
+        *now = done;
+        if let Some(bar) = &self.bar {
+            let now: f64 = self.done.iter().map(|(_, now)| now).sum();
+            bar.set_position((1000.0 * now) as u64);
+        }
+    }
+
+    fn who(&self, training: usize) -> String {
+        let Trained { name, seed, .. } = &self.trainings[training];
+        format!("{name}, seed {seed}")
+    }
+
+    pub(super) fn end(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+impl Watch for Progress {
+    fn step(&mut self, training: usize, place: &Place, batches: Option<usize>, loss: f64) {
+        let batches = batches.unwrap_or(1) as f64;
+        let over = place.epochs.len() as f64;
+        let done = over + place.batches as f64 / batches;
+        self.note(training, done, over + (place.batches as f64 - 1.0) / batches);
+        if self.bar.is_none() && self.said.elapsed() < LOG_EVERY {
+            return;
+        }
+        self.said = Instant::now();
+        let current = &place.current;
+        let rate = current.frames as f64 / current.seconds;
+        let left = self.left().map(|left| format!(", {} left", HumanDuration(left)));
+        let text = format!(
+            "{}: epoch {}/{}, step {}/{batches}, loss {loss:.4}, {rate:.0} frames/s{}",
+            self.who(training),
+            over + 1.0,
+            self.epochs,
+            place.batches,
+            left.unwrap_or_default(),
+        );
+        match &self.bar {
+            Some(bar) => bar.set_message(text),
+            None => self.say(&text),
+        }
+    }
+
+    fn epoch(&mut self, training: usize, place: &Place) {
+        let over = place.epochs.len() as f64;
+        self.note(training, over, over - 1.0);
+        self.said = Instant::now();
+        let Some(epoch) = place.epochs.last() else { return };
+        let examined = epoch.validation.as_ref().map(|validation| {
+            format!(", validation {:.4}, error {:.1} %", validation.loss, 100.0 * validation.error)
+        });
+        self.say(&format!(
+            "{}: epoch {}/{} in {:.1} s, loss {:.4}{}",
+            self.who(training),
+            epoch.epoch,
+            self.epochs,
+            epoch.seconds,
+            epoch.loss,
+            examined.unwrap_or_default(),
+        ));
+    }
+
+    fn stop(&self) -> bool {
+        self.stop.0.load(Ordering::Relaxed)
+    }
+}

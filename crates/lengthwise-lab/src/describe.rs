@@ -1,0 +1,46 @@
+//! What an experiment would do, in words.
+
+use std::fmt::Write as _;
+
+use lengthwise::Chunks;
+
+use crate::{Error, Experiment, data::Task, examine, model::Model};
+
+/// What is learnt, by what model, and what the batches of every run are like. Nothing is trained.
+pub fn describe(experiment: &Experiment, task: &Task) -> Result<String, Error> {
+    let Task { name, source, training, validation } = task;
+    let lengths = examine::lengths(training)?;
+    let model = Model::new(&experiment.model, training);
+    let mut text = format!(
+        "{}\n\n{name} ({source}): {} sequences to learn from, {} to be examined on\n\
+         lengths {} to {}, {:.1} in the mean; {} parameters\n\n",
+        experiment.title,
+        training.len(),
+        validation.len(),
+        lengths.min(),
+        lengths.max(),
+        lengths.mean(),
+        model.parameters(),
+    );
+    let seed = experiment.seeds.first();
+    let trainings = experiment.trainings()?;
+    for trained in trainings.iter().filter(|trained| Some(&trained.seed) == seed) {
+        let chunks = trained.chunk.map(|size| Chunks::new(&lengths, size)).transpose()?;
+        let lengths = chunks.as_ref().map_or(&lengths, Chunks::lengths);
+        let plan = trained
+            .planner
+            .plan(lengths, 0)
+            .map_err(|error| Error::from(error).within(&trained.name))?;
+        let measures = plan.measure(lengths);
+        _ = writeln!(
+            text,
+            "{:24} {:>5} batches, padding {:>5.1} %, {} shapes  ({})",
+            trained.name,
+            plan.len(),
+            100.0 * measures.padding_rate,
+            measures.shapes,
+            trained.settings,
+        );
+    }
+    Ok(text)
+}

@@ -1,0 +1,68 @@
+//! Why an experiment ended early.
+
+use std::fmt;
+
+use lengthwise_nn::EngineError;
+
+use crate::data;
+
+/// Why an experiment ended early: one line, and what to do about it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Error {
+    what: String,
+    hint: Option<String>,
+}
+
+impl Error {
+    /// This is wrong, and that is what to do about it.
+    pub fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { what: what.into(), hint: Some(hint.into()) }
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+
+    /// With the place where it happened before it.
+    #[must_use]
+    pub fn within(mut self, place: &str) -> Self {
+        self.what = format!("{place}: {}", self.what);
+        self
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<lengthwise::Error> for Error {
+    fn from(error: lengthwise::Error) -> Self {
+        Self { what: error.to_string(), hint: error.hint() }
+    }
+}
+
+impl From<lengthwise_files::Error> for Error {
+    fn from(error: lengthwise_files::Error) -> Self {
+        Self { what: error.to_string(), hint: error.hint() }
+    }
+}
+
+impl From<data::Error> for Error {
+    fn from(error: data::Error) -> Self {
+        Self::new(error.to_string(), error.hint())
+    }
+}
+
+impl From<EngineError> for Error {
+    fn from(error: EngineError) -> Self {
+        Self::new(
+            error.to_string(),
+            "a smaller budget or a smaller model needs less; `--device cpu` trains on the processor",
+        )
+    }
+}

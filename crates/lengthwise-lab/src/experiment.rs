@@ -1,0 +1,225 @@
+//! Experiments as files: a task, a model, and several ways to batch.
+
+use lengthwise::{Arrange, Budget, Planner, Shapes, Strategy};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use crate::{
+    Error, Learning,
+    data::{Task, handwriting, speech},
+    model::Size,
+};
+
+/// The experiments of the papers, which need no file: their names and what they say.
+pub const EXPERIMENTS: [(&str, &str); 1] =
+    [("handwriting", include_str!("../../../experiments/handwriting.toml"))];
+
+/// An experiment: a model is trained on a task under several ways to batch, from several seeds.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Experiment {
+    /// What it is, in a line.
+    pub title: String,
+    /// What a reader must know to judge the numbers, a sentence each.
+    #[serde(default)]
+    pub notes: Vec<String>,
+    /// What is learnt, where no data is given.
+    pub task: Made,
+    /// How often all sequences are seen.
+    pub epochs: u32,
+    /// Where parameters and plans begin; each run is trained from each.
+    #[serde(default = "first_seed")]
+    pub seeds: Vec<u64>,
+    /// How large the model is.
+    #[serde(default)]
+    pub model: Size,
+    /// How it learns.
+    #[serde(default)]
+    pub learning: Learning,
+    /// How batches are made where a run does not say.
+    pub batches: Batches,
+    /// The ways to batch; others are compared with the first.
+    #[serde(rename = "run")]
+    pub runs: Vec<Run>,
+}
+
+fn first_seed() -> Vec<u64> {
+    vec![1]
+}
+
+/// Tasks that are made, not read.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(tag = "made", rename_all = "lowercase")]
+pub enum Made {
+    /// Online handwriting to letters.
+    Handwriting(handwriting::Settings),
+    /// Frames like speech to the states of words.
+    Speech(speech::Settings),
+}
+
+impl Made {
+    /// Makes the task.
+    pub fn make(&self) -> Task {
+        match self {
+            Made::Handwriting(settings) => handwriting::make(settings),
+            Made::Speech(settings) => speech::make(settings),
+        }
+    }
+}
+
+/// Something of the planner, by its string form.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Named<T>(pub T);
+
+impl<T: std::fmt::Display> Serialize for Named<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+impl<'de, T> Deserialize<'de> for Named<T>
+where
+    T: std::str::FromStr<Err = lengthwise::Error>,
+{
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map(Self).map_err(|error: lengthwise::Error| {
+            de::Error::custom(match error.hint() {
+                Some(hint) => format!("{error} ({hint})"),
+                None => error.to_string(),
+            })
+        })
+    }
+}
+
+/// How batches are made. What a run does not say is as for all, and what nobody says is exact shapes, and
+/// batches spread over the epoch.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Batches {
+    /// Which sequences come together.
+    pub strategy: Option<Named<Strategy>>,
+    /// What no batch exceeds.
+    pub budget: Option<Named<Budget>>,
+    /// Which lengths batches may have.
+    pub shapes: Option<Named<Shapes>>,
+    /// In which order batches come.
+    pub arrange: Option<Named<Arrange>>,
+    /// How long pieces are that sequences are cut into.
+    pub chunk: Option<u32>,
+}
+
+/// One way to batch.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Run {
+    /// What it is called in tables.
+    pub name: String,
+    /// How its batches are made.
+    #[serde(flatten)]
+    pub batches: Batches,
+}
+
+/// One training of an experiment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trained {
+    /// The run's name.
+    pub name: String,
+    /// Where parameters and plans begin.
+    pub seed: u64,
+    /// Makes its plans.
+    pub planner: Planner<Strategy>,
+    /// How long pieces are.
+    pub chunk: Option<u32>,
+    /// How batches are made, for people.
+    pub settings: String,
+}
+
+impl Experiment {
+    /// Reads an experiment; `name` is where it is from, for messages.
+    pub fn parse(name: &str, text: &str) -> Result<Self, Error> {
+        let wrong = |what: String, hint: &str| Error::new(format!("{name}: {what}"), hint);
+        let experiment: Self = toml::from_str(text).map_err(|error| {
+            let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
+            Error::new(
+                format!("{name}:{line}: {}", error.message().trim().replace('\n', "; ")),
+                "`lengthwise-lab show` prints experiments that can be run, to begin from",
+            )
+        })?;
+        if experiment.runs.is_empty() {
+            return Err(wrong("there is nothing to run".into(), "give it a [[run]]"));
+        }
+        if experiment.seeds.is_empty() || experiment.epochs == 0 {
+            return Err(wrong("seeds and epochs are from 1".into(), "say for example seeds = [1]"));
+        }
+        for (at, run) in experiment.runs.iter().enumerate() {
+            if experiment.runs[..at].iter().any(|other| other.name == run.name) {
+                let what = format!("two runs are called {:?}", run.name);
+                return Err(wrong(what, "give each a name of its own"));
+            }
+        }
+        let Size { layers, units, embedding, .. } = experiment.model;
+        if layers == 0 || units == 0 || embedding == 0 {
+            return Err(wrong("a model without layers or units".into(), "these are from 1"));
+        }
+        let learning = &experiment.learning;
+        let fine = learning.rate > 0.0
+            && learning.rate.is_finite()
+            && learning.clip >= 0.0
+            && (0.0..1.0).contains(&learning.warmup);
+        if !fine {
+            return Err(wrong(
+                "a rate, a clip or a warmup out of range".into(),
+                "rate is above 0, clip from 0, and warmup a share from 0 to below 1",
+            ));
+        }
+        experiment.trainings().map_err(|error| error.within(name))?;
+        Ok(experiment)
+    }
+
+    /// The budget that examinations use: that of all runs, or of the first.
+    pub fn budget(&self) -> Budget {
+        let of = |batches: &Batches| batches.budget.as_ref().map(|named| named.0);
+        let first = self.runs.first().and_then(|run| of(&run.batches));
+        of(&self.batches).or(first).unwrap_or(Budget::sequences(16))
+    }
+
+    /// All trainings: every run from every seed, the runs of a seed one after another.
+    pub fn trainings(&self) -> Result<Vec<Trained>, Error> {
+        let mut all = Vec::new();
+        for &seed in &self.seeds {
+            for run in &self.runs {
+                all.push(self.training(run, seed)?);
+            }
+        }
+        Ok(all)
+    }
+
+    fn training(&self, run: &Run, seed: u64) -> Result<Trained, Error> {
+        let (own, all) = (&run.batches, &self.batches);
+        let missing = |what: &str| {
+            Error::new(
+                format!("the run {:?} has no {what}", run.name),
+                format!(
+                    "say it in its [[run]] or in [batches], such as {what} = {}",
+                    match what {
+                        "strategy" => "\"shuffled\"",
+                        _ => "\"sequences:16\"",
+                    }
+                ),
+            )
+        };
+        let strategy = own.strategy.clone().or_else(|| all.strategy.clone());
+        let strategy = strategy.ok_or_else(|| missing("strategy"))?.0;
+        let budget = own.budget.or(all.budget).ok_or_else(|| missing("budget"))?.0;
+        let shapes = own.shapes.clone().or_else(|| all.shapes.clone()).map(|named| named.0);
+        let shapes = shapes.unwrap_or_default();
+        let arrange = own.arrange.or(all.arrange).map(|named| named.0).unwrap_or_default();
+        let chunk = own.chunk.or(all.chunk);
+        if chunk == Some(0) {
+            return Err(Error::new("chunks are from 1", "leave `chunk` out for whole sequences"));
+        }
+        let pieces = chunk.map_or_else(String::new, |size| format!(" chunks of {size}"));
+        let settings = format!("{strategy} {budget} {shapes} {arrange}{pieces}");
+        let planner = Planner::new(strategy, budget).shapes(shapes).arrange(arrange).seed(seed);
+        Ok(Trained { name: run.name.clone(), seed, planner, chunk, settings })
+    }
+}

@@ -1,0 +1,17 @@
+//! The `lengthwise-lab` command: trains models under several ways to batch, and says what that does to
+//! time, memory and error.
+
+mod command;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+use peak_alloc::PeakAlloc;
+
+/// Counts what training needs.
+#[global_allocator]
+static MEMORY: PeakAlloc = PeakAlloc;
+
+fn main() -> ExitCode {
+    command::run(command::Args::parse(), &MEMORY)
+}

@@ -1,0 +1,265 @@
+//! A whole experiment: all its trainings side by side, kept on disk as they go.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use lengthwise_nn::Engine;
+use lengthwise_report::training::{Training, TrainingRun};
+
+use crate::{
+    Ended, Error, Examiner, Experiment, Meter, Trained, checkpoint,
+    data::Task,
+    model::Model,
+    trial::{Bench, Place, Stepped, Trial},
+};
+
+/// Who looks on while an experiment runs.
+pub trait Watch {
+    /// A training took a step.
+    fn step(&mut self, training: usize, place: &Place, batches: Option<usize>, loss: f64);
+    /// An epoch of a training is over.
+    fn epoch(&mut self, training: usize, place: &Place);
+    /// Whether to stop as soon as everything is kept.
+    fn stop(&self) -> bool;
+}
+
+/// An experiment with its task, and where its results are kept.
+#[derive(Debug)]
+pub struct Session<'a> {
+    experiment: &'a Experiment,
+    task: &'a Task,
+    folder: PathBuf,
+    /// How often a training is kept within an epoch.
+    every: Duration,
+}
+
+/// How a session ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// What was measured so far.
+    pub training: Training,
+    /// Whether all is done.
+    pub finished: bool,
+}
+
+/// Where in its folder an experiment keeps what was measured.
+pub const RESULTS: &str = "results.jsonl";
+/// Where it keeps the page.
+pub const PAGE: &str = "report.html";
+
+impl<'a> Session<'a> {
+    /// A session that keeps its results in a folder, and its trainings there after every epoch, and
+    /// every so often in between.
+    pub fn new(
+        experiment: &'a Experiment,
+        task: &'a Task,
+        folder: impl Into<PathBuf>,
+        every: Duration,
+    ) -> Self {
+        Self { experiment, task, folder: folder.into(), every }
+    }
+
+    /// Forgets what was kept of an experiment before.
+    pub fn forget(&self) -> Result<(), Error> {
+        let gone = |result: io::Result<()>, path: &Path| match result {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(cannot(path, &error)),
+            _ => Ok(()),
+        };
+        for name in [RESULTS, PAGE] {
+            let path = self.folder.join(name);
+            gone(fs::remove_file(&path), &path)?;
+        }
+        let checkpoints = self.checkpoints();
+        gone(fs::remove_dir_all(&checkpoints), &checkpoints)
+    }
+
+    fn checkpoints(&self) -> PathBuf {
+        self.folder.join("checkpoints")
+    }
+
+    /// Where a training is kept.
+    pub fn checkpoint(&self, training: &Trained) -> PathBuf {
+        let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+        let name: String = training.name.chars().map(plain).collect();
+        // Two names may look alike once they are plain.
+        let number = self.experiment.runs.iter().position(|run| run.name == training.name);
+        let number = number.map_or(0, |at| at + 1);
+        self.checkpoints().join(format!("{number:02}-{name}-seed-{}.safetensors", training.seed))
+    }
+
+    /// All settings and data that a training depends on.
+    fn identity(&self, training: &Trained) -> String {
+        let Experiment { model, learning, epochs, .. } = self.experiment;
+        // Where the rate stays, more epochs change nothing of those before.
+        let epochs = match learning.schedule {
+            crate::Schedule::Constant if learning.warmup == 0.0 => None,
+            _ => Some(epochs),
+        };
+        serde_json::json!({
+            "data": format!("{:016x}", self.task.digest()),
+            "model": model,
+            "learning": learning,
+            "epochs": epochs,
+            "batches": training.settings,
+            "seed": training.seed,
+        })
+        .to_string()
+    }
+
+    /// Trains: an epoch of each training in turn, so that a machine that slows down does so for all.
+    pub fn run<E: Engine>(
+        &self,
+        engine: &E,
+        meter: &dyn Meter,
+        watch: &mut dyn Watch,
+    ) -> Result<Outcome, Error> {
+        let Experiment { model, learning, epochs, .. } = self.experiment;
+        let model = Model::new(model, &self.task.training);
+        let examiner = Examiner::new(self.task, self.experiment.budget())?;
+        let bench = Bench {
+            engine,
+            model: &model,
+            data: &self.task.training,
+            examiner: &examiner,
+            learning,
+            epochs: *epochs,
+            meter,
+        };
+        let trainings = self.experiment.trainings()?;
+        let mut trials = Vec::new();
+        for training in &trainings {
+            let Trained { planner, chunk, seed, name, .. } = training;
+            let kept =
+                checkpoint::load(&self.checkpoint(training), &model, &self.identity(training))?;
+            let trial = match kept {
+                Some(snapshot) => Trial::resume(bench, planner.clone(), *chunk, snapshot),
+                None => Trial::new(bench, planner.clone(), *chunk, *seed),
+            };
+            trials.push(trial.map_err(|error| error.within(name))?);
+        }
+        let checkpoints = self.checkpoints();
+        fs::create_dir_all(&checkpoints).map_err(|error| cannot(&checkpoints, &error))?;
+        let keep = |at: usize, trial: &Trial<'_, E>| -> Result<(), Error> {
+            let training = &trainings[at];
+            let snapshot = trial.snapshot()?;
+            checkpoint::save(
+                &self.checkpoint(training),
+                &model,
+                &self.identity(training),
+                &snapshot,
+            )
+        };
+        // A training that was kept within an epoch ends that first.
+        for epoch in 0..*epochs as usize {
+            for (at, trial) in trials.iter_mut().enumerate() {
+                let mut kept = Instant::now();
+                while !trial.finished() && trial.place().epochs.len() <= epoch {
+                    let stepped =
+                        trial.step().map_err(|error| error.within(&trainings[at].name))?;
+                    match stepped {
+                        Stepped::Batch { loss } => {
+                            watch.step(at, trial.place(), trial.batches(), loss);
+                            if kept.elapsed() >= self.every || watch.stop() {
+                                keep(at, trial)?;
+                                kept = Instant::now();
+                            }
+                        }
+                        Stepped::Epoch => {
+                            keep(at, trial)?;
+                            watch.epoch(at, trial.place());
+                        }
+                    }
+                    if watch.stop() {
+                        let training = self.measured(engine, &trainings, &trials, &examiner);
+                        self.write(&training)?;
+                        return Ok(Outcome { training, finished: false });
+                    }
+                }
+            }
+            let training = self.measured(engine, &trainings, &trials, &examiner);
+            self.write(&training)?;
+        }
+        let training = self.measured(engine, &trainings, &trials, &examiner);
+        self.write(&training)?;
+        Ok(Outcome { training, finished: true })
+    }
+
+    fn measured<E: Engine>(
+        &self,
+        engine: &E,
+        trainings: &[Trained],
+        trials: &[Trial<'_, E>],
+        examiner: &Examiner,
+    ) -> Training {
+        let Experiment { title, notes, model, learning, epochs, .. } = self.experiment;
+        let Task { name, source, training, validation } = self.task;
+        let mut notes = notes.clone();
+        for (training, trial) in trainings.iter().zip(trials) {
+            let Trained { name, seed, .. } = training;
+            let last = trial.place().epochs.len();
+            notes.extend(trial.place().ended.map(|ended| match ended {
+                Ended::Patience => {
+                    format!("{name}, seed {seed}: ended after epoch {last}, as its validation loss did not fall any more.")
+                }
+                Ended::Diverged => {
+                    format!("{name}, seed {seed}: its loss was not a number any more in epoch {last}.")
+                }
+            }));
+        }
+        let directions = if model.both { "both directions" } else { "forward" };
+        let about = [
+            ("task", format!("{name} ({source})")),
+            (
+                "sequences",
+                format!("{} to learn from, {} to be examined on", training.len(), validation.len()),
+            ),
+            (
+                "model",
+                format!("{} LSTM layer(s) of {} units, {directions}", model.layers, model.units),
+            ),
+            (
+                "learning",
+                format!(
+                    "{:?}, rate {}, {:?}, {epochs} epochs",
+                    learning.optimizer, learning.rate, learning.schedule
+                )
+                .to_lowercase(),
+            ),
+            ("engine", engine.name()),
+        ];
+        Training {
+            title: title.clone(),
+            about: about.into_iter().map(|(key, value)| (key.to_owned(), value)).collect(),
+            error: examiner.error().to_owned(),
+            runs: trainings
+                .iter()
+                .zip(trials)
+                .map(|(training, trial)| TrainingRun {
+                    name: training.name.clone(),
+                    settings: training.settings.clone(),
+                    seed: training.seed,
+                    epochs: trial.place().epochs.clone(),
+                })
+                .collect(),
+            notes,
+        }
+    }
+
+    fn write(&self, training: &Training) -> Result<(), Error> {
+        let save = |name: &str, text: &str| {
+            lengthwise_files::save(&self.folder.join(name), |file| {
+                io::Write::write_all(file, text.as_bytes())
+            })
+        };
+        save(RESULTS, &training.to_jsonl())?;
+        save(PAGE, &training.page())?;
+        Ok(())
+    }
+}
+
+fn cannot(path: &Path, error: &io::Error) -> Error {
+    Error::new(format!("{}: {error}", path.display()), "name another folder with `--out`")
+}
