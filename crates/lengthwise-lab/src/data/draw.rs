@@ -25,6 +25,34 @@ pub(crate) enum Part {
     Validation = 2,
 }
 
+/// How often places come.
+#[derive(Clone, Debug)]
+pub(crate) struct Weights {
+    sums: Vec<u32>,
+    whole: u32,
+}
+
+impl Weights {
+    /// At least one weight must be above zero.
+    pub(crate) fn new(weights: impl IntoIterator<Item = u32>) -> Self {
+        let mut whole = 0;
+        let sums = weights
+            .into_iter()
+            .map(|weight| {
+                whole += weight;
+                whole
+            })
+            .collect();
+        Self { sums, whole }
+    }
+
+    /// The first place comes most often, the second half as often, and so on, as words of a language
+    /// do; the head is as flat as if so many places before it had been left out.
+    pub(crate) fn zipf(count: u32, head: u32) -> Self {
+        Self::new((1..=count).map(|rank| 1_000_000 / (rank + head)))
+    }
+}
+
 /// The first of the purposes that are for data.
 const FIRST: u16 = 0xDA00;
 
@@ -66,20 +94,10 @@ impl Draw {
         (f64::from(sum) - 131_070.0) / 65_536.0 * 3_f64.sqrt()
     }
 
-    /// One of these.
-    pub(crate) fn one<'a, T>(&mut self, of: &'a [T]) -> &'a T {
-        &of[self.0.below(of.len() as u32) as usize]
-    }
-
     /// A place, as often as its weight says.
-    pub(crate) fn weighted(&mut self, weights: &[u32]) -> usize {
-        let mut left = self.0.below(weights.iter().sum());
-        let place = weights.iter().position(|&weight| {
-            let here = left < weight;
-            left = left.saturating_sub(weight);
-            here
-        });
-        place.unwrap_or(0)
+    pub(crate) fn place(&mut self, weights: &Weights) -> usize {
+        let at = self.0.below(weights.whole);
+        weights.sums.partition_point(|&sum| sum <= at)
     }
 
     /// A whole number from a table of quantiles: the share below, and the number there, with
@@ -111,10 +129,10 @@ mod tests {
 
     #[test]
     fn places_come_as_often_as_their_weights_say() {
-        let (mut draw, weights) = (draw(), [3, 0, 5, 2]);
+        let (mut draw, weights) = (draw(), Weights::new([3, 0, 5, 2]));
         let mut counts = [0_i32; 4];
         for _ in 0..10_000 {
-            counts[draw.weighted(&weights)] += 1;
+            counts[draw.place(&weights)] += 1;
         }
         assert_eq!(counts[1], 0);
         for (count, expected) in counts.iter().zip([3000, 0, 5000, 2000]) {

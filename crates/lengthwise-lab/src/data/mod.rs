@@ -1,11 +1,14 @@
 //! What models learn from: sequences, and what is said about each.
 
 mod check;
+pub mod documents;
 mod draw;
 mod error;
 pub mod handwriting;
 mod lexicon;
 pub mod speech;
+pub mod tags;
+pub mod voice;
 
 pub use self::check::steps_needed;
 pub use self::error::Error;

@@ -1,7 +1,9 @@
 //! Sequences that are made: the same for everybody, of the lengths that are promised.
 
 use expect_test::expect;
-use lengthwise_lab::data::{Inputs, Ragged, Targets, Task, handwriting, speech};
+use lengthwise_lab::data::{
+    Inputs, Ragged, Targets, Task, documents, handwriting, speech, tags, voice,
+};
 
 /// How lengths are spread: their mean, their standard deviation over it, and the longest over it.
 fn spread(lengths: &[usize]) -> (f64, f64, f64) {
@@ -111,6 +113,74 @@ fn speech_passes_the_states_of_its_words_in_order() {
     }
 }
 
+fn symbols(task: &Task) -> &Ragged<u32> {
+    match &task.training.inputs {
+        Inputs::Symbols { values, .. } => values,
+        Inputs::Frames(_) => panic!("frames"),
+    }
+}
+
+#[test]
+fn voice_is_as_long_as_promised() {
+    let task = voice::make(&voice::Settings::default());
+    task.check().unwrap();
+    let Targets::Frames(frames) = &task.training.targets else { panic!() };
+    assert_eq!(frames.width(), voice::FEATURES);
+    let (mean, cv, longest) = spread(&lengths(frames));
+    assert!((110.0..135.0).contains(&mean), "{mean}");
+    assert!((0.3..0.4).contains(&cv), "{cv}");
+    assert!(mean * longest <= 200.0, "{longest}");
+    assert_scaled(frames);
+    let texts = lengths(symbols(&task));
+    assert!(texts.iter().zip(lengths(frames)).all(|(&text, frames)| text < frames));
+}
+
+#[test]
+fn documents_have_a_heavy_tail_and_every_topic() {
+    let task = documents::make(&documents::Settings::default());
+    task.check().unwrap();
+    let (mean, cv, longest) = spread(&lengths(symbols(&task)));
+    assert!((50.0..75.0).contains(&mean), "{mean}");
+    assert!((1.0..2.0).contains(&cv), "{cv}");
+    assert!((10.0..20.0).contains(&longest), "{longest}");
+    let Targets::Classes { names, values } = &task.training.targets else { panic!() };
+    for topic in 0..names.len() {
+        let count = values.iter().filter(|&&class| class as usize == topic).count();
+        assert!((150..=250).contains(&count), "{count} about {}", names[topic]);
+    }
+}
+
+/// Knowing how often each word is which part of speech must not be enough, and must help.
+#[test]
+fn tags_are_ambiguous_and_sentences_end() {
+    let task = tags::make(&tags::Settings::default());
+    task.check().unwrap();
+    let (mean, cv, longest) = spread(&lengths(symbols(&task)));
+    assert!((13.0..17.0).contains(&mean), "{mean}");
+    assert!((0.7..0.9).contains(&cv), "{cv}");
+    assert!((4.0..8.0).contains(&longest), "{longest}");
+    let Targets::Labels { names, values, words: None } = &task.training.targets else { panic!() };
+    let words = symbols(&task);
+    let mut counts = vec![vec![0; names.len()]; 2000];
+    for (&word, &tag) in words.values().iter().zip(values.values()) {
+        counts[word as usize][tag as usize] += 1;
+    }
+    let likeliest: u32 = counts.iter().map(|tags| tags.iter().max().unwrap()).sum();
+    let share = f64::from(likeliest) / words.rows() as f64;
+    assert!((0.7..0.88).contains(&share), "{share}");
+    let stop = names.len() as u32 - 1;
+    for sequence in 0..values.len() {
+        let tags = values.get(sequence);
+        assert_eq!(
+            tags.iter().position(|&tag| tag == stop),
+            match tags.len() {
+                1 => None,
+                length => Some(length - 1),
+            }
+        );
+    }
+}
+
 #[test]
 fn a_sequence_depends_on_no_other() {
     let few = speech::make(&speech::Settings { training: 3, validation: 2, ..Default::default() });
@@ -143,6 +213,14 @@ fn limits_are_kept() {
         panic!()
     };
     assert_eq!(lengths(&words.spoken).into_iter().max(), Some(1));
+    let narrow = documents::Settings { shortest: 7, longest: 9, ..Default::default() };
+    let documents = lengths(symbols(&documents::make(&narrow)));
+    assert_eq!((documents.iter().min(), documents.iter().max()), (Some(&7), Some(&9)));
+    let short = tags::Settings { longest: 5, ..Default::default() };
+    assert_eq!(lengths(symbols(&tags::make(&short))).into_iter().max(), Some(5));
+    let short = voice::Settings { longest: 60, training: 300, ..Default::default() };
+    let Targets::Frames(frames) = voice::make(&short).training.targets else { panic!() };
+    assert!(lengths(&frames).into_iter().max() <= Some(60));
 }
 
 /// A change here is a change of everybody's experiments, and belongs into the changelog.
@@ -151,9 +229,16 @@ fn everything_is_the_same_on_every_machine() {
     let tasks = [
         handwriting::make(&handwriting::Settings::default()),
         speech::make(&speech::Settings::default()),
+        voice::make(&voice::Settings::default()),
+        documents::make(&documents::Settings::default()),
+        tags::make(&tags::Settings::default()),
     ];
     let lines = tasks.iter().map(|task| {
-        let lengths = digest(task.training.inputs.lengths());
+        let frames = match &task.training.targets {
+            Targets::Frames(values) => lengths(values),
+            _ => Vec::new(),
+        };
+        let lengths = digest(task.training.inputs.lengths().chain(frames));
         let values = match (&task.training.inputs, &task.training.targets) {
             (Inputs::Frames(values), _) | (_, Targets::Frames(values)) => bits(values),
             (Inputs::Symbols { values, .. }, _) => {
@@ -165,6 +250,9 @@ fn everything_is_the_same_on_every_machine() {
     expect![[r#"
         handwriting lengths 29000f89920921ed values df875969fb73e871
         speech      lengths e9fbb1c6815f0713 values ff5018dfd8f86d1f
+        voice       lengths 41524630fbbaca57 values 3cf3c345da57265c
+        documents   lengths 118d746c16359e18 values 2d58dbe09c742b23
+        tags        lengths 694797d392839999 values 62936d838adeaf03
     "#]]
     .assert_eq(&lines.collect::<String>());
 }
