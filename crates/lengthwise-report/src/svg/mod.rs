@@ -49,7 +49,7 @@ const RIGHT: f64 = 16.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = 46.0;
 /// More dots than this on a line run into each other.
-const MOST_DOTS: usize = 60;
+const MOST_DOTS: usize = 40;
 
 impl Chart {
     /// A chart with axes and their labels. `title` is what a reader who cannot see it is told.

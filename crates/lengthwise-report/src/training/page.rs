@@ -16,6 +16,12 @@ use crate::{
     text::counted,
 };
 
+/// Why there is no curve though there was validation.
+const NO_CURVE: &str = "no strategy has finite numbers of all its seeds after two epochs or more; what \
+                        there is, is in the table";
+/// Why no two strategies can be compared.
+const NO_PAIR: &str = "no two strategies have errors to compare; what there is, is in the table";
+
 impl Training {
     /// The training as one HTML file: the verdict, the table, and figures. Its records are in it, as
     /// the lines of [`to_jsonl`](Self::to_jsonl).
@@ -47,18 +53,29 @@ impl Training {
             escaped(&self.title),
             escaped(&self.sentences())
         );
-        let epochs = rows.iter().map(Row::last_epoch).max().unwrap_or(0);
-        let runs = format!(
-            "{} of {}",
-            counted(self.runs.len() as u64, "run"),
-            counted(epochs.into(), "epoch")
-        );
-        let own = [("trained".to_owned(), runs)];
+        let own = [("trained".to_owned(), self.extent(rows))];
         for (what, value) in self.about.iter().chain(&own) {
             let (what, value) = (escaped(what), escaped(value));
             _ = writeln!(page, "<div><dt>{what}</dt><dd>{value}</dd></div>");
         }
         page.push_str("</dl>\n</header>\n");
+    }
+
+    /// How much was trained.
+    fn extent(&self, rows: &[Row<'_>]) -> String {
+        let epochs = rows.iter().map(Row::last_epoch).max().unwrap_or(0);
+        let seeds = rows.iter().map(|row| row.runs.len()).max().unwrap_or(0);
+        let even = rows.iter().all(|row| row.runs.len() == seeds);
+        let epochs = counted(epochs.into(), "epoch");
+        if even {
+            let names = match rows.len() {
+                1 => "1\u{a0}strategy".to_owned(),
+                several => format!("{several}\u{a0}strategies"),
+            };
+            format!("{names}, {}, {epochs}", counted(seeds as u64, "seed"))
+        } else {
+            format!("{}, {epochs}", counted(self.runs.len() as u64, "run"))
+        }
     }
 
     fn loss_section(&self, page: &mut String, rows: &[Row<'_>]) {
@@ -72,7 +89,7 @@ impl Training {
                 band(curves.as_ref()),
                 missing(rows, curves.as_ref())
             ),
-            &curve_figures("loss", curves.as_ref(), &self.why_none("validation loss")),
+            &curve_figures("loss", curves.as_ref(), &self.why_none(NO_CURVE)),
         );
     }
 
@@ -94,7 +111,7 @@ impl Training {
                 band(curves.as_ref()),
                 missing(rows, curves.as_ref())
             ),
-            &curve_figures("error", curves.as_ref(), &self.why_none("number of errors")),
+            &curve_figures("error", curves.as_ref(), &self.why_none(NO_CURVE)),
         );
     }
 
@@ -120,7 +137,7 @@ impl Training {
                  least to the most as a line. Down and to the left is better.{lost}"
             ),
             &trade_off(self, rows).map_or_else(
-                || nothing(&self.why_none("number of errors")),
+                || nothing(&self.why_none(NO_PAIR)),
                 |svg| figure("trade-off", Width::Wide, &svg, &legend),
             ),
         );
@@ -134,7 +151,7 @@ impl Training {
         } else if epochs.clone().all(|epoch| epoch.validation.is_none()) {
             "no epoch was validated".to_owned()
         } else {
-            format!("no row has a {what} that is finite for all its seeds")
+            what.to_owned()
         }
     }
 }
@@ -234,15 +251,17 @@ fn table_section(page: &mut String, table: &TrainingTable) {
 
 fn table_of(table: &TrainingTable) -> String {
     let mut text = "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"table of \
-                    strategies\"><table>\n<thead><tr><th scope=\"col\" data-sort=\"text\">strategy</th>"
+                    strategies\"><table class=\"long-names\">\n<thead><tr><th scope=\"col\" data-sort=\"text\">strategy</th>"
         .to_owned();
-    for Column { heading, meaning, .. } in &table.columns {
+    // What is the same for all is said in the head of the page.
+    let columns: Vec<&Column> = table.columns.iter().filter(|column| !column.is_idle()).collect();
+    for Column { heading, meaning, .. } in &columns {
         _ = write!(
             text,
             "<th scope=\"col\" data-sort=\"number\" title=\"{}\">{}</th>",
             escaped(meaning),
             // Broken between words only.
-            escaped(heading).replace(", ", ",\u{a0}").replace('-', "\u{2011}")
+            escaped(heading).replace('-', "\u{2011}")
         );
     }
     text.push_str("</tr></thead>\n<tbody>\n");
@@ -255,7 +274,7 @@ fn table_of(table: &TrainingTable) -> String {
             escaped(name),
             button(&look.key(), name)
         );
-        text.extend(table.columns.iter().map(|column| cell(&column.cells[number])));
+        text.extend(columns.iter().map(|column| cell(&column.cells[number])));
         text.push_str("</tr>\n");
     }
     text + "</tbody></table></div>\n"
@@ -266,5 +285,6 @@ fn cell(cell: &Cell) -> String {
     let spread = cell.spread.as_ref();
     let spread = spread.map(|spread| format!("<span class=\"sd\"> ± {spread}</span>"));
     let shown = if cell.text.is_empty() { "–" } else { &cell.text };
-    format!("<td data-value=\"{value}\">{shown}{}</td>", spread.unwrap_or_default())
+    let words = if cell.value.is_none() { " class=\"words\"" } else { "" };
+    format!("<td{words} data-value=\"{value}\">{shown}{}</td>", spread.unwrap_or_default())
 }

@@ -165,7 +165,7 @@ impl Row<'_> {
             for run in &self.counted {
                 let at = run.epochs.iter().position(|one| one.epoch == epoch)?;
                 let value = of(run.epochs[at].validation.as_ref()?);
-                values.push(value.is_finite().then_some(value)?);
+                values.push((value.is_finite() && !lost(&run.epochs[at])).then_some(value)?);
                 seconds.push(run.epochs[..=at].iter().map(|one| one.seconds).sum());
             }
             Some(Point {
@@ -266,8 +266,8 @@ mod tests {
         let row = &training.rows()[0];
         assert_eq!(row.outcome(|v| Some(v.error)), Outcome::Diverged(1, 2));
         assert_eq!(row.behind(3).count(), 0);
-        // The curve ends where it has no other.
-        assert_eq!(row.curve(|v| v.error).len(), 2);
+        // The curve ends there, though errors can be counted.
+        assert_eq!(row.curve(|v| v.error).len(), 1);
         assert_eq!(Training::target(&training.rows()), None);
     }
 

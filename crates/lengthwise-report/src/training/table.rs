@@ -186,6 +186,11 @@ impl Column {
         self
     }
 
+    /// Whether it is no measure, and the same for all rows.
+    pub(super) fn is_idle(&self) -> bool {
+        self.best == Best::Neither && self.cells.windows(2).all(|pair| pair[0].text == pair[1].text)
+    }
+
     /// Which cells are as good as the best: those that look like it, and those whose difference from
     /// it their seeds cannot show.
     fn starred(&self) -> Vec<bool> {

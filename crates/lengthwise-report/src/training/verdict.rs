@@ -71,7 +71,7 @@ impl Training {
             })
             .collect();
         let lost =
-            if lost.is_empty() { String::new() } else { format!("{} diverged.", listed(&lost)) };
+            if lost.is_empty() { String::new() } else { format!("{} diverged.", lost.join(", ")) };
         let Some(at) = best(&rivals) else {
             return if lost.is_empty() { "No errors were measured.".to_owned() } else { lost };
         };
@@ -158,9 +158,11 @@ fn race(rows: &[Row<'_>]) -> Option<String> {
     }
     if winner == first.name || soonest >= own {
         return Some(format!(
-            "None reaches the error of {name} ({}) sooner than {name} itself, in {}\u{a0}s of training.",
+            "None reaches the error of {name} ({}) sooner than {name} itself, in {}\u{a0}s of \
+             training{}.",
             percent(target),
-            time(own)
+            time(own),
+            nearly(rows, own).unwrap_or_default()
         ));
     }
     Some(format!(
@@ -171,6 +173,25 @@ fn race(rows: &[Row<'_>]) -> Option<String> {
         time(soonest),
         percent(soonest / own),
         time(own)
+    ))
+}
+
+/// Who is done sooner than the first row, and ends with more errors only by what may be chance.
+fn nearly(rows: &[Row<'_>], own: f64) -> Option<String> {
+    let of = |row: &Row<'_>| row.outcome(|v| Some(v.error)).values().to_vec();
+    let first = of(rows.first()?);
+    let done = rows[1..].iter().filter_map(|row| {
+        let (end, sample) = (*row.curve(|v| v.error).last()?, of(row));
+        let chance =
+            first.len() > 1 && sample.len() > 1 && !differ(&first, &sample, pairs(rows.len()));
+        (chance && end.seconds < own).then_some((end, row.name))
+    });
+    let (end, name) = done.min_by(|a, b| a.0.seconds.total_cmp(&b.0.seconds))?;
+    Some(format!(
+        "; {} ends with {} after {}\u{a0}s, a difference that may be chance",
+        one_line(name),
+        percent(end.mean),
+        time(end.seconds)
     ))
 }
 
@@ -212,11 +233,12 @@ fn range(name: &str, best: &str, worst: &str) -> String {
     if best == worst { format!("all have {best}") } else { format!("{best} ({name}) to {worst}") }
 }
 
-/// Names as a sentence lists them.
+/// Names as a sentence lists them: so many, where they are many.
 fn listed(names: &[String]) -> String {
     match names {
         [] => String::new(),
         [one] => one.clone(),
+        many if many.len() > 4 => format!("{} others", many.len()),
         [all @ .., last] => format!("{} and {last}", all.join(", ")),
     }
 }
@@ -257,6 +279,7 @@ mod tests {
             training(),
             rows(&[("a", 2.0, &[0.30, 0.31, 0.32]), ("b", 1.0, &[0.20, 0.21, 0.22])]),
             rows(&[("a", 2.0, &[0.30, 0.31, 0.32]), ("b", 1.0, &[0.29, 0.31, 0.33])]),
+            rows(&[("a", 2.0, &[0.30, 0.31, 0.32]), ("b", 1.0, &[0.30, 0.32, 0.33])]),
             rows(&[("a", 1.0, &[0.20, 0.21, 0.22]), ("b", 2.0, &[0.30, 0.31, 0.32])]),
             rows(&[
                 ("a", 2.0, &[0.3, 0.31, 0.32]),
@@ -279,7 +302,8 @@ mod tests {
         let expected = expect_test::expect![[r#"
             semi-sorted is fastest: an epoch takes 6.10 s, 60.4 % of the 10.1 s of shuffled. semi-sorted has the least character error rate, 18.4 % against 20.4 % with shuffled. semi-sorted is first to have no more errors than shuffled in the end (20.4 %): after 18.3 s of training, 45.3 % of the 40.4 s that shuffled takes.
             b is fastest: an epoch takes 1.01 s, 50.2 % of the 2.01 s of a. b has the least character error rate, 21.0 % against 31.0 % with a. b is first to have no more errors than a in the end (31.0 %): after 2.02 s of training, 50.2 % of the 4.02 s that a takes.
-            b is fastest: an epoch takes 1.01 s, 50.2 % of the 2.01 s of a. In character error rate there is no difference that 3 seeds can show: 31.0 % (a) to 31.0 %. b is first to have no more errors than a in the end (31.0 %): after 2.02 s of training, 50.2 % of the 4.02 s that a takes.
+            b is fastest: an epoch takes 1.01 s, 50.2 % of the 2.01 s of a. In character error rate there is no difference that 3 seeds can show: all have 31.0 %. b is first to have no more errors than a in the end (31.0 %): after 2.02 s of training, 50.2 % of the 4.02 s that a takes.
+            b is fastest: an epoch takes 1.01 s, 50.2 % of the 2.01 s of a. In character error rate there is no difference that 3 seeds can show: 31.0 % (a) to 31.7 %. None reaches the error of a (31.0 %) sooner than a itself, in 4.02 s of training; b ends with 31.7 % after 2.02 s, a difference that may be chance.
             a is fastest: an epoch takes 1.01 s. a has the least character error rate, 21.0 %. None reaches the error of a (21.0 %) sooner than a itself, in 2.02 s of training.
             a is fastest: an epoch takes 2.01 s; 3 seeds cannot tell it from b. b has the least character error rate, 21.0 % against 31.0 % with a, but no difference from c that 3 seeds can show. None reaches the error of a (31.0 %) sooner than a itself, in 4.02 s of training.
             b is fastest: an epoch takes 1.00 s, 50.0 % of the 2.00 s of a. b has the least character error rate, 20.0 % against 30.0 % with a; with one seed nobody can say whether that is chance. b is first to have no more errors than a in the end (30.0 %): after 2.00 s of training, 50.0 % of the 4.00 s that a takes.

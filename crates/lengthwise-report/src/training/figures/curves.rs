@@ -39,7 +39,7 @@ impl<'a> Curves<'a> {
         Self::new(one_line(&training.error), ("%", 100.0, 2), rows, |v| v.error)
     }
 
-    /// `None` if no row has a point.
+    /// `None` if no row has two points: there is nothing to follow.
     fn new(
         what: String,
         (unit, times, decimals): (&'static str, f64, usize),
@@ -52,7 +52,12 @@ impl<'a> Curves<'a> {
             .map(|(number, row)| (number, row, row.curve(|v| times * of(v))))
             .filter(|(_, _, points)| !points.is_empty())
             .collect();
-        (!lines.is_empty()).then_some(Self { what, unit, decimals, lines })
+        lines.iter().any(|(_, _, points)| points.len() > 1).then_some(Self {
+            what,
+            unit,
+            decimals,
+            lines,
+        })
     }
 
     /// The rows that are drawn.
@@ -133,15 +138,16 @@ impl<'a> Curves<'a> {
             .whole()
     }
 
-    /// From zero where that leaves room to see differences; by the logarithm where values span more
-    /// than one power of ten.
+    /// By the logarithm where the first values are so high that differences of the last would not be
+    /// seen; else from zero, where that leaves room.
     fn y_scale(&self) -> (Scale, bool) {
         let least = self.points().map(|point| point.least).fold(f64::INFINITY, f64::min);
         let most = self.points().map(|point| point.most).fold(f64::NEG_INFINITY, f64::max);
-        if least > 0.0 && most > 10.0 * least {
+        if least > 0.0 && most > 4.0 * least {
             return (Scale::logarithmic(least * 0.9, most * 1.1), true);
         }
-        let gap = 0.05 * (most - least);
+        // Where all are equal, they are in the middle of some room.
+        let gap = if most > least { 0.05 * (most - least) } else { 0.2 * most.abs().max(0.01) };
         let low = if least >= 0.0 && least <= 0.5 * most { 0.0 } else { least - gap };
         (Scale::linear(low, most + gap), false)
     }

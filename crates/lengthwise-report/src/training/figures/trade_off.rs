@@ -17,7 +17,7 @@ pub(in super::super) fn dot_of(row: &Row<'_>) -> Option<(f64, Vec<f64>)> {
     known.then_some((row.padding()?, errors))
 }
 
-/// `None` if no row has a dot.
+/// `None` if there are no two dots to compare.
 pub(in super::super) fn trade_off(training: &Training, rows: &[Row<'_>]) -> Option<String> {
     let dots: Vec<(usize, f64, Vec<f64>)> = rows
         .iter()
@@ -27,7 +27,7 @@ pub(in super::super) fn trade_off(training: &Training, rows: &[Row<'_>]) -> Opti
     let errors = dots.iter().flat_map(|(_, _, errors)| errors);
     let least = errors.clone().copied().fold(f64::INFINITY, f64::min);
     let most = errors.copied().fold(f64::NEG_INFINITY, f64::max);
-    if dots.is_empty() {
+    if dots.len() < 2 {
         return None;
     }
     let padded = dots.iter().map(|(_, padding, _)| *padding).fold(0.0, f64::max);
