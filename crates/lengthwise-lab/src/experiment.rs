@@ -5,13 +5,20 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::{
     Error, Learning,
-    data::{Task, handwriting, speech},
+    data::{Task, documents, handwriting, speech, tags, voice},
     model::Size,
 };
 
 /// The experiments of the papers, which need no file: their names and what they say.
-pub const EXPERIMENTS: [(&str, &str); 1] =
-    [("handwriting", include_str!("../../../experiments/handwriting.toml"))];
+pub const EXPERIMENTS: [(&str, &str); 7] = [
+    ("handwriting", include_str!("../../../experiments/handwriting.toml")),
+    ("paper1-table1", include_str!("../../../experiments/paper1-table1.toml")),
+    ("paper1-table2", include_str!("../../../experiments/paper1-table2.toml")),
+    ("paper2-table2", include_str!("../../../experiments/paper2-table2.toml")),
+    ("paper3-fig3", include_str!("../../../experiments/paper3-fig3.toml")),
+    ("note4", include_str!("../../../experiments/note4.toml")),
+    ("tags", include_str!("../../../experiments/tags.toml")),
+];
 
 /// An experiment: a model is trained on a task under several ways to batch, from several seeds.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -54,6 +61,12 @@ pub enum Made {
     Handwriting(handwriting::Settings),
     /// Frames like speech to the states of words.
     Speech(speech::Settings),
+    /// Text to frames like speech.
+    Voice(voice::Settings),
+    /// Documents to topics.
+    Documents(documents::Settings),
+    /// Words of sentences to tags.
+    Tags(tags::Settings),
 }
 
 impl Made {
@@ -62,6 +75,9 @@ impl Made {
         match self {
             Made::Handwriting(settings) => handwriting::make(settings),
             Made::Speech(settings) => speech::make(settings),
+            Made::Voice(settings) => voice::make(settings),
+            Made::Documents(settings) => documents::make(settings),
+            Made::Tags(settings) => tags::make(settings),
         }
     }
 }
@@ -110,12 +126,32 @@ pub struct Batches {
 
 /// One way to batch.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(from = "RunTable")]
 pub struct Run {
     /// What it is called in tables.
     pub name: String,
     /// How its batches are made.
-    #[serde(flatten)]
     pub batches: Batches,
+}
+
+/// A run as it is written. Its settings stand beside its name, and serde would not refuse unknown ones
+/// in a flattened struct.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RunTable {
+    name: String,
+    strategy: Option<Named<Strategy>>,
+    budget: Option<Named<Budget>>,
+    shapes: Option<Named<Shapes>>,
+    arrange: Option<Named<Arrange>>,
+    chunk: Option<u32>,
+}
+
+impl From<RunTable> for Run {
+    fn from(table: RunTable) -> Self {
+        let RunTable { name, strategy, budget, shapes, arrange, chunk } = table;
+        Self { name, batches: Batches { strategy, budget, shapes, arrange, chunk } }
+    }
 }
 
 /// One training of an experiment.

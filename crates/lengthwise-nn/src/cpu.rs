@@ -236,9 +236,12 @@ impl Engine for Cpu {
         classes: usize,
         targets: &[Vec<u32>],
     ) -> Result<Loss<Vec<f32>>, EngineError> {
-        let (total, gradient) = loss::ctc(frame, scores, classes, targets)
+        let (total, mut gradient) = loss::ctc(frame, scores, classes, targets)
             .map_err(|error| EngineError::new(error.to_string()))?;
-        Ok(Loss { total, count: frame.rows(), correct: 0, gradient })
+        let symbols: usize = targets.iter().map(Vec::len).sum();
+        let scale = frame.rows() as f32 / symbols.max(1) as f32;
+        for value in &mut gradient { *value *= scale; }
+        Ok(Loss { total, count: symbols, correct: 0, gradient })
     }
 
     fn squared_error(

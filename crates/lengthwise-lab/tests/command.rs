@@ -1,0 +1,232 @@
+//! The command as it is used from a shell.
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Output, Stdio},
+    thread,
+    time::Duration,
+};
+
+use lengthwise_report::training::Training;
+use safetensors::SafeTensors;
+
+/// A small experiment: two runs of three epochs, a second or so.
+const SMALL: &str = r#"
+title = "A small experiment"
+epochs = 3
+
+[task]
+made = "handwriting"
+training = 48
+validation = 8
+
+[model]
+units = 12
+
+[batches]
+budget = "sequences:4"
+
+[[run]]
+name = "random"
+strategy = "shuffled"
+
+[[run]]
+name = "semi sorted/ü"
+strategy = "semi-sorted:noise=0.2"
+arrange = "shuffled"
+"#;
+
+fn lab(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lengthwise-lab"));
+    command.current_dir(folder).stdin(Stdio::null());
+    command
+}
+
+fn run(folder: &Path, arguments: &[&str]) -> Output {
+    lab(folder).args(arguments).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+fn small() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("small.toml"), SMALL).unwrap();
+    folder
+}
+
+/// What is wrong with an experiment, on a line, and what to do.
+fn refused(folder: &Path, arguments: &[&str]) -> String {
+    let output = run(folder, arguments);
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+    assert!(output.stdout.is_empty());
+    text(&output.stderr)
+}
+
+#[test]
+fn an_experiment_leaves_its_results_and_a_page() {
+    let folder = small();
+    let output = run(folder.path(), &["run", "small.toml", "--device", "cpu"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let (out, log) = (text(&output.stdout), text(&output.stderr));
+    assert!(out.contains("semi sorted/ü") && out.contains("padding"), "{out}");
+    assert!(log.contains("random, seed 1: epoch 3/3 in "), "{log}");
+    let results = folder.path().join("runs/small/results.jsonl");
+    let training = Training::from_jsonl(&fs::read_to_string(&results).unwrap()).unwrap();
+    assert_eq!(training.runs.len(), 2);
+    assert!(training.runs.iter().all(|run| run.epochs.len() == 3));
+    let page = fs::read_to_string(folder.path().join("runs/small/report.html")).unwrap();
+    assert!(page.contains("A small experiment"));
+    // The same once more, from what was kept.
+    let again = run(folder.path(), &["report", "runs/small", "-o", "page.html"]);
+    assert_eq!(text(&again.stdout), out);
+    assert_eq!(fs::read_to_string(folder.path().join("page.html")).unwrap(), page);
+    // All is done already, and more epochs go on from there.
+    let done = run(folder.path(), &["run", "small.toml", "--device", "cpu"]);
+    assert!(done.status.success() && !text(&done.stderr).contains("epoch"));
+    let more = run(folder.path(), &["run", "small.toml", "--epochs", "4", "--device", "cpu"]);
+    let log = text(&more.stderr);
+    assert!(log.contains("epoch 4/4") && !log.contains("epoch 3/"), "{log}");
+}
+
+/// The numbers of every checkpoint; times are elsewhere.
+fn numbers(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(folder.join("checkpoints")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if name.starts_with('.') {
+            continue;
+        }
+        let data = fs::read(&path).unwrap();
+        let tensors = SafeTensors::deserialize(&data).unwrap();
+        for (tensor, view) in tensors.tensors() {
+            all.push((format!("{name} {tensor}"), view.data().to_vec()));
+        }
+    }
+    all.sort();
+    all
+}
+
+#[test]
+fn killed_at_any_moment_it_goes_on_to_the_same_weights() {
+    let folder = small();
+    let path = folder.path();
+    let arguments = ["run", "small.toml", "--device", "cpu", "-q", "--save-every", "0.01"];
+    assert!(run(path, &[&arguments[..], &["--out", "whole"]].concat()).status.success());
+    let whole = numbers(&path.join("whole"));
+    // Two runs, each with its layers and the two states of its optimizer.
+    assert_eq!(whole.len(), 2 * (6 + 2 + 2));
+    let mut killed = 0;
+    for trial in 0..20_u64 {
+        let out = format!("killed-{trial}");
+        let arguments = [&arguments[..], &["--out", &out]].concat();
+        // Times that come to every part of the work, more than once in a run.
+        for attempt in 0..3_u64 {
+            let mut child = lab(path)
+                .args(&arguments)
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap();
+            thread::sleep(Duration::from_millis(20 + (trial * 67 + attempt * 131) % 400));
+            if child.try_wait().unwrap().is_none() {
+                killed += 1;
+            }
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+        let last = run(path, &arguments);
+        assert!(last.status.success(), "{}", text(&last.stderr));
+        assert!(numbers(&path.join(&out)) == whole, "trial {trial} has other weights");
+    }
+    assert!(killed >= 20, "only {killed} were killed while they worked");
+}
+
+#[cfg(unix)]
+#[test]
+fn asked_to_stop_it_keeps_everything() {
+    let folder = small();
+    let long = ["run", "small.toml", "--device", "cpu", "--epochs", "100000"];
+    let child = lab(folder.path())
+        .args(long)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Until something is trained.
+    let results = folder.path().join("runs/small/results.jsonl");
+    for _ in 0..600 {
+        if results.exists() {
+            break;
+        }
+        thread::sleep(Duration::from_millis(100));
+    }
+    let asked = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(asked.success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    assert!(output.stdout.is_empty());
+    let log = text(&output.stderr);
+    assert!(log.ends_with("the same command goes on from here (kept in runs/small)\n"), "{log}");
+    assert!(Training::from_jsonl(&fs::read_to_string(&results).unwrap()).is_ok());
+}
+
+#[test]
+fn what_is_kept_of_other_settings_is_not_gone_on_with() {
+    let folder = small();
+    let path = folder.path();
+    assert!(run(path, &["run", "small.toml", "-q", "--epochs", "1"]).status.success());
+    fs::write(path.join("small.toml"), SMALL.replace("units = 12", "units = 13")).unwrap();
+    let error = refused(path, &["run", "small.toml", "-q", "--epochs", "1"]);
+    assert!(error.contains("made with other settings or other data"), "{error}");
+    assert!(error.contains("--fresh"), "{error}");
+    assert!(run(path, &["run", "small.toml", "-q", "--epochs", "1", "--fresh"]).status.success());
+}
+
+#[test]
+fn experiments_that_make_no_sense_are_refused_by_line() {
+    let folder = small();
+    let path = folder.path();
+    let with = |from: &str, to: &str| {
+        assert!(SMALL.contains(from));
+        fs::write(path.join("x.toml"), SMALL.replace(from, to)).unwrap();
+        refused(path, &["run", "x.toml"])
+    };
+    assert!(with("shuffled\"\n\n", "shufled\"\n\n").contains("x.toml:20: "), "");
+    assert!(with("shuffled\"\n\n", "shufled\"\n\n").contains("did you mean"), "");
+    assert!(with("sequences:4", "sequences:0").contains("x.toml:"));
+    assert!(with("units = 12", "unit = 12").contains("unknown field `unit`"));
+    assert!(with("units = 12", "units = 0").contains("without layers or units"));
+    assert!(with("epochs = 3", "epochs = 0").contains("from 1"));
+    assert!(with("semi sorted/ü", "random").contains("two runs are called \"random\""));
+    assert!(with("made = \"handwriting\"", "made = \"music\"").contains("unknown variant"));
+    assert!(with("strategy = \"shuffled\"\n", "").contains("the run \"random\" has no strategy"));
+    let error = refused(path, &["run", "nothing.toml"]);
+    assert!(error.contains("nothing.toml") && error.contains("paper1-table2"), "{error}");
+    let error = refused(path, &["run", "small.toml", "--only", "sorted"]);
+    assert!(error.contains("no run is called \"sorted\"") && error.contains("\"random\""));
+    let error = refused(path, &["report", "small.toml"]);
+    assert!(error.contains("small.toml"), "{error}");
+    let error = refused(path, &["show", "nothing"]);
+    assert!(error.contains("lengthwise-lab show"), "{error}");
+}
+
+#[test]
+fn experiments_that_are_built_in_can_be_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let list = run(folder.path(), &["show"]);
+    let list = text(&list.stdout);
+    for line in list.lines() {
+        let name = line.split_whitespace().next().unwrap();
+        let shown = run(folder.path(), &["show", name]);
+        fs::write(folder.path().join("own.toml"), &shown.stdout).unwrap();
+        let own = run(folder.path(), &["check", "own.toml"]);
+        assert!(own.status.success(), "{name}: {}", text(&own.stderr));
+        assert_eq!(own.stdout, run(folder.path(), &["check", name]).stdout);
+    }
+    assert!(list.lines().count() >= 6, "{list}");
+}
