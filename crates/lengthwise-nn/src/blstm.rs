@@ -1,6 +1,11 @@
 //! A layer of LSTM cells in both directions.
 
-use crate::{Direction, Frame, Lstm, LstmTrace};
+use crate::{
+    Direction, Frame, Lstm, LstmTrace,
+    lanes::Kind,
+    lstm::Columns,
+    matmul::{matmul, product},
+};
 
 /// A layer of LSTM cells in both directions, at the same time. The output has the forward units first.
 ///
@@ -48,13 +53,7 @@ impl Blstm {
         let (first, second) = parameters.split_at(one.parameters());
         let (one, other) =
             rayon::join(|| one.forward(first, frame, x), || other.forward(second, frame, x));
-        let units = self.units;
-        let mut output = vec![0.0; frame.cells() * 2 * units];
-        let parts = one.output().chunks_exact(units).zip(other.output().chunks_exact(units));
-        for (out, (one, other)) in output.chunks_exact_mut(2 * units).zip(parts) {
-            out[..units].copy_from_slice(one);
-            out[units..].copy_from_slice(other);
-        }
+        let output = beside(one.output(), other.output(), self.units);
         BlstmTrace { directions: [one, other], output }
     }
 
@@ -69,24 +68,68 @@ impl Blstm {
         gradient: &mut [f32],
         frame: &Frame,
         x: &[f32],
-        trace: BlstmTrace,
+        mut trace: BlstmTrace,
         dy: &[f32],
     ) -> Vec<f32> {
+        self.through_time(parameters, gradient, frame, x, &mut trace, dy);
         let [one, other] = self.layers();
-        let [first_trace, second_trace] = trace.directions;
         let (first, second) = parameters.split_at(one.parameters());
-        let (dfirst, dsecond) = gradient.split_at_mut(one.parameters());
-        let half = |from: usize| -> Vec<f32> {
-            let rows = dy.chunks_exact(2 * self.units);
-            rows.flat_map(|row| &row[from..from + self.units]).copied().collect()
-        };
-        let (mut dx, other) = rayon::join(
-            || one.backward(first, dfirst, frame, x, first_trace, &half(0)),
-            || other.backward(second, dsecond, frame, x, second_trace, &half(self.units)),
-        );
-        for (sum, add) in dx.iter_mut().zip(other) {
-            *sum += add;
-        }
+        let (dgates, weight) = one.to_input(first, &trace.directions[0]);
+        let mut dx = product(dgates, weight);
+        let (dgates, weight) = other.to_input(second, &trace.directions[1]);
+        matmul(&mut dx, dgates, weight, 1.0);
         dx
     }
+
+    /// Adds the gradient of the parameters to `gradient`, for a layer whose input needs none.
+    ///
+    /// # Panics
+    ///
+    /// When a slice has another size.
+    pub fn backward_parameters(
+        &self,
+        parameters: &[f32],
+        gradient: &mut [f32],
+        frame: &Frame,
+        x: &[f32],
+        mut trace: BlstmTrace,
+        dy: &[f32],
+    ) {
+        self.through_time(parameters, gradient, frame, x, &mut trace, dy);
+    }
+
+    /// Both directions at the same time.
+    fn through_time(
+        &self,
+        parameters: &[f32],
+        gradient: &mut [f32],
+        frame: &Frame,
+        x: &[f32],
+        trace: &mut BlstmTrace,
+        dy: &[f32],
+    ) {
+        let [one, other] = self.layers();
+        let (first, second) = parameters.split_at(one.parameters());
+        let (dfirst, dsecond) = gradient.split_at_mut(one.parameters());
+        let [first_trace, second_trace] = &mut trace.directions;
+        let dy_from = |first| Columns { values: dy, width: 2 * self.units, first };
+        let kind = Kind::best();
+        rayon::join(
+            || one.through_time(kind, first, dfirst, frame, x, first_trace, dy_from(0)),
+            || {
+                let dy = dy_from(self.units);
+                other.through_time(kind, second, dsecond, frame, x, second_trace, dy);
+            },
+        );
+    }
+}
+
+/// The rows of two matrices beside each other.
+fn beside(one: &[f32], other: &[f32], width: usize) -> Vec<f32> {
+    let mut out = Vec::with_capacity(2 * one.len());
+    for (one, other) in one.chunks_exact(width).zip(other.chunks_exact(width)) {
+        out.extend_from_slice(one);
+        out.extend_from_slice(other);
+    }
+    out
 }

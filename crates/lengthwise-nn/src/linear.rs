@@ -1,6 +1,6 @@
 //! A linear layer.
 
-use crate::matmul::{Matrix, add_rows, add_to_rows, matmul};
+use crate::matmul::{Matrix, add_rows, matmul, product};
 
 /// A linear layer: `y = x · weight + bias`.
 ///
@@ -28,10 +28,9 @@ impl Linear {
     pub fn forward(&self, parameters: &[f32], x: &[f32]) -> Vec<f32> {
         let (weight, bias) = parameters.split_at(self.inputs * self.outputs);
         let rows = x.len() / self.inputs;
-        let mut y = vec![0.0; rows * self.outputs];
+        let mut y = bias.repeat(rows);
         let weight = Matrix::new(weight, self.inputs, self.outputs);
-        matmul(&mut y, Matrix::new(x, rows, self.inputs), weight, 0.0);
-        add_to_rows(&mut y, bias);
+        matmul(&mut y, Matrix::new(x, rows, self.inputs), weight, 1.0);
         y
     }
 
@@ -54,8 +53,6 @@ impl Linear {
         let dy_of_rows = Matrix::new(dy, rows, outputs);
         matmul(dweight, Matrix::new(x, rows, inputs).transposed(), dy_of_rows, 1.0);
         add_rows(dbias, dy);
-        let mut dx = vec![0.0; x.len()];
-        matmul(&mut dx, dy_of_rows, Matrix::new(weight, inputs, outputs).transposed(), 0.0);
-        dx
+        product(dy_of_rows, Matrix::new(weight, inputs, outputs).transposed())
     }
 }

@@ -1,13 +1,19 @@
 //! A layer of LSTM cells over padded rows, in one direction.
 
-mod kernel;
+mod backward;
+mod forward;
 mod panels;
+mod product;
+mod time;
 
 use crate::{
     Frame,
-    matmul::{Matrix, add_rows, add_to_rows, matmul},
+    lanes::Kind,
+    matmul::{Matrix, matmul, product as product_of},
 };
-use panels::Panels;
+use backward::Backward;
+pub(crate) use backward::Columns;
+use forward::Forward;
 
 /// Which way a layer goes over the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,33 +92,31 @@ impl Lstm {
     ///
     /// When a slice has another size.
     pub fn forward(&self, parameters: &[f32], frame: &Frame, x: &[f32]) -> LstmTrace {
+        self.forward_on(Kind::best(), parameters, frame, x)
+    }
+
+    fn forward_on(&self, kind: Kind, parameters: &[f32], frame: &Frame, x: &[f32]) -> LstmTrace {
         let Self { inputs, units, direction } = *self;
         let (input, recurrent, bias) = self.parts(parameters);
-        let (cells, rows) = (frame.cells(), frame.rows());
-        let mut gates = vec![0.0; cells * 4 * units];
-        let weight = Matrix::new(input, inputs, 4 * units);
-        matmul(&mut gates, Matrix::new(x, cells, inputs), weight, 0.0);
-        add_to_rows(&mut gates, bias);
-        let step = rows * units;
+        let x = Matrix::new(x, frame.cells(), inputs);
+        let gates = product_of(x, Matrix::new(input, inputs, 4 * units));
+        let step = frame.rows() * units;
         let zeros = || vec![0.0; (frame.steps() + 1) * step];
         let mut trace = LstmTrace { gates, cells: zeros(), outputs: zeros(), direction, step };
-        let panels = Panels::of_gates(recurrent, units);
-        for time in order(frame.steps(), direction) {
-            let (before, now) = places(time, direction);
-            let (previous_cells, cells) = two(&mut trace.cells, step, before, now);
-            let (previous, outputs) = two(&mut trace.outputs, step, before, now);
-            let gates = &mut trace.gates[time * 4 * step..(time + 1) * 4 * step];
-            kernel::forward(units, &panels, gates, (previous_cells, cells), (previous, outputs));
-            for row in (0..rows).filter(|&row| !frame.holds(time, row)) {
-                cells[row * units..(row + 1) * units].fill(0.0);
-                outputs[row * units..(row + 1) * units].fill(0.0);
-            }
-        }
+        kind.run(Forward {
+            units,
+            frame,
+            direction,
+            recurrent,
+            bias,
+            gates: &mut trace.gates,
+            cells: &mut trace.cells,
+            outputs: &mut trace.outputs,
+        });
         trace
     }
 
-    /// Adds the gradient of the parameters to `gradient`, and gives that of the input. The trace is
-    /// used up: its gates become their gradients.
+    /// Adds the gradient of the parameters to `gradient`, and gives that of the input.
     ///
     /// # Panics
     ///
@@ -126,58 +130,73 @@ impl Lstm {
         mut trace: LstmTrace,
         dy: &[f32],
     ) -> Vec<f32> {
+        let dy = Columns { values: dy, width: self.units, first: 0 };
+        self.through_time(Kind::best(), parameters, gradient, frame, x, &mut trace, dy);
+        let (dgates, weight) = self.to_input(parameters, &trace);
+        product_of(dgates, weight)
+    }
+
+    /// Adds the gradient of the parameters to `gradient`, for a layer whose input needs none.
+    ///
+    /// # Panics
+    ///
+    /// When a slice has another size.
+    pub fn backward_parameters(
+        &self,
+        parameters: &[f32],
+        gradient: &mut [f32],
+        frame: &Frame,
+        x: &[f32],
+        mut trace: LstmTrace,
+        dy: &[f32],
+    ) {
+        let dy = Columns { values: dy, width: self.units, first: 0 };
+        self.through_time(Kind::best(), parameters, gradient, frame, x, &mut trace, dy);
+    }
+
+    /// Adds the gradient of the parameters to `gradient`. The gates of the trace become their gradients.
+    #[expect(clippy::too_many_arguments, reason = "all that a way back needs")]
+    pub(crate) fn through_time(
+        &self,
+        kind: Kind,
+        parameters: &[f32],
+        gradient: &mut [f32],
+        frame: &Frame,
+        x: &[f32],
+        trace: &mut LstmTrace,
+        dy: Columns,
+    ) {
         let Self { inputs, units, direction } = *self;
-        let (input, recurrent, _) = self.parts(parameters);
-        let (cells, rows) = (frame.cells(), frame.rows());
-        assert_eq!(dy.len(), cells * units, "a gradient of another output");
-        let step = rows * units;
-        let (mut dcells, mut dprevious) = (vec![0.0; step], vec![0.0; step]);
-        let panels = Panels::of_units(recurrent, units);
-        for time in order(frame.steps(), direction).rev() {
-            let (before, now) = places(time, direction);
-            let gates = &mut trace.gates[time * 4 * step..(time + 1) * 4 * step];
-            let [previous, cells] =
-                [before, now].map(|place| &trace.cells[place * step..(place + 1) * step]);
-            let dy = &dy[time * step..(time + 1) * step];
-            kernel::through_gates(units, gates, (previous, cells), dy, (&mut dcells, &dprevious));
-            for row in (0..rows).filter(|&row| !frame.holds(time, row)) {
-                gates[row * 4 * units..(row + 1) * 4 * units].fill(0.0);
-                dcells[row * units..(row + 1) * units].fill(0.0);
-            }
-            kernel::to_previous(units, &panels, gates, &mut dprevious);
-        }
-        let dgates = Matrix::new(&trace.gates, cells, 4 * units);
+        let (_, recurrent, _) = self.parts(parameters);
+        let cells = frame.cells();
+        assert_eq!(dy.values.len(), cells * dy.width, "a gradient of another output");
         let (dinput, rest) = gradient.split_at_mut(inputs * 4 * units);
         let (drecurrent, dbias) = rest.split_at_mut(units * 4 * units);
+        kind.run(Backward {
+            units,
+            frame,
+            direction,
+            recurrent,
+            gates: &mut trace.gates,
+            cells: &trace.cells,
+            dy,
+            dbias,
+        });
+        let dgates = Matrix::new(&trace.gates, cells, 4 * units);
         matmul(dinput, Matrix::new(x, cells, inputs).transposed(), dgates, 1.0);
         let previous = Matrix::new(trace.previous(), cells, units).transposed();
         matmul(drecurrent, previous, dgates, 1.0);
-        add_rows(dbias, &trace.gates);
-        let mut dx = vec![0.0; x.len()];
-        matmul(&mut dx, dgates, Matrix::new(input, inputs, 4 * units).transposed(), 0.0);
-        dx
     }
-}
 
-/// The time steps in the order that a direction goes.
-fn order(steps: usize, direction: Direction) -> impl DoubleEndedIterator<Item = usize> {
-    (0..steps).map(move |step| match direction {
-        Direction::Forward => step,
-        Direction::Backward => steps - 1 - step,
-    })
-}
-
-/// Where the states before and after a time step are, among the steps and the one of zeros.
-fn places(time: usize, direction: Direction) -> (usize, usize) {
-    match direction {
-        Direction::Forward => (time, time + 1),
-        Direction::Backward => (time + 1, time),
+    /// The matrices whose product is the gradient of the input, once the way back is done.
+    pub(crate) fn to_input<'a>(
+        &self,
+        parameters: &'a [f32],
+        trace: &'a LstmTrace,
+    ) -> (Matrix<'a>, Matrix<'a>) {
+        let (input, _, _) = self.parts(parameters);
+        let gates = 4 * self.units;
+        let dgates = Matrix::new(&trace.gates, trace.gates.len() / gates, gates);
+        (dgates, Matrix::new(input, self.inputs, gates).transposed())
     }
-}
-
-/// Two neighbouring steps, the first to read and the second to write.
-fn two(values: &mut [f32], step: usize, read: usize, write: usize) -> (&[f32], &mut [f32]) {
-    let (low, high) = values.split_at_mut(read.max(write) * step);
-    let (low, high) = (&mut low[read.min(write) * step..], &mut high[..step]);
-    if read < write { (low, high) } else { (high, low) }
 }
