@@ -1,7 +1,10 @@
 //! A layer of LSTM cells in both directions.
 
+use rayon::prelude::*;
+
 use crate::{
     Direction, Frame, Lstm, LstmTrace,
+    buffer::Buffer,
     lanes::Kind,
     lstm::Columns,
     matmul::{matmul, product},
@@ -22,7 +25,7 @@ pub struct Blstm {
 #[derive(Debug)]
 pub struct BlstmTrace {
     directions: [LstmTrace; 2],
-    output: Vec<f32>,
+    output: Buffer,
 }
 
 impl BlstmTrace {
@@ -74,9 +77,9 @@ impl Blstm {
         self.through_time(parameters, gradient, frame, x, &mut trace, dy);
         let [one, other] = self.layers();
         let (first, second) = parameters.split_at(one.parameters());
-        let (dgates, weight) = one.to_input(first, &trace.directions[0]);
+        let (dgates, weight) = one.input_product(first, &trace.directions[0]);
         let mut dx = product(dgates, weight);
-        let (dgates, weight) = other.to_input(second, &trace.directions[1]);
+        let (dgates, weight) = other.input_product(second, &trace.directions[1]);
         matmul(&mut dx, dgates, weight, 1.0);
         dx
     }
@@ -125,11 +128,52 @@ impl Blstm {
 }
 
 /// The rows of two matrices beside each other.
-fn beside(one: &[f32], other: &[f32], width: usize) -> Vec<f32> {
-    let mut out = Vec::with_capacity(2 * one.len());
-    for (one, other) in one.chunks_exact(width).zip(other.chunks_exact(width)) {
-        out.extend_from_slice(one);
-        out.extend_from_slice(other);
-    }
+fn beside(one: &[f32], other: &[f32], width: usize) -> Buffer {
+    // Rows that go to a thread together.
+    const TOGETHER: usize = 256;
+    let mut out = Buffer::any(2 * one.len());
+    let together = TOGETHER * width;
+    out.par_chunks_mut(2 * together)
+        .zip(one.par_chunks(together).zip(other.par_chunks(together)))
+        .for_each(|(out, (one, other))| {
+            let rows = one.chunks_exact(width).zip(other.chunks_exact(width));
+            for (out, (one, other)) in out.chunks_exact_mut(2 * width).zip(rows) {
+                out[..width].copy_from_slice(one);
+                out[width..].copy_from_slice(other);
+            }
+        });
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_layers_are_the_same_for_every_number_of_threads() {
+        let layer = Blstm { inputs: 40, units: 33 };
+        let wave = |count: usize, speed: f32| -> Vec<f32> {
+            (0..count).map(|i| 0.2 * (speed * i as f32).sin()).collect()
+        };
+        let frame = Frame::new(30, (0..9).map(|row| 30 - 3 * row).collect());
+        let (parameters, x) = (wave(layer.parameters(), 0.37), wave(frame.cells() * 40, 0.7));
+        let dy = wave(frame.cells() * 66, 0.9);
+        let bits = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| {
+                let trace = layer.forward(&parameters, &frame, &x);
+                let mut all = trace.output().to_vec();
+                let mut gradient = vec![0.0; parameters.len()];
+                all.extend(layer.backward(&parameters, &mut gradient, &frame, &x, trace, &dy));
+                let trace = layer.forward(&parameters, &frame, &x);
+                let mut again = vec![0.0; parameters.len()];
+                layer.backward_parameters(&parameters, &mut again, &frame, &x, trace, &dy);
+                assert_eq!(gradient, again);
+                all.extend(gradient);
+                all.iter().map(|value| value.to_bits()).collect::<Vec<_>>()
+            })
+        };
+        let one = bits(1);
+        assert!(one == bits(2) && one == bits(3) && one == bits(4));
+    }
 }

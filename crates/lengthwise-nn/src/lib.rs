@@ -7,6 +7,7 @@
 
 mod batch;
 mod blstm;
+mod buffer;
 mod lanes;
 mod linear;
 pub mod loss;

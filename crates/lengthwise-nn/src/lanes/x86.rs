@@ -2,7 +2,10 @@
 #![expect(unsafe_code, reason = "instructions of a kind of processor, once it is known")]
 #![expect(clippy::inline_always, reason = "part of the kernels")]
 
-use std::arch::{is_x86_feature_detected, x86_64::*};
+use std::arch::{
+    is_x86_feature_detected,
+    x86_64::{self as x86, __m256, __m512},
+};
 
 use super::{Job, Processor};
 
@@ -71,35 +74,35 @@ impl Processor for Wide {
     #[inline(always)]
     fn all(self, value: f32) -> __m512 {
         // SAFETY: there is a `self` only where the processor has the instruction.
-        unsafe { _mm512_set1_ps(value) }
+        unsafe { x86::_mm512_set1_ps(value) }
     }
 
     #[inline(always)]
     fn load(self, from: &[f32]) -> __m512 {
         // SAFETY: only what the mask says is read, and the slice has that.
-        unsafe { _mm512_maskz_loadu_ps(mask(from.len()), from.as_ptr()) }
+        unsafe { x86::_mm512_maskz_loadu_ps(mask(from.len()), from.as_ptr()) }
     }
 
     #[inline(always)]
     fn store(self, to: &mut [f32], lanes: __m512) {
         // SAFETY: only what the mask says is written, and the slice has that.
-        unsafe { _mm512_mask_storeu_ps(to.as_mut_ptr(), mask(to.len()), lanes) }
+        unsafe { x86::_mm512_mask_storeu_ps(to.as_mut_ptr(), mask(to.len()), lanes) }
     }
 
     instructions! {
-        add(a, b) => _mm512_add_ps(a, b);
-        sub(a, b) => _mm512_sub_ps(a, b);
-        mul(a, b) => _mm512_mul_ps(a, b);
-        div(a, b) => _mm512_div_ps(a, b);
-        mul_add(a, b, c) => _mm512_fmadd_ps(a, b, c);
-        take(a, b, c) => _mm512_fnmadd_ps(a, b, c);
-        min(a, b) => _mm512_min_ps(a, b);
-        max(a, b) => _mm512_max_ps(a, b);
-        sqrt(a) => _mm512_sqrt_ps(a);
-        round(a) => _mm512_roundscale_ps::<_MM_FROUND_TO_NEAREST_INT>(a);
+        add(a, b) => x86::_mm512_add_ps(a, b);
+        sub(a, b) => x86::_mm512_sub_ps(a, b);
+        mul(a, b) => x86::_mm512_mul_ps(a, b);
+        div(a, b) => x86::_mm512_div_ps(a, b);
+        mul_add(a, b, c) => x86::_mm512_fmadd_ps(a, b, c);
+        take(a, b, c) => x86::_mm512_fnmadd_ps(a, b, c);
+        min(a, b) => x86::_mm512_min_ps(a, b);
+        max(a, b) => x86::_mm512_max_ps(a, b);
+        sqrt(a) => x86::_mm512_sqrt_ps(a);
+        round(a) => x86::_mm512_roundscale_ps::<{ x86::_MM_FROUND_TO_NEAREST_INT }>(a);
         power(whole) => {
-            let exponent = _mm512_add_epi32(_mm512_cvtps_epi32(whole), _mm512_set1_epi32(127));
-            _mm512_castsi512_ps(_mm512_slli_epi32::<23>(exponent))
+            let exponent = x86::_mm512_add_epi32(x86::_mm512_cvtps_epi32(whole), x86::_mm512_set1_epi32(127));
+            x86::_mm512_castsi512_ps(x86::_mm512_slli_epi32::<23>(exponent))
         };
     }
 }
@@ -118,50 +121,50 @@ impl Processor for Half {
     #[inline(always)]
     fn all(self, value: f32) -> __m256 {
         // SAFETY: there is a `self` only where the processor has the instruction.
-        unsafe { _mm256_set1_ps(value) }
+        unsafe { x86::_mm256_set1_ps(value) }
     }
 
     #[inline(always)]
     fn load(self, from: &[f32]) -> __m256 {
         if let Some(lanes) = from.first_chunk::<8>() {
             // SAFETY: an array of eight is read.
-            return unsafe { _mm256_loadu_ps(lanes.as_ptr()) };
+            return unsafe { x86::_mm256_loadu_ps(lanes.as_ptr()) };
         }
         let mut lanes = [0.0; 8];
         lanes[..from.len()].copy_from_slice(from);
         // SAFETY: an array of eight is read.
-        unsafe { _mm256_loadu_ps(lanes.as_ptr()) }
+        unsafe { x86::_mm256_loadu_ps(lanes.as_ptr()) }
     }
 
     #[inline(always)]
     fn store(self, to: &mut [f32], lanes: __m256) {
         if let Some(to) = to.first_chunk_mut::<8>() {
             // SAFETY: an array of eight is written.
-            unsafe { _mm256_storeu_ps(to.as_mut_ptr(), lanes) };
+            unsafe { x86::_mm256_storeu_ps(to.as_mut_ptr(), lanes) };
         } else {
             let mut all = [0.0; 8];
             // SAFETY: an array of eight is written.
-            unsafe { _mm256_storeu_ps(all.as_mut_ptr(), lanes) };
+            unsafe { x86::_mm256_storeu_ps(all.as_mut_ptr(), lanes) };
             to.copy_from_slice(&all[..to.len()]);
         }
     }
 
     instructions! {
-        add(a, b) => _mm256_add_ps(a, b);
-        sub(a, b) => _mm256_sub_ps(a, b);
-        mul(a, b) => _mm256_mul_ps(a, b);
-        div(a, b) => _mm256_div_ps(a, b);
-        mul_add(a, b, c) => _mm256_fmadd_ps(a, b, c);
-        take(a, b, c) => _mm256_fnmadd_ps(a, b, c);
-        min(a, b) => _mm256_min_ps(a, b);
-        max(a, b) => _mm256_max_ps(a, b);
-        sqrt(a) => _mm256_sqrt_ps(a);
+        add(a, b) => x86::_mm256_add_ps(a, b);
+        sub(a, b) => x86::_mm256_sub_ps(a, b);
+        mul(a, b) => x86::_mm256_mul_ps(a, b);
+        div(a, b) => x86::_mm256_div_ps(a, b);
+        mul_add(a, b, c) => x86::_mm256_fmadd_ps(a, b, c);
+        take(a, b, c) => x86::_mm256_fnmadd_ps(a, b, c);
+        min(a, b) => x86::_mm256_min_ps(a, b);
+        max(a, b) => x86::_mm256_max_ps(a, b);
+        sqrt(a) => x86::_mm256_sqrt_ps(a);
         round(a) => {
-            _mm256_round_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(a)
+            x86::_mm256_round_ps::<{ x86::_MM_FROUND_TO_NEAREST_INT | x86::_MM_FROUND_NO_EXC }>(a)
         };
         power(whole) => {
-            let exponent = _mm256_add_epi32(_mm256_cvtps_epi32(whole), _mm256_set1_epi32(127));
-            _mm256_castsi256_ps(_mm256_slli_epi32::<23>(exponent))
+            let exponent = x86::_mm256_add_epi32(x86::_mm256_cvtps_epi32(whole), x86::_mm256_set1_epi32(127));
+            x86::_mm256_castsi256_ps(x86::_mm256_slli_epi32::<23>(exponent))
         };
     }
 }

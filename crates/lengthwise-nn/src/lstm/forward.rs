@@ -5,7 +5,7 @@ use super::{
     Direction,
     panels::Panels,
     product::{blocks, product},
-    time::{order, places, two},
+    time::{order, places, two, zeros},
 };
 use crate::{
     Frame,
@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// All steps of a layer. The gates come in as products of the input, and go out after their functions.
-/// States have a step of zeros before the first.
+/// States are all written, with a step of zeros before the first.
 pub(super) struct Forward<'a> {
     pub(super) units: usize,
     pub(super) frame: &'a Frame,
@@ -34,6 +34,9 @@ impl Job for Forward<'_> {
         let panels = Panels::of_gates(self.recurrent, units, P::LANES);
         let rows = frame.rows();
         let size = rows * units;
+        let zeros = zeros(frame.steps(), direction) * size;
+        self.cells[zeros..zeros + size].fill(0.0);
+        self.outputs[zeros..zeros + size].fill(0.0);
         for time in order(frame.steps(), direction) {
             let (before, now) = places(time, direction);
             let (previous_cells, cells) = two(self.cells, size, before, now);

@@ -8,6 +8,7 @@ mod time;
 
 use crate::{
     Frame,
+    buffer::Buffer,
     lanes::Kind,
     matmul::{Matrix, matmul, product as product_of},
 };
@@ -43,11 +44,11 @@ pub struct Lstm {
 #[derive(Debug)]
 pub struct LstmTrace {
     /// The gates after their functions, for every place.
-    gates: Vec<f32>,
+    gates: Buffer,
     /// The cells, with a step of zeros before the first.
-    cells: Vec<f32>,
+    cells: Buffer,
     /// The outputs, with a step of zeros before the first.
-    outputs: Vec<f32>,
+    outputs: Buffer,
     /// Whether the step before the first is at the beginning, or at the end.
     direction: Direction,
     /// The places of one step.
@@ -99,10 +100,11 @@ impl Lstm {
         let Self { inputs, units, direction } = *self;
         let (input, recurrent, bias) = self.parts(parameters);
         let x = Matrix::new(x, frame.cells(), inputs);
-        let gates = product_of(x, Matrix::new(input, inputs, 4 * units));
+        let mut gates = Buffer::any(frame.cells() * 4 * units);
+        matmul(&mut gates, x, Matrix::new(input, inputs, 4 * units), 0.0);
         let step = frame.rows() * units;
-        let zeros = || vec![0.0; (frame.steps() + 1) * step];
-        let mut trace = LstmTrace { gates, cells: zeros(), outputs: zeros(), direction, step };
+        let states = || Buffer::any((frame.steps() + 1) * step);
+        let mut trace = LstmTrace { gates, cells: states(), outputs: states(), direction, step };
         kind.run(Forward {
             units,
             frame,
@@ -132,7 +134,7 @@ impl Lstm {
     ) -> Vec<f32> {
         let dy = Columns { values: dy, width: self.units, first: 0 };
         self.through_time(Kind::best(), parameters, gradient, frame, x, &mut trace, dy);
-        let (dgates, weight) = self.to_input(parameters, &trace);
+        let (dgates, weight) = self.input_product(parameters, &trace);
         product_of(dgates, weight)
     }
 
@@ -189,7 +191,7 @@ impl Lstm {
     }
 
     /// The matrices whose product is the gradient of the input, once the way back is done.
-    pub(crate) fn to_input<'a>(
+    pub(crate) fn input_product<'a>(
         &self,
         parameters: &'a [f32],
         trace: &'a LstmTrace,
@@ -198,5 +200,90 @@ impl Lstm {
         let gates = 4 * self.units;
         let dgates = Matrix::new(&trace.gates, trace.gates.len() / gates, gates);
         (dgates, Matrix::new(input, self.inputs, gates).transposed())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wave(count: usize, speed: f32) -> Vec<f32> {
+        (0..count).map(|i| 0.5 * (speed * i as f32).sin()).collect()
+    }
+
+    /// The output, the gradient of the gates and that of the parameters.
+    fn passed(kind: Kind, layer: Lstm, frame: &Frame) -> [Vec<f32>; 3] {
+        let parameters = wave(layer.parameters(), 0.37);
+        let x = wave(frame.cells() * layer.inputs, 0.7);
+        // A column more than there are units.
+        let dy = wave(frame.cells() * (layer.units + 1), 0.9);
+        let mut trace = layer.forward_on(kind, &parameters, frame, &x);
+        let output = trace.output().to_vec();
+        let mut gradient = vec![0.0; parameters.len()];
+        let dy = Columns { values: &dy, width: layer.units + 1, first: 1 };
+        layer.through_time(kind, &parameters, &mut gradient, frame, &x, &mut trace, dy);
+        [output, trace.gates.to_vec(), gradient]
+    }
+
+    #[test]
+    fn all_kinds_of_processors_agree() {
+        for direction in [Direction::Forward, Direction::Backward] {
+            for (units, rows) in [(1, 1), (7, 2), (16, 5), (21, 6), (33, 13), (64, 16), (70, 4)] {
+                let frame = Frame::new(9, (0..rows).map(|row| 9 - row % 10).collect());
+                let layer = Lstm { inputs: 3, units, direction };
+                let best = passed(Kind::best(), layer, &frame);
+                for kind in Kind::all() {
+                    let found = passed(kind, layer, &frame);
+                    for (found, best) in found.iter().zip(&best) {
+                        let most = best.iter().fold(0.0_f32, |most, value| most.max(value.abs()));
+                        for (found, best) in found.iter().zip(best) {
+                            let near = (found - best).abs() <= 1e-5 * most;
+                            assert!(near, "{kind:?} {units} {rows}: {found} for {best}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn rows_are_zero_beyond_their_length() {
+        let frame = Frame::new(6, vec![6, 0, 3, 1, 5, 2, 4]);
+        for direction in [Direction::Forward, Direction::Backward] {
+            let layer = Lstm { inputs: 2, units: 19, direction };
+            for kind in Kind::all() {
+                let [output, dgates, _] = passed(kind, layer, &frame);
+                for place in 0..frame.cells() {
+                    let holds = frame.holds(place / 7, place % 7);
+                    for (values, width) in [(&output, 19), (&dgates, 4 * 19)] {
+                        let values = &values[place * width..(place + 1) * width];
+                        let zero = values.iter().all(|value| value.to_bits() == 0);
+                        assert_eq!(zero, !holds, "{kind:?} at {place}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_row_is_the_same_in_any_company() {
+        let layer = Lstm { inputs: 3, units: 37, direction: Direction::Backward };
+        let parameters = wave(layer.parameters(), 0.37);
+        let (steps, rows) = (8, 11);
+        let x = wave(steps * rows * 3, 0.7);
+        let together = layer.forward(&parameters, &Frame::new(steps, vec![steps; rows]), &x);
+        for row in 0..rows {
+            let place = |step: usize| step * rows + row;
+            let of_row: Vec<f32> =
+                (0..steps).flat_map(|step| &x[place(step) * 3..][..3]).copied().collect();
+            let alone = layer.forward(&parameters, &Frame::new(steps, vec![steps]), &of_row);
+            for step in 0..steps {
+                let one = &together.output()[place(step) * 37..][..37];
+                let other = &alone.output()[step * 37..][..37];
+                for (one, other) in one.iter().zip(other) {
+                    assert!((one - other).abs() < 1e-6);
+                }
+            }
+        }
     }
 }

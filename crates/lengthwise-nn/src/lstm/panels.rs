@@ -1,5 +1,7 @@
 //! Recurrent weights in the order that the kernels read them.
 
+use crate::buffer::Buffer;
+
 /// What a processor reads at a time, in bytes.
 const LINE: usize = 64;
 
@@ -7,7 +9,7 @@ const LINE: usize = 64;
 /// other; what does not fill a panel is zero.
 #[derive(Debug)]
 pub(super) struct Panels {
-    values: Vec<f32>,
+    values: Buffer,
     /// Where the first panel begins, so that no line is read twice.
     begin: usize,
     /// The values of one panel.
@@ -54,7 +56,7 @@ impl Panels {
 
     fn zeros(depth: usize, width: usize, panels: usize) -> Self {
         let spare = LINE / size_of::<f32>();
-        let values = vec![0.0; depth * width * panels + spare];
+        let values = Buffer::zeros(depth * width * panels + spare);
         let begin = values.as_ptr().align_offset(LINE).min(spare);
         Self { values, begin, size: depth * width }
     }
@@ -86,7 +88,7 @@ mod tests {
                     let unit = panel * lanes + at % lanes;
                     let expected =
                         if unit < units { weight(row, gate * units + unit) } else { 0.0 };
-                    assert!(value == expected);
+                    assert_eq!(value.to_bits(), f32::to_bits(expected));
                 }
             }
             let of_units = Panels::of_units(&recurrent, units, lanes);
@@ -94,7 +96,8 @@ mod tests {
             for (panel, values) in of_units.iter().enumerate() {
                 for (at, &value) in values.iter().enumerate() {
                     let (gate, unit) = (at / (4 * lanes), panel * 4 * lanes + at % (4 * lanes));
-                    assert!(value == if unit < units { weight(unit, gate) } else { 0.0 });
+                    let expected = if unit < units { weight(unit, gate) } else { 0.0 };
+                    assert_eq!(value.to_bits(), expected.to_bits());
                 }
             }
         }

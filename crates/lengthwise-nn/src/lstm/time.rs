@@ -10,6 +10,14 @@ pub(super) fn order(steps: usize, direction: Direction) -> impl DoubleEndedItera
     })
 }
 
+/// Where the step of zeros is, before the first.
+pub(super) fn zeros(steps: usize, direction: Direction) -> usize {
+    match direction {
+        Direction::Forward => 0,
+        Direction::Backward => steps,
+    }
+}
+
 /// Where the states before and after a time step are, among the steps and the one of zeros.
 pub(super) fn places(time: usize, direction: Direction) -> (usize, usize) {
     match direction {
