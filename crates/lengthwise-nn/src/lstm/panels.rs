@@ -1,5 +1,7 @@
 //! Recurrent weights in the order that the kernels read them.
 
+use std::ops::Range;
+
 use crate::buffer::Buffer;
 
 /// What a processor reads at a time, in bytes.
@@ -10,8 +12,8 @@ const LINE: usize = 64;
 #[derive(Debug)]
 pub(super) struct Panels {
     values: Buffer,
-    /// Where the first panel begins, so that no line is read twice.
-    begin: usize,
+    /// Where the panels are, so that no line is read twice.
+    place: Range<usize>,
     /// The values of one panel.
     size: usize,
 }
@@ -56,18 +58,19 @@ impl Panels {
 
     fn zeros(depth: usize, width: usize, panels: usize) -> Self {
         let spare = LINE / size_of::<f32>();
-        let values = Buffer::zeros(depth * width * panels + spare);
+        let all = depth * width * panels;
+        let values = Buffer::zeros(all + spare);
         let begin = values.as_ptr().align_offset(LINE).min(spare);
-        Self { values, begin, size: depth * width }
+        Self { values, place: begin..begin + all, size: depth * width }
     }
 
     fn iter_mut(&mut self) -> impl Iterator<Item = &mut [f32]> {
-        self.values[self.begin..].chunks_exact_mut(self.size)
+        self.values[self.place.clone()].chunks_exact_mut(self.size)
     }
 
     /// All panels, in order.
     pub(super) fn iter(&self) -> impl Iterator<Item = &[f32]> {
-        self.values[self.begin..].chunks_exact(self.size)
+        self.values[self.place.clone()].chunks_exact(self.size)
     }
 }
 
