@@ -70,13 +70,14 @@ def run_torch(shape, packed, repeats, threads):
         start = time.perf_counter()
         step()
         times.append(1e3 * (time.perf_counter() - start))
-    print(statistics.median(times))
+    print(statistics.median(times), min(times))
 
 
 def measured(command, threads):
     env = {**os.environ, "RAYON_NUM_THREADS": str(threads)}
     done = subprocess.run(command, env=env, check=True, capture_output=True, text=True)
-    return float(done.stdout.split()[0])
+    median, least = map(float, done.stdout.split())
+    return median, least
 
 
 def compare(rounds, seconds, threads, only):
@@ -101,17 +102,19 @@ def compare(rounds, seconds, threads, only):
             found[case].append((times[id(ours)], times[id(theirs)]))
             print(".", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
-    print("| steps / rows / units | lengths | ours, ms | PyTorch, ms | ratio | of the rounds |")
-    print("|---|---|---|---|---|---|")
+    print("| steps / rows / units | lengths | ours, ms | PyTorch, ms | ratio | rounds | of the least |")
+    print("|---|---|--:|--:|--:|---|--:|")
     for (shape, packed), times in found.items():
         steps, rows, units, shortest = shape
-        ratios = [ours / theirs for ours, theirs in times]
-        ours, theirs = (statistics.median(values) for values in zip(*times))
+        ratios = [ours[0] / theirs[0] for ours, theirs in times]
+        ours, theirs = (statistics.median(median for median, _ in of) for of in zip(*times))
+        least = min(ours[1] for ours, _ in times) / min(theirs[1] for _, theirs in times)
         kind = f"{steps} to {shortest}" if shortest < steps else "equal"
         kind += ", PyTorch packed" if packed else ", PyTorch padded" if shortest < steps else ""
         print(
             f"| {steps} / {rows} / {units} | {kind} | {ours:.1f} | {theirs:.1f} "
-            f"| **{statistics.median(ratios):.2f}** | {min(ratios):.2f} to {max(ratios):.2f} |"
+            f"| **{statistics.median(ratios):.2f}** | {min(ratios):.2f} to {max(ratios):.2f} "
+            f"| {least:.2f} |"
         )
 
 
