@@ -101,7 +101,8 @@ impl Processor for Wide {
         sqrt(a) => x86::_mm512_sqrt_ps(a);
         round(a) => x86::_mm512_roundscale_ps::<{ x86::_MM_FROUND_TO_NEAREST_INT }>(a);
         power(whole) => {
-            let exponent = x86::_mm512_add_epi32(x86::_mm512_cvtps_epi32(whole), x86::_mm512_set1_epi32(127));
+            let whole = x86::_mm512_cvtps_epi32(whole);
+            let exponent = x86::_mm512_add_epi32(whole, x86::_mm512_set1_epi32(127));
             x86::_mm512_castsi512_ps(x86::_mm512_slli_epi32::<23>(exponent))
         };
     }
@@ -163,7 +164,8 @@ impl Processor for Half {
             x86::_mm256_round_ps::<{ x86::_MM_FROUND_TO_NEAREST_INT | x86::_MM_FROUND_NO_EXC }>(a)
         };
         power(whole) => {
-            let exponent = x86::_mm256_add_epi32(x86::_mm256_cvtps_epi32(whole), x86::_mm256_set1_epi32(127));
+            let whole = x86::_mm256_cvtps_epi32(whole);
+            let exponent = x86::_mm256_add_epi32(whole, x86::_mm256_set1_epi32(127));
             x86::_mm256_castsi256_ps(x86::_mm256_slli_epi32::<23>(exponent))
         };
     }
