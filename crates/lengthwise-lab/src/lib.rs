@@ -22,4 +22,4 @@ pub use examine::Examiner;
 pub use experiment::{Batches, EXPERIMENTS, Experiment, Made, Named, Run, Trained};
 pub use rate::Schedule;
 pub use session::{Outcome, PAGE, RESULTS, Session, Watch};
-pub use trial::{Bench, Ended, Learning, Meter, Optimizer, Place, Snapshot, Stepped, Trial};
+pub use trial::{Bench, Ended, Learning, Optimizer, Place, Snapshot, Stepped, Trial};

@@ -6,12 +6,7 @@ mod command;
 use std::process::ExitCode;
 
 use clap::Parser as _;
-use peak_alloc::PeakAlloc;
-
-/// Counts what training needs.
-#[global_allocator]
-static MEMORY: PeakAlloc = PeakAlloc;
 
 fn main() -> ExitCode {
-    command::run(command::Args::parse(), &MEMORY)
+    command::run(command::Args::parse())
 }

@@ -10,7 +10,7 @@ use lengthwise_nn::Engine;
 use lengthwise_report::training::{Training, TrainingRun};
 
 use crate::{
-    Ended, Error, Examiner, Experiment, Meter, Trained, checkpoint,
+    Ended, Error, Examiner, Experiment, Trained, checkpoint,
     data::Task,
     model::Model,
     trial::{Bench, Place, Stepped, Trial},
@@ -113,7 +113,6 @@ impl<'a> Session<'a> {
     pub fn run<E: Engine>(
         &self,
         engine: &E,
-        meter: &dyn Meter,
         watch: &mut dyn Watch,
     ) -> Result<Outcome, Error> {
         let Experiment { model, learning, epochs, .. } = self.experiment;
@@ -126,7 +125,6 @@ impl<'a> Session<'a> {
             examiner: &examiner,
             learning,
             epochs: *epochs,
-            meter,
         };
         let trainings = self.experiment.trainings()?;
         let mut trials = Vec::new();

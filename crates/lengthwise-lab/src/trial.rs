@@ -47,8 +47,8 @@ pub enum Optimizer {
 impl Optimizer {
     fn rule(self) -> Rule {
         match self {
-            Optimizer::Adam => Rule::Adam { betas: (0.9, 0.999), epsilon: 1e-8 },
-            Optimizer::Adadelta => Rule::Adadelta { decay: 0.95, epsilon: 1e-6 },
+            Optimizer::Adam => Rule::ADAM,
+            Optimizer::Adadelta => Rule::ADADELTA,
         }
     }
 }
@@ -66,14 +66,6 @@ impl Default for Learning {
     }
 }
 
-/// Counts the memory that training needs.
-pub trait Meter {
-    /// Forgets the most that was in use.
-    fn reset(&self);
-    /// The most bytes in use since then.
-    fn peak(&self) -> u64;
-}
-
 /// What is trained, on what, how, and what is measured by whom: the same for all trials of an
 /// experiment.
 pub struct Bench<'a, E: Engine> {
@@ -89,8 +81,6 @@ pub struct Bench<'a, E: Engine> {
     pub learning: &'a Learning,
     /// For how many epochs.
     pub epochs: u32,
-    /// Who counts the memory, where the engine does not.
-    pub meter: &'a dyn Meter,
 }
 
 impl<E: Engine> Clone for Bench<'_, E> {
@@ -274,20 +264,11 @@ impl<'a, E: Engine> Trial<'a, E> {
         })
     }
 
-    fn reset_peak(&self) {
-        self.bench.meter.reset();
-        self.bench.engine.reset_peak();
-    }
-
-    fn peak(&self) -> u64 {
-        self.bench.engine.peak_bytes().unwrap_or_else(|| self.bench.meter.peak())
-    }
-
     /// Trains on one batch. After the last of an epoch, what was learnt is examined.
     pub fn step(&mut self) -> Result<Stepped, Error> {
         let Bench { engine, model, data, learning, .. } = self.bench;
-        self.reset_peak();
-        let resting = self.peak();
+        engine.reset_peak();
+        let resting = engine.peak_bytes();
         let start = Instant::now();
         let epoch = self.place.epochs.len() as u64;
         let plan = if let Some(plan) = self.plan.take() {
@@ -333,7 +314,7 @@ impl<'a, E: Engine> Trial<'a, E> {
         self.place.batches += 1;
         // Parameters, their gradient and both states rest between steps.
         let resting_parts = 4 * 4 * model.parameters() as u64;
-        let needed = self.peak().saturating_sub(resting) + resting_parts;
+        let needed = engine.peak_bytes().saturating_sub(resting) + resting_parts;
         let current = &mut self.place.current;
         current.peak_bytes = current.peak_bytes.max(needed);
         let over = self.place.batches == plan.len();

@@ -4,23 +4,14 @@
 
 use lengthwise::{Budget, Planner, SemiSorted, Strategy};
 use lengthwise_lab::{
-    Bench, Examiner, Learning, Meter, Optimizer, Schedule, Snapshot, Stepped, Trial,
+    Bench, Examiner, Learning, Optimizer, Schedule, Snapshot, Stepped, Trial,
     batch::{Batch, Piece},
     data::{Dataset, Inputs, Ragged, Targets, Task, Words},
     load_checkpoint,
     model::{Model, Size},
     save_checkpoint,
 };
-use lengthwise_nn::Cpu;
-
-struct Nothing;
-
-impl Meter for Nothing {
-    fn reset(&self) {}
-    fn peak(&self) -> u64 {
-        0
-    }
-}
+use lengthwise_nn::{Cpu, Engine as _};
 
 fn wave(at: usize, seed: f64) -> f32 {
     (seed * (at + 1) as f64 + 0.3 * (at as f64).sqrt()).sin() as f32
@@ -125,7 +116,7 @@ fn more_padding_changes_neither_losses_nor_gradients() {
     for task in tasks() {
         let data = &task.training;
         let model = Model::new(&size(), data);
-        let parameters = model.start(3);
+        let parameters = Cpu.upload(model.start(3)).unwrap();
         let pieces: Vec<Piece> = (0..5)
             .map(|sequence| Piece { sequence, offset: 0, length: data.length(sequence) })
             .collect();
@@ -133,7 +124,7 @@ fn more_padding_changes_neither_losses_nor_gradients() {
         let pass = |steps: usize| {
             let batch = Batch::new(data, &pieces, steps);
             let passed = model.pass(&Cpu, &parameters, &batch).unwrap();
-            let mut gradient = vec![0.0; parameters.len()];
+            let mut gradient = Cpu.zeros(parameters.len()).unwrap();
             (passed.backward(&mut gradient).unwrap(), gradient)
         };
         let ((short, exact), (long, padded)) = (pass(longest), pass(longest + 9));
@@ -164,7 +155,6 @@ fn train(task: &Task, epochs: u32, chunk: Option<u32>, stops: impl Fn(u64) -> bo
         examiner: &examiner,
         learning: &learning,
         epochs,
-        meter: &Nothing,
     };
     let mut trial = Trial::new(bench, planner(), chunk, 5).unwrap();
     while !trial.finished() {
@@ -273,8 +263,7 @@ fn training_ends_when_nothing_gets_better_or_all_is_lost() {
             examiner: &examiner,
             learning,
             epochs: 50,
-            meter: &Nothing,
-        };
+            };
         let mut trial = Trial::new(bench, planner(), None, 5).unwrap();
         while !trial.finished() {
             if trial.step().unwrap() == Stepped::Epoch {

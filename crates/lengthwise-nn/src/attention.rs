@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use crate::{
-    Attention,
+    Attention, Buffer,
     matmul::{Matrix, matmul},
 };
 
@@ -15,12 +15,12 @@ pub(crate) fn attend(
     queries: &[f32],
     keys: &[f32],
     values: &[f32],
-) -> (Vec<f32>, Vec<f32>) {
+) -> (Buffer, Buffer) {
     let Attention { queries: asking, keys: asked, width, value_width } = shape;
     let (rows, asks, answers) = (asking.rows(), asking.steps(), asked.steps());
     assert_eq!(rows, asked.rows(), "batches of different rows");
     let scale = 1.0 / (*width as f32).sqrt();
-    let mut weights = vec![0.0; rows * asks * answers];
+    let mut weights = Buffer::any(rows * asks * answers);
     let found: Vec<Vec<f32>> = weights
         .par_chunks_exact_mut(asks * answers)
         .enumerate()
@@ -53,7 +53,7 @@ pub(crate) fn attend_backward(
     values: &[f32],
     weights: &[f32],
     dy: &[f32],
-) -> [Vec<f32>; 3] {
+) -> [Buffer; 3] {
     let Attention { queries: asking, keys: asked, width, value_width } = shape;
     let (rows, asks, answers) = (asking.rows(), asking.steps(), asked.steps());
     let scale = 1.0 / (*width as f32).sqrt();
@@ -105,12 +105,11 @@ fn column(values: &[f32], rows: usize, row: usize, width: usize) -> Vec<f32> {
 }
 
 /// Rows back in the order of time.
-fn side_by_side(rows: &[impl AsRef<[f32]>], steps: usize, width: usize) -> Vec<f32> {
-    let mut out = Vec::with_capacity(steps * rows.len() * width);
-    for step in 0..steps {
-        for row in rows {
-            out.extend_from_slice(&row.as_ref()[step * width..(step + 1) * width]);
-        }
+fn side_by_side(rows: &[impl AsRef<[f32]>], steps: usize, width: usize) -> Buffer {
+    let mut out = Buffer::any(steps * rows.len() * width);
+    for (place, out) in out.chunks_exact_mut(width).enumerate() {
+        let (step, row) = (place / rows.len(), place % rows.len());
+        out.copy_from_slice(&rows[row].as_ref()[step * width..(step + 1) * width]);
     }
     out
 }

@@ -1,6 +1,14 @@
 //! A layer of LSTM cells in both directions.
 
-use crate::{Direction, Frame, Lstm, LstmTrace};
+use rayon::prelude::*;
+
+use crate::{
+    Direction, Frame, Lstm, LstmTrace,
+    buffer::Buffer,
+    lanes::Kind,
+    lstm::Columns,
+    matmul::{matmul, product},
+};
 
 /// A layer of LSTM cells in both directions, at the same time. The output has the forward units first.
 ///
@@ -17,13 +25,18 @@ pub struct Blstm {
 #[derive(Debug)]
 pub struct BlstmTrace {
     directions: [LstmTrace; 2],
-    output: Vec<f32>,
+    output: Buffer,
 }
 
 impl BlstmTrace {
     /// The output of every place, twice `units` wide; zero where there is padding.
     pub fn output(&self) -> &[f32] {
         &self.output
+    }
+
+    /// The output, which the backward pass does not need.
+    pub(crate) fn take_output(&mut self) -> Buffer {
+        std::mem::take(&mut self.output)
     }
 }
 
@@ -48,13 +61,7 @@ impl Blstm {
         let (first, second) = parameters.split_at(one.parameters());
         let (one, other) =
             rayon::join(|| one.forward(first, frame, x), || other.forward(second, frame, x));
-        let units = self.units;
-        let mut output = vec![0.0; frame.cells() * 2 * units];
-        let parts = one.output().chunks_exact(units).zip(other.output().chunks_exact(units));
-        for (out, (one, other)) in output.chunks_exact_mut(2 * units).zip(parts) {
-            out[..units].copy_from_slice(one);
-            out[units..].copy_from_slice(other);
-        }
+        let output = beside(one.output(), other.output(), self.units);
         BlstmTrace { directions: [one, other], output }
     }
 
@@ -69,24 +76,116 @@ impl Blstm {
         gradient: &mut [f32],
         frame: &Frame,
         x: &[f32],
-        trace: BlstmTrace,
+        mut trace: BlstmTrace,
         dy: &[f32],
-    ) -> Vec<f32> {
+    ) -> Buffer {
+        self.through_time(parameters, gradient, frame, x, &mut trace, dy);
         let [one, other] = self.layers();
-        let [first_trace, second_trace] = trace.directions;
+        let (first, second) = parameters.split_at(one.parameters());
+        let (dgates, weight) = one.input_product(first, &trace.directions[0]);
+        let mut dx = product(dgates, weight);
+        let (dgates, weight) = other.input_product(second, &trace.directions[1]);
+        matmul(&mut dx, dgates, weight, 1.0);
+        dx
+    }
+
+    /// Adds the gradient of the parameters to `gradient`, for a layer whose input needs none.
+    ///
+    /// # Panics
+    ///
+    /// When a slice has another size.
+    pub fn backward_parameters(
+        &self,
+        parameters: &[f32],
+        gradient: &mut [f32],
+        frame: &Frame,
+        x: &[f32],
+        mut trace: BlstmTrace,
+        dy: &[f32],
+    ) {
+        self.through_time(parameters, gradient, frame, x, &mut trace, dy);
+    }
+
+    /// Both directions at the same time.
+    fn through_time(
+        &self,
+        parameters: &[f32],
+        gradient: &mut [f32],
+        frame: &Frame,
+        x: &[f32],
+        trace: &mut BlstmTrace,
+        dy: &[f32],
+    ) {
+        let [one, other] = self.layers();
         let (first, second) = parameters.split_at(one.parameters());
         let (dfirst, dsecond) = gradient.split_at_mut(one.parameters());
-        let half = |from: usize| -> Vec<f32> {
-            let rows = dy.chunks_exact(2 * self.units);
-            rows.flat_map(|row| &row[from..from + self.units]).copied().collect()
-        };
-        let (mut dx, other) = rayon::join(
-            || one.backward(first, dfirst, frame, x, first_trace, &half(0)),
-            || other.backward(second, dsecond, frame, x, second_trace, &half(self.units)),
+        let [first_trace, second_trace] = &mut trace.directions;
+        let dy_from = |first| Columns { values: dy, width: 2 * self.units, first };
+        let kind = Kind::best();
+        rayon::join(
+            || one.through_time(kind, first, dfirst, frame, x, first_trace, dy_from(0)),
+            || {
+                let dy = dy_from(self.units);
+                other.through_time(kind, second, dsecond, frame, x, second_trace, dy);
+            },
         );
-        for (sum, add) in dx.iter_mut().zip(other) {
-            *sum += add;
-        }
-        dx
+    }
+}
+
+/// The rows of two matrices beside each other.
+fn beside(one: &[f32], other: &[f32], width: usize) -> Buffer {
+    // Rows that go to a thread together.
+    const TOGETHER: usize = 256;
+    let mut out = Buffer::any(2 * one.len());
+    let together = TOGETHER * width;
+    out.par_chunks_mut(2 * together)
+        .zip(one.par_chunks(together).zip(other.par_chunks(together)))
+        .for_each(|(out, (one, other))| {
+            let rows = one.chunks_exact(width).zip(other.chunks_exact(width));
+            for (out, (one, other)) in out.chunks_exact_mut(2 * width).zip(rows) {
+                out[..width].copy_from_slice(one);
+                out[width..].copy_from_slice(other);
+            }
+        });
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_layers_are_the_same_for_every_number_of_threads() {
+        let layer = Blstm { inputs: 40, units: 33 };
+        let wave = |count: usize, speed: f32| -> Vec<f32> {
+            (0..count).map(|i| 0.2 * (speed * i as f32).sin()).collect()
+        };
+        let frame = Frame::new(30, (0..9).map(|row| 30 - 3 * row).collect());
+        let (parameters, x) = (wave(layer.parameters(), 0.37), wave(frame.cells() * 40, 0.7));
+        let dy = wave(frame.cells() * 66, 0.9);
+        let bits = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| {
+                let trace = layer.forward(&parameters, &frame, &x);
+                let mut all = trace.output().to_vec();
+                let mut gradient = vec![0.0; parameters.len()];
+                all.extend_from_slice(&layer.backward(
+                    &parameters,
+                    &mut gradient,
+                    &frame,
+                    &x,
+                    trace,
+                    &dy,
+                ));
+                let trace = layer.forward(&parameters, &frame, &x);
+                let mut again = vec![0.0; parameters.len()];
+                layer.backward_parameters(&parameters, &mut again, &frame, &x, trace, &dy);
+                assert_eq!(gradient, again);
+                all.extend(gradient);
+                all.iter().map(|value| value.to_bits()).collect::<Vec<_>>()
+            })
+        };
+        let one = bits(1);
+        assert!(one == bits(2) && one == bits(3) && one == bits(4));
     }
 }

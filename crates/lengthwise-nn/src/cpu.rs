@@ -1,8 +1,8 @@
 //! The processor as an engine.
 
 use crate::{
-    Attention, Blstm, BlstmTrace, Direction, Embedding, Engine, EngineError, Frame, Linear, Loss,
-    Lstm, LstmTrace, Recurrent, Rule, attention, embedding, loss, mean, optimizer,
+    Attention, Blstm, BlstmTrace, Buffer, Direction, Embedding, Engine, EngineError, Frame, Linear,
+    Loss, Lstm, LstmTrace, Recurrent, Rule, attention, buffer, embedding, loss, mean, optimizer,
 };
 
 /// The processor, with the threads of the rayon pool it is called in.
@@ -20,38 +20,40 @@ enum Kind {
 }
 
 impl Engine for Cpu {
-    type Buffer = Vec<f32>;
+    type Buffer = Buffer;
     type Trace = CpuTrace;
 
     fn name(&self) -> String {
         format!("the processor, {} threads", rayon::current_num_threads())
     }
 
-    fn peak_bytes(&self) -> Option<u64> {
-        None
+    fn peak_bytes(&self) -> u64 {
+        buffer::peak_bytes()
     }
 
-    fn reset_peak(&self) {}
-
-    fn upload(&self, values: Vec<f32>) -> Result<Vec<f32>, EngineError> {
-        Ok(values)
+    fn reset_peak(&self) {
+        buffer::reset_peak();
     }
 
-    fn zeros(&self, count: usize) -> Result<Vec<f32>, EngineError> {
-        Ok(vec![0.0; count])
+    fn upload(&self, values: Vec<f32>) -> Result<Buffer, EngineError> {
+        Ok(values.into())
     }
 
-    fn download(&self, buffer: &Vec<f32>) -> Result<Vec<f32>, EngineError> {
-        Ok(buffer.clone())
+    fn zeros(&self, count: usize) -> Result<Buffer, EngineError> {
+        Ok(Buffer::zeros(count))
     }
 
-    fn clear(&self, buffer: &mut Vec<f32>) -> Result<(), EngineError> {
+    fn download(&self, buffer: &Buffer) -> Result<Vec<f32>, EngineError> {
+        Ok(buffer.to_vec())
+    }
+
+    fn clear(&self, buffer: &mut Buffer) -> Result<(), EngineError> {
         buffer.fill(0.0);
         Ok(())
     }
 
-    fn add(&self, sum: &mut Vec<f32>, add: &Vec<f32>) -> Result<(), EngineError> {
-        for (sum, add) in sum.iter_mut().zip(add) {
+    fn add(&self, sum: &mut Buffer, add: &Buffer) -> Result<(), EngineError> {
+        for (sum, add) in sum.iter_mut().zip(add.iter()) {
             *sum += add;
         }
         Ok(())
@@ -60,69 +62,77 @@ impl Engine for Cpu {
     fn recurrent(
         &self,
         layer: Recurrent,
-        parameters: &Vec<f32>,
+        parameters: &Buffer,
         at: usize,
         frame: &Frame,
-        x: &Vec<f32>,
-    ) -> Result<(Vec<f32>, CpuTrace), EngineError> {
+        x: &Buffer,
+    ) -> Result<(Buffer, CpuTrace), EngineError> {
         let parameters = &parameters[at..at + layer.parameters()];
         let Recurrent { inputs, units, both } = layer;
         Ok(if both {
-            let trace = Blstm { inputs, units }.forward(parameters, frame, x);
-            (trace.output().to_vec(), CpuTrace(Kind::Both(trace)))
+            let mut trace = Blstm { inputs, units }.forward(parameters, frame, x);
+            (trace.take_output(), CpuTrace(Kind::Both(trace)))
         } else {
             let layer = Lstm { inputs, units, direction: Direction::Forward };
             let trace = layer.forward(parameters, frame, x);
-            (trace.output().to_vec(), CpuTrace(Kind::One(trace)))
+            (trace.output().into(), CpuTrace(Kind::One(trace)))
         })
     }
 
     fn recurrent_backward(
         &self,
         layer: Recurrent,
-        parameters: &Vec<f32>,
-        gradient: &mut Vec<f32>,
+        parameters: &Buffer,
+        gradient: &mut Buffer,
         at: usize,
         frame: &Frame,
-        x: &Vec<f32>,
+        x: &Buffer,
         trace: CpuTrace,
-        dy: &Vec<f32>,
+        dy: &Buffer,
         wanted: bool,
-    ) -> Result<Option<Vec<f32>>, EngineError> {
+    ) -> Result<Option<Buffer>, EngineError> {
         let range = at..at + layer.parameters();
         let (parameters, gradient) = (&parameters[range.clone()], &mut gradient[range]);
         let Recurrent { inputs, units, .. } = layer;
-        let dx = match trace.0 {
-            Kind::Both(trace) => {
-                Blstm { inputs, units }.backward(parameters, gradient, frame, x, trace, dy)
+        let forward = Lstm { inputs, units, direction: Direction::Forward };
+        let both = Blstm { inputs, units };
+        Ok(match (trace.0, wanted) {
+            (Kind::Both(trace), true) => {
+                Some(both.backward(parameters, gradient, frame, x, trace, dy))
             }
-            Kind::One(trace) => {
-                let layer = Lstm { inputs, units, direction: Direction::Forward };
-                layer.backward(parameters, gradient, frame, x, trace, dy)
+            (Kind::One(trace), true) => {
+                Some(forward.backward(parameters, gradient, frame, x, trace, dy))
             }
-        };
-        Ok(wanted.then_some(dx))
+            (Kind::Both(trace), false) => {
+                both.backward_parameters(parameters, gradient, frame, x, trace, dy);
+                None
+            }
+            (Kind::One(trace), false) => {
+                forward.backward_parameters(parameters, gradient, frame, x, trace, dy);
+                None
+            }
+        })
     }
 
     fn linear(
         &self,
         layer: Linear,
-        parameters: &Vec<f32>,
+        parameters: &Buffer,
         at: usize,
-        x: &Vec<f32>,
-    ) -> Result<Vec<f32>, EngineError> {
+        x: &Buffer,
+    ) -> Result<Buffer, EngineError> {
         Ok(layer.forward(&parameters[at..at + layer.parameters()], x))
     }
 
     fn linear_backward(
         &self,
         layer: Linear,
-        parameters: &Vec<f32>,
-        gradient: &mut Vec<f32>,
+        parameters: &Buffer,
+        gradient: &mut Buffer,
         at: usize,
-        x: &Vec<f32>,
-        dy: &Vec<f32>,
-    ) -> Result<Vec<f32>, EngineError> {
+        x: &Buffer,
+        dy: &Buffer,
+    ) -> Result<Buffer, EngineError> {
         let range = at..at + layer.parameters();
         Ok(layer.backward(&parameters[range.clone()], &mut gradient[range], x, dy))
     }
@@ -130,22 +140,22 @@ impl Engine for Cpu {
     fn embed(
         &self,
         layer: Embedding,
-        parameters: &Vec<f32>,
+        parameters: &Buffer,
         at: usize,
         frame: &Frame,
         symbols: &[u32],
-    ) -> Result<Vec<f32>, EngineError> {
+    ) -> Result<Buffer, EngineError> {
         Ok(embedding::embed(layer, &parameters[at..at + layer.parameters()], frame, symbols))
     }
 
     fn embed_backward(
         &self,
         layer: Embedding,
-        gradient: &mut Vec<f32>,
+        gradient: &mut Buffer,
         at: usize,
         frame: &Frame,
         symbols: &[u32],
-        dy: &Vec<f32>,
+        dy: &Buffer,
     ) -> Result<(), EngineError> {
         let gradient = &mut gradient[at..at + layer.parameters()];
         embedding::embed_backward(layer, gradient, frame, symbols, dy);
@@ -154,30 +164,30 @@ impl Engine for Cpu {
 
     fn join(
         &self,
-        one: &Vec<f32>,
-        other: &Vec<f32>,
+        one: &Buffer,
+        other: &Buffer,
         widths: (usize, usize),
-    ) -> Result<Vec<f32>, EngineError> {
+    ) -> Result<Buffer, EngineError> {
+        let mut both = Buffer::any(one.len() + other.len());
         let rows = one.chunks_exact(widths.0).zip(other.chunks_exact(widths.1));
-        let mut both = Vec::with_capacity(one.len() + other.len());
-        for (one, other) in rows {
-            both.extend_from_slice(one);
-            both.extend_from_slice(other);
+        for (both, (one, other)) in both.chunks_exact_mut(widths.0 + widths.1).zip(rows) {
+            both[..widths.0].copy_from_slice(one);
+            both[widths.0..].copy_from_slice(other);
         }
         Ok(both)
     }
 
     fn split(
         &self,
-        both: &Vec<f32>,
+        both: &Buffer,
         widths: (usize, usize),
-    ) -> Result<(Vec<f32>, Vec<f32>), EngineError> {
+    ) -> Result<(Buffer, Buffer), EngineError> {
         let rows = both.len() / (widths.0 + widths.1);
-        let (mut one, mut other) =
-            (Vec::with_capacity(rows * widths.0), Vec::with_capacity(rows * widths.1));
-        for row in both.chunks_exact(widths.0 + widths.1) {
-            one.extend_from_slice(&row[..widths.0]);
-            other.extend_from_slice(&row[widths.0..]);
+        let (mut one, mut other) = (Buffer::any(rows * widths.0), Buffer::any(rows * widths.1));
+        let rows = one.chunks_exact_mut(widths.0).zip(other.chunks_exact_mut(widths.1));
+        for (both, (one, other)) in both.chunks_exact(widths.0 + widths.1).zip(rows) {
+            one.copy_from_slice(&both[..widths.0]);
+            other.copy_from_slice(&both[widths.0..]);
         }
         Ok((one, other))
     }
@@ -185,26 +195,26 @@ impl Engine for Cpu {
     fn attend(
         &self,
         shape: &Attention,
-        queries: &Vec<f32>,
-        keys: &Vec<f32>,
-        values: &Vec<f32>,
-    ) -> Result<(Vec<f32>, Vec<f32>), EngineError> {
+        queries: &Buffer,
+        keys: &Buffer,
+        values: &Buffer,
+    ) -> Result<(Buffer, Buffer), EngineError> {
         Ok(attention::attend(shape, queries, keys, values))
     }
 
     fn attend_backward(
         &self,
         shape: &Attention,
-        queries: &Vec<f32>,
-        keys: &Vec<f32>,
-        values: &Vec<f32>,
-        weights: &Vec<f32>,
-        dy: &Vec<f32>,
-    ) -> Result<[Vec<f32>; 3], EngineError> {
+        queries: &Buffer,
+        keys: &Buffer,
+        values: &Buffer,
+        weights: &Buffer,
+        dy: &Buffer,
+    ) -> Result<[Buffer; 3], EngineError> {
         Ok(attention::attend_backward(shape, queries, keys, values, weights, dy))
     }
 
-    fn mean(&self, frame: &Frame, width: usize, x: &Vec<f32>) -> Result<Vec<f32>, EngineError> {
+    fn mean(&self, frame: &Frame, width: usize, x: &Buffer) -> Result<Buffer, EngineError> {
         Ok(mean::mean(frame, width, x))
     }
 
@@ -212,18 +222,18 @@ impl Engine for Cpu {
         &self,
         frame: &Frame,
         width: usize,
-        dy: &Vec<f32>,
-    ) -> Result<Vec<f32>, EngineError> {
+        dy: &Buffer,
+    ) -> Result<Buffer, EngineError> {
         Ok(mean::mean_backward(frame, width, dy))
     }
 
     fn cross_entropy(
         &self,
         frame: &Frame,
-        scores: &Vec<f32>,
+        scores: &Buffer,
         classes: usize,
         labels: &[u32],
-    ) -> Result<Loss<Vec<f32>>, EngineError> {
+    ) -> Result<Loss<Buffer>, EngineError> {
         let loss::Classified { loss, correct, gradient } =
             loss::cross_entropy(frame, scores, classes, labels);
         Ok(Loss { total: loss, count: frame.positions(), correct, gradient })
@@ -232,31 +242,29 @@ impl Engine for Cpu {
     fn ctc(
         &self,
         frame: &Frame,
-        scores: &Vec<f32>,
+        scores: &Buffer,
         classes: usize,
         targets: &[Vec<u32>],
-    ) -> Result<Loss<Vec<f32>>, EngineError> {
-        let (total, mut gradient) = loss::ctc(frame, scores, classes, targets)
+    ) -> Result<Loss<Buffer>, EngineError> {
+        let (total, gradient) = loss::ctc(frame, scores, classes, targets)
             .map_err(|error| EngineError::new(error.to_string()))?;
-        let symbols: usize = targets.iter().map(Vec::len).sum();
-        let scale = frame.rows() as f32 / symbols.max(1) as f32;
-        for value in &mut gradient { *value *= scale; }
-        Ok(Loss { total, count: symbols, correct: 0, gradient })
+        let count = targets.iter().map(Vec::len).sum();
+        Ok(Loss { total, count, correct: 0, gradient })
     }
 
     fn squared_error(
         &self,
         frame: &Frame,
-        values: &Vec<f32>,
+        values: &Buffer,
         width: usize,
-        targets: &Vec<f32>,
-    ) -> Result<Loss<Vec<f32>>, EngineError> {
+        targets: &Buffer,
+    ) -> Result<Loss<Buffer>, EngineError> {
         let (mean, gradient) = loss::squared_error(frame, values, width, targets);
         let count = frame.positions() * width;
         Ok(Loss { total: mean * count as f64, count, correct: 0, gradient })
     }
 
-    fn clip(&self, gradient: &mut Vec<f32>, most: f32) -> Result<f32, EngineError> {
+    fn clip(&self, gradient: &mut Buffer, most: f32) -> Result<f32, EngineError> {
         Ok(optimizer::clip(gradient, most))
     }
 
@@ -265,11 +273,12 @@ impl Engine for Cpu {
         rule: Rule,
         rate: f32,
         steps: u64,
-        parameters: &mut Vec<f32>,
-        gradient: &Vec<f32>,
-        state: &mut [Vec<f32>; 2],
+        parameters: &mut Buffer,
+        gradient: &Buffer,
+        state: &mut [Buffer; 2],
     ) -> Result<(), EngineError> {
-        optimizer::update(rule, rate, steps, parameters, gradient, state);
+        let [first, second] = state;
+        optimizer::update(rule, rate, steps, parameters, gradient, [first, second]);
         Ok(())
     }
 }

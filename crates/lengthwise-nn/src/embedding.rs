@@ -1,11 +1,11 @@
 //! Vectors that stand for symbols.
 
-use crate::{Embedding, Frame};
+use crate::{Buffer, Embedding, Frame};
 
 /// The vector of the symbol at every place; zero where there is padding.
-pub(crate) fn embed(layer: Embedding, table: &[f32], frame: &Frame, symbols: &[u32]) -> Vec<f32> {
+pub(crate) fn embed(layer: Embedding, table: &[f32], frame: &Frame, symbols: &[u32]) -> Buffer {
     let width = layer.width;
-    let mut out = vec![0.0; frame.cells() * width];
+    let mut out = Buffer::zeros(frame.cells() * width);
     for (place, out) in out.chunks_exact_mut(width).enumerate().filter(|&(at, _)| frame.fills(at)) {
         let at = symbols[place] as usize * width;
         out.copy_from_slice(&table[at..at + width]);

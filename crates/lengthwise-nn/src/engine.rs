@@ -87,7 +87,7 @@ pub struct Attention {
 /// A loss of a batch.
 #[derive(Clone, Debug)]
 pub struct Loss<B> {
-    /// The sum over what is counted: positions, rows, or values.
+    /// The sum over what is counted: positions, labels, or values.
     pub total: f64,
     /// How many were counted.
     pub count: usize,
@@ -116,6 +116,13 @@ pub enum Rule {
     },
 }
 
+impl Rule {
+    /// Adam with the constants of its paper.
+    pub const ADAM: Self = Self::Adam { betas: (0.9, 0.999), epsilon: 1e-8 };
+    /// ADADELTA with the constants of its paper.
+    pub const ADADELTA: Self = Self::Adadelta { decay: 0.95, epsilon: 1e-6 };
+}
+
 /// Where the arithmetic of training happens: the processor, or a device.
 ///
 /// Batches are in the order of time (all rows of the first step, then all of the second). Beyond its
@@ -130,11 +137,10 @@ pub trait Engine {
     /// What the engine runs on, for people.
     fn name(&self) -> String;
 
-    /// The most bytes that were in use at a time since [`reset_peak`](Engine::reset_peak), where
-    /// the engine has a memory of its own to count.
-    fn peak_bytes(&self) -> Option<u64>;
+    /// The most bytes that were in use at a time since [`reset_peak`](Engine::reset_peak).
+    fn peak_bytes(&self) -> u64;
 
-    /// Forgets the most bytes in use.
+    /// Forgets the most bytes in use, but for those in use now.
     fn reset_peak(&self);
 
     /// Brings numbers into the engine's memory.
@@ -280,8 +286,8 @@ pub trait Engine {
         labels: &[u32],
     ) -> Result<Loss<Self::Buffer>, EngineError>;
 
-    /// The loss of Graves et al. (2006) of scores against labels for every row, over rows; class 0 is the
-    /// blank.
+    /// The loss of Graves et al. (2006) of scores against labels for every row, over labels; class 0 is
+    /// the blank.
     fn ctc(
         &self,
         frame: &Frame,

@@ -8,6 +8,7 @@
 mod attention;
 mod batch;
 mod blstm;
+mod buffer;
 mod cpu;
 mod embedding;
 mod engine;
@@ -22,6 +23,7 @@ mod tape;
 
 pub use batch::Frame;
 pub use blstm::{Blstm, BlstmTrace};
+pub use buffer::Buffer;
 pub use cpu::{Cpu, CpuTrace};
 pub use engine::{Attention, Embedding, Engine, EngineError, Loss, Recurrent, Rule};
 pub use linear::Linear;

@@ -1,6 +1,9 @@
 //! A linear layer.
 
-use crate::matmul::{Matrix, add_rows, add_to_rows, matmul};
+use crate::{
+    Buffer,
+    matmul::{Matrix, add_rows, matmul, product},
+};
 
 /// A linear layer: `y = x · weight + bias`.
 ///
@@ -25,13 +28,15 @@ impl Linear {
     /// # Panics
     ///
     /// When a slice has another size.
-    pub fn forward(&self, parameters: &[f32], x: &[f32]) -> Vec<f32> {
+    pub fn forward(&self, parameters: &[f32], x: &[f32]) -> Buffer {
         let (weight, bias) = parameters.split_at(self.inputs * self.outputs);
         let rows = x.len() / self.inputs;
-        let mut y = vec![0.0; rows * self.outputs];
+        let mut y = Buffer::any(rows * self.outputs);
+        for row in y.chunks_exact_mut(self.outputs) {
+            row.copy_from_slice(bias);
+        }
         let weight = Matrix::new(weight, self.inputs, self.outputs);
-        matmul(&mut y, Matrix::new(x, rows, self.inputs), weight, 0.0);
-        add_to_rows(&mut y, bias);
+        matmul(&mut y, Matrix::new(x, rows, self.inputs), weight, 1.0);
         y
     }
 
@@ -46,7 +51,7 @@ impl Linear {
         gradient: &mut [f32],
         x: &[f32],
         dy: &[f32],
-    ) -> Vec<f32> {
+    ) -> Buffer {
         let Self { inputs, outputs } = *self;
         let (weight, _) = parameters.split_at(inputs * outputs);
         let (dweight, dbias) = gradient.split_at_mut(inputs * outputs);
@@ -54,8 +59,6 @@ impl Linear {
         let dy_of_rows = Matrix::new(dy, rows, outputs);
         matmul(dweight, Matrix::new(x, rows, inputs).transposed(), dy_of_rows, 1.0);
         add_rows(dbias, dy);
-        let mut dx = vec![0.0; x.len()];
-        matmul(&mut dx, dy_of_rows, Matrix::new(weight, inputs, outputs).transposed(), 0.0);
-        dx
+        product(dy_of_rows, Matrix::new(weight, inputs, outputs).transposed())
     }
 }

@@ -2,6 +2,8 @@
 
 use gemm::{Parallelism, gemm};
 
+use crate::buffer::Buffer;
+
 /// A matrix in row-major order, perhaps read as its transpose.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Matrix<'a> {
@@ -32,20 +34,40 @@ impl<'a> Matrix<'a> {
 }
 
 /// `out = keep · out + a · b`.
-#[expect(unsafe_code, reason = "the product takes pointers")]
 pub(crate) fn matmul(out: &mut [f32], a: Matrix, b: Matrix, keep: f32) {
+    assert_eq!(out.len(), a.rows * b.columns, "the product has another size");
+    // SAFETY: a slice of the right size, whose values may be read.
+    #[expect(unsafe_code, reason = "the product takes pointers")]
+    unsafe {
+        write(out.as_mut_ptr(), a, b, keep);
+    }
+}
+
+/// `a · b`.
+pub(crate) fn product(a: Matrix, b: Matrix) -> Buffer {
+    let mut out = Buffer::any(a.rows * b.columns);
+    matmul(&mut out, a, b, 0.0);
+    out
+}
+
+/// `out = keep · out + a · b`, where `out` is only written if `keep` is 0.
+///
+/// # Safety
+///
+/// There must be room for the product at `out`, which nothing else uses.
+#[expect(unsafe_code, reason = "the product takes pointers")]
+unsafe fn write(out: *mut f32, a: Matrix, b: Matrix, keep: f32) {
     let (m, k, n) = (a.rows, a.columns, b.columns);
     assert_eq!(k, b.rows, "inner sizes differ");
-    assert_eq!(out.len(), m * n, "the product has another size");
     let ((a_columns, a_rows), (b_columns, b_rows)) = (a.strides(), b.strides());
-    // SAFETY: the strides stay inside the slices, whose sizes `Matrix::new` and the lines above have
-    // checked, and `out` overlaps neither, as it is borrowed alone.
+    // SAFETY: the strides stay inside the slices, whose sizes `Matrix::new` and the line above have
+    // checked, and `out` is as the caller says.
     unsafe {
         gemm(
             m,
             n,
             k,
-            out.as_mut_ptr(),
+            out,
             1,
             n.cast_signed(),
             keep != 0.0,
@@ -62,15 +84,6 @@ pub(crate) fn matmul(out: &mut [f32], a: Matrix, b: Matrix, keep: f32) {
             false,
             Parallelism::Rayon(0),
         );
-    }
-}
-
-/// Adds a vector to every row.
-pub(crate) fn add_to_rows(out: &mut [f32], vector: &[f32]) {
-    for row in out.chunks_exact_mut(vector.len()) {
-        for (value, &add) in row.iter_mut().zip(vector) {
-            *value += add;
-        }
     }
 }
 

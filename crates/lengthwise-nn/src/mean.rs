@@ -1,11 +1,11 @@
 //! The mean over the positions of each row.
 
-use crate::Frame;
+use crate::{Buffer, Frame};
 
 /// The mean over the positions of each row; zero for a row of no length.
-pub(crate) fn mean(frame: &Frame, width: usize, x: &[f32]) -> Vec<f32> {
+pub(crate) fn mean(frame: &Frame, width: usize, x: &[f32]) -> Buffer {
     let rows = frame.rows();
-    let mut out = vec![0.0; rows * width];
+    let mut out = Buffer::zeros(rows * width);
     for (place, x) in x.chunks_exact(width).enumerate().filter(|&(at, _)| frame.fills(at)) {
         let row = place % rows;
         for (sum, &add) in out[row * width..(row + 1) * width].iter_mut().zip(x) {
@@ -22,9 +22,9 @@ pub(crate) fn mean(frame: &Frame, width: usize, x: &[f32]) -> Vec<f32> {
 }
 
 /// Spreads the gradient of each row's mean over its positions.
-pub(crate) fn mean_backward(frame: &Frame, width: usize, dy: &[f32]) -> Vec<f32> {
+pub(crate) fn mean_backward(frame: &Frame, width: usize, dy: &[f32]) -> Buffer {
     let rows = frame.rows();
-    let mut dx = vec![0.0; frame.cells() * width];
+    let mut dx = Buffer::zeros(frame.cells() * width);
     for (place, dx) in dx.chunks_exact_mut(width).enumerate().filter(|&(at, _)| frame.fills(at)) {
         let row = place % rows;
         let share = 1.0 / frame.lengths()[row] as f32;

@@ -1,6 +1,6 @@
 //! Devices beside the processor.
 
-use lengthwise_lab::{Error, Experiment, Meter, Outcome, Session};
+use lengthwise_lab::{Error, Experiment, Outcome, Session};
 use lengthwise_nn::Cpu;
 
 use super::{
@@ -13,14 +13,13 @@ use super::{
 pub(super) fn go(
     session: &Session,
     experiment: &Experiment,
-    meter: &dyn Meter,
     args: &RunArgs,
     stop: &Stop,
 ) -> Result<Outcome, Error> {
     match lengthwise_nn::Cuda::new(0) {
-        Ok(engine) => super::go(session, &engine, experiment, meter, args, stop),
+        Ok(engine) => super::go(session, &engine, experiment, args, stop),
         Err(_) if args.device == Device::Auto => {
-            super::go(session, &Cpu, experiment, meter, args, stop)
+            super::go(session, &Cpu, experiment, args, stop)
         }
         Err(error) => Err(Error::new(error.to_string(), "`--device cpu` trains on the processor")),
     }
@@ -31,7 +30,6 @@ pub(super) fn go(
 pub(super) fn go(
     session: &Session,
     experiment: &Experiment,
-    meter: &dyn Meter,
     args: &RunArgs,
     stop: &Stop,
 ) -> Result<Outcome, Error> {
@@ -41,5 +39,5 @@ pub(super) fn go(
             "build it with `--features cuda`, or say `--device cpu`",
         ));
     }
-    super::go(session, &Cpu, experiment, meter, args, stop)
+    super::go(session, &Cpu, experiment, args, stop)
 }

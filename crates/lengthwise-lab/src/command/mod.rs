@@ -14,32 +14,19 @@ use std::{
 
 pub(crate) use args::Args;
 use args::{CheckArgs, Chosen, Command, Device, ReportArgs, RunArgs, ShowArgs};
-use lengthwise_lab::{EXPERIMENTS, Error, Experiment, Meter, Outcome, Session, data::Task};
+use lengthwise_lab::{EXPERIMENTS, Error, Experiment, Outcome, Session, data::Task};
 use lengthwise_nn::Engine;
 use lengthwise_report::{Look, training::Training};
-use peak_alloc::PeakAlloc;
 use progress::{Progress, Stop};
 
 /// The exit code of an experiment that was stopped, as shells have it for Ctrl-C.
 const STOPPED: u8 = 130;
 
-struct Allocator<'a>(&'a PeakAlloc);
-
-impl Meter for Allocator<'_> {
-    fn reset(&self) {
-        self.0.reset_peak_usage();
-    }
-
-    fn peak(&self) -> u64 {
-        self.0.peak_usage() as u64
-    }
-}
-
 /// Does what was asked for.
-pub(crate) fn run(args: Args, memory: &PeakAlloc) -> ExitCode {
+pub(crate) fn run(args: Args) -> ExitCode {
     let command = args.command.unwrap_or_else(|| Command::Run(RunArgs::default()));
     let done = match &command {
-        Command::Run(args) => train(args, &Allocator(memory)),
+        Command::Run(args) => train(args),
         Command::Check(args) => check(args),
         Command::Show(args) => show(args),
         Command::Report(args) => report(args),
@@ -115,7 +102,7 @@ fn task(experiment: &Experiment, chosen: &Chosen) -> Result<Task, Error> {
     Ok(task)
 }
 
-fn train(args: &RunArgs, meter: &dyn Meter) -> Result<ExitCode, Error> {
+fn train(args: &RunArgs) -> Result<ExitCode, Error> {
     let (name, experiment) = experiment(&args.chosen)?;
     let task = task(&experiment, &args.chosen)?;
     if let Some(threads) = args.threads {
@@ -135,8 +122,8 @@ fn train(args: &RunArgs, meter: &dyn Meter) -> Result<ExitCode, Error> {
     }
     let stop = Stop::on_signals()?;
     let outcome = match args.device {
-        Device::Cpu => go(&session, &lengthwise_nn::Cpu, &experiment, meter, args, &stop)?,
-        _ => device::go(&session, &experiment, meter, args, &stop)?,
+        Device::Cpu => go(&session, &lengthwise_nn::Cpu, &experiment, args, &stop)?,
+        _ => device::go(&session, &experiment, args, &stop)?,
     };
     let Outcome { training, finished } = outcome;
     if !finished {
@@ -160,12 +147,11 @@ fn go<E: Engine>(
     session: &Session,
     engine: &E,
     experiment: &Experiment,
-    meter: &dyn Meter,
     args: &RunArgs,
     stop: &Stop,
 ) -> Result<Outcome, Error> {
     let mut progress = Progress::new(experiment, engine.name(), args.quiet, stop)?;
-    let outcome = session.run(engine, meter, &mut progress)?;
+    let outcome = session.run(engine, &mut progress)?;
     progress.end();
     Ok(outcome)
 }

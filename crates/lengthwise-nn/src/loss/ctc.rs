@@ -4,7 +4,7 @@ use std::fmt;
 
 use rayon::prelude::*;
 
-use crate::Frame;
+use crate::{Buffer, Frame};
 
 /// Labels that no path of its row's length can give.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ impl std::error::Error for BadTarget {}
 
 /// The loss of Graves et al. (2006): how unlikely the labels of each row are, over all ways to spread
 /// them over its steps with blanks (class 0) between. Gives the sum over all rows, and the gradient of
-/// the mean over rows, with respect to the scores, `classes` for every place.
+/// the mean over labels, with respect to the scores, `classes` for every place.
 ///
 /// # Errors
 ///
@@ -42,7 +42,7 @@ pub fn ctc(
     scores: &[f32],
     classes: usize,
     targets: &[Vec<u32>],
-) -> Result<(f64, Vec<f32>), BadTarget> {
+) -> Result<(f64, Buffer), BadTarget> {
     assert_eq!(scores.len(), frame.cells() * classes, "scores of another batch");
     assert_eq!(targets.len(), frame.rows(), "labels of another batch");
     for (row, (target, &length)) in targets.iter().zip(frame.lengths()).enumerate() {
@@ -64,8 +64,9 @@ pub fn ctc(
             one(row_scores, classes, &targets[row])
         })
         .collect();
-    let share = 1.0 / frame.rows() as f32;
-    let mut gradient = vec![0.0; scores.len()];
+    let labels: usize = targets.iter().map(Vec::len).sum();
+    let share = 1.0 / labels.max(1) as f32;
+    let mut gradient = Buffer::zeros(scores.len());
     let mut loss = 0.0;
     for (row, (row_loss, row_gradient)) in rows.iter().enumerate() {
         loss += row_loss;

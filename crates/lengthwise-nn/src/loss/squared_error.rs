@@ -1,6 +1,8 @@
 //! Mean squared error.
 
-use crate::Frame;
+use rayon::prelude::*;
+
+use crate::{Buffer, Frame};
 
 /// The squared error of values, `width` for every place, against targets: its mean over all positions
 /// and the width, and the gradient of that mean, which is zero where there is padding.
@@ -13,24 +15,30 @@ pub fn squared_error(
     values: &[f32],
     width: usize,
     targets: &[f32],
-) -> (f64, Vec<f32>) {
+) -> (f64, Buffer) {
     assert_eq!(values.len(), frame.cells() * width, "values of another batch");
     assert_eq!(targets.len(), values.len(), "targets of another batch");
     let share = 1.0 / (frame.positions() * width) as f64;
-    let mut gradient = vec![0.0; values.len()];
-    let mut loss = 0.0;
-    for (place, out) in gradient.chunks_exact_mut(width).enumerate() {
-        if !frame.holds(place / frame.rows(), place % frame.rows()) {
-            continue;
-        }
-        let at = place * width..(place + 1) * width;
-        for (out, (&value, &target)) in
-            out.iter_mut().zip(values[at.clone()].iter().zip(&targets[at]))
-        {
-            let error = value - target;
-            loss += f64::from(error * error);
-            *out = 2.0 * error * share as f32;
-        }
-    }
-    (loss * share, gradient)
+    let mut gradient = Buffer::zeros(values.len());
+    let steps = width * frame.rows();
+    let losses: Vec<f64> = gradient
+        .par_chunks_mut(steps)
+        .zip(values.par_chunks(steps).zip(targets.par_chunks(steps)))
+        .enumerate()
+        .map(|(step, (out, (values, targets)))| {
+            let mut loss = 0.0;
+            for row in (0..frame.rows()).filter(|&row| frame.holds(step, row)) {
+                let at = row * width..(row + 1) * width;
+                let both = values[at.clone()].iter().zip(&targets[at.clone()]);
+                for (out, (&value, &target)) in out[at].iter_mut().zip(both) {
+                    let error = value - target;
+                    loss += f64::from(error * error);
+                    *out = 2.0 * error * share as f32;
+                }
+            }
+            loss
+        })
+        .collect();
+    // In order, so that the sum is the same for every number of threads.
+    (losses.iter().sum::<f64>() * share, gradient)
 }

@@ -1,13 +1,20 @@
 //! A layer of LSTM cells over padded rows, in one direction.
 
-mod kernel;
+mod backward;
+mod forward;
 mod panels;
+mod product;
+mod time;
 
 use crate::{
     Frame,
-    matmul::{Matrix, add_rows, add_to_rows, matmul},
+    buffer::Buffer,
+    lanes::Kind,
+    matmul::{Matrix, matmul, product as product_of},
 };
-use panels::Panels;
+use backward::Backward;
+pub(crate) use backward::Columns;
+use forward::Forward;
 
 /// Which way a layer goes over the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,11 +44,11 @@ pub struct Lstm {
 #[derive(Debug)]
 pub struct LstmTrace {
     /// The gates after their functions, for every place.
-    gates: Vec<f32>,
+    gates: Buffer,
     /// The cells, with a step of zeros before the first.
-    cells: Vec<f32>,
+    cells: Buffer,
     /// The outputs, with a step of zeros before the first.
-    outputs: Vec<f32>,
+    outputs: Buffer,
     /// Whether the step before the first is at the beginning, or at the end.
     direction: Direction,
     /// The places of one step.
@@ -86,33 +93,32 @@ impl Lstm {
     ///
     /// When a slice has another size.
     pub fn forward(&self, parameters: &[f32], frame: &Frame, x: &[f32]) -> LstmTrace {
+        self.forward_on(Kind::best(), parameters, frame, x)
+    }
+
+    fn forward_on(&self, kind: Kind, parameters: &[f32], frame: &Frame, x: &[f32]) -> LstmTrace {
         let Self { inputs, units, direction } = *self;
         let (input, recurrent, bias) = self.parts(parameters);
-        let (cells, rows) = (frame.cells(), frame.rows());
-        let mut gates = vec![0.0; cells * 4 * units];
-        let weight = Matrix::new(input, inputs, 4 * units);
-        matmul(&mut gates, Matrix::new(x, cells, inputs), weight, 0.0);
-        add_to_rows(&mut gates, bias);
-        let step = rows * units;
-        let zeros = || vec![0.0; (frame.steps() + 1) * step];
-        let mut trace = LstmTrace { gates, cells: zeros(), outputs: zeros(), direction, step };
-        let panels = Panels::of_gates(recurrent, units);
-        for time in order(frame.steps(), direction) {
-            let (before, now) = places(time, direction);
-            let (previous_cells, cells) = two(&mut trace.cells, step, before, now);
-            let (previous, outputs) = two(&mut trace.outputs, step, before, now);
-            let gates = &mut trace.gates[time * 4 * step..(time + 1) * 4 * step];
-            kernel::forward(units, &panels, gates, (previous_cells, cells), (previous, outputs));
-            for row in (0..rows).filter(|&row| !frame.holds(time, row)) {
-                cells[row * units..(row + 1) * units].fill(0.0);
-                outputs[row * units..(row + 1) * units].fill(0.0);
-            }
-        }
+        let x = Matrix::new(x, frame.cells(), inputs);
+        let mut gates = Buffer::any(frame.cells() * 4 * units);
+        matmul(&mut gates, x, Matrix::new(input, inputs, 4 * units), 0.0);
+        let step = frame.rows() * units;
+        let states = || Buffer::any((frame.steps() + 1) * step);
+        let mut trace = LstmTrace { gates, cells: states(), outputs: states(), direction, step };
+        kind.run(Forward {
+            units,
+            frame,
+            direction,
+            recurrent,
+            bias,
+            gates: &mut trace.gates,
+            cells: &mut trace.cells,
+            outputs: &mut trace.outputs,
+        });
         trace
     }
 
-    /// Adds the gradient of the parameters to `gradient`, and gives that of the input. The trace is
-    /// used up: its gates become their gradients.
+    /// Adds the gradient of the parameters to `gradient`, and gives that of the input.
     ///
     /// # Panics
     ///
@@ -125,59 +131,159 @@ impl Lstm {
         x: &[f32],
         mut trace: LstmTrace,
         dy: &[f32],
-    ) -> Vec<f32> {
+    ) -> Buffer {
+        let dy = Columns { values: dy, width: self.units, first: 0 };
+        self.through_time(Kind::best(), parameters, gradient, frame, x, &mut trace, dy);
+        let (dgates, weight) = self.input_product(parameters, &trace);
+        product_of(dgates, weight)
+    }
+
+    /// Adds the gradient of the parameters to `gradient`, for a layer whose input needs none.
+    ///
+    /// # Panics
+    ///
+    /// When a slice has another size.
+    pub fn backward_parameters(
+        &self,
+        parameters: &[f32],
+        gradient: &mut [f32],
+        frame: &Frame,
+        x: &[f32],
+        mut trace: LstmTrace,
+        dy: &[f32],
+    ) {
+        let dy = Columns { values: dy, width: self.units, first: 0 };
+        self.through_time(Kind::best(), parameters, gradient, frame, x, &mut trace, dy);
+    }
+
+    /// Adds the gradient of the parameters to `gradient`. The gates of the trace become their gradients.
+    #[expect(clippy::too_many_arguments, reason = "all that a way back needs")]
+    pub(crate) fn through_time(
+        &self,
+        kind: Kind,
+        parameters: &[f32],
+        gradient: &mut [f32],
+        frame: &Frame,
+        x: &[f32],
+        trace: &mut LstmTrace,
+        dy: Columns,
+    ) {
         let Self { inputs, units, direction } = *self;
-        let (input, recurrent, _) = self.parts(parameters);
-        let (cells, rows) = (frame.cells(), frame.rows());
-        assert_eq!(dy.len(), cells * units, "a gradient of another output");
-        let step = rows * units;
-        let (mut dcells, mut dprevious) = (vec![0.0; step], vec![0.0; step]);
-        let panels = Panels::of_units(recurrent, units);
-        for time in order(frame.steps(), direction).rev() {
-            let (before, now) = places(time, direction);
-            let gates = &mut trace.gates[time * 4 * step..(time + 1) * 4 * step];
-            let [previous, cells] =
-                [before, now].map(|place| &trace.cells[place * step..(place + 1) * step]);
-            let dy = &dy[time * step..(time + 1) * step];
-            kernel::through_gates(units, gates, (previous, cells), dy, (&mut dcells, &dprevious));
-            for row in (0..rows).filter(|&row| !frame.holds(time, row)) {
-                gates[row * 4 * units..(row + 1) * 4 * units].fill(0.0);
-                dcells[row * units..(row + 1) * units].fill(0.0);
-            }
-            kernel::to_previous(units, &panels, gates, &mut dprevious);
-        }
-        let dgates = Matrix::new(&trace.gates, cells, 4 * units);
+        let (_, recurrent, _) = self.parts(parameters);
+        let cells = frame.cells();
+        assert_eq!(dy.values.len(), cells * dy.width, "a gradient of another output");
         let (dinput, rest) = gradient.split_at_mut(inputs * 4 * units);
         let (drecurrent, dbias) = rest.split_at_mut(units * 4 * units);
+        kind.run(Backward {
+            units,
+            frame,
+            direction,
+            recurrent,
+            gates: &mut trace.gates,
+            cells: &trace.cells,
+            dy,
+            dbias,
+        });
+        let dgates = Matrix::new(&trace.gates, cells, 4 * units);
         matmul(dinput, Matrix::new(x, cells, inputs).transposed(), dgates, 1.0);
         let previous = Matrix::new(trace.previous(), cells, units).transposed();
         matmul(drecurrent, previous, dgates, 1.0);
-        add_rows(dbias, &trace.gates);
-        let mut dx = vec![0.0; x.len()];
-        matmul(&mut dx, dgates, Matrix::new(input, inputs, 4 * units).transposed(), 0.0);
-        dx
+    }
+
+    /// The matrices whose product is the gradient of the input, once the way back is done.
+    pub(crate) fn input_product<'a>(
+        &self,
+        parameters: &'a [f32],
+        trace: &'a LstmTrace,
+    ) -> (Matrix<'a>, Matrix<'a>) {
+        let (input, _, _) = self.parts(parameters);
+        let gates = 4 * self.units;
+        let dgates = Matrix::new(&trace.gates, trace.gates.len() / gates, gates);
+        (dgates, Matrix::new(input, self.inputs, gates).transposed())
     }
 }
 
-/// The time steps in the order that a direction goes.
-fn order(steps: usize, direction: Direction) -> impl DoubleEndedIterator<Item = usize> {
-    (0..steps).map(move |step| match direction {
-        Direction::Forward => step,
-        Direction::Backward => steps - 1 - step,
-    })
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Where the states before and after a time step are, among the steps and the one of zeros.
-fn places(time: usize, direction: Direction) -> (usize, usize) {
-    match direction {
-        Direction::Forward => (time, time + 1),
-        Direction::Backward => (time + 1, time),
+    fn wave(count: usize, speed: f32) -> Vec<f32> {
+        (0..count).map(|i| 0.5 * (speed * i as f32).sin()).collect()
     }
-}
 
-/// Two neighbouring steps, the first to read and the second to write.
-fn two(values: &mut [f32], step: usize, read: usize, write: usize) -> (&[f32], &mut [f32]) {
-    let (low, high) = values.split_at_mut(read.max(write) * step);
-    let (low, high) = (&mut low[read.min(write) * step..], &mut high[..step]);
-    if read < write { (low, high) } else { (high, low) }
+    /// The output, the gradient of the gates and that of the parameters.
+    fn passed(kind: Kind, layer: Lstm, frame: &Frame) -> [Vec<f32>; 3] {
+        let parameters = wave(layer.parameters(), 0.37);
+        let x = wave(frame.cells() * layer.inputs, 0.7);
+        // A column more than there are units.
+        let dy = wave(frame.cells() * (layer.units + 1), 0.9);
+        let mut trace = layer.forward_on(kind, &parameters, frame, &x);
+        let output = trace.output().to_vec();
+        let mut gradient = vec![0.0; parameters.len()];
+        let dy = Columns { values: &dy, width: layer.units + 1, first: 1 };
+        layer.through_time(kind, &parameters, &mut gradient, frame, &x, &mut trace, dy);
+        [output, trace.gates.to_vec(), gradient]
+    }
+
+    #[test]
+    fn all_kinds_of_processors_agree() {
+        for direction in [Direction::Forward, Direction::Backward] {
+            for (units, rows) in [(1, 1), (7, 2), (16, 5), (21, 6), (33, 13), (64, 16), (70, 4)] {
+                let frame = Frame::new(9, (0..rows).map(|row| 9 - row % 10).collect());
+                let layer = Lstm { inputs: 3, units, direction };
+                let best = passed(Kind::best(), layer, &frame);
+                for kind in Kind::all() {
+                    let found = passed(kind, layer, &frame);
+                    for (found, best) in found.iter().zip(&best) {
+                        let most = best.iter().fold(0.0_f32, |most, value| most.max(value.abs()));
+                        for (found, best) in found.iter().zip(best) {
+                            let near = (found - best).abs() <= 1e-5 * most;
+                            assert!(near, "{kind:?} {units} {rows}: {found} for {best}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn rows_are_zero_beyond_their_length() {
+        let frame = Frame::new(6, vec![6, 0, 3, 1, 5, 2, 4]);
+        for direction in [Direction::Forward, Direction::Backward] {
+            let layer = Lstm { inputs: 2, units: 19, direction };
+            for kind in Kind::all() {
+                let [output, dgates, _] = passed(kind, layer, &frame);
+                for place in 0..frame.cells() {
+                    let holds = frame.holds(place / 7, place % 7);
+                    for (values, width) in [(&output, 19), (&dgates, 4 * 19)] {
+                        let values = &values[place * width..(place + 1) * width];
+                        let zero = values.iter().all(|value| value.to_bits() == 0);
+                        assert_eq!(zero, !holds, "{kind:?} at {place}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_row_is_the_same_in_any_company() {
+        let layer = Lstm { inputs: 3, units: 37, direction: Direction::Backward };
+        let parameters = wave(layer.parameters(), 0.37);
+        let (steps, rows) = (8, 11);
+        let x = wave(steps * rows * 3, 0.7);
+        let together = layer.forward(&parameters, &Frame::new(steps, vec![steps; rows]), &x);
+        for row in 0..rows {
+            let place = |step: usize| step * rows + row;
+            let of_row: Vec<f32> =
+                (0..steps).flat_map(|step| &x[place(step) * 3..][..3]).copied().collect();
+            let alone = layer.forward(&parameters, &Frame::new(steps, vec![steps]), &of_row);
+            for step in 0..steps {
+                let one = &together.output()[place(step) * 37..][..37];
+                let other = &alone.output()[step * 37..][..37];
+                for (one, other) in one.iter().zip(other) {
+                    assert!((one - other).abs() < 1e-6);
+                }
+            }
+        }
+    }
 }

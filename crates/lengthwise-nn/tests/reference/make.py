@@ -87,7 +87,7 @@ def ctc() -> dict:
         torch.tensor([len(target) for target in targets]),
         reduction="none",
     )
-    losses.mean().backward()
+    (losses.sum() / sum(len(target) for target in targets)).backward()
     return {"loss": losses.sum().item(), "gradient": scores.grad.reshape(-1).tolist()}
 
 
