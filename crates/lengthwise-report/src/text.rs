@@ -61,8 +61,13 @@ pub(crate) fn percent(share: f64) -> String {
         // The space does not break.
         ..0.995 => format!("{percent:.2}\u{a0}%"),
         ..99.95 => format!("{percent:.1}\u{a0}%"),
-        _ => format!("{percent:.0}\u{a0}%"),
+        _ => format!("{}\u{a0}%", fixed(percent, 0)),
     }
+}
+
+/// A number with so many decimals, and with few digits where it is vast.
+pub(crate) fn fixed(value: f64, decimals: usize) -> String {
+    if value.abs() < 1e6 { format!("{value:.decimals$}") } else { format!("{value:.2e}") }
 }
 
 /// A whole number with a comma at every third digit.
@@ -112,6 +117,15 @@ mod tests {
         assert_eq!(
             one_line("a\u{202e}b\n\u{1b}[31m\u{61c}é"),
             "a\\u{202e}b\\n\\u{1b}[31m\\u{61c}é"
+        );
+    }
+
+    #[test]
+    fn vast_numbers_take_few_characters() {
+        assert_eq!((fixed(2.0 / 3.0, 3), fixed(-1.5e300, 3)), ("0.667".into(), "-1.50e300".into()));
+        assert_eq!(
+            (percent(0.125), percent(1e300)),
+            ("12.5\u{a0}%".into(), "1.00e302\u{a0}%".into())
         );
     }
 

@@ -12,7 +12,7 @@ use crate::{
     Look,
     figures::time,
     grid::{Grid, GridColumn, as_good_as, distinct},
-    text::{compact, one_line, wrapped},
+    text::{compact, fixed, one_line, wrapped},
 };
 
 /// One row for each name, with what its runs took and what they came to.
@@ -249,7 +249,7 @@ impl Outcome {
             Outcome::Values(values) => match self.interval() {
                 Some(of) if of.mean.is_finite() => {
                     let decimals = decimals(of.mean);
-                    let show = |value: f64| format!("{:.decimals$}", unit * value);
+                    let show = |value: f64| fixed(unit * value, decimals);
                     Cell {
                         text: show(of.mean),
                         spread: of.half_width.map(show),

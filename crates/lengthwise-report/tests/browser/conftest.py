@@ -41,6 +41,25 @@ def make(tmp_path_factory):
     return make
 
 
+@pytest.fixture(scope="session")
+def train(tmp_path_factory):
+    """Makes the page of these records, once for each, and gives its file."""
+    folder = tmp_path_factory.mktemp("trainings")
+    made = {}
+    cargo = ["cargo", "run", "--release", "--locked", "--quiet", "-p", "lengthwise-report"]
+
+    def train(lines):
+        if lines not in made:
+            records, page = folder / f"{len(made)}.jsonl", folder / f"{len(made)}.html"
+            records.write_text(lines)
+            command = [*cargo, "--example", "training_page", "--", str(records), str(page)]
+            subprocess.run(command, check=True, timeout=600, cwd=Path(__file__).parent)
+            made[lines] = page
+        return made[lines]
+
+    return train
+
+
 class Opened:
     """A page with everything that went wrong on it."""
 

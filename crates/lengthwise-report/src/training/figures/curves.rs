@@ -8,7 +8,7 @@ use super::super::{
 use crate::{
     figures::{WIDE, time},
     svg::{Chart, Look, Scale},
-    text::{counted, one_line},
+    text::{counted, fixed, one_line},
 };
 
 /// What a measure is drawn against.
@@ -110,7 +110,7 @@ impl<'a> Curves<'a> {
     fn tip(&self, row: &Row<'_>, point: &Point) -> String {
         let (decimals, unit) = (self.decimals, self.unit);
         let gap = if unit.is_empty() { "" } else { "\u{a0}" };
-        let shown = |value: f64| format!("{value:.decimals$}{gap}{unit}");
+        let shown = |value: f64| format!("{}{gap}{unit}", fixed(value, decimals));
         let range = if point.least < point.most {
             format!(", {} to {} over the seeds", shown(point.least), shown(point.most))
         } else {
@@ -143,8 +143,10 @@ impl<'a> Curves<'a> {
     fn y_scale(&self) -> (Scale, bool) {
         let least = self.points().map(|point| point.least).fold(f64::INFINITY, f64::min);
         let most = self.points().map(|point| point.most).fold(f64::NEG_INFINITY, f64::max);
+        // What a run computes on its way to divergence may have any size; it ends at the upper edge.
+        let (least, most) = (least.clamp(-HIGHEST, HIGHEST), most.clamp(-HIGHEST, HIGHEST));
         if least > 0.0 && most > 4.0 * least {
-            return (Scale::logarithmic(least * 0.9, most * 1.1), true);
+            return (Scale::logarithmic(least.max(1e-6 * most) * 0.9, most * 1.1), true);
         }
         // Where all are equal, they are in the middle of some room.
         let gap = if most > least { 0.05 * (most - least) } else { 0.2 * most.abs().max(0.01) };
@@ -152,6 +154,9 @@ impl<'a> Curves<'a> {
         (Scale::linear(low, most + gap), false)
     }
 }
+
+/// An axis goes no farther.
+const HIGHEST: f64 = 1e9;
 
 /// Whether seeds differ anywhere.
 fn banded(points: &[Point]) -> bool {

@@ -10,6 +10,9 @@ use crate::{
     text::{one_line, percent},
 };
 
+/// No share of errors above this is drawn higher.
+const HIGHEST: f64 = 1e6;
+
 /// The padding of a row, and the error of each of its seeds, if it has a dot.
 pub(in super::super) fn dot_of(row: &Row<'_>) -> Option<(f64, Vec<f64>)> {
     let errors = row.outcome(|v| Some(v.error)).values().to_vec();
@@ -30,6 +33,8 @@ pub(in super::super) fn trade_off(training: &Training, rows: &[Row<'_>]) -> Opti
     if dots.len() < 2 {
         return None;
     }
+    // Errors of any size: an axis goes no farther than this.
+    let (least, most) = (least.min(HIGHEST), most.min(HIGHEST));
     let padded = dots.iter().map(|(_, padding, _)| *padding).fold(0.0, f64::max);
     let gap = if most > least { 0.12 * (most - least) } else { 0.1 * most.max(0.01) };
     let what = shortened(&one_line(&training.error));
