@@ -110,11 +110,7 @@ impl<'a> Session<'a> {
     }
 
     /// Trains: an epoch of each training in turn, so that a machine that slows down does so for all.
-    pub fn run<E: Engine>(
-        &self,
-        engine: &E,
-        watch: &mut dyn Watch,
-    ) -> Result<Outcome, Error> {
+    pub fn run<E: Engine>(&self, engine: &E, watch: &mut dyn Watch) -> Result<Outcome, Error> {
         let Experiment { model, learning, epochs, .. } = self.experiment;
         let model = Model::new(model, &self.task.training);
         let examiner = Examiner::new(self.task, self.experiment.budget())?;

@@ -263,7 +263,7 @@ fn training_ends_when_nothing_gets_better_or_all_is_lost() {
             examiner: &examiner,
             learning,
             epochs: 50,
-            };
+        };
         let mut trial = Trial::new(bench, planner(), None, 5).unwrap();
         while !trial.finished() {
             if trial.step().unwrap() == Stepped::Epoch {

@@ -18,9 +18,7 @@ pub(super) fn go(
 ) -> Result<Outcome, Error> {
     match lengthwise_nn::Cuda::new(0) {
         Ok(engine) => super::go(session, &engine, experiment, args, stop),
-        Err(_) if args.device == Device::Auto => {
-            super::go(session, &Cpu, experiment, args, stop)
-        }
+        Err(_) if args.device == Device::Auto => super::go(session, &Cpu, experiment, args, stop),
         Err(error) => Err(Error::new(error.to_string(), "`--device cpu` trains on the processor")),
     }
 }
