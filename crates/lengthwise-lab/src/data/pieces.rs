@@ -130,12 +130,7 @@ impl Plan {
             return Ok(Names::Labels { labels, words: None });
         };
         let words = highest / states + 1;
-        let mut names: Vec<String> = (0..words).map(|word| word.to_string()).collect();
-        for piece in pieces {
-            if let Some(label) = &piece.label {
-                names[(piece.labels[0] / states) as usize].clone_from(label);
-            }
-        }
+        let names = names_of_words(pieces, words, states)?;
         let labels = (0..words * states)
             .map(|label| format!("{} {}", names[(label / states) as usize], label % states))
             .collect();
@@ -171,6 +166,32 @@ fn states(words: usize, each: u32) -> Vec<Vec<u32>> {
     (0..words as u32).map(|word| (word * each..(word + 1) * each).collect()).collect()
 }
 
+/// The names of words, which are those of their pieces where pieces have names.
+fn names_of_words(pieces: &[Piece], words: u32, states: u32) -> Result<Vec<String>, Error> {
+    let mut names: Vec<Option<&String>> = vec![None; words as usize];
+    for piece in pieces {
+        let word = piece.labels[0] / states;
+        let (known, label) = (&mut names[word as usize], piece.label.as_ref());
+        if let (Some(one), Some(other)) = (*known, label)
+            && one != other
+        {
+            return Err(Error::new(
+                format!(
+                    "word {word}, of labels {} to {}, is both {} and {}",
+                    word * states,
+                    (word + 1) * states - 1,
+                    quote(one),
+                    quote(other)
+                ),
+                "correct the labels, or how many `states` a word has",
+            ));
+        }
+        *known = known.or(label);
+    }
+    let name = |(word, name): (usize, Option<&String>)| name.cloned().unwrap_or(word.to_string());
+    Ok(names.into_iter().enumerate().map(name).collect())
+}
+
 /// The names of pieces in order, by their numbers where all are numbers. What is only in the part for
 /// examination cannot be learnt.
 fn names_of_pieces(pieces: &[Piece]) -> Result<Names, Error> {
@@ -183,7 +204,8 @@ fn names_of_pieces(pieces: &[Piece]) -> Result<Names, Error> {
     let mut names: Vec<String> = of_part(Part::Training).collect();
     names.sort_unstable();
     names.dedup();
-    if let Some(strange) = of_part(Part::Validation).find(|name| !names.contains(name)) {
+    if let Some(strange) = of_part(Part::Validation).find(|name| names.binary_search(name).is_err())
+    {
         return Err(Error::new(
             format!("{} is in the validation part and not in the training part", quote(&strange)),
             "choose a split that has every name in the training part",

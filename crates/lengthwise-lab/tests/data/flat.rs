@@ -324,6 +324,9 @@ fn settings_that_make_no_sense() {
         folder.said(&mixed),
         "y.npy: sequence 0 (`a`) begins with word 0 and has label 1 at frame 1, of word 1"
     );
+    let mixed = Settings { states: Some(4), ..mixed };
+    let said = folder.said(&mixed);
+    assert!(said.ends_with(": word 0, of labels 0 to 3, is both `no` and `yes`"), "{said}");
 }
 
 #[test]
