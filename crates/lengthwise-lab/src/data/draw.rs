@@ -18,11 +18,21 @@ pub(crate) enum Subject {
 }
 
 /// Which part of a task a sequence is in, or what all of them have in common.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
     Common = 0,
     Training = 1,
     Validation = 2,
+}
+
+impl Part {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Common => "common",
+            Self::Training => "training",
+            Self::Validation => "validation",
+        }
+    }
 }
 
 /// How often places come.

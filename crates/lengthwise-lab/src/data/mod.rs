@@ -4,14 +4,26 @@ mod check;
 pub mod documents;
 mod draw;
 mod error;
+pub mod flat;
 pub mod handwriting;
 mod lexicon;
+pub mod mfcc;
+mod npy;
+mod pieces;
+mod source;
 pub mod speech;
+mod split;
+mod table;
 pub mod tags;
+pub mod text;
 pub mod voice;
+pub mod wav;
 
 pub use self::check::steps_needed;
 pub use self::error::Error;
+pub use self::pieces::Join;
+pub use self::source::{KINDS, Source, load};
+pub use self::split::Split;
 
 /// Sequences of rows, one after another, and where each ends.
 #[derive(Clone, Debug, PartialEq)]

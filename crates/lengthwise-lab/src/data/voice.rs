@@ -4,6 +4,8 @@
 //! depends on the letter and on whether a word or the text ends with it. The lengths are those of read
 //! sentences, a quarter as long: many near the longest, none beyond.
 
+use std::f64::consts::TAU;
+
 use serde::Deserialize;
 
 use super::draw::{Draw, Part, Subject};
@@ -135,7 +137,7 @@ fn sounds(seed: u64) -> Vec<[f64; FEATURES]> {
             let mut draw = Draw::new(seed, Subject::Voice, Part::Common, letter);
             let mut sound = [(); FEATURES].map(|()| draw.normal());
             sound[0] = if letter == 0 { -2.0 } else { 0.3 + 0.4 * sound[0] };
-            sound[1] = 0.2 * sound[1];
+            sound[1] *= 0.2;
             sound
         })
         .collect()
@@ -150,7 +152,7 @@ fn read(
     draw: &mut Draw,
 ) -> Vec<f32> {
     let whole = f64::from(durations.iter().sum::<u32>());
-    let (phase, speed) = (draw.within(0.0, 6.28), draw.within(0.15, 0.25));
+    let (phase, speed) = (draw.within(0.0, TAU), draw.within(0.15, 0.25));
     let mood = [(); FEATURES].map(|()| 0.5 * noise * draw.normal());
     let mut frames = Vec::with_capacity(whole as usize * FEATURES);
     let mut time = 0.0;

@@ -50,13 +50,13 @@ fn curve(stroke: &[Point]) -> Vec<Point> {
             [index.saturating_sub(1), index, index + 1, (index + 2).min(last)]
                 .map(|place| stroke[place]);
         path.extend((1..=PIECES).map(|piece| {
-            let t = f64::from(piece) / f64::from(PIECES);
+            let share = f64::from(piece) / f64::from(PIECES);
             [0, 1].map(|axis| {
-                let [a, b, c, d] = [before[axis], from[axis], to[axis], after[axis]];
-                let slope = (c - a) * t;
-                let bend = (2.0 * a - 5.0 * b + 4.0 * c - d) * t * t;
-                let turn = (3.0 * b - a - 3.0 * c + d) * t * t * t;
-                b + 0.5 * (slope + bend + turn)
+                let [before, from, to, after] = [before, from, to, after].map(|point| point[axis]);
+                let slope = to - before;
+                let bend = 2.0 * before - 5.0 * from + 4.0 * to - after;
+                let turn = 3.0 * from - before - 3.0 * to + after;
+                from + 0.5 * share * (slope + share * (bend + share * turn))
             })
         }));
     }
