@@ -1,11 +1,14 @@
 //! Experiments as files: a task, a model, and several ways to batch.
 
+use std::path::Path;
+
 use lengthwise::{Arrange, Budget, Planner, Shapes, Strategy};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use toml::{Table, Value};
 
 use crate::{
     Error, Learning,
-    data::{Task, documents, handwriting, speech, tags, voice},
+    data::{Source, Task, load},
     model::Size,
 };
 
@@ -29,8 +32,11 @@ pub struct Experiment {
     /// What a reader must know to judge the numbers, a sentence each.
     #[serde(default)]
     pub notes: Vec<String>,
-    /// What is learnt, where no data is given.
-    pub task: Made,
+    /// What is learnt, where no data is given: see [`Source::read`].
+    pub task: Table,
+    /// How data that is given is read: the same without a path.
+    #[serde(default)]
+    pub data: Table,
     /// How often all sequences are seen.
     pub epochs: u32,
     /// Where parameters and plans begin; each run is trained from each.
@@ -51,35 +57,6 @@ pub struct Experiment {
 
 fn first_seed() -> Vec<u64> {
     vec![1]
-}
-
-/// Tasks that are made, not read.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(tag = "made", rename_all = "lowercase")]
-pub enum Made {
-    /// Online handwriting to letters.
-    Handwriting(handwriting::Settings),
-    /// Frames like speech to the states of words.
-    Speech(speech::Settings),
-    /// Text to frames like speech.
-    Voice(voice::Settings),
-    /// Documents to topics.
-    Documents(documents::Settings),
-    /// Words of sentences to tags.
-    Tags(tags::Settings),
-}
-
-impl Made {
-    /// Makes the task.
-    pub fn make(&self) -> Task {
-        match self {
-            Made::Handwriting(settings) => handwriting::make(settings),
-            Made::Speech(settings) => speech::make(settings),
-            Made::Voice(settings) => voice::make(settings),
-            Made::Documents(settings) => documents::make(settings),
-            Made::Tags(settings) => tags::make(settings),
-        }
-    }
 }
 
 /// Something of the planner, by its string form.
@@ -209,6 +186,21 @@ impl Experiment {
         }
         experiment.trainings().map_err(|error| error.within(name))?;
         Ok(experiment)
+    }
+
+    /// What is learnt, checked: from `data`, or as the experiment says. Paths of the experiment begin at
+    /// `folder`.
+    pub fn task(&self, data: Option<&Path>, folder: &Path) -> Result<Task, Error> {
+        let source = match data {
+            Some(path) => {
+                let mut table = self.data.clone();
+                let path = path.to_string_lossy().into_owned();
+                table.insert("path".to_owned(), Value::String(path));
+                Source::read(table, Path::new(""))?
+            }
+            None => Source::read(self.task.clone(), folder)?,
+        };
+        Ok(load(&source)?)
     }
 
     /// The budget that examinations use: that of all runs, or of the first.

@@ -19,7 +19,7 @@ pub use checkpoint::{load as load_checkpoint, save as save_checkpoint};
 pub use describe::describe;
 pub use error::Error;
 pub use examine::Examiner;
-pub use experiment::{Batches, EXPERIMENTS, Experiment, Made, Named, Run, Trained};
+pub use experiment::{Batches, EXPERIMENTS, Experiment, Named, Run, Trained};
 pub use rate::Schedule;
 pub use session::{Outcome, PAGE, RESULTS, Session, Watch};
 pub use trial::{Bench, Ended, Learning, Optimizer, Place, Snapshot, Stepped, Trial};

@@ -18,7 +18,7 @@ title = "A small experiment"
 epochs = 3
 
 [task]
-made = "handwriting"
+kind = "handwriting"
 training = 48
 validation = 8
 
@@ -203,7 +203,9 @@ fn experiments_that_make_no_sense_are_refused_by_line() {
     assert!(with("units = 12", "units = 0").contains("without layers or units"));
     assert!(with("epochs = 3", "epochs = 0").contains("from 1"));
     assert!(with("semi sorted/ü", "random").contains("two runs are called \"random\""));
-    assert!(with("made = \"handwriting\"", "made = \"music\"").contains("unknown variant"));
+    assert!(
+        with("kind = \"handwriting\"", "kind = \"music\"").contains("there is no kind `music`")
+    );
     assert!(with("strategy = \"shuffled\"\n", "").contains("the run \"random\" has no strategy"));
     let error = refused(path, &["run", "nothing.toml"]);
     assert!(error.contains("nothing.toml") && error.contains("paper1-table2"), "{error}");

@@ -132,7 +132,7 @@ fn more_padding_changes_neither_losses_nor_gradients() {
         assert_eq!((short.count, short.correct), (long.count, long.correct));
         let largest = exact.iter().fold(0.0_f32, |most, value| most.max(value.abs()));
         assert!(largest > 0.0);
-        for (exact, padded) in exact.iter().zip(&padded) {
+        for (exact, padded) in exact.iter().zip(padded.iter()) {
             assert!((exact - padded).abs() <= 2e-6 * largest, "{}: {exact} {padded}", task.name);
         }
     }

@@ -97,9 +97,9 @@ fn altered(mut experiment: Experiment, chosen: &Chosen) -> Result<Experiment, Er
 
 /// What is learnt, checked.
 fn task(experiment: &Experiment, chosen: &Chosen) -> Result<Task, Error> {
-    let task = experiment.task.make();
-    task.check()?;
-    Ok(task)
+    // Paths in a file begin where the file is.
+    let folder = Path::new(&chosen.experiment).parent().unwrap_or(Path::new(""));
+    experiment.task(chosen.data.as_deref(), folder)
 }
 
 fn train(args: &RunArgs) -> Result<ExitCode, Error> {
