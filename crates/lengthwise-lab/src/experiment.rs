@@ -53,6 +53,9 @@ pub struct Experiment {
     /// The ways to batch; others are compared with the first.
     #[serde(rename = "run")]
     pub runs: Vec<Run>,
+    /// Runs that are set against each other, besides all against the first: from one to the other.
+    #[serde(default)]
+    pub pairs: Vec<(String, String)>,
 }
 
 fn first_seed() -> Vec<u64> {
@@ -168,6 +171,12 @@ impl Experiment {
                 let what = format!("two runs are called {:?}", run.name);
                 return Err(wrong(what, "give each a name of its own"));
             }
+        }
+        let unknown = |name: &&String| !experiment.runs.iter().any(|run| run.name == **name);
+        let names = experiment.pairs.iter().flat_map(|(from, to)| [from, to]);
+        if let Some(name) = names.into_iter().find(unknown) {
+            let what = format!("`pairs` has {name:?}, and no run is called that");
+            return Err(wrong(what, "give names of runs, as [from, to]"));
         }
         let Size { layers, units, embedding, .. } = experiment.model;
         if layers == 0 || units == 0 || embedding == 0 {

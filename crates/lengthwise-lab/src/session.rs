@@ -239,6 +239,7 @@ impl<'a> Session<'a> {
                 })
                 .collect(),
             notes,
+            pairs: self.experiment.pairs.clone(),
         }
     }
 

@@ -33,6 +33,7 @@ fn training(runs: Vec<(&str, Vec<TrainingEpoch>)>) -> Training {
         error: "errors <i>".to_owned(),
         runs: (0..).zip(runs).map(run).collect(),
         notes: vec!["<script>alert(2)</script>".to_owned()],
+        pairs: vec![("<b>".to_owned(), "nobody".to_owned())],
     }
 }
 

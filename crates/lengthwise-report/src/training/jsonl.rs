@@ -54,6 +54,8 @@ struct Head {
     error: String,
     runs: Vec<HeadRun>,
     notes: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pairs: Vec<(String, String)>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -92,6 +94,7 @@ impl Training {
             error: self.error.clone(),
             runs: self.runs.iter().map(HeadRun::of).collect(),
             notes: self.notes.clone(),
+            pairs: self.pairs.clone(),
         };
         let mut lines = serde_json::to_string(&head).unwrap_or_default();
         lines.push('\n');
@@ -147,14 +150,14 @@ fn head_of(number: usize, line: &str) -> Result<Training, ReadError> {
             hint: "use the release of lengthwise that wrote it",
         });
     }
-    let Head { title, about, error, runs, notes, .. } = parsed(number, line)?;
+    let Head { title, about, error, runs, notes, pairs, .. } = parsed(number, line)?;
     let runs = runs.into_iter().map(|HeadRun { name, settings, seed }| TrainingRun {
         name,
         settings,
         seed,
         epochs: Vec::new(),
     });
-    Ok(Training { title, about, error, runs: runs.collect(), notes })
+    Ok(Training { title, about, error, runs: runs.collect(), notes, pairs })
 }
 
 /// A line of JSON.

@@ -10,6 +10,7 @@ mod figures;
 mod jsonl;
 mod number;
 mod page;
+mod pairs;
 mod remarks;
 mod row;
 mod student;
@@ -37,6 +38,8 @@ pub struct Training {
     pub runs: Vec<TrainingRun>,
     /// What a reader must know to judge the numbers, a sentence each.
     pub notes: Vec<String>,
+    /// Names that are set against each other, besides all against the first: from one to the other.
+    pub pairs: Vec<(String, String)>,
 }
 
 /// One training from one seed.

@@ -74,7 +74,8 @@ impl Training {
         let mut columns = costs(&rows);
         columns.extend(self.results(&rows));
         columns.retain(|column| column.cells.iter().any(|cell| !cell.text.is_empty()));
-        let remarks = remarks(&rows).into_iter().chain(self.notes.iter().cloned());
+        let remarks = remarks(&rows).into_iter().chain(self.set_against(&rows));
+        let remarks = remarks.chain(self.notes.iter().cloned());
         TrainingTable {
             heading,
             names: rows.iter().map(|row| row.name.to_owned()).collect(),

@@ -51,5 +51,6 @@ pub(super) fn training() -> Training {
         error: "character error rate".to_owned(),
         runs,
         notes: vec!["The data were made by a program.".to_owned()],
+        pairs: Vec::new(),
     }
 }
