@@ -9,6 +9,8 @@ mod attention;
 mod batch;
 mod blstm;
 mod cpu;
+#[cfg(feature = "cuda")]
+mod cuda;
 mod embedding;
 mod engine;
 mod lanes;
@@ -23,6 +25,8 @@ mod tape;
 pub use batch::Frame;
 pub use blstm::{Blstm, BlstmTrace};
 pub use cpu::{Cpu, CpuTrace};
+#[cfg(feature = "cuda")]
+pub use cuda::{Cuda, CudaBuffer, CudaTrace};
 pub use engine::{Attention, Embedding, Engine, EngineError, Loss, Recurrent, Rule};
 pub use linear::Linear;
 pub use lstm::{Direction, Lstm, LstmTrace};
