@@ -61,63 +61,63 @@ static __device__ __forceinline__ uint number_at(uint slot, uint depth, bool fou
 }
 
 // Brings the told vectors of a chunk into shared memory, rows side by side: `to[tile][slot]` has the
-// four rows of a tile. `from` is the vector of the group's first row, `apart` the numbers between rows.
+// four rows of a tile. `from` is the vector of the chunk's first row, `apart` the numbers between rows.
+// `AHEAD` reads are under way at a time.
 template <int AHEAD>
 static __device__ __forceinline__ void gather4(float* to, const float* from, uint apart, uint count,
                                                uint rows, uint tiles, uint depth) {
-    uint row = threadIdx.x % 4, quads = count / 4;
-    uint shift = 32 - __clz(quads - 1), mask = (1u << shift) - 1;
-    uint total = tiles << shift, step = blockDim.x / 4;
-    for (uint first = threadIdx.x / 4; first < total; first += AHEAD * step) {
+    uint row = threadIdx.x % 4, first = threadIdx.x / 4, step = blockDim.x / 4, quads = count / 4;
+    uint turns = (quads + step - 1) / step, tile = 0, turn = 0;
+    while (tile < tiles) {
         float4 v[AHEAD];
+        uint at_tile = tile, at_turn = turn;
 #pragma unroll
         for (int a = 0; a < AHEAD; a++) {
-            uint at = first + a * step, tile = at >> shift, quad = at & mask;
-            bool mine = at < total && quad < quads && tile * 4 + row < rows;
-            if (mine) v[a] = look(from + (ulong)(tile * 4 + row) * apart + quad * 4);
+            uint quad = first + turn * step, of = tile * 4 + row;
+            if (quad < quads && of < rows) v[a] = look(from + (of * apart + quad * 4));
+            turn++;
+            if (turn == turns) turn = 0, tile++;
         }
 #pragma unroll
         for (int a = 0; a < AHEAD; a++) {
-            uint at = first + a * step, tile = at >> shift, quad = at & mask;
-            bool mine = at < total && quad < quads && tile * 4 + row < rows;
-            if (mine) {
-                while (unset(v[a])) v[a] = look(from + (ulong)(tile * 4 + row) * apart + quad * 4);
-                float* place = to + ((ulong)tile * depth + quad) * 4 + row;
+            uint quad = first + at_turn * step, of = at_tile * 4 + row;
+            if (quad < quads && of < rows) {
+                while (unset(v[a])) v[a] = look(from + (of * apart + quad * 4));
+                float* place = to + (at_tile * depth + quad) * 4 + row;
                 place[0] = v[a].x;
                 place[depth] = v[a].y;
                 place[2 * depth] = v[a].z;
                 place[3 * depth] = v[a].w;
             }
+            at_turn++;
+            if (at_turn == turns) at_turn = 0, at_tile++;
         }
     }
 }
 
 // The same, for vectors that do not begin at multiples of four.
 static __device__ __forceinline__ void gather1(float* to, const float* from, uint apart, uint count,
-                                               uint rows, uint tiles, uint depth) {
-    for (uint tile = 0; tile < tiles; tile++) {
-        uint row = threadIdx.x % 4;
-        if (tile * 4 + row >= rows) continue;
-        const float* begin = from + (ulong)(tile * 4 + row) * apart;
+                                               uint rows, uint depth) {
+    for (uint row = threadIdx.x % 4; row < rows; row += 4) {
         for (uint k = threadIdx.x / 4; k < count; k += blockDim.x / 4) {
-            float v = look_one(begin + k);
-            while (unset(v)) v = look_one(begin + k);
-            to[((ulong)tile * depth + k) * 4 + row] = v;
+            float v = look_one(from + (row * apart + k));
+            while (unset(v)) v = look_one(from + (row * apart + k));
+            to[(row / 4 * depth + k) * 4 + threadIdx.x % 4] = v;
         }
     }
 }
 
 // Sums 16 values over `LANES` neighbouring lanes; lane `q` ends with the values from `q * 16 / LANES`.
-template <int LANES>
+template <int LANES, int HALF = 8>
 static __device__ __forceinline__ void share(float (&v)[16], uint lane) {
+    if constexpr (LANES > 1) {
+        bool high = lane & (LANES / 2);
 #pragma unroll
-    for (int far = LANES / 2, half = 8; far >= 1; far /= 2, half /= 2) {
-        bool high = lane & far;
-#pragma unroll
-        for (int i = 0; i < half; i++) {
-            float give = high ? v[i] : v[i + half], keep = high ? v[i + half] : v[i];
-            v[i] = keep + __shfl_xor_sync(~0u, give, far);
+        for (int i = 0; i < HALF; i++) {
+            float give = high ? v[i] : v[i + HALF], keep = high ? v[i + HALF] : v[i];
+            v[i] = keep + __shfl_xor_sync(~0u, give, LANES / 2);
         }
+        share<LANES / 2, HALF / 2>(v, lane);
     }
 }
 
@@ -138,15 +138,16 @@ static __device__ __forceinline__ void multiply(float (&sums)[16], const float4 
 
 // `gates` come in as sums over the input and go out after their functions; `outputs` come in unset.
 // `recurrent` and `bias` are those of the forward direction, `apart` the parameters of a direction.
-extern "C" __global__ void __launch_bounds__(512, 1)
-    lstm_forward(Layer of, float* gates, float* cells, float* outputs, const float* recurrent,
-                 const float* bias, ulong apart, const uint* lengths) {
+static __device__ __forceinline__ void forward(const Layer& of, float* gates, float* cells,
+                                               float* outputs, const float* recurrent,
+                                               const float* bias, ulong apart,
+                                               const uint* lengths) {
     uint width = 1u << of.width_log, units = of.units, depth = of.slices * DEPTH;
     uint block = blockIdx.x % of.blocks, team = blockIdx.x / of.blocks;
     uint groups = (of.rows + of.group_rows - 1) / of.group_rows;
     uint direction = of.direction + team / groups, group = team % groups;
     uint first_unit = block * width, first_row = group * of.group_rows;
-    uint group_rows = min(of.group_rows, of.rows - first_row);
+    uint group_rows = min(of.group_rows, of.rows - first_row), wide = of.directions * units;
     ulong places = (ulong)of.steps * of.rows;
     gates += direction * places * 4 * units;
     cells += direction * places * units;
@@ -176,8 +177,10 @@ extern "C" __global__ void __launch_bounds__(512, 1)
             weights[j] = make_float4(from[0], from[units], from[2 * units], from[3 * units]);
         }
     }
-    // The unit of this thread once sums are made; always the same one.
+    // The unit and the first row of this thread once sums are made; always the same.
     uint own_unit = threadIdx.x & (width - 1), unit = first_unit + own_unit;
+    uint own_row = threadIdx.x >> of.width_log;
+    uint own_gate = own_row * 4 * units + unit;
     float biases[4] = {0.0f, 0.0f, 0.0f, 0.0f};
     if (unit < units)
         for (int gate = 0; gate < 4; gate++) biases[gate] = bias[gate * units + unit];
@@ -187,18 +190,23 @@ extern "C" __global__ void __launch_bounds__(512, 1)
         uint time = direction ? of.steps - 1 - n : n, before = direction ? time + 1 : time - 1;
         for (uint start = 0; start < group_rows; start += chunk) {
             uint rows = min(chunk, group_rows - start), begin = first_row + start;
-            uint row = threadIdx.x >> of.width_log;
-            float x[4];
-            if (row < rows && unit < units) {
-                const float* from = gates + ((ulong)time * of.rows + begin + row) * 4 * units + unit;
-                for (int gate = 0; gate < 4; gate++) x[gate] = from[gate * units];
-            }
+            ulong place = (ulong)time * of.rows + begin;
             if (n > 0) {
-                uint wide = of.directions * units;
                 const float* from = outputs + ((ulong)before * of.rows + begin) * wide;
                 if (four) gather4<4>((float*)states, from, wide, units, rows, of.tiles, depth);
-                else gather1((float*)states, from, wide, units, rows, of.tiles, depth);
+                else gather1((float*)states, from, wide, units, rows, depth);
                 __syncthreads();
+            }
+            // What comes from memory travels during the products.
+            float* gate = gates + place * 4 * units;
+            float x[4];
+            uint length = 0;
+            bool mine = own_row < rows && unit < units;
+            if (mine) {
+                for (int i = 0; i < 4; i++) x[i] = gate[own_gate + i * units];
+                length = lengths[begin + own_row];
+            }
+            if (n > 0) {
                 for (uint tile = 0; tile * 4 < rows; tile++) {
                     float v[16];
                     multiply(v, weights, states + tile * depth + slice, of.slices);
@@ -208,27 +216,29 @@ extern "C" __global__ void __launch_bounds__(512, 1)
                 }
                 __syncthreads();
             }
-            for (; row < rows && unit < units; row += of.slices) {
-                ulong place = (ulong)time * of.rows + begin + row;
-                float* gate = gates + place * 4 * units + unit;
-                if (row >= of.slices)
-                    for (int which = 0; which < 4; which++) x[which] = gate[which * units];
-                for (int which = 0; which < 4; which++) x[which] += biases[which];
+            if (!mine) continue;
+            uint row = own_row;
+            while (true) {
+                for (int i = 0; i < 4; i++) x[i] += biases[i];
                 if (n > 0) {
-                    for (uint from = 0; from < parts; from++) {
-                        float4 sum = sums[(from * chunk + row) * width + own_unit];
-                        x[0] += sum.x, x[1] += sum.y, x[2] += sum.z, x[3] += sum.w;
-                    }
+                    const float4* sum = sums + row * width + own_unit;
+                    for (uint from = 0; from < parts; from++, sum += chunk * width)
+                        x[0] += sum->x, x[1] += sum->y, x[2] += sum->z, x[3] += sum->w;
                 }
                 float* carry = carried + (start + row) * width + own_unit;
                 float i = logistic(x[0]), f = logistic(x[1]), g = hyperbolic(x[2]);
                 float o = logistic(x[3]), c = f * *carry + i * g, h = o * hyperbolic(c);
-                bool holds = time < lengths[begin + row];
+                bool holds = time < length;
                 c = holds ? c : 0.0f, h = holds ? h : 0.0f;
-                tell(outputs + place * of.directions * units + unit, h);
+                tell(outputs + place * wide + (row * wide + unit), h);
                 *carry = c;
-                cells[place * units + unit] = c;
-                gate[0] = i, gate[units] = f, gate[2 * units] = g, gate[3 * units] = o;
+                float* to = gate + (row * 4 * units + unit);
+                to[0] = i, to[units] = f, to[2 * units] = g, to[3 * units] = o;
+                cells[place * units + (row * units + unit)] = c;
+                row += of.slices;
+                if (row >= rows) break;
+                for (int i = 0; i < 4; i++) x[i] = gate[row * 4 * units + unit + i * units];
+                length = lengths[begin + row];
             }
         }
     }
@@ -237,12 +247,12 @@ extern "C" __global__ void __launch_bounds__(512, 1)
 // `gates` are those after their functions; `dgates` come in unset. `LANES` neighbouring lanes share
 // four units.
 template <int LANES>
-static __device__ __forceinline__ void backward(Layer of, const float* gates, const float* cells,
-                                                const float* dy, float* dgates,
+static __device__ __forceinline__ void backward(const Layer& of, const float* gates,
+                                                const float* cells, const float* dy, float* dgates,
                                                 const float* recurrent, ulong apart,
                                                 const uint* lengths) {
     const uint QUADS = 32 / LANES;
-    uint width = 1u << of.width_log, units = of.units;
+    uint width = 1u << of.width_log, units = of.units, wide = of.directions * units;
     uint slices = 4 * of.slices, depth = slices * DEPTH;
     uint block = blockIdx.x % of.blocks, team = blockIdx.x / of.blocks;
     uint groups = (of.rows + of.group_rows - 1) / of.group_rows;
@@ -281,6 +291,7 @@ static __device__ __forceinline__ void backward(Layer of, const float* gates, co
         weights[j] = make_float4(four[0], four[1], four[2], four[3]);
     }
     uint own_unit = threadIdx.x & (width - 1), unit = first_unit + own_unit;
+    uint own_row = threadIdx.x >> of.width_log;
     __syncthreads();
 
     for (uint n = 0; n < of.steps; n++) {
@@ -290,21 +301,29 @@ static __device__ __forceinline__ void backward(Layer of, const float* gates, co
         uint before = direction ? time + 1 : time - 1;
         for (uint start = 0; start < group_rows; start += chunk) {
             uint rows = min(chunk, group_rows - start), begin = first_row + start;
-            uint row = threadIdx.x >> of.width_log;
-            float i, f, g, o, c, last, dh;
-#define FETCH()                                                                                 \
-    {                                                                                           \
-        ulong place = (ulong)time * of.rows + begin + row;                                      \
-        const float* gate = gates + place * 4 * units + unit;                                   \
-        i = gate[0], f = gate[units], g = gate[2 * units], o = gate[3 * units];                 \
-        c = cells[place * units + unit], dh = dy[place * of.directions * units + unit];         \
-        last = begins ? 0.0f : cells[((ulong)before * of.rows + begin + row) * units + unit];   \
-    }
-            if (row < rows && unit < units) FETCH();
+            ulong place = (ulong)time * of.rows + begin;
             if (n > 0) {
                 const float* from = dgates + ((ulong)after * of.rows + begin) * 4 * units;
                 gather4<4>((float*)states, from, 4 * units, 4 * units, rows, of.tiles, depth);
                 __syncthreads();
+            }
+            // What comes from memory travels during the products.
+            const float* gate = gates + place * 4 * units;
+            const float* cell = cells + place * units;
+            const float* last_cell = cells + ((ulong)before * of.rows + begin) * units;
+            uint row = own_row, length = 0;
+            bool mine = own_row < rows && unit < units;
+            float i, f, g, o, c, last, dh;
+#define FETCH()                                                                                \
+    {                                                                                          \
+        uint at = row * 4 * units + unit;                                                      \
+        i = gate[at], f = gate[at + units], g = gate[at + 2 * units], o = gate[at + 3 * units]; \
+        c = cell[row * units + unit], dh = dy[place * wide + (row * wide + unit)];             \
+        last = begins ? 0.0f : last_cell[row * units + unit];                                  \
+        length = lengths[begin + row];                                                         \
+    }
+            if (mine) FETCH();
+            if (n > 0) {
                 for (uint tile = 0; tile * 4 < rows; tile++) {
                     float v[16];
                     multiply(v, weights, states + tile * depth + slice, slices);
@@ -317,36 +336,54 @@ static __device__ __forceinline__ void backward(Layer of, const float* gates, co
                 }
                 __syncthreads();
             }
-            for (; row < rows && unit < units; row += of.slices) {
-                if (row >= of.slices) FETCH();
-                if (n > 0)
-                    for (uint from = 0; from < parts; from++)
-                        dh += sums[(from * chunk + row) * width + own_unit];
+            if (!mine) continue;
+            while (true) {
+                if (n > 0) {
+                    const float* sum = sums + row * width + own_unit;
+                    for (uint from = 0; from < parts; from++, sum += chunk * width) dh += *sum;
+                }
                 float* carry = carried + (start + row) * width + own_unit;
                 float t = hyperbolic(c), dc = dh * o * (1.0f - t * t) + *carry;
-                bool holds = time < lengths[begin + row];
+                bool holds = time < length;
                 float di = dc * g * i * (1.0f - i), df = dc * last * f * (1.0f - f);
                 float dg = dc * i * (1.0f - g * g), d_o = dh * t * o * (1.0f - o);
-                float* gate = dgates + ((ulong)time * of.rows + begin + row) * 4 * units + unit;
-                tell(gate, holds ? di : 0.0f);
-                tell(gate + units, holds ? df : 0.0f);
-                tell(gate + 2 * units, holds ? dg : 0.0f);
-                tell(gate + 3 * units, holds ? d_o : 0.0f);
+                float* to = dgates + place * 4 * units + (row * 4 * units + unit);
+                tell(to, holds ? di : 0.0f);
+                tell(to + units, holds ? df : 0.0f);
+                tell(to + 2 * units, holds ? dg : 0.0f);
+                tell(to + 3 * units, holds ? d_o : 0.0f);
                 *carry = holds ? dc * f : 0.0f;
+                row += of.slices;
+                if (row >= rows) break;
+                FETCH();
             }
         }
     }
 #undef FETCH
 }
 
-#define BACKWARD(NAME, LANES)                                                                       \
-    extern "C" __global__ void __launch_bounds__(512, 1)                                            \
-        NAME(Layer of, const float* gates, const float* cells, const float* dy, float* dgates,      \
-             const float* recurrent, ulong apart, const uint* lengths) {                            \
-        backward<LANES>(of, gates, cells, dy, dgates, recurrent, apart, lengths);                   \
+// A block of 256 threads has twice the registers for each.
+#define FORWARD(NAME, THREADS)                                                                  \
+    extern "C" __global__ void __launch_bounds__(THREADS, 1)                                    \
+        NAME(Layer of, float* gates, float* cells, float* outputs, const float* recurrent,      \
+             const float* bias, ulong apart, const uint* lengths) {                             \
+        forward(of, gates, cells, outputs, recurrent, bias, apart, lengths);                    \
+    }
+
+FORWARD(lstm_forward, 256)
+FORWARD(lstm_forward_wide, 512)
+
+#define BACKWARD(NAME, LANES, THREADS)                                                          \
+    extern "C" __global__ void __launch_bounds__(THREADS, 1)                                    \
+        NAME(Layer of, const float* gates, const float* cells, const float* dy, float* dgates,  \
+             const float* recurrent, ulong apart, const uint* lengths) {                        \
+        backward<LANES>(of, gates, cells, dy, dgates, recurrent, apart, lengths);               \
     }
 
 // For blocks of 8 units, of 16, and of more.
-BACKWARD(lstm_backward_8, 16)
-BACKWARD(lstm_backward_16, 8)
-BACKWARD(lstm_backward_32, 4)
+BACKWARD(lstm_backward_8, 16, 256)
+BACKWARD(lstm_backward_16, 8, 256)
+BACKWARD(lstm_backward_32, 4, 256)
+BACKWARD(lstm_backward_8_wide, 16, 512)
+BACKWARD(lstm_backward_16_wide, 8, 512)
+BACKWARD(lstm_backward_32_wide, 4, 512)

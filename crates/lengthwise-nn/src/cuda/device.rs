@@ -18,7 +18,7 @@ use cudarc::{
 };
 
 use super::{
-    kernels::{Argument, Kernel, NAMES, PTX},
+    kernels::{self, Argument, Kernel, NAMES, PTX},
     memory::{Memory, Pointer, Pool, size_class},
 };
 use crate::EngineError;
@@ -164,14 +164,8 @@ impl Device {
 
     /// Lets the kernels that need it have all shared memory.
     fn raise_limits(&self) -> Result<(), EngineError> {
-        let which = [
-            Kernel::LstmForward,
-            Kernel::LstmBackward8,
-            Kernel::LstmBackward16,
-            Kernel::LstmBackward32,
-            Kernel::CtcPaths,
-        ];
-        for kernel in which {
+        for kernel in kernels::all().filter(|&kernel| kernel.waits() || kernel == Kernel::CtcPaths)
+        {
             // SAFETY: the function is of the loaded module.
             unsafe {
                 result::function::set_function_attribute(
@@ -392,18 +386,14 @@ impl Device {
         let grid = (grid[0] as u32, grid[1] as u32, grid[2] as u32);
         let block = (block[0] as u32, block[1] as u32, 1);
         let function = self.functions[kernel as usize];
-        let waits = matches!(
-            kernel,
-            Kernel::LstmForward
-                | Kernel::LstmBackward8
-                | Kernel::LstmBackward16
-                | Kernel::LstmBackward32
-        );
         // SAFETY: callers give what the kernel takes, and memory of the sizes that it is told. The driver
         // copies the arguments before it returns.
         unsafe {
-            let launch =
-                if waits { result::launch_cooperative_kernel } else { result::launch_kernel };
+            let launch = if kernel.waits() {
+                result::launch_cooperative_kernel
+            } else {
+                result::launch_kernel
+            };
             launch(function, grid, block, shared as u32, self.stream, &mut pointers)
         }
         .map_err(|error| failed(&format!("run the kernel {}", NAMES[kernel as usize]), error))

@@ -14,6 +14,8 @@ macro_rules! kernels {
             $(#[doc = concat!("`", $name, "`")] $kernel,)*
         }
 
+        const KERNELS: &[Kernel] = &[$(Kernel::$kernel),*];
+
         /// The names of all kernels, in the order of [`Kernel`].
         pub(super) const NAMES: &[&str] = &[$($name),*];
     };
@@ -37,15 +39,31 @@ kernels! {
     Finish = "finish",
     LogSoftmax = "log_softmax",
     LstmBackward8 = "lstm_backward_8",
+    LstmBackward8Wide = "lstm_backward_8_wide",
     LstmBackward16 = "lstm_backward_16",
+    LstmBackward16Wide = "lstm_backward_16_wide",
     LstmBackward32 = "lstm_backward_32",
+    LstmBackward32Wide = "lstm_backward_32_wide",
     LstmForward = "lstm_forward",
+    LstmForwardWide = "lstm_forward_wide",
     Mean = "mean",
     MeanBackward = "mean_backward",
     Scale = "scale",
     SquaredError = "squared_error",
     Squares = "squares",
     SumRows = "sum_rows",
+}
+
+impl Kernel {
+    /// Whether its blocks wait for each other, and have much shared memory.
+    pub(super) fn waits(self) -> bool {
+        NAMES[self as usize].starts_with("lstm_")
+    }
+}
+
+/// All kernels, in the order of their names.
+pub(super) fn all() -> impl Iterator<Item = Kernel> {
+    KERNELS.iter().copied()
 }
 
 /// What a launch of the LSTM kernels is about; `Layer` in their source.

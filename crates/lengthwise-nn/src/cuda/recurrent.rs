@@ -140,7 +140,7 @@ impl Cuda {
             device.fill(trace.outputs.at(), 0xff, trace.outputs.count())?;
             for (blocks, words) in pass.launches(split) {
                 device.launch(
-                    Kernel::LstmForward,
+                    if split.wide() { Kernel::LstmForwardWide } else { Kernel::LstmForward },
                     [blocks, 1, 1],
                     [split.threads(), 1],
                     split.forward_shared(),
@@ -183,10 +183,13 @@ impl Cuda {
         let dgates = Memory::new(device, directions * cells * 4 * units)?;
         if let Some(split) = &pass.split {
             device.fill(dgates.at(), 0xff, dgates.count())?;
-            let kernel = match split.width_log {
-                3 => Kernel::LstmBackward8,
-                4 => Kernel::LstmBackward16,
-                _ => Kernel::LstmBackward32,
+            let kernel = match (split.width_log, split.wide()) {
+                (3, false) => Kernel::LstmBackward8,
+                (3, true) => Kernel::LstmBackward8Wide,
+                (4, false) => Kernel::LstmBackward16,
+                (4, true) => Kernel::LstmBackward16Wide,
+                (_, false) => Kernel::LstmBackward32,
+                (_, true) => Kernel::LstmBackward32Wide,
             };
             for (blocks, words) in pass.launches(split) {
                 device.launch(

@@ -94,6 +94,11 @@ impl Split {
         self.slices << self.width_log
     }
 
+    /// Whether a block has so many threads that each has fewer registers.
+    pub(super) fn wide(&self) -> bool {
+        self.threads() > 256
+    }
+
     /// The neighbouring lanes that share four units on the way back.
     fn lanes(&self) -> usize {
         (32 / ((1 << self.width_log) / 4)).max(4)
