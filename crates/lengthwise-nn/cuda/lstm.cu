@@ -8,6 +8,7 @@
 
 #define DEPTH 16
 #define UNSET 0xffffffffu
+#define NONE 0xffffffffu
 
 extern __shared__ float4 shared[];
 
@@ -40,6 +41,17 @@ static __device__ __forceinline__ void tell(float* to, float v) {
     asm volatile("st.relaxed.gpu.global.f32 [%0], %1;" ::"l"(to), "f"(v) : "memory");
 }
 
+// Begins to bring one number into shared memory, and waits for all that this thread has begun. Unlike
+// what is read into registers, it holds up nothing.
+static __device__ __forceinline__ void begin(float* to, const float* from) {
+    uint place = (uint)__cvta_generic_to_shared(to);
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(place), "l"(from) : "memory");
+}
+
+static __device__ __forceinline__ void arrive() {
+    asm volatile("cp.async.wait_all;" ::: "memory");
+}
+
 // What a launch is about.
 struct Layer {
     uint steps, rows, units, directions;
@@ -70,27 +82,33 @@ static __device__ __forceinline__ void gather4(float* to, const float* from, uin
     uint turns = (quads + step - 1) / step, tile = 0, turn = 0;
     while (tile < tiles) {
         float4 v[AHEAD];
-        uint at_tile = tile, at_turn = turn;
+        uint at[AHEAD], to_at[AHEAD];
 #pragma unroll
         for (int a = 0; a < AHEAD; a++) {
             uint quad = first + turn * step, of = tile * 4 + row;
-            if (quad < quads && of < rows) v[a] = look(from + (of * apart + quad * 4));
+            at[a] = of * apart + quad * 4, to_at[a] = (tile * depth + quad) * 4 + row;
+            if (quad >= quads || of >= rows) at[a] = NONE;
+            v[a] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+            if (at[a] != NONE) v[a] = look(from + at[a]);
             turn++;
             if (turn == turns) turn = 0, tile++;
         }
+        bool missing = true;
+        while (missing) {
+            missing = false;
+#pragma unroll
+            for (int a = 0; a < AHEAD; a++)
+                if (unset(v[a])) v[a] = look(from + at[a]), missing = true;
+        }
 #pragma unroll
         for (int a = 0; a < AHEAD; a++) {
-            uint quad = first + at_turn * step, of = at_tile * 4 + row;
-            if (quad < quads && of < rows) {
-                while (unset(v[a])) v[a] = look(from + (of * apart + quad * 4));
-                float* place = to + (at_tile * depth + quad) * 4 + row;
+            if (at[a] != NONE) {
+                float* place = to + to_at[a];
                 place[0] = v[a].x;
                 place[depth] = v[a].y;
                 place[2 * depth] = v[a].z;
                 place[3 * depth] = v[a].w;
             }
-            at_turn++;
-            if (at_turn == turns) at_turn = 0, at_tile++;
         }
     }
 }
@@ -158,10 +176,14 @@ static __device__ __forceinline__ void forward(const Layer& of, float* gates, fl
     uint chunk = 4 * of.tiles, parts = of.slices / 4;
     float4* states = shared;
     float4* sums = states + of.tiles * depth;
-    float* carried = (float*)(sums + parts * chunk * width);
+    float* brought = (float*)(sums + parts * chunk * width);
+    float* carried = brought + 4 * blockDim.x;
+    uint* row_lengths = (uint*)(carried + of.group_rows * width);
     for (uint at = threadIdx.x; at < of.tiles * depth; at += blockDim.x)
         states[at] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     for (uint at = threadIdx.x; at < of.group_rows * width; at += blockDim.x) carried[at] = 0.0f;
+    for (uint at = threadIdx.x; at < group_rows; at += blockDim.x)
+        row_lengths[at] = lengths[first_row + at];
 
     uint lane = threadIdx.x % 32, warp = threadIdx.x / 32, lane_part = lane % 4;
     uint part = warp / (width / 8), own = warp % (width / 8) * 8 + lane / 4;
@@ -189,23 +211,20 @@ static __device__ __forceinline__ void forward(const Layer& of, float* gates, fl
     for (uint n = 0; n < of.steps; n++) {
         uint time = direction ? of.steps - 1 - n : n, before = direction ? time + 1 : time - 1;
         for (uint start = 0; start < group_rows; start += chunk) {
-            uint rows = min(chunk, group_rows - start), begin = first_row + start;
-            ulong place = (ulong)time * of.rows + begin;
+            uint rows = min(chunk, group_rows - start), first = first_row + start;
+            ulong place = (ulong)time * of.rows + first;
             if (n > 0) {
-                const float* from = outputs + ((ulong)before * of.rows + begin) * wide;
+                const float* from = outputs + ((ulong)before * of.rows + first) * wide;
                 if (four) gather4<4>((float*)states, from, wide, units, rows, of.tiles, depth);
                 else gather1((float*)states, from, wide, units, rows, depth);
                 __syncthreads();
             }
             // What comes from memory travels during the products.
             float* gate = gates + place * 4 * units;
-            float x[4];
-            uint length = 0;
+            float* fetched = brought + threadIdx.x;
             bool mine = own_row < rows && unit < units;
-            if (mine) {
-                for (int i = 0; i < 4; i++) x[i] = gate[own_gate + i * units];
-                length = lengths[begin + own_row];
-            }
+            if (mine)
+                for (int i = 0; i < 4; i++) begin(fetched + i * blockDim.x, gate + own_gate + i * units);
             if (n > 0) {
                 for (uint tile = 0; tile * 4 < rows; tile++) {
                     float v[16];
@@ -217,9 +236,10 @@ static __device__ __forceinline__ void forward(const Layer& of, float* gates, fl
                 __syncthreads();
             }
             if (!mine) continue;
-            uint row = own_row;
-            while (true) {
-                for (int i = 0; i < 4; i++) x[i] += biases[i];
+            arrive();
+            for (uint row = own_row; row < rows; row += of.slices) {
+                float x[4];
+                for (int i = 0; i < 4; i++) x[i] = fetched[i * blockDim.x] + biases[i];
                 if (n > 0) {
                     const float4* sum = sums + row * width + own_unit;
                     for (uint from = 0; from < parts; from++, sum += chunk * width)
@@ -228,17 +248,16 @@ static __device__ __forceinline__ void forward(const Layer& of, float* gates, fl
                 float* carry = carried + (start + row) * width + own_unit;
                 float i = logistic(x[0]), f = logistic(x[1]), g = hyperbolic(x[2]);
                 float o = logistic(x[3]), c = f * *carry + i * g, h = o * hyperbolic(c);
-                bool holds = time < length;
+                bool holds = time < row_lengths[start + row];
                 c = holds ? c : 0.0f, h = holds ? h : 0.0f;
                 tell(outputs + place * wide + (row * wide + unit), h);
                 *carry = c;
                 float* to = gate + (row * 4 * units + unit);
                 to[0] = i, to[units] = f, to[2 * units] = g, to[3 * units] = o;
                 cells[place * units + (row * units + unit)] = c;
-                row += of.slices;
-                if (row >= rows) break;
-                for (int i = 0; i < 4; i++) x[i] = gate[row * 4 * units + unit + i * units];
-                length = lengths[begin + row];
+                if (row + of.slices < rows)
+                    for (int i = 0; i < 4; i++)
+                        fetched[i * blockDim.x] = to[(of.slices * 4 + i) * units];
             }
         }
     }
@@ -269,10 +288,14 @@ static __device__ __forceinline__ void backward(const Layer& of, const float* ga
     uint chunk = 4 * of.tiles, parts = slices / LANES;
     float4* states = shared;
     float* sums = (float*)(states + of.tiles * depth);
-    float* carried = sums + parts * chunk * width;
+    float* brought = sums + parts * chunk * width;
+    float* carried = brought + 7 * blockDim.x;
+    uint* row_lengths = (uint*)(carried + of.group_rows * width);
     for (uint at = threadIdx.x; at < of.tiles * depth; at += blockDim.x)
         states[at] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     for (uint at = threadIdx.x; at < of.group_rows * width; at += blockDim.x) carried[at] = 0.0f;
+    for (uint at = threadIdx.x; at < group_rows; at += blockDim.x)
+        row_lengths[at] = lengths[first_row + at];
 
     uint lane = threadIdx.x % 32, warp = threadIdx.x / 32, lane_part = lane % LANES;
     uint teams = width / 4 / QUADS, part = warp / teams;
@@ -300,29 +323,28 @@ static __device__ __forceinline__ void backward(const Layer& of, const float* ga
         bool begins = n == of.steps - 1;
         uint before = direction ? time + 1 : time - 1;
         for (uint start = 0; start < group_rows; start += chunk) {
-            uint rows = min(chunk, group_rows - start), begin = first_row + start;
-            ulong place = (ulong)time * of.rows + begin;
+            uint rows = min(chunk, group_rows - start), first = first_row + start;
+            ulong place = (ulong)time * of.rows + first;
             if (n > 0) {
-                const float* from = dgates + ((ulong)after * of.rows + begin) * 4 * units;
+                const float* from = dgates + ((ulong)after * of.rows + first) * 4 * units;
                 gather4<4>((float*)states, from, 4 * units, 4 * units, rows, of.tiles, depth);
                 __syncthreads();
             }
             // What comes from memory travels during the products.
             const float* gate = gates + place * 4 * units;
             const float* cell = cells + place * units;
-            const float* last_cell = cells + ((ulong)before * of.rows + begin) * units;
-            uint row = own_row, length = 0;
+            const float* last_cell = cells + ((ulong)before * of.rows + first) * units;
+            const float* d = dy + place * wide;
+            float* fetched = brought + threadIdx.x;
             bool mine = own_row < rows && unit < units;
-            float i, f, g, o, c, last, dh;
-#define FETCH()                                                                                \
-    {                                                                                          \
-        uint at = row * 4 * units + unit;                                                      \
-        i = gate[at], f = gate[at + units], g = gate[at + 2 * units], o = gate[at + 3 * units]; \
-        c = cell[row * units + unit], dh = dy[place * wide + (row * wide + unit)];             \
-        last = begins ? 0.0f : last_cell[row * units + unit];                                  \
-        length = lengths[begin + row];                                                         \
-    }
-            if (mine) FETCH();
+            if (mine) {
+                uint at = own_row * units + unit;
+                for (int i = 0; i < 4; i++)
+                    begin(fetched + i * blockDim.x, gate + own_row * 4 * units + unit + i * units);
+                begin(fetched + 4 * blockDim.x, cell + at);
+                begin(fetched + 5 * blockDim.x, d + own_row * wide + unit);
+                if (!begins) begin(fetched + 6 * blockDim.x, last_cell + at);
+            }
             if (n > 0) {
                 for (uint tile = 0; tile * 4 < rows; tile++) {
                     float v[16];
@@ -337,14 +359,19 @@ static __device__ __forceinline__ void backward(const Layer& of, const float* ga
                 __syncthreads();
             }
             if (!mine) continue;
-            while (true) {
+            arrive();
+            for (uint row = own_row; row < rows; row += of.slices) {
+                float i = fetched[0], f = fetched[blockDim.x], g = fetched[2 * blockDim.x];
+                float o = fetched[3 * blockDim.x], c = fetched[4 * blockDim.x];
+                float dh = fetched[5 * blockDim.x];
+                float last = begins ? 0.0f : fetched[6 * blockDim.x];
                 if (n > 0) {
                     const float* sum = sums + row * width + own_unit;
                     for (uint from = 0; from < parts; from++, sum += chunk * width) dh += *sum;
                 }
                 float* carry = carried + (start + row) * width + own_unit;
                 float t = hyperbolic(c), dc = dh * o * (1.0f - t * t) + *carry;
-                bool holds = time < length;
+                bool holds = time < row_lengths[start + row];
                 float di = dc * g * i * (1.0f - i), df = dc * last * f * (1.0f - f);
                 float dg = dc * i * (1.0f - g * g), d_o = dh * t * o * (1.0f - o);
                 float* to = dgates + place * 4 * units + (row * 4 * units + unit);
@@ -353,13 +380,17 @@ static __device__ __forceinline__ void backward(const Layer& of, const float* ga
                 tell(to + 2 * units, holds ? dg : 0.0f);
                 tell(to + 3 * units, holds ? d_o : 0.0f);
                 *carry = holds ? dc * f : 0.0f;
-                row += of.slices;
-                if (row >= rows) break;
-                FETCH();
+                uint next = row + of.slices, at = next * units + unit;
+                if (next < rows) {
+                    for (int i = 0; i < 4; i++)
+                        fetched[i * blockDim.x] = gate[next * 4 * units + unit + i * units];
+                    fetched[4 * blockDim.x] = cell[at];
+                    fetched[5 * blockDim.x] = d[next * wide + unit];
+                    if (!begins) fetched[6 * blockDim.x] = last_cell[at];
+                }
             }
         }
     }
-#undef FETCH
 }
 
 // A block of 256 threads has twice the registers for each.

@@ -67,6 +67,51 @@ impl Cuda {
         Ok(memory)
     }
 
+    /// `out += a · b` for a few small matrices with a long inner size, where `a` is transposed. Shares
+    /// of the inner size are multiplied at the same time, and added in order.
+    fn add_product(
+        &self,
+        (m, k, n): (usize, usize, usize),
+        a: Matrix,
+        b: Matrix,
+        out: Matrix,
+        count: usize,
+    ) -> Result<(), EngineError> {
+        let device = &self.device;
+        if k == 0 {
+            return Ok(());
+        }
+        // About as many blocks as run at the same time, each of which makes a square of the product.
+        let squares = m.div_ceil(128) * n.div_ceil(128) * count;
+        let shares = (2 * device.blocks / squares).min(k / 128).max(1);
+        if shares == 1 {
+            return device.product((m, k, n), a, b, out, 1.0, count);
+        }
+        let share = k / shares;
+        let parts = Memory::new(device, count * shares * m * n)?;
+        for which in 0..count {
+            let skip = |matrix: &Matrix| matrix.at.skip(which * matrix.stride);
+            device.product(
+                (m, share, n),
+                Matrix { at: skip(&a), ..a }.every(share * a.apart),
+                Matrix { at: skip(&b), ..b }.every(share * b.apart),
+                Matrix::new(parts.at().skip(which * shares * m * n), n).every(m * n),
+                0.0,
+                shares,
+            )?;
+        }
+        let done = share * shares;
+        let rest = |matrix: Matrix| Matrix { at: matrix.at.skip(done * matrix.apart), ..matrix };
+        device.product((m, k - done, n), rest(a), rest(b), out, 1.0, count)?;
+        device.launch(
+            Kernel::AddParts,
+            [(m * n).div_ceil(256), 1, count],
+            [256, 1],
+            0,
+            arguments![shares, m * n, parts.at(), out.at, out.stride],
+        )
+    }
+
     /// Adds the sum over all rows of matrices to vectors, which are so many numbers apart.
     fn add_rows(
         &self,
@@ -228,14 +273,9 @@ impl Engine for Cuda {
         dy.is(rows * outputs, "the gradient of a linear layer")?;
         let gradient = gradient.change(&self.device)?.skip(at);
         let dy_of_rows = Matrix::new(dy.at(), outputs);
-        self.device.product(
-            (inputs, rows, outputs),
-            Matrix::new(x.at(), inputs).transposed(),
-            dy_of_rows,
-            Matrix::new(gradient, outputs),
-            1.0,
-            1,
-        )?;
+        let x_of_rows = Matrix::new(x.at(), inputs).transposed();
+        let weight = Matrix::new(gradient, outputs);
+        self.add_product((inputs, rows, outputs), x_of_rows, dy_of_rows, weight, 1)?;
         self.add_rows((gradient.skip(inputs * outputs), 0), dy.at(), rows, outputs, 1)?;
         let dx = CudaBuffer::new(&self.device, x.count())?;
         self.device.product(

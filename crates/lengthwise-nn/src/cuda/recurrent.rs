@@ -60,7 +60,7 @@ impl Pass<'_> {
     }
 
     /// The launches of a kernel that goes over the whole sequence: blocks, and what each is about.
-    fn launches(&self, split: &Split) -> Vec<(usize, LayerWords)> {
+    fn launches(&self, split: &Split, tiles: usize) -> Vec<(usize, LayerWords)> {
         let directions = self.layer.directions();
         let words = |direction: usize| {
             [
@@ -73,7 +73,7 @@ impl Pass<'_> {
                 split.blocks,
                 split.width_log,
                 split.group_rows,
-                split.tiles,
+                tiles,
             ]
             .map(|word| word as u32)
         };
@@ -138,7 +138,7 @@ impl Cuda {
         if let Some(split) = &pass.split {
             // Whoever waits for an output waits until not all of its bits are set.
             device.fill(trace.outputs.at(), 0xff, trace.outputs.count())?;
-            for (blocks, words) in pass.launches(split) {
+            for (blocks, words) in pass.launches(split, split.forward_tiles) {
                 device.launch(
                     if split.wide() { Kernel::LstmForwardWide } else { Kernel::LstmForward },
                     [blocks, 1, 1],
@@ -191,7 +191,7 @@ impl Cuda {
                 (_, false) => Kernel::LstmBackward32,
                 (_, true) => Kernel::LstmBackward32Wide,
             };
-            for (blocks, words) in pass.launches(split) {
+            for (blocks, words) in pass.launches(split, split.backward_tiles) {
                 device.launch(
                     kernel,
                     [blocks, 1, 1],
@@ -218,7 +218,7 @@ impl Cuda {
         let all = pass.gates(dgates.at());
         let x_of_places = Matrix::new(x.at(), inputs).transposed();
         let sizes = (inputs, cells, 4 * units);
-        device.product(sizes, x_of_places, all, pass.input(gradient), 1.0, directions)?;
+        self.add_product(sizes, x_of_places, all, pass.input(gradient), directions)?;
         pass.recurrent_gradient(gradient, &dgates, &outputs)?;
         self.add_rows(
             (pass.bias(gradient), pass.apart()),
@@ -263,7 +263,7 @@ impl Pass<'_> {
             .every((cells - rows) * 4 * units);
         let out = Matrix::new(self.recurrent(gradient), 4 * units).every(self.apart());
         let sizes = (units, cells - rows, 4 * units);
-        self.cuda.device.product(sizes, outputs, gates, out, 1.0, directions)
+        self.cuda.add_product(sizes, outputs, gates, out, directions)
     }
 
     /// The way there, one step at a time.

@@ -19,8 +19,10 @@ pub(super) struct Split {
     pub(super) group_rows: usize,
     /// How many groups there are.
     pub(super) groups: usize,
-    /// The rows that are dealt with at a time, over 4.
-    pub(super) tiles: usize,
+    /// The rows that are dealt with at a time on the way there, over 4.
+    pub(super) forward_tiles: usize,
+    /// The same on the way back.
+    pub(super) backward_tiles: usize,
     /// Whether both directions run at the same time.
     pub(super) together: bool,
 }
@@ -38,29 +40,21 @@ impl Split {
     /// The best way to split a layer, or none when its weights do not fit in the registers of the
     /// device.
     pub(super) fn new(room: Room, directions: usize, rows: usize, units: usize) -> Option<Self> {
-        let choices = (3..=6).flat_map(|width_log| {
-            [true, false]
-                .into_iter()
-                .flat_map(move |together| [1, 2, 4].map(|tiles| (width_log, together, tiles)))
-        });
-        choices
-            .filter_map(|(width_log, together, tiles)| {
-                let split = Self::of(room, directions, rows, units, width_log, together, tiles)?;
-                Some((split.cost(directions), split))
-            })
-            .min_by_key(|&(cost, _)| cost)
-            .map(|(_, split)| split)
+        // Wide blocks have more threads to bring what is told; more than 32 units are no faster.
+        let choices = [(5, true), (4, true), (3, true), (5, false), (4, false), (3, false)];
+        choices.into_iter().find_map(|(width_log, together)| {
+            Self::of(room, directions, rows, units, width_log, together)
+        })
     }
 
-    /// The split with so many units to a block and tiles to a chunk, if it fits.
-    pub(super) fn of(
+    /// The split with so many units to a block, if it fits.
+    fn of(
         room: Room,
         directions: usize,
         rows: usize,
         units: usize,
         width_log: usize,
         together: bool,
-        tiles: usize,
     ) -> Option<Self> {
         let slices = units.div_ceil(DEPTH).next_multiple_of(4);
         let blocks = units.div_ceil(1 << width_log);
@@ -72,21 +66,25 @@ impl Split {
         let all_tiles = rows.div_ceil(4);
         let group_tiles = all_tiles.div_ceil(most.min(all_tiles));
         let groups = all_tiles.div_ceil(group_tiles);
-        let group_rows = 4 * group_tiles;
-        let tiles = tiles.min(group_tiles);
-        let split = Self { width_log, blocks, slices, group_rows, groups, tiles, together };
-        let needed = split.forward_shared().max(split.backward_shared());
-        (needed <= room.shared).then_some(split)
-    }
-
-    /// About how many cycles a step takes.
-    fn cost(&self, directions: usize) -> usize {
-        let chunks = self.group_rows / 4 / self.tiles;
-        let warps = (self.slices << self.width_log) / 32;
-        // What a tile's products take, what a chunk takes beside them, and how long results travel.
-        let chunk = self.tiles * 80 * warps.max(4) + 500;
-        let step = (chunks * chunk).max(chunk + 1200);
-        if self.together { step } else { directions * step }
+        let mut split = Self {
+            width_log,
+            blocks,
+            slices,
+            group_rows: 4 * group_tiles,
+            groups,
+            // On the way back more is told, and one part of it travels while the other is dealt with.
+            forward_tiles: group_tiles.min(4),
+            backward_tiles: group_tiles.div_ceil(2).min(4),
+            together,
+        };
+        while split.forward_shared() > room.shared {
+            split.forward_tiles = split.forward_tiles.checked_sub(1).filter(|&tiles| tiles > 0)?;
+        }
+        while split.backward_shared() > room.shared {
+            split.backward_tiles =
+                split.backward_tiles.checked_sub(1).filter(|&tiles| tiles > 0)?;
+        }
+        Some(split)
     }
 
     /// The threads of a block.
@@ -106,16 +104,22 @@ impl Split {
 
     /// The shared memory of a block on the way there, in bytes.
     pub(super) fn forward_shared(&self) -> usize {
-        let states = self.tiles * self.slices * DEPTH * 16;
-        let sums = self.slices / 4 * 4 * self.tiles * (1 << self.width_log) * 16;
-        states + sums + self.group_rows * (1 << self.width_log) * 4
+        let sums = self.slices * self.forward_tiles * (1 << self.width_log) * 4;
+        self.shared(self.forward_tiles * self.slices, sums, 4)
     }
 
     /// The shared memory of a block on the way back, in bytes.
     pub(super) fn backward_shared(&self) -> usize {
-        let states = self.tiles * 4 * self.slices * DEPTH * 16;
-        let sums = 4 * self.slices / self.lanes() * 4 * self.tiles * (1 << self.width_log) * 4;
-        states + sums + self.group_rows * (1 << self.width_log) * 4
+        let parts = 4 * self.slices / self.lanes();
+        let sums = parts * 4 * self.backward_tiles * (1 << self.width_log);
+        self.shared(self.backward_tiles * 4 * self.slices, sums, 7)
+    }
+
+    /// The shared memory for what is told, the sums, what a thread brings from memory, what goes from
+    /// step to step, and the lengths.
+    fn shared(&self, slices: usize, sums: usize, brought: usize) -> usize {
+        let carried = self.group_rows * (1 << self.width_log);
+        4 * (slices * DEPTH * 4 + sums + brought * self.threads() + carried + self.group_rows)
     }
 }
 
