@@ -57,7 +57,7 @@ macro_rules! compare {
 
 fn near(what: &str, expected: &[(String, Vec<f32>)], found: &[(String, Vec<f32>)]) {
     assert_eq!(expected.len(), found.len());
-    let mut worst = 0.0_f32;
+    let mut worst = (0.0_f32, "");
     for ((name, expected), (_, found)) in expected.iter().zip(found) {
         assert_eq!(expected.len(), found.len(), "{what}: {name}");
         let largest = expected.iter().fold(0.0_f32, |most, value| most.max(value.abs()));
@@ -67,10 +67,12 @@ fn near(what: &str, expected: &[(String, Vec<f32>)], found: &[(String, Vec<f32>)
                 error <= 1e-5 * largest,
                 "{what}: {name} at {place}: {found} for {expected}, largest {largest}"
             );
-            worst = worst.max(if largest > 0.0 { error / largest } else { 0.0 });
+            if largest > 0.0 && error / largest > worst.0 {
+                worst = (error / largest, name);
+            }
         }
     }
-    eprintln!("{worst:9.1e}  {what}");
+    eprintln!("{:9.1e}  {what} ({})", worst.0, worst.1);
 }
 
 fn buffers<E: Engine>(engine: &E) -> Results {

@@ -35,12 +35,16 @@ pub(super) struct Pool {
     live: u64,
     /// The most of them at a time.
     peak: u64,
+    /// How often nothing free was found.
+    misses: u64,
 }
 
 impl Pool {
     /// A free address of this size.
     pub(super) fn take(&mut self, class: usize) -> Option<u64> {
-        self.free.get_mut(&class)?.pop()
+        let found = self.free.get_mut(&class).and_then(Vec::pop);
+        self.misses += u64::from(found.is_none());
+        found
     }
 
     /// Gives an address back.
@@ -66,6 +70,12 @@ impl Pool {
 
     pub(super) fn live(&self) -> u64 {
         self.live
+    }
+
+    /// How often nothing free was found.
+    #[cfg(test)]
+    pub(super) fn misses(&self) -> u64 {
+        self.misses
     }
 
     pub(super) fn peak(&self) -> u64 {
@@ -170,6 +180,7 @@ mod tests {
         pool.put(1024, 8);
         assert_eq!(pool.take(512), Some(7));
         assert_eq!(pool.take(512), None);
+        assert_eq!(pool.misses(), 2);
         assert_eq!(pool.drain(), [8]);
         pool.count(10);
         pool.count(20);

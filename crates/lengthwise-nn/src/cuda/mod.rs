@@ -477,3 +477,40 @@ impl Engine for Cuda {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Tape;
+
+    /// A step for rows of these lengths; the gradient's length.
+    fn step(cuda: &Cuda, lengths: &[usize]) -> Result<f32, EngineError> {
+        let frame = Frame::new(lengths.iter().copied().max().unwrap_or(1), lengths.to_vec());
+        let layer = Recurrent { inputs: 3, units: 20, both: true };
+        let head = Linear { inputs: 40, outputs: 5 };
+        let count = layer.parameters() + head.parameters();
+        let wave = |count: usize| (0..count).map(|i| (i as f32).sin()).collect::<Vec<_>>();
+        let parameters = cuda.upload(wave(count))?;
+        let mut tape = Tape::new(cuda, &parameters);
+        let x = tape.given(wave(frame.cells() * 3))?;
+        let y = tape.recurrent(layer, 0, &frame, x)?;
+        let scores = tape.linear(head, layer.parameters(), y)?;
+        let labels = vec![2; frame.cells()];
+        let loss = cuda.cross_entropy(&frame, tape.get(scores), 5, &labels)?;
+        let mut gradient = cuda.zeros(count)?;
+        tape.backward(scores, loss.gradient, &mut gradient)?;
+        cuda.clip(&mut gradient, 1.0)
+    }
+
+    /// Runs where there is a device.
+    #[test]
+    fn a_shape_seen_before_takes_no_more_memory() {
+        let Ok(cuda) = Cuda::new(0) else { return };
+        let shapes: [&[usize]; 3] = [&[40, 30, 7], &[200; 9], &[40, 41]];
+        let first = shapes.map(|lengths| step(&cuda, lengths).unwrap());
+        let misses = cuda.device.pool().misses();
+        let second = shapes.map(|lengths| step(&cuda, lengths).unwrap());
+        assert_eq!(cuda.device.pool().misses(), misses);
+        assert_eq!(first.map(f32::to_bits), second.map(f32::to_bits));
+    }
+}

@@ -6,6 +6,10 @@ const DEPTH: usize = 16;
 /// The most threads of a block.
 const THREADS: usize = 512;
 
+/// The most rows that are dealt with at a time, over 4. Of more rows, one part travels while the other
+/// is dealt with.
+const TILES: usize = 4;
+
 /// How the units and rows of a layer are split over blocks that run at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Split {
@@ -40,11 +44,20 @@ impl Split {
     /// The best way to split a layer, or none when its weights do not fit in the registers of the
     /// device.
     pub(super) fn new(room: Room, directions: usize, rows: usize, units: usize) -> Option<Self> {
-        // Wide blocks have more threads to bring what is told; more than 32 units are no faster.
-        let choices = [(5, true), (4, true), (3, true), (5, false), (4, false), (3, false)];
-        choices.into_iter().find_map(|(width_log, together)| {
-            Self::of(room, directions, rows, units, width_log, together)
-        })
+        let widths = [5, 4, 3];
+        let choices = widths.into_iter().flat_map(|width| [(width, true), (width, false)]);
+        choices
+            .filter_map(|(width_log, together)| {
+                Self::of(room, directions, rows, units, width_log, together)
+            })
+            .min_by_key(|split| split.cost(directions))
+    }
+
+    /// What a step takes, in no unit. Of equal splits the one with wider blocks is faster: it has more
+    /// threads to bring what is told. Under four warps nothing is gained, and over 32 units neither.
+    fn cost(&self, directions: usize) -> usize {
+        let turns = if self.together { 1 } else { directions };
+        turns * self.group_rows * self.threads().max(128)
     }
 
     /// The split with so many units to a block, if it fits.
@@ -72,9 +85,8 @@ impl Split {
             slices,
             group_rows: 4 * group_tiles,
             groups,
-            // On the way back more is told, and one part of it travels while the other is dealt with.
-            forward_tiles: group_tiles.min(4),
-            backward_tiles: group_tiles.div_ceil(2).min(4),
+            forward_tiles: group_tiles.min(TILES),
+            backward_tiles: group_tiles.min(TILES),
             together,
         };
         while split.forward_shared() > room.shared {
