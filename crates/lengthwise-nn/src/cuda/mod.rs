@@ -27,6 +27,9 @@ use memory::{Memory, Pointer};
 const FRAMES: usize = 8;
 
 /// A CUDA device.
+///
+/// Threads may share one. A program should not have two for the same device: blocks of a recurrent
+/// layer wait for each other, and want the device to themselves.
 #[derive(Debug)]
 pub struct Cuda {
     device: Arc<Device>,
