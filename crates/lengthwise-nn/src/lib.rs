@@ -10,6 +10,8 @@ mod batch;
 mod blstm;
 mod buffer;
 mod cpu;
+#[cfg(feature = "cuda")]
+mod cuda;
 mod embedding;
 mod engine;
 mod lanes;
@@ -25,6 +27,8 @@ pub use batch::Frame;
 pub use blstm::{Blstm, BlstmTrace};
 pub use buffer::Buffer;
 pub use cpu::{Cpu, CpuTrace};
+#[cfg(feature = "cuda")]
+pub use cuda::{Cuda, CudaBuffer, CudaTrace};
 pub use engine::{Attention, Embedding, Engine, EngineError, Loss, Recurrent, Rule};
 pub use linear::Linear;
 pub use lstm::{Direction, Lstm, LstmTrace};

@@ -1,0 +1,318 @@
+//! Losses, and how long a gradient is.
+
+use super::{
+    Cuda,
+    kernels::{Kernel, arguments},
+    memory::{CudaBuffer, Memory},
+};
+use crate::{EngineError, Frame, Loss, loss::BadTarget};
+
+/// The most blocks that leave a sum each.
+const BLOCKS: usize = 1024;
+
+/// Sums of blocks, which become one.
+struct Sums {
+    blocks: usize,
+    totals: Memory,
+    counts: Memory,
+}
+
+impl Sums {
+    fn new(cuda: &Cuda, blocks: usize) -> Result<Self, EngineError> {
+        let blocks = blocks.clamp(1, BLOCKS);
+        let totals = Memory::new(&cuda.device, 2 * blocks)?;
+        let counts = Memory::new(&cuda.device, blocks)?;
+        Ok(Self { blocks, totals, counts })
+    }
+
+    /// The sum of all totals, and of all counts.
+    fn read(self, cuda: &Cuda) -> Result<(f64, usize), EngineError> {
+        let result = Memory::new(&cuda.device, 4)?;
+        cuda.device.launch(
+            Kernel::Finish,
+            [1, 1, 1],
+            [256, 1],
+            0,
+            arguments![self.blocks, self.totals.at(), self.counts.at(), result.at()],
+        )?;
+        let found: Vec<f64> = cuda.device.download(&result, 2)?;
+        Ok((found[0], found[1] as usize))
+    }
+}
+
+impl Cuda {
+    pub(super) fn classify(
+        &self,
+        frame: &Frame,
+        scores: &CudaBuffer,
+        classes: usize,
+        labels: &[u32],
+    ) -> Result<Loss<CudaBuffer>, EngineError> {
+        let places = frame.cells();
+        scores.is(places * classes, "scores")?;
+        if labels.len() != places {
+            let found = labels.len();
+            return Err(EngineError::new(format!("{found} labels for a batch of {places} places")));
+        }
+        let bad =
+            |&(place, &label): &(usize, &u32)| label as usize >= classes && frame.fills(place);
+        if let Some((place, label)) = labels.iter().enumerate().find(bad) {
+            return Err(EngineError::new(format!(
+                "label {label} at place {place}, where there are {classes} classes"
+            )));
+        }
+        let device = &self.device;
+        let (lengths, labels) = (self.lengths(frame)?, device.upload(labels)?);
+        let gradient = CudaBuffer::new(device, scores.count())?;
+        let sums = Sums::new(self, places.div_ceil(8))?;
+        let share = 1.0 / frame.positions() as f32;
+        device.launch(
+            Kernel::CrossEntropy,
+            [sums.blocks, 1, 1],
+            [256, 1],
+            0,
+            arguments![
+                places,
+                frame.rows(),
+                classes,
+                share,
+                scores.at(),
+                labels.at(),
+                lengths.at(),
+                gradient.at(),
+                sums.totals.at(),
+                sums.counts.at(),
+            ],
+        )?;
+        let (total, correct) = sums.read(self)?;
+        Ok(Loss { total, count: frame.positions(), correct, gradient })
+    }
+
+    pub(super) fn differ(
+        &self,
+        frame: &Frame,
+        values: &CudaBuffer,
+        width: usize,
+        targets: &CudaBuffer,
+    ) -> Result<Loss<CudaBuffer>, EngineError> {
+        let places = frame.cells();
+        values.is(places * width, "values")?;
+        targets.is(places * width, "targets")?;
+        let (device, lengths) = (&self.device, self.lengths(frame)?);
+        let gradient = CudaBuffer::new(device, values.count())?;
+        let sums = Sums::new(self, values.count().div_ceil(256))?;
+        let count = frame.positions() * width;
+        device.launch(
+            Kernel::SquaredError,
+            [sums.blocks, 1, 1],
+            [256, 1],
+            0,
+            arguments![
+                values.count(),
+                frame.rows(),
+                width,
+                (1.0 / count as f64) as f32,
+                values.at(),
+                targets.at(),
+                lengths.at(),
+                gradient.at(),
+                sums.totals.at(),
+                sums.counts.at(),
+            ],
+        )?;
+        let (total, _) = sums.read(self)?;
+        Ok(Loss { total, count, correct: 0, gradient })
+    }
+
+    /// How long a gradient is, all of it together.
+    pub(super) fn length_of(&self, gradient: &CudaBuffer) -> Result<f32, EngineError> {
+        let count = gradient.count();
+        let sums = Sums::new(self, count.div_ceil(256))?;
+        self.device.launch(
+            Kernel::Squares,
+            [sums.blocks, 1, 1],
+            [256, 1],
+            0,
+            arguments![count, gradient.at(), sums.totals.at(), sums.counts.at()],
+        )?;
+        let (total, _) = sums.read(self)?;
+        Ok(total.sqrt() as f32)
+    }
+
+    pub(super) fn spread(
+        &self,
+        frame: &Frame,
+        scores: &CudaBuffer,
+        classes: usize,
+        targets: &[Vec<u32>],
+    ) -> Result<Loss<CudaBuffer>, EngineError> {
+        let (places, rows, steps) = (frame.cells(), frame.rows(), frame.steps());
+        scores.is(places * classes, "scores")?;
+        let labels = Labels::new(frame, classes, targets)?;
+        let (device, widest) = (&self.device, labels.widest);
+        // Two lines of the path in shared memory.
+        let shared = 2 * widest * 8;
+        if shared > device.shared {
+            return Err(EngineError::new(format!(
+                "a row has {} labels, where this device can take {}",
+                widest / 2,
+                (device.shared / 16 - 1) / 2
+            )));
+        }
+        let lengths = self.lengths(frame)?;
+        let begins = device.upload(&labels.begins)?;
+        let next = device.upload(&labels.next)?;
+        let first = device.upload(&labels.first)?;
+        let labels = device.upload(&labels.all)?;
+        let chances = Memory::new(device, scores.count())?;
+        let before = Memory::new(device, 2 * rows * steps * widest)?;
+        let after = Memory::new(device, 2 * rows * steps * widest)?;
+        let all = Memory::new(device, 2 * rows)?;
+        let gradient = CudaBuffer::new(device, scores.count())?;
+        device.launch(
+            Kernel::LogSoftmax,
+            [places.div_ceil(8), 1, 1],
+            [256, 1],
+            0,
+            arguments![places, rows, classes, scores.at(), lengths.at(), chances.at()],
+        )?;
+        device.launch(
+            Kernel::CtcPaths,
+            [rows, 2, 1],
+            [widest.next_multiple_of(32).min(256), 1],
+            shared,
+            arguments![
+                steps,
+                rows,
+                classes,
+                widest,
+                chances.at(),
+                lengths.at(),
+                begins.at(),
+                labels.at(),
+                before.at(),
+                after.at(),
+                all.at(),
+            ],
+        )?;
+        device.launch(
+            Kernel::CtcGradient,
+            [places.div_ceil(8), 1, 1],
+            [256, 1],
+            0,
+            arguments![
+                steps,
+                rows,
+                classes,
+                widest,
+                1.0 / rows as f32,
+                chances.at(),
+                lengths.at(),
+                begins.at(),
+                labels.at(),
+                next.at(),
+                first.at(),
+                before.at(),
+                after.at(),
+                all.at(),
+                gradient.at(),
+            ],
+        )?;
+        let all: Vec<f64> = device.download(&all, rows)?;
+        let total = all.iter().map(|row| -row).sum();
+        Ok(Loss { total, count: rows, correct: 0, gradient })
+    }
+}
+
+/// The labels of all rows, one row after another.
+#[derive(Debug, PartialEq, Eq)]
+struct Labels {
+    /// Where those of each row begin, and after the last, where they end.
+    begins: Vec<u32>,
+    all: Vec<u32>,
+    /// For each, which one after it in its row is the same; beyond them when there is none.
+    next: Vec<u32>,
+    /// For each, whether none before it in its row is the same.
+    first: Vec<u32>,
+    /// The places of the longest path: the labels of a row, and a blank around each.
+    widest: usize,
+}
+
+impl Labels {
+    fn new(frame: &Frame, classes: usize, targets: &[Vec<u32>]) -> Result<Self, EngineError> {
+        if targets.len() != frame.rows() {
+            let (found, rows) = (targets.len(), frame.rows());
+            return Err(EngineError::new(format!("labels of {found} rows for a batch of {rows}")));
+        }
+        let mut this = Self {
+            begins: vec![0],
+            all: Vec::new(),
+            next: Vec::new(),
+            first: Vec::new(),
+            widest: 0,
+        };
+        // Where each class was last, in the present row.
+        let mut last = vec![None; classes];
+        for (row, (target, &length)) in targets.iter().zip(frame.lengths()).enumerate() {
+            let doubled = target.windows(2).filter(|pair| pair[0] == pair[1]).count();
+            let needed = target.len() + doubled;
+            if needed > length || length == 0 {
+                let bad = BadTarget { row, needed: needed.max(1), length };
+                return Err(EngineError::new(bad.to_string()));
+            }
+            let begin = this.all.len();
+            for (at, &label) in target.iter().enumerate() {
+                if label == 0 || label as usize >= classes {
+                    return Err(EngineError::new(format!(
+                        "label {label} of row {row}, where labels are from 1 to {}",
+                        classes - 1
+                    )));
+                }
+                let before = last[label as usize].replace(at);
+                if let Some(before) = before {
+                    this.next[begin + before] = at as u32;
+                }
+                this.first.push(u32::from(before.is_none()));
+                this.next.push(u32::MAX);
+                this.all.push(label);
+            }
+            for &label in target {
+                last[label as usize] = None;
+            }
+            this.begins.push(this.all.len() as u32);
+            this.widest = this.widest.max(2 * target.len() + 1);
+        }
+        Ok(this)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_labels_of_a_row_are_linked() {
+        let frame = Frame::new(9, vec![9, 4, 6]);
+        let labels = Labels::new(&frame, 5, &[vec![2, 3, 2, 2], vec![], vec![2, 4]]).unwrap();
+        let none = u32::MAX;
+        let expected = Labels {
+            begins: vec![0, 4, 4, 6],
+            all: vec![2, 3, 2, 2, 2, 4],
+            next: vec![2, none, 3, none, none, none],
+            first: vec![1, 1, 0, 0, 1, 1],
+            widest: 9,
+        };
+        assert_eq!(labels, expected);
+    }
+
+    #[test]
+    fn labels_that_do_not_fit_are_named() {
+        let frame = Frame::new(3, vec![3, 2]);
+        let error =
+            |targets: [Vec<u32>; 2]| Labels::new(&frame, 4, &targets).unwrap_err().to_string();
+        assert_eq!(error([vec![1], vec![1, 1]]), "the labels of row 1 need 3 steps, and it has 2");
+        assert_eq!(error([vec![4], vec![1]]), "label 4 of row 0, where labels are from 1 to 3");
+        assert_eq!(error([vec![1], vec![0]]), "label 0 of row 1, where labels are from 1 to 3");
+        assert!(Labels::new(&frame, 4, &[vec![1]]).is_err());
+    }
+}
