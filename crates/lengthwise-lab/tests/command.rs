@@ -150,9 +150,8 @@ fn killed_at_any_moment_it_goes_on_to_the_same_weights() {
 #[test]
 fn asked_to_stop_it_keeps_everything() {
     let folder = small();
-    let long = ["run", "small.toml", "--device", "cpu", "--epochs", "100000"];
     let child = lab(folder.path())
-        .args(long)
+        .args(["run", "small.toml", "--device", "cpu", "--epochs", "100000"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()

@@ -53,7 +53,7 @@ fn serve<E: Engine>(
             times.push(if kind == "parts" { work.parts()? } else { vec![work.step()?] });
         }
         let medians: Vec<String> = (0..times[0].len()).map(|part| median(&times, part)).collect();
-        let peak = engine.peak_bytes().unwrap_or(0);
+        let peak = engine.peak_bytes();
         println!("{} peak {peak} loss {:.4}", medians.join(" "), work.loss);
         io::stdout().flush()?;
     }

@@ -41,6 +41,12 @@ pub(crate) struct Chosen {
     /// Where parameters and plans begin: every run is trained from each.
     #[arg(long, value_name = "SEED,…", value_delimiter = ',')]
     pub(crate) seeds: Vec<u64>,
+    /// How many recurrent layers the model has.
+    #[arg(long, value_name = "N")]
+    pub(crate) layers: Option<NonZero<u32>>,
+    /// How many cells each direction of a layer has.
+    #[arg(long, value_name = "N")]
+    pub(crate) units: Option<NonZero<u32>>,
     /// Only the runs of these names.
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
@@ -55,6 +61,8 @@ impl Default for Chosen {
             data: None,
             epochs: None,
             seeds: Vec::new(),
+            layers: None,
+            units: None,
             only: Vec::new(),
         }
     }

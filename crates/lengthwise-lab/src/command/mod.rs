@@ -76,6 +76,9 @@ fn altered(mut experiment: Experiment, chosen: &Chosen) -> Result<Experiment, Er
     if let Some(epochs) = chosen.epochs {
         experiment.epochs = epochs.get();
     }
+    let size = &mut experiment.model;
+    size.layers = chosen.layers.map_or(size.layers, |layers| layers.get() as usize);
+    size.units = chosen.units.map_or(size.units, |units| units.get() as usize);
     if !chosen.seeds.is_empty() {
         experiment.seeds.clone_from(&chosen.seeds);
     }

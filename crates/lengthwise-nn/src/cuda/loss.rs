@@ -150,6 +150,7 @@ impl Cuda {
         scores.is(places * classes, "scores")?;
         let labels = Labels::new(frame, classes, targets)?;
         let (device, widest) = (&self.device, labels.widest);
+        let count = targets.iter().map(Vec::len).sum::<usize>();
         // Two lines of the path in shared memory.
         let shared = 2 * widest * 8;
         if shared > device.shared {
@@ -205,7 +206,7 @@ impl Cuda {
                 rows,
                 classes,
                 widest,
-                1.0 / rows as f32,
+                1.0 / count.max(1) as f32,
                 chances.at(),
                 lengths.at(),
                 begins.at(),
@@ -220,7 +221,7 @@ impl Cuda {
         )?;
         let all: Vec<f64> = device.download(&all, rows)?;
         let total = all.iter().map(|row| -row).sum();
-        Ok(Loss { total, count: rows, correct: 0, gradient })
+        Ok(Loss { total, count, correct: 0, gradient })
     }
 }
 

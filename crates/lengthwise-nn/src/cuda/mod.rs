@@ -172,8 +172,8 @@ impl Engine for Cuda {
         self.device.name().to_owned()
     }
 
-    fn peak_bytes(&self) -> Option<u64> {
-        Some(self.device.pool().peak())
+    fn peak_bytes(&self) -> u64 {
+        self.device.pool().peak()
     }
 
     fn reset_peak(&self) {
