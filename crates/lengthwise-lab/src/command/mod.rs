@@ -5,6 +5,7 @@ mod device;
 mod progress;
 
 use std::{
+    fmt::Write as _,
     fs,
     io::{self, Write as _},
     path::{Path, PathBuf},
@@ -153,7 +154,7 @@ fn go<E: Engine>(
     args: &RunArgs,
     stop: &Stop,
 ) -> Result<Outcome, Error> {
-    let mut progress = Progress::new(experiment, engine.name(), args.quiet, stop)?;
+    let mut progress = Progress::new(experiment, &engine.name(), args.quiet, stop)?;
     let outcome = session.run(engine, &mut progress)?;
     progress.end();
     Ok(outcome)
@@ -181,7 +182,7 @@ fn show(args: &ShowArgs) -> Result<ExitCode, Error> {
             let mut text = String::new();
             for (name, file) in EXPERIMENTS {
                 let title = Experiment::parse(name, file)?.title;
-                text += &format!("{name:16} {title}\n");
+                _ = writeln!(text, "{name:16} {title}");
             }
             print(&text)?;
         }

@@ -54,7 +54,7 @@ pub(super) struct Progress {
 impl Progress {
     pub(super) fn new(
         experiment: &Experiment,
-        engine: String,
+        engine: &str,
         quiet: bool,
         stop: &Stop,
     ) -> Result<Self, Error> {
@@ -98,8 +98,7 @@ impl Progress {
         let now: f64 = self.done.iter().map(|(_, now)| now).sum();
         let share = (all - now) / (now - before);
         let seconds = self.begun.elapsed().as_secs_f64() * share;
-        (seconds.is_finite() && seconds >= 0.0 && seconds < 1e9)
-            .then(|| Duration::from_secs_f64(seconds))
+        (0.0..1e9).contains(&seconds).then(|| Duration::from_secs_f64(seconds))
     }
 
     fn note(&mut self, training: usize, done: f64, before: f64) {
