@@ -212,7 +212,12 @@ impl<'a> Session<'a> {
             ),
             (
                 "model",
-                format!("{} LSTM layer(s) of {} units, {directions}", model.layers, model.units),
+                match model.layers {
+                    1 => format!("one LSTM layer of {} units, {directions}", model.units),
+                    layers => {
+                        format!("{layers} LSTM layers of {} units, {directions}", model.units)
+                    }
+                },
             ),
             (
                 "learning",
