@@ -195,8 +195,8 @@ fn experiments_that_make_no_sense_are_refused_by_line() {
         fs::write(path.join("x.toml"), SMALL.replace(from, to)).unwrap();
         refused(path, &["run", "x.toml"])
     };
-    assert!(with("shuffled\"\n\n", "shufled\"\n\n").contains("x.toml:20: "), "");
-    assert!(with("shuffled\"\n\n", "shufled\"\n\n").contains("did you mean"), "");
+    let error = with("shuffled\"\n\n", "shufled\"\n\n");
+    assert!(error.contains("x.toml:18: unknown strategy `shufled` (did you mean"), "{error}");
     assert!(with("sequences:4", "sequences:0").contains("x.toml:"));
     assert!(with("units = 12", "unit = 12").contains("unknown field `unit`"));
     assert!(with("units = 12", "units = 0").contains("without layers or units"));
@@ -229,5 +229,29 @@ fn experiments_that_are_built_in_can_be_run() {
         assert!(own.status.success(), "{name}: {}", text(&own.stderr));
         assert_eq!(own.stdout, run(folder.path(), &["check", name]).stdout);
     }
-    assert!(list.lines().count() >= 6, "{list}");
+    // Every file is built in.
+    let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+    let mut names: Vec<String> = fs::read_dir(files)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
+        .map(|path| path.file_stem().unwrap().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    let mut listed: Vec<&str> =
+        list.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    listed.sort_unstable();
+    assert_eq!(names, listed);
+}
+
+#[test]
+fn the_experiment_of_the_guide_can_be_run() {
+    let guide = include_str!("../../../docs/laboratory.md");
+    let (_, rest) = guide.split_once("```toml\n").unwrap();
+    let (file, _) = rest.split_once("```").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("guide.toml"), file).unwrap();
+    let checked = run(folder.path(), &["check", "guide.toml"]);
+    assert!(checked.status.success(), "{}", text(&checked.stderr));
+    assert!(text(&checked.stdout).contains("blurred:spread=0.02 padded:1200 exact spread"));
 }

@@ -3,6 +3,8 @@
 
 use std::{fmt, io, path::Path};
 
+use lengthwise_report::one_line;
+
 /// Why data could not be read, or cannot be learnt from.
 ///
 /// Displays as one line, `place:line: message` or `place: message`.
@@ -95,21 +97,6 @@ pub(crate) fn quote_all<'a>(values: impl IntoIterator<Item = &'a str>) -> String
 pub(crate) fn count(number: usize, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{number} {noun}{plural}")
-}
-
-/// Writes out what would break the line, move the cursor or turn the direction of the text.
-fn one_line(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for letter in text.chars() {
-        let invisible = matches!(letter,
-            '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}');
-        if letter.is_control() || invisible {
-            out.extend(letter.escape_default());
-        } else {
-            out.push(letter);
-        }
-    }
-    out
 }
 
 #[cfg(test)]
