@@ -142,7 +142,7 @@ impl<'a> Examiner<'a> {
         };
         let mut more = Vec::new();
         if with_beam.of > 0 {
-            more.push(("with a beam".to_owned(), with_beam.rate()));
+            more.push(("beam error rate".to_owned(), with_beam.rate()));
         }
         if in_words.of > 0 {
             more.push(("word error rate".to_owned(), in_words.rate()));

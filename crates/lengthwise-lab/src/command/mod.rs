@@ -110,7 +110,7 @@ fn train(args: &RunArgs) -> Result<ExitCode, Error> {
     let (name, experiment) = experiment(&args.chosen)?;
     let task = task(&experiment, &args.chosen)?;
     if let Some(threads) = args.threads {
-        rayon::ThreadPoolBuilder::new().num_threads(threads.get()).build_global().map_err(
+        rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global().map_err(
             |error| Error::new(format!("cannot start threads: {error}"), "give fewer `--threads`"),
         )?;
     }
