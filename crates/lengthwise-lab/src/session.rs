@@ -66,8 +66,9 @@ impl<'a> Session<'a> {
         Self { experiment, task, folder: folder.into(), every }
     }
 
-    /// Forgets what was kept of an experiment before.
+    /// Forgets what was kept of an experiment before, unless this one cannot be trained.
     pub fn forget(&self) -> Result<(), Error> {
+        crate::describe(self.experiment, self.task)?;
         let _lock = self.lock()?;
         let gone = |result: io::Result<()>, path: &Path| match result {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(cannot(path, &error)),

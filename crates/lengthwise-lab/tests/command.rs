@@ -365,4 +365,8 @@ fn to_begin_anew_leaves_the_files_of_others() {
     assert!(text(&output.stderr).contains("epoch 1/1"), "{}", text(&output.stderr));
     assert_eq!(fs::read(checkpoints.join("mine.safetensors")).unwrap(), b"precious");
     assert!(!checkpoints.join(".lengthwise-1-abc").exists());
+    // What cannot be trained makes nobody forget.
+    fs::write(path.join("small.toml"), SMALL.replace("sequences:4", "padded:5")).unwrap();
+    refused(path, &["run", "small.toml", "--fresh"]);
+    assert!(path.join("runs/small/results.jsonl").exists());
 }

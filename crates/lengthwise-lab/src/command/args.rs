@@ -72,8 +72,8 @@ impl Default for Chosen {
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) chosen: Chosen,
-    /// Where results and trainings are kept [default: runs/EXPERIMENT]. A run that was stopped goes on
-    /// from there.
+    /// Where results and trainings are kept [default: runs/EXPERIMENT, and runs/EXPERIMENT-DATA with
+    /// `--data`]. A run that was stopped goes on from there.
     #[arg(long, short, value_name = "FOLDER")]
     pub(crate) out: Option<PathBuf>,
     /// Begin anew, and forget what is kept in the folder.

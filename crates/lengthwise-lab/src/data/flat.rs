@@ -101,7 +101,8 @@ pub fn load(settings: &Settings) -> Result<Task, Error> {
     if targets.is_empty() && settings.labels.is_none() {
         return Err(table.error(
             "it is not said what to learn",
-            "set `label` to a column of the index, or `labels` to an array with a label for each row",
+            "set `label` to a column of the index, or `labels` to an array with a label for each row, in \
+             [data] of an experiment file (in [task], where `path` is there)",
         ));
     }
     if settings.states == Some(0) {
