@@ -4,13 +4,13 @@ use std::fmt::Write as _;
 
 use lengthwise::Chunks;
 
-use crate::{Error, Experiment, data::Task, examine, model::Model};
+use crate::{Error, Experiment, data::Task, examine, model::Model, trial};
 
 /// What is learnt, by what model, and what the batches of every run are like. Nothing is trained.
 pub fn describe(experiment: &Experiment, task: &Task) -> Result<String, Error> {
     let Task { name, source, training, validation } = task;
     let lengths = examine::lengths(training)?;
-    let model = Model::new(&experiment.model, training);
+    let model = Model::fitting(&experiment.model, training)?;
     let mut text = format!(
         "{}\n\n{name} ({source}): {} sequences to learn from, {} to be examined on\n\
          lengths {} to {}, {:.1} in the mean; {} parameters\n\n",
@@ -25,12 +25,11 @@ pub fn describe(experiment: &Experiment, task: &Task) -> Result<String, Error> {
     let seed = experiment.seeds.first();
     let trainings = experiment.trainings()?;
     for trained in trainings.iter().filter(|trained| Some(&trained.seed) == seed) {
-        let chunks = trained.chunk.map(|size| Chunks::new(&lengths, size)).transpose()?;
+        let within = |error: Error| error.within(&trained.name);
+        let chunks = trained.chunk.map(|size| trial::cut(training, &lengths, size));
+        let chunks = chunks.transpose().map_err(within)?;
         let lengths = chunks.as_ref().map_or(&lengths, Chunks::lengths);
-        let plan = trained
-            .planner
-            .plan(lengths, 0)
-            .map_err(|error| Error::from(error).within(&trained.name))?;
+        let plan = trained.planner.plan(lengths, 0).map_err(|error| within(error.into()))?;
         let measures = plan.measure(lengths);
         _ = writeln!(
             text,

@@ -42,7 +42,18 @@ impl std::error::Error for Error {}
 
 impl From<lengthwise::Error> for Error {
     fn from(error: lengthwise::Error) -> Self {
-        Self { what: error.to_string(), hint: error.hint() }
+        use lengthwise::Error::{OverBudget, OverBudgetSeconds};
+        // Experiments train on all sequences, and whole: there is no choice about over-long ones.
+        let hint = match &error {
+            OverBudget { largest, .. } => {
+                Some(format!("raise the `budget` to at least {largest} cells"))
+            }
+            OverBudgetSeconds { largest, .. } => {
+                Some(format!("raise the `budget` to at least {largest} seconds"))
+            }
+            _ => error.hint(),
+        };
+        Self { what: error.to_string(), hint }
     }
 }
 

@@ -3,8 +3,11 @@
 use std::path::Path;
 
 use lengthwise::{Arrange, Budget, Planner, Shapes, Strategy};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-use toml::{Table, Value};
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{self, IgnoredAny},
+};
+use toml::{Spanned, Table, Value};
 
 use crate::{
     Error, Learning,
@@ -56,6 +59,16 @@ pub struct Experiment {
     /// Runs that are set against each other, besides all against the first: from one to the other.
     #[serde(default)]
     pub pairs: Vec<(String, String)>,
+    /// Where [task] and [data] are: the file and the line.
+    #[serde(skip)]
+    places: [String; 2],
+}
+
+/// The tables of an experiment whose settings are read later.
+#[derive(Deserialize)]
+struct Tables {
+    task: Spanned<IgnoredAny>,
+    data: Option<Spanned<IgnoredAny>>,
 }
 
 fn first_seed() -> Vec<u64> {
@@ -110,6 +123,8 @@ pub struct Batches {
 pub struct Run {
     /// What it is called in tables.
     pub name: String,
+    /// Its place in the file, from 1.
+    pub number: usize,
     /// How its batches are made.
     pub batches: Batches,
 }
@@ -130,7 +145,7 @@ struct RunTable {
 impl From<RunTable> for Run {
     fn from(table: RunTable) -> Self {
         let RunTable { name, strategy, budget, shapes, arrange, chunk } = table;
-        Self { name, batches: Batches { strategy, budget, shapes, arrange, chunk } }
+        Self { name, number: 0, batches: Batches { strategy, budget, shapes, arrange, chunk } }
     }
 }
 
@@ -153,13 +168,25 @@ impl Experiment {
     /// Reads an experiment; `name` is where it is from, for messages.
     pub fn parse(name: &str, text: &str) -> Result<Self, Error> {
         let wrong = |what: String, hint: &str| Error::new(format!("{name}: {what}"), hint);
-        let experiment: Self = toml::from_str(text).map_err(|error| {
-            let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
+        let line = |at: usize| 1 + text[..at].matches('\n').count();
+        let refuse = |error: toml::de::Error| {
+            let line = error.span().map_or(1, |span| line(span.start));
             Error::new(
                 format!("{name}:{line}: {}", error.message().trim().replace('\n', "; ")),
                 "`lengthwise-lab show` prints experiments that can be run, to begin from",
             )
-        })?;
+        };
+        let mut experiment: Self = toml::from_str(text).map_err(refuse)?;
+        let tables: Tables = toml::from_str(text).map_err(refuse)?;
+        let task = tables.task.span().start;
+        let data = tables.data.map_or(0, |table| table.span().start);
+        experiment.places = [task, data].map(|at| format!("{name}:{}", line(at)));
+        for (run, number) in experiment.runs.iter_mut().zip(1..) {
+            run.number = number;
+        }
+        if experiment.runs.iter().any(|run| run.name.trim().is_empty()) {
+            return Err(wrong("a run has an empty name".into(), "say what to call it in tables"));
+        }
         if experiment.runs.is_empty() {
             return Err(wrong("there is nothing to run".into(), "give it a [[run]]"));
         }
@@ -178,10 +205,7 @@ impl Experiment {
             let what = format!("`pairs` has {name:?}, and no run is called that");
             return Err(wrong(what, "give names of runs, as [from, to]"));
         }
-        let Size { layers, units, embedding, .. } = experiment.model;
-        if layers == 0 || units == 0 || embedding == 0 {
-            return Err(wrong("a model without layers or units".into(), "these are from 1"));
-        }
+        experiment.model.check().map_err(|error| error.within(name))?;
         let learning = &experiment.learning;
         let fine = learning.rate > 0.0
             && learning.rate.is_finite()
@@ -200,15 +224,21 @@ impl Experiment {
     /// What is learnt, checked: from `data`, or as the experiment says. Paths of the experiment begin at
     /// `folder`.
     pub fn task(&self, data: Option<&Path>, folder: &Path) -> Result<Task, Error> {
-        let source = match data {
+        let [task, given] = &self.places;
+        let (place, source) = match data {
             Some(path) => {
                 let mut table = self.data.clone();
                 let path = path.to_string_lossy().into_owned();
                 table.insert("path".to_owned(), Value::String(path));
-                Source::read(table, Path::new(""))?
+                (given, Source::read(table, Path::new("")))
             }
-            None => Source::read(self.task.clone(), folder)?,
+            None => (task, Source::read(self.task.clone(), folder)),
         };
+        let source = source.map_err(|error| {
+            let settings = error.is_of_settings();
+            let error = Error::from(error);
+            if settings { error.within(place) } else { error }
+        })?;
         Ok(load(&source)?)
     }
 
@@ -222,7 +252,13 @@ impl Experiment {
     /// All trainings: every run from every seed, the runs of a seed one after another.
     pub fn trainings(&self) -> Result<Vec<Trained>, Error> {
         let mut all = Vec::new();
-        for &seed in &self.seeds {
+        for (at, &seed) in self.seeds.iter().enumerate() {
+            if self.seeds[..at].contains(&seed) {
+                return Err(Error::new(
+                    format!("the seed {seed} is given twice"),
+                    "give every seed once: the same training again tells nothing of chance",
+                ));
+            }
             for run in &self.runs {
                 all.push(self.training(run, seed)?);
             }

@@ -11,7 +11,7 @@ use lengthwise_report::training::{Training, TrainingRun};
 
 use crate::{
     Ended, Error, Examiner, Experiment, Trained, checkpoint,
-    data::Task,
+    data::{Task, count},
     model::Model,
     trial::{Bench, Place, Stepped, Trial},
 };
@@ -49,6 +49,10 @@ pub struct Outcome {
 pub const RESULTS: &str = "results.jsonl";
 /// Where it keeps the page.
 pub const PAGE: &str = "report.html";
+/// What is locked while an experiment is at work in its folder.
+const LOCK: &str = ".lock";
+/// How files begin that have not their names yet.
+const UNFINISHED: &str = ".lengthwise-";
 
 impl<'a> Session<'a> {
     /// A session that keeps its results in a folder, and its trainings there after every epoch, and
@@ -62,18 +66,44 @@ impl<'a> Session<'a> {
         Self { experiment, task, folder: folder.into(), every }
     }
 
-    /// Forgets what was kept of an experiment before.
+    /// Forgets what was kept of an experiment before, unless this one cannot be trained.
     pub fn forget(&self) -> Result<(), Error> {
+        crate::describe(self.experiment, self.task)?;
+        let _lock = self.lock()?;
         let gone = |result: io::Result<()>, path: &Path| match result {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(cannot(path, &error)),
             _ => Ok(()),
         };
-        for name in [RESULTS, PAGE] {
-            let path = self.folder.join(name);
-            gone(fs::remove_file(&path), &path)?;
-        }
+        let mut paths = [RESULTS, PAGE].map(|name| self.folder.join(name)).to_vec();
+        // Others may keep files there too.
+        let entries = fs::read_dir(self.checkpoints()).into_iter().flatten().flatten();
+        paths.extend(entries.filter(|entry| ours(&entry.file_name())).map(|entry| entry.path()));
+        paths.iter().try_for_each(|path| gone(fs::remove_file(path), path))
+    }
+
+    /// Makes the folder, and keeps all others out of it until the file is closed.
+    fn lock(&self) -> Result<fs::File, Error> {
         let checkpoints = self.checkpoints();
-        gone(fs::remove_dir_all(&checkpoints), &checkpoints)
+        fs::create_dir_all(&checkpoints).map_err(|error| cannot(&checkpoints, &error))?;
+        let path = checkpoints.join(LOCK);
+        let file = fs::File::create(&path).map_err(|error| cannot(&path, &error))?;
+        match file.try_lock() {
+            Err(fs::TryLockError::WouldBlock) => Err(Error::new(
+                format!("{}: another run is at work in this folder", self.folder.display()),
+                "wait until it ends, or name another folder with `--out`",
+            )),
+            // Where a file system has no locks, nobody is kept out.
+            Err(fs::TryLockError::Error(_)) => Ok(file),
+            Ok(()) => {
+                // What others began to write and did not end, as they were killed.
+                for entry in fs::read_dir(&checkpoints).into_iter().flatten().flatten() {
+                    if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
+                        _ = fs::remove_file(entry.path());
+                    }
+                }
+                Ok(file)
+            }
+        }
     }
 
     fn checkpoints(&self) -> PathBuf {
@@ -84,9 +114,10 @@ impl<'a> Session<'a> {
     pub fn checkpoint(&self, training: &Trained) -> PathBuf {
         let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
         let name: String = training.name.chars().map(plain).collect();
-        // Two names may look alike once they are plain.
-        let number = self.experiment.runs.iter().position(|run| run.name == training.name);
-        let number = number.map_or(0, |at| at + 1);
+        // Two names may look alike once they are plain, and a file cannot have a long one.
+        let name = name.get(..40).unwrap_or(&name);
+        let run = self.experiment.runs.iter().find(|run| run.name == training.name);
+        let number = run.map_or(0, |run| run.number);
         self.checkpoints().join(format!("{number:02}-{name}-seed-{}.safetensors", training.seed))
     }
 
@@ -112,7 +143,7 @@ impl<'a> Session<'a> {
     /// Trains: an epoch of each training in turn, so that a machine that slows down does so for all.
     pub fn run<E: Engine>(&self, engine: &E, watch: &mut dyn Watch) -> Result<Outcome, Error> {
         let Experiment { model, learning, epochs, .. } = self.experiment;
-        let model = Model::new(model, &self.task.training);
+        let model = Model::fitting(model, &self.task.training)?;
         let examiner = Examiner::new(self.task, self.experiment.budget())?;
         let bench = Bench {
             engine,
@@ -123,6 +154,7 @@ impl<'a> Session<'a> {
             epochs: *epochs,
         };
         let trainings = self.experiment.trainings()?;
+        let _lock = self.lock()?;
         let mut trials = Vec::new();
         for training in &trainings {
             let Trained { planner, chunk, seed, name, .. } = training;
@@ -134,8 +166,6 @@ impl<'a> Session<'a> {
             };
             trials.push(trial.map_err(|error| error.within(name))?);
         }
-        let checkpoints = self.checkpoints();
-        fs::create_dir_all(&checkpoints).map_err(|error| cannot(&checkpoints, &error))?;
         let keep = |at: usize, trial: &Trial<'_, E>| -> Result<(), Error> {
             let training = &trainings[at];
             let snapshot = trial.snapshot()?;
@@ -194,14 +224,10 @@ impl<'a> Session<'a> {
         for (training, trial) in trainings.iter().zip(trials) {
             let Trained { name, seed, .. } = training;
             let last = trial.place().epochs.len();
-            notes.extend(trial.place().ended.map(|ended| match ended {
-                Ended::Patience => {
-                    format!("{name}, seed {seed}: ended after epoch {last}, as its validation loss did not fall any more.")
-                }
-                Ended::Diverged => {
-                    format!("{name}, seed {seed}: its loss was not a number any more in epoch {last}.")
-                }
-            }));
+            // The report says by itself what diverged.
+            if trial.place().ended == Some(Ended::Patience) && last <= *epochs as usize {
+                notes.push(format!("{name}, seed {seed}: ended after epoch {last}, as its validation loss did not fall any more."));
+            }
         }
         let directions = if model.both { "both directions" } else { "forward" };
         let about = [
@@ -212,18 +238,20 @@ impl<'a> Session<'a> {
             ),
             (
                 "model",
-                match model.layers {
-                    1 => format!("one LSTM layer of {} units, {directions}", model.units),
-                    layers => {
-                        format!("{layers} LSTM layers of {} units, {directions}", model.units)
-                    }
-                },
+                format!(
+                    "{} of {}, {directions}",
+                    count(model.layers, "LSTM layer"),
+                    count(model.units, "unit")
+                ),
             ),
             (
                 "learning",
                 format!(
-                    "{:?}, rate {}, {:?}, {epochs} epochs",
-                    learning.optimizer, learning.rate, learning.schedule
+                    "{:?}, rate {:?}, {:?}, {}",
+                    learning.optimizer,
+                    learning.rate,
+                    learning.schedule,
+                    count(*epochs as usize, "epoch")
                 )
                 .to_lowercase(),
             ),
@@ -240,7 +268,8 @@ impl<'a> Session<'a> {
                     name: training.name.clone(),
                     settings: training.settings.clone(),
                     seed: training.seed,
-                    epochs: trial.place().epochs.clone(),
+                    // A training that was kept may be further than this experiment goes.
+                    epochs: trial.place().epochs.iter().take(*epochs as usize).cloned().collect(),
                 })
                 .collect(),
             notes,
@@ -258,6 +287,13 @@ impl<'a> Session<'a> {
         save(PAGE, &training.page())?;
         Ok(())
     }
+}
+
+/// Whether a file is a training that a session kept.
+fn ours(name: &std::ffi::OsStr) -> bool {
+    let text = name.to_string_lossy();
+    let numbered = text.split_once('-').is_some_and(|(number, _)| number.parse::<u32>().is_ok());
+    numbered && text.contains("-seed-") && text.ends_with(".safetensors")
 }
 
 fn cannot(path: &Path, error: &io::Error) -> Error {

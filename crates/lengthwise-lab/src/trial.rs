@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Error, Examiner, Schedule,
     batch::{Batch, Piece},
-    data::Dataset,
+    data::{Dataset, Targets},
     examine,
     model::Model,
 };
@@ -219,7 +219,7 @@ impl<'a, E: Engine> Trial<'a, E> {
         snapshot: Snapshot,
     ) -> Result<Self, Error> {
         let whole = examine::lengths(bench.data)?;
-        let chunks = chunk.map(|size| Chunks::new(&whole, size)).transpose()?;
+        let chunks = chunk.map(|size| cut(bench.data, &whole, size)).transpose()?;
         let lengths = chunks.as_ref().map_or(whole, |chunks| chunks.lengths().clone());
         // What cannot be planned is said before anything is trained.
         planner.plan(&lengths, 0)?;
@@ -374,6 +374,20 @@ impl<'a, E: Engine> Trial<'a, E> {
         });
         self.place.epochs.len() - 1 - best
     }
+}
+
+/// Cuts sequences into pieces, where every piece has labels of its own.
+pub(crate) fn cut(data: &Dataset, lengths: &Lengths, size: u32) -> Result<Chunks, Error> {
+    let whole = match &data.targets {
+        Targets::Labels { .. } => return Ok(Chunks::new(lengths, size)?),
+        Targets::Transcripts { .. } => "a transcript",
+        Targets::Classes { .. } => "a class",
+        Targets::Frames(_) => "vectors",
+    };
+    Err(Error::new(
+        format!("`chunk` is {size}, and what is to be said is {whole} of a whole sequence"),
+        "leave `chunk` out; only sequences with a label for every position can be cut",
+    ))
 }
 
 /// How many shapes a plan has.

@@ -255,3 +255,142 @@ fn the_experiment_of_the_guide_can_be_run() {
     assert!(checked.status.success(), "{}", text(&checked.stderr));
     assert!(text(&checked.stdout).contains("blurred:spread=0.02 padded:1200 exact spread"));
 }
+
+#[test]
+fn only_sequences_with_labels_are_cut() {
+    let folder = small();
+    let path = folder.path();
+    for (kind, what) in [
+        ("handwriting", "a transcript of a whole sequence"),
+        ("documents", "a class of a whole sequence"),
+        ("voice", "vectors of a whole sequence"),
+    ] {
+        let cut = SMALL
+            .replace("\"handwriting\"", &format!("{kind:?}"))
+            .replace("arrange", "chunk = 8\narrange");
+        fs::write(path.join("cut.toml"), cut).unwrap();
+        for command in ["check", "run"] {
+            let error = refused(path, &[command, "cut.toml"]);
+            assert!(error.contains("semi sorted/ü: `chunk` is 8"), "{error}");
+            assert!(error.contains(what) && !error.contains("epoch"), "{error}");
+        }
+    }
+}
+
+#[test]
+fn the_same_seed_twice_is_no_second_seed() {
+    let folder = small();
+    let path = folder.path();
+    let error = refused(path, &["run", "small.toml", "--seeds", "3,1,3"]);
+    assert!(error.contains("the seed 3 is given twice"), "{error}");
+    fs::write(path.join("x.toml"), SMALL.replace("epochs = 3", "epochs = 3\nseeds = [1, 1]"))
+        .unwrap();
+    assert!(refused(path, &["check", "x.toml"]).contains("x.toml: the seed 1 is given twice"));
+}
+
+#[test]
+fn settings_of_the_data_are_refused_by_line() {
+    let folder = small();
+    let path = folder.path();
+    fs::write(path.join("x.toml"), SMALL.replace("training = 48", "trainings = 48")).unwrap();
+    let error = refused(path, &["check", "x.toml"]);
+    assert!(error.contains("x.toml:5: data: unknown field `trainings`"), "{error}");
+    let data = SMALL.replace("[model]", "[data]\nlabelz = 1\n\n[model]");
+    fs::write(path.join("x.toml"), data).unwrap();
+    fs::write(path.join("words.tsv"), "a\tb\n").unwrap();
+    let error = refused(path, &["check", "x.toml", "--data", "words.tsv"]);
+    assert!(error.contains("x.toml:10: data: unknown field `labelz`"), "{error}");
+    let error = refused(path, &["check", "x.toml", "--data", "nowhere"]);
+    assert!(error.contains("error: nowhere: no such file"), "{error}");
+}
+
+#[test]
+fn what_cannot_be_trained_is_refused_with_a_hint_that_helps() {
+    let folder = small();
+    let path = folder.path();
+    let with = |from: &str, to: &str| {
+        assert!(SMALL.contains(from));
+        fs::write(path.join("x.toml"), SMALL.replace(from, to)).unwrap();
+        refused(path, &["check", "x.toml"])
+    };
+    let error = with("sequences:4", "padded:5");
+    assert!(error.contains("random: sequence") && error.contains("raise the `budget`"), "{error}");
+    assert!(!error.contains("--over-long"), "{error}");
+    assert!(with("units = 12", "units = 9000000000").contains("x.toml: a model of"));
+    assert!(with("units = 12", "layers = 4000000000").contains("x.toml: a model of"));
+    assert!(with("units = 12", "units = 50000").contains("parameters"));
+    assert!(with("\"random\"", "\" \"").contains("a run has an empty name"));
+    let error = refused(path, &["run", "small.toml", "--layers", "4000000000"]);
+    assert!(error.contains("a model of 4000000000 layers"), "{error}");
+    let error = refused(path, &["run", "small.toml", "--threads", "100000"]);
+    assert!(error.contains("--threads"), "{error}");
+}
+
+#[test]
+fn some_runs_go_on_from_where_they_were_among_all() {
+    let folder = small();
+    let path = folder.path();
+    let long = SMALL.replace("\"semi sorted/ü\"", &format!("{:?}", "ü".repeat(300)));
+    fs::write(path.join("small.toml"), long).unwrap();
+    let quiet = ["run", "small.toml", "--device", "cpu", "--epochs", "1", "--only"];
+    let only = |name: &str| run(path, &[&quiet[..], &[name]].concat());
+    let all = run(path, &quiet[..6]);
+    assert!(all.status.success(), "{}", text(&all.stderr));
+    for name in ["random", &"ü".repeat(300)] {
+        let output = only(name);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        assert!(!text(&output.stderr).contains("epoch 1/1"), "{}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn fewer_epochs_than_are_kept_are_shown_as_they_were() {
+    let folder = small();
+    let path = folder.path();
+    let results = |epochs: &str, out: &str| {
+        assert!(
+            run(path, &["run", "small.toml", "-q", "--epochs", epochs, "-o", out]).status.success()
+        );
+        let text = fs::read_to_string(path.join(out).join("results.jsonl")).unwrap();
+        let training = Training::from_jsonl(&text).unwrap();
+        let losses = training.runs.iter().map(|run| run.epochs.iter().map(|epoch| epoch.loss));
+        losses.map(Iterator::collect::<Vec<f64>>).collect::<Vec<_>>()
+    };
+    assert_eq!(results("1", "one").iter().map(Vec::len).collect::<Vec<_>>(), [1, 1]);
+    results("2", "two");
+    assert_eq!(results("1", "two"), results("1", "one"));
+}
+
+#[test]
+fn two_runs_do_not_share_a_folder() {
+    let folder = small();
+    let path = folder.path();
+    let checkpoints = path.join("runs/small/checkpoints");
+    fs::create_dir_all(&checkpoints).unwrap();
+    let lock = fs::File::create(checkpoints.join(".lock")).unwrap();
+    lock.lock().unwrap();
+    for more in [&[][..], &["--fresh"]] {
+        let error = refused(path, &[&["run", "small.toml", "--epochs", "1"], more].concat());
+        assert!(error.contains("another run is at work in this folder"), "{error}");
+    }
+    drop(lock);
+    assert!(run(path, &["run", "small.toml", "-q", "--epochs", "1"]).status.success());
+}
+
+#[test]
+fn to_begin_anew_leaves_the_files_of_others() {
+    let folder = small();
+    let path = folder.path();
+    let checkpoints = path.join("runs/small/checkpoints");
+    assert!(run(path, &["run", "small.toml", "-q", "--epochs", "1"]).status.success());
+    fs::write(checkpoints.join("mine.safetensors"), "precious").unwrap();
+    fs::write(checkpoints.join(".lengthwise-1-abc"), "cut short").unwrap();
+    let output = run(path, &["run", "small.toml", "--epochs", "1", "--fresh"]);
+    assert!(text(&output.stderr).contains("epoch 1/1"), "{}", text(&output.stderr));
+    assert_eq!(fs::read(checkpoints.join("mine.safetensors")).unwrap(), b"precious");
+    assert!(!checkpoints.join(".lengthwise-1-abc").exists());
+    // What cannot be trained makes nobody forget.
+    fs::write(path.join("small.toml"), SMALL.replace("sequences:4", "padded:5")).unwrap();
+    refused(path, &["run", "small.toml", "--fresh"]);
+    assert!(path.join("runs/small/results.jsonl").exists());
+}

@@ -72,8 +72,8 @@ impl Default for Chosen {
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) chosen: Chosen,
-    /// Where results and trainings are kept [default: runs/EXPERIMENT]. A run that was stopped goes on
-    /// from there.
+    /// Where results and trainings are kept [default: runs/EXPERIMENT, and runs/EXPERIMENT-DATA with
+    /// `--data`]. A run that was stopped goes on from there.
     #[arg(long, short, value_name = "FOLDER")]
     pub(crate) out: Option<PathBuf>,
     /// Begin anew, and forget what is kept in the folder.
@@ -83,8 +83,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_enum, default_value_t = Device::Auto)]
     pub(crate) device: Device,
     /// How many threads of the processor to use [default: all]. Results do not depend on it.
-    #[arg(long, value_name = "N")]
-    pub(crate) threads: Option<NonZero<usize>>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Option<u16>,
     /// How often a training is kept within an epoch, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = SAVE_EVERY, value_parser = seconds)]
     pub(crate) save_every: f64,

@@ -110,7 +110,7 @@ fn train(args: &RunArgs) -> Result<ExitCode, Error> {
     let (name, experiment) = experiment(&args.chosen)?;
     let task = task(&experiment, &args.chosen)?;
     if let Some(threads) = args.threads {
-        rayon::ThreadPoolBuilder::new().num_threads(threads.get()).build_global().map_err(
+        rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global().map_err(
             |error| Error::new(format!("cannot start threads: {error}"), "give fewer `--threads`"),
         )?;
     }
@@ -121,9 +121,6 @@ fn train(args: &RunArgs) -> Result<ExitCode, Error> {
     });
     let session =
         Session::new(&experiment, &task, &folder, Duration::from_secs_f64(args.save_every));
-    if args.fresh {
-        session.forget()?;
-    }
     let stop = Stop::on_signals()?;
     let outcome = match args.device {
         Device::Cpu => go(&session, &lengthwise_nn::Cpu, &experiment, args, &stop)?,
@@ -154,6 +151,9 @@ fn go<E: Engine>(
     args: &RunArgs,
     stop: &Stop,
 ) -> Result<Outcome, Error> {
+    if args.fresh {
+        session.forget()?;
+    }
     let mut progress = Progress::new(experiment, &engine.name(), args.quiet, stop)?;
     let outcome = session.run(engine, &mut progress)?;
     progress.end();

@@ -52,6 +52,11 @@ impl Error {
         Self::new(one_line(&first.chain(letters).collect::<String>()), hint).in_file(path)
     }
 
+    /// Whether settings are wrong, and no file was looked at.
+    pub(crate) fn is_of_settings(&self) -> bool {
+        self.place == SETTINGS
+    }
+
     /// What is wrong, without the place.
     pub(crate) fn said(&self) -> &str {
         &self.message
@@ -73,6 +78,9 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+/// The place of an error that is about settings.
+pub(crate) const SETTINGS: &str = "data";
 
 /// The most characters of a value that a message repeats.
 const SHOWN: usize = 40;

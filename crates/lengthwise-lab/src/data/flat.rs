@@ -101,11 +101,15 @@ pub fn load(settings: &Settings) -> Result<Task, Error> {
     if targets.is_empty() && settings.labels.is_none() {
         return Err(table.error(
             "it is not said what to learn",
-            "set `label` to a column of the index, or `labels` to an array with a label for each row",
+            "set `label` to a column of the index, or `labels` to an array with a label for each row, in \
+             [data] of an experiment file (in [task], where `path` is there)",
         ));
     }
     if settings.states == Some(0) {
         return Err(table.error("`states` is 0", "say how many states a word has"));
+    }
+    if settings.every == 0 {
+        return Err(table.error("`every` is 0", "say of how many rows one is kept, from 1"));
     }
     let group = settings.join.as_ref().map(|join| table.column(&join.by)).transpose()?;
     let parts = settings.split.parts(&table)?;
@@ -124,6 +128,14 @@ pub fn load(settings: &Settings) -> Result<Task, Error> {
         finite(values, width).map_err(|error| error.about(&table, row).in_file(&file))?;
         let kept = settings.kept(values, width);
         let label = targets.iter().map(|&column| table.field(row, column)).collect::<Vec<_>>();
+        if let Some(&column) = targets.iter().find(|&&column| table.field(row, column).is_empty()) {
+            let name = quote(table.name(column));
+            return Err(table.wrong(
+                row,
+                format!("column {name} is empty"),
+                "give the sequence a label",
+            ));
+        }
         let labels: Vec<u32> = labels.as_ref().map_or_else(Vec::new, |labels| {
             kept.iter().map(|&at| labels[rows.start + at]).collect()
         });
@@ -264,7 +276,7 @@ fn finite(values: &[f64], width: usize) -> Result<(), Error> {
     let beyond = |value: &f64| !(*value as f32).is_finite();
     values.iter().position(beyond).map_or(Ok(()), |at| {
         Err(Error::new(
-            format!("has {} at frame {}, feature {}", values[at], at / width, at % width),
+            format!("has {:?} at frame {}, feature {}", values[at], at / width, at % width),
             "compute the features again without it, or leave the sequence out",
         ))
     })
@@ -302,7 +314,7 @@ impl Settings {
 
     /// The rows of a sequence that are kept: every so many, the last, and those that are marked.
     fn kept(&self, values: &[f64], width: usize) -> Vec<usize> {
-        let (rows, every) = (values.len() / width, self.every.max(1) as usize);
+        let (rows, every) = (values.len() / width, self.every as usize);
         let marked = |row: usize| self.keep.is_some_and(|mark| values[row * width + mark] != 0.0);
         (0..rows).filter(|&row| row % every == 0 || row + 1 == rows || marked(row)).collect()
     }

@@ -21,6 +21,7 @@ pub mod wav;
 
 pub use self::check::steps_needed;
 pub use self::error::Error;
+pub(crate) use self::error::count;
 pub use self::pieces::Join;
 pub use self::source::{KINDS, Source, load};
 pub use self::split::Split;

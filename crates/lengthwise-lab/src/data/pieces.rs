@@ -50,6 +50,9 @@ const FARTHEST: f64 = 8.0;
 impl Plan {
     /// Makes the task.
     pub(crate) fn assemble(&self, mut pieces: Vec<Piece>) -> Result<Task, Error> {
+        if self.join == Some(0) {
+            return Err(Error::new("`join` has at most 0 pieces", "set `most` from 1"));
+        }
         if self.normalize {
             normalize(&mut pieces, self.width);
         }
@@ -81,7 +84,7 @@ impl Plan {
                 group.swap(place, draw.between(0, place as u32) as usize);
             }
             while !group.is_empty() {
-                let count = draw.between(1, most.max(1)) as usize;
+                let count = draw.between(1, most) as usize;
                 lines.push(group.split_off(group.len().saturating_sub(count)));
             }
         }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
-use super::error::{Error, quote};
+use super::error::{Error, SETTINGS, quote};
 use super::{Task, documents, flat, handwriting, speech, tags, text, voice, wav};
 
 /// Where a task is from.
@@ -93,13 +93,13 @@ impl Source {
 fn settings<T: DeserializeOwned>(table: Table) -> Result<T, Error> {
     table.try_into().map_err(|cause: toml::de::Error| {
         let message = cause.message().lines().collect::<Vec<_>>().join(" ");
-        Error::new(message, "correct the settings of the data").within("data")
+        Error::new(message, "correct the settings of the data").within(SETTINGS)
     })
 }
 
 fn wrong(message: String) -> Error {
     let hint = format!("set `kind` to one of {}, or `path` to a folder or file", KINDS.join(", "));
-    Error::new(message, hint).within("data")
+    Error::new(message, hint).within(SETTINGS)
 }
 
 /// What a path turns out to be.

@@ -59,6 +59,11 @@ struct Recording {
 /// Reads the folder.
 pub fn load(settings: &Settings) -> Result<Task, Error> {
     let folder = settings.path.as_path();
+    if !(0.0..1.0).contains(&settings.hold_out) {
+        let message = format!("`hold_out` is {}", settings.hold_out);
+        let hint = "say what share to hold out, from 0 up to 1";
+        return Err(Error::new(message, hint).in_file(folder));
+    }
     let recordings = if folder.join(LABELS).is_file() {
         settings.by_table(&Table::read(&folder.join(LABELS))?)?
     } else {

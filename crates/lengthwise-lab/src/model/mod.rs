@@ -11,6 +11,7 @@ use layout::{Layout, Placed};
 use speaker::Speaker;
 
 use crate::{
+    Error,
     batch::{Batch, Shown, Wanted},
     data::{Dataset, Inputs, Targets},
 };
@@ -27,6 +28,31 @@ pub struct Size {
     pub both: bool,
     /// The width of the vectors that stand for symbols.
     pub embedding: usize,
+}
+
+/// The most layers, and the most units of a layer: a model beyond has no use for a laboratory.
+const LAYERS: usize = 1000;
+const UNITS: usize = 1 << 16;
+/// The most parameters: with their gradient and the states of the optimizer they need 32 GiB.
+const PARAMETERS: usize = 1 << 31;
+
+impl Size {
+    /// Whether there can be such a model.
+    pub fn check(&self) -> Result<(), Error> {
+        let Self { layers, units, embedding, .. } = *self;
+        if layers == 0 || units == 0 || embedding == 0 {
+            return Err(Error::new("a model without layers or units", "these are from 1"));
+        }
+        if layers > LAYERS || units > UNITS || embedding > UNITS {
+            return Err(Error::new(
+                format!(
+                    "a model of {layers} layers, {units} units and an embedding of {embedding}"
+                ),
+                format!("give at most {LAYERS} layers, and {UNITS} units or less"),
+            ));
+        }
+        Ok(())
+    }
 }
 
 impl Default for Size {
@@ -80,6 +106,19 @@ impl<E: Engine> Passed<'_, E> {
 }
 
 impl Model {
+    /// A model of this size for data like this, if it is not too large to be trained.
+    pub fn fitting(size: &Size, data: &Dataset) -> Result<Self, Error> {
+        size.check()?;
+        let model = Self::new(size, data);
+        if model.parameters() > PARAMETERS {
+            return Err(Error::new(
+                format!("the model has {} parameters", model.parameters()),
+                format!("give it fewer `layers` or `units`: at most {PARAMETERS} parameters"),
+            ));
+        }
+        Ok(model)
+    }
+
     /// A model of this size for data like this.
     pub fn new(size: &Size, data: &Dataset) -> Self {
         let mut layout = Layout::default();

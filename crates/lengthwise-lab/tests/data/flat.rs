@@ -391,3 +391,26 @@ fn real_characters_and_vowels() {
     let Targets::Classes { names, .. } = &task.training.targets else { panic!() };
     assert_eq!(names.join(""), "123456789");
 }
+
+#[test]
+fn empty_labels_and_counts_of_nothing_are_refused() {
+    let folder = Folder::new();
+    folder.write("index.csv", INDEX.replace("bob,no", "bob,"));
+    let settings = folder.settings();
+    assert_eq!(folder.said(&settings), "index.csv:4: column `word` is empty");
+    folder.write("index.csv", INDEX);
+    let nothing = Settings { every: 0, ..folder.settings() };
+    assert_eq!(folder.said(&nothing), "index.csv: `every` is 0");
+    let join = Some(Join { by: "who".into(), most: 0 });
+    let nothing = Settings { join, ..folder.settings() };
+    assert!(folder.said(&nothing).ends_with("`join` has at most 0 pieces"));
+}
+
+#[test]
+fn numbers_beyond_all_bounds_are_shown_in_short() {
+    let folder = Folder::new();
+    let values: Vec<u8> = (0..42).flat_map(|_| 1e300_f64.to_le_bytes()).collect();
+    folder.write("x.npy", npy("<f8", "(21, 2)", &values));
+    let said = folder.said(&folder.settings());
+    assert_eq!(said, "x.npy: sequence 0 (`a`) has 1e300 at frame 0, feature 0");
+}

@@ -237,3 +237,12 @@ fn real_recordings_have_the_coefficients_that_others_computed() {
     }
     assert_eq!((found, expected.len()), (60, 60));
 }
+
+#[test]
+fn more_than_all_cannot_be_held_out() {
+    let folder = Folder::new();
+    for (hold_out, shown) in [(2.0, "2"), (-0.5, "-0.5"), (f64::NAN, "NaN")] {
+        let settings = Settings { hold_out, ..folder.settings() };
+        assert_eq!(folder.said(&settings), format!("here: `hold_out` is {shown}"));
+    }
+}
