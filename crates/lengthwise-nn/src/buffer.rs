@@ -60,6 +60,10 @@ impl Store {
 
     /// Gives the memory back. No more waits than was ever in use at a time.
     fn put(&mut self, values: Vec<f32>) {
+        // Nothing to use again, and nothing would ever take it.
+        if values.capacity() == 0 {
+            return;
+        }
         self.used -= values.capacity();
         self.waiting += values.capacity();
         let at = self.free.partition_point(|free| free.capacity() < values.capacity());
@@ -174,6 +178,15 @@ mod tests {
             assert!(store.waiting <= store.most && store.used == 0);
             assert_eq!(store.waiting, store.free.iter().map(Vec::capacity).sum::<usize>());
         }
+    }
+
+    #[test]
+    fn what_has_no_memory_does_not_wait() {
+        let mut store = Store::new();
+        for _ in 0..3 {
+            store.put(Vec::new());
+        }
+        assert!(store.free.is_empty());
     }
 
     #[test]
