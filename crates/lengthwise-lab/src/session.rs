@@ -269,6 +269,7 @@ impl<'a> Session<'a> {
                     settings: training.settings.clone(),
                     seed: training.seed,
                     // A training that was kept may be further than this experiment goes.
+                    ended: trial.place().ended == Some(Ended::Patience),
                     epochs: trial.place().epochs.iter().take(*epochs as usize).cloned().collect(),
                 })
                 .collect(),

@@ -222,8 +222,14 @@ impl<'a, E: Engine> Trial<'a, E> {
         let chunks = chunk.map(|size| cut(bench.data, &whole, size)).transpose()?;
         let lengths = chunks.as_ref().map_or(whole, |chunks| chunks.lengths().clone());
         // What cannot be planned is said before anything is trained.
-        planner.plan(&lengths, 0)?;
-        let engine = bench.engine;
+        let largest = planner.plan(&lengths, 0)?.measure(&lengths).largest_batch_cells;
+        let (engine, needed) = (bench.engine, bench.model.bytes(largest));
+        if !engine.room(needed) {
+            return Err(Error::new(
+                format!("a batch of {largest} cells needs about {} MB", needed / 1_000_000),
+                "give a smaller budget, or a smaller model",
+            ));
+        }
         let Snapshot { place, parameters, state: [first, second] } = snapshot;
         Ok(Self {
             gradient: engine.zeros(parameters.len())?,

@@ -394,3 +394,22 @@ fn to_begin_anew_leaves_the_files_of_others() {
     refused(path, &["run", "small.toml", "--fresh"]);
     assert!(path.join("runs/small/results.jsonl").exists());
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_batch_that_memory_cannot_hold_is_refused_by_run() {
+    let folder = small();
+    let path = folder.path();
+    let large = SMALL.replace("units = 12", "units = 20000").replace("sequences:4", "sequences:48");
+    fs::write(path.join("large.toml"), large).unwrap();
+    // So that it is not there on any machine.
+    let output = Command::new("sh")
+        .current_dir(path)
+        .args(["-c", "ulimit -v 4000000; exec \"$0\" run large.toml --device cpu --threads 1"])
+        .arg(env!("CARGO_BIN_EXE_lengthwise-lab"))
+        .output()
+        .unwrap();
+    let log = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{log}");
+    assert!(log.contains("random: a batch of ") || log.contains("parameters"), "{log}");
+}

@@ -35,6 +35,10 @@ impl Engine for Cpu {
         buffer::reset_peak();
     }
 
+    fn room(&self, bytes: u64) -> bool {
+        lengthwise_fence::room(bytes)
+    }
+
     fn upload(&self, values: Vec<f32>) -> Result<Buffer, EngineError> {
         Ok(values.into())
     }

@@ -143,6 +143,9 @@ pub trait Engine {
     /// Forgets the most bytes in use, but for those in use now.
     fn reset_peak(&self);
 
+    /// Whether it may have so many bytes; what it says of more than it has, it need not know.
+    fn room(&self, bytes: u64) -> bool;
+
     /// Brings numbers into the engine's memory.
     fn upload(&self, values: Vec<f32>) -> Result<Self::Buffer, EngineError>;
 

@@ -26,6 +26,7 @@ fn training(runs: Vec<(&str, Vec<TrainingEpoch>)>) -> Training {
         settings: "shuffled, budget sequences:16".to_owned(),
         seed,
         epochs,
+        ended: false,
     };
     Training {
         title: "</title><script>alert(1)</script>".to_owned(),

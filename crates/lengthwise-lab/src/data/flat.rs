@@ -86,6 +86,9 @@ fn one() -> u32 {
     1
 }
 
+/// How many numbers there may be for each kind of label.
+const GAPS: usize = 16;
+
 /// One more than the highest label: a label beyond is a mistake, not a class.
 const LABELS: f64 = 65536.0;
 
@@ -254,7 +257,20 @@ fn labels(file: &Path, features: &Array, name: &str) -> Result<Vec<u32>, Error> 
             "number the labels from 0",
         );
     }
-    Ok(array.values.iter().map(|&label| label as u32).collect())
+    let labels: Vec<u32> = array.values.iter().map(|&label| label as u32).collect();
+    // A label far beyond the others is a mistake, and would make a model of that many outputs.
+    let mut kinds = labels.clone();
+    kinds.sort_unstable();
+    kinds.dedup();
+    let highest = kinds.last().copied().unwrap_or(0);
+    if highest as usize > GAPS * kinds.len() {
+        let row = labels.iter().position(|&label| label == highest).unwrap_or(0);
+        return wrong(
+            format!("row {row} has label {highest}, and there are {} kinds of labels", kinds.len()),
+            "number the labels from 0 without gaps",
+        );
+    }
+    Ok(labels)
 }
 
 /// The labels of a sequence are the states of one word.

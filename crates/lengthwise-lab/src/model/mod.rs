@@ -159,6 +159,13 @@ impl Model {
         self.layout.tensors()
     }
 
+    /// About how many bytes a step on so many cells needs, besides the parameters: for every unit its
+    /// four gates, cell, output, and the gradient and the rows side by side; not much else counts.
+    pub fn bytes(&self, cells: u64) -> u64 {
+        let units: usize = self.stack.iter().map(|placed| placed.layer.outputs()).sum();
+        4 * cells * (8 * units + 2 * self.outputs()) as u64
+    }
+
     /// What parameters begin as.
     pub fn start(&self, seed: u64) -> Vec<f32> {
         self.layout.start(seed)

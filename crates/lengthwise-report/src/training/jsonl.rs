@@ -63,6 +63,13 @@ struct HeadRun {
     name: String,
     settings: String,
     seed: u64,
+    #[serde(default, skip_serializing_if = "is_false")]
+    ended: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's way to call it")]
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// The name and the seed are there for those who read a line alone.
@@ -131,7 +138,8 @@ impl Training {
 
 impl HeadRun {
     fn of(run: &TrainingRun) -> Self {
-        Self { name: run.name.clone(), settings: run.settings.clone(), seed: run.seed }
+        let TrainingRun { name, settings, seed, ended, .. } = run;
+        Self { name: name.clone(), settings: settings.clone(), seed: *seed, ended: *ended }
     }
 }
 
@@ -151,11 +159,12 @@ fn head_of(number: usize, line: &str) -> Result<Training, ReadError> {
         });
     }
     let Head { title, about, error, runs, notes, pairs, .. } = parsed(number, line)?;
-    let runs = runs.into_iter().map(|HeadRun { name, settings, seed }| TrainingRun {
+    let runs = runs.into_iter().map(|HeadRun { name, settings, seed, ended }| TrainingRun {
         name,
         settings,
         seed,
         epochs: Vec::new(),
+        ended,
     });
     Ok(Training { title, about, error, runs: runs.collect(), notes, pairs })
 }

@@ -53,6 +53,8 @@ pub struct TrainingRun {
     pub seed: u64,
     /// The epochs that are over, in order.
     pub epochs: Vec<TrainingEpoch>,
+    /// Whether it ended before its last epoch because that was better so.
+    pub ended: bool,
 }
 
 /// What was measured in one epoch.

@@ -49,7 +49,7 @@ impl Training {
         for row in &mut rows {
             let farthest = row.last_epoch();
             row.counted = row.runs.clone();
-            row.counted.retain(|run| last_epoch(run) == farthest || diverged(run));
+            row.counted.retain(|run| last_epoch(run) == farthest || run.ended || diverged(run));
         }
         rows
     }
@@ -99,9 +99,12 @@ impl Row<'_> {
         self.runs.iter().map(|run| last_epoch(run)).max().unwrap_or(0)
     }
 
-    /// The runs that have not got as far as this, and why they have not is not that they diverged.
+    /// The runs that have not got as far as this, and did not end or diverge before it.
     pub(super) fn behind(&self, epoch: u32) -> impl Iterator<Item = &TrainingRun> {
-        self.runs.iter().copied().filter(move |run| last_epoch(run) < epoch && !diverged(run))
+        self.runs
+            .iter()
+            .copied()
+            .filter(move |run| last_epoch(run) < epoch && !run.ended && !diverged(run))
     }
 
     /// The runs that diverged.
@@ -116,7 +119,10 @@ impl Row<'_> {
 
     /// The median of each run, of those that have an epoch.
     pub(super) fn seconds_of_runs(&self) -> Vec<f64> {
-        let of = |run: &&TrainingRun| median(run.epochs.iter().map(|e| e.seconds).collect());
+        let of = |run: &&TrainingRun| {
+            let whole = run.epochs.iter().filter(|epoch| epoch.loss.is_finite());
+            median(whole.map(|epoch| epoch.seconds).collect())
+        };
         self.runs.iter().filter_map(of).collect()
     }
 
@@ -186,8 +192,9 @@ impl Row<'_> {
         self.curve(|v| v.error).iter().find(reached).map(|point| point.seconds)
     }
 
+    /// All epochs but those that broke off, as time and counts of a part are not those of an epoch.
     fn epochs(&self) -> impl Iterator<Item = &TrainingEpoch> {
-        self.runs.iter().flat_map(|run| &run.epochs)
+        self.runs.iter().flat_map(|run| &run.epochs).filter(|epoch| epoch.loss.is_finite())
     }
 }
 
@@ -280,5 +287,24 @@ mod tests {
         assert_eq!(row.outcome(|v| Some(v.error)), Outcome::Values(vec![0.3]));
         assert_eq!(row.outcome(|v| Some(v.loss)), Outcome::Values(vec![f64::INFINITY]));
         assert!(row.curve(|v| v.loss).is_empty());
+    }
+
+    #[test]
+    fn a_run_that_ended_counts_and_an_epoch_that_broke_off_does_not() {
+        let mut runs = vec![
+            run("a", 1, vec![epoch(1, 2.0, 0.5), epoch(2, 2.0, 0.4)]),
+            run("a", 2, vec![epoch(1, 4.0, 0.3)]),
+        ];
+        runs[1].ended = true;
+        let training = Training { runs, ..training() };
+        let row = &training.rows()[0];
+        assert_eq!(row.outcome(|v| Some(v.error)), Outcome::Values(vec![0.4, 0.3]));
+        assert_eq!(row.behind(2).count(), 0);
+        assert!(!training.verdict().contains("Not all are done"));
+        let mut broken = epoch(2, 0.001, 0.9);
+        (broken.loss, broken.validation) = (f64::NAN, None);
+        let runs = vec![run("a", 1, vec![epoch(1, 2.0, 0.5), broken])];
+        let training = Training { runs, ..training };
+        assert_eq!(training.rows()[0].seconds(), Some(2.0));
     }
 }

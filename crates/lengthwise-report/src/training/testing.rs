@@ -21,7 +21,7 @@ pub(super) fn epoch(epoch: u32, seconds: f64, error: f64) -> TrainingEpoch {
 /// A run from a seed.
 pub(super) fn run(name: &str, seed: u64, epochs: Vec<TrainingEpoch>) -> TrainingRun {
     let settings = format!("{name}, budget sequences:16");
-    TrainingRun { name: name.to_owned(), settings, seed, epochs }
+    TrainingRun { name: name.to_owned(), settings, seed, epochs, ended: false }
 }
 
 /// Two rows of three seeds and four epochs.

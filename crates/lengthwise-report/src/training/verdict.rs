@@ -38,8 +38,10 @@ impl Training {
         let mut sentences = vec![speed(&rows)];
         sentences.push(self.errors(&rows));
         sentences.extend(race(&rows));
+        let most = rows.iter().map(Row::last_epoch).max().unwrap_or(0);
         let (least, most) = rows
             .iter()
+            .filter(|row| row.last_epoch() == most || row.behind(most).next().is_some())
             .map(Row::last_epoch)
             .fold((u32::MAX, 0), |(low, high), at| (low.min(at), high.max(at)));
         if least < most {
