@@ -240,6 +240,13 @@ fn files_that_are_missing_or_of_another_shape() {
         folder.said(&labels("below.npy")),
         "below.npy: row 0 has label -1, and labels are from 0 to 65535"
     );
+    let mut stray = [0; 21];
+    stray[13] = 200;
+    folder.write("stray.npy", npy("|u1", "(21,)", &stray));
+    assert_eq!(
+        folder.said(&labels("stray.npy")),
+        "stray.npy: row 13 has label 200, and there are 2 kinds of labels"
+    );
     fs::remove_file(folder.0.path().join("index.csv")).unwrap();
     assert_eq!(folder.said(&folder.settings()), "index.csv: no such file or directory");
 }
