@@ -16,7 +16,9 @@ pub(crate) struct Matrix<'a> {
 impl<'a> Matrix<'a> {
     /// So many rows, each of so many columns.
     pub(crate) fn new(values: &'a [f32], rows: usize, columns: usize) -> Self {
-        assert_eq!(values.len(), rows * columns, "a matrix of {rows} by {columns}");
+        // Checked, since the product trusts it: a size that wraps around is no size.
+        let size = rows.checked_mul(columns);
+        assert_eq!(size, Some(values.len()), "a matrix of {rows} by {columns}");
         Self { values, rows, columns, transposed: false }
     }
 
@@ -35,7 +37,8 @@ impl<'a> Matrix<'a> {
 
 /// `out = keep · out + a · b`.
 pub(crate) fn matmul(out: &mut [f32], a: Matrix, b: Matrix, keep: f32) {
-    assert_eq!(out.len(), a.rows * b.columns, "the product has another size");
+    let size = a.rows.checked_mul(b.columns);
+    assert_eq!(size, Some(out.len()), "the product has another size");
     // SAFETY: a slice of the right size, whose values may be read.
     #[expect(unsafe_code, reason = "the product takes pointers")]
     unsafe {
@@ -99,6 +102,28 @@ pub(crate) fn add_rows(vector: &mut [f32], rows: &[f32]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[should_panic(expected = "a matrix of 4 by")]
+    fn a_matrix_is_not_larger_than_its_values() {
+        Matrix::new(&[], 4, usize::MAX / 4 + 1);
+    }
+
+    #[test]
+    #[should_panic(expected = "the product has another size")]
+    fn a_product_is_not_larger_than_its_place() {
+        let many = usize::MAX / 4 + 1;
+        matmul(&mut [], Matrix::new(&[], 4, 0), Matrix::new(&[], 0, many), 0.0);
+    }
+
+    #[test]
+    fn products_of_no_depth_are_zero() {
+        let mut out = [1.0_f32; 6];
+        matmul(&mut out, Matrix::new(&[], 2, 0), Matrix::new(&[], 0, 3), 1.0);
+        assert!(out.iter().all(|value| value.to_bits() == 1.0_f32.to_bits()));
+        matmul(&mut out, Matrix::new(&[], 2, 0), Matrix::new(&[], 0, 3), 0.0);
+        assert!(out.iter().all(|&value| value == 0.0));
+    }
 
     #[test]
     fn products_are_those_of_the_definition() {
