@@ -18,7 +18,7 @@ pub fn squared_error(
 ) -> (f64, Buffer) {
     assert_eq!(values.len(), frame.cells() * width, "values of another batch");
     assert_eq!(targets.len(), values.len(), "targets of another batch");
-    let share = 1.0 / (frame.positions() * width) as f64;
+    let share = 1.0 / (frame.positions() * width).max(1) as f64;
     let mut gradient = Buffer::zeros(values.len());
     let steps = width * frame.rows();
     let losses: Vec<f64> = gradient
@@ -41,4 +41,15 @@ pub fn squared_error(
         .collect();
     // In order, so that the sum is the same for every number of threads.
     (losses.iter().sum::<f64>() * share, gradient)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_batch_of_padding_has_no_error() {
+        let (mean, gradient) = squared_error(&Frame::new(2, vec![0, 0]), &[1.0; 12], 3, &[0.5; 12]);
+        assert!(mean == 0.0 && gradient.iter().all(|&value| value == 0.0));
+    }
 }
