@@ -29,6 +29,7 @@ impl Linear {
     ///
     /// When a slice has another size.
     pub fn forward(&self, parameters: &[f32], x: &[f32]) -> Buffer {
+        assert_eq!(parameters.len(), self.parameters(), "parameters of another layer");
         let (weight, bias) = parameters.split_at(self.inputs * self.outputs);
         let rows = x.len() / self.inputs;
         let mut y = Buffer::any(rows * self.outputs);
@@ -53,6 +54,8 @@ impl Linear {
         dy: &[f32],
     ) -> Buffer {
         let Self { inputs, outputs } = *self;
+        assert_eq!(parameters.len(), self.parameters(), "parameters of another layer");
+        assert_eq!(gradient.len(), parameters.len(), "gradients of another layer");
         let (weight, _) = parameters.split_at(inputs * outputs);
         let (dweight, dbias) = gradient.split_at_mut(inputs * outputs);
         let rows = x.len() / inputs;
@@ -60,5 +63,18 @@ impl Linear {
         matmul(dweight, Matrix::new(x, rows, inputs).transposed(), dy_of_rows, 1.0);
         add_rows(dbias, dy);
         product(dy_of_rows, Matrix::new(weight, inputs, outputs).transposed())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "gradients of another layer")]
+    fn gradients_of_another_layer_are_refused() {
+        let layer = Linear { inputs: 2, outputs: 3 };
+        let parameters = vec![0.0; layer.parameters()];
+        layer.backward(&parameters, &mut [0.0; 12], &[0.0; 2], &[0.0; 3]);
     }
 }

@@ -172,6 +172,7 @@ impl Lstm {
         let (_, recurrent, _) = self.parts(parameters);
         let cells = frame.cells();
         assert_eq!(dy.values.len(), cells * dy.width, "a gradient of another output");
+        assert_eq!(gradient.len(), parameters.len(), "gradients of another layer");
         let (dinput, rest) = gradient.split_at_mut(inputs * 4 * units);
         let (drecurrent, dbias) = rest.split_at_mut(units * 4 * units);
         kind.run(Backward {
@@ -244,6 +245,16 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    #[should_panic(expected = "gradients of another layer")]
+    fn gradients_of_another_layer_are_refused() {
+        let layer = Lstm { inputs: 1, units: 1, direction: Direction::Forward };
+        let (frame, parameters) = (Frame::new(1, vec![1]), wave(layer.parameters(), 0.3));
+        let trace = layer.forward(&parameters, &frame, &[1.0]);
+        let mut gradient = vec![0.0; parameters.len() + 1];
+        layer.backward(&parameters, &mut gradient, &frame, &[1.0], trace, &[1.0]);
     }
 
     #[test]
