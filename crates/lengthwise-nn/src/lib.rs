@@ -9,6 +9,7 @@ mod attention;
 mod batch;
 mod blstm;
 mod buffer;
+mod check;
 mod cpu;
 #[cfg(feature = "cuda")]
 mod cuda;

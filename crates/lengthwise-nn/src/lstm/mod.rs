@@ -64,6 +64,13 @@ impl LstmTrace {
         }
     }
 
+    /// Whether it is of such a layer, and of a batch of such rows.
+    pub(crate) fn is_of(&self, layer: Lstm, frame: &Frame) -> bool {
+        self.direction == layer.direction
+            && self.step == frame.rows() * layer.units
+            && self.gates.len() == frame.cells() * 4 * layer.units
+    }
+
     /// The output of the step before every place.
     fn previous(&self) -> &[f32] {
         match self.direction {
@@ -122,7 +129,7 @@ impl Lstm {
     ///
     /// # Panics
     ///
-    /// When a slice has another size.
+    /// When a slice has another size, or the trace is of another layer or batch.
     pub fn backward(
         &self,
         parameters: &[f32],
@@ -142,7 +149,7 @@ impl Lstm {
     ///
     /// # Panics
     ///
-    /// When a slice has another size.
+    /// When a slice has another size, or the trace is of another layer or batch.
     pub fn backward_parameters(
         &self,
         parameters: &[f32],
@@ -173,6 +180,7 @@ impl Lstm {
         let cells = frame.cells();
         assert_eq!(dy.values.len(), cells * dy.width, "a gradient of another output");
         assert_eq!(gradient.len(), parameters.len(), "gradients of another layer");
+        assert!(trace.is_of(*self, frame), "the trace of another layer or batch");
         let (dinput, rest) = gradient.split_at_mut(inputs * 4 * units);
         let (drecurrent, dbias) = rest.split_at_mut(units * 4 * units);
         kind.run(Backward {
