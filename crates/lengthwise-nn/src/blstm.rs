@@ -3,10 +3,10 @@
 use rayon::prelude::*;
 
 use crate::{
-    Direction, Frame, Lstm, LstmTrace,
+    Frame,
     buffer::Buffer,
     lanes::Kind,
-    lstm::Columns,
+    lstm::{Columns, Direction, Lstm, LstmTrace},
     matmul::{matmul, product},
 };
 

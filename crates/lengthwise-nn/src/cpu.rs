@@ -1,12 +1,16 @@
 //! The processor as an engine.
 
 use crate::{
-    Attention, Blstm, BlstmTrace, Buffer, Direction, Embedding, Engine, EngineError, Frame, Linear,
-    Loss, Lstm, LstmTrace, Recurrent, Rule, attention, buffer, check, embedding, loss, mean,
-    optimizer,
+    Attention, Blstm, BlstmTrace, Buffer, Embedding, Engine, EngineError, Frame, Linear, Loss,
+    Recurrent, Rule, attention, buffer, check, embedding, loss,
+    lstm::{Direction, Lstm, LstmTrace},
+    mean, optimizer,
 };
 
 /// The processor, with the threads of the rayon pool it is called in.
+///
+/// All of a program share its memory: bytes in use are those of all threads. They are those of buffers,
+/// without what an operation needs for a moment.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cpu;
 
@@ -52,7 +56,10 @@ impl Engine for Cpu {
     type Trace = CpuTrace;
 
     fn name(&self) -> String {
-        format!("the processor, {} threads", rayon::current_num_threads())
+        match rayon::current_num_threads() {
+            1 => "the processor, 1 thread".to_owned(),
+            threads => format!("the processor, {threads} threads"),
+        }
     }
 
     fn peak_bytes(&self) -> u64 {

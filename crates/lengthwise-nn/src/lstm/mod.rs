@@ -18,7 +18,7 @@ use forward::Forward;
 
 /// Which way a layer goes over the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
+pub(crate) enum Direction {
     /// From the beginning of each row.
     Forward,
     /// From the end of each row.
@@ -31,18 +31,18 @@ pub enum Direction {
 /// `units` columns; the recurrent weight, `units` rows of as many columns; and one bias. The columns
 /// are those of the input gate, the forget gate, the cell and the output gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lstm {
+pub(crate) struct Lstm {
     /// The width of what comes in.
-    pub inputs: usize,
+    pub(crate) inputs: usize,
     /// The number of cells.
-    pub units: usize,
+    pub(crate) units: usize,
     /// Which way it goes.
-    pub direction: Direction,
+    pub(crate) direction: Direction,
 }
 
 /// What a forward pass leaves for the backward pass.
 #[derive(Debug)]
-pub struct LstmTrace {
+pub(crate) struct LstmTrace {
     /// The gates after their functions, for every place.
     gates: Buffer,
     /// The cells, with a step of zeros before the first.
@@ -57,7 +57,7 @@ pub struct LstmTrace {
 
 impl LstmTrace {
     /// The output of every place, `units` wide; zero where there is padding.
-    pub fn output(&self) -> &[f32] {
+    pub(crate) fn output(&self) -> &[f32] {
         match self.direction {
             Direction::Forward => &self.outputs[self.step..],
             Direction::Backward => &self.outputs[..self.outputs.len() - self.step],
@@ -82,7 +82,7 @@ impl LstmTrace {
 
 impl Lstm {
     /// How many parameters it has.
-    pub fn parameters(&self) -> usize {
+    pub(crate) fn parameters(&self) -> usize {
         (self.inputs + self.units + 1) * 4 * self.units
     }
 
@@ -99,7 +99,7 @@ impl Lstm {
     /// # Panics
     ///
     /// When a slice has another size.
-    pub fn forward(&self, parameters: &[f32], frame: &Frame, x: &[f32]) -> LstmTrace {
+    pub(crate) fn forward(&self, parameters: &[f32], frame: &Frame, x: &[f32]) -> LstmTrace {
         self.forward_on(Kind::best(), parameters, frame, x)
     }
 
@@ -130,7 +130,7 @@ impl Lstm {
     /// # Panics
     ///
     /// When a slice has another size, or the trace is of another layer or batch.
-    pub fn backward(
+    pub(crate) fn backward(
         &self,
         parameters: &[f32],
         gradient: &mut [f32],
@@ -150,7 +150,7 @@ impl Lstm {
     /// # Panics
     ///
     /// When a slice has another size, or the trace is of another layer or batch.
-    pub fn backward_parameters(
+    pub(crate) fn backward_parameters(
         &self,
         parameters: &[f32],
         gradient: &mut [f32],
