@@ -3,10 +3,10 @@
 use rayon::prelude::*;
 
 use crate::{
-    Direction, Frame, Lstm, LstmTrace,
+    Frame,
     buffer::Buffer,
     lanes::Kind,
-    lstm::Columns,
+    lstm::{Columns, Direction, Lstm, LstmTrace},
     matmul::{matmul, product},
 };
 
@@ -32,6 +32,11 @@ impl BlstmTrace {
     /// The output of every place, twice `units` wide; zero where there is padding.
     pub fn output(&self) -> &[f32] {
         &self.output
+    }
+
+    /// Whether it is of such a layer, and of a batch of such rows.
+    pub(crate) fn is_of(&self, layer: Blstm, frame: &Frame) -> bool {
+        self.directions.iter().zip(layer.layers()).all(|(trace, layer)| trace.is_of(layer, frame))
     }
 
     /// The output, which the backward pass does not need.
@@ -69,7 +74,7 @@ impl Blstm {
     ///
     /// # Panics
     ///
-    /// When a slice has another size.
+    /// When a slice has another size, or the trace is of another layer or batch.
     pub fn backward(
         &self,
         parameters: &[f32],
@@ -93,7 +98,7 @@ impl Blstm {
     ///
     /// # Panics
     ///
-    /// When a slice has another size.
+    /// When a slice has another size, or the trace is of another layer or batch.
     pub fn backward_parameters(
         &self,
         parameters: &[f32],

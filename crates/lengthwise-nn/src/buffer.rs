@@ -91,8 +91,8 @@ pub(crate) fn reset_peak() {
 }
 
 impl Buffer {
-    /// So many numbers, which may be any.
-    pub(crate) fn any(length: usize) -> Self {
+    /// So many numbers, as others left them.
+    fn used(length: usize) -> Self {
         let mut values = {
             let mut store = store();
             store.count(length);
@@ -102,9 +102,19 @@ impl Buffer {
         Self { values }
     }
 
+    /// So many numbers, which may be any until they are written.
+    pub(crate) fn any(length: usize) -> Self {
+        let mut buffer = Self::used(length);
+        if cfg!(debug_assertions) {
+            // Whoever reads them first is found by the tests.
+            buffer.fill(f32::NAN);
+        }
+        buffer
+    }
+
     /// So many zeros.
     pub(crate) fn zeros(length: usize) -> Self {
-        let mut buffer = Self::any(length);
+        let mut buffer = Self::used(length);
         buffer.fill(0.0);
         buffer
     }

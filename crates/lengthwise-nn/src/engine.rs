@@ -126,8 +126,10 @@ impl Rule {
 /// Where the arithmetic of training happens: the processor, or a device.
 ///
 /// Batches are in the order of time (all rows of the first step, then all of the second). Beyond its
-/// length a row is zero in every result but that of a linear layer, and in every gradient. Parameters and their gradients are one buffer each, and `at` is
-/// where those of a layer begin. Gradients are added to what is there.
+/// length a row is zero in every result but that of a linear layer, and in every gradient. Parameters
+/// and their gradients are one buffer each, and `at` is where those of a layer begin. Gradients are
+/// added to what is there. Buffers of another size, and labels or symbols that there are not, are
+/// errors.
 pub trait Engine {
     /// Numbers in the engine's memory.
     type Buffer: Debug;

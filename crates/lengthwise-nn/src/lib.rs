@@ -9,6 +9,7 @@ mod attention;
 mod batch;
 mod blstm;
 mod buffer;
+mod check;
 mod cpu;
 #[cfg(feature = "cuda")]
 mod cuda;
@@ -31,5 +32,4 @@ pub use cpu::{Cpu, CpuTrace};
 pub use cuda::{Cuda, CudaBuffer, CudaTrace};
 pub use engine::{Attention, Embedding, Engine, EngineError, Loss, Recurrent, Rule};
 pub use linear::Linear;
-pub use lstm::{Direction, Lstm, LstmTrace};
 pub use tape::{Tape, Value};

@@ -144,7 +144,7 @@ impl Job for AdadeltaStep<'_> {
 }
 
 /// Makes a gradient no longer than `most`, all of it together; gives how long it was.
-pub fn clip(gradient: &mut [f32], most: f32) -> f32 {
+pub(crate) fn clip(gradient: &mut [f32], most: f32) -> f32 {
     // Sums of parts, added in order: the same for every number of threads.
     let parts: Vec<f64> = gradient.par_chunks(TOGETHER).map(sum_of_squares).collect();
     let length = parts.iter().sum::<f64>().sqrt() as f32;

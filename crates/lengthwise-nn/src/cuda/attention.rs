@@ -6,7 +6,7 @@ use super::{
     kernels::{Kernel, arguments},
     memory::CudaBuffer,
 };
-use crate::{Attention, EngineError};
+use crate::{Attention, EngineError, check};
 
 /// The sizes of a shape.
 struct Sizes {
@@ -23,18 +23,10 @@ impl Cuda {
         keys: &CudaBuffer,
         values: &CudaBuffer,
     ) -> Result<Sizes, EngineError> {
-        let Attention { queries: asking, keys: asked, width, value_width } = shape;
-        if asking.rows() != asked.rows() {
-            return Err(EngineError::new(format!(
-                "attention from {} rows to {}: they must be as many",
-                asking.rows(),
-                asked.rows()
-            )));
-        }
-        queries.is(asking.cells() * width, "queries")?;
-        keys.is(asked.cells() * width, "keys")?;
-        values.is(asked.cells() * value_width, "values")?;
-        let scale = 1.0 / (*width as f32).sqrt();
+        let counts = [queries, keys, values].map(CudaBuffer::count);
+        check::attention(shape, counts)?;
+        let (asking, asked) = (&shape.queries, &shape.keys);
+        let scale = 1.0 / (shape.width as f32).sqrt();
         Ok(Sizes { rows: asking.rows(), asks: asking.steps(), answers: asked.steps(), scale })
     }
 

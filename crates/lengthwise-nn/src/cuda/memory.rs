@@ -124,7 +124,7 @@ impl Drop for Memory {
     }
 }
 
-/// Numbers in the device's memory.
+/// Numbers in the device's memory, for the engine that made it.
 ///
 /// A layer keeps its output for the way back, so memory may have two owners; who changes it then has
 /// a copy made.

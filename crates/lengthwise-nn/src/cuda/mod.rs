@@ -18,7 +18,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub use memory::CudaBuffer;
 pub use recurrent::CudaTrace;
 
-use crate::{Attention, Embedding, Engine, EngineError, Frame, Linear, Loss, Recurrent, Rule};
+use crate::{
+    Attention, Embedding, Engine, EngineError, Frame, Linear, Loss, Recurrent, Rule, check,
+};
 use device::{Device, Matrix};
 use kernels::{Kernel, arguments};
 use memory::{Memory, Pointer};
@@ -147,20 +149,12 @@ impl Cuda {
 impl CudaBuffer {
     /// Whether it has so many numbers.
     fn is(&self, count: usize, what: &str) -> Result<(), EngineError> {
-        if self.count() == count {
-            return Ok(());
-        }
-        let found = self.count();
-        Err(EngineError::new(format!("{what}: {found} numbers, where {count} are needed")))
+        check::count(self.count(), count, what)
     }
 
     /// Whether it has so many numbers from a place on.
     fn holds(&self, at: usize, count: usize, what: &str) -> Result<(), EngineError> {
-        if self.count() >= at + count {
-            return Ok(());
-        }
-        let (found, needed) = (self.count(), at + count);
-        Err(EngineError::new(format!("{what}: {found} numbers, where {needed} are needed")))
+        check::holds(self.count(), at, count, what)
     }
 }
 
@@ -246,8 +240,7 @@ impl Engine for Cuda {
     ) -> Result<CudaBuffer, EngineError> {
         let Linear { inputs, outputs } = layer;
         parameters.holds(at, layer.parameters(), "parameters")?;
-        let rows = x.count() / inputs;
-        x.is(rows * inputs, "the input of a linear layer")?;
+        let rows = check::rows(x.count(), inputs, "the input of a linear layer")?;
         let y = CudaBuffer::new(&self.device, rows * outputs)?;
         let weight = parameters.at().skip(at);
         self.device.product(
@@ -276,8 +269,7 @@ impl Engine for Cuda {
         let Linear { inputs, outputs } = layer;
         parameters.holds(at, layer.parameters(), "parameters")?;
         gradient.holds(at, layer.parameters(), "gradients")?;
-        let rows = x.count() / inputs;
-        x.is(rows * inputs, "the input of a linear layer")?;
+        let rows = check::rows(x.count(), inputs, "the input of a linear layer")?;
         dy.is(rows * outputs, "the gradient of a linear layer")?;
         let gradient = gradient.change(&self.device)?.skip(at);
         let dy_of_rows = Matrix::new(dy.at(), outputs);
@@ -327,8 +319,7 @@ impl Engine for Cuda {
         widths: (usize, usize),
     ) -> Result<CudaBuffer, EngineError> {
         let (first, second) = widths;
-        let rows = one.count() / first;
-        one.is(rows * first, "what is joined")?;
+        let rows = check::rows(one.count(), first, "what is joined")?;
         other.is(rows * second, "what is joined")?;
         let both = CudaBuffer::new(&self.device, rows * (first + second))?;
         let wide = first + second;
@@ -344,8 +335,7 @@ impl Engine for Cuda {
     ) -> Result<(CudaBuffer, CudaBuffer), EngineError> {
         let (first, second) = widths;
         let wide = first + second;
-        let rows = both.count() / wide;
-        both.is(rows * wide, "what is split")?;
+        let rows = check::rows(both.count(), wide, "what is split")?;
         let one = CudaBuffer::new(&self.device, rows * first)?;
         let other = CudaBuffer::new(&self.device, rows * second)?;
         self.device.copy_rows((one.at(), first), (both.at(), wide), rows, first)?;

@@ -9,7 +9,7 @@ use super::{
     memory::{CudaBuffer, Memory, Pointer},
     split::{Room, Split},
 };
-use crate::{EngineError, Frame, Recurrent};
+use crate::{EngineError, Frame, Recurrent, check};
 
 /// What the forward pass of a recurrent layer leaves for its backward pass.
 #[derive(Debug)]
@@ -180,6 +180,11 @@ impl Cuda {
         let (device, cells, units) = (&self.device, frame.cells(), layer.units);
         let (directions, inputs) = (layer.directions(), layer.inputs);
         dy.is(cells * directions * units, "the gradient of a recurrent layer")?;
+        // The kernels trust the trace, which may be another layer's or batch's.
+        let places = directions * cells * units;
+        check::count(trace.gates.count(), 4 * places, "the gates of the trace")?;
+        check::count(trace.cells.count(), places, "the cells of the trace")?;
+        check::count(trace.outputs.count(), places, "the outputs of the trace")?;
         let dgates = Memory::new(device, directions * cells * 4 * units)?;
         if let Some(split) = &pass.split {
             device.fill(dgates.at(), 0xff, dgates.count())?;

@@ -5,7 +5,7 @@ use super::{
     kernels::{Kernel, arguments},
     memory::CudaBuffer,
 };
-use crate::{Embedding, EngineError, Frame};
+use crate::{Embedding, EngineError, Frame, check};
 
 /// Where each symbol occurs.
 #[derive(Debug, PartialEq, Eq)]
@@ -43,20 +43,6 @@ impl Occurrences {
     }
 }
 
-/// Whether there is a vector for the symbol at every position.
-fn check(layer: Embedding, frame: &Frame, symbols: &[u32]) -> Result<(), EngineError> {
-    if symbols.len() != frame.cells() {
-        let (found, cells) = (symbols.len(), frame.cells());
-        return Err(EngineError::new(format!("{found} symbols for a batch of {cells} places")));
-    }
-    let unknown =
-        |&(place, &symbol): &(usize, &u32)| symbol as usize >= layer.symbols && frame.fills(place);
-    symbols.iter().enumerate().find(unknown).map_or(Ok(()), |(place, symbol)| {
-        let count = layer.symbols;
-        Err(EngineError::new(format!("symbol {symbol} at place {place}, where there are {count}")))
-    })
-}
-
 impl Cuda {
     pub(super) fn embed_forward(
         &self,
@@ -67,7 +53,7 @@ impl Cuda {
         symbols: &[u32],
     ) -> Result<CudaBuffer, EngineError> {
         parameters.holds(at, layer.parameters(), "parameters")?;
-        check(layer, frame, symbols)?;
+        check::symbols(layer, frame, symbols)?;
         let (device, count) = (&self.device, frame.cells() * layer.width);
         let (lengths, symbols) = (self.lengths(frame)?, device.upload(symbols)?);
         let out = CudaBuffer::new(device, count)?;
@@ -98,7 +84,7 @@ impl Cuda {
         dy: &CudaBuffer,
     ) -> Result<(), EngineError> {
         gradient.holds(at, layer.parameters(), "gradients")?;
-        check(layer, frame, symbols)?;
+        check::symbols(layer, frame, symbols)?;
         dy.is(frame.cells() * layer.width, "the gradient of symbols")?;
         let occurrences = Occurrences::new(frame, symbols);
         if occurrences.symbols.is_empty() {
@@ -131,15 +117,5 @@ mod tests {
         let expected =
             Occurrences { symbols: vec![2, 4], begins: vec![0, 1, 4], places: vec![2, 0, 1, 4] };
         assert_eq!(found, expected);
-    }
-
-    #[test]
-    fn unknown_symbols_are_named() {
-        let frame = Frame::new(2, vec![2, 1]);
-        let layer = Embedding { symbols: 3, width: 1 };
-        assert_eq!(check(layer, &frame, &[0, 1, 2, 7]), Ok(()));
-        let error = check(layer, &frame, &[0, 1, 3, 7]).unwrap_err();
-        assert_eq!(error.to_string(), "symbol 3 at place 2, where there are 3");
-        assert!(check(layer, &frame, &[0]).is_err());
     }
 }

@@ -80,14 +80,14 @@ pub(crate) enum Kind {
 impl Kind {
     /// The kinds that this processor is of, the best first.
     pub(crate) fn all() -> Vec<Self> {
-        let mut kinds = Vec::new();
-        #[cfg(target_arch = "x86_64")]
-        {
-            kinds.extend(Wide::new().map(Self::Wide));
-            kinds.extend(Half::new().map(Self::Half));
-        }
-        kinds.push(Self::Plain(Plain));
-        kinds
+        let kinds = [
+            #[cfg(target_arch = "x86_64")]
+            Wide::new().map(Self::Wide),
+            #[cfg(target_arch = "x86_64")]
+            Half::new().map(Self::Half),
+            Some(Self::Plain(Plain)),
+        ];
+        kinds.into_iter().flatten().collect()
     }
 
     /// The best kind that this processor is of.

@@ -83,7 +83,8 @@ impl Job for Places<'_> {
             let label = labels[place] as usize;
             let highest = highest(p, scores);
             let sum = powers(p, scores, highest, gradient);
-            loss += f64::from(sum.ln() + highest - scores[label]);
+            // The difference first: large scores would leave nothing of the logarithm.
+            loss += f64::from(sum.ln() + (highest - scores[label]));
             correct += usize::from(scores[label] >= highest);
             let scale = p.all(share / sum);
             for out in gradient.chunks_mut(P::LANES) {
@@ -169,6 +170,15 @@ mod tests {
                     assert!((f64::from(value) - expected).abs() < 1e-8, "{kind:?} {classes}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn large_scores_leave_the_loss_exact() {
+        let frame = Frame::new(1, vec![1]);
+        for kind in Kind::all() {
+            let found = cross_entropy_on(kind, &frame, &[1e6, 1e6], 2, &[1]);
+            assert!((found.loss - std::f64::consts::LN_2).abs() < 1e-6, "{kind:?}");
         }
     }
 

@@ -17,6 +17,17 @@ pub struct BadTarget {
     pub length: usize,
 }
 
+impl BadTarget {
+    /// Whether a path of a row's length can give its labels.
+    pub(crate) fn check(row: usize, target: &[u32], length: usize) -> Result<(), Self> {
+        // Equal neighbours have a blank between them.
+        let doubled = target.windows(2).filter(|pair| pair[0] == pair[1]).count();
+        // A path has at least one step.
+        let needed = (target.len() + doubled).max(1);
+        if needed > length { Err(Self { row, needed, length }) } else { Ok(()) }
+    }
+}
+
 impl fmt::Display for BadTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { row, needed, length } = self;
@@ -32,7 +43,7 @@ impl std::error::Error for BadTarget {}
 ///
 /// # Errors
 ///
-/// When the labels of a row need more steps than it has.
+/// When the labels of a row need more steps than it has, or it has none.
 ///
 /// # Panics
 ///
@@ -50,11 +61,7 @@ pub fn ctc(
             target.iter().all(|&label| label > 0 && (label as usize) < classes),
             "no such class"
         );
-        // Equal neighbours have a blank between them.
-        let needed = target.len() + target.windows(2).filter(|pair| pair[0] == pair[1]).count();
-        if needed > length || length == 0 {
-            return Err(BadTarget { row, needed: needed.max(1), length });
-        }
+        BadTarget::check(row, target, length)?;
     }
     let rows: Vec<(f64, Vec<f32>)> = (0..frame.rows())
         .into_par_iter()

@@ -18,7 +18,7 @@ use forward::Forward;
 
 /// Which way a layer goes over the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
+pub(crate) enum Direction {
     /// From the beginning of each row.
     Forward,
     /// From the end of each row.
@@ -31,18 +31,18 @@ pub enum Direction {
 /// `units` columns; the recurrent weight, `units` rows of as many columns; and one bias. The columns
 /// are those of the input gate, the forget gate, the cell and the output gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lstm {
+pub(crate) struct Lstm {
     /// The width of what comes in.
-    pub inputs: usize,
+    pub(crate) inputs: usize,
     /// The number of cells.
-    pub units: usize,
+    pub(crate) units: usize,
     /// Which way it goes.
-    pub direction: Direction,
+    pub(crate) direction: Direction,
 }
 
 /// What a forward pass leaves for the backward pass.
 #[derive(Debug)]
-pub struct LstmTrace {
+pub(crate) struct LstmTrace {
     /// The gates after their functions, for every place.
     gates: Buffer,
     /// The cells, with a step of zeros before the first.
@@ -57,11 +57,18 @@ pub struct LstmTrace {
 
 impl LstmTrace {
     /// The output of every place, `units` wide; zero where there is padding.
-    pub fn output(&self) -> &[f32] {
+    pub(crate) fn output(&self) -> &[f32] {
         match self.direction {
             Direction::Forward => &self.outputs[self.step..],
             Direction::Backward => &self.outputs[..self.outputs.len() - self.step],
         }
+    }
+
+    /// Whether it is of such a layer, and of a batch of such rows.
+    pub(crate) fn is_of(&self, layer: Lstm, frame: &Frame) -> bool {
+        self.direction == layer.direction
+            && self.step == frame.rows() * layer.units
+            && self.gates.len() == frame.cells() * 4 * layer.units
     }
 
     /// The output of the step before every place.
@@ -75,7 +82,7 @@ impl LstmTrace {
 
 impl Lstm {
     /// How many parameters it has.
-    pub fn parameters(&self) -> usize {
+    pub(crate) fn parameters(&self) -> usize {
         (self.inputs + self.units + 1) * 4 * self.units
     }
 
@@ -92,7 +99,7 @@ impl Lstm {
     /// # Panics
     ///
     /// When a slice has another size.
-    pub fn forward(&self, parameters: &[f32], frame: &Frame, x: &[f32]) -> LstmTrace {
+    pub(crate) fn forward(&self, parameters: &[f32], frame: &Frame, x: &[f32]) -> LstmTrace {
         self.forward_on(Kind::best(), parameters, frame, x)
     }
 
@@ -122,8 +129,8 @@ impl Lstm {
     ///
     /// # Panics
     ///
-    /// When a slice has another size.
-    pub fn backward(
+    /// When a slice has another size, or the trace is of another layer or batch.
+    pub(crate) fn backward(
         &self,
         parameters: &[f32],
         gradient: &mut [f32],
@@ -142,8 +149,8 @@ impl Lstm {
     ///
     /// # Panics
     ///
-    /// When a slice has another size.
-    pub fn backward_parameters(
+    /// When a slice has another size, or the trace is of another layer or batch.
+    pub(crate) fn backward_parameters(
         &self,
         parameters: &[f32],
         gradient: &mut [f32],
@@ -173,6 +180,7 @@ impl Lstm {
         let cells = frame.cells();
         assert_eq!(dy.values.len(), cells * dy.width, "a gradient of another output");
         assert_eq!(gradient.len(), parameters.len(), "gradients of another layer");
+        assert!(trace.is_of(*self, frame), "the trace of another layer or batch");
         let (dinput, rest) = gradient.split_at_mut(inputs * 4 * units);
         let (drecurrent, dbias) = rest.split_at_mut(units * 4 * units);
         kind.run(Backward {

@@ -39,6 +39,8 @@ pub(super) fn product<P: Processor, const N: usize>(
 /// what is left: `blocks!(P, rows, row => function::<P, N>(arguments))`.
 macro_rules! blocks {
     ($p:ty, $rows:expr, $row:ident => $function:ident($($argument:expr),* $(,)?)) => {
+        // Other blocks would be taken for blocks of one row.
+        const { assert!(<$p>::ROWS == 3 || <$p>::ROWS == 6) };
         let mut $row = 0;
         while $row < $rows {
             let block = <$p>::ROWS.min($rows - $row);
