@@ -12,6 +12,8 @@ use std::{
 #[derive(Debug, Default)]
 pub struct Buffer {
     values: Vec<f32>,
+    /// Not counted among what buffers have.
+    passing: bool,
 }
 
 /// Memory that waits to be used, and how much there is.
@@ -92,19 +94,21 @@ pub(crate) fn reset_peak() {
 
 impl Buffer {
     /// So many numbers, as others left them.
-    fn used(length: usize) -> Self {
+    fn used(length: usize, passing: bool) -> Self {
         let mut values = {
             let mut store = store();
-            store.count(length);
+            if !passing {
+                store.count(length);
+            }
             store.take(length)
         };
         values.resize(length, 0.0);
-        Self { values }
+        Self { values, passing }
     }
 
     /// So many numbers, which may be any until they are written.
     pub(crate) fn any(length: usize) -> Self {
-        let mut buffer = Self::used(length);
+        let mut buffer = Self::used(length, false);
         if cfg!(debug_assertions) {
             // Whoever reads them first is found by the tests.
             buffer.fill(f32::NAN);
@@ -114,7 +118,15 @@ impl Buffer {
 
     /// So many zeros.
     pub(crate) fn zeros(length: usize) -> Self {
-        let mut buffer = Self::used(length);
+        let mut buffer = Self::used(length, false);
+        buffer.fill(0.0);
+        buffer
+    }
+
+    /// So many zeros that are needed for a moment and not counted. Threads need them at the same time or
+    /// one after another, as it happens, and the most bytes should be the same in every run.
+    pub(crate) fn passing_zeros(length: usize) -> Self {
+        let mut buffer = Self::used(length, true);
         buffer.fill(0.0);
         buffer
     }
@@ -124,7 +136,9 @@ impl Drop for Buffer {
     fn drop(&mut self) {
         let values = std::mem::take(&mut self.values);
         let mut store = store();
-        store.live -= values.len();
+        if !self.passing {
+            store.live -= values.len();
+        }
         store.put(values);
     }
 }
@@ -143,7 +157,7 @@ impl From<Vec<f32>> for Buffer {
         store.count(values.len());
         store.used += values.capacity();
         store.most = store.most.max(store.used);
-        Self { values }
+        Self { values, passing: false }
     }
 }
 

@@ -35,42 +35,21 @@ impl<'a> Matrix<'a> {
     }
 }
 
-/// `out = keep · out + a · b`.
-pub(crate) fn matmul(out: &mut [f32], a: Matrix, b: Matrix, keep: f32) {
-    let size = a.rows.checked_mul(b.columns);
-    assert_eq!(size, Some(out.len()), "the product has another size");
-    // SAFETY: a slice of the right size, whose values may be read.
-    #[expect(unsafe_code, reason = "the product takes pointers")]
-    unsafe {
-        write(out.as_mut_ptr(), a, b, keep);
-    }
-}
-
-/// `a · b`.
-pub(crate) fn product(a: Matrix, b: Matrix) -> Buffer {
-    let mut out = Buffer::any(a.rows * b.columns);
-    matmul(&mut out, a, b, 0.0);
-    out
-}
-
 /// `out = keep · out + a · b`, where `out` is only written if `keep` is 0.
-///
-/// # Safety
-///
-/// There must be room for the product at `out`, which nothing else uses.
-#[expect(unsafe_code, reason = "the product takes pointers")]
-unsafe fn write(out: *mut f32, a: Matrix, b: Matrix, keep: f32) {
+pub(crate) fn matmul(out: &mut [f32], a: Matrix, b: Matrix, keep: f32) {
     let (m, k, n) = (a.rows, a.columns, b.columns);
     assert_eq!(k, b.rows, "inner sizes differ");
+    assert_eq!(m.checked_mul(n), Some(out.len()), "the product has another size");
     let ((a_columns, a_rows), (b_columns, b_rows)) = (a.strides(), b.strides());
-    // SAFETY: the strides stay inside the slices, whose sizes `Matrix::new` and the line above have
-    // checked, and `out` is as the caller says.
+    // SAFETY: the strides stay inside the slices, whose sizes `Matrix::new` and the lines above have
+    // checked, and nothing else uses `out`.
+    #[expect(unsafe_code, reason = "the product takes pointers")]
     unsafe {
         gemm(
             m,
             n,
             k,
-            out,
+            out.as_mut_ptr(),
             1,
             n.cast_signed(),
             keep != 0.0,
@@ -88,6 +67,13 @@ unsafe fn write(out: *mut f32, a: Matrix, b: Matrix, keep: f32) {
             Parallelism::Rayon(0),
         );
     }
+}
+
+/// `a · b`.
+pub(crate) fn product(a: Matrix, b: Matrix) -> Buffer {
+    let mut out = Buffer::any(a.rows * b.columns);
+    matmul(&mut out, a, b, 0.0);
+    out
 }
 
 /// Adds all rows to a vector.

@@ -1,4 +1,4 @@
-//! The driver and cuBLAS, behind functions that check what they are given.
+//! The driver and cuBLAS. What is copied and launched is as large as callers say, who check it.
 #![expect(unsafe_code, reason = "the driver and cuBLAS are called through pointers")]
 
 use std::{
@@ -145,8 +145,10 @@ impl Device {
             .map_err(|error| failed("make a queue", error))?;
         let ptx = CString::new(PTX).map_err(|error| EngineError::new(error.to_string()))?;
         // SAFETY: the text ends with a zero.
-        this.module = unsafe { result::module::load_data(ptx.as_ptr().cast()) }
-            .map_err(|error| failed("compile the kernels; the driver may be too old", error))?;
+        this.module =
+            unsafe { result::module::load_data(ptx.as_ptr().cast()) }.map_err(|error| {
+                failed("compile the kernels: driver or device may be too old", error)
+            })?;
         for name in NAMES {
             let text = CString::new(*name).map_err(|error| EngineError::new(error.to_string()))?;
             // SAFETY: the module is loaded, and stays so as long as this lives.

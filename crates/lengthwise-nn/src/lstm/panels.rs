@@ -59,7 +59,7 @@ impl Panels {
     fn zeros(depth: usize, width: usize, panels: usize) -> Self {
         let spare = LINE / size_of::<f32>();
         let all = depth * width * panels;
-        let values = Buffer::zeros(all + spare);
+        let values = Buffer::passing_zeros(all + spare);
         let begin = values.as_ptr().align_offset(LINE).min(spare);
         Self { values, place: begin..begin + all, size: depth * width }
     }
