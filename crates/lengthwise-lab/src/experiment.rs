@@ -59,7 +59,7 @@ pub struct Experiment {
     /// Runs that are set against each other, besides all against the first: from one to the other.
     #[serde(default)]
     pub pairs: Vec<(String, String)>,
-    /// Where [task] and [data] are: the file and the line.
+    /// Where `[task]` and `[data]` are: the file and the line.
     #[serde(skip)]
     places: [String; 2],
 }

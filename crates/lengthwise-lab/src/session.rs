@@ -31,6 +31,8 @@ pub trait Watch {
 pub struct Session<'a> {
     experiment: &'a Experiment,
     task: &'a Task,
+    /// What tells the task from others.
+    digest: u64,
     folder: PathBuf,
     /// How often a training is kept within an epoch.
     every: Duration,
@@ -63,7 +65,8 @@ impl<'a> Session<'a> {
         folder: impl Into<PathBuf>,
         every: Duration,
     ) -> Self {
-        Self { experiment, task, folder: folder.into(), every }
+        let digest = task.digest();
+        Self { experiment, task, digest, folder: folder.into(), every }
     }
 
     /// Forgets what was kept of an experiment before, unless this one cannot be trained.
@@ -130,7 +133,7 @@ impl<'a> Session<'a> {
             _ => Some(epochs),
         };
         serde_json::json!({
-            "data": format!("{:016x}", self.task.digest()),
+            "data": format!("{:016x}", self.digest),
             "model": model,
             "learning": learning,
             "epochs": epochs,
