@@ -278,6 +278,7 @@ impl<'a> Session<'a> {
                 .collect(),
             notes,
             pairs: self.experiment.pairs.clone(),
+            scaling: Vec::new(),
         }
     }
 

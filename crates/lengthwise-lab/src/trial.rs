@@ -149,6 +149,7 @@ fn fresh(epoch: u32) -> TrainingEpoch {
         peak_bytes: 0,
         loss: 0.0,
         validation: None,
+        together: None,
     }
 }
 

@@ -17,6 +17,7 @@ fn epoch(epoch: u32, loss: f64, validation: Option<f64>) -> TrainingEpoch {
         peak_bytes: 0,
         loss,
         validation: validation.map(|error| Validation { loss, error, more: Vec::new() }),
+        together: None,
     }
 }
 
@@ -35,6 +36,7 @@ fn training(runs: Vec<(&str, Vec<TrainingEpoch>)>) -> Training {
         runs: (0..).zip(runs).map(run).collect(),
         notes: vec!["<script>alert(2)</script>".to_owned()],
         pairs: vec![("<b>".to_owned(), "nobody".to_owned())],
+        scaling: Vec::new(),
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Training, TrainingEpoch, TrainingRun};
+use super::{Scaling, Training, TrainingEpoch, TrainingRun};
 
 /// The version of the lines.
 const VERSION: u32 = 1;
@@ -56,6 +56,8 @@ struct Head {
     notes: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pairs: Vec<(String, String)>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    scaling: Vec<Scaling>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -102,6 +104,7 @@ impl Training {
             runs: self.runs.iter().map(HeadRun::of).collect(),
             notes: self.notes.clone(),
             pairs: self.pairs.clone(),
+            scaling: self.scaling.clone(),
         };
         let mut lines = serde_json::to_string(&head).unwrap_or_default();
         lines.push('\n');
@@ -158,7 +161,7 @@ fn head_of(number: usize, line: &str) -> Result<Training, ReadError> {
             hint: "use the release of lengthwise that wrote it",
         });
     }
-    let Head { title, about, error, runs, notes, pairs, .. } = parsed(number, line)?;
+    let Head { title, about, error, runs, notes, pairs, scaling, .. } = parsed(number, line)?;
     let runs = runs.into_iter().map(|HeadRun { name, settings, seed, ended }| TrainingRun {
         name,
         settings,
@@ -166,7 +169,7 @@ fn head_of(number: usize, line: &str) -> Result<Training, ReadError> {
         epochs: Vec::new(),
         ended,
     });
-    Ok(Training { title, about, error, runs: runs.collect(), notes, pairs })
+    Ok(Training { title, about, error, runs: runs.collect(), notes, pairs, scaling })
 }
 
 /// A line of JSON.

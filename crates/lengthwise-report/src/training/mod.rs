@@ -40,6 +40,23 @@ pub struct Training {
     pub notes: Vec<String>,
     /// Names that are set against each other, besides all against the first: from one to the other.
     pub pairs: Vec<(String, String)>,
+    /// What more workers would take, by name and then by number.
+    pub scaling: Vec<Scaling>,
+}
+
+/// An epoch on so many workers: computed from the plan and the time of measured steps, not trained.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Scaling {
+    /// How the workers learn together, such as "sync".
+    pub name: String,
+    /// How many there are.
+    pub workers: u32,
+    /// How many steps each takes.
+    pub steps: u64,
+    /// How long the epoch takes.
+    pub seconds: f64,
+    /// The share of all workers' time that is spent waiting.
+    pub idle: f64,
 }
 
 /// One training from one seed.
@@ -62,10 +79,11 @@ pub struct TrainingRun {
 pub struct TrainingEpoch {
     /// Which epoch, from 1.
     pub epoch: u32,
-    /// How long training took in this epoch, without validation.
+    /// How long training took in this epoch, without validation. Of several workers: with a core or a
+    /// device for each, which is the work of the slowest from meeting to meeting, and the exchanges.
     #[serde(with = "number")]
     pub seconds: f64,
-    /// How many steps the optimiser took.
+    /// How many steps the optimiser took; of several workers, each of them.
     pub steps: u64,
     /// How many sequences were trained on.
     pub sequences: u64,
@@ -83,6 +101,44 @@ pub struct TrainingEpoch {
     /// What the model is worth after this epoch, if it was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub validation: Option<Validation>,
+    /// What each worker did, where several trained together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub together: Option<Together>,
+}
+
+/// An epoch of several workers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Together {
+    /// How long it took by the clock: longer than it need be where workers share a core.
+    #[serde(with = "number")]
+    pub wall: f64,
+    /// For how long parameters or gradients were exchanged, when all were there.
+    #[serde(with = "number")]
+    pub exchange: f64,
+    /// The workers, in the order of their ranks.
+    pub workers: Vec<WorkerEpoch>,
+}
+
+/// An epoch of one of several workers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WorkerEpoch {
+    /// For how many seconds it computed.
+    #[serde(with = "number")]
+    pub work: f64,
+    /// For how many seconds it waited for slower ones, each having a core or a device of its own.
+    #[serde(with = "number")]
+    pub wait: f64,
+    /// The share of its time that it had to wait by the plan.
+    #[serde(with = "number")]
+    pub predicted: f64,
+}
+
+impl WorkerEpoch {
+    /// The share of its time that it waited.
+    pub fn idle(&self) -> f64 {
+        let all = self.work + self.wait;
+        if all > 0.0 { self.wait / all } else { 0.0 }
+    }
 }
 
 /// What a model is worth on data that it was not trained on.

@@ -15,6 +15,7 @@ pub(super) fn epoch(epoch: u32, seconds: f64, error: f64) -> TrainingEpoch {
         peak_bytes: 1_234_567_890,
         loss: 3.0 * error,
         validation: Some(Validation { loss: 4.0 * error, error, more: Vec::new() }),
+        together: None,
     }
 }
 
@@ -52,5 +53,6 @@ pub(super) fn training() -> Training {
         runs,
         notes: vec!["The data were made by a program.".to_owned()],
         pairs: Vec::new(),
+        scaling: Vec::new(),
     }
 }
