@@ -30,6 +30,8 @@ pub fn describe(experiment: &Experiment, task: &Task) -> Result<String, Error> {
         let chunks = chunks.transpose().map_err(within)?;
         let lengths = chunks.as_ref().map_or(&lengths, Chunks::lengths);
         let plan = trained.planner.plan(lengths, 0).map_err(|error| within(error.into()))?;
+        let schedule = plan.schedule(trained.workers as u32);
+        let schedule = schedule.map_err(|error| within(error.into()))?;
         let measures = plan.measure(lengths);
         _ = writeln!(
             text,
@@ -38,8 +40,17 @@ pub fn describe(experiment: &Experiment, task: &Task) -> Result<String, Error> {
             plan.len(),
             100.0 * measures.padding_rate,
             measures.shapes,
-            trained.settings,
+            trained.described(),
         );
+        if trained.workers > 1 {
+            _ = writeln!(
+                text,
+                "{:24} {:>5} steps of each worker, of which {:.1} % are waiting by the plan",
+                "",
+                schedule.len(),
+                100.0 * schedule.idle_share(),
+            );
+        }
     }
     Ok(text)
 }

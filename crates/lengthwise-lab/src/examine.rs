@@ -1,7 +1,7 @@
 //! What a model has learnt, seen on sequences that it was not trained on.
 
 use lengthwise::{Budget, Lengths, OverLong, Planner, Shuffled};
-use lengthwise_nn::Engine;
+use lengthwise_nn::{Engine, Loss};
 use lengthwise_report::training::Validation;
 use rayon::prelude::*;
 
@@ -11,6 +11,7 @@ use crate::{
     data::{Dataset, Targets, Task},
     decode::{WordLoop, beam, distance, greedy},
     model::Model,
+    team::Team,
 };
 
 /// How many of the likeliest beginnings a beam keeps.
@@ -41,6 +42,44 @@ impl Share {
 
     fn plus(self, other: Self) -> Self {
         Self { wrong: self.wrong + other.wrong, of: self.of + other.of }
+    }
+}
+
+/// What was found in some batches.
+#[derive(Clone, Copy, Debug, Default)]
+struct Marks {
+    loss: f64,
+    counted: usize,
+    errors: Share,
+    with_beam: Share,
+    in_words: Share,
+}
+
+impl Marks {
+    const NUMBERS: usize = 8;
+
+    /// To be sent to others; counts are exact.
+    fn numbers(&self) -> [f64; Self::NUMBERS] {
+        let Self { loss, counted, errors, with_beam, in_words } = *self;
+        let [(a, b), (c, d), (e, f)] =
+            [errors, with_beam, in_words].map(|share| (share.wrong as f64, share.of as f64));
+        [loss, counted as f64, a, b, c, d, e, f]
+    }
+
+    fn of(&[loss, counted, a, b, c, d, e, f]: &[f64; Self::NUMBERS]) -> Self {
+        let share = |wrong: f64, of: f64| Share { wrong: wrong as usize, of: of as usize };
+        let (errors, with_beam, in_words) = (share(a, b), share(c, d), share(e, f));
+        Self { loss, counted: counted as usize, errors, with_beam, in_words }
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self {
+            loss: self.loss + other.loss,
+            counted: self.counted + other.counted,
+            errors: self.errors.plus(other.errors),
+            with_beam: self.with_beam.plus(other.with_beam),
+            in_words: self.in_words.plus(other.in_words),
+        }
     }
 }
 
@@ -76,78 +115,96 @@ impl<'a> Examiner<'a> {
         }
     }
 
-    /// Examines a model.
+    /// Examines a model. Each worker takes a part of the batches, and all come to the same result,
+    /// however many they are.
     pub fn examine<E: Engine>(
         &self,
         engine: &E,
         model: &Model,
         parameters: &E::Buffer,
+        team: &dyn Team,
     ) -> Result<Validation, Error> {
-        let (mut loss, mut counted) = (0.0, 0);
-        let (mut errors, mut with_beam, mut in_words) =
-            (Share::default(), Share::default(), Share::default());
+        let each = self.batches.len().div_ceil(team.size());
+        let mine = self.batches.iter().skip(team.rank() * each).take(each);
+        let mut numbers = Vec::with_capacity(each * Marks::NUMBERS);
+        for (pieces, steps) in mine {
+            let _core = team.core();
+            numbers.extend(self.mark(engine, model, parameters, pieces, *steps)?.numbers());
+        }
+        // The last worker may have fewer batches.
+        numbers.resize(each * Marks::NUMBERS, 0.0);
+        let all = team.share(&numbers)?;
+        let (all, _) = all.as_chunks();
+        Ok(self.result(all.iter().map(Marks::of).fold(Marks::default(), Marks::plus)))
+    }
+
+    fn mark<E: Engine>(
+        &self,
+        engine: &E,
+        model: &Model,
+        parameters: &E::Buffer,
+        pieces: &[Piece],
+        steps: usize,
+    ) -> Result<Marks, Error> {
         let classes = model.outputs();
-        for (pieces, steps) in &self.batches {
-            let batch = Batch::new(self.data, pieces, *steps);
-            let passed = model.pass(engine, parameters, &batch)?;
-            loss += passed.loss.total;
-            counted += passed.loss.count;
-            let rows = pieces.len();
-            let scores_of = |said: &[f32], row: usize| -> Vec<f32> {
-                let step = rows * classes;
-                let place = |time: usize| time * step + row * classes;
-                let times = 0..batch.frame.lengths()[row];
-                times.flat_map(|time| &said[place(time)..place(time) + classes]).copied().collect()
-            };
-            match &batch.wanted {
-                Wanted::Labels(_) | Wanted::Classes(_) => {
-                    let Some(wrong) = passed.loss.count.checked_sub(passed.loss.correct) else {
-                        continue;
-                    };
-                    errors = errors.plus(Share { wrong, of: passed.loss.count });
-                    if let (Some(decoder), Some(spoken)) = (&self.words, self.spoken()) {
-                        let said = engine.download(passed.said())?;
-                        let found = (0..rows).into_par_iter().map(|row| {
-                            let wanted = spoken.get(pieces[row].sequence);
-                            let heard = decoder.decode(&scores_of(&said, row));
-                            Share { wrong: distance(&heard, wanted), of: wanted.len() }
-                        });
-                        in_words = in_words.plus(found.reduce(Share::default, Share::plus));
-                    }
-                }
-                Wanted::Transcripts(targets) => {
+        let batch = Batch::new(self.data, pieces, steps);
+        let passed = model.pass(engine, parameters, &batch)?;
+        let Loss { total: loss, count: counted, correct, .. } = passed.loss;
+        let mut marks = Marks { loss, counted, ..Marks::default() };
+        let rows = pieces.len();
+        let scores_of = |said: &[f32], row: usize| -> Vec<f32> {
+            let step = rows * classes;
+            let place = |time: usize| time * step + row * classes;
+            let times = 0..batch.frame.lengths()[row];
+            times.flat_map(|time| &said[place(time)..place(time) + classes]).copied().collect()
+        };
+        match &batch.wanted {
+            Wanted::Labels(_) | Wanted::Classes(_) => {
+                marks.errors = Share { wrong: counted.saturating_sub(correct), of: counted };
+                if let (Some(decoder), Some(spoken)) = (&self.words, self.spoken()) {
                     let said = engine.download(passed.said())?;
                     let found = (0..rows).into_par_iter().map(|row| {
-                        let scores = scores_of(&said, row);
-                        let share = |heard: &[u32]| Share {
-                            wrong: distance(heard, &targets[row]),
-                            of: targets[row].len(),
-                        };
-                        (share(&greedy(&scores, classes)), share(&beam(&scores, classes, BEAM)))
+                        let wanted = spoken.get(pieces[row].sequence);
+                        let heard = decoder.decode(&scores_of(&said, row));
+                        Share { wrong: distance(&heard, wanted), of: wanted.len() }
                     });
-                    let (best, wide) = found.reduce(
-                        || (Share::default(), Share::default()),
-                        |a, b| (a.0.plus(b.0), a.1.plus(b.1)),
-                    );
-                    errors = errors.plus(best);
-                    with_beam = with_beam.plus(wide);
+                    marks.in_words = found.reduce(Share::default, Share::plus);
                 }
-                Wanted::Frames { .. } => {}
             }
+            Wanted::Transcripts(targets) => {
+                let said = engine.download(passed.said())?;
+                let found = (0..rows).into_par_iter().map(|row| {
+                    let scores = scores_of(&said, row);
+                    let share = |heard: &[u32]| Share {
+                        wrong: distance(heard, &targets[row]),
+                        of: targets[row].len(),
+                    };
+                    (share(&greedy(&scores, classes)), share(&beam(&scores, classes, BEAM)))
+                });
+                (marks.errors, marks.with_beam) = found.reduce(
+                    || (Share::default(), Share::default()),
+                    |a, b| (a.0.plus(b.0), a.1.plus(b.1)),
+                );
+            }
+            Wanted::Frames { .. } => {}
         }
-        let loss = loss / counted.max(1) as f64;
+        Ok(marks)
+    }
+
+    fn result(&self, marks: Marks) -> Validation {
+        let loss = marks.loss / marks.counted.max(1) as f64;
         let error = match &self.data.targets {
             Targets::Frames(_) => loss / self.variance,
-            _ => errors.rate(),
+            _ => marks.errors.rate(),
         };
         let mut more = Vec::new();
-        if with_beam.of > 0 {
-            more.push(("beam error rate".to_owned(), with_beam.rate()));
+        if marks.with_beam.of > 0 {
+            more.push(("beam error rate".to_owned(), marks.with_beam.rate()));
         }
-        if in_words.of > 0 {
-            more.push(("word error rate".to_owned(), in_words.rate()));
+        if marks.in_words.of > 0 {
+            more.push(("word error rate".to_owned(), marks.in_words.rate()));
         }
-        Ok(Validation { loss, error, more })
+        Validation { loss, error, more }
     }
 
     fn spoken(&self) -> Option<&crate::data::Ragged<u32>> {

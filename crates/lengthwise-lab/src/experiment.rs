@@ -11,8 +11,9 @@ use toml::{Spanned, Table, Value};
 
 use crate::{
     Error, Learning,
-    data::{Source, Task, load},
+    data::{Source, Task, count, load},
     model::Size,
+    team::{Mode, Together},
 };
 
 /// The experiments of the papers, which need no file: their names and what they say.
@@ -53,6 +54,12 @@ pub struct Experiment {
     pub learning: Learning,
     /// How batches are made where a run does not say.
     pub batches: Batches,
+    /// How many workers learn together, and how, where a run does not say.
+    #[serde(default)]
+    pub together: Together,
+    /// Up to how many workers an epoch is computed from the plan and measured steps; 0 for none.
+    #[serde(default)]
+    pub scaling: u32,
     /// The ways to batch; others are compared with the first.
     #[serde(rename = "run")]
     pub runs: Vec<Run>,
@@ -127,6 +134,8 @@ pub struct Run {
     pub number: usize,
     /// How its batches are made.
     pub batches: Batches,
+    /// How many workers learn together, and how.
+    pub together: Together,
 }
 
 /// A run as it is written. Its settings stand beside its name, and serde would not refuse unknown ones
@@ -140,12 +149,19 @@ struct RunTable {
     shapes: Option<Named<Shapes>>,
     arrange: Option<Named<Arrange>>,
     chunk: Option<u32>,
+    workers: Option<u32>,
+    mode: Option<Mode>,
 }
 
 impl From<RunTable> for Run {
     fn from(table: RunTable) -> Self {
-        let RunTable { name, strategy, budget, shapes, arrange, chunk } = table;
-        Self { name, number: 0, batches: Batches { strategy, budget, shapes, arrange, chunk } }
+        let RunTable { name, strategy, budget, shapes, arrange, chunk, workers, mode } = table;
+        Self {
+            name,
+            number: 0,
+            batches: Batches { strategy, budget, shapes, arrange, chunk },
+            together: Together { workers, mode },
+        }
     }
 }
 
@@ -162,7 +178,25 @@ pub struct Trained {
     pub chunk: Option<u32>,
     /// How batches are made, for people.
     pub settings: String,
+    /// How many workers learn together.
+    pub workers: usize,
+    /// How they do so.
+    pub mode: Mode,
 }
+
+impl Trained {
+    /// How batches are made, and who learns from them, for people.
+    pub fn described(&self) -> String {
+        let Self { settings, workers, mode, .. } = self;
+        match (workers, mode) {
+            (1, Mode::Sync) => settings.clone(),
+            _ => format!("{settings}, {} {mode}", count(*workers, "worker")),
+        }
+    }
+}
+
+/// More workers than anybody starts, of which a few thousand threads can be made.
+const WORKERS: u32 = 4096;
 
 impl Experiment {
     /// Reads an experiment; `name` is where it is from, for messages.
@@ -290,9 +324,19 @@ impl Experiment {
         if chunk == Some(0) {
             return Err(Error::new("chunks are from 1", "leave `chunk` out for whole sequences"));
         }
+        let (own, all) = (run.together, self.together);
+        let (workers, mode) = (own.workers.or(all.workers).unwrap_or(1), own.mode.or(all.mode));
+        if !(1..=WORKERS).contains(&workers) {
+            return Err(Error::new(
+                format!("the run {:?} has {workers} workers", run.name),
+                format!("give it from 1 to {WORKERS}"),
+            ));
+        }
         let pieces = chunk.map_or_else(String::new, |size| format!(" chunks of {size}"));
         let settings = format!("{strategy} {budget} {shapes} {arrange}{pieces}");
         let planner = Planner::new(strategy, budget).shapes(shapes).arrange(arrange).seed(seed);
-        Ok(Trained { name: run.name.clone(), seed, planner, chunk, settings })
+        let (name, workers) = (run.name.clone(), workers as usize);
+        let mode = mode.unwrap_or_default();
+        Ok(Trained { name, seed, planner, chunk, settings, workers, mode })
     }
 }

@@ -7,19 +7,23 @@ use std::{
 };
 
 use lengthwise_nn::Engine;
-use lengthwise_report::training::{Training, TrainingRun};
+use lengthwise_report::training::{Scaling, Training, TrainingRun};
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
-    Ended, Error, Examiner, Experiment, Trained, checkpoint,
+    Asks, Ended, Error, Examiner, Experiment, Place, Snapshot, Trained, checkpoint,
     data::{Task, count},
     model::Model,
-    trial::{Bench, Place, Stepped, Trial},
+    scaling::scaling,
+    team::{Mode, Team},
+    trace::Trace,
+    trial::{Bench, Trial},
 };
 
 /// Who looks on while an experiment runs.
 pub trait Watch {
-    /// A training took a step.
-    fn step(&mut self, training: usize, place: &Place, batches: Option<usize>, loss: f64);
+    /// The workers of a training met, after a step or several of the so many that this epoch has.
+    fn step(&mut self, training: usize, place: &Place, steps: Option<usize>, loss: f64);
     /// An epoch of a training is over.
     fn epoch(&mut self, training: usize, place: &Place);
     /// Whether to stop as soon as everything is kept.
@@ -36,6 +40,8 @@ pub struct Session<'a> {
     folder: PathBuf,
     /// How often a training is kept within an epoch.
     every: Duration,
+    /// Where every step is written down, if at all.
+    trace: Option<PathBuf>,
 }
 
 /// How a session ended.
@@ -53,6 +59,8 @@ pub const RESULTS: &str = "results.jsonl";
 pub const PAGE: &str = "report.html";
 /// What is locked while an experiment is at work in its folder.
 const LOCK: &str = ".lock";
+/// How soon workers who learn by themselves meet again, to be seen and to hear that they are to stop.
+const MEET: Duration = Duration::from_secs(1);
 /// How files begin that have not their names yet.
 const UNFINISHED: &str = ".lengthwise-";
 
@@ -66,7 +74,14 @@ impl<'a> Session<'a> {
         every: Duration,
     ) -> Self {
         let digest = task.digest();
-        Self { experiment, task, digest, folder: folder.into(), every }
+        Self { experiment, task, digest, folder: folder.into(), every, trace: None }
+    }
+
+    /// Writes down every step of every worker, in files of this folder.
+    #[must_use]
+    pub fn trace(mut self, folder: Option<PathBuf>) -> Self {
+        self.trace = folder;
+        self
     }
 
     /// Forgets what was kept of an experiment before, unless this one cannot be trained.
@@ -132,6 +147,8 @@ impl<'a> Session<'a> {
             crate::Schedule::Constant if learning.warmup == 0.0 => None,
             _ => Some(epochs),
         };
+        // How many workers there are may change, and so it may whether there are several at all.
+        let mode = (training.mode != Mode::Sync).then_some(training.mode);
         serde_json::json!({
             "data": format!("{:016x}", self.digest),
             "model": model,
@@ -139,12 +156,19 @@ impl<'a> Session<'a> {
             "epochs": epochs,
             "batches": training.settings,
             "seed": training.seed,
+            "mode": mode,
         })
         .to_string()
     }
 
-    /// Trains: an epoch of each training in turn, so that a machine that slows down does so for all.
-    pub fn run<E: Engine>(&self, engine: &E, watch: &mut dyn Watch) -> Result<Outcome, Error> {
+    /// Trains: an epoch of each training in turn, so that a machine that slows down does so for all. All
+    /// workers of the world call this; the first of them keeps everything, and tells what was measured.
+    pub fn run<E: Engine>(
+        &self,
+        engine: &E,
+        world: &dyn Team,
+        watch: &mut dyn Watch,
+    ) -> Result<Option<Outcome>, Error> {
         let Experiment { model, learning, epochs, .. } = self.experiment;
         let model = Model::fitting(model, &self.task.training)?;
         let examiner = Examiner::new(self.task, self.experiment.budget())?;
@@ -157,74 +181,154 @@ impl<'a> Session<'a> {
             epochs: *epochs,
         };
         let trainings = self.experiment.trainings()?;
-        let _lock = self.lock()?;
+        self.check_world(world, &trainings)?;
+        let leads = world.rank() == 0;
+        let _lock = leads.then(|| self.lock()).transpose()?;
+        let mut trace =
+            self.trace.as_deref().map(|folder| Trace::new(folder, world)).transpose()?;
+        let teams = trainings
+            .iter()
+            .map(|training| world.first(training.workers))
+            .collect::<Result<Vec<_>, _>>()?;
         let mut trials = Vec::new();
-        for training in &trainings {
-            let Trained { planner, chunk, seed, name, .. } = training;
-            let kept =
-                checkpoint::load(&self.checkpoint(training), &model, &self.identity(training))?;
-            let trial = match kept {
-                Some(snapshot) => Trial::resume(bench, planner.clone(), *chunk, snapshot),
-                None => Trial::new(bench, planner.clone(), *chunk, *seed),
+        for (training, team) in trainings.iter().zip(&teams) {
+            let Some(team) = team.as_deref() else {
+                trials.push(None);
+                continue;
             };
-            trials.push(trial.map_err(|error| error.within(name))?);
+            let kept = self.load(training, &model, team)?;
+            let trial = match kept {
+                Some(snapshot) => Trial::resume(bench, training, team, snapshot),
+                None => Trial::new(bench, training, team),
+            };
+            trials.push(Some(trial.map_err(|error| error.within(&training.name))?));
         }
-        let keep = |at: usize, trial: &Trial<'_, E>| -> Result<(), Error> {
-            let training = &trainings[at];
+        let keep = |trial: &Trial<'_, E>, training: &Trained| -> Result<(), Error> {
             let snapshot = trial.snapshot()?;
-            checkpoint::save(
-                &self.checkpoint(training),
-                &model,
-                &self.identity(training),
-                &snapshot,
-            )
+            if leads {
+                let path = self.checkpoint(training);
+                checkpoint::save(&path, &model, &self.identity(training), &snapshot)?;
+            }
+            Ok(())
         };
+        let mut stopped = false;
         // A training that was kept within an epoch ends that first.
         for epoch in 0..*epochs as usize {
-            for (at, trial) in trials.iter_mut().enumerate() {
+            for (at, (trial, training)) in trials.iter_mut().zip(&trainings).enumerate() {
+                // Those who have no part in a training hear here that all stop.
+                let mut word = vec![u8::from(stopped)];
+                world.broadcast(&mut word)?;
+                if word != [0] {
+                    return Ok(self.outcome(&bench, leads, &trainings, &trials, false)?);
+                }
+                let Some(trial) = trial else { continue };
                 let mut kept = Instant::now();
-                while !trial.finished() && trial.place().epochs.len() <= epoch {
-                    let stepped =
-                        trial.step().map_err(|error| error.within(&trainings[at].name))?;
-                    match stepped {
-                        Stepped::Batch { loss } => {
-                            watch.step(at, trial.place(), trial.batches(), loss);
-                            if kept.elapsed() >= self.every || watch.stop() {
-                                keep(at, trial)?;
-                                kept = Instant::now();
-                            }
-                        }
-                        Stepped::Epoch => {
-                            keep(at, trial)?;
-                            watch.epoch(at, trial.place());
+                // So that something is left if a worker is lost early.
+                let mut first = training.workers > 1 && trial.place().steps == 0;
+                while !trial.finished() && trial.place().epochs.len() <= epoch && !stopped {
+                    let stop = watch.stop();
+                    let asks = Asks {
+                        stop,
+                        keep: stop || first || kept.elapsed() >= self.every,
+                        within: self.every.min(MEET),
+                    };
+                    let stepped = trial.step(asks).map_err(|error| error.within(&training.name))?;
+                    if let Some(trace) = &mut trace {
+                        trace.write(training, trial.place(), &stepped)?;
+                    }
+                    let Some(agreed) = stepped.agreed else { continue };
+                    if stepped.over {
+                        keep(trial, training)?;
+                        watch.epoch(at, trial.place());
+                    } else {
+                        watch.step(at, trial.place(), trial.steps_of_epoch(), agreed.loss);
+                        if agreed.keep || agreed.stop {
+                            keep(trial, training)?;
+                            kept = Instant::now();
+                            first = false;
                         }
                     }
-                    if watch.stop() {
-                        let training = self.measured(engine, &trainings, &trials, &examiner);
-                        self.write(&training)?;
-                        return Ok(Outcome { training, finished: false });
-                    }
+                    stopped = agreed.stop;
                 }
             }
-            let training = self.measured(engine, &trainings, &trials, &examiner);
-            self.write(&training)?;
+            if leads {
+                self.write(&self.measured(engine, &trainings, &trials, &examiner)?)?;
+            }
         }
-        let training = self.measured(engine, &trainings, &trials, &examiner);
+        Ok(self.outcome(&bench, leads, &trainings, &trials, !stopped)?)
+    }
+
+    /// What was measured, kept too; nothing for those who do not lead.
+    fn outcome<E: Engine>(
+        &self,
+        bench: &Bench<'_, E>,
+        leads: bool,
+        trainings: &[Trained],
+        trials: &[Option<Trial<'_, E>>],
+        finished: bool,
+    ) -> Result<Option<Outcome>, Error> {
+        if !leads {
+            return Ok(None);
+        }
+        let training = self.measured(bench.engine, trainings, trials, bench.examiner)?;
         self.write(&training)?;
-        Ok(Outcome { training, finished: true })
+        Ok(Some(Outcome { training, finished }))
+    }
+
+    /// What was kept of a training: read by the first worker, and heard by the others.
+    fn load(
+        &self,
+        training: &Trained,
+        model: &Model,
+        team: &dyn Team,
+    ) -> Result<Option<Snapshot>, Error> {
+        let path = self.checkpoint(training);
+        let kept = if team.rank() == 0 { checkpoint::bytes_of(&path)? } else { None };
+        let mut bytes = kept.unwrap_or_default();
+        team.broadcast(&mut bytes)?;
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        checkpoint::parse(&path, &bytes, model, &self.identity(training)).map(Some)
+    }
+
+    /// Refuses workers that do other things, or that are too few.
+    fn check_world(&self, world: &dyn Team, trainings: &[Trained]) -> Result<(), Error> {
+        let identities: Vec<String> = trainings
+            .iter()
+            .map(|training| format!("{} {}", self.identity(training), training.workers))
+            .collect();
+        let mine = xxh3_64(identities.join("\n").as_bytes());
+        let all = world.all_gather(&mine.to_le_bytes())?;
+        if let Some(rank) = all.chunks_exact(8).position(|digest| digest != &all[..8]) {
+            return Err(Error::new(
+                format!("worker {rank} has other data or other settings than worker 0"),
+                "start all workers with the same command, and the same data on every machine",
+            ));
+        }
+        let most = trainings.iter().max_by_key(|training| training.workers);
+        match most {
+            Some(Trained { name, workers, .. }) if *workers > world.size() => Err(Error::new(
+                format!("the run {name:?} has {workers} workers, and there are {}", world.size()),
+                format!("start {workers} processes, such as with `mpirun -n {workers}`"),
+            )),
+            _ => Ok(()),
+        }
     }
 
     fn measured<E: Engine>(
         &self,
         engine: &E,
         trainings: &[Trained],
-        trials: &[Trial<'_, E>],
+        trials: &[Option<Trial<'_, E>>],
         examiner: &Examiner,
-    ) -> Training {
+    ) -> Result<Training, Error> {
         let Experiment { title, notes, model, learning, epochs, .. } = self.experiment;
         let Task { name, source, training, validation } = self.task;
         let mut notes = notes.clone();
-        for (training, trial) in trainings.iter().zip(trials) {
+        // The first worker has a part in all trainings.
+        let trials: Vec<&Trial<'_, E>> = trials.iter().flatten().collect();
+        for (training, trial) in trainings.iter().zip(&trials) {
             let Trained { name, seed, .. } = training;
             let last = trial.place().epochs.len();
             // The report says by itself what diverged.
@@ -260,16 +364,17 @@ impl<'a> Session<'a> {
             ),
             ("engine", engine.name()),
         ];
-        Training {
+        let scaling = self.scaling(trainings, &trials)?;
+        Ok(Training {
             title: title.clone(),
             about: about.into_iter().map(|(key, value)| (key.to_owned(), value)).collect(),
             error: examiner.error().to_owned(),
             runs: trainings
                 .iter()
-                .zip(trials)
+                .zip(&trials)
                 .map(|(training, trial)| TrainingRun {
                     name: training.name.clone(),
-                    settings: training.settings.clone(),
+                    settings: training.described(),
                     seed: training.seed,
                     // A training that was kept may be further than this experiment goes.
                     ended: trial.place().ended == Some(Ended::Patience),
@@ -278,8 +383,32 @@ impl<'a> Session<'a> {
                 .collect(),
             notes,
             pairs: self.experiment.pairs.clone(),
-            scaling: Vec::new(),
+            scaling,
+        })
+    }
+
+    /// What more workers would take, for every way to batch.
+    fn scaling<E: Engine>(
+        &self,
+        trainings: &[Trained],
+        trials: &[&Trial<'_, E>],
+    ) -> Result<Vec<Scaling>, Error> {
+        let most = self.experiment.scaling;
+        let mut ways: Vec<(&Trained, Vec<Scaling>)> = Vec::new();
+        for (training, trial) in trainings.iter().zip(trials) {
+            let known = ways.iter().any(|(way, _)| way.settings == training.settings);
+            let Some(cost) = trial.cost().filter(|_| most > 0 && !known) else { continue };
+            let scaled = scaling(&training.planner, trial.lengths(), cost, most);
+            ways.push((training, scaled.map_err(|error| error.within("scaling"))?));
         }
+        if let [_, _, ..] = &ways[..] {
+            for (training, scaled) in &mut ways {
+                for one in scaled {
+                    one.name = format!("{}, {}", training.name, one.name);
+                }
+            }
+        }
+        Ok(ways.into_iter().flat_map(|(_, scaled)| scaled).collect())
     }
 
     fn write(&self, training: &Training) -> Result<(), Error> {

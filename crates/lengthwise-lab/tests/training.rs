@@ -4,12 +4,13 @@
 
 use lengthwise::{Budget, Planner, SemiSorted, Strategy};
 use lengthwise_lab::{
-    Bench, Examiner, Learning, Optimizer, Schedule, Snapshot, Stepped, Trial,
+    Asks, Bench, Examiner, Learning, Optimizer, Schedule, Snapshot, Trained, Trial,
     batch::{Batch, Piece},
     data::{Dataset, Inputs, Ragged, Targets, Task, Words},
     load_checkpoint,
     model::{Model, Size},
     save_checkpoint,
+    team::{Alone, Mode},
 };
 use lengthwise_nn::{Cpu, Engine as _};
 
@@ -100,6 +101,18 @@ fn learning(optimizer: Optimizer) -> Learning {
     Learning { optimizer, rate, schedule: Schedule::Cosine, warmup: 0.1, ..Learning::default() }
 }
 
+fn training(chunk: Option<u32>) -> Trained {
+    Trained {
+        name: "the tests".to_owned(),
+        seed: 5,
+        planner: planner().seed(5),
+        chunk,
+        settings: String::new(),
+        workers: 1,
+        mode: Mode::Sync,
+    }
+}
+
 fn planner() -> Planner<Strategy> {
     Planner::new(Strategy::SemiSorted(SemiSorted { noise: 0.3 }), Budget::sequences(4))
 }
@@ -156,20 +169,21 @@ fn train(task: &Task, epochs: u32, chunk: Option<u32>, stops: impl Fn(u64) -> bo
         learning: &learning,
         epochs,
     };
-    let mut trial = Trial::new(bench, planner(), chunk, 5).unwrap();
+    let training = training(chunk);
+    let mut trial = Trial::new(bench, &training, &Alone).unwrap();
     while !trial.finished() {
-        trial.step().unwrap();
+        trial.step(Asks::default()).unwrap();
         if stops(trial.place().steps) {
             save_checkpoint(&file, &model, "the same", &trial.snapshot().unwrap()).unwrap();
             let kept = load_checkpoint(&file, &model, "the same").unwrap().unwrap();
-            trial = Trial::resume(bench, planner().seed(5), chunk, kept).unwrap();
+            trial = Trial::resume(bench, &training, &Alone, kept).unwrap();
         }
     }
     trial.snapshot().unwrap()
 }
 
 fn bits(snapshot: &Snapshot) -> Vec<u32> {
-    snapshot.parameters.iter().map(|value| value.to_bits()).collect()
+    snapshot.learnt[0].parameters.iter().map(|value| value.to_bits()).collect()
 }
 
 /// What was measured, without the clock and the memory: how much is in use at a time depends on what
@@ -195,7 +209,7 @@ fn a_training_that_was_stopped_ends_as_one_that_was_not() {
         }
         let often = train(&task, 3, None, |_| true);
         assert_eq!(bits(&whole), bits(&often));
-        assert_eq!(whole.state, often.state);
+        assert_eq!(whole.learnt, often.learnt);
     }
 }
 
@@ -265,10 +279,11 @@ fn training_ends_when_nothing_gets_better_or_all_is_lost() {
             learning,
             epochs: 50,
         };
-        let mut trial = Trial::new(bench, planner(), None, 5).unwrap();
+        let training = training(None);
+        let mut trial = Trial::new(bench, &training, &Alone).unwrap();
         while !trial.finished() {
-            if trial.step().unwrap() == Stepped::Epoch {
-                assert_eq!(trial.place().batches, 0);
+            if trial.step(Asks::default()).unwrap().over {
+                assert_eq!(trial.place().taken, []);
             }
         }
         trial.snapshot().unwrap().place

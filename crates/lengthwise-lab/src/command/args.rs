@@ -3,6 +3,7 @@
 use std::{num::NonZero, path::PathBuf};
 
 use clap::{Parser, Subcommand, ValueEnum};
+use lengthwise_lab::team::Mode;
 
 /// Train a model under several ways to batch, and see what each does to time, memory and error.
 ///
@@ -50,6 +51,15 @@ pub(crate) struct Chosen {
     /// Only the runs of these names.
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
+    /// How many workers learn together, in runs that do not say so themselves [default: as the
+    /// experiment says, or 1; under mpirun, as many as it started].
+    #[arg(long, value_name = "N")]
+    pub(crate) workers: Option<NonZero<u32>>,
+    /// How they learn together, in runs that do not say so themselves: `sync`, one gradient in every
+    /// step, or `average`, one mean of their parameters in every epoch; `average:every=100,decay=1e-6`
+    /// for one in 100 steps.
+    #[arg(long, value_name = "MODE")]
+    pub(crate) mode: Option<Mode>,
 }
 
 const DEFAULT: &str = "handwriting";
@@ -64,6 +74,8 @@ impl Default for Chosen {
             layers: None,
             units: None,
             only: Vec::new(),
+            workers: None,
+            mode: None,
         }
     }
 }
@@ -88,6 +100,10 @@ pub(crate) struct RunArgs {
     /// How often a training is kept within an epoch, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = SAVE_EVERY, value_parser = seconds)]
     pub(crate) save_every: f64,
+    /// Write down every step of every worker, as JSON lines in files of this folder: which sequences,
+    /// what they were padded to, and how long it took.
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) trace: Option<PathBuf>,
     /// Show nothing but the results.
     #[arg(long, short)]
     pub(crate) quiet: bool,
@@ -111,6 +127,7 @@ impl Default for RunArgs {
             device: Device::Auto,
             threads: None,
             save_every: SAVE_EVERY,
+            trace: None,
             quiet: false,
         }
     }

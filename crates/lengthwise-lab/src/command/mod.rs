@@ -2,26 +2,31 @@
 
 mod args;
 mod device;
+#[cfg(feature = "mpi")]
+mod processes;
 mod progress;
+mod workers;
 
 use std::{
     fmt::Write as _,
     fs,
     io::{self, Write as _},
+    num::NonZero,
     path::{Path, PathBuf},
     process::ExitCode,
     time::Duration,
 };
 
 pub(crate) use args::Args;
-use args::{CheckArgs, Chosen, Command, Device, ReportArgs, RunArgs, ShowArgs};
+use args::{CheckArgs, Chosen, Command, ReportArgs, RunArgs, ShowArgs};
 use lengthwise_lab::{EXPERIMENTS, Error, Experiment, Outcome, Session, data::Task};
-use lengthwise_nn::Engine;
 use lengthwise_report::{Look, training::Training};
-use progress::{Progress, Stop};
+use progress::Stop;
 
 /// The exit code of an experiment that was stopped, as shells have it for Ctrl-C.
 const STOPPED: u8 = 130;
+/// That of what could not be done.
+const FAILED: u8 = 2;
 
 /// Does what was asked for.
 pub(crate) fn run(args: Args) -> ExitCode {
@@ -35,13 +40,16 @@ pub(crate) fn run(args: Args) -> ExitCode {
     match done {
         Ok(code) => code,
         Err(error) => {
-            _ = writeln!(io::stderr(), "error: {error}");
-            if let Some(hint) = error.hint() {
-                _ = writeln!(io::stderr(), "\nhint: {hint}");
-            }
-            ExitCode::from(2)
+            complain(&error);
+            ExitCode::from(FAILED)
         }
     }
+}
+
+/// Says what is wrong, and what to do about it.
+fn complain(error: &Error) {
+    let hint = error.hint().map(|hint| format!("\n\nhint: {hint}")).unwrap_or_default();
+    _ = writeln!(io::stderr(), "error: {error}{hint}");
 }
 
 /// Prints, unless whoever reads has had enough.
@@ -83,6 +91,9 @@ fn altered(mut experiment: Experiment, chosen: &Chosen) -> Result<Experiment, Er
     if !chosen.seeds.is_empty() {
         experiment.seeds.clone_from(&chosen.seeds);
     }
+    let together = &mut experiment.together;
+    together.workers = chosen.workers.map(NonZero::get).or(together.workers);
+    together.mode = chosen.mode.or(together.mode);
     if !chosen.only.is_empty() {
         for name in &chosen.only {
             if !experiment.runs.iter().any(|run| run.name == *name) {
@@ -107,57 +118,66 @@ fn task(experiment: &Experiment, chosen: &Chosen) -> Result<Task, Error> {
 }
 
 fn train(args: &RunArgs) -> Result<ExitCode, Error> {
-    let (name, experiment) = experiment(&args.chosen)?;
-    let task = task(&experiment, &args.chosen)?;
-    if let Some(threads) = args.threads {
-        rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global().map_err(
-            |error| Error::new(format!("cannot start threads: {error}"), "give fewer `--threads`"),
-        )?;
-    }
-    let data = args.chosen.data.as_deref().and_then(Path::file_name);
-    let folder = args.out.clone().unwrap_or_else(|| {
-        let of = data.map(|data| format!("-{}", data.to_string_lossy())).unwrap_or_default();
-        PathBuf::from("runs").join(format!("{name}{of}"))
-    });
-    let session =
-        Session::new(&experiment, &task, &folder, Duration::from_secs_f64(args.save_every));
     let stop = Stop::on_signals()?;
-    let outcome = match args.device {
-        Device::Cpu => go(&session, &lengthwise_nn::Cpu, &experiment, args, &stop)?,
-        _ => device::go(&session, &experiment, args, &stop)?,
-    };
-    let Outcome { training, finished } = outcome;
-    if !finished {
-        _ = writeln!(
-            io::stderr(),
-            "stopped; the same command goes on from here (kept in {})",
-            folder.display()
-        );
-        return Ok(ExitCode::from(STOPPED));
+    if workers::under_mpi() {
+        #[cfg(feature = "mpi")]
+        return processes::train(args, &stop);
+        #[cfg(not(feature = "mpi"))]
+        return Err(Error::new(
+            "this program was built without MPI, and each process would train by itself",
+            "build it with `--features mpi`, or start it without mpirun and say `--workers`",
+        ));
     }
-    print(&summary(&training))?;
-    _ = writeln!(
-        io::stderr(),
-        "\nCurves and tables: {}",
-        folder.join(lengthwise_lab::PAGE).display()
-    );
-    Ok(ExitCode::SUCCESS)
+    if let Some(threads) = args.threads {
+        workers::limit_threads(threads.into())?;
+    }
+    let prepared = Prepared::new(args)?;
+    let outcome = workers::threads(&prepared, args, &stop)?;
+    prepared.tell(&outcome)
 }
 
-fn go<E: Engine>(
-    session: &Session,
-    engine: &E,
-    experiment: &Experiment,
-    args: &RunArgs,
-    stop: &Stop,
-) -> Result<Outcome, Error> {
-    if args.fresh {
-        session.forget()?;
+/// An experiment that can begin.
+struct Prepared {
+    experiment: Experiment,
+    task: Task,
+    /// Where its results are kept.
+    folder: PathBuf,
+}
+
+impl Prepared {
+    fn new(args: &RunArgs) -> Result<Self, Error> {
+        let (name, experiment) = experiment(&args.chosen)?;
+        let task = task(&experiment, &args.chosen)?;
+        let data = args.chosen.data.as_deref().and_then(Path::file_name);
+        let folder = args.out.clone().unwrap_or_else(|| {
+            let of = data.map(|data| format!("-{}", data.to_string_lossy())).unwrap_or_default();
+            PathBuf::from("runs").join(format!("{name}{of}"))
+        });
+        Ok(Self { experiment, task, folder })
     }
-    let mut progress = Progress::new(experiment, &engine.name(), args.quiet, stop)?;
-    let outcome = session.run(engine, &mut progress)?;
-    progress.end();
-    Ok(outcome)
+
+    fn session(&self, args: &RunArgs) -> Session<'_> {
+        let every = Duration::from_secs_f64(args.save_every);
+        Session::new(&self.experiment, &self.task, &self.folder, every).trace(args.trace.clone())
+    }
+
+    /// Says what came of it.
+    fn tell(&self, outcome: &Outcome) -> Result<ExitCode, Error> {
+        let Outcome { training, finished } = outcome;
+        let folder = &self.folder;
+        if !finished {
+            _ = writeln!(
+                io::stderr(),
+                "stopped; the same command goes on from here (kept in {})",
+                folder.display()
+            );
+            return Ok(ExitCode::from(STOPPED));
+        }
+        print(&summary(training))?;
+        let page = folder.join(lengthwise_lab::PAGE);
+        _ = writeln!(io::stderr(), "\nCurves and tables: {}", page.display());
+        Ok(ExitCode::SUCCESS)
+    }
 }
 
 /// The table and what it says, for a terminal or a pipe.

@@ -11,6 +11,7 @@ use std::{
 
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 use lengthwise_lab::{Error, Experiment, Place, Trained, Watch};
+use lengthwise_report::training::{Together, WorkerEpoch};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use super::STOPPED;
@@ -32,6 +33,11 @@ impl Stop {
                 })?;
         }
         Ok(Self(asked))
+    }
+
+    /// Whether someone did.
+    pub(super) fn asked(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
     }
 }
 
@@ -123,12 +129,53 @@ impl Progress {
     }
 }
 
+/// Who had to wait for how long, and for whom more than by the plan.
+fn waiting(together: &Together) -> String {
+    let workers = &together.workers;
+    let percent = |share: f64| format!("{:.0}", 100.0 * share);
+    let mean = |share: &dyn Fn(&WorkerEpoch) -> f64| {
+        workers.iter().map(share).sum::<f64>() / workers.len().max(1) as f64
+    };
+    let (idle, predicted) = (mean(&WorkerEpoch::idle), mean(&|worker| worker.predicted));
+    let each = if workers.len() <= MOST_SHOWN {
+        let each: Vec<String> = workers.iter().map(|worker| percent(worker.idle())).collect();
+        format!(" ({})", each.join(", "))
+    } else {
+        String::new()
+    };
+    let slowest = (0..).zip(workers).min_by(|(_, one), (_, other)| one.wait.total_cmp(&other.wait));
+    let slow = match slowest {
+        Some((rank, _)) if idle > predicted + SLOW => format!("; others wait for worker {rank}"),
+        _ => String::new(),
+    };
+    let (idle, predicted) = (percent(idle), percent(predicted));
+    format!(", waiting {idle} %{each}, {predicted} % by the plan{slow}")
+}
+
+/// Of how many workers each is shown on a line.
+const MOST_SHOWN: usize = 8;
+/// How much more than by the plan workers may wait before one of them is called slow.
+const SLOW: f64 = 0.1;
+
+/// Nobody looks on.
+pub(super) struct Unseen(pub(super) Stop);
+
+impl Watch for Unseen {
+    fn step(&mut self, _: usize, _: &Place, _: Option<usize>, _: f64) {}
+
+    fn epoch(&mut self, _: usize, _: &Place) {}
+
+    fn stop(&self) -> bool {
+        self.0.asked()
+    }
+}
+
 impl Watch for Progress {
-    fn step(&mut self, training: usize, place: &Place, batches: Option<usize>, loss: f64) {
-        let batches = batches.unwrap_or(1) as f64;
+    fn step(&mut self, training: usize, place: &Place, steps: Option<usize>, loss: f64) {
+        let steps = steps.unwrap_or(1) as f64;
         let over = place.epochs.len() as f64;
-        let done = over + place.batches as f64 / batches;
-        self.note(training, done, over + (place.batches as f64 - 1.0) / batches);
+        let taken = place.steps_of_epoch() as f64;
+        self.note(training, over + taken / steps, over + (taken - 1.0) / steps);
         if self.bar.is_none() && self.said.elapsed() < LOG_EVERY {
             return;
         }
@@ -137,11 +184,10 @@ impl Watch for Progress {
         let rate = current.frames as f64 / current.seconds;
         let left = self.left().map(|left| format!(", {} left", HumanDuration(left)));
         let text = format!(
-            "{}: epoch {}/{}, step {}/{batches}, loss {loss:.4}, {rate:.0} frames/s{}",
+            "{}: epoch {}/{}, step {taken}/{steps}, loss {loss:.4}, {rate:.0} frames/s{}",
             self.who(training),
             over + 1.0,
             self.epochs,
-            place.batches,
             left.unwrap_or_default(),
         );
         match &self.bar {
@@ -158,8 +204,9 @@ impl Watch for Progress {
         let examined = epoch.validation.as_ref().map(|validation| {
             format!(", validation {:.4}, error {:.1} %", validation.loss, 100.0 * validation.error)
         });
+        let waiting = epoch.together.as_ref().map(waiting).unwrap_or_default();
         self.say(&format!(
-            "{}: epoch {}/{} in {:.1} s, loss {:.4}{}",
+            "{}: epoch {}/{} in {:.1} s, loss {:.4}{}{waiting}",
             self.who(training),
             epoch.epoch,
             self.epochs,
@@ -170,6 +217,6 @@ impl Watch for Progress {
     }
 
     fn stop(&self) -> bool {
-        self.stop.0.load(Ordering::Relaxed)
+        self.stop.asked()
     }
 }

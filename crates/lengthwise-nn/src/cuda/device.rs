@@ -85,19 +85,25 @@ fn blas_failed(what: &str, error: blas::CublasError) -> EngineError {
 }
 
 impl Device {
-    /// The device of this number, as the driver counts.
-    pub(super) fn new(ordinal: usize) -> Result<Self, EngineError> {
-        // SAFETY: only looks whether the libraries are there.
-        let (driver, blas_there) =
-            unsafe { (sys::is_culib_present(), blas_sys::is_culib_present()) };
-        if !driver {
+    /// How many devices there are.
+    pub(super) fn count() -> Result<usize, EngineError> {
+        // SAFETY: only looks whether the library is there.
+        if !unsafe { sys::is_culib_present() } {
             return Err(EngineError::new(
                 "there is no CUDA here: the driver's library (libcuda.so.1) is not found",
             ));
         }
         result::init().map_err(|error| failed("begin", error))?;
         let count = result::device::get_count().map_err(|error| failed("count devices", error))?;
-        if ordinal >= count.max(0) as usize {
+        Ok(count.max(0) as usize)
+    }
+
+    /// The device of this number, as the driver counts.
+    pub(super) fn new(ordinal: usize) -> Result<Self, EngineError> {
+        let count = Self::count()?;
+        // SAFETY: only looks whether the library is there.
+        let blas_there = unsafe { blas_sys::is_culib_present() };
+        if ordinal >= count {
             return Err(EngineError::new(format!(
                 "there is no CUDA device {ordinal}: the driver sees {count}, counted from 0"
             )));

@@ -49,6 +49,15 @@ impl Cuda {
         Ok(Self { device: Arc::new(Device::new(ordinal)?), frames: Mutex::default() })
     }
 
+    /// How many devices there are.
+    ///
+    /// # Errors
+    ///
+    /// When there is no driver.
+    pub fn count() -> Result<usize, EngineError> {
+        Device::count()
+    }
+
     /// Waits until all that was asked of the device is done.
     pub fn wait(&self) -> Result<(), EngineError> {
         self.device.wait()

@@ -1,0 +1,68 @@
+//! Every step of every worker, as lines of JSON.
+
+use std::{
+    fs::{self, File},
+    io::Write as _,
+    path::{Path, PathBuf},
+};
+
+use serde::Serialize;
+
+use crate::{Error, Place, Stepped, Trained, team::Team};
+
+/// Where a worker writes down its steps: a file of its own.
+#[derive(Debug)]
+pub(crate) struct Trace {
+    file: File,
+    path: PathBuf,
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    run: &'a str,
+    seed: u64,
+    workers: usize,
+    epoch: u32,
+    /// Of the epoch, from 1.
+    step: usize,
+    sequences: &'a [u32],
+    length: u32,
+    seconds: f64,
+}
+
+impl Trace {
+    /// The file of a worker, `worker-3.jsonl`; what it has is kept.
+    pub(crate) fn new(folder: &Path, world: &dyn Team) -> Result<Self, Error> {
+        let path = folder.join(format!("worker-{}.jsonl", world.rank()));
+        let file = fs::create_dir_all(folder)
+            .and_then(|()| File::options().create(true).append(true).open(&path))
+            .map_err(|error| cannot(&path, &error))?;
+        Ok(Self { file, path })
+    }
+
+    /// A line for a step; when an epoch is over, the place is in the next.
+    pub(crate) fn write(
+        &mut self,
+        training: &Trained,
+        place: &Place,
+        stepped: &Stepped,
+    ) -> Result<(), Error> {
+        let Stepped { sequences, length, seconds, over, .. } = stepped;
+        let (epoch, step) = match place.epochs.last().filter(|_| *over) {
+            Some(last) => (last.epoch, last.steps as usize),
+            None => (place.current.epoch, place.steps_of_epoch()),
+        };
+        let Trained { name: run, seed, workers, .. } = training;
+        let (seed, workers, length, seconds) = (*seed, *workers, *length, *seconds);
+        let line = Line { run, seed, workers, epoch, step, sequences, length, seconds };
+        let mut text =
+            serde_json::to_string(&line).map_err(|error| cannot(&self.path, &error.into()))?;
+        text.push('\n');
+        // In one piece, and at once: it is to be there if this process is killed.
+        self.file.write_all(text.as_bytes()).map_err(|error| cannot(&self.path, &error))
+    }
+}
+
+fn cannot(path: &Path, error: &std::io::Error) -> Error {
+    Error::new(format!("{}: {error}", path.display()), "name another folder with `--trace`")
+}
