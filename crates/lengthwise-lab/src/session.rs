@@ -234,7 +234,7 @@ impl<'a> Session<'a> {
                     };
                     let stepped = trial.step(asks).map_err(|error| error.within(&training.name))?;
                     if let Some(trace) = &mut trace {
-                        trace.write(training, trial.place(), &stepped)?;
+                        trace.write(training, trial, &stepped)?;
                     }
                     let Some(agreed) = stepped.agreed else { continue };
                     if stepped.over {

@@ -6,9 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use lengthwise_nn::Engine;
 use serde::Serialize;
 
-use crate::{Error, Place, Stepped, Trained, team::Team};
+use crate::{Error, Stepped, Trained, Trial, team::Team};
 
 /// Where a worker writes down its steps: a file of its own.
 #[derive(Debug)]
@@ -28,6 +29,8 @@ struct Line<'a> {
     sequences: &'a [u32],
     length: u32,
     seconds: f64,
+    /// What tells the worker's parameters after the step from others.
+    parameters: String,
 }
 
 impl Trace {
@@ -41,12 +44,13 @@ impl Trace {
     }
 
     /// A line for a step; when an epoch is over, the place is in the next.
-    pub(crate) fn write(
+    pub(crate) fn write<E: Engine>(
         &mut self,
         training: &Trained,
-        place: &Place,
+        trial: &Trial<'_, E>,
         stepped: &Stepped,
     ) -> Result<(), Error> {
+        let place = trial.place();
         let Stepped { sequences, length, seconds, over, .. } = stepped;
         let (epoch, step) = match place.epochs.last().filter(|_| *over) {
             Some(last) => (last.epoch, last.steps as usize),
@@ -54,7 +58,8 @@ impl Trace {
         };
         let Trained { name: run, seed, workers, .. } = training;
         let (seed, workers, length, seconds) = (*seed, *workers, *length, *seconds);
-        let line = Line { run, seed, workers, epoch, step, sequences, length, seconds };
+        let parameters = format!("{:016x}", trial.digest()?);
+        let line = Line { run, seed, workers, epoch, step, sequences, length, seconds, parameters };
         let mut text =
             serde_json::to_string(&line).map_err(|error| cannot(&self.path, &error.into()))?;
         text.push('\n');

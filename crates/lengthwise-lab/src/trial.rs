@@ -187,6 +187,16 @@ impl<'a, E: Engine> Trial<'a, E> {
         self.place.cost.as_ref().and_then(|cost| cost.parse().ok())
     }
 
+    /// What tells this worker's parameters from others.
+    pub fn digest(&self) -> Result<u64, Error> {
+        Ok(xxh3_64(&of_floats(&self.bench.engine.download(&self.parameters)?)))
+    }
+
+    /// The gradient of the last step: of this worker's batch, or of all workers' where it is one.
+    pub fn gradient(&self) -> Result<Vec<f32>, Error> {
+        Ok(self.bench.engine.download(&self.gradient)?)
+    }
+
     /// All that it is now. Workers call this together, after they met.
     pub fn snapshot(&self) -> Result<Snapshot, Error> {
         let mine = self.mine()?;
@@ -460,8 +470,7 @@ impl<'a, E: Engine> Trial<'a, E> {
         if self.team.size() == 1 {
             return Ok(());
         }
-        let mine = xxh3_64(&of_floats(&self.bench.engine.download(&self.parameters)?));
-        let all = self.team.all_gather(&mine.to_le_bytes())?;
+        let all = self.team.all_gather(&self.digest()?.to_le_bytes())?;
         let other = all.chunks_exact(8).position(|digest| digest != &all[..8]);
         match other {
             None => Ok(()),

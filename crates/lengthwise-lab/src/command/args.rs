@@ -101,7 +101,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "SECONDS", default_value_t = SAVE_EVERY, value_parser = seconds)]
     pub(crate) save_every: f64,
     /// Write down every step of every worker, as JSON lines in files of this folder: which sequences,
-    /// what they were padded to, and how long it took.
+    /// what they were padded to, how long it took, and a digest of the parameters.
     #[arg(long, value_name = "FOLDER")]
     pub(crate) trace: Option<PathBuf>,
     /// Show nothing but the results.

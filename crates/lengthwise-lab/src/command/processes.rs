@@ -1,8 +1,11 @@
 //! Workers that are processes, which MPI has started.
 
 use std::{
+    cell::OnceCell,
     env,
+    path::PathBuf,
     process::{self, ExitCode},
+    rc::Rc,
     thread,
     time::{Duration, Instant},
 };
@@ -27,16 +30,17 @@ const PATIENCE: Duration = Duration::from_millis(400);
 
 /// Trains as one of the processes that MPI has started.
 pub(super) fn train(args: &RunArgs, stop: &Stop) -> Result<ExitCode, Error> {
-    let asked = stop.clone();
+    let (asked, kept) = (stop.clone(), Rc::new(OnceCell::new()));
+    let kept_in = Rc::clone(&kept);
     let processes = Processes::start(move |rank, waited| {
         if waited > PATIENCE && asked.asked() {
-            lost(rank);
+            lost(rank, kept_in.get());
         }
     });
     let processes = processes.ok_or_else(|| Error::new("MPI does not start", "report this"))?;
     let world = processes.world();
     let rank = world.rank();
-    match as_worker(args, stop, world) {
+    match as_worker(args, stop, world, &kept) {
         Ok(code) => Ok(code),
         Err(error) => {
             // Often all have the same to say: it is enough if the first does, whom the others
@@ -56,7 +60,12 @@ pub(super) fn train(args: &RunArgs, stop: &Stop) -> Result<ExitCode, Error> {
     }
 }
 
-fn as_worker(args: &RunArgs, stop: &Stop, world: &dyn Team) -> Result<ExitCode, Error> {
+fn as_worker(
+    args: &RunArgs,
+    stop: &Stop,
+    world: &dyn Team,
+    kept: &OnceCell<PathBuf>,
+) -> Result<ExitCode, Error> {
     let local = |name: &str| env::var(name).ok().and_then(|value| value.parse().ok());
     let here: usize = local("OMPI_COMM_WORLD_LOCAL_SIZE").unwrap_or(1);
     let number: usize = local("OMPI_COMM_WORLD_LOCAL_RANK").unwrap_or(world.rank());
@@ -64,6 +73,7 @@ fn as_worker(args: &RunArgs, stop: &Stop, world: &dyn Team) -> Result<ExitCode, 
     let mut prepared = Prepared::new(args)?;
     let together = &mut prepared.experiment.together;
     together.workers = together.workers.or(Some(world.size() as u32));
+    _ = kept.set(prepared.folder.clone());
     let session = prepared.session(args);
     let machine = Machine::new(args.device, number..number + 1)?;
     if world.rank() > 0 {
@@ -84,10 +94,14 @@ fn as_worker(args: &RunArgs, stop: &Stop, world: &dyn Team) -> Result<ExitCode, 
 }
 
 /// Ends this process: another is gone, or too slow to stop together.
-fn lost(rank: usize) -> ! {
+fn lost(rank: usize, kept: Option<&PathBuf>) -> ! {
     // One says it for all, and another in case it is that one.
     if rank < 2 {
-        complain(&Lost { rank: None }.into());
+        let error = Error::from(Lost { rank: None });
+        complain(&match kept {
+            Some(folder) => error.within(&folder.display().to_string()),
+            None => error,
+        });
     }
     process::exit(FAILED.into());
 }

@@ -212,3 +212,89 @@ pub fn on_threads<T: Send, E: Send>(
         None => unreachable!("every worker has ended"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Error;
+
+    /// Sums that depend on their order.
+    fn values(rank: usize, count: usize) -> Vec<f32> {
+        (0..count)
+            .map(|at| ((rank * 31 + at * 7) as f32).sin() * 10_f32.powi(at as i32 % 9))
+            .collect()
+    }
+
+    #[test]
+    fn sums_are_made_in_the_order_of_ranks_and_are_the_same_for_all() {
+        for (workers, count) in [(1, 5), (2, 0), (2, 7), (3, 1), (4, 1000), (7, 50)] {
+            let sums = Mutex::new(Vec::new());
+            on_threads(workers, 2, |team| {
+                for _ in 0..20 {
+                    let mut sum = values(team.rank(), count);
+                    team.sum(&mut sum)?;
+                    locked(&sums).push(sum);
+                }
+                Ok::<(), Error>(())
+            })
+            .unwrap();
+            let mut expected = values(0, count);
+            for rank in 1..workers {
+                expected.iter_mut().zip(values(rank, count)).for_each(|(sum, value)| *sum += value);
+            }
+            let bits = |values: &[f32]| values.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+            for sum in sums.into_inner().unwrap() {
+                assert_eq!(bits(&sum), bits(&expected), "{workers} workers, {count} values");
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_speaks_to_all_and_some_meet_without_the_others() {
+        let heard = on_threads(5, 1, |team| {
+            let mut words = format!("from {}", team.rank()).into_bytes();
+            team.broadcast(&mut words)?;
+            assert_eq!(words, b"from 0");
+            let said = match team.first(3)? {
+                Some(three) => {
+                    assert_eq!(three.size(), 3);
+                    three.share(&[team.rank() as f64])?
+                }
+                None => Vec::new(),
+            };
+            assert_eq!(said.len(), if team.rank() < 3 { 3 } else { 0 });
+            team.share(&[said.iter().sum()])
+        });
+        assert_eq!(heard.map_err(|(_, lost)| lost), Ok(vec![3.0, 3.0, 3.0, 0.0, 0.0]));
+    }
+
+    #[test]
+    fn a_worker_that_fails_is_noticed_by_all() {
+        let noticed = Mutex::new(Vec::new());
+        let failed = on_threads(4, 2, |team| {
+            team.share(&[1.0])?;
+            if team.rank() == 2 {
+                return Err(Error::new("no memory", "buy some"));
+            }
+            let lost = team.all_gather(&[0]).unwrap_err();
+            locked(&noticed).push(lost.rank);
+            Err::<(), Error>(lost.into())
+        });
+        let (rank, error) = failed.unwrap_err();
+        assert_eq!((rank, error.to_string().as_str()), (2, "no memory"));
+        assert_eq!(noticed.into_inner().unwrap(), [Some(2); 3]);
+    }
+
+    #[test]
+    fn a_panic_is_not_lost_and_nobody_waits_for_it() {
+        let done = catch_unwind(|| {
+            on_threads(3, 1, |team| {
+                let _core = team.core();
+                assert!(team.rank() != 1, "worker 1 panics");
+                drop(_core);
+                team.share(&[0.0]).map(drop).map_err(Error::from)
+            })
+        });
+        assert!(done.is_err());
+    }
+}
