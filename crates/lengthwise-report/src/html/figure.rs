@@ -58,6 +58,22 @@ pub(crate) fn lines_legend<'a>(series: impl Iterator<Item = (Look, &'a str)>) ->
     legend(series.map(|(look, name)| entry(look, &look.key(), name)))
 }
 
+/// A legend of lines with their dots, and of one thing more that is no series.
+pub(crate) fn lines_legend_and<'a>(
+    series: impl Iterator<Item = (Look, &'a str)>,
+    key: &str,
+    what: &str,
+) -> String {
+    let more = format!("<li class=\"plain\">{key}{what}</li>");
+    legend(series.map(|(look, name)| entry(look, &look.key(), name)).chain([more]))
+}
+
+/// A legend of what is drawn alike for all series.
+pub(crate) fn plain_legend<const N: usize>(entries: [(String, &str); N]) -> String {
+    let entries = entries.map(|(key, what)| format!("<li>{key}{what}</li>")).concat();
+    format!("<ul class=\"legend plain\">{entries}</ul>")
+}
+
 /// A legend of larger dots.
 pub(crate) fn dots_legend<'a>(series: impl Iterator<Item = (Look, &'a str)>) -> String {
     legend(series.map(|(look, name)| entry(look, &look.dot_key(), name)))
@@ -81,11 +97,8 @@ pub(super) fn frontier_legend(study: &Study, looks: &Looks) -> String {
 
 pub(super) fn lengths_legend(study: &Study) -> String {
     let (rungs, buckets) = (study.lengths.ladder.len() as u64, study.lengths.buckets.len() as u64);
-    format!(
-        "<ul class=\"legend plain\"><li>{}ladder of {}</li><li>{}{}</li></ul>",
-        rule_key("rung"),
-        counted(rungs, "rung"),
-        rule_key("edge"),
-        counted(buckets, "optimal bucket")
-    )
+    plain_legend([
+        (rule_key("rung"), &format!("ladder of {}", counted(rungs, "rung"))),
+        (rule_key("edge"), &counted(buckets, "optimal bucket")),
+    ])
 }

@@ -92,6 +92,32 @@ pub(crate) fn rule_key(class: &str) -> String {
     key("", &body)
 }
 
+/// What a legend shows for a part of a bar.
+pub(crate) fn bar_key(class: &str) -> String {
+    let body = format!(
+        r#"<rect class="{class}" x="0" y="2" width="{KEY_WIDTH}" height="{}"/>"#,
+        KEY_HEIGHT - 4.0
+    );
+    key("", &body)
+}
+
+/// What a legend shows for a mark across bars.
+pub(crate) fn mark_key() -> String {
+    key("", &mark(KEY_WIDTH / 2.0, 0.0, KEY_HEIGHT))
+}
+
+/// What a legend shows for a thin line without dots.
+pub(crate) fn line_key(class: &str) -> String {
+    key("", &format!(r#"<path class="{class}" d="M0 {}H{KEY_WIDTH}"/>"#, KEY_HEIGHT / 2.0))
+}
+
+/// A mark across a bar, which can be seen on any colour.
+pub(crate) fn mark(x: f64, from: f64, to: f64) -> String {
+    ["halo", "mark"]
+        .map(|class| format!(r#"<path class="{class}" d="M{x:.1} {from:.1}V{to:.1}"/>"#))
+        .concat()
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;

@@ -6,7 +6,7 @@
 mod look;
 mod scale;
 
-pub(crate) use look::{Look, rule_key};
+pub(crate) use look::{Look, bar_key, line_key, mark, mark_key, rule_key};
 pub(crate) use scale::Scale;
 
 use std::fmt::{Display, Write as _};
@@ -126,6 +126,12 @@ impl Chart {
             }
         }
         self.body.push_str("</g>");
+    }
+
+    /// A line without dots, which belongs to no series.
+    pub(crate) fn thin(&mut self, class: &str, from: (f64, f64), to: (f64, f64)) {
+        let [(x, y), (to_x, to_y)] = [from, to].map(|(x, y)| (self.x.place(x), self.y.place(y)));
+        self.add(format_args!(r#"<path class="{class}" d="M{x:.1} {y:.1}L{to_x:.1} {to_y:.1}"/>"#));
     }
 
     /// The room between two lines over the same places.

@@ -16,6 +16,7 @@ mod row;
 mod student;
 mod table;
 mod verdict;
+mod workers;
 
 #[cfg(test)]
 mod testing;
@@ -54,8 +55,10 @@ pub struct Scaling {
     /// How many steps each takes.
     pub steps: u64,
     /// How long the epoch takes.
+    #[serde(with = "number")]
     pub seconds: f64,
     /// The share of all workers' time that is spent waiting.
+    #[serde(with = "number")]
     pub idle: f64,
 }
 

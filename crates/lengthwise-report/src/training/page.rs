@@ -1,5 +1,8 @@
 //! A training as one page that needs nothing else, in the style of the report.
 
+mod scaling;
+mod workers;
+
 use std::fmt::Write as _;
 
 use super::{
@@ -7,6 +10,7 @@ use super::{
     figures::{Against, Curves, dot_of, seconds, trade_off},
     row::Row,
     table::{Cell, Column},
+    workers::{Count, any_together},
 };
 use crate::{
     html::{
@@ -33,6 +37,8 @@ impl Training {
         table_section(&mut main, &table);
         self.loss_section(&mut main, &rows);
         seconds_section(&mut main, &rows);
+        workers::workers_section(&mut main, &rows);
+        scaling::scaling_section(&mut main, self, &rows);
         self.error_section(&mut main, &rows);
         self.trade_off_section(&mut main, &rows);
         settings_section(&mut main, &rows);
@@ -67,14 +73,25 @@ impl Training {
         let seeds = rows.iter().map(|row| row.runs.len()).max().unwrap_or(0);
         let even = rows.iter().all(|row| row.runs.len() == seeds);
         let epochs = counted(epochs.into(), "epoch");
+        // Where they differ, they are in the table.
+        let workers = match rows.first().and_then(Row::workers) {
+            Some(all @ Count { least, most })
+                if most > 1
+                    && least == most
+                    && rows.iter().all(|row| row.workers() == Some(all)) =>
+            {
+                format!(", {}", counted(most as u64, "worker"))
+            }
+            _ => String::new(),
+        };
         if even {
             let names = match rows.len() {
                 1 => "1\u{a0}strategy".to_owned(),
                 several => format!("{several}\u{a0}strategies"),
             };
-            format!("{names}, {}, {epochs}", counted(seeds as u64, "seed"))
+            format!("{names}, {}, {epochs}{workers}", counted(seeds as u64, "seed"))
         } else {
-            format!("{}, {epochs}", counted(self.runs.len() as u64, "run"))
+            format!("{}, {epochs}{workers}", counted(self.runs.len() as u64, "run"))
         }
     }
 
@@ -85,7 +102,8 @@ impl Training {
             "loss",
             "Validation loss",
             &format!(
-                "After each epoch, and against the time of training alone (paper 3, Fig. 3).{}{}",
+                "After each epoch, and against the time of training alone (paper 3, Fig. 3{}).{}{}",
+                if any_together(rows) { "; with several workers, Fig. 5" } else { "" },
                 band(curves.as_ref()),
                 missing(rows, curves.as_ref())
             ),
@@ -196,11 +214,19 @@ fn curve_figures(name: &str, curves: Option<&Curves<'_>>, why_none: &str) -> Str
 }
 
 fn seconds_section(page: &mut String, rows: &[Row<'_>]) {
+    let each = if any_together(rows) {
+        " Of several workers: with a core or a device for each."
+    } else {
+        ""
+    };
     section(
         page,
         "seconds",
         "Time of an epoch",
-        "Of training alone, without validation: the median over epochs and seeds (paper 3, Fig. 4).",
+        &format!(
+            "Of training alone, without validation: the median over epochs and seeds (paper 3, Fig. \
+             4).{each}"
+        ),
         &seconds(rows).map_or_else(
             || nothing("no epoch took any time"),
             |svg| figure("seconds", Width::Wide, &svg, ""),
@@ -249,12 +275,18 @@ fn table_section(page: &mut String, table: &TrainingTable) {
     );
 }
 
+/// More columns than this have less room each.
+const ROOMY: usize = 11;
+
 fn table_of(table: &TrainingTable) -> String {
-    let mut text = "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"table of \
-                    strategies\"><table class=\"long-names\">\n<thead><tr><th scope=\"col\" data-sort=\"text\">strategy</th>"
-        .to_owned();
     // What is the same for all is said in the head of the page.
     let columns: Vec<&Column> = table.columns.iter().filter(|column| !column.is_idle()).collect();
+    let dense = if columns.len() > ROOMY { "dense " } else { "" };
+    let mut text = format!(
+        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"table of \
+         strategies\"><table class=\"{dense}long-names\">\n<thead><tr><th scope=\"col\" \
+         data-sort=\"text\">strategy</th>"
+    );
     for Column { heading, meaning, .. } in &columns {
         _ = write!(
             text,

@@ -1,10 +1,14 @@
-//! What a reader of the numbers must know about them: runs that are not done, and runs that diverged.
+//! What a reader of the numbers must know about them: runs that are not done, runs that diverged, and
+//! workers that shared cores.
 
 use super::{
     TrainingRun,
     row::{Row, last_epoch, lost},
 };
-use crate::text::counted;
+use crate::{figures::time, text::counted};
+
+/// From how many times as long by the clock it is worth a remark.
+const SHARED: f64 = 1.2;
 
 /// A sentence for each thing that makes numbers less than they look.
 pub(super) fn remarks(rows: &[Row<'_>]) -> Vec<String> {
@@ -16,6 +20,7 @@ pub(super) fn remarks(rows: &[Row<'_>]) -> Vec<String> {
             remarks.push(format!("{}, seed {}: diverged in epoch {epoch}.", row.name, run.seed));
         }
         remarks.extend(row.behind(most).map(|run| behind(row, run, most)));
+        remarks.extend(shared_cores(row));
     }
     remarks
 }
@@ -32,4 +37,53 @@ fn behind(row: &Row<'_>, run: &TrainingRun, most: u32) -> String {
     };
     let epochs = counted(most.into(), "epoch").replace('\u{a0}', " ");
     format!("{}, seed {}: has {had} of {epochs}{counts}.", row.name, run.seed)
+}
+
+fn shared_cores(row: &Row<'_>) -> Option<String> {
+    let (wall, seconds) = row.clock();
+    (wall > SHARED * seconds).then(|| {
+        format!(
+            "{}: its workers shared cores; times are those with a core for each. By the clock its \
+             epochs took {} s in all, and not {} s.",
+            row.name,
+            time(wall),
+            time(seconds)
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::training::{
+        Training,
+        testing::{epoch, run, shared, training},
+    };
+
+    #[test]
+    fn workers_that_shared_cores_are_named() {
+        let of = |walls: [f64; 2]| {
+            let epochs = (1..).zip(walls).map(|(number, wall)| {
+                let mut one = shared(number, &[(4.0, 1.0, 0.1), (5.0, 0.0, 0.0)]);
+                one.together.as_mut().unwrap().wall = wall;
+                one
+            });
+            let runs = vec![
+                run("a", 0, epochs.collect()),
+                run("b", 0, vec![epoch(1, 9.0, 0.5), epoch(2, 9.0, 0.5)]),
+            ];
+            remarks(&Training { runs, ..training() }.rows())
+        };
+        assert_eq!(
+            of([5.0, 20.0]),
+            [
+                "a: its workers shared cores; times are those with a core for each. By the clock its \
+              epochs took 25.0 s in all, and not 10.0 s."
+            ]
+        );
+        // The whole counts, and what is no number does not.
+        assert_eq!(of([5.0, 7.0]), [""; 0]);
+        assert_eq!(of([f64::NAN, 5.5]), [""; 0]);
+        assert_eq!(of([f64::INFINITY, 15.0]).len(), 1);
+    }
 }

@@ -193,7 +193,7 @@ impl Row<'_> {
     }
 
     /// All epochs but those that broke off, as time and counts of a part are not those of an epoch.
-    fn epochs(&self) -> impl Iterator<Item = &TrainingEpoch> {
+    pub(super) fn epochs(&self) -> impl Iterator<Item = &TrainingEpoch> {
         self.runs.iter().flat_map(|run| &run.epochs).filter(|epoch| epoch.loss.is_finite())
     }
 }

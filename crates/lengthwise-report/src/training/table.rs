@@ -1,12 +1,13 @@
 //! The table of rows: as text, as Markdown, and what the page shows of it.
 
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 
 use super::{
     Training, Validation,
     remarks::remarks,
     row::{Outcome, Row, last_epoch},
     student::differ,
+    workers::{Count, any_together},
 };
 use crate::{
     Look,
@@ -125,12 +126,16 @@ fn costs(rows: &[Row<'_>]) -> Vec<Column> {
     let whole = |value: f64| compact(value.round());
     let mut speed = column(0, ["epoch", "s"], Best::Low, "median time of training in an epoch");
     "seconds per epoch".clone_into(&mut speed.heading);
+    let [workers, waiting, by_plan] = together(rows);
     vec![
         column(3, ["", "seeds"], Best::Neither, "runs that differ in their seed only")
             .cells(rows, |row| cell(Some(row.runs.len() as f64), |seeds| seeds.to_string())),
         column(2, ["", "epochs"], Best::Neither, "epochs that the runs have")
             .cells(rows, |row| Cell::new(row.last_epoch().into(), epochs(row))),
+        workers,
         speed.cells(rows, |row| cell(row.seconds(), time)),
+        waiting,
+        by_plan,
         column(2, ["sequences", "per s"], Best::High, "median over the epochs")
             .cells(rows, |row| cell(row.rate(|epoch| epoch.sequences), rate)),
         column(3, ["frames", "per s"], Best::High, "median over the epochs, without padding")
@@ -150,13 +155,47 @@ fn costs(rows: &[Row<'_>]) -> Vec<Column> {
     ]
 }
 
+/// The columns of workers, which are empty where nobody has several.
+fn together(rows: &[Row<'_>]) -> [Column; 3] {
+    let any = any_together(rows);
+    let share = |share: Option<f64>| match share {
+        Some(share) => Cell::new(100.0 * share, format!("{:.1}", 100.0 * share)),
+        None => Cell::default(),
+    };
+    [
+        column(1, ["", "workers"], Best::Neither, "workers that train together").cells(
+            rows,
+            |row| match row.workers().filter(|_| any) {
+                Some(Count { least, most }) => Cell::new(most as f64, range(least, most)),
+                None => Cell::default(),
+            },
+        ),
+        column(
+            1,
+            ["waiting", "%"],
+            Best::Low,
+            "time that workers wait for slower ones, of all their time; with a core or a device for each",
+        )
+        .cells(rows, |row| share(row.idle())),
+        column(
+            3,
+            ["by plan", "%"],
+            Best::Low,
+            "time that workers have to wait by the plan, of all their time: a prediction",
+        )
+        .cells(rows, |row| share(row.predicted())),
+    ]
+}
+
 /// The epochs of a row's runs: one number, or the least and the most.
 fn epochs(row: &Row<'_>) -> String {
     let least = row.runs.iter().map(|run| last_epoch(run)).min().unwrap_or(0);
-    match row.last_epoch() {
-        most if least < most => format!("{least} to {most}"),
-        most => most.to_string(),
-    }
+    range(least, row.last_epoch())
+}
+
+/// One number, or the least and the most.
+pub(super) fn range<T: Copy + PartialOrd + Display>(least: T, most: T) -> String {
+    if least < most { format!("{least} to {most}") } else { most.to_string() }
 }
 
 fn column(dispensable: u8, short: [&str; 2], best: Best, meaning: &str) -> Column {
@@ -222,7 +261,7 @@ pub(super) fn pairs(count: usize) -> usize {
 }
 
 impl Cell {
-    fn new(value: f64, text: String) -> Self {
+    pub(super) fn new(value: f64, text: String) -> Self {
         Self { text, value: Some(value), ..Self::default() }
     }
 
@@ -368,7 +407,7 @@ fn megabytes(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::training::testing::{epoch, run, training};
+    use crate::training::testing::{epoch, run, shared, training};
 
     #[test]
     fn the_table_as_text() {
@@ -441,6 +480,45 @@ mod tests {
             The data were made by a program.
         "#]];
         expected.assert_eq(&training.table().text(Look::Starred, 100));
+    }
+
+    /// Six workers, one, some of several numbers, and none yet.
+    #[test]
+    fn a_table_of_workers() {
+        let six = |number| shared(number, &[(4.0, 0.5, 0.1), (4.5, 0.0, 0.0)].repeat(3));
+        let mut odd = shared(1, &[(1.0, f64::NAN, f64::NAN); 2]);
+        odd.seconds = 3.0;
+        let runs = vec![
+            run("one", 0, vec![epoch(1, 20.0, 0.5), epoch(2, 20.0, 0.4)]),
+            run("six", 0, vec![six(1), six(2)]),
+            run("fewer", 0, vec![six(1), shared(2, &[(9.0, 1.0, 0.1), (10.0, 0.0, 0.0)])]),
+            run("odd", 0, vec![odd]),
+            run("waiting", 0, vec![]),
+        ];
+        let training = Training { runs, notes: Vec::new(), ..training() };
+        let expected = expect_test::expect![[r#"
+            a small model on `speech`
+            model 2 layers of 128, device CPU, 2 threads
+
+                                         epoch   waiting   sequences   padding            validation       character     to target
+            strategy  epochs   workers       s         %       per s         %   shapes         loss   error rate, %             s
+            one            2         1    20.0         -         524     31.20      420        1.600           40.00          40.0
+            six            2         6    4.50       5.6        2329     31.20      420        2.000           50.00   not reached
+            fewer          2    2 to 6    7.25       5.4*       1688     31.20      420        2.000           50.00   not reached
+            odd            1         2    3.00*        -        3493*    31.20      420        2.000           50.00   not reached
+            waiting        0         -       -         -           -         -        -            -               -             -
+
+            * best of its column, and what these seeds cannot tell from it
+            not shown: seeds, by plan %, frames per s, peak MB; there is room in a wider terminal, or in JSON
+
+            odd, seed 0: has 1 of 2 epochs; its results are those so far.
+            waiting, seed 0: has 0 of 2 epochs.
+        "#]];
+        expected.assert_eq(&training.table().text(Look::Starred, 120));
+        // One alone, whoever wrote it down, is none of several.
+        let alone = shared(1, &[(4.0, 0.0, 0.0)]);
+        let training = Training { runs: vec![run("a", 0, vec![alone])], ..training };
+        assert!(!training.table().markdown().contains("work"));
     }
 
     #[test]

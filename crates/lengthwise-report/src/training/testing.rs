@@ -1,6 +1,6 @@
 //! Records for the tests of this module.
 
-use super::{Training, TrainingEpoch, TrainingRun, Validation};
+use super::{Together, Training, TrainingEpoch, TrainingRun, Validation, WorkerEpoch};
 
 /// An epoch of so many seconds after which there are so many errors.
 pub(super) fn epoch(epoch: u32, seconds: f64, error: f64) -> TrainingEpoch {
@@ -17,6 +17,16 @@ pub(super) fn epoch(epoch: u32, seconds: f64, error: f64) -> TrainingEpoch {
         validation: Some(Validation { loss: 4.0 * error, error, more: Vec::new() }),
         together: None,
     }
+}
+
+/// An epoch of workers of which each worked and waited so long, and had to wait such a share.
+pub(super) fn shared(number: u32, workers: &[(f64, f64, f64)]) -> TrainingEpoch {
+    let seconds = workers.iter().map(|(work, wait, _)| work + wait).fold(0.0, f64::max);
+    let worker = |&(work, wait, predicted)| WorkerEpoch { work, wait, predicted };
+    let workers = workers.iter().map(worker).collect();
+    let together = Some(Together { wall: seconds, exchange: 0.0, workers });
+    let seconds = if seconds.is_finite() { seconds } else { 1.0 };
+    TrainingEpoch { together, ..epoch(number, seconds, 0.5) }
 }
 
 /// A run from a seed.

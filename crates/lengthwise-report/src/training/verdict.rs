@@ -5,10 +5,11 @@ use super::{
     row::{Outcome, Row},
     student::{differ, mean},
     table::pairs,
+    workers::Count,
 };
 use crate::{
     figures::time,
-    text::{one_line, percent},
+    text::{counted, one_line, percent},
 };
 
 /// A row and what is compared of it: a value for each seed.
@@ -38,6 +39,7 @@ impl Training {
         let mut sentences = vec![speed(&rows)];
         sentences.push(self.errors(&rows));
         sentences.extend(race(&rows));
+        sentences.extend(more_workers(&rows));
         let most = rows.iter().map(Row::last_epoch).max().unwrap_or(0);
         let (least, most) = rows
             .iter()
@@ -214,6 +216,44 @@ fn best(rivals: &[Rival<'_>]) -> Option<usize> {
     (0..rivals.len()).min_by(|&a, &b| rivals[a].value.total_cmp(&rivals[b].value))
 }
 
+/// What the most workers take, against the fewest. Rows whose number changed are none of them.
+fn more_workers(rows: &[Row<'_>]) -> Option<String> {
+    let known = |row: &'_ &Row<'_>| row.seconds().is_some_and(|seconds| seconds > 0.0);
+    let count = |row: &Row<'_>| match row.workers()? {
+        Count { least, most } if least == most => Some(most),
+        _ => None,
+    };
+    let counts = || rows.iter().filter(known).filter_map(count);
+    let (fewest, most) = (counts().min()?, counts().max()?);
+    if fewest == most {
+        return None;
+    }
+    let of = |number| rows.iter().filter(known).filter(move |row| count(row) == Some(number));
+    let by = |a: &&Row<'_>, b: &&Row<'_>| {
+        a.seconds().unwrap_or_default().total_cmp(&b.seconds().unwrap_or_default())
+    };
+    let (many, few) = (of(most).min_by(by)?, of(fewest).min_by(by)?);
+    let waits = match (many.idle(), many.predicted()) {
+        (Some(idle), Some(plan)) => {
+            format!("; they wait {} of it, {} by the plan", percent(idle), percent(plan))
+        }
+        (Some(idle), None) => format!("; they wait {} of it", percent(idle)),
+        (None, _) => String::new(),
+    };
+    // A row needs its name where its number is not enough.
+    let told = |row: &Row<'_>, number: usize| {
+        let (name, workers) = (one_line(row.name), counted(number as u64, "worker"));
+        let enough = of(number).count() == 1 || name == workers.replace('\u{a0}', " ");
+        if enough { workers } else { format!("{workers} ({name})") }
+    };
+    Some(format!(
+        "With {} an epoch takes {} of the time of {}{waits}.",
+        told(many, most),
+        percent(many.seconds()? / few.seconds()?),
+        told(few, fewest),
+    ))
+}
+
 /// Those that seeds cannot tell from the best.
 fn alike(best: &Rival<'_>, others: &[Rival<'_>], rows: usize) -> Vec<String> {
     let same = |rival: &&Rival<'_>| !differ(&best.sample, &rival.sample, pairs(rows));
@@ -236,7 +276,7 @@ fn range(name: &str, best: &str, worst: &str) -> String {
 }
 
 /// Names as a sentence lists them: so many, where they are many.
-fn listed(names: &[String]) -> String {
+pub(super) fn listed(names: &[String]) -> String {
     match names {
         [] => String::new(),
         [one] => one.clone(),
@@ -248,7 +288,7 @@ fn listed(names: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::training::testing::{epoch, run, training};
+    use crate::training::testing::{epoch, run, shared, training};
 
     /// Rows of so many seconds an epoch that come to these errors, one for each seed.
     fn rows(given: &[(&str, f64, &[f64])]) -> Training {
@@ -319,5 +359,35 @@ mod tests {
             b\n is fastest: an epoch takes 1.00 s, 50.0 % of the 2.00 s of \u{1b}[31m. b\n has the least character error rate, 20.0 % against 30.0 % with \u{1b}[31m; with one seed nobody can say whether that is chance. b\n is first to have no more errors than \u{1b}[31m in the end (30.0 %): after 2.00 s of training, 50.0 % of the 4.00 s that \u{1b}[31m takes.
         "#]];
         expected.assert_eq(&told);
+    }
+
+    #[test]
+    fn more_workers_are_told_from_fewer() {
+        let six = |seconds: f64| {
+            let workers = [(seconds - 0.2, 0.2, 0.03), (seconds, 0.0, 0.03)].repeat(3);
+            vec![shared(1, &workers), shared(2, &workers)]
+        };
+        let told = |runs: Vec<(&str, Vec<_>)>| {
+            let runs = runs.into_iter().map(|(name, epochs)| run(name, 0, epochs));
+            let training = Training { runs: runs.collect(), ..training() };
+            more_workers(&training.rows()).unwrap_or_default().replace('\u{a0}', " ")
+        };
+        let one = || vec![epoch(1, 20.0, 0.5), epoch(2, 20.0, 0.4)];
+        assert_eq!(
+            told(vec![("one", one()), ("six", six(5.0)), ("faster\n", six(4.0))]),
+            "With 6 workers (faster\\n) an epoch takes 20.0 % of the time of 1 worker; they wait 2.5 % \
+             of it, 3.0 % by the plan."
+        );
+        // No names where the numbers are enough.
+        for others in [vec![], vec![("six", six(5.0))]] {
+            let rows = [("one", one()), ("6 workers", six(4.0))].into_iter().chain(others);
+            assert!(told(rows.collect()).starts_with("With 6 workers an epoch "));
+        }
+        // Nothing to tell: equal numbers, numbers that changed, no time, nothing yet.
+        assert_eq!(told(vec![("a", six(5.0)), ("b", six(4.0))]), "");
+        let fewer = vec![six(5.0).remove(0), epoch(2, 20.0, 0.4)];
+        assert_eq!(told(vec![("a", six(5.0)), ("fewer", fewer)]), "");
+        assert_eq!(told(vec![("a", six(5.0)), ("still", vec![epoch(1, 0.0, 0.5)])]), "");
+        assert_eq!(told(vec![("a", six(5.0)), ("none", vec![])]), "");
     }
 }

@@ -29,7 +29,7 @@ def epoch(number, seconds, padding, error, **other):
     return {**one, **other}
 
 
-def lines(runs, title="an encoder on `speech`", error="character error rate", notes=()):
+def lines(runs, title="an encoder on `speech`", error="character error rate", notes=(), scaling=()):
     """The lines of these runs, each a name, a seed and its epochs."""
     head = {
         "version": 1,
@@ -41,6 +41,7 @@ def lines(runs, title="an encoder on `speech`", error="character error rate", no
             for name, seed, _ in runs
         ],
         "notes": list(notes),
+        **({"scaling": list(scaling)} if scaling else {}),
     }
     records = [
         {"run": at, "name": name, "seed": seed, **one}
@@ -66,3 +67,59 @@ def whole(epochs=12, seeds=3, rows=ROWS):
                 for at in range(1, epochs + 1)
             ]))
     return runs
+
+
+# How many workers, how many seconds alone, what they wait by the plan, how the last of them is slower, and
+# how many cores there are.
+TEAMS = [
+    ("1 worker", 1, 60.0, 0.0, 1.0, 1),
+    ("3 workers", 3, 60.0, 0.02, 1.0, 3),
+    ("6 workers", 6, 60.0, 0.03, 1.0, 2),
+    ("6 workers, one slow", 6, 60.0, 0.03, 1.25, 6),
+]
+
+
+def together(workers, seconds, predicted, slower, cores, wobble=lambda rank: 0.0):
+    """An epoch of so many workers: its seconds, and what each did."""
+    fair = seconds / workers
+    work = [fair * (1 - predicted + 0.005 * wobble(rank)) for rank in range(workers)]
+    work[-1] *= slower
+    whole = max(fair, *work)
+    did = [{"work": one, "wait": whole - one, "predicted": predicted} for one in work]
+    exchange = 0.02 * workers
+    return whole + exchange, {
+        "wall": (whole + exchange) * max(1, workers / cores),
+        "exchange": exchange,
+        "workers": did,
+    }
+
+
+def teams(epochs=6, seeds=2, teams=TEAMS):
+    """Rows that differ in their workers."""
+    runs = []
+    for name, workers, seconds, predicted, slower, cores in teams:
+        for seed in range(seeds):
+            wobble = lambda at: math.sin(2.3 * workers + 3.3 * seed + 1.7 * at)
+            run = []
+            for at in range(1, epochs + 1):
+                error = (0.08 + 0.9 * math.exp(-at / 2.2)) * (1 + 0.04 * wobble(at))
+                if workers == 1:
+                    run.append(epoch(at, seconds * (1 + 0.01 * wobble(at)), 0.04, error))
+                    continue
+                took, did = together(workers, seconds, predicted, slower, cores, lambda rank: wobble(at + 0.7 * rank))
+                run.append(epoch(at, took, 0.04, error, together=did, steps=655 // workers))
+            runs.append((name, seed, run))
+    return runs
+
+
+def scaling(names=(("sync", 0.02), ("average", 0.004)), most=1024):
+    """Epochs on 1, 2, 4, ... workers."""
+    found = []
+    for name, each in names:
+        workers = 1
+        while workers <= most:
+            idle = 1 - 1 / (1 + each * (workers - 1) ** 0.6)
+            seconds = 60 / workers / (1 - idle)
+            found.append({"name": name, "workers": workers, "steps": -(-65_500 // workers), "seconds": seconds, "idle": idle})
+            workers *= 2
+    return found
