@@ -203,14 +203,27 @@ impl<'a> Session<'a> {
             };
             trials.push(Some(trial.map_err(|error| error.within(&training.name))?));
         }
-        let keep = |trial: &Trial<'_, E>, training: &Trained| -> Result<(), Error> {
+        let traced = trace.is_some();
+        let keep = |trial: &Trial<'_, E>, training: &Trained| {
             let snapshot = trial.snapshot()?;
+            if traced {
+                // What is kept was written down by every worker.
+                trial.team().share(&[0.0])?;
+            }
             if leads {
                 let path = self.checkpoint(training);
                 checkpoint::save(&path, &model, &self.identity(training), &snapshot)?;
             }
-            Ok(())
+            Ok::<(), Error>(())
         };
+        // So that something is left if a worker is lost early.
+        for (trial, training) in trials.iter().zip(&trainings) {
+            if let Some(trial) = trial.as_ref().filter(|_| training.workers > 1) {
+                if trial.place().steps == 0 {
+                    keep(trial, training)?;
+                }
+            }
+        }
         let mut stopped = false;
         // A training that was kept within an epoch ends that first.
         for epoch in 0..*epochs as usize {
@@ -223,13 +236,11 @@ impl<'a> Session<'a> {
                 }
                 let Some(trial) = trial else { continue };
                 let mut kept = Instant::now();
-                // So that something is left if a worker is lost early.
-                let mut first = training.workers > 1 && trial.place().steps == 0;
                 while !trial.finished() && trial.place().epochs.len() <= epoch && !stopped {
                     let stop = watch.stop();
                     let asks = Asks {
                         stop,
-                        keep: stop || first || kept.elapsed() >= self.every,
+                        keep: stop || kept.elapsed() >= self.every,
                         within: self.every.min(MEET),
                     };
                     let stepped = trial.step(asks).map_err(|error| error.within(&training.name))?;
@@ -245,7 +256,6 @@ impl<'a> Session<'a> {
                         if agreed.keep || agreed.stop {
                             keep(trial, training)?;
                             kept = Instant::now();
-                            first = false;
                         }
                     }
                     stopped = agreed.stop;

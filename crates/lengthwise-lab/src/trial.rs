@@ -172,6 +172,11 @@ impl<'a, E: Engine> Trial<'a, E> {
         self.place.ended.is_some() || self.place.epochs.len() as u32 >= self.bench.epochs
     }
 
+    /// Who trains.
+    pub fn team(&self) -> &dyn Team {
+        self.team
+    }
+
     /// How many steps the epoch under way has, once its plan is made.
     pub fn steps_of_epoch(&self) -> Option<usize> {
         self.rest.as_ref().map(Rest::steps)

@@ -134,7 +134,8 @@ fn gradients_of_several_workers_are_that_of_all_their_batches_as_one() {
             });
         }
     }
-    assert!(unequal.into_inner() > 50, "most steps have batches of several sizes");
+    let unequal = unequal.into_inner();
+    assert!(unequal > 20, "only {unequal} steps have batches of several sizes");
 }
 
 /// Trains to the end; after so many steps, all is given to so many workers as kept.

@@ -1,19 +1,18 @@
 //! Workers that are processes, which MPI has started.
 
 use std::{
-    cell::OnceCell,
     env,
     path::PathBuf,
-    process::{self, ExitCode},
-    rc::Rc,
+    process::ExitCode,
     thread,
     time::{Duration, Instant},
 };
 
 use lengthwise_lab::{
-    Error, Watch as _,
-    team::{Lost, Processes, Team},
+    Error,
+    team::{Lost, Processes, Team, Waiting},
 };
+use signal_hook::{consts::SIGTERM, iterator::Signals, low_level::exit};
 
 use super::{
     FAILED, Prepared, STOPPED,
@@ -24,84 +23,102 @@ use super::{
     workers::{limit_threads, threads_of},
 };
 
-/// For how long to wait for another worker when all are to stop. MPI gives them a second: it asks
-/// them to stop as soon as one of them is gone.
-const PATIENCE: Duration = Duration::from_millis(400);
+/// For how long to wait for another worker when all are to stop. OpenMPI asks them to a second after one
+/// of them is gone, and gives them another.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// How many of the workers say that one is lost.
+const SPEAKERS: usize = 3;
+/// How often to look.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// Trains as one of the processes that MPI has started.
 pub(super) fn train(args: &RunArgs, stop: &Stop) -> Result<ExitCode, Error> {
-    let (asked, kept) = (stop.clone(), Rc::new(OnceCell::new()));
-    let kept_in = Rc::clone(&kept);
-    let processes = Processes::start(move |rank, waited| {
-        if waited > PATIENCE && asked.asked() {
-            lost(rank, kept_in.get());
-        }
-    });
+    let processes = Processes::start();
     let processes = processes.ok_or_else(|| Error::new("MPI does not start", "report this"))?;
-    let world = processes.world();
-    let rank = world.rank();
-    match as_worker(args, stop, world, &kept) {
-        Ok(code) => Ok(code),
-        Err(error) => {
-            // Often all have the same to say: it is enough if the first does, whom the others
-            // would wait for in vain otherwise.
-            let since = Instant::now();
-            while rank > 0 && since.elapsed() < PATIENCE && !stop.asked() {
-                thread::sleep(Duration::from_millis(10));
-            }
-            if rank == 0 {
-                complain(&error);
-            } else if !stop.asked() {
-                complain(&error.within(&format!("worker {rank}")));
-            }
-            // MPI would wait for the others before it ended.
-            process::exit(FAILED.into());
+    let (world, rank) = (processes.world(), processes.world().rank());
+    let prepared = Prepared::of_process(args, world);
+    // Often all have the same to say, and then the first of them says it.
+    let failed = world.all_gather(&[u8::from(prepared.is_err())])?;
+    let speaker = failed.iter().position(|failed| *failed > 0);
+    let prepared = match (prepared, speaker) {
+        (Ok(prepared), None) => prepared,
+        (Err(error), Some(speaker)) if speaker == rank => {
+            complain(&of_worker(error, rank));
+            return Ok(ExitCode::from(FAILED));
         }
+        _ => return Ok(ExitCode::from(FAILED)),
+    };
+    watch_over(processes.waiting(), rank, prepared.folder.clone())?;
+    prepared.as_worker(args, stop, world).or_else(|error| {
+        let since = Instant::now();
+        while rank > 0 && since.elapsed() < PATIENCE && !stop.asked() {
+            thread::sleep(LOOK);
+        }
+        if !stop.asked() {
+            complain(&of_worker(error, rank));
+        }
+        // MPI would wait for the others before it ended.
+        exit(FAILED.into())
+    })
+}
+
+fn of_worker(error: Error, rank: usize) -> Error {
+    if rank == 0 { error } else { error.within(&format!("worker {rank}")) }
+}
+
+/// Ends this process when it waits for another in vain while all are to stop: that one is gone.
+fn watch_over(waiting: Waiting, rank: usize, folder: PathBuf) -> Result<(), Error> {
+    let mut signals = Signals::new([SIGTERM]).map_err(|error| {
+        Error::new(format!("cannot listen for the end of others: {error}"), "try again")
+    })?;
+    thread::spawn(move || {
+        // At once: there is little time until this process is ended by force.
+        signals.forever().next();
+        while waiting.time().is_none_or(|time| time < PATIENCE) {
+            thread::sleep(LOOK);
+        }
+        // A few say it for all, as one of them may be gone.
+        if rank < SPEAKERS {
+            complain(&Error::from(Lost { rank: None }).within(&folder.display().to_string()));
+        }
+        // Without what MPI does at the end of a process.
+        exit(FAILED.into());
+    });
+    Ok(())
+}
+
+impl Prepared {
+    fn of_process(args: &RunArgs, world: &dyn Team) -> Result<Self, Error> {
+        let here = of_this_machine("SIZE").unwrap_or(1);
+        limit_threads((threads_of(args) / here).max(1))?;
+        let mut prepared = Self::new(args)?;
+        let together = &mut prepared.experiment.together;
+        together.workers = together.workers.or(Some(world.size() as u32));
+        Ok(prepared)
+    }
+
+    fn as_worker(&self, args: &RunArgs, stop: &Stop, world: &dyn Team) -> Result<ExitCode, Error> {
+        let session = self.session(args);
+        let number = of_this_machine("RANK").unwrap_or(world.rank());
+        let machine = Machine::new(args.device, number..number + 1)?;
+        if world.rank() > 0 {
+            machine.run(&session, world, &mut Unseen(stop.clone()))?;
+            return Ok(ExitCode::from(if stop.asked() { STOPPED } else { 0 }));
+        }
+        if args.fresh {
+            session.forget()?;
+        }
+        let name = format!("{} processes, {}", world.size(), machine.name());
+        let mut progress = Progress::new(&self.experiment, &name, args.quiet, stop)?;
+        let outcome = machine.run(&session, world, &mut progress)?;
+        progress.end();
+        let outcome = outcome.ok_or_else(|| Error::new("nobody leads", "report this"))?;
+        self.tell(&outcome)
     }
 }
 
-fn as_worker(
-    args: &RunArgs,
-    stop: &Stop,
-    world: &dyn Team,
-    kept: &OnceCell<PathBuf>,
-) -> Result<ExitCode, Error> {
-    let local = |name: &str| env::var(name).ok().and_then(|value| value.parse().ok());
-    let here: usize = local("OMPI_COMM_WORLD_LOCAL_SIZE").unwrap_or(1);
-    let number: usize = local("OMPI_COMM_WORLD_LOCAL_RANK").unwrap_or(world.rank());
-    limit_threads((threads_of(args) / here).max(1))?;
-    let mut prepared = Prepared::new(args)?;
-    let together = &mut prepared.experiment.together;
-    together.workers = together.workers.or(Some(world.size() as u32));
-    _ = kept.set(prepared.folder.clone());
-    let session = prepared.session(args);
-    let machine = Machine::new(args.device, number..number + 1)?;
-    if world.rank() > 0 {
-        let mut unseen = Unseen(stop.clone());
-        machine.run(&session, world, &mut unseen)?;
-        let code = if unseen.stop() { STOPPED } else { 0 };
-        return Ok(ExitCode::from(code));
-    }
-    if args.fresh {
-        session.forget()?;
-    }
-    let name = format!("{} processes, {}", world.size(), machine.name());
-    let mut progress = Progress::new(&prepared.experiment, &name, args.quiet, stop)?;
-    let outcome = machine.run(&session, world, &mut progress)?;
-    progress.end();
-    let outcome = outcome.ok_or_else(|| Error::new("nobody leads", "report this"))?;
-    prepared.tell(&outcome)
-}
-
-/// Ends this process: another is gone, or too slow to stop together.
-fn lost(rank: usize, kept: Option<&PathBuf>) -> ! {
-    // One says it for all, and another in case it is that one.
-    if rank < 2 {
-        let error = Error::from(Lost { rank: None });
-        complain(&match kept {
-            Some(folder) => error.within(&folder.display().to_string()),
-            None => error,
-        });
-    }
-    process::exit(FAILED.into());
+/// How many processes there are on this machine, or which of them this is, where that is known.
+fn of_this_machine(what: &str) -> Option<usize> {
+    let names = ["OMPI_COMM_WORLD_LOCAL", "MPI_LOCAL"].map(|of| format!("{of}_{what}"));
+    names.iter().find_map(|name| env::var(name).ok()?.parse().ok())
 }

@@ -15,7 +15,7 @@ impl fmt::Display for Lost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.rank {
             Some(rank) => write!(f, "worker {rank} is lost"),
-            None => f.write_str("a worker is lost"),
+            None => f.write_str("a worker is lost, or too slow to stop"),
         }
     }
 }

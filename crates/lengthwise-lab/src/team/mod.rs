@@ -13,7 +13,7 @@ mod threads;
 pub use lost::Lost;
 pub use mode::{Mode, Together};
 #[cfg(feature = "mpi")]
-pub use mpi::{Mpi, Processes};
+pub use mpi::{Mpi, Processes, Waiting};
 pub use threads::{Threads, on_threads};
 
 use crate::bytes::{floats, numbers, of_floats, of_numbers};

@@ -1,8 +1,11 @@
 //! Workers as processes, on one machine or many, which MPI has started and carries bytes between.
 
 use std::{
-    fmt, panic,
-    rc::Rc,
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     thread,
     time::{Duration, Instant},
 };
@@ -29,9 +32,44 @@ impl fmt::Debug for Processes {
     }
 }
 
-/// Called again and again while a worker waits for others, with its rank and how long it does. It may
-/// end the process.
-type Waiting = Rc<dyn Fn(usize, Duration)>;
+/// For how long a process waits for others, as other threads of it see.
+#[derive(Clone, Debug)]
+pub struct Waiting {
+    begun: Instant,
+    /// In milliseconds after the beginning; 0 for not at all.
+    since: Arc<AtomicU64>,
+}
+
+impl Waiting {
+    fn new() -> Self {
+        Self { begun: Instant::now(), since: Arc::default() }
+    }
+
+    fn now(&self) -> u64 {
+        self.begun.elapsed().as_millis() as u64
+    }
+
+    /// It waits until what this gives is dropped.
+    fn begin(&self) -> Ended<'_> {
+        self.since.store(self.now().max(1), Ordering::Relaxed);
+        Ended(&self.since)
+    }
+
+    /// For how long it waits now, if it does.
+    pub fn time(&self) -> Option<Duration> {
+        let since = self.since.load(Ordering::Relaxed);
+        (since > 0).then(|| Duration::from_millis(self.now().saturating_sub(since)))
+    }
+}
+
+/// The end of a time of waiting.
+struct Ended<'a>(&'a AtomicU64);
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        self.0.store(0, Ordering::Relaxed);
+    }
+}
 
 /// One of several workers that are processes.
 pub struct Mpi {
@@ -53,12 +91,21 @@ const AWAKE: Duration = Duration::from_micros(100);
 const ASLEEP: Duration = Duration::from_micros(100);
 
 impl Processes {
-    /// Starts MPI. `waiting` is called again and again while this process waits for others, with its
-    /// rank and how long it does, and may end the process. Nothing if MPI was started before.
-    pub fn start(waiting: impl Fn(usize, Duration) + 'static) -> Option<Self> {
+    /// Starts MPI. Nothing if it was started before.
+    pub fn start() -> Option<Self> {
         let universe = mpi::initialize()?;
         let communicator = universe.world();
-        Some(Self { world: Mpi { communicator, waiting: Rc::new(waiting) }, _universe: universe })
+        let world = Mpi { communicator, waiting: Waiting::new() };
+        // So that each is connected with each: one that finds nobody to connect with ends at once, and
+        // without a word.
+        world.all_to_all(&vec![0; world.size()]).ok()?;
+        Some(Self { world, _universe: universe })
+    }
+
+    /// For how long this process waits for others. MPI may wait in a way that nothing but the end of
+    /// the process ends, so that another thread has to see to it.
+    pub fn waiting(&self) -> Waiting {
+        self.world.waiting.clone()
     }
 
     /// All of them.
@@ -68,19 +115,11 @@ impl Processes {
 }
 
 impl Mpi {
-    fn wait<'a, D: ?Sized, S: Scope<'a>>(&self, request: Request<'a, D, S>) {
+    fn wait<'a, D: ?Sized, S: Scope<'a>>(request: Request<'a, D, S>) {
         let since = Instant::now();
         let mut pending = request.test();
         while let Err(request) = pending {
-            let waited = since.elapsed();
-            // To leave from here otherwise, all numbers would have to stay where MPI writes them.
-            let told = panic::catch_unwind(panic::AssertUnwindSafe(|| {
-                (self.waiting)(self.rank(), waited)
-            }));
-            if told.is_err() {
-                std::process::abort();
-            }
-            if waited > AWAKE {
+            if since.elapsed() > AWAKE {
                 thread::sleep(ASLEEP);
             }
             pending = request.test();
@@ -98,13 +137,15 @@ impl Team for Mpi {
     }
 
     fn all_gather(&self, mine: &[u8]) -> Result<Vec<u8>, Lost> {
+        // What begins an exchange may wait too.
+        let _waiting = self.waiting.begin();
         let mut all = vec![0; mine.len() * self.size()];
         let most = MOST / self.size();
         for (at, part) in (0..).step_by(most).zip(mine.chunks(most)) {
             let mut parts = vec![0; part.len() * self.size()];
             scope(|scope| {
                 let into = parts.as_mut_slice();
-                self.wait(self.communicator.immediate_all_gather_into(scope, part, into));
+                Self::wait(self.communicator.immediate_all_gather_into(scope, part, into));
             });
             for (rank, part) in parts.chunks_exact(part.len()).enumerate() {
                 let at = rank * mine.len() + at;
@@ -115,6 +156,8 @@ impl Team for Mpi {
     }
 
     fn all_to_all(&self, mine: &[u8]) -> Result<Vec<u8>, Lost> {
+        // What begins an exchange may wait too.
+        let _waiting = self.waiting.begin();
         let each = mine.len() / self.size();
         let mut all = vec![0; mine.len()];
         let most = MOST / self.size();
@@ -127,7 +170,7 @@ impl Team for Mpi {
             scope(|scope| {
                 let into = heard.as_mut_slice();
                 let said = said.as_slice();
-                self.wait(self.communicator.immediate_all_to_all_into(scope, said, into));
+                Self::wait(self.communicator.immediate_all_to_all_into(scope, said, into));
             });
             for (rank, heard) in heard.chunks_exact(part.len()).enumerate() {
                 all[of(rank)].copy_from_slice(heard);
@@ -137,25 +180,27 @@ impl Team for Mpi {
     }
 
     fn broadcast(&self, words: &mut Vec<u8>) -> Result<(), Lost> {
+        let _waiting = self.waiting.begin();
         let first = self.communicator.process_at_rank(0);
         let mut count = [words.len() as u64];
         scope(|scope| {
-            self.wait(first.immediate_broadcast_into(scope, count.as_mut_slice()));
+            Self::wait(first.immediate_broadcast_into(scope, count.as_mut_slice()));
         });
         words.resize(count[0] as usize, 0);
         for part in words.chunks_mut(MOST) {
             scope(|scope| {
-                self.wait(first.immediate_broadcast_into(scope, part));
+                Self::wait(first.immediate_broadcast_into(scope, part));
             });
         }
         Ok(())
     }
 
     fn first(&self, size: usize) -> Result<Option<Box<dyn Team + '_>>, Lost> {
+        let _waiting = self.waiting.begin();
         let within = self.rank() < size;
         let color = if within { Color::with_value(0) } else { Color::undefined() };
         let communicator = self.communicator.split_by_color(color);
-        let waiting = Rc::clone(&self.waiting);
+        let waiting = self.waiting.clone();
         Ok(communicator
             .map(|communicator| Box::new(Mpi { communicator, waiting }) as Box<dyn Team>))
     }
