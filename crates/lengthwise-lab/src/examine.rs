@@ -61,15 +61,19 @@ impl Marks {
     /// To be sent to others; counts are exact.
     fn numbers(&self) -> [f64; Self::NUMBERS] {
         let Self { loss, counted, errors, with_beam, in_words } = *self;
-        let [(a, b), (c, d), (e, f)] =
-            [errors, with_beam, in_words].map(|share| (share.wrong as f64, share.of as f64));
-        [loss, counted as f64, a, b, c, d, e, f]
+        let counts = [errors, with_beam, in_words].map(|share| [share.wrong, share.of]);
+        let mut numbers = [loss, counted as f64, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+        for (number, count) in numbers[2..].iter_mut().zip(counts.as_flattened()) {
+            *number = *count as f64;
+        }
+        numbers
     }
 
-    fn of(&[loss, counted, a, b, c, d, e, f]: &[f64; Self::NUMBERS]) -> Self {
-        let share = |wrong: f64, of: f64| Share { wrong: wrong as usize, of: of as usize };
-        let (errors, with_beam, in_words) = (share(a, b), share(c, d), share(e, f));
-        Self { loss, counted: counted as usize, errors, with_beam, in_words }
+    fn of(numbers: &[f64; Self::NUMBERS]) -> Self {
+        let count = |at: usize| numbers[at] as usize;
+        let share = |at: usize| Share { wrong: count(at), of: count(at + 1) };
+        let (errors, with_beam, in_words) = (share(2), share(4), share(6));
+        Self { loss: numbers[0], counted: count(1), errors, with_beam, in_words }
     }
 
     fn plus(self, other: Self) -> Self {

@@ -17,14 +17,16 @@ use crate::{
 };
 
 /// The experiments of the papers, which need no file: their names and what they say.
-pub const EXPERIMENTS: [(&str, &str); 7] = [
+pub const EXPERIMENTS: [(&str, &str); 9] = [
     ("handwriting", include_str!("../../../experiments/handwriting.toml")),
     ("paper1-table1", include_str!("../../../experiments/paper1-table1.toml")),
     ("paper1-table2", include_str!("../../../experiments/paper1-table2.toml")),
     ("paper2-table2", include_str!("../../../experiments/paper2-table2.toml")),
     ("paper3-fig3", include_str!("../../../experiments/paper3-fig3.toml")),
+    ("paper3-fig5", include_str!("../../../experiments/paper3-fig5.toml")),
     ("note4", include_str!("../../../experiments/note4.toml")),
     ("tags", include_str!("../../../experiments/tags.toml")),
+    ("workers", include_str!("../../../experiments/workers.toml")),
 ];
 
 /// An experiment: a model is trained on a task under several ways to batch, from several seeds.

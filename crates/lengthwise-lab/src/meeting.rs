@@ -62,7 +62,7 @@ pub(crate) fn meet(
 ) -> Result<Agreed, Lost> {
     // Steps that take no time at all are met after in any case.
     let step = (done.work / steps.max(1) as f64).max(1e-6);
-    let pace = (asks.within.as_secs_f64() / step).clamp(1.0, 1e6).floor();
+    let next = (asks.within.as_secs_f64() / step).clamp(1.0, 1e6).floor();
     let mine: [f64; NUMBERS] = [
         done.work,
         done.exchange,
@@ -74,7 +74,7 @@ pub(crate) fn meet(
         done.peak_bytes as f64,
         f64::from(u8::from(asks.stop)),
         f64::from(u8::from(asks.keep)),
-        pace,
+        next,
     ];
     let all = team.share(&mine)?;
     let (all, _) = all.as_chunks::<NUMBERS>();

@@ -33,7 +33,7 @@ impl Rest {
         // A batch that repeats another has none but its sequences.
         let again = batches
             .iter()
-            .map(|batch| !batch.iter().fold(true, |new, &index| met.insert(index) && new))
+            .map(|batch| batch.iter().filter(|index| !met.insert(**index)).count() > 0)
             .collect();
         let before = taken.iter().map(|taken| taken.steps as usize).sum();
         Ok(Self { batches, again, workers, before, taken: 0, meetings: Vec::new() })

@@ -44,6 +44,14 @@ pub struct Session<'a> {
     trace: Option<PathBuf>,
 }
 
+/// An epoch of a training.
+struct Turn<'a> {
+    /// Its number among the trainings.
+    at: usize,
+    training: &'a Trained,
+    epoch: usize,
+}
+
 /// How a session ended.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
@@ -203,25 +211,10 @@ impl<'a> Session<'a> {
             };
             trials.push(Some(trial.map_err(|error| error.within(&training.name))?));
         }
-        let traced = trace.is_some();
-        let keep = |trial: &Trial<'_, E>, training: &Trained| {
-            let snapshot = trial.snapshot()?;
-            if traced {
-                // What is kept was written down by every worker.
-                trial.team().share(&[0.0])?;
-            }
-            if leads {
-                let path = self.checkpoint(training);
-                checkpoint::save(&path, &model, &self.identity(training), &snapshot)?;
-            }
-            Ok::<(), Error>(())
-        };
         // So that something is left if a worker is lost early.
-        for (trial, training) in trials.iter().zip(&trainings) {
-            if let Some(trial) = trial.as_ref().filter(|_| training.workers > 1) {
-                if trial.place().steps == 0 {
-                    keep(trial, training)?;
-                }
+        for (trial, training) in trials.iter().flatten().zip(&trainings) {
+            if training.workers > 1 && trial.place().steps == 0 {
+                self.keep(trial, training, trace.is_some())?;
             }
         }
         let mut stopped = false;
@@ -229,43 +222,76 @@ impl<'a> Session<'a> {
         for epoch in 0..*epochs as usize {
             for (at, (trial, training)) in trials.iter_mut().zip(&trainings).enumerate() {
                 // Those who have no part in a training hear here that all stop.
-                let mut word = vec![u8::from(stopped)];
-                world.broadcast(&mut word)?;
-                if word != [0] {
-                    return Ok(self.outcome(&bench, leads, &trainings, &trials, false)?);
+                let mut told = vec![u8::from(stopped)];
+                world.broadcast(&mut told)?;
+                if told != [0] {
+                    return self.outcome(&bench, leads, &trainings, &trials, false);
                 }
-                let Some(trial) = trial else { continue };
-                let mut kept = Instant::now();
-                while !trial.finished() && trial.place().epochs.len() <= epoch && !stopped {
-                    let stop = watch.stop();
-                    let asks = Asks {
-                        stop,
-                        keep: stop || kept.elapsed() >= self.every,
-                        within: self.every.min(MEET),
-                    };
-                    let stepped = trial.step(asks).map_err(|error| error.within(&training.name))?;
-                    if let Some(trace) = &mut trace {
-                        trace.write(training, trial, &stepped)?;
-                    }
-                    let Some(agreed) = stepped.agreed else { continue };
-                    if stepped.over {
-                        keep(trial, training)?;
-                        watch.epoch(at, trial.place());
-                    } else {
-                        watch.step(at, trial.place(), trial.steps_of_epoch(), agreed.loss);
-                        if agreed.keep || agreed.stop {
-                            keep(trial, training)?;
-                            kept = Instant::now();
-                        }
-                    }
-                    stopped = agreed.stop;
+                if let Some(trial) = trial {
+                    let turn = Turn { at, training, epoch };
+                    stopped = self
+                        .train(&turn, trial, &mut trace, watch)
+                        .map_err(|error| error.within(&training.name))?;
                 }
             }
             if leads {
                 self.write(&self.measured(engine, &trainings, &trials, &examiner)?)?;
             }
         }
-        Ok(self.outcome(&bench, leads, &trainings, &trials, !stopped)?)
+        self.outcome(&bench, leads, &trainings, &trials, !stopped)
+    }
+
+    /// Trains to the end of an epoch, or until all are to stop; says whether they are.
+    fn train<E: Engine>(
+        &self,
+        turn: &Turn<'_>,
+        trial: &mut Trial<'_, E>,
+        trace: &mut Option<Trace>,
+        watch: &mut dyn Watch,
+    ) -> Result<bool, Error> {
+        let Turn { at, training, epoch } = *turn;
+        let mut kept = Instant::now();
+        while !trial.finished() && trial.place().epochs.len() <= epoch {
+            let stop = watch.stop();
+            let keep = stop || kept.elapsed() >= self.every;
+            let stepped = trial.step(Asks { stop, keep, within: self.every.min(MEET) })?;
+            if let Some(trace) = trace {
+                trace.write(training, trial, &stepped)?;
+            }
+            let Some(agreed) = stepped.agreed else { continue };
+            if stepped.over || agreed.keep || agreed.stop {
+                self.keep(trial, training, trace.is_some())?;
+                kept = Instant::now();
+            }
+            if stepped.over {
+                watch.epoch(at, trial.place());
+            } else {
+                watch.step(at, trial.place(), trial.steps_of_epoch(), agreed.loss);
+            }
+            if agreed.stop {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Keeps a training. All its workers call this together.
+    fn keep<E: Engine>(
+        &self,
+        trial: &Trial<'_, E>,
+        training: &Trained,
+        traced: bool,
+    ) -> Result<(), Error> {
+        let (snapshot, team) = (trial.snapshot()?, trial.team());
+        if traced {
+            // What is kept was written down by every worker.
+            team.share(&[0.0])?;
+        }
+        if team.rank() > 0 {
+            return Ok(());
+        }
+        let path = self.checkpoint(training);
+        checkpoint::save(&path, trial.model(), &self.identity(training), &snapshot)
     }
 
     /// What was measured, kept too; nothing for those who do not lead.

@@ -172,6 +172,11 @@ impl<'a, E: Engine> Trial<'a, E> {
         self.place.ended.is_some() || self.place.epochs.len() as u32 >= self.bench.epochs
     }
 
+    /// What is trained.
+    pub fn model(&self) -> &Model {
+        self.bench.model
+    }
+
     /// Who trains.
     pub fn team(&self) -> &dyn Team {
         self.team
@@ -264,6 +269,10 @@ impl<'a, E: Engine> Trial<'a, E> {
                 if !stepped.sequences.is_empty() {
                     self.update(number, done)?;
                 }
+            }
+            if team.size() > 1 {
+                // Others may wait for this device.
+                self.bench.engine.wait()?;
             }
             stepped.seconds = start.elapsed().as_secs_f64();
             stepped

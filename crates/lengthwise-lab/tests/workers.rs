@@ -213,7 +213,7 @@ fn the_mean_of_parameters_is_made_smaller_by_what_they_were() {
     let (plain, decayed) = (mean(0.0), mean(decay));
     assert_ne!(plain, start);
     for ((plain, decayed), start) in plain.iter().zip(&decayed).zip(&start) {
-        assert_eq!(*decayed, plain - decay * start);
+        assert_eq!(decayed.to_bits(), (plain - decay * start).to_bits());
     }
 }
 
@@ -237,11 +237,12 @@ fn another_number_of_workers_begins_with_the_mean() {
         assert_eq!(learnt.len(), 1);
         let common = kept.common.as_ref().unwrap();
         for (at, mean) in learnt[0].parameters.iter().enumerate() {
-            let expected = (one.parameters[at] + other.parameters[at]) / 2.0 - decay * common[at];
-            assert_eq!(*mean, expected);
+            let both = f32::midpoint(one.parameters[at], other.parameters[at]);
+            assert_eq!(mean.to_bits(), (both - decay * common[at]).to_bits());
         }
         for (at, mean) in learnt[0].state[0].iter().enumerate() {
-            assert_eq!(*mean, (one.state[0][at] + other.state[0][at]) / 2.0);
+            let both = f32::midpoint(one.state[0][at], other.state[0][at]);
+            assert_eq!(mean.to_bits(), both.to_bits());
         }
     }
 }
@@ -285,6 +286,17 @@ fn runs_of_one_experiment_have_workers_of_their_own() {
     let path = folder.path().join("trace");
     assert!(lines(&path, 0).iter().any(|line| line.run == "sync" && line.workers == 1));
     assert!(lines(&path, 4).iter().all(|line| line.run == "average" && line.workers == 5));
+    // Each learns from batches of its own, and every other step all have the same parameters.
+    for (rank, together) in [(1, true), (4, true), (2, false)] {
+        let first = lines(&path, 0).into_iter().filter(|line| line.run == "average");
+        let pairs =
+            first.zip(lines(&path, rank)).filter(|(one, _)| (one.step % 2 == 0) == together);
+        for (one, other) in pairs {
+            assert_ne!((&one.sequences, one.length), (&other.sequences, 0));
+            let last = other.step == 7;
+            assert_eq!(one.parameters == other.parameters, together || last, "{one:?} {other:?}");
+        }
+    }
     for (run, workers) in [("sync", 1), ("average", 5)] {
         for epoch in [1, 2] {
             once_each(&path, workers, run, epoch, |_| true);

@@ -148,6 +148,11 @@ pub trait Engine {
     /// Whether it may have so many bytes; what it says of more than it has, it need not know.
     fn room(&self, bytes: u64) -> bool;
 
+    /// Waits until all that was asked of it is done.
+    fn wait(&self) -> Result<(), EngineError> {
+        Ok(())
+    }
+
     /// Brings numbers into the engine's memory.
     fn upload(&self, values: Vec<f32>) -> Result<Self::Buffer, EngineError>;
 

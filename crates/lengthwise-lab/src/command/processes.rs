@@ -23,7 +23,7 @@ use super::{
     workers::{limit_threads, threads_of},
 };
 
-/// For how long to wait for another worker when all are to stop. OpenMPI asks them to a second after one
+/// For how long to wait for another worker when all are to stop. Open MPI asks them to a second after one
 /// of them is gone, and gives them another.
 const PATIENCE: Duration = Duration::from_millis(500);
 /// How many of the workers say that one is lost.

@@ -58,11 +58,6 @@ impl Cuda {
         Device::count()
     }
 
-    /// Waits until all that was asked of the device is done.
-    pub fn wait(&self) -> Result<(), EngineError> {
-        self.device.wait()
-    }
-
     /// The lengths of a batch on the device.
     fn lengths(&self, frame: &Frame) -> Result<Arc<Memory>, EngineError> {
         let mut frames = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
@@ -186,6 +181,10 @@ impl Engine for Cuda {
     /// An allocation that fails says so itself.
     fn room(&self, _: u64) -> bool {
         true
+    }
+
+    fn wait(&self) -> Result<(), EngineError> {
+        self.device.wait()
     }
 
     fn upload(&self, values: Vec<f32>) -> Result<CudaBuffer, EngineError> {
