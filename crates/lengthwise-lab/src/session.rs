@@ -212,8 +212,9 @@ impl<'a> Session<'a> {
             trials.push(Some(trial.map_err(|error| error.within(&training.name))?));
         }
         // So that something is left if a worker is lost early.
-        for (trial, training) in trials.iter().flatten().zip(&trainings) {
-            if training.workers > 1 && trial.place().steps == 0 {
+        for (trial, training) in trials.iter().zip(&trainings) {
+            let new = |trial: &&Trial<'_, E>| training.workers > 1 && trial.place().steps == 0;
+            if let Some(trial) = trial.as_ref().filter(new) {
                 self.keep(trial, training, trace.is_some())?;
             }
         }
