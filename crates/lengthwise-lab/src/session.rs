@@ -68,7 +68,7 @@ pub const PAGE: &str = "report.html";
 /// What is locked while an experiment is at work in its folder.
 const LOCK: &str = ".lock";
 /// How soon workers who learn by themselves meet again, to be seen and to hear that they are to stop.
-const MEET: Duration = Duration::from_secs(1);
+const MEET: Duration = Duration::from_millis(500);
 /// How files begin that have not their names yet.
 const UNFINISHED: &str = ".lengthwise-";
 
