@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use lengthwise::Chunks;
 
-use crate::{Error, Experiment, data::Task, examine, model::Model, trial};
+use crate::{Error, Experiment, data::Task, examine, model::Model, team::Mode, trial};
 
 /// What is learnt, by what model, and what the batches of every run are like. Nothing is trained.
 pub fn describe(experiment: &Experiment, task: &Task) -> Result<String, Error> {
@@ -43,13 +43,12 @@ pub fn describe(experiment: &Experiment, task: &Task) -> Result<String, Error> {
             trained.described(),
         );
         if trained.workers > 1 {
-            _ = writeln!(
-                text,
-                "{:24} {:>5} steps of each worker, of which {:.1} % are waiting by the plan",
-                "",
-                schedule.len(),
-                100.0 * schedule.idle_share(),
-            );
+            _ = write!(text, "{:24} {:>5} steps of each worker", "", schedule.len());
+            if trained.mode == Mode::Sync {
+                let waiting = 100.0 * schedule.idle_share();
+                _ = write!(text, ", who waits {waiting:.1} % of the time by the plan");
+            }
+            text.push('\n');
         }
     }
     Ok(text)

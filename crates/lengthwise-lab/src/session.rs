@@ -236,7 +236,7 @@ impl<'a> Session<'a> {
                 }
             }
             if leads {
-                self.write(&self.measured(engine, &trainings, &trials, &examiner)?)?;
+                self.write(&self.measured(engine, &trainings, &trials, &examiner))?;
             }
         }
         self.outcome(&bench, leads, &trainings, &trials, !stopped)
@@ -307,7 +307,10 @@ impl<'a> Session<'a> {
         if !leads {
             return Ok(None);
         }
-        let training = self.measured(bench.engine, trainings, trials, bench.examiner)?;
+        let mut training = self.measured(bench.engine, trainings, trials, bench.examiner);
+        if finished {
+            training.scaling = self.scaling(trainings, trials)?;
+        }
         self.write(&training)?;
         Ok(Some(Outcome { training, finished }))
     }
@@ -359,7 +362,7 @@ impl<'a> Session<'a> {
         trainings: &[Trained],
         trials: &[Option<Trial<'_, E>>],
         examiner: &Examiner,
-    ) -> Result<Training, Error> {
+    ) -> Training {
         let Experiment { title, notes, model, learning, epochs, .. } = self.experiment;
         let Task { name, source, training, validation } = self.task;
         let mut notes = notes.clone();
@@ -401,8 +404,7 @@ impl<'a> Session<'a> {
             ),
             ("engine", engine.name()),
         ];
-        let scaling = self.scaling(trainings, &trials)?;
-        Ok(Training {
+        Training {
             title: title.clone(),
             about: about.into_iter().map(|(key, value)| (key.to_owned(), value)).collect(),
             error: examiner.error().to_owned(),
@@ -420,19 +422,19 @@ impl<'a> Session<'a> {
                 .collect(),
             notes,
             pairs: self.experiment.pairs.clone(),
-            scaling,
-        })
+            scaling: Vec::new(),
+        }
     }
 
     /// What more workers would take, for every way to batch.
     fn scaling<E: Engine>(
         &self,
         trainings: &[Trained],
-        trials: &[&Trial<'_, E>],
+        trials: &[Option<Trial<'_, E>>],
     ) -> Result<Vec<Scaling>, Error> {
         let most = self.experiment.scaling;
         let mut ways: Vec<(&Trained, Vec<Scaling>)> = Vec::new();
-        for (training, trial) in trainings.iter().zip(trials) {
+        for (training, trial) in trainings.iter().zip(trials.iter().flatten()) {
             let known = ways.iter().any(|(way, _)| way.settings == training.settings);
             let Some(cost) = trial.cost().filter(|_| most > 0 && !known) else { continue };
             let scaled = scaling(&training.planner, trial.lengths(), cost, most);
