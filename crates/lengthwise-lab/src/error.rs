@@ -24,6 +24,12 @@ impl Error {
         self.hint.as_deref()
     }
 
+    /// With the worker before it, unless that is the first, who speaks for all.
+    #[must_use]
+    pub fn of_worker(self, rank: usize) -> Self {
+        if rank == 0 { self } else { self.within(&format!("worker {rank}")) }
+    }
+
     /// With the place where it happened before it.
     #[must_use]
     pub fn within(mut self, place: &str) -> Self {

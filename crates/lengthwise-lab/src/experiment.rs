@@ -187,6 +187,14 @@ pub struct Trained {
 }
 
 impl Trained {
+    /// How batches are made, and what follows from them, for records: the number of workers may change.
+    pub fn recorded(&self) -> String {
+        match self.mode {
+            Mode::Sync => self.settings.clone(),
+            mode @ Mode::Average { .. } => format!("{}, {mode}", self.settings),
+        }
+    }
+
     /// How batches are made, and who learns from them, for people.
     pub fn described(&self) -> String {
         let Self { settings, workers, mode, .. } = self;
@@ -252,6 +260,10 @@ impl Experiment {
                 "a rate, a clip or a warmup out of range".into(),
                 "rate is above 0, clip from 0, and warmup a share from 0 to below 1",
             ));
+        }
+        if experiment.scaling > WORKERS {
+            let what = format!("`scaling` is {}", experiment.scaling);
+            return Err(wrong(what, &format!("give at most {WORKERS} workers")));
         }
         experiment.trainings().map_err(|error| error.within(name))?;
         Ok(experiment)

@@ -94,7 +94,8 @@ pub(crate) fn meet(
     current.frames += total(5) as u64;
     current.cells += total(6) as u64;
     current.peak_bytes = current.peak_bytes.max(most(7) as u64);
-    if team.size() > 1 {
+    // One worker may end what several began.
+    if team.size() > 1 || current.together.is_some() {
         let together = current.together.get_or_insert_with(nobody);
         together.exchange += exchange;
         let workers = &mut together.workers;

@@ -1,10 +1,13 @@
-//! What is left of an epoch, for all workers.
+//! What several workers have left of an epoch.
 
-use lengthwise::{Lengths, Plan, Planner, Schedule, Segment, Strategy};
+use std::collections::HashSet;
+
+use lengthwise::{Lengths, Plan, Planner, Segment, Strategy};
 
 use crate::{Error, Taken};
 
-/// What is left of an epoch: the batches of all workers, step by step.
+/// What an epoch is for as many workers as there are now: all of it, or what others have left of it. They
+/// may have taken a part of that already.
 #[derive(Debug)]
 pub(crate) struct Rest {
     /// The first step's batches in the order of ranks, then the second's, and so on.
@@ -12,31 +15,39 @@ pub(crate) struct Rest {
     /// Those that repeat others, as there are fewer sequences than workers: nobody trains on them.
     again: Vec<bool>,
     workers: usize,
-    /// How many steps were taken before.
+    /// How many steps others took before, and what share of all sequences they saw.
     before: usize,
-    /// How many of these are taken.
+    seen: f64,
+    /// How many of these steps are taken.
     taken: usize,
-    /// After how many of these the workers met.
+    /// Where this process began, and after how many steps the workers met since.
+    begun: usize,
     meetings: Vec<usize>,
 }
 
 impl Rest {
     /// What `workers` have left of a plan after all that was taken.
     pub(crate) fn new(plan: &Plan, taken: &[Taken], workers: usize) -> Result<Self, Error> {
-        let workers_of_plan = u32::try_from(workers).unwrap_or(u32::MAX);
-        let mut cursor = plan.schedule(workers_of_plan)?.cursor(0)?;
+        let ranks = u32::try_from(workers).unwrap_or(u32::MAX);
+        let (before, own) = match taken.split_last() {
+            Some((last, before)) if last.workers == ranks => (before, last.steps as usize),
+            _ => (taken, 0),
+        };
+        let mut cursor = plan.schedule(ranks)?.cursor(0)?;
         let segment = |taken: &Taken| Segment { ranks: taken.workers, steps: taken.steps };
-        cursor.segments = taken.iter().map(segment).collect();
-        let schedule: Schedule = plan.resume(&cursor, workers_of_plan)?;
-        let batches = schedule.all_ranks();
-        let mut met = std::collections::HashSet::new();
+        cursor.segments = before.iter().map(segment).collect();
+        let batches = plan.resume(&cursor, ranks)?.all_ranks();
+        let mut met = HashSet::new();
         // A batch that repeats another has none but its sequences.
         let again = batches
             .iter()
             .map(|batch| batch.iter().filter(|index| !met.insert(**index)).count() > 0)
             .collect();
-        let before = taken.iter().map(|taken| taken.steps as usize).sum();
-        Ok(Self { batches, again, workers, before, taken: 0, meetings: Vec::new() })
+        let all: usize = plan.iter().map(<[u32]>::len).sum();
+        let seen = (all - met.len()) as f64 / all.max(1) as f64;
+        let before = before.iter().map(|taken| taken.steps as usize).sum();
+        let meetings = Vec::new();
+        Ok(Self { batches, again, workers, before, seen, taken: own, begun: own, meetings })
     }
 
     /// The same from the beginning of an epoch.
@@ -51,14 +62,23 @@ impl Rest {
         Ok((plan, rest))
     }
 
-    /// How many steps the epoch has, with those that were taken before.
+    fn own_steps(&self) -> usize {
+        self.batches.len() / self.workers
+    }
+
+    /// How many steps the epoch has, with those that others took.
     pub(crate) fn steps(&self) -> usize {
-        self.before + self.batches.len() / self.workers
+        self.before + self.own_steps()
+    }
+
+    /// What share of the epoch is over: of its steps, where all are of as many workers.
+    pub(crate) fn share(&self) -> f64 {
+        self.seen + (1.0 - self.seen) * (self.taken as f64 / self.own_steps().max(1) as f64)
     }
 
     /// Whether nothing is left.
     pub(crate) fn is_over(&self) -> bool {
-        self.taken * self.workers == self.batches.len()
+        self.taken == self.own_steps()
     }
 
     /// The next batch of a worker and its length; nothing where that is a repetition.
@@ -83,8 +103,11 @@ impl Rest {
     }
 
     /// The share of its time that each worker has to wait for others at the meetings, where `time` says
-    /// how long a batch of given size and length takes.
-    pub(crate) fn idle(&self, time: impl Fn(u32, u32) -> f64) -> Vec<f64> {
+    /// how long a batch of given size and length takes. Nothing if this process has not seen all meetings.
+    pub(crate) fn idle(&self, time: impl Fn(u32, u32) -> f64) -> Option<Vec<f64>> {
+        if self.before + self.begun > 0 {
+            return None;
+        }
         let (mut work, mut slowest) = (vec![0.0; self.workers], 0.0);
         let mut from = 0;
         for &to in &self.meetings {
@@ -106,6 +129,90 @@ impl Rest {
             from = to;
         }
         let share = |work: f64| if slowest > 0.0 { (1.0 - work / slowest).max(0.0) } else { 0.0 };
-        work.into_iter().map(share).collect()
+        Some(work.into_iter().map(share).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lengthwise::Budget;
+
+    use super::*;
+
+    fn plan() -> Plan {
+        let lengths = Lengths::new((1..=200).collect::<Vec<u32>>()).unwrap();
+        let strategy: Strategy = "blurred".parse().unwrap();
+        Planner::new(strategy, Budget::sequences(3)).plan(&lengths, 0).unwrap()
+    }
+
+    fn seen(rest: &mut Rest) -> Vec<u32> {
+        let mut seen = Vec::new();
+        while !rest.is_over() {
+            for rank in 0..rest.workers {
+                seen.extend(rest.next(rank).map(|(batch, _)| batch).unwrap_or_default());
+            }
+            rest.take();
+        }
+        seen.sort_unstable();
+        seen
+    }
+
+    #[test]
+    fn the_share_that_is_over_does_not_jump_when_workers_change() {
+        let plan = plan();
+        for steps in [1, 8, 16] {
+            let taken = [Taken { workers: 4, steps }];
+            let share = Rest::new(&plan, &taken, 4).unwrap().share();
+            assert!((share - f64::from(steps) / 17.0).abs() < 1e-12);
+            for workers in [1, 2, 5, 8] {
+                let rest = Rest::new(&plan, &taken, workers).unwrap();
+                assert!((rest.share() - share).abs() < 0.02, "{workers}: {}", rest.share());
+                // And goes on from there if it is stopped again.
+                let more = [taken[0], Taken { workers: workers as u32, steps: 1 }];
+                let mut later = Rest::new(&plan, &more, workers).unwrap();
+                assert!(later.share() > rest.share());
+                assert_eq!(later.steps(), rest.steps());
+                while !later.is_over() {
+                    later.take();
+                }
+                assert!((later.share() - 1.0).abs() < 1e-12);
+            }
+        }
+    }
+
+    #[test]
+    fn fewer_sequences_than_workers_are_seen_once() {
+        let plan = plan();
+        // All but the last batch is taken by one worker.
+        let taken = [Taken { workers: 1, steps: plan.len() as u32 - 1 }];
+        let left = seen(&mut Rest::new(&plan, &taken, 1).unwrap());
+        assert_eq!(left.len(), 3);
+        for workers in [2, 4, 7] {
+            assert_eq!(seen(&mut Rest::new(&plan, &taken, workers).unwrap()), left, "{workers}");
+        }
+    }
+
+    #[test]
+    fn waiting_is_counted_from_meeting_to_meeting() {
+        let lengths = Lengths::new(vec![1, 2, 3, 4]).unwrap();
+        let strategy: Strategy = "sorted".parse().unwrap();
+        let planner =
+            Planner::new(strategy, Budget::sequences(1)).steps(lengthwise::Steps::InOrder);
+        let plan = planner.arrange(lengthwise::Arrange::AsBuilt).plan(&lengths, 0).unwrap();
+        let idle = |meetings: &[usize]| {
+            let mut rest = Rest::new(&plan, &[], 2).unwrap();
+            for step in 1..=2 {
+                rest.take();
+                if meetings.contains(&step) {
+                    rest.meet();
+                }
+            }
+            rest.idle(|_, length| f64::from(length)).unwrap()
+        };
+        // One worker has 1 and 3, the other 2 and 4.
+        assert_eq!(idle(&[1, 2]), [1.0 - 4.0 / 6.0, 0.0]);
+        assert_eq!(idle(&[2]), [1.0 - 4.0 / 6.0, 0.0]);
+        let resumed = Rest::new(&plan, &[Taken { workers: 2, steps: 1 }], 2).unwrap();
+        assert_eq!(resumed.idle(|_, length| f64::from(length)), None);
     }
 }

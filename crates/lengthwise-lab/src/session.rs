@@ -213,7 +213,7 @@ impl<'a> Session<'a> {
         }
         // So that something is left if a worker is lost early.
         for (trial, training) in trials.iter().zip(&trainings) {
-            let new = |trial: &&Trial<'_, E>| training.workers > 1 && trial.place().steps == 0;
+            let new = |trial: &&Trial<'_, E>| world.size() > 1 && trial.place().steps == 0;
             if let Some(trial) = trial.as_ref().filter(new) {
                 self.keep(trial, training, trace.is_some())?;
             }
@@ -338,7 +338,9 @@ impl<'a> Session<'a> {
             .iter()
             .map(|training| format!("{} {}", self.identity(training), training.workers))
             .collect();
-        let mine = xxh3_64(identities.join("\n").as_bytes());
+        let (epochs, traced) = (self.experiment.epochs, self.trace.is_some());
+        let all = format!("{epochs} {traced}\n{}", identities.join("\n"));
+        let mine = xxh3_64(all.as_bytes());
         let all = world.all_gather(&mine.to_le_bytes())?;
         if let Some(rank) = all.chunks_exact(8).position(|digest| digest != &all[..8]) {
             return Err(Error::new(
@@ -413,7 +415,7 @@ impl<'a> Session<'a> {
                 .zip(&trials)
                 .map(|(training, trial)| TrainingRun {
                     name: training.name.clone(),
-                    settings: training.described(),
+                    settings: training.recorded(),
                     seed: training.seed,
                     // A training that was kept may be further than this experiment goes.
                     ended: trial.place().ended == Some(Ended::Patience),

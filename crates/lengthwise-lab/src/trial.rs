@@ -251,9 +251,7 @@ impl<'a, E: Engine> Trial<'a, E> {
 
     fn learn(&mut self, rest: &mut Rest, asks: Asks) -> Result<Stepped, Error> {
         let team = self.team;
-        let (epoch, all) = (self.place.epochs.len() as f64, rest.steps() as f64);
-        let done =
-            (epoch + self.place.steps_of_epoch() as f64 / all) / f64::from(self.bench.epochs);
+        let done = (self.place.epochs.len() as f64 + rest.share()) / f64::from(self.bench.epochs);
         let number = self.place.steps + 1;
         let mut stepped = {
             let _core = team.core();
@@ -473,6 +471,8 @@ impl<'a, E: Engine> Trial<'a, E> {
             Some(cost) => cost.seconds(size, length),
             None => f64::from(size) * f64::from(length),
         });
+        // Of an epoch that was gone on with, nobody knows all meetings.
+        let idle = idle.unwrap_or_else(|| vec![f64::NAN; together.workers.len()]);
         for (worker, idle) in together.workers.iter_mut().zip(idle) {
             worker.predicted = idle;
         }

@@ -75,7 +75,7 @@ fn on_workers<T: Send>(
             Some(kept) => Trial::resume(bench, training, &team, kept.clone()),
             None => Trial::new(bench, training, &team),
         };
-        Ok::<T, ()>(work(trial.unwrap(), &team))
+        Ok(work(trial.unwrap(), &team))
     });
     done.unwrap()
 }
@@ -309,7 +309,7 @@ fn runs_of_one_experiment_have_workers_of_their_own() {
         epoch.together.as_ref().unwrap().workers.len()
     };
     assert!(training.runs[1].epochs.iter().all(|epoch| workers(epoch) == 5));
-    assert!(training.runs[1].settings.ends_with("5 workers average:every=2"));
+    assert!(training.runs[1].settings.ends_with(", average:every=2"));
 }
 
 #[test]
@@ -349,6 +349,10 @@ fn what_cannot_be_is_refused() {
     assert!(error.contains("1000") && error.contains("hint"), "{error}");
     let error = refused(&["run", "small.toml", "--workers", "100000"]);
     assert!(error.contains("give it from 1 to 4096"), "{error}");
+    // All workers would say so: it is said once, by nobody in particular.
+    assert!(refused(&["run", "small.toml", "--workers", "62"]).starts_with("error: sync: 61 "));
+    fs::write(folder.path().join("x.toml"), format!("scaling = 4097\n{EXPERIMENT}")).unwrap();
+    assert!(refused(&["check", "x.toml"]).contains("x.toml: `scaling` is 4097"));
     let error = refused(&["run", "small.toml", "--mode", "mean"]);
     assert!(error.contains("there is no mode `mean`"), "{error}");
 }

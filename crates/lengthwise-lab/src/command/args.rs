@@ -52,7 +52,7 @@ pub(crate) struct Chosen {
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
     /// How many workers learn together, in runs that do not say so themselves [default: as the
-    /// experiment says, or 1; under mpirun, as many as it started].
+    /// experiment says; where it does not, 1, and under mpirun as many as it started].
     #[arg(long, value_name = "N")]
     pub(crate) workers: Option<NonZero<u32>>,
     /// How they learn together, in runs that do not say so themselves: `sync`, one gradient in every

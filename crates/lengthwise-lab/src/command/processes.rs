@@ -43,7 +43,7 @@ pub(super) fn train(args: &RunArgs, stop: &Stop) -> Result<ExitCode, Error> {
     let prepared = match (prepared, speaker) {
         (Ok(prepared), None) => prepared,
         (Err(error), Some(speaker)) if speaker == rank => {
-            complain(&of_worker(error, rank));
+            complain(&error.of_worker(rank));
             return Ok(ExitCode::from(FAILED));
         }
         _ => return Ok(ExitCode::from(FAILED)),
@@ -55,15 +55,11 @@ pub(super) fn train(args: &RunArgs, stop: &Stop) -> Result<ExitCode, Error> {
             thread::sleep(LOOK);
         }
         if !stop.asked() {
-            complain(&of_worker(error, rank));
+            complain(&error.of_worker(rank));
         }
         // MPI would wait for the others before it ended.
         exit(FAILED.into())
     })
-}
-
-fn of_worker(error: Error, rank: usize) -> Error {
-    if rank == 0 { error } else { error.within(&format!("worker {rank}")) }
 }
 
 /// Ends this process when it waits for another in vain while all are to stop: that one is gone.
@@ -74,7 +70,8 @@ fn watch_over(waiting: Waiting, rank: usize, folder: PathBuf) -> Result<(), Erro
     thread::spawn(move || {
         // At once: there is little time until this process is ended by force.
         signals.forever().next();
-        while waiting.time().is_none_or(|time| time < PATIENCE) {
+        let asked = Instant::now();
+        while waiting.time().is_none_or(|time| time.min(asked.elapsed()) < PATIENCE) {
             thread::sleep(LOOK);
         }
         // A few say it for all, as one of them may be gone.

@@ -148,8 +148,11 @@ fn waiting(together: &Together) -> String {
         Some((rank, _)) if idle > predicted + SLOW => format!("; others wait for worker {rank}"),
         _ => String::new(),
     };
-    let (idle, predicted) = (percent(idle), percent(predicted));
-    format!(", waiting {idle} %{each}, {predicted} % by the plan{slow}")
+    let planned = match predicted {
+        known if known.is_finite() => format!(", {} % by the plan", percent(known)),
+        _ => String::new(),
+    };
+    format!(", waiting {} %{each}{planned}{slow}", percent(idle))
 }
 
 /// Of how many workers each is shown on a line.

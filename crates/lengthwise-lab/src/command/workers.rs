@@ -42,6 +42,8 @@ pub(super) fn limit_threads(threads: usize) -> Result<(), Error> {
 pub(super) fn threads(prepared: &Prepared, args: &RunArgs, stop: &Stop) -> Result<Outcome, Error> {
     let trainings = prepared.experiment.trainings()?;
     let workers = trainings.iter().map(|training| training.workers).max().unwrap_or(1);
+    // What all workers would refuse is refused before there are any.
+    lengthwise_lab::describe(&prepared.experiment, &prepared.task)?;
     let session = prepared.session(args);
     let machine = Machine::new(args.device, 0..workers)?;
     if args.fresh {
@@ -51,7 +53,11 @@ pub(super) fn threads(prepared: &Prepared, args: &RunArgs, stop: &Stop) -> Resul
         if world.rank() > 0 {
             return machine.run(&session, world, &mut Unseen(stop.clone()));
         }
-        let mut progress = Progress::new(&prepared.experiment, &machine.name(), args.quiet, stop)?;
+        let name = match world.size() {
+            1 => machine.name(),
+            several => format!("{several} workers, each on {}", machine.name()),
+        };
+        let mut progress = Progress::new(&prepared.experiment, &name, args.quiet, stop)?;
         let outcome = machine.run(&session, world, &mut progress)?;
         progress.end();
         Ok(outcome)
@@ -65,7 +71,7 @@ pub(super) fn threads(prepared: &Prepared, args: &RunArgs, stop: &Stop) -> Resul
             let pool = rayon::ThreadPoolBuilder::new().num_threads(each).build();
             pool.map_err(|error| cannot_start(&error))?.install(|| train(&team))
         });
-        done.map_err(|(rank, error)| error.within(&format!("worker {rank}")))?
+        done.map_err(|(rank, error)| error.of_worker(rank))?
     };
     outcome.ok_or_else(|| Error::new("nobody leads", "report this"))
 }

@@ -180,7 +180,7 @@ impl Team for Mpi {
     }
 
     fn broadcast(&self, words: &mut Vec<u8>) -> Result<(), Lost> {
-        let _waiting = self.waiting.begin();
+        // Those who have no part in a training may listen for long.
         let first = self.communicator.process_at_rank(0);
         let mut count = [words.len() as u64];
         scope(|scope| {

@@ -9,6 +9,7 @@ use std::{
 };
 
 use super::{Core, Lost, Team};
+use crate::Error;
 
 /// One of several workers that are threads of this process.
 pub struct Threads {
@@ -172,51 +173,61 @@ impl Team for Threads {
 }
 
 /// Runs `work` as each of `workers` threads, of which at most `cores` compute at a time. Gives what the
-/// first made; if any failed, why the first of them that did.
-pub fn on_threads<T: Send, E: Send>(
+/// first made; if any failed, who failed first, and why.
+pub fn on_threads<T: Send>(
     workers: usize,
     cores: usize,
-    work: impl Fn(Threads) -> Result<T, E> + Sync,
-) -> Result<T, (usize, E)> {
+    work: impl Fn(Threads) -> Result<T, Error> + Sync,
+) -> Result<T, (usize, Error)> {
     let all = Arc::new(All {
         groups: Mutex::default(),
         lost: OnceLock::new(),
         cores: Cores { free: Mutex::new(cores.max(1)), news: Condvar::new() },
     });
     let group = all.group(workers);
-    let mut done: Vec<Option<Result<T, E>>> = thread::scope(|scope| {
-        let threads: Vec<_> = (0..workers)
-            .map(|rank| {
-                let (work, all) = (&work, Arc::clone(&all));
-                let team = Threads { rank, group: Arc::clone(&group), all: Arc::clone(&all) };
-                scope.spawn(move || {
-                    let done = catch_unwind(AssertUnwindSafe(|| work(team)));
-                    if !matches!(done, Ok(Ok(_))) {
-                        all.lose(rank);
-                    }
-                    done
-                })
+    let mut done: Vec<Result<T, Error>> = thread::scope(|scope| {
+        let start = |rank: usize| {
+            let (work, all) = (&work, Arc::clone(&all));
+            let team = Threads { rank, group: Arc::clone(&group), all: Arc::clone(&all) };
+            thread::Builder::new().spawn_scoped(scope, move || {
+                let done = catch_unwind(AssertUnwindSafe(|| work(team)));
+                if !matches!(done, Ok(Ok(_))) {
+                    all.lose(rank);
+                }
+                done
             })
-            .collect();
-        let results = threads.into_iter().map(|thread| match thread.join().and_then(|done| done) {
-            Ok(done) => Some(done),
-            Err(panic) => resume_unwind(panic),
+        };
+        let mut threads = Vec::new();
+        for rank in 0..workers {
+            let thread = start(rank);
+            let there = thread.is_ok();
+            threads.push(thread);
+            if !there {
+                // Those who have begun would wait for this one.
+                all.lose(rank);
+                break;
+            }
+        }
+        let results = threads.into_iter().map(|thread| match thread {
+            Ok(thread) => match thread.join().and_then(|done| done) {
+                Ok(done) => done,
+                Err(panic) => resume_unwind(panic),
+            },
+            Err(error) => Err(Error::new(
+                format!("cannot start {workers} workers: {error}"),
+                "give fewer `--workers`",
+            )),
         });
         results.collect()
     });
     // Those that failed later did so as one was lost.
     let which = all.lost.get().copied().unwrap_or(0);
-    match done.get_mut(which).and_then(Option::take) {
-        Some(Ok(made)) => Ok(made),
-        Some(Err(error)) => Err((which, error)),
-        None => unreachable!("every worker has ended"),
-    }
+    done.swap_remove(which).map_err(|error| (which, error))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Error;
 
     /// Sums that depend on their order.
     fn values(rank: usize, count: usize) -> Vec<f32> {
@@ -235,7 +246,7 @@ mod tests {
                     team.sum(&mut sum)?;
                     locked(&sums).push(sum);
                 }
-                Ok::<(), Error>(())
+                Ok(())
             })
             .unwrap();
             let mut expected = values(0, count);
@@ -263,9 +274,9 @@ mod tests {
                 None => Vec::new(),
             };
             assert_eq!(said.len(), if team.rank() < 3 { 3 } else { 0 });
-            team.share(&[said.iter().sum()])
+            Ok(team.share(&[said.iter().sum()])?)
         });
-        assert_eq!(heard.map_err(|(_, lost)| lost), Ok(vec![3.0, 3.0, 3.0, 0.0, 0.0]));
+        assert_eq!(heard, Ok(vec![3.0, 3.0, 3.0, 0.0, 0.0]));
     }
 
     #[test]
