@@ -6,11 +6,12 @@ use lengthwise::Strategy;
 
 /// What `--help` prints.
 pub(crate) const USAGE: &str = "\
-usage: cargo run --release -- [--quick] [--ranks] [--strategy NAME] [--sequences N]
-                                [--out DIR]
+usage: cargo run --release -- [--quick] [--ranks] [--ladders] [--strategy NAME]
+                                [--sequences N] [--out DIR]
 
   --quick          10,000 and 100,000 sequences and few rounds: a few seconds
   --ranks          only what ranks cost, and what steps are worth
+  --ladders        only the optimal ladder
   --strategy NAME  this strategy only, no ladders and no ranks (`sorted`, `alternated:bins=8`, …)
   --sequences N    this many sequences only
   --out DIR        write DIR/raw.jsonl (every round) and DIR/table.md
@@ -21,6 +22,7 @@ usage: cargo run --release -- [--quick] [--ranks] [--strategy NAME] [--sequences
 pub(crate) struct Args {
     pub(crate) quick: bool,
     pub(crate) ranks: bool,
+    pub(crate) ladders: bool,
     pub(crate) strategy: Option<Strategy>,
     pub(crate) sequences: Option<u32>,
     pub(crate) out: Option<PathBuf>,
@@ -43,6 +45,7 @@ impl Args {
                 "--help" | "-h" => return Ok(Asked::Help),
                 "--quick" => args.quick = true,
                 "--ranks" => args.ranks = true,
+                "--ladders" => args.ladders = true,
                 "--strategy" => {
                     args.strategy = Some(value()?.parse().map_err(|error| format!("{error}"))?);
                 }
@@ -98,12 +101,13 @@ mod tests {
     fn every_argument_is_read() {
         let args = Args {
             ranks: false,
+            ladders: true,
             quick: true,
             strategy: Some(lengthwise::Sorted.into()),
             sequences: Some(1000),
             out: Some("runs/new".into()),
         };
-        let line = "--quick --strategy sorted --sequences 1_000 --out runs/new";
+        let line = "--quick --ladders --strategy sorted --sequences 1_000 --out runs/new";
         assert_eq!(parse(line), Ok(Asked::Run(args)));
         assert_eq!(parse(""), Ok(Asked::Run(Args::default())));
         assert_eq!(parse("--help"), Ok(Asked::Help));

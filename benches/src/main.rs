@@ -6,6 +6,7 @@
 mod args;
 mod data;
 mod heap;
+mod hull;
 mod ladders;
 mod output;
 mod plans;
@@ -50,7 +51,9 @@ fn main() -> ExitCode {
 fn run(args: &Args) -> io::Result<()> {
     let mut output = Output::new(args.out.as_deref())?;
     let mut text = String::new();
-    if !args.ranks {
+    if args.ladders {
+        text += &ladders::table(&ladders::run(args, &mut output)?);
+    } else if !args.ranks {
         let rows = plans::run(args, &mut output)?;
         text += &summary::table(&rows);
         if args.strategy.is_none() {
@@ -58,7 +61,7 @@ fn run(args: &Args) -> io::Result<()> {
         }
         text += &plans::table(&rows);
     }
-    if args.strategy.is_none() {
+    if args.strategy.is_none() && !args.ladders {
         text += &ranks::table(&ranks::run(args, &mut output)?);
         text += &steps::table(&steps::run(args, &mut output)?);
     }
