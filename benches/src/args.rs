@@ -6,11 +6,13 @@ use lengthwise::Strategy;
 
 /// What `--help` prints.
 pub(crate) const USAGE: &str = "\
-usage: cargo run --release -- [--quick] [--ranks] [--strategy NAME] [--sequences N]
-                                [--out DIR]
+usage: cargo run --release -- [--quick] [--ranks] [--ladders] [--packing]
+                                [--strategy NAME] [--sequences N] [--out DIR]
 
   --quick          10,000 and 100,000 sequences and few rounds: a few seconds
   --ranks          only what ranks cost, and what steps are worth
+  --ladders        only the optimal ladder
+  --packing        only packing: how fast, and how full rows are
   --strategy NAME  this strategy only, no ladders and no ranks (`sorted`, `alternated:bins=8`, …)
   --sequences N    this many sequences only
   --out DIR        write DIR/raw.jsonl (every round) and DIR/table.md
@@ -20,10 +22,18 @@ usage: cargo run --release -- [--quick] [--ranks] [--strategy NAME] [--sequences
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Args {
     pub(crate) quick: bool,
-    pub(crate) ranks: bool,
+    pub(crate) only: Option<Only>,
     pub(crate) strategy: Option<Strategy>,
     pub(crate) sequences: Option<u32>,
     pub(crate) out: Option<PathBuf>,
+}
+
+/// One part of what is measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Only {
+    Ranks,
+    Ladders,
+    Packing,
 }
 
 /// What the user asks for.
@@ -42,7 +52,9 @@ impl Args {
             match argument.as_str() {
                 "--help" | "-h" => return Ok(Asked::Help),
                 "--quick" => args.quick = true,
-                "--ranks" => args.ranks = true,
+                "--ranks" => args.only = Some(Only::Ranks),
+                "--ladders" => args.only = Some(Only::Ladders),
+                "--packing" => args.only = Some(Only::Packing),
                 "--strategy" => {
                     args.strategy = Some(value()?.parse().map_err(|error| format!("{error}"))?);
                 }
@@ -97,13 +109,13 @@ mod tests {
     #[test]
     fn every_argument_is_read() {
         let args = Args {
-            ranks: false,
+            only: Some(Only::Ladders),
             quick: true,
             strategy: Some(lengthwise::Sorted.into()),
             sequences: Some(1000),
             out: Some("runs/new".into()),
         };
-        let line = "--quick --strategy sorted --sequences 1_000 --out runs/new";
+        let line = "--quick --ladders --strategy sorted --sequences 1_000 --out runs/new";
         assert_eq!(parse(line), Ok(Asked::Run(args)));
         assert_eq!(parse(""), Ok(Asked::Run(Args::default())));
         assert_eq!(parse("--help"), Ok(Asked::Help));

@@ -32,6 +32,19 @@ pub(crate) fn lognormal(count: u32) -> Lengths {
     Lengths::new(drawn).expect("all are at least 1")
 }
 
+/// `count` lengths with a very heavy tail: from 16 on, one in 2^1.2 is twice as long as another,
+/// up to 65,536.
+pub(crate) fn pareto(count: u32) -> Lengths {
+    let mut stream = rng().stream(Purpose::Own(102));
+    let drawn: Vec<u32> = (0..count)
+        .map(|_| {
+            let uniform = (f64::from(stream.next_u32()) + 0.5) / 4_294_967_296.0;
+            (16.0 * uniform.powf(-1.0 / 1.2)).min(65_536.0) as u32
+        })
+        .collect();
+    Lengths::new(drawn).expect("all are at least 16")
+}
+
 /// Lengths of which exactly `distinct` differ, with uneven gaps, each taken 1 to 16 times.
 pub(crate) fn distinct(distinct: u32) -> Lengths {
     let mut stream = rng().stream(Purpose::Own(100));

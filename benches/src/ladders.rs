@@ -1,4 +1,5 @@
-//! The optimal ladder, against a plain sort of the distinct lengths and the paper's recurrence.
+//! The optimal ladder, against a plain sort of the distinct lengths, the paper's recurrence, and the
+//! recurrence with a convex hull.
 
 use std::{
     hint::black_box,
@@ -10,7 +11,7 @@ use lengthwise::Lengths;
 
 use crate::{
     args::Args,
-    data,
+    data, hull,
     output::{Output, list},
     quadratic,
     stats::{Spread, grouped, line, short},
@@ -27,12 +28,15 @@ pub(crate) struct Row {
     best: f64,
     /// Seconds of the fastest recurrence as printed, and its time over that of the ladder.
     printed: Option<(f64, Spread)>,
+    /// The same of the recurrence with a convex hull.
+    hull: (f64, Spread),
 }
 
 struct Round {
     sort: Duration,
     ladder: Duration,
     printed: Option<Duration>,
+    hull: Option<Duration>,
 }
 
 /// More steps than this and the recurrence as printed takes too long to wait for.
@@ -40,13 +44,15 @@ const MOST_STEPS: u64 = 20_000_000_000;
 const MOST_STEPS_QUICK: u64 = 300_000_000;
 /// More than this and it is timed in the first round only.
 const MOST_STEPS_EACH_ROUND: u64 = 500_000_000;
+/// The same for the hull.
+const MOST_HULL_STEPS_EACH_ROUND: u64 = 70_000_000;
 
 /// Measures every size.
 pub(crate) fn run(args: &Args, output: &mut Output) -> io::Result<Vec<Row>> {
     let (sizes, most, rounds): (&[u32], _, _) = if args.quick {
         (&[1_000, 10_000], MOST_STEPS_QUICK, 3)
     } else {
-        (&[1_000, 10_000, 100_000], MOST_STEPS, 7)
+        (&[1_000, 10_000, 100_000, 1_000_000], MOST_STEPS, 7)
     };
     let mut rows = Vec::new();
     for &distinct in sizes {
@@ -54,14 +60,16 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> io::Result<Vec<Row>> {
         // The ladder alone is measured, not the histogram that it starts from.
         assert_eq!(lengths.histogram().len(), distinct as usize);
         // Six rungs are the paper's own.
-        for rungs in [6, 8, 64, 256] {
+        for rungs in [6, 64, 1024].into_iter().filter(|&rungs| rungs < distinct) {
             eprintln!("ladder of {rungs} rungs for {} lengths", grouped(u64::from(distinct)));
             let steps = quadratic::steps(distinct, rungs);
-            one_round(&lengths, rungs, false);
+            one_round(&lengths, rungs, false, false);
             let rounds: Vec<Round> = (0..rounds)
                 .map(|round| {
                     let repeat = round == 0 || steps <= MOST_STEPS_EACH_ROUND;
-                    one_round(&lengths, rungs, steps <= most && repeat)
+                    let hull_steps = u64::from(distinct) * u64::from(rungs);
+                    let hull = round == 0 || hull_steps <= MOST_HULL_STEPS_EACH_ROUND;
+                    one_round(&lengths, rungs, steps <= most && repeat, hull)
                 })
                 .collect();
             output.raw(&raw(distinct, rungs, &rounds))?;
@@ -71,7 +79,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> io::Result<Vec<Row>> {
     Ok(rows)
 }
 
-fn one_round(lengths: &Lengths, rungs: u32, with_printed: bool) -> Round {
+fn one_round(lengths: &Lengths, rungs: u32, with_printed: bool, with_hull: bool) -> Round {
     let histogram = lengths.histogram();
     let mut distinct: Vec<u32> = histogram.iter().map(|&(length, _)| length).collect();
     shuffle(&mut distinct);
@@ -92,7 +100,14 @@ fn one_round(lengths: &Lengths, rungs: u32, with_printed: bool) -> Round {
         assert_eq!(quadratic::cells(histogram, &ladder), fewest, "the ladder is optimal");
         time
     });
-    Round { sort, ladder: time, printed }
+    let hull = with_hull.then(|| {
+        let start = Instant::now();
+        let fewest = black_box(hull::fewest_cells(black_box(histogram), rungs as usize));
+        let time = start.elapsed();
+        assert_eq!(quadratic::cells(histogram, &ladder), fewest, "the ladder is optimal");
+        time
+    });
+    Round { sort, ladder: time, printed, hull }
 }
 
 /// A fixed order that is far from sorted: multiples of a large prime.
@@ -107,9 +122,12 @@ fn shuffle(values: &mut [u32]) {
 impl Row {
     fn new(distinct: u32, rungs: u32, rounds: &[Round]) -> Self {
         let over = |value: fn(&Round) -> f64| Spread::of(rounds.iter().map(value));
-        let printed = |value: fn(&Round, f64) -> f64| {
-            let times = rounds.iter().filter_map(|round| Some((round, round.printed?)));
-            times.map(move |(round, time)| value(round, time.as_secs_f64()))
+        let against = |of: fn(&Round) -> Option<Duration>| {
+            let times = rounds.iter().filter_map(|round| Some((round, of(round)?.as_secs_f64())));
+            let pairs: Vec<_> =
+                times.map(|(round, time)| (time, time / round.ladder.as_secs_f64())).collect();
+            let best = Spread::of(pairs.iter().map(|pair| pair.0)).min;
+            (best, Spread::of(pairs.iter().map(|pair| pair.1)))
         };
         let was_printed = rounds[0].printed.is_some();
         Self {
@@ -117,10 +135,8 @@ impl Row {
             rungs,
             ratio: over(|round| round.ladder.as_secs_f64() / round.sort.as_secs_f64()),
             best: over(|round| round.ladder.as_secs_f64()).min,
-            printed: was_printed.then(|| {
-                let times = Spread::of(printed(|_, time| time));
-                (times.min, Spread::of(printed(|round, time| time / round.ladder.as_secs_f64())))
-            }),
+            printed: was_printed.then(|| against(|round| round.printed)),
+            hull: against(|round| round.hull),
         }
     }
 }
@@ -130,19 +146,20 @@ fn raw(distinct: u32, rungs: u32, rounds: &[Round]) -> String {
     let printed = rounds.iter().filter_map(|round| round.printed);
     format!(
         "{{\"kind\":\"ladder\",\"distinct\":{distinct},\"rungs\":{rungs},\"sort_ns\":{},\
-         \"ladder_ns\":{},\"printed_ns\":{}}}",
+         \"ladder_ns\":{},\"printed_ns\":{},\"hull_ns\":{}}}",
         list(rounds.iter().map(|round| round.sort.as_nanos())),
         list(rounds.iter().map(|round| round.ladder.as_nanos())),
         list(printed.map(|time| time.as_nanos())),
+        list(rounds.iter().filter_map(|round| round.hull).map(|time| time.as_nanos())),
     )
 }
 
 /// Every row, in Markdown.
 pub(crate) fn table(rows: &[Row]) -> String {
     let mut text = "## Ladder\n\n\
-        | distinct lengths | rungs | seconds | ladder/sort | min | max | as printed, seconds | \
-        printed/ladder |\n\
-        |--:|--:|--:|--:|--:|--:|--:|--:|\n"
+        | distinct lengths | rungs | seconds | ladder/sort | min | max | hull, seconds | hull/ladder | \
+        as printed, seconds | printed/ladder |\n\
+        |--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n"
         .to_owned();
     for row in rows {
         let (seconds, times) = row.printed.map_or(("–".to_owned(), "–".to_owned()), |printed| {
@@ -155,6 +172,8 @@ pub(crate) fn table(rows: &[Row]) -> String {
             short(row.ratio.median),
             short(row.ratio.min),
             short(row.ratio.max),
+            format!("{:.5}", row.hull.0),
+            short(row.hull.1.median),
             seconds,
             times,
         ]);

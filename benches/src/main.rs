@@ -6,8 +6,10 @@
 mod args;
 mod data;
 mod heap;
+mod hull;
 mod ladders;
 mod output;
+mod packing;
 mod plans;
 mod quadratic;
 mod ranks;
@@ -20,7 +22,7 @@ use std::{
     process::ExitCode,
 };
 
-use args::{Args, Asked};
+use args::{Args, Asked, Only};
 use output::Output;
 
 #[global_allocator]
@@ -50,15 +52,23 @@ fn main() -> ExitCode {
 fn run(args: &Args) -> io::Result<()> {
     let mut output = Output::new(args.out.as_deref())?;
     let mut text = String::new();
-    if !args.ranks {
-        let rows = plans::run(args, &mut output)?;
+    // A strategy of its own is only planned with.
+    let all = args.only.is_none() && args.strategy.is_none();
+    let wanted = |part: Only| all || args.only == Some(part);
+    let rows = if args.only.is_none() { plans::run(args, &mut output)? } else { Vec::new() };
+    if args.only.is_none() {
         text += &summary::table(&rows);
-        if args.strategy.is_none() {
-            text += &ladders::table(&ladders::run(args, &mut output)?);
-        }
+    }
+    if wanted(Only::Ladders) {
+        text += &ladders::table(&ladders::run(args, &mut output)?);
+    }
+    if args.only.is_none() {
         text += &plans::table(&rows);
     }
-    if args.strategy.is_none() {
+    if wanted(Only::Packing) {
+        text += &packing::table(&packing::run(args, &mut output)?);
+    }
+    if wanted(Only::Ranks) {
         text += &ranks::table(&ranks::run(args, &mut output)?);
         text += &steps::table(&steps::run(args, &mut output)?);
     }

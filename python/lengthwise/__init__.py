@@ -93,8 +93,8 @@ _Sequence.register(Plan)
 def plan(lengths: Any, strategy: str | None = None, *, epoch: int = 0, **settings: Any) -> Plan:
     """The plan of one epoch.
 
-    Takes the settings of :class:`Planner`, of which only ``budget`` must be given. To plan several
-    epochs, make a :class:`Planner` once: it checks the lengths once.
+    Takes the settings of :class:`Planner`, of which only ``budget`` must be given, and not
+    even that with ``packed:capacity=4096``. To plan several epochs, make a :class:`Planner` once: it checks the lengths once.
     """
     return Planner(lengths, strategy, **settings).plan(epoch)
 

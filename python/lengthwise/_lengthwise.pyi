@@ -354,6 +354,11 @@ class Plan:
         The sequences that exceed the budget even alone.
         """
     @property
+    def packed(self, /) -> bool:
+        """
+        Whether a batch is one row that its sequences share, one after another.
+        """
+    @property
     def positions(self, /) -> np.ndarray:
         """
         How many positions of each batch are not padding: what a mean loss is divided by.
@@ -390,7 +395,7 @@ class Planner:
     """
     Plans epochs: the same lengths, settings, seed and epoch give the same plan on every machine.
     """
-    def __new__(cls, /, lengths: Any, strategy: str | None = None, *, budget: Any, shapes: str | None = None, arrange: str = "spread", over_long: str = "error", steps: str | None = None, tail: str = "split", cost_model: Any | None = None, accumulate: Any = ..., canonical_ranks: Any | None = None, constant_steps: bool = False, seed: Any = ...) -> Planner: ...
+    def __new__(cls, /, lengths: Any, strategy: str | None = None, *, budget: Any | None = None, shapes: str | None = None, arrange: str = "spread", over_long: str = "error", steps: str | None = None, tail: str = "split", cost_model: Any | None = None, accumulate: Any = ..., canonical_ranks: Any | None = None, constant_steps: bool = False, seed: Any = ...) -> Planner: ...
     def __repr__(self, /) -> str: ...
     @property
     def lengths(self, /) -> Lengths:

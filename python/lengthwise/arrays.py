@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import LengthsError, Plan
+from . import LengthsError, Plan, SettingError
 
 __all__ = ["PaddedBatch", "batches", "shapes"]
 
@@ -41,6 +41,11 @@ def batches(
         raise LengthsError(
             f"there are {len(data)} sequences, and the plan is for {len(plan.lengths)}",
             hint="give the data that the lengths are of, in the same order",
+        )
+    if plan.packed:
+        raise SettingError(
+            "the sequences of this plan share rows, and rectangles have a row for each",
+            hint="plan with another strategy, or collate with `lengthwise.torch.pack_collate`",
         )
     rows = shapes(plan)
     for batch, length in zip(plan, plan.batch_lengths.tolist()):

@@ -75,7 +75,8 @@ class TrainerMixin:
 
     def __init__(self, *args: Any, batches: Mapping[str, Any], **keywords: Any) -> None:
         self._batch_settings = dict(batches)
-        if "budget" not in self._batch_settings:
+        strategy = self._batch_settings.get("strategy") or ""
+        if "budget" not in self._batch_settings and not strategy.startswith("packed:"):
             raise SettingError(
                 "`batches` has no budget", hint='give one, as in batches={"budget": "padded:20000"}'
             )

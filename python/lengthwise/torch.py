@@ -33,7 +33,15 @@ from . import (
 )
 from ._ranks import find_ranks
 
-__all__ = ["Batch", "BatchSampler", "loader", "pad_collate"]
+__all__ = [
+    "Batch",
+    "BatchSampler",
+    "cu_seqlens",
+    "loader",
+    "pack_collate",
+    "pad_collate",
+    "position_ids",
+]
 
 VERSION = 1
 
@@ -57,7 +65,7 @@ class BatchSampler(Sampler[list[int]]):
     """The batches of one rank, epoch after epoch: lists of indices for ``DataLoader(batch_sampler=…)``.
 
     ``lengths`` and the settings are those of :class:`lengthwise.Planner`, of which ``budget`` must be
-    given. Every rank takes the same number of batches, and every epoch has as many
+    given, unless the strategy is ``packed`` with a capacity. Every rank takes the same number of batches, and every epoch has as many
     (``constant_steps=False`` leaves that out): most trainers ask for ``len`` once.
 
     ``rank`` and ``world_size`` are found out if they are not given: from ``torch.distributed`` if it
@@ -85,7 +93,7 @@ class BatchSampler(Sampler[list[int]]):
         constant_steps: bool = True,
         **settings: Any,
     ) -> None:
-        if budget is None:
+        if budget is None and not (strategy or "").startswith("packed:"):
             raise SettingError(
                 "there is no budget, and batches have no other size",
                 hint='give one, as in budget="padded:20000"; where Lightning makes samplers anew, in '
@@ -482,7 +490,8 @@ def loader(
     """A data loader with all that frameworks look for; torchdata's ``StatefulDataLoader`` if it is
     installed, so that an epoch goes on where it stopped, with workers too.
 
-    ``collate_fn`` is :func:`pad_collate` if it is not given. Lightning takes it as it is, with its
+    ``collate_fn`` is :func:`pad_collate` if it is not given, or :func:`pack_collate` if sequences share
+    rows. Lightning takes it as it is, with its
     own distributed sampler switched on or off.
     """
     _check_dataset(dataset, sampler.lengths)
@@ -490,10 +499,13 @@ def loader(
         from torchdata.stateful_dataloader import StatefulDataLoader as kind
     except ImportError:
         kind = DataLoader
+    if collate_fn is None:
+        packed = sampler._plan_of(sampler.epoch).packed
+        collate_fn = pack_collate(sampler) if packed else pad_collate(sampler)
     made: DataLoader[Any] = kind(
         _Planned(dataset),
         batch_sampler=sampler,
-        collate_fn=pad_collate(sampler) if collate_fn is None else collate_fn,
+        collate_fn=collate_fn,
         **options,
     )
     # Attributes of a loader cannot be set once it is made. Lightning would put a sampler of its own
@@ -516,6 +528,9 @@ class pad_collate:
     in batches of :func:`loader`; elsewhere the longest item is rounded up as the sampler's shapes say.
     """
 
+    #: Whether sequences share rows.
+    _packs = False
+
     def __init__(
         self,
         sampler: BatchSampler | None = None,
@@ -535,6 +550,15 @@ class pad_collate:
         self.top: int | None = None
         if sampler is not None:
             plan = sampler._plan_of(sampler.epoch)
+            if plan.packed and not self._packs:
+                raise SettingError(
+                    "the sequences of these batches share rows", hint="collate with `pack_collate`"
+                )
+            if self._packs and not plan.packed:
+                raise SettingError(
+                    "every sequence of these batches has a row of its own",
+                    hint='plan with the strategy "packed", or collate with `pad_collate`',
+                )
             name, _, value = plan.settings["shapes"].partition(":")
             self.rungs = sampler.rungs
             self.multiple = int(value) if name == "multiple" else 1
@@ -543,13 +567,7 @@ class pad_collate:
 
     def __call__(self, rows: Sequence[Any]) -> Any:
         first = rows[0]
-        columns: dict[Any, list[Any]]
-        if isinstance(first, Mapping):
-            columns = {key: [row[key] for row in rows] for key in first}
-        elif isinstance(first, tuple):
-            columns = {place: list(values) for place, values in enumerate(zip(*rows))}
-        else:
-            columns = {0: list(rows)}
+        columns = _columns(rows)
         self._check(columns)
         main = self._main(columns)
         raw = [len(value) for value in columns[main]]
@@ -612,22 +630,202 @@ class pad_collate:
         own = [len(tensor) for tensor in tensors]
         if not (own == raw if self.like is None else key in (*self.like, main)):
             target = max(own)
-        # Rows without anything say nothing about the type of the others.
-        kinds = [tensor.dtype for tensor in tensors if len(tensor)] or [tensors[0].dtype]
-        kind = kinds[0]
-        for other in kinds[1:]:
-            kind = torch.promote_types(kind, other)
-        value = self.padding_value
-        value = value.get(key, 0) if isinstance(value, Mapping) else value
-        if torch.tensor(value).to(kind).item() != value and value == value:
-            raise SettingError(
-                f"{value} cannot be among values of {kind}", hint="choose another `padding_value`"
-            )
+        kind = _common_kind(tensors)
+        value = self._padding(key, kind)
         widest = next((tensor for tensor in tensors if len(tensor)), tensors[0])
         padded = torch.full((len(tensors), target, *widest.shape[1:]), value, dtype=kind)
         for row, tensor in enumerate(tensors):
             padded[row, : min(len(tensor), target)] = tensor[:target]
         return padded
+
+    def _padding(self, key: Any, kind: torch.dtype) -> Any:
+        value = self.padding_value
+        value = value.get(key, 0) if isinstance(value, Mapping) else value
+        return _among(value, kind, "padding_value")
+
+
+class pack_collate(pad_collate):
+    """Puts the sequences of a batch into one row, one after another: what attention of variable length
+    takes, as ``flash_attn_varlen_func`` does.
+
+    Items are those of :class:`pad_collate`. The first field that is a sequence (or ``field``), and the
+    fields in ``like``, or without it those that are as long in every item of the batch, become rows of
+    shape ``(1, length, …)``; others are collated as PyTorch does, or stay lists. Added are, for
+    dictionaries by these names, and otherwise as last parts in this order:
+
+    - ``lengths``: that of each sequence (``lengths=None`` leaves them out),
+    - ``position_ids``, of shape ``(1, length)``: they begin at 0 in every sequence,
+    - ``cu_seqlens``, of type ``int32``: where each sequence begins, and the end,
+    - ``max_seqlen``: the longest, a number.
+
+    Items that are neither dictionaries nor tuples come as a dictionary with the row as ``input_ids``.
+
+    Where the row was planned to be longer than its sequences, it is filled with ``padding_value``, a
+    number or a dictionary with one for each field. What is filled counts as one more sequence in
+    ``position_ids``, ``cu_seqlens`` and ``max_seqlen``, and not in ``lengths``: so no position is
+    without a result, and no sequence sees it. ``first`` has, for fields that it names, what the first
+    position of every sequence is set to, as in ``first={"labels": -100}``: a model that shifts labels
+    itself would otherwise learn to say the beginning of the next sequence.
+    """
+
+    _packs = True
+
+    def __init__(
+        self,
+        sampler: BatchSampler | None = None,
+        *,
+        field: str | int | None = None,
+        like: Sequence[str | int] | None = None,
+        padding_value: Any = 0,
+        first: Mapping[str | int, Any] | None = None,
+        lengths: str | None = "lengths",
+    ) -> None:
+        super().__init__(
+            sampler, field=field, like=like, padding_value=padding_value, lengths=lengths
+        )
+        self.first = dict(first or {})
+
+    def __call__(self, rows: Sequence[Any]) -> Any:
+        columns = _columns(rows)
+        plain = not isinstance(rows[0], (Mapping, tuple))
+        if plain:
+            columns = {"input_ids": columns[0]}
+        self._check(columns)
+        main = self._main(columns)
+        raw = [len(value) for value in columns[main]]
+        # An over-long sequence has a row of its own, and may have to be cut to it.
+        planned = getattr(rows, "length", None)
+        own = raw
+        if self.top is not None:
+            own = [min(length, planned or self.top) for length in raw]
+        total = sum(own)
+        target = planned or self._rounded(total)
+        if total > target:
+            raise LengthsError(
+                f"the items have length {total} together, and their row was planned for {target}",
+                hint="give the lengths that the items really have, with all that is added to them",
+            )
+        packed = {
+            key: self._row(key, values, main, raw, own, target) for key, values in columns.items()
+        }
+        added = {
+            **({self.lengths: torch.tensor(own)} if self.lengths else {}),
+            "position_ids": position_ids(own, target)[None],
+            "cu_seqlens": cu_seqlens(own, target),
+            "max_seqlen": max(*own, target - total),
+        }
+        if plain or isinstance(rows[0], Mapping):
+            return {**packed, **added}
+        return (*packed.values(), *added.values())
+
+    def _rounded(self, longest: int) -> int:
+        # What is cut is cut before; a row of several may be as long as there is room.
+        if self.rungs:
+            return next((rung for rung in self.rungs if rung >= longest), longest)
+        return -(-longest // self.multiple) * self.multiple
+
+    def _check(self, columns: Mapping[Any, Any]) -> None:
+        super()._check(columns)
+        names = ", ".join(map(repr, columns))
+        for name in self.first:
+            if name not in columns:
+                raise SettingError(
+                    f"the items have no field {name!r}", hint=f"their fields are {names}"
+                )
+        for name in ("position_ids", "cu_seqlens", "max_seqlen"):
+            if name in columns:
+                raise SettingError(
+                    f"the items have a field {name!r} of their own",
+                    hint="leave it out: it is made anew for the row",
+                )
+
+    def _row(
+        self, key: Any, values: list[Any], main: Any, raw: list[int], own: list[int], target: int
+    ) -> Any:
+        if not _is_sequence(values[0]):
+            return default_collate(values)
+        try:
+            tensors = [torch.as_tensor(value) for value in values]
+        except (TypeError, ValueError):
+            return values  # Words, say.
+        lengths = [len(tensor) for tensor in tensors]
+        if not (lengths == raw if self.like is None else key in (*self.like, main)):
+            return tensors
+        if lengths != raw:
+            raise LengthsError(
+                f"field {key!r} has lengths {lengths}, and {main!r} has {raw}",
+                hint="leave it out of `like`: what goes into the row must be as long",
+            )
+        kind = _common_kind(tensors)
+        row = torch.full(
+            (1, target, *tensors[0].shape[1:]), self._padding(key, kind), dtype=kind
+        )
+        place = 0
+        for tensor, length in zip(tensors, own):
+            row[0, place : place + length] = tensor[:length]
+            if key in self.first and length:
+                row[0, place] = _among(self.first[key], kind, "first")
+            place += length
+        return row
+
+
+def cu_seqlens(lengths: Sequence[int], padded_to: int | None = None) -> torch.Tensor:
+    """Where each sequence of a packed row begins, and the end: 0, and the sums of the lengths so far.
+    What a row of length ``padded_to`` has beyond them counts as one more sequence.
+
+    >>> cu_seqlens([3, 4], 10)
+    tensor([ 0,  3,  7, 10], dtype=torch.int32)
+    """
+    return torch.tensor([0, *np.cumsum(_pieces(lengths, padded_to))], dtype=torch.int32)
+
+
+def position_ids(lengths: Sequence[int], padded_to: int | None = None) -> torch.Tensor:
+    """The positions of a packed row: they begin at 0 in every sequence, and in what a row of length
+    ``padded_to`` has beyond them.
+
+    >>> position_ids([3, 2], 6)
+    tensor([0, 1, 2, 0, 1, 0])
+    """
+    return torch.cat([torch.arange(length) for length in _pieces(lengths, padded_to)])
+
+
+def _pieces(lengths: Sequence[int], padded_to: int | None) -> list[int]:
+    pieces = [operator.index(length) for length in lengths]
+    beyond = 0 if padded_to is None else padded_to - sum(pieces)
+    if beyond < 0:
+        raise LengthsError(
+            f"the sequences have length {sum(pieces)} together, and their row {padded_to}",
+            hint="give the length of the whole row",
+        )
+    return [*pieces, *([beyond] if beyond else [])]
+
+
+def _columns(rows: Sequence[Any]) -> dict[Any, list[Any]]:
+    """The items of a batch field by field."""
+    first = rows[0]
+    if isinstance(first, Mapping):
+        return {key: [row[key] for row in rows] for key in first}
+    if isinstance(first, tuple):
+        return {place: list(values) for place, values in enumerate(zip(*rows))}
+    return {0: list(rows)}
+
+
+def _common_kind(tensors: Sequence[torch.Tensor]) -> torch.dtype:
+    # Rows without anything say nothing about the type of the others.
+    kinds = [tensor.dtype for tensor in tensors if len(tensor)] or [tensors[0].dtype]
+    kind = kinds[0]
+    for other in kinds[1:]:
+        kind = torch.promote_types(kind, other)
+    return kind
+
+
+def _among(value: Any, kind: torch.dtype, name: str) -> Any:
+    """A value that can be among those of a type."""
+    if torch.tensor(value).to(kind).item() != value and value == value:
+        raise SettingError(
+            f"{value} cannot be among values of {kind}", hint=f"choose another `{name}`"
+        )
+    return value
 
 
 def _is_sequence(value: Any) -> bool:

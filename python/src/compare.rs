@@ -102,7 +102,7 @@ pub(crate) fn compare(
     let (epochs, world_size, accumulate, seed) = (epochs.0, world_size.0, accumulate.0, seed.0);
     let make = || -> Result<Compared> {
         let strategies = match strategies {
-            None => Strategy::all(),
+            None => Strategy::all_padded(),
             Some(Named::One(given)) => vec![given.parse()?],
             Some(Named::Many(given)) if given.is_empty() => {
                 let hint = "name some, or leave them out for all".to_owned();

@@ -67,7 +67,9 @@ fn class(error: &Error) -> &'static str {
         Error::NoSequences | Error::TooManySequences { .. } | Error::BadLength { .. } => {
             "LengthsError"
         }
-        Error::OverBudget { .. } | Error::OverBudgetSeconds { .. } => "BudgetError",
+        Error::OverBudget { .. } | Error::OverBudgetSeconds { .. } | Error::OverCapacity { .. } => {
+            "BudgetError"
+        }
         Error::BadStep { .. } | Error::TooFewSteps { .. } | Error::PoorFit { .. } => "CostError",
         Error::NoRanks
         | Error::BadRank { .. }
@@ -90,6 +92,7 @@ fn index(error: &Error) -> Option<usize> {
         Error::BadLength { index, .. }
         | Error::OverBudget { index, .. }
         | Error::OverBudgetSeconds { index, .. }
+        | Error::OverCapacity { index, .. }
         | Error::LadderTooShort { index, .. }
         | Error::BadStep { index, .. } => Some(*index),
         _ => None,

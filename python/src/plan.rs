@@ -179,6 +179,12 @@ impl Plan {
         PyArray1::from_iter(py, self.plan.iter().map(|batch| batch.len() as u32))
     }
 
+    /// Whether a batch is one row that its sequences share, one after another.
+    #[getter]
+    fn packed(&self) -> bool {
+        self.plan.is_packed()
+    }
+
     /// How many positions of each batch are not padding: what a mean loss is divided by.
     #[getter]
     fn positions<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {

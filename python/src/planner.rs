@@ -31,7 +31,7 @@ impl Planner {
         lengths,
         strategy = None,
         *,
-        budget,
+        budget = None,
         shapes = None,
         arrange = "spread",
         over_long = "error",
@@ -48,7 +48,7 @@ impl Planner {
         py: Python<'_>,
         lengths: Column,
         strategy: Option<&str>,
-        budget: BudgetArgument,
+        budget: Option<BudgetArgument>,
         shapes: Option<&str>,
         arrange: &str,
         over_long: &str,
@@ -60,10 +60,18 @@ impl Planner {
         constant_steps: bool,
         seed: Whole<u64>,
     ) -> PyResult<Self> {
-        let (lengths, budget, accumulate, seed) = (lengths.0, budget.0, accumulate.0, seed.0);
+        let (lengths, accumulate, seed) = (lengths.0, accumulate.0, seed.0);
         let make = || -> Result<Self> {
-            let (strategy, shapes) =
-                recommended(&lengths, budget, parsed(strategy)?, parsed(shapes)?)?;
+            let strategy: Option<Strategy> = parsed(strategy)?;
+            let own = || strategy.as_ref().and_then(Strategy::own_budget);
+            let budget = budget.map(|given| given.0).or_else(own).ok_or_else(|| {
+                Failure::Own(
+                    "SettingError",
+                    "there is no budget, and batches have no other size".to_owned(),
+                    "give one, as in budget=\"padded:20000\"".to_owned(),
+                )
+            })?;
+            let (strategy, shapes) = recommended(&lengths, budget, strategy, parsed(shapes)?)?;
             let described =
                 format!("strategy {strategy}, budget {budget}, shapes {shapes}, seed {seed}");
             let mut planner = lengthwise::Planner::new(strategy, budget)

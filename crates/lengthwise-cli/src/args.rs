@@ -299,9 +299,15 @@ pub(crate) struct Plan {
     #[command(flatten)]
     pub(crate) input: Input,
 
-    /// Limit of every batch: sequences:16, padded:20000, dynamic:16, cost:MODEL,limit=0.05
-    #[arg(long, value_name = "BUDGET", help_heading = "Settings")]
-    pub(crate) budget: String,
+    /// Limit of every batch: sequences:16, padded:20000, dynamic:16, cost:MODEL,limit=0.05 (not
+    /// needed with packed:capacity=4096)
+    #[arg(
+        long,
+        value_name = "BUDGET",
+        required_unless_present = "strategy",
+        help_heading = "Settings"
+    )]
+    pub(crate) budget: Option<String>,
 
     /// How sequences are grouped, as in alternated:bins=64 [default: the recommended: shuffled on a
     /// ladder, blurred otherwise]

@@ -45,6 +45,7 @@ impl Sequences {
         let index = match error {
             Error::OverBudget { index, .. }
             | Error::OverBudgetSeconds { index, .. }
+            | Error::OverCapacity { index, .. }
             | Error::LadderTooShort { index, .. } => index as u32,
             other => return other.into(),
         };

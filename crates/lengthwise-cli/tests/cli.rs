@@ -423,6 +423,7 @@ fn explain_lists_and_explains() {
               pooled:batches=50           shuffled, in pools of a few batches sorted
               blurred:spread=0.02         by length plus one-sided noise on a scale that fits the lengths
               rotating:epochs=16          nobody meets twice in a cycle of epochs
+              packed                      several sequences in a row, for models that keep them apart
 
             Other settings
               budget                      sequences, padded, dynamic, cost
@@ -489,7 +490,7 @@ fn explain_lists_and_explains() {
     }
     assert!(text("explain shuffled").starts_with("# shuffled"));
     let all = folder.json("explain --json");
-    assert_eq!(all.as_array().unwrap().len(), 17);
+    assert_eq!(all.as_array().unwrap().len(), 18);
     expect![[r#"
         $ lengthwise explain neighbors
         error: unknown strategy `neighbors`

@@ -227,7 +227,7 @@ impl Row {
         let planner = request.planner(strategy);
         let mut plans: Vec<Plan> = Vec::new();
         let mut figures = Vec::new();
-        let mut shapes: BTreeSet<(usize, u32)> = BTreeSet::new();
+        let mut shapes: BTreeSet<(u32, u32)> = BTreeSet::new();
         for epoch in 0..u64::from(request.epochs) {
             let start = Instant::now();
             let mut plan = planner.plan(request.lengths, epoch)?;
@@ -251,7 +251,7 @@ impl Row {
                     .map(|model| schedule.duration_by(|size, length| model.seconds(size, length))),
                 ..Figures::from(measures)
             });
-            shapes.extend(plan.iter().map(<[u32]>::len).zip(plan.batch_lengths().to_vec()));
+            shapes.extend(plan.shapes());
             if is_sampled(epoch, request.epochs.into()) {
                 plans.push(plan);
             }

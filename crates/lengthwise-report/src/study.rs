@@ -69,6 +69,9 @@ pub struct Picture {
 pub struct SampleBatch {
     /// What they are padded to.
     pub batch_length: u32,
+    /// Whether its sequences share one row, one after another.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub packed: bool,
     /// The number of each in the sample, and its length.
     pub sequences: Vec<(u32, u32)>,
 }
@@ -252,7 +255,7 @@ impl Picture {
             _ => Budget::dynamic(size),
         };
         let small = scaled(strategy, lengths.len(), sample.len());
-        let planner = built(&small, budget);
+        let planner = built(&small, budget).over_long(request.over_long);
         let epochs = (0..epochs)
             .map(|epoch| {
                 let plan = planner.plan(&sample, epoch)?;
@@ -260,7 +263,9 @@ impl Picture {
                     plan.iter().zip(plan.batch_lengths()).map(|(batch, &batch_length)| {
                         let own =
                             |&sequence: &u32| (sequence, sample.as_slice()[sequence as usize]);
-                        SampleBatch { batch_length, sequences: batch.iter().map(own).collect() }
+                        let (packed, sequences) =
+                            (plan.is_packed(), batch.iter().map(own).collect());
+                        SampleBatch { batch_length, packed, sequences }
                     });
                 Ok(batches.collect())
             })

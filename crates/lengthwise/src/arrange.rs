@@ -75,11 +75,17 @@ impl Arrange {
         }
     }
 
-    pub(crate) fn apply(self, batches: Batches, rng: &Rng) -> Batches {
+    /// The batches, or rows, in their order. Rows are arranged by the mean length in them.
+    pub(crate) fn apply(self, batches: Batches, packed: bool, rng: &Rng) -> Batches {
         if self == Arrange::AsBuilt {
             return batches;
         }
-        let items: Vec<Item> = batches.shapes().map(Item::batch).collect();
+        let items: Vec<Item> = if packed {
+            let rows = batches.weighed(true).zip(&batches.lengths);
+            rows.map(|((_, mean), &length)| Item::row(mean, length)).collect()
+        } else {
+            batches.shapes().map(Item::batch).collect()
+        };
         batches.reordered(&self.order(&items, rng))
     }
 }
@@ -101,6 +107,10 @@ impl Item {
         let largest = u64::from(size) * u64::from(length);
         let cells = f64::from(length) * f64::from(size);
         Self { rank: length, log: ln(f64::from(length)), cells, largest }
+    }
+
+    fn row(mean: u32, length: u32) -> Self {
+        Self { cells: f64::from(length), largest: length.into(), ..Self::batch((1, mean)) }
     }
 }
 

@@ -126,6 +126,23 @@ impl Budget {
         fits && self.at_most.is_none_or(|most| size <= most)
     }
 
+    /// The same for a row of so many sequences.
+    pub(crate) fn admits_row(&self, sequences: u32, length: u32, longest: u64) -> bool {
+        let most = match self.limit {
+            Limit::Sequences(count) => count,
+            _ => u32::MAX,
+        };
+        let row = Self { at_most: None, ..*self };
+        let fits = match self.limit {
+            // The rule is about the last sequence of a batch, and a row is one.
+            Limit::Dynamic(count, _) => {
+                u64::from(length) <= longest.saturating_mul(u64::from(count))
+            }
+            _ => row.admits(Open { size: 1, length }, length, longest),
+        };
+        fits && sequences <= self.at_most.unwrap_or(most).min(most)
+    }
+
     /// The cost model, if it is a budget of seconds.
     pub(crate) fn model(&self) -> Option<CostModel> {
         match self.limit {

@@ -94,10 +94,12 @@ impl CostModel {
         self.a + self.b * length + self.c * cells + self.d * (cells * length)
     }
 
-    /// How many seconds the steps of an epoch take, one batch a step.
+    /// How many seconds the steps of an epoch take, one batch a step. A packed row counts as its
+    /// sequences if all had their mean length, rounded up.
     pub fn epoch_seconds(&self, plan: &Plan) -> f64 {
-        let shapes = plan.iter().map(<[u32]>::len).zip(plan.batch_lengths());
-        shapes.map(|(size, &length)| self.seconds(size as u32, length)).sum()
+        let shapes = plan.shared_batches();
+        let shapes = shapes.weighed(plan.is_packed());
+        shapes.map(|(size, length)| self.seconds(size, length)).sum()
     }
 
     /// The manual page of cost models with the list of presets, in Markdown.

@@ -53,6 +53,23 @@ pub enum Error {
         /// How they were to be treated, which left nothing to plan.
         treatment: OverLong,
     },
+    /// Sequences that are longer than a row may be.
+    OverCapacity {
+        /// The first of them.
+        index: usize,
+        /// Its length.
+        length: u32,
+        /// What it takes alone, after rounding by the shapes.
+        cells: u64,
+        /// The capacity of a row.
+        capacity: u32,
+        /// How many there are in all.
+        count: usize,
+        /// The most that any of them takes alone.
+        largest: u64,
+        /// How they were to be treated, which left nothing to plan.
+        treatment: OverLong,
+    },
     /// Sequences that take longer than a budget of seconds even alone.
     OverBudgetSeconds {
         /// The first of them.
@@ -255,6 +272,13 @@ impl Error {
                 "raise the budget to at least {largest} cells, or choose what happens to over-long \
                  sequences: `alone`, `drop` or `truncate` (`--over-long` on the command line)"
             ),
+            Error::OverCapacity { largest, treatment, .. } if *treatment != OverLong::Error => {
+                format!("`{treatment}` leaves nothing to plan; raise the capacity, up to {largest}")
+            }
+            Error::OverCapacity { largest, .. } => format!(
+                "raise the capacity to at least {largest}, or choose what happens to over-long \
+                 sequences: `alone`, `drop` or `truncate` (`--over-long` on the command line)"
+            ),
             Error::OverBudgetSeconds { largest, .. } => format!(
                 "raise the limit to at least {}, or choose what happens to over-long sequences: \
                  `alone`, `drop` or `truncate` (`--over-long` on the command line)",
@@ -355,6 +379,14 @@ impl fmt::Display for Error {
                     write!(f, " (rounded up by the shapes)")?;
                 }
                 write!(f, ", over the budget of {limit}")?;
+                so_do(f, count - 1)
+            }
+            Error::OverCapacity { index, length, cells, capacity, count, .. } => {
+                write!(f, "sequence {index} of length {length} alone takes {cells} positions")?;
+                if u64::from(*length) != *cells {
+                    write!(f, " (rounded up by the shapes)")?;
+                }
+                write!(f, ", over the capacity of {capacity}")?;
                 so_do(f, count - 1)
             }
             Error::OverBudgetSeconds { index, length, padded, seconds, limit, count, .. } => {

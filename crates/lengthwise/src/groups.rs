@@ -27,6 +27,8 @@ pub(crate) enum Dealing {
     Free,
     /// Round groups up to a rung, but keep them.
     Together,
+    /// Keep the groups: each is one row.
+    Packed,
 }
 
 /// In which order the batches come that were cut from the groups, before they are arranged.
@@ -89,6 +91,14 @@ impl Groups {
     #[must_use]
     pub fn together(mut self) -> Self {
         self.dealing = Dealing::Together;
+        self
+    }
+
+    /// With groups that are rows: the sequences of each come one after another in one row. The
+    /// strategy must say what a row may hold ([`Group::row`](crate::Group::row)).
+    #[must_use]
+    pub fn packed(mut self) -> Self {
+        self.dealing = Dealing::Packed;
         self
     }
 

@@ -15,6 +15,7 @@ mod made;
 mod math;
 mod measure;
 mod over_long;
+mod pack;
 mod plan;
 mod planner;
 mod rng;
@@ -40,6 +41,7 @@ pub use lengths::Lengths;
 pub use made::Made;
 pub use measure::{Measures, effective_mates, mate_repeat_rate, mate_repeat_rates};
 pub use over_long::OverLong;
+pub use pack::Row;
 pub use plan::{Counts, Iter, Plan};
 pub use planner::Planner;
 pub use rng::{Purpose, Rng, Stream};
@@ -48,8 +50,8 @@ pub use schedule::Schedule;
 pub use shapes::Shapes;
 pub use steps::{Steps, Tail};
 pub use strategy::{
-    Alternated, Blurred, Bucketed, Group, LengthBuckets, Neighbours, OptimalBuckets, Pooled,
-    Rotating, SemiSorted, Shuffled, Sorted, Strategy,
+    Alternated, Blurred, Bucketed, Group, LengthBuckets, Neighbours, OptimalBuckets, Packed,
+    Pooled, Rotating, SemiSorted, Shuffled, Sorted, Strategy,
 };
 
 pub use tune::{

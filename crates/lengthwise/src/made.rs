@@ -3,7 +3,8 @@
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
-    Arrange, Budget, CostModel, Error, Lengths, Open, OverLong, Shapes, Steps, Tail, steps::Time,
+    Arrange, Budget, CostModel, Error, Group as _, Lengths, Open, OverLong, Row, Shapes, Steps,
+    Strategy, Tail, steps::Time,
 };
 
 /// How a plan was made, and how its batches are dealt to ranks.
@@ -26,6 +27,8 @@ pub struct Made {
     pub batches: Option<u32>,
     /// Whether batches may be broken up, but not mixed: the strategy promises who does not meet.
     pub together: bool,
+    /// Whether a batch is one row that its sequences share, one after another.
+    pub packed: bool,
     /// Which batches make a step.
     pub steps: Steps,
     /// What happens to the batches that fill no step.
@@ -45,7 +48,7 @@ pub struct Made {
 }
 
 impl Made {
-    /// Whether a batch keeps the budget. What its size is a multiple of is no part of it. With
+    /// Whether a batch keeps the budget, and a row the limits of its strategy. What its size is a multiple of is no part of it. With
     /// `rule=over` a batch may be over by its last sequence; as that is not known, all but one must
     /// fit if they are as short as the shortest.
     ///
@@ -56,13 +59,22 @@ impl Made {
         let Some(shortest) = batch.iter().map(|&sequence| lengths.of(sequence)).min() else {
             return true;
         };
-        let batch = Open { size: batch.len() as u32, length: batch_length };
-        self.budget.admits(batch, shortest, self.shapes.alone(lengths.max()))
+        let size = batch.len() as u32;
+        let longest = self.shapes.alone(lengths.max());
+        if self.packed {
+            let strategy = self.strategy.parse::<Strategy>().ok();
+            let row = strategy.and_then(|strategy| strategy.row());
+            let keeps = |row: Row| batch_length <= row.capacity && size <= row.at_most;
+            return row.is_none_or(keeps) && self.budget.admits_row(size, batch_length, longest);
+        }
+        self.budget.admits(Open { size, length: batch_length }, shortest, longest)
     }
 
     pub(crate) fn time(&self) -> Time {
         match (self.cost_model, self.steps) {
             (Some(model), _) => Time::Seconds(model),
+            // All rows are about as long as the capacity.
+            (None, _) if self.packed => Time::Cells,
             (None, Steps::Aligned) => Time::Length,
             (None, Steps::Stratified | Steps::InOrder) => Time::Cells,
         }

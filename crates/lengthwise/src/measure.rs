@@ -26,11 +26,12 @@ pub struct Measures {
     pub mean_batch_padding_rate: f64,
     /// Paper 2's ABL: the mean of the batch lengths, weighted by batch size.
     pub mean_batch_length: f64,
-    /// The sum of batch size × batch length.
+    /// The sum of batch size × batch length; of batch lengths if batches are rows.
     pub cells: u64,
     /// The sum of the batch lengths: what a recurrent network waits for.
     pub steps: u64,
-    /// How many different pairs of batch size and batch length there are.
+    /// How many different pairs of batch size and batch length there are; of batch lengths if
+    /// batches are rows.
     pub shapes: u64,
     /// The correlation of the lengths of successive batches: near 1 when the epoch drifts, 0 when
     /// it is mixed. 0 where it is undefined (fewer than three batches, or all of one length).
@@ -48,9 +49,10 @@ impl Measures {
         let (mut largest_batch, mut largest_batch_cells) = (0, 0);
         let mut weighted_rates = 0.0;
         let mut shapes = Vec::with_capacity(plan.len());
-        for (batch, &batch_length) in plan.iter().zip(plan.batch_lengths()) {
+        let mut weighted_lengths = 0;
+        for (batch, (rows, batch_length)) in plan.iter().zip(plan.shapes()) {
             let size = batch.len() as u64;
-            let batch_cells = size * u64::from(batch_length);
+            let batch_cells = u64::from(rows) * u64::from(batch_length);
             // A truncated sequence fills its row and no more.
             let batch_filled: u64 = batch
                 .iter()
@@ -62,7 +64,8 @@ impl Measures {
             largest_batch = size.max(largest_batch);
             largest_batch_cells = batch_cells.max(largest_batch_cells);
             weighted_rates += size as f64 * (1.0 - batch_filled as f64 / batch_cells as f64);
-            shapes.push((size as u32, batch_length));
+            weighted_lengths += size * u64::from(batch_length);
+            shapes.push((rows, batch_length));
         }
         shapes.sort_unstable();
         shapes.dedup();
@@ -73,7 +76,7 @@ impl Measures {
             // Rates are 0 where there is nothing to measure.
             padding_rate: if cells == 0 { 0.0 } else { 1.0 - filled as f64 / cells as f64 },
             mean_batch_padding_rate: weighted_rates / sequences.max(1) as f64,
-            mean_batch_length: cells as f64 / sequences.max(1) as f64,
+            mean_batch_length: weighted_lengths as f64 / sequences.max(1) as f64,
             cells,
             steps,
             shapes: shapes.len() as u64,

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, fmt, str::FromStr};
 
-use crate::{Budget, Error, Lengths, Shapes, room::Capacity, settings::Setting};
+use crate::{Budget, Error, Lengths, Row, Shapes, room::Capacity, settings::Setting};
 
 /// What happens to sequences that exceed the budget even alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,10 +39,19 @@ impl OverLong {
         lengths: &'a Lengths,
         budget: &Budget,
         shapes: &Shapes,
+        row: Option<Row>,
     ) -> Result<Admitted<'a>, Error> {
         let all = Admitted { lengths: Cow::Borrowed(lengths), kept: None, over: Vec::new() };
         budget.check()?;
-        let Some(limit) = budget.limit_of_one() else { return Ok(all) };
+        let (limit, of_row) = match (budget.limit_of_one(), row) {
+            (limit, Some(row))
+                if limit.is_none_or(|limit| row.capacity <= limit.longest_alone()) =>
+            {
+                (Capacity::Cells(row.capacity.into()), true)
+            }
+            (Some(limit), _) => (limit, false),
+            (None, _) => return Ok(all),
+        };
         // A limit above every length is none.
         let longest = match limit.longest_alone() {
             u32::MAX => return Ok(all),
@@ -64,7 +73,21 @@ impl OverLong {
                 let cut = Lengths::new(cut.collect::<Vec<_>>())?;
                 Ok(Admitted { lengths: Cow::Owned(cut), kept: None, over })
             }
-            _ => Err(self.over_budget(lengths, &over, &limit, shapes)),
+            _ => Err(match (self.over_budget(lengths, &over, &limit, shapes), row) {
+                (
+                    Error::OverBudget { index, length, cells, count, largest, treatment, .. },
+                    Some(Row { capacity, .. }),
+                ) if of_row => Error::OverCapacity {
+                    index,
+                    length,
+                    cells,
+                    capacity,
+                    count,
+                    largest,
+                    treatment,
+                },
+                (error, _) => error,
+            }),
         }
     }
 

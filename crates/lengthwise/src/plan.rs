@@ -126,6 +126,19 @@ impl Plan {
         self.len() == 0
     }
 
+    /// Whether a batch is one row that its sequences share, one after another, and not a row for
+    /// each of them. Its batch length is then what they have together, and so are its cells.
+    pub fn is_packed(&self) -> bool {
+        self.made.packed
+    }
+
+    /// How many rows each batch has, and what they are padded to: one row if it is packed, and
+    /// otherwise one for each sequence.
+    pub fn shapes(&self) -> impl ExactSizeIterator<Item = (u32, u32)> {
+        let packed = self.is_packed();
+        self.batches.shapes().map(move |(size, length)| (if packed { 1 } else { size }, length))
+    }
+
     /// The sequences of one batch.
     pub fn get(&self, batch: usize) -> Option<&[u32]> {
         (batch < self.len()).then(|| self.batches.get(batch))

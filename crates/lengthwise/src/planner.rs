@@ -2,12 +2,16 @@
 
 use crate::{
     Arrange, Budget, CostModel, Drawn, Error, Group, Lengths, Made, OverLong, Plan, Purpose, Rng,
-    Room, Shapes, Sorted, Steps, Tail, arrange,
-    cut::{Batches, cut},
+    Room, Row, Shapes, Sorted, Steps, Tail, arrange,
+    cut::{Batches, cut, rows},
     groups::Dealing,
+    ladder::{Staircase, ladder},
     over_long::Admitted,
+    pack::pack,
     shapes::Rounding,
+    sort,
     steps::Time,
+    strategy::packed::LongestFirst,
 };
 
 /// Plans epochs: the same lengths, settings, seed and epoch give the same plan on every machine.
@@ -136,14 +140,14 @@ impl<S: Group> Planner<S> {
     /// anew, and as a last resort sorted; one that needs fewer has its largest batches halved.
     pub fn constant_steps(self, lengths: &Lengths) -> Result<Self, Error> {
         self.check()?;
-        let admitted = self.over_long.admit(lengths, &self.budget, &self.shapes)?;
+        let admitted = self.admit(lengths)?;
         let resolved = self.resolve(&admitted)?;
         let count = |strategy: &dyn Group, epoch: u64| {
             let rng = Rng::new(self.seed, epoch);
             let batches = self.grouped(strategy, lengths, &admitted, resolved.as_ref(), &rng)?;
             Ok(batches.0.len() as u32)
         };
-        let mut most = count(&Sorted, 0)?;
+        let mut most = count(self.last_resort(), 0)?;
         for epoch in 0..4 {
             most = most.max(count(&self.strategy, epoch)?);
         }
@@ -152,7 +156,7 @@ impl<S: Group> Planner<S> {
 
     /// The batch lengths that can occur, rising, if the shapes are a ladder.
     pub fn rungs(&self, lengths: &Lengths) -> Result<Option<Vec<u32>>, Error> {
-        let admitted = self.over_long.admit(lengths, &self.budget, &self.shapes)?;
+        let admitted = self.admit(lengths)?;
         Ok(match self.resolve(&admitted)? {
             Some((Rounding::Rungs(rungs), _)) => Some(rungs.edges().to_vec()),
             _ => None,
@@ -170,24 +174,30 @@ impl<S: Group> Planner<S> {
     pub fn plan(&self, lengths: &Lengths, epoch: u64) -> Result<Plan, Error> {
         self.check()?;
         let rng = Rng::new(self.seed, epoch);
-        let admitted = self.over_long.admit(lengths, &self.budget, &self.shapes)?;
+        let admitted = self.admit(lengths)?;
         let resolved = self.resolve(&admitted)?;
         let drawn = |strategy: &dyn Group, rng: &Rng| {
             self.grouped(strategy, lengths, &admitted, resolved.as_ref(), rng)
         };
-        let (mut batches, mut together) = drawn(&self.strategy, &rng)?;
+        let (mut batches, mut dealing) = drawn(&self.strategy, &rng)?;
         if let Some(fixed) = self.batches {
             for turn in REDRAWS {
                 if batches.len() <= fixed as usize {
                     break;
                 }
-                (batches, together) = drawn(&self.strategy, &rng.at_turn(turn))?;
+                (batches, dealing) = drawn(&self.strategy, &rng.at_turn(turn))?;
             }
             if batches.len() > fixed as usize {
-                (batches, together) = drawn(&Sorted, &rng)?;
+                (batches, dealing) = drawn(self.last_resort(), &rng)?;
             }
-            batches = batches.halved_to(fixed, self.budget.multiple())?;
+            batches = match (dealing, &resolved) {
+                (Dealing::Packed, Some((rounding, _))) => batches.halved_rows(fixed, |row| {
+                    rounding.of(row.iter().map(|&sequence| lengths.of(sequence)).sum())
+                })?,
+                _ => batches.halved_to(fixed, self.budget.multiple())?,
+            };
         }
+        let packed = dealing == Dealing::Packed;
         let cost_model = self.cost_model.or(self.budget.model());
         let steps = match (self.steps, &resolved) {
             (Some(steps), _) => steps,
@@ -203,7 +213,8 @@ impl<S: Group> Planner<S> {
             arrange: self.arrange,
             over_long: self.over_long,
             batches: self.batches,
-            together,
+            together: dealing == Dealing::Together,
+            packed,
             steps,
             tail: self.tail,
             cost_model,
@@ -213,7 +224,17 @@ impl<S: Group> Planner<S> {
             epoch,
             lengths: lengths.digest(),
         };
-        Ok(Plan::new(self.arrange.apply(batches, &rng), admitted.over, made))
+        Ok(Plan::new(self.arrange.apply(batches, packed, &rng), admitted.over, made))
+    }
+
+    /// The lengths without those that fit no batch, or no row.
+    fn admit<'a>(&self, lengths: &'a Lengths) -> Result<Admitted<'a>, Error> {
+        self.over_long.admit(lengths, &self.budget, &self.shapes, self.strategy.row())
+    }
+
+    /// What makes few batches, where the strategy makes too many.
+    fn last_resort(&self) -> &'static dyn Group {
+        if self.strategy.row().is_some() { &LongestFirst } else { &Sorted }
     }
 
     /// Refuses numbers that make no sense.
@@ -240,9 +261,50 @@ impl<S: Group> Planner<S> {
             return Ok(None);
         }
         let lengths = &admitted.lengths;
+        if let Some(row) = self.strategy.row() {
+            return self.resolve_rows(lengths, row).map(Some);
+        }
         let rounding = self.shapes.resolve(lengths, &self.budget)?;
         let room = self.budget.resolve(lengths, rounding.apply(lengths))?;
         Ok(Some((rounding, room)))
+    }
+
+    /// The same where several sequences share a row. A ladder has the rungs that pad the rows of an
+    /// epoch of its own least, and the longest row that there can be: so it is the same in every
+    /// epoch.
+    fn resolve_rows<'a>(
+        &self,
+        lengths: &'a Lengths,
+        row: Row,
+    ) -> Result<(Rounding, Room<'a>), Error> {
+        let Shapes::Ladder(rungs) = self.shapes else {
+            let rounding = self.shapes.resolve(lengths, &self.budget)?;
+            let room = self.budget.resolve(lengths, rounding.apply(lengths))?;
+            let row = row.within(&room, &self.shapes);
+            return Ok((rounding, room.with_row(row)));
+        };
+        if rungs == 0 {
+            self.shapes.resolve(lengths, &self.budget)?;
+        }
+        let room = self.budget.resolve(lengths, lengths.as_slice().into())?;
+        let row = row.within(&room, &self.shapes);
+        let order = sort::shuffled(lengths.count(), &Rng::new(0, 0), Purpose::Shuffle);
+        let (order, ends) = pack(&order, lengths, row);
+        let starts = std::iter::once(&0).chain(&ends);
+        let sums = starts.zip(&ends).map(|(&start, &end)| {
+            order[start as usize..end as usize].iter().map(|&sequence| lengths.of(sequence)).sum()
+        });
+        let sums = Lengths::new(sums.collect::<Vec<u32>>())?;
+        let most = u64::from(lengths.max()) * u64::from(row.at_most.min(lengths.count()));
+        let top = u64::from(row.capacity).min(most) as u32;
+        let mut edges = match rungs - u32::from(sums.max() < top) {
+            0 => Vec::new(),
+            rungs => ladder(&sums, rungs),
+        };
+        if sums.max() < top {
+            edges.push(top);
+        }
+        Ok((Rounding::Rungs(Staircase::new(edges, lengths)), room.with_row(row)))
     }
 
     /// All batches in the order they were made, and whether they must not be mixed.
@@ -253,9 +315,11 @@ impl<S: Group> Planner<S> {
         admitted: &Admitted,
         resolved: Option<&(Rounding, Room)>,
         rng: &Rng,
-    ) -> Result<(Batches, bool), Error> {
-        let (mut batches, together) = match resolved {
-            None => (Batches::default(), false),
+    ) -> Result<(Batches, Dealing), Error> {
+        let (mut batches, dealing) = match resolved {
+            // Each over-long sequence is a row of its own.
+            None if self.strategy.row().is_some() => (Batches::default(), Dealing::Packed),
+            None => (Batches::default(), Dealing::Free),
             Some((rounding, room)) => build(strategy, &admitted.lengths, rounding, room, rng)?,
         };
         if let Some(kept) = &admitted.kept {
@@ -270,7 +334,7 @@ impl<S: Group> Planner<S> {
                 batches.push(&[sequence], padded);
             }
         }
-        Ok((batches, together))
+        Ok((batches, dealing))
     }
 
     /// How steps are made if nothing was said about it. Depends on the lengths and the settings, not
@@ -285,6 +349,8 @@ impl<S: Group> Planner<S> {
         match self.arrange {
             Arrange::AsBuilt => return Steps::InOrder,
             Arrange::ShortFirst => return Steps::Aligned,
+            // All rows are about as long as the capacity.
+            _ if self.strategy.row().is_some() => return Steps::Stratified,
             _ => {}
         }
         let time = cost_model.map_or(Time::Cells, Time::Seconds);
@@ -318,18 +384,21 @@ fn build(
     rounding: &Rounding,
     room: &Room,
     rng: &Rng,
-) -> Result<(Batches, bool), Error> {
+) -> Result<(Batches, Dealing), Error> {
     let groups = strategy.group(lengths, room, rng)?;
     if groups.order().len() != lengths.len() {
         return Err(Error::BadGroups {
             what: format!("it holds {} sequences of {}", groups.order().len(), lengths.len()),
         });
     }
-    let (drawn, together) = (groups.how_drawn(), groups.dealing() == Dealing::Together);
-    let batches = cut(groups, room, rounding);
+    let (drawn, dealing) = (groups.how_drawn(), groups.dealing());
+    let batches = match dealing {
+        Dealing::Packed => rows(groups, lengths, room.row(), rounding)?,
+        _ => cut(groups, room, rounding),
+    };
     let batches = match drawn {
         Drawn::InOrder => batches,
         Drawn::AtRandom => arrange::shuffle(&batches, rng, Purpose::Draw),
     };
-    Ok((batches, together))
+    Ok((batches, dealing))
 }

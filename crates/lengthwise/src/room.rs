@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, ops::AddAssign};
 
-use crate::{CostModel, Error, OverLong, Rule};
+use crate::{CostModel, Error, OverLong, Row, Rule};
 
 /// A [`Budget`](crate::Budget) made definite for given lengths and shapes: how much room a batch has.
 ///
@@ -15,6 +15,7 @@ pub struct Room<'a> {
     at_most: u32,
     multiple_of: u32,
     rule: Rule,
+    row: Row,
 }
 
 /// What a batch may hold.
@@ -93,7 +94,29 @@ impl<'a> Room<'a> {
         multiple_of: u32,
         rule: Rule,
     ) -> Self {
-        Self { padded, capacity, at_most, multiple_of, rule }
+        let row = Row { capacity: u32::MAX, at_most: u32::MAX };
+        Self { padded, capacity, at_most, multiple_of, rule, row }
+    }
+
+    /// With the row that a packing strategy may fill.
+    pub(crate) fn with_row(self, row: Row) -> Self {
+        Self { row, ..self }
+    }
+
+    /// What a row may hold where several sequences share it: what the strategy itself allows, the
+    /// budget and the shapes.
+    pub fn row(&self) -> Row {
+        self.row
+    }
+
+    /// The longest length that the budget holds alone.
+    pub(crate) fn longest_alone(&self) -> u32 {
+        self.capacity.longest_alone()
+    }
+
+    /// The most sequences of a batch.
+    pub(crate) fn at_most(&self) -> u32 {
+        self.at_most
     }
 
     /// The batch after `sequence` has joined it, or `None` if it is full. An empty batch takes any

@@ -22,6 +22,46 @@ fn padded(case: &Case, length: u32) -> u32 {
     }
 }
 
+/// Rows are as long as their sequences together, rounded up by the shapes, and keep the budget. No
+/// two of them could be one, if that is how the limits are.
+fn rows_are_right(case: &Case, plan: &Plan) -> Result<(), TestCaseError> {
+    let lengths = case.lengths.as_slice();
+    let limits = case.strategy.to_string();
+    let own = limits.strip_prefix("packed:at-most=").map_or(u32::MAX, |most| most.parse().unwrap());
+    let mut sums = Vec::new();
+    for (row, &batch_length) in plan.iter().zip(plan.batch_lengths()) {
+        let sum: u32 = row.iter().map(|&i| lengths[i as usize]).sum();
+        if let Shapes::Ladder(rungs) = case.shapes {
+            let used: BTreeSet<u32> = plan.batch_lengths().iter().copied().collect();
+            prop_assert!(sum <= batch_length && used.len() <= rungs as usize);
+        } else {
+            prop_assert_eq!(batch_length, padded(case, sum));
+        }
+        let length = u64::from(batch_length);
+        match case.kind {
+            Kind::Sequences(count) => prop_assert!(row.len() as u64 <= u64::from(count)),
+            Kind::Padded(cells) => prop_assert!(length <= cells),
+            Kind::Cost(model, limit) => prop_assert!(model.seconds(1, batch_length) <= limit),
+            Kind::Dynamic(count, _) => {
+                let longest = padded(case, case.lengths.max());
+                prop_assert!(length <= u64::from(count) * u64::from(longest));
+            }
+        }
+        prop_assert!(case.at_most.is_none_or(|at_most| row.len() as u32 <= at_most));
+        prop_assert!(row.len() as u64 <= u64::from(own));
+        prop_assert!(plan.made().admits(row, batch_length, &case.lengths));
+        sums.push(u64::from(sum));
+    }
+    if let (Kind::Padded(cells), None, Shapes::Exact, u32::MAX) =
+        (case.kind, case.at_most, &case.shapes, own)
+    {
+        // The first sequence of the later row would have fitted the earlier one.
+        sums.sort_unstable();
+        prop_assert!(sums.len() < 2 || sums[0] + sums[1] > cells, "{sums:?} {cells}");
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1500, ..ProptestConfig::default() })]
 
@@ -35,6 +75,10 @@ proptest! {
         prop_assert!(plan.left_out().is_empty() && plan.truncated().is_empty());
 
         let longest = padded(&case, case.lengths.max());
+        if plan.is_packed() {
+            rows_are_right(&case, &plan)?;
+            return Ok(());
+        }
         if let Shapes::Ladder(rungs) = case.shapes {
             let lengths: BTreeSet<u32> = plan.batch_lengths().iter().copied().collect();
             prop_assert!(lengths.len() <= rungs as usize);
@@ -85,15 +129,17 @@ proptest! {
         let measures = plan.measure(&case.lengths);
         let lengths = case.lengths.as_slice();
         let sizes: Vec<f64> = plan.iter().map(|batch| batch.len() as f64).collect();
+        let rows: Vec<f64> =
+            sizes.iter().map(|&size| if plan.is_packed() { 1.0 } else { size }).collect();
         let padded: Vec<f64> = plan.batch_lengths().iter().map(|&l| f64::from(l)).collect();
-        let cells: f64 = sizes.iter().zip(&padded).map(|(n, l)| n * l).sum();
+        let cells: f64 = rows.iter().zip(&padded).map(|(n, l)| n * l).sum();
         let filled: f64 = lengths.iter().map(|&l| f64::from(l)).sum();
         let rates: Vec<f64> = plan
             .iter()
-            .zip(&padded)
-            .map(|(batch, l)| {
+            .zip(rows.iter().zip(&padded))
+            .map(|(batch, (rows, l))| {
                 let sum: f64 = batch.iter().map(|&i| f64::from(lengths[i as usize])).sum();
-                1.0 - sum / batch.len() as f64 / l
+                1.0 - sum / rows / l
             })
             .collect();
         let count: f64 = sizes.iter().sum();
@@ -106,20 +152,20 @@ proptest! {
         prop_assert!(close(measures.mean_batch_padding_rate, weighted(&rates)));
         prop_assert!(close(measures.mean_batch_length, weighted(&padded)));
         prop_assert!(close(measures.steps as f64, padded.iter().sum()));
-        let shapes: BTreeSet<(usize, u32)> =
-            plan.iter().map(<[u32]>::len).zip(plan.batch_lengths().iter().copied()).collect();
+        let shapes: BTreeSet<(u32, u32)> =
+            rows.iter().map(|&rows| rows as u32).zip(plan.batch_lengths().iter().copied()).collect();
         prop_assert_eq!(measures.shapes as usize, shapes.len());
         prop_assert_eq!(measures.batches as usize, plan.len());
         prop_assert_eq!(measures.largest_batch as usize, plan.iter().map(<[u32]>::len).max().unwrap());
-        let largest = sizes.iter().zip(&padded).map(|(n, l)| n * l).fold(0.0, f64::max);
+        let largest = rows.iter().zip(&padded).map(|(n, l)| n * l).fold(0.0, f64::max);
         prop_assert!(close(measures.largest_batch_cells as f64, largest));
     }
 
     /// The shapes of a ladder are as many as its rungs and a few, and the same in every epoch: they
-    /// follow from the lengths alone. (`rotating` keeps its own batches.)
+    /// follow from the lengths alone. (`rotating` keeps its own batches, `packed` its rows.)
     #[test]
     fn the_shapes_of_a_ladder_are_few_and_never_change(case in cases(), rungs in 1_u32..20) {
-        prop_assume!(case.strategy.name() != "rotating");
+        prop_assume!(!["rotating", "packed"].contains(&case.strategy.name()));
         let case = Case { shapes: Shapes::Ladder(rungs), ..case };
         let shapes = |case: &Case| -> BTreeSet<(usize, u32)> {
             let plan = case.plan();
@@ -182,10 +228,7 @@ fn arrangements_order_the_same_batches() {
             batches
         };
         let cells = |plan: &Plan| -> Vec<u64> {
-            plan.iter()
-                .zip(plan.batch_lengths())
-                .map(|(batch, &length)| batch.len() as u64 * u64::from(length))
-                .collect()
+            plan.shapes().map(|(rows, length)| u64::from(rows) * u64::from(length)).collect()
         };
         let as_built = plan(Arrange::AsBuilt);
         for arrange in [Arrange::Shuffled, Arrange::Spread, Arrange::ShortFirst, Arrange::LongFirst]
@@ -193,6 +236,12 @@ fn arrangements_order_the_same_batches() {
             let arranged = plan(arrange);
             assert_eq!(sorted(&arranged), sorted(&as_built), "{strategy} {arrange}");
             match arrange {
+                // Rows are of all lengths; those of short ones on average come first.
+                Arrange::ShortFirst if plan(arrange).is_packed() => {
+                    let batches = arranged.iter().zip(arranged.batch_lengths());
+                    let means = batches.map(|(row, &sum)| sum.div_ceil(row.len() as u32));
+                    assert!(means.is_sorted());
+                }
                 Arrange::ShortFirst => assert!(arranged.batch_lengths().is_sorted(), "{strategy}"),
                 Arrange::LongFirst => {
                     let cells = cells(&arranged);
@@ -230,7 +279,8 @@ fn sorting_pads_least_when_batches_have_one_size() {
         };
         let sorted = cells("sorted".parse().unwrap()).cells;
         let shuffled = cells("shuffled".parse().unwrap()).cells;
-        for strategy in Strategy::all() {
+        assert_eq!(cells("packed".parse().unwrap()).cells, lengths.total());
+        for strategy in Strategy::all_padded() {
             let measures = cells(strategy.clone());
             assert!(measures.cells >= sorted, "{strategy} on {example}");
             assert!(measures.cells <= shuffled, "{strategy} on {example}");

@@ -65,6 +65,7 @@ fn plans_of_sequences_never_change() {
         pooled:batches=50         02311a79908ab2f9 d31da2ec732ae25f ce09b36cb5f6ec6f
         blurred:spread=0.02       740bdbe75ce158fd 1741c347a932f78b ea5f585ca32ea491
         rotating:epochs=16        489567075b29be4d cec02cc6a8211bd4 8ef084d73c7f3253
+        packed                    a49f6bb18f56b988 d11303d6d2e58a4b eeb140552ada7e57
     "#]]
     .assert_eq(&digests("sequences:16", "exact", Arrange::AsBuilt, Example::Speech));
 }
@@ -84,6 +85,7 @@ fn plans_under_a_padded_budget_never_change() {
         pooled:batches=50         6b70ca56808db7f9 17afc43f7c998ac5 d1a341d6d4005304
         blurred:spread=0.02       60255b491847fef8 680a252629af285d 9ea352a13de57788
         rotating:epochs=16        9cd24ba6a10236b6 4efe3b14b2a153b8 330d5ad78ff713e4
+        packed                    f9e2f3d88abda735 ae91a64385cdda61 58051ea701295fcd
     "#]]
     .assert_eq(&digests(budget, "multiple:8", Arrange::Shuffled, Example::Documents));
 }
@@ -128,6 +130,7 @@ fn plans_on_a_ladder_never_change() {
         pooled:batches=50         a79eac591973a6b9 be0497971b5428e5 3a4638ef8b1d352c
         blurred:spread=0.02       7bbbe7bce57dd3df 353df2b0b5027d32 b4e04f1b40641554
         rotating:epochs=16        c91a9803d188c7cf 1adf7b0700307a2c dcc824b02facae78
+        packed                    2117bc0cf7c34518 9668124dc4680758 9de5ed359cd48e0d
     "#]]
     .assert_eq(&digests("dynamic:16", "ladder:8", Arrange::LongFirst, Example::Bimodal));
 }
@@ -146,6 +149,7 @@ fn spread_plans_never_change() {
         pooled:batches=50         28735e120173bb42 7b8b21a694d13f46 d42a2a74957d2b65
         blurred:spread=0.02       b3ccaede8eebdcf3 99377cc0c2ff8056 4bd7817de6eebd5c
         rotating:epochs=16        8ef87dc8689dff7c 714d60de4503e7f4 224bee87c8d9b6cb
+        packed                    ea48b0366baee505 05ff7afb9bb6fa18 279db27fb01b40ef
     "#]]
     .assert_eq(&digests("padded:9000", "exact", Arrange::Spread, Example::Speech));
 }

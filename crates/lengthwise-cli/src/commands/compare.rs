@@ -57,7 +57,7 @@ fn with_request<T>(
     run: impl FnOnce(&Request) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let strategies: Vec<Strategy> = if args.strategies.is_empty() {
-        Strategy::all()
+        Strategy::all_padded()
     } else {
         args.strategies.iter().map(|given| given.parse()).collect::<Result<_, _>>()?
     };

@@ -78,10 +78,21 @@ struct Settings {
 
 impl Settings {
     fn read(args: &args::Plan) -> Result<Self, Failure> {
+        let strategy: Option<Strategy> = args.strategy.as_deref().map(str::parse).transpose()?;
+        let budget = match (&args.budget, strategy.as_ref().and_then(Strategy::own_budget)) {
+            (Some(given), _) => cost_model::budget(given)?,
+            (None, Some(own)) => own,
+            (None, None) => {
+                return Err(Failure::new(
+                    "there is no budget, and batches have no other size".to_owned(),
+                    "give one, as in `--budget padded:20000`",
+                ));
+            }
+        };
         Ok(Self {
-            strategy: args.strategy.as_deref().map(str::parse).transpose()?,
+            strategy,
             shapes: args.shapes.as_deref().map(str::parse).transpose()?,
-            budget: cost_model::budget(&args.budget)?,
+            budget,
             arrange: args.settings.arrange.parse()?,
             over_long: args.settings.over_long.parse()?,
             steps: args.ranks.steps.as_deref().map(str::parse).transpose()?,
@@ -125,7 +136,7 @@ fn spare_what_is_read(args: &args::Plan) -> Result<(), Failure> {
     };
     let input = args.input.source.path.as_deref();
     let model = args.part.cost_model.as_deref().map(Path::new);
-    let limit = model_file_of_budget(&args.budget);
+    let limit = args.budget.as_deref().and_then(model_file_of_budget);
     for (path, written) in [(&args.output, "plan"), (&args.part.cursor, "cursor")] {
         let Some(path) = path else { continue };
         for (read, is) in

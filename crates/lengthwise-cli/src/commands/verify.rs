@@ -192,6 +192,15 @@ fn long_enough(file: &PlanFile, input: &Sequences) -> Result<(), String> {
     let lengths = input.lengths().as_slice();
     let cut = &marked(file.plan.truncated(), lengths.len());
     let batches = file.plan.iter().zip(file.plan.batch_lengths());
+    if file.plan.is_packed() {
+        let longer = (0..).zip(batches).filter(|&(_, (row, &batch_length))| {
+            let own = |&at: &u32| u64::from(lengths[at as usize]);
+            let whole = row.iter().filter(|&&at| !cut[at as usize]).map(own).sum::<u64>();
+            whole > u64::from(batch_length)
+        });
+        let longer = longer.map(|(row, _)| row);
+        return none(longer, "rows whose sequences are longer together than the batch length");
+    }
     let longer = batches.flat_map(|(batch, &batch_length)| {
         let longer = move |at: usize| !cut[at] && lengths[at] > batch_length;
         batch.iter().copied().filter(move |&sequence| longer(sequence as usize))

@@ -25,6 +25,8 @@ pub(super) struct How {
     batches: Option<u32>,
     #[serde(default, skip_serializing_if = "is_false")]
     together: bool,
+    #[serde(default, skip_serializing_if = "is_false")]
+    packed: bool,
     steps: String,
     tail: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -52,6 +54,7 @@ impl How {
             over_long: made.over_long.to_string(),
             batches: made.batches,
             together: made.together,
+            packed: made.packed,
             steps: made.steps.to_string(),
             tail: made.tail.to_string(),
             cost_model: made.cost_model.map(|model| model.to_string()),
@@ -72,6 +75,7 @@ impl How {
             over_long: self.over_long.parse().map_err(wrong)?,
             batches: self.batches,
             together: self.together,
+            packed: self.packed,
             steps: self.steps.parse().map_err(wrong)?,
             tail: self.tail.parse().map_err(wrong)?,
             cost_model: self.cost_model.map(|model| model.parse().map_err(wrong)).transpose()?,

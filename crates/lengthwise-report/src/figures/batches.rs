@@ -45,16 +45,15 @@ pub(crate) fn batches(picture: &Picture) -> String {
             let size = batch.sequences.len() as f64;
             let height = f64::from(batch.batch_length) * scale;
             let lengths = batch.sequences.iter().map(|&(_, length)| u64::from(length));
-            let (own, taken) = (
-                u64::from(batch.batch_length) * batch.sequences.len() as u64,
-                lengths.sum::<u64>(),
-            );
+            let rows = if batch.packed { 1 } else { batch.sequences.len() as u64 };
+            let (own, taken) = (u64::from(batch.batch_length) * rows, lengths.sum::<u64>());
             cells += own;
             filled += taken;
             let tip = format!(
-                "batch {}: {} padded to {}, {} padding",
+                "batch {}: {}{} padded to {}, {} padding",
                 number + 1,
                 counted(batch.sequences.len() as u64, "sequence"),
+                if batch.packed { " in one row" } else { "" },
                 batch.batch_length,
                 percent(1.0 - taken as f64 / own as f64)
             );
@@ -66,7 +65,19 @@ pub(crate) fn batches(picture: &Picture) -> String {
                 size * step - 0.8
             );
             let mut bars = String::new();
-            for &(_, length) in &batch.sequences {
+            if batch.packed {
+                // One on another.
+                let (x, width) = (left + place * step, size * step - 0.8);
+                let mut foot = base;
+                for &(_, length) in &batch.sequences {
+                    let height = f64::from(length) * scale;
+                    let drawn = (height - 0.5).max(0.3);
+                    _ = write!(bars, "M{x:.1} {foot:.1}h{width:.1}v-{drawn:.1}h-{width:.1}z");
+                    foot -= height;
+                }
+                place += size;
+            }
+            for &(_, length) in batch.sequences.iter().filter(|_| !batch.packed) {
                 let (x, height) = (left + place * step, f64::from(length) * scale);
                 _ = write!(bars, "M{x:.1} {base}h{:.1}v-{height:.1}h-{0:.1}z", step - gap);
                 place += 1.0;

@@ -45,6 +45,42 @@ pub(crate) fn halved(
 impl Batches {
     /// The same sequences in `count` batches, by halving those of most cells.
     pub(crate) fn halved_to(self, count: u32, multiple: u32) -> Result<Self, Error> {
+        if self.can_be(count)? {
+            return Ok(self);
+        }
+        let cells = |size: u32, length: u32| f64::from(size) * f64::from(length);
+        let pieces = self.halved_by(count, multiple, &cells);
+        let lengths = pieces.iter().map(|piece| piece.length).collect();
+        Ok(self.cut_into(&pieces, lengths))
+    }
+
+    /// The same for rows, of which those of most sequences are halved; `length` is that of a row of
+    /// given sequences.
+    pub(crate) fn halved_rows(
+        self,
+        count: u32,
+        length: impl Fn(&[u32]) -> u32,
+    ) -> Result<Self, Error> {
+        if self.can_be(count)? {
+            return Ok(self);
+        }
+        let pieces = self.halved_by(count, 1, &|size, _| f64::from(size));
+        let mut whole = self.ends.iter().zip(self.shapes()).peekable();
+        let lengths = pieces.iter().map(|piece| {
+            let end = piece.start + piece.size;
+            while whole.next_if(|&(&other, _)| other < end).is_some() {}
+            match whole.peek() {
+                Some(&(&other, (size, length))) if (other, size) == (end, piece.size) => length,
+                _ => length(&self.indices[piece.start as usize..end as usize]),
+            }
+        });
+        let lengths = lengths.collect();
+        drop(whole);
+        Ok(self.cut_into(&pieces, lengths))
+    }
+
+    /// Whether there are so many already. Refused if there are more, or too few sequences.
+    fn can_be(&self, count: u32) -> Result<bool, Error> {
         if self.len() > count as usize {
             return Err(Error::TooManyBatches { batches: self.len(), fixed: count });
         }
@@ -55,24 +91,26 @@ impl Batches {
                 expected: format!("at most the number of sequences, {}", self.indices.len()),
             });
         }
-        if self.len() == count as usize {
-            return Ok(self);
-        }
-        let cells = |size: u32, length: u32| f64::from(size) * f64::from(length);
+        Ok(self.len() == count as usize)
+    }
+
+    /// The pieces in order.
+    fn halved_by(&self, count: u32, multiple: u32, cost: &impl Fn(u32, u32) -> f64) -> Vec<Piece> {
         let ends = self.ends.iter().copied();
         let pieces = self.shapes().zip(ends).map(|((size, length), end)| Piece {
             start: end - size,
             size,
             length,
-            cost: cells(size, length),
+            cost: cost(size, length),
         });
-        let mut pieces = halved(pieces.collect(), count as usize, multiple, &cells);
+        let mut pieces = halved(pieces.collect(), count as usize, multiple, cost);
         pieces.sort_unstable_by_key(|piece| piece.start);
-        Ok(Self {
-            indices: self.indices,
-            ends: pieces.iter().map(|piece| piece.start + piece.size).collect(),
-            lengths: pieces.iter().map(|piece| piece.length).collect(),
-        })
+        pieces
+    }
+
+    fn cut_into(self, pieces: &[Piece], lengths: Vec<u32>) -> Self {
+        let ends = pieces.iter().map(|piece| piece.start + piece.size).collect();
+        Self { indices: self.indices, ends, lengths }
     }
 }
 

@@ -4,7 +4,7 @@ pub(crate) mod deal;
 pub(crate) mod halve;
 
 use crate::{
-    Open, Room,
+    Error, Lengths, Open, Room, Row,
     groups::{Dealing, Groups},
     shapes::Rounding,
 };
@@ -37,6 +37,12 @@ impl Batches {
         self.iter().zip(&self.lengths).map(|(batch, &length)| (batch.len() as u32, length))
     }
 
+    /// The same where a batch may be a row that its sequences share: it counts as its sequences if
+    /// all had their mean length, rounded up.
+    pub(crate) fn weighed(&self, packed: bool) -> impl ExactSizeIterator<Item = (u32, u32)> {
+        self.shapes().map(move |shape| weighed(shape, packed))
+    }
+
     /// The sequences of every batch, in order.
     pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &[u32]> {
         (0..self.len()).map(|batch| self.get(batch))
@@ -57,6 +63,33 @@ impl Batches {
         }
         reordered
     }
+}
+
+/// What a batch of this size and batch length counts as where it may be a row.
+pub(crate) fn weighed((size, length): (u32, u32), packed: bool) -> (u32, u32) {
+    (size, if packed { length.div_ceil(size.max(1)) } else { length })
+}
+
+/// The groups as rows, each as long as its sequences together, rounded up by the shapes.
+pub(crate) fn rows(
+    groups: Groups,
+    lengths: &Lengths,
+    row: Row,
+    rounding: &Rounding,
+) -> Result<Batches, Error> {
+    let (indices, mut ends) = groups.into_parts();
+    let (mut start, mut sums) = (0, Vec::with_capacity(ends.len()));
+    // An empty group is no row.
+    ends.dedup();
+    ends.retain(|&end| end > 0);
+    for &end in &ends {
+        let members = &indices[start as usize..end as usize];
+        let sum = members.iter().map(|&sequence| u64::from(lengths.of(sequence))).sum();
+        row.check(members, sum)?;
+        sums.push(rounding.of(sum as u32));
+        start = end;
+    }
+    Ok(Batches { indices, ends, lengths: sums })
 }
 
 /// Cuts the groups into batches: from the front as many sequences as the budget admits, then the

@@ -83,7 +83,7 @@ pub(super) fn deal(
         return dealt;
     }
     let mut parts: Vec<Part> =
-        batches.shapes().map(|(size, length)| Part { size, length }).collect();
+        batches.weighed(made.packed).map(|(size, length)| Part { size, length }).collect();
     let order = ranked(&parts, made.steps, made.time());
     let (kept, last) = dealt.set_aside(batches, order, &mut parts, per_step, made);
     dealt.slots = match made.steps {
@@ -131,7 +131,8 @@ impl Dealt {
                 let steps = (held.len() + per_step - left) / per_step;
                 let count = steps * per_step;
                 let mut last = tail::split(batches, &held, count, made, &mut self.pieces);
-                parts.extend(self.pieces.shapes().map(|(size, length)| Part { size, length }));
+                let pieces = self.pieces.weighed(made.packed);
+                parts.extend(pieces.map(|(size, length)| Part { size, length }));
                 match made.steps {
                     // One from each stratum of the pieces as well.
                     Steps::Stratified => {

@@ -7,7 +7,10 @@ mod tail;
 
 use std::sync::Arc;
 
-use crate::{Counts, Cursor, Error, Lengths, Plan, Rng, Segment, cut::Batches};
+use crate::{
+    Counts, Cursor, Error, Lengths, Plan, Rng, Segment,
+    cut::{Batches, weighed},
+};
 pub(crate) use deal::Dealt;
 use deal::deal;
 
@@ -150,7 +153,8 @@ impl Schedule {
         self.idle_share_by(|size, length| time.of(size, length))
     }
 
-    /// The same where `time` says how long a batch of given size and length takes.
+    /// The same where `time` says how long a batch of given size and length takes. A packed row
+    /// counts as its sequences if all had their mean length, rounded up.
     pub fn idle_share_by(&self, time: impl Fn(u32, u32) -> f64) -> f64 {
         let (work, slowest) = self.times(time);
         waiting(work, f64::from(self.world_size) * slowest)
@@ -169,8 +173,8 @@ impl Schedule {
         for step in self.steps() {
             loads.fill(0.0);
             for (place, &slot) in step.iter().enumerate() {
-                let (batch, length) = self.batch(slot);
-                loads[place % self.world_size as usize] += time(batch.len() as u32, length);
+                let (size, length) = self.weighed(slot);
+                loads[place % self.world_size as usize] += time(size, length);
             }
             work += loads.iter().sum::<f64>();
             slowest += loads.iter().copied().fold(0.0, f64::max);
@@ -189,8 +193,8 @@ impl Schedule {
     pub fn idle_bound_by(&self, time: impl Fn(u32, u32) -> f64) -> f64 {
         let slots = self.steps().flatten();
         let mut times: Vec<f64> = slots
-            .map(|&slot| self.batch(slot))
-            .map(|(batch, length)| time(batch.len() as u32, length))
+            .map(|&slot| self.weighed(slot))
+            .map(|(size, length)| time(size, length))
             .collect();
         let work: f64 = times.iter().sum();
         times.sort_unstable_by(|a, b| b.total_cmp(a));
@@ -236,6 +240,12 @@ impl Schedule {
     /// The sequences and the batch length of a batch by number.
     fn batch(&self, slot: u32) -> (&[u32], u32) {
         self.dealt.batch(&self.batches, slot)
+    }
+
+    /// Its size and what its sequences are padded to, or the mean of them if they share a row.
+    fn weighed(&self, slot: u32) -> (u32, u32) {
+        let (batch, length) = self.batch(slot);
+        weighed((batch.len() as u32, length), self.plan.is_packed())
     }
 
     fn gathered(&self, slots: impl Iterator<Item = u32>) -> Batches {

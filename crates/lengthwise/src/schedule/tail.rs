@@ -62,6 +62,9 @@ pub(super) fn split(
     made: &Made,
     pieces: &mut Batches,
 ) -> Vec<u32> {
+    if made.packed {
+        return split_rows(batches, held, count, pieces);
+    }
     let mut held = held.to_vec();
     held.sort_by_key(|&batch| batches.lengths[batch as usize]);
     let cost = |size: u32, length: u32| match made.time() {
@@ -97,6 +100,30 @@ pub(super) fn split(
     for piece in &chosen {
         let sequences = piece.start as usize..(piece.start + piece.size) as usize;
         pieces.push(&pooled[sequences], piece.length);
+    }
+    (0..count as u32).map(|at| first + at % chosen.len() as u32).collect()
+}
+
+/// Breaks rows up into `count`, between sequences; those of most sequences are halved. A part keeps
+/// the batch length of its row, and with it the shape.
+fn split_rows(batches: &Batches, held: &[u32], count: usize, pieces: &mut Batches) -> Vec<u32> {
+    let mut rows = Batches::default();
+    for &row in held {
+        rows.push(batches.get(row as usize), batches.lengths[row as usize]);
+    }
+    let sequences = |size: u32, _| f64::from(size);
+    let whole = rows.shapes().zip(&rows.ends).map(|((size, length), &end)| Piece {
+        start: end - size,
+        size,
+        length,
+        cost: sequences(size, length),
+    });
+    let mut chosen = halved(whole.collect(), count, 1, &sequences);
+    chosen.sort_unstable_by_key(|piece| (piece.length.div_ceil(piece.size), piece.start));
+    let first = (batches.len() + pieces.len()) as u32;
+    for piece in &chosen {
+        let members = piece.start as usize..(piece.start + piece.size) as usize;
+        pieces.push(&rows.indices[members], piece.length);
     }
     (0..count as u32).map(|at| first + at % chosen.len() as u32).collect()
 }

@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use crate::{Error, Groups, Lengths, Rng, Room, settings::Setting};
+use crate::{Budget, Error, Groups, Lengths, Rng, Room, Row, settings::Setting};
 
 mod alternated;
 mod blurred;
@@ -11,6 +11,7 @@ mod buckets;
 mod length_buckets;
 mod neighbours;
 mod optimal_buckets;
+pub(crate) mod packed;
 mod pooled;
 mod rotating;
 mod semi_sorted;
@@ -23,6 +24,7 @@ pub use bucketed::Bucketed;
 pub use length_buckets::LengthBuckets;
 pub use neighbours::Neighbours;
 pub use optimal_buckets::OptimalBuckets;
+pub use packed::Packed;
 pub use pooled::Pooled;
 pub use rotating::Rotating;
 pub use semi_sorted::SemiSorted;
@@ -58,6 +60,12 @@ pub trait Group {
         "own".to_owned()
     }
 
+    /// What a row may hold, where several sequences share one: the groups are then rows, and say so
+    /// by [`packed`](Groups::packed). Most strategies have batches of sequences with a row each.
+    fn row(&self) -> Option<Row> {
+        None
+    }
+
     /// Orders all sequences in groups that no batch may cross.
     fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error>;
 }
@@ -87,6 +95,14 @@ macro_rules! strategies {
             /// Every strategy with its default parameters.
             pub fn all() -> Vec<Strategy> {
                 vec![$(Strategy::$variant($variant::default())),*]
+            }
+
+            /// The strategies of [`all`](Strategy::all) whose sequences have a row each: they need
+            /// nothing of a model, and can be compared with each other.
+            pub fn all_padded() -> Vec<Strategy> {
+                let mut all = Self::all();
+                all.retain(|strategy| strategy.row().is_none());
+                all
             }
 
             /// Its name, without parameters.
@@ -147,6 +163,8 @@ strategies! {
         "by length plus one-sided noise on a scale that fits the lengths"
     Rotating "rotating" "rotating.md"
         "nobody meets twice in a cycle of epochs"
+    Packed "packed" "packed.md"
+        "several sequences in a row, for models that keep them apart"
 }
 
 /// What each strategy of the list has besides [`Group`].
@@ -158,9 +176,34 @@ trait Inner: Group {
     fn check(&self) -> Result<(), Error>;
 }
 
+impl Strategy {
+    /// The budget that it brings along, where none is given: the capacity of its rows.
+    ///
+    /// ```
+    /// use lengthwise::{Budget, Strategy};
+    ///
+    /// let strategy: Strategy = "packed:capacity=4096".parse()?;
+    /// assert_eq!(strategy.own_budget(), Some(Budget::padded(4096)));
+    /// assert_eq!("sorted".parse::<Strategy>()?.own_budget(), None);
+    /// # Ok::<(), lengthwise::Error>(())
+    /// ```
+    pub fn own_budget(&self) -> Option<Budget> {
+        match self {
+            Strategy::Packed(Packed { capacity: Some(capacity), .. }) => {
+                Some(Budget::padded((*capacity).into()))
+            }
+            _ => None,
+        }
+    }
+}
+
 impl Group for Strategy {
     fn describe(&self) -> String {
         self.to_string()
+    }
+
+    fn row(&self) -> Option<Row> {
+        self.inner().row()
     }
 
     fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error> {

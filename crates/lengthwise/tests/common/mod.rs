@@ -24,6 +24,8 @@ pub fn strategies() -> Vec<Strategy> {
         "rotating:epochs=1",
         "rotating:epochs=40",
         "pooled:batches=3",
+        "packed:window=9",
+        "packed:at-most=3",
     ];
     Strategy::all().into_iter().chain(more.map(|given| given.parse().unwrap())).collect()
 }

@@ -1,0 +1,93 @@
+#![doc = include_str!("packed.md")]
+
+use super::{AT_LEAST_ONE, Group, Inner, Strategy, at_least_one};
+use crate::{
+    Error, Groups, Lengths, Purpose, Rng, Room,
+    pack::{Row, pack},
+    settings::Setting,
+    sort,
+};
+
+#[doc = include_str!("packed.md")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packed {
+    /// The most positions of a row; without it, what the budget allows.
+    pub capacity: Option<u32>,
+    /// The most sequences of a row; without it, what the budget allows.
+    pub at_most: Option<u32>,
+    /// How many sequences of the random order are taken at a time, the longest first.
+    pub window: u32,
+}
+
+impl Packed {
+    pub(super) fn read(setting: &mut Setting) -> Result<Self, Error> {
+        let capacity = setting.number("capacity", AT_LEAST_ONE)?;
+        let at_most = setting.number("at-most", AT_LEAST_ONE)?;
+        let window = setting.number("window", AT_LEAST_ONE)?;
+        Ok(Self { capacity, at_most, window: window.unwrap_or(Self::default().window) })
+    }
+}
+
+impl Default for Packed {
+    fn default() -> Self {
+        Self { capacity: None, at_most: None, window: 1 }
+    }
+}
+
+impl Inner for Packed {
+    fn parameters(&self) -> String {
+        let window = (self.window != 1).then_some(self.window);
+        let given = [("capacity", self.capacity), ("at-most", self.at_most), ("window", window)];
+        let given = given.into_iter().filter_map(|(key, value)| Some(format!("{key}={}", value?)));
+        match given.collect::<Vec<_>>().join(",") {
+            none if none.is_empty() => none,
+            given => format!(":{given}"),
+        }
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        at_least_one("packed", "capacity", self.capacity.unwrap_or(1))?;
+        at_least_one("packed", "at-most", self.at_most.unwrap_or(1))?;
+        at_least_one("packed", "window", self.window)
+    }
+}
+
+impl Group for Packed {
+    fn describe(&self) -> String {
+        Strategy::from(*self).to_string()
+    }
+
+    fn row(&self) -> Option<Row> {
+        let [capacity, at_most] =
+            [self.capacity, self.at_most].map(|limit| limit.unwrap_or(u32::MAX));
+        Some(Row { capacity, at_most })
+    }
+
+    fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error> {
+        self.check()?;
+        let mut order = sort::shuffled(lengths.count(), rng, Purpose::Shuffle);
+        if self.window > 1 {
+            for window in order.chunks_mut(self.window as usize) {
+                window.sort_by_key(|&sequence| !lengths.of(sequence));
+            }
+        }
+        Ok(packed(&order, lengths, room))
+    }
+}
+
+/// The longest first: the fewest rows that best fit is known to make. Those who meet are always much
+/// the same, so it is for epochs that must not have more rows than others.
+pub(crate) struct LongestFirst;
+
+impl Group for LongestFirst {
+    fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error> {
+        let mut order = sort::shuffled(lengths.count(), rng, Purpose::Shuffle);
+        sort::by_key(&mut order, |sequence| !lengths.of(sequence));
+        Ok(packed(&order, lengths, room))
+    }
+}
+
+fn packed(order: &[u32], lengths: &Lengths, room: &Room) -> Groups {
+    let (order, ends) = pack(order, lengths, room.row());
+    Groups::trusted(order, ends).packed()
+}
