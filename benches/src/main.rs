@@ -5,6 +5,7 @@
 
 mod args;
 mod data;
+mod growth;
 mod heap;
 mod ladders;
 mod output;
@@ -50,6 +51,11 @@ fn main() -> ExitCode {
 fn run(args: &Args) -> io::Result<()> {
     let mut output = Output::new(args.out.as_deref())?;
     let mut text = String::new();
+    if args.growth {
+        text += &growth::table(&growth::run(args, &mut output)?);
+        io::stdout().write_all(text.as_bytes())?;
+        return output.finish(&text);
+    }
     if !args.ranks {
         let rows = plans::run(args, &mut output)?;
         text += &summary::table(&rows);

@@ -4,7 +4,7 @@ mod spread;
 
 use std::{fmt, str::FromStr};
 
-use crate::{Error, Purpose, Rng, cut::Batches, math::ln, settings::Setting, sort};
+use crate::{Error, Purpose, Rng, cut::Loose, math::ln, settings::Setting, sort};
 
 /// The order of the batches within the epoch.
 ///
@@ -75,7 +75,7 @@ impl Arrange {
         }
     }
 
-    pub(crate) fn apply(self, batches: Batches, rng: &Rng) -> Batches {
+    pub(crate) fn apply(self, batches: Loose, rng: &Rng) -> Loose {
         if self == Arrange::AsBuilt {
             return batches;
         }
@@ -105,8 +105,9 @@ impl Item {
 }
 
 /// The batches in a random order.
-pub(crate) fn shuffle(batches: &Batches, rng: &Rng, purpose: Purpose) -> Batches {
-    batches.reordered(&sort::shuffled(batches.len() as u32, rng, purpose))
+pub(crate) fn shuffle(batches: Loose, rng: &Rng, purpose: Purpose) -> Loose {
+    let order = sort::shuffled(batches.len() as u32, rng, purpose);
+    batches.reordered(&order)
 }
 
 impl FromStr for Arrange {

@@ -1,9 +1,11 @@
 //! The settings of a plan, and the one step that makes it.
 
+use std::sync::Arc;
+
 use crate::{
     Arrange, Budget, CostModel, Drawn, Error, Group, Lengths, Made, OverLong, Plan, Purpose, Rng,
-    Room, Shapes, Sorted, Steps, Tail, arrange,
-    cut::{Batches, cut},
+    Room, Shapes, Sorted, Steps, Tail, Workspace, arrange,
+    cut::{Loose, cut},
     groups::Dealing,
     over_long::Admitted,
     shapes::Rounding,
@@ -137,7 +139,8 @@ impl<S: Group> Planner<S> {
     pub fn constant_steps(self, lengths: &Lengths) -> Result<Self, Error> {
         self.check()?;
         let admitted = self.over_long.admit(lengths, &self.budget, &self.shapes)?;
-        let resolved = self.resolve(&admitted)?;
+        let workspace = Workspace::new();
+        let resolved = self.resolve(&admitted, &workspace)?;
         let count = |strategy: &dyn Group, epoch: u64| {
             let rng = Rng::new(self.seed, epoch);
             let batches = self.grouped(strategy, lengths, &admitted, resolved.as_ref(), &rng)?;
@@ -153,9 +156,12 @@ impl<S: Group> Planner<S> {
     /// The batch lengths that can occur, rising, if the shapes are a ladder.
     pub fn rungs(&self, lengths: &Lengths) -> Result<Option<Vec<u32>>, Error> {
         let admitted = self.over_long.admit(lengths, &self.budget, &self.shapes)?;
-        Ok(match self.resolve(&admitted)? {
-            Some((Rounding::Rungs(rungs), _)) => Some(rungs.edges().to_vec()),
-            _ => None,
+        Ok(match self.resolve(&admitted, &Workspace::new())? {
+            Some((rounding, _)) => match &*rounding {
+                Rounding::Rungs(rungs) => Some(rungs.edges().to_vec()),
+                _ => None,
+            },
+            None => None,
         })
     }
 
@@ -168,10 +174,20 @@ impl<S: Group> Planner<S> {
 
     /// The plan of one epoch.
     pub fn plan(&self, lengths: &Lengths, epoch: u64) -> Result<Plan, Error> {
+        self.plan_in(&Workspace::new(), lengths, epoch)
+    }
+
+    /// The plan of one epoch, made with the threads and the memory of a workspace.
+    pub fn plan_in(
+        &self,
+        workspace: &Workspace,
+        lengths: &Lengths,
+        epoch: u64,
+    ) -> Result<Plan, Error> {
         self.check()?;
         let rng = Rng::new(self.seed, epoch);
         let admitted = self.over_long.admit(lengths, &self.budget, &self.shapes)?;
-        let resolved = self.resolve(&admitted)?;
+        let resolved = workspace.stage("resolve", || self.resolve(&admitted, workspace))?;
         let drawn = |strategy: &dyn Group, rng: &Rng| {
             self.grouped(strategy, lengths, &admitted, resolved.as_ref(), rng)
         };
@@ -186,7 +202,8 @@ impl<S: Group> Planner<S> {
             if batches.len() > fixed as usize {
                 (batches, together) = drawn(&Sorted, &rng)?;
             }
-            batches = batches.halved_to(fixed, self.budget.multiple())?;
+            let gathered = batches.gathered(workspace);
+            batches = gathered.halved_to(fixed, self.budget.multiple())?.into();
         }
         let cost_model = self.cost_model.or(self.budget.model());
         let steps = match (self.steps, &resolved) {
@@ -211,9 +228,11 @@ impl<S: Group> Planner<S> {
             canonical_ranks: self.canonical_ranks,
             seed: self.seed,
             epoch,
-            lengths: lengths.digest(),
+            lengths: workspace.stage("digest", || lengths.digest()),
         };
-        Ok(Plan::new(self.arrange.apply(batches, &rng), admitted.over, made))
+        let batches = workspace.stage("arrange", || self.arrange.apply(batches, &rng));
+        let batches = workspace.stage("gather", || batches.gathered(workspace));
+        Ok(Plan::new(batches, admitted.over, made))
     }
 
     /// Refuses numbers that make no sense.
@@ -235,14 +254,17 @@ impl<S: Group> Planner<S> {
     fn resolve<'a>(
         &self,
         admitted: &'a Admitted<'_>,
-    ) -> Result<Option<(Rounding, Room<'a>)>, Error> {
+        workspace: &'a Workspace,
+    ) -> Result<Option<(Arc<Rounding>, Room<'a>)>, Error> {
         if admitted.kept.as_ref().is_some_and(Vec::is_empty) {
             return Ok(None);
         }
         let lengths = &admitted.lengths;
-        let rounding = self.shapes.resolve(lengths, &self.budget)?;
-        let room = self.budget.resolve(lengths, rounding.apply(lengths))?;
-        Ok(Some((rounding, room)))
+        let rounding = Arc::new(self.shapes.resolve(lengths, &self.budget)?);
+        // Rounding keeps the order of lengths, so the longest decides.
+        let longest = rounding.of(lengths.max());
+        let room = self.budget.resolve(lengths, vec![longest].into())?;
+        Ok(Some((Arc::clone(&rounding), room.rounded(lengths, rounding).within(workspace))))
     }
 
     /// All batches in the order they were made, and whether they must not be mixed.
@@ -251,17 +273,15 @@ impl<S: Group> Planner<S> {
         strategy: &dyn Group,
         lengths: &Lengths,
         admitted: &Admitted,
-        resolved: Option<&(Rounding, Room)>,
+        resolved: Option<&(Arc<Rounding>, Room)>,
         rng: &Rng,
-    ) -> Result<(Batches, bool), Error> {
+    ) -> Result<(Loose, bool), Error> {
         let (mut batches, together) = match resolved {
-            None => (Batches::default(), false),
+            None => (Loose::default(), false),
             Some((rounding, room)) => build(strategy, &admitted.lengths, rounding, room, rng)?,
         };
         if let Some(kept) = &admitted.kept {
-            for sequence in &mut batches.indices {
-                *sequence = kept[*sequence as usize];
-            }
+            batches.rename(|sequence| kept[sequence as usize]);
         }
         if self.over_long == OverLong::Alone {
             for &sequence in &admitted.over {
@@ -318,18 +338,18 @@ fn build(
     rounding: &Rounding,
     room: &Room,
     rng: &Rng,
-) -> Result<(Batches, bool), Error> {
+) -> Result<(Loose, bool), Error> {
     let groups = strategy.group(lengths, room, rng)?;
-    if groups.order().len() != lengths.len() {
+    if groups.count() != lengths.len() {
         return Err(Error::BadGroups {
-            what: format!("it holds {} sequences of {}", groups.order().len(), lengths.len()),
+            what: format!("it holds {} sequences of {}", groups.count(), lengths.len()),
         });
     }
     let (drawn, together) = (groups.how_drawn(), groups.dealing() == Dealing::Together);
-    let batches = cut(groups, room, rounding);
+    let batches = room.workspace().stage("cut", || cut(groups, room, rounding));
     let batches = match drawn {
         Drawn::InOrder => batches,
-        Drawn::AtRandom => arrange::shuffle(&batches, rng, Purpose::Draw),
+        Drawn::AtRandom => arrange::shuffle(batches, rng, Purpose::Draw),
     };
     Ok((batches, together))
 }
