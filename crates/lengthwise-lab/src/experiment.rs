@@ -330,6 +330,12 @@ impl Experiment {
         };
         let strategy = own.strategy.clone().or_else(|| all.strategy.clone());
         let strategy = strategy.ok_or_else(|| missing("strategy"))?.0;
+        if matches!(strategy, Strategy::Packed(_)) {
+            return Err(Error::new(
+                format!("the run {:?} packs several sequences into a row", run.name),
+                "the models here have a row for each sequence: give another `strategy`",
+            ));
+        }
         let budget = own.budget.or(all.budget).ok_or_else(|| missing("budget"))?.0;
         let shapes = own.shapes.clone().or_else(|| all.shapes.clone()).map(|named| named.0);
         let shapes = shapes.unwrap_or_default();

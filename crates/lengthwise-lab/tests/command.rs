@@ -206,6 +206,8 @@ fn experiments_that_make_no_sense_are_refused_by_line() {
     let error = with("shuffled\"\n\n", "shufled\"\n\n");
     assert!(error.contains("x.toml:18: unknown strategy `shufled` (did you mean"), "{error}");
     assert!(with("sequences:4", "sequences:0").contains("x.toml:"));
+    let packed = with("strategy = \"shuffled\"", "strategy = \"packed\"");
+    assert!(packed.contains("the run \"random\" packs several sequences into a row"), "{packed}");
     assert!(with("units = 12", "unit = 12").contains("unknown field `unit`"));
     assert!(with("units = 12", "units = 0").contains("without layers or units"));
     assert!(with("epochs = 3", "epochs = 0").contains("from 1"));
