@@ -1,13 +1,14 @@
 //! Elements in parts, in blocks of a fixed size: no part need be counted before it is filled.
 
 /// How many elements a block has.
-pub(crate) const BLOCK: usize = 128;
+pub(crate) const BLOCK: usize = 256;
 
 /// Elements in parts. Each part is a list of blocks, all full but the last.
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
     elements: Vec<u64>,
-    /// Where the next element of every part goes.
+    /// Where the next element of every part goes; a multiple of the size of a block where the part
+    /// has no block, or a full one.
     cursors: Vec<u32>,
     /// Which part every block belongs to.
     owners: Vec<u32>,
@@ -20,16 +21,15 @@ impl Pool {
     /// An empty pool with room for so many elements in so many parts.
     pub(super) fn clear(&mut self, elements: usize, parts: usize) {
         // Every part may have one block that is not full.
-        let room = elements.next_multiple_of(BLOCK) + (parts + 1) * BLOCK;
+        let room = elements + elements.min(parts) * BLOCK;
         if self.elements.len() < room {
             // Zeros from the system are free until they are written; copies are not.
             self.elements = Vec::new();
             self.elements = vec![0; room];
         }
         self.owners.clear();
-        self.owners.extend(0..parts as u32);
         self.cursors.clear();
-        self.cursors.extend((0..parts).map(|part| (part * BLOCK) as u32));
+        self.cursors.resize(parts, 0);
     }
 
     /// What an inner loop works with.
@@ -62,19 +62,23 @@ impl Pool {
 
     /// How many elements a part has.
     pub(super) fn count(&self, part: usize) -> usize {
-        let blocks = self.blocks_of(part).len();
-        (blocks - 1) * BLOCK + self.cursors[part] as usize % BLOCK
+        (self.blocks_of(part).len() * BLOCK) - self.unused(part)
     }
 
     /// The elements of a part.
     pub(super) fn part(&self, part: usize) -> impl Iterator<Item = &[u64]> + Clone {
         let blocks = self.blocks_of(part);
-        let last = blocks.len() - 1;
-        let rest = self.cursors[part] as usize % BLOCK;
+        let last = blocks.len().wrapping_sub(1);
+        let size_of_last = BLOCK - self.unused(part);
         blocks.iter().enumerate().map(move |(place, &block)| {
-            let size = if place == last { rest } else { BLOCK };
+            let size = if place == last { size_of_last } else { BLOCK };
             &self.elements[block as usize * BLOCK..][..size]
         })
+    }
+
+    /// How many places are left in the last block of a part.
+    fn unused(&self, part: usize) -> usize {
+        self.cursors[part].wrapping_neg() as usize % BLOCK
     }
 
     fn blocks_of(&self, part: usize) -> &[u32] {
@@ -95,12 +99,13 @@ impl Filling<'_> {
     #[inline(always)]
     pub(super) fn push(&mut self, part: u32, element: u64) {
         let cursor = &mut self.cursors[part as usize];
-        self.elements[*cursor as usize] = element;
-        *cursor += 1;
-        if (*cursor as usize).is_multiple_of(BLOCK) {
-            *cursor = (self.owners.len() * BLOCK) as u32;
+        let mut place = *cursor as usize;
+        if place.is_multiple_of(BLOCK) {
+            place = self.owners.len() * BLOCK;
             self.owners.push(part);
         }
+        *cursor = place as u32 + 1;
+        self.elements[place] = element;
     }
 }
 
