@@ -1,7 +1,7 @@
 //! Elements in parts, in blocks of a fixed size: no part need be counted before it is filled.
 
-/// How many elements a block has.
-pub(crate) const BLOCK: usize = 256;
+/// How many elements a block has: about a page of memory.
+pub(crate) const BLOCK: usize = 512;
 
 /// Elements in parts. Each part is a list of blocks, all full but the last.
 #[derive(Debug, Default)]
@@ -20,8 +20,8 @@ pub(crate) struct Pool {
 impl Pool {
     /// An empty pool with room for so many elements in so many parts.
     pub(super) fn clear(&mut self, elements: usize, parts: usize) {
-        // Every part may have one block that is not full.
-        let room = elements + elements.min(parts) * BLOCK;
+        // Every part may have a block that is not full, but most parts are empty where there are many.
+        let room = elements + elements.min(parts).min(elements / 4096) * BLOCK / 2;
         if self.elements.len() < room {
             // Zeros from the system are free until they are written; copies are not.
             self.elements = Vec::new();
@@ -89,7 +89,7 @@ impl Pool {
 
 /// A pool that is being filled.
 pub(super) struct Filling<'a> {
-    elements: &'a mut [u64],
+    elements: &'a mut Vec<u64>,
     cursors: &'a mut [u32],
     owners: &'a mut Vec<u32>,
 }
@@ -103,10 +103,19 @@ impl Filling<'_> {
         if place.is_multiple_of(BLOCK) {
             place = self.owners.len() * BLOCK;
             self.owners.push(part);
+            if self.elements.len() < place + BLOCK {
+                grow(self.elements, place + BLOCK);
+            }
         }
         *cursor = place as u32 + 1;
         self.elements[place] = element;
     }
+}
+
+/// Makes room for so many elements, and some more.
+#[cold]
+fn grow(elements: &mut Vec<u64>, least: usize) {
+    elements.resize(least + least / 16 + 16 * BLOCK, 0);
 }
 
 #[cfg(test)]
@@ -116,7 +125,8 @@ mod tests {
     #[test]
     fn every_part_has_its_elements_in_order() {
         let mut pool = Pool::default();
-        for (count, parts) in [(0, 1), (1, 3), (128, 1), (129, 1), (5000, 7), (1000, 7)] {
+        for (count, parts) in [(0, 1), (1, 3), (512, 1), (513, 1), (9000, 7), (5000, 7), (3000, 99)]
+        {
             pool.clear(count, parts);
             let mut filling = pool.filling();
             // Part 0 has none where there are others.
