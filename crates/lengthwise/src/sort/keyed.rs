@@ -92,7 +92,7 @@ const LEAST: usize = 1500;
 const MOST: usize = 1 << 31;
 
 /// How many elements a part has, about: as many as suit the caches.
-const PART: usize = 8192;
+const PART: usize = 4096;
 
 /// How many of the highest bits of the key decide on the part: at least, so that the others are two
 /// digits, and at most, so that the places to write to fit in the second cache.
@@ -101,8 +101,14 @@ const BITS: RangeInclusive<u32> = 8..=13;
 /// The most parts, those of all rungs together; most are empty.
 const MOST_PARTS: usize = 1 << 18;
 
-/// How many of the highest bits of the key decide on the part.
-fn bits_for(count: usize) -> u32 {
+/// Fewer sequences than this are in parts of a few hundred.
+const FEW: usize = 1 << 19;
+
+/// How many of the highest bits of the key decide on the part, for each of so many rungs.
+fn bits_for(count: usize, rungs: usize) -> u32 {
+    if count < FEW {
+        return (count / (512 * rungs)).max(2).ilog2();
+    }
     (count / PART).max(1).ilog2().clamp(*BITS.start(), *BITS.end())
 }
 
@@ -127,7 +133,7 @@ fn flat_in(
     if !is_fast(count) {
         return Flat { order: plain(lengths, keys), padded: None };
     }
-    let digit = bits_for(count);
+    let digit = bits_for(count, 1);
     // The part says what the highest bits of the key are; so many others are free for the length.
     let free = 32 + digit - (usize::BITS - (count - 1).leading_zeros());
     let rounding =
@@ -171,7 +177,7 @@ pub(crate) fn dealt(lengths: &Lengths, room: &Room, keys: &impl Keys) -> Option<
     let Some(Rounding::Rungs(rungs)) = room.rounding() else { return None };
     let count = lengths.len();
     let edges = rungs.edges();
-    let digit = bits_for(count);
+    let digit = bits_for(count, edges.len());
     if !is_fast(count) || edges.len() << digit > MOST_PARTS {
         return None;
     }
@@ -397,34 +403,35 @@ impl<K: Keys> Job for Fill<'_, K> {
 impl<K: Keys> Fill<'_, K> {
     #[inline(always)]
     fn chunk(&mut self, first: u32, lengths: &[u32; CHUNK], used: usize) {
-        let Parts { digit, rungs, rounding, packing, .. } = *self.parts;
-        let (mut keys, mut parts, mut low) = ([0; CHUNK], [0; CHUNK], [0; CHUNK]);
+        let mut keys = [0; CHUNK];
         self.keys.fill(first, lengths, &mut keys);
-        if !rungs.is_empty() {
-            for (part, &length) in parts.iter_mut().zip(lengths) {
-                *part = rungs[length as usize];
-            }
+        let (sequences, rungs) = ((first, lengths, used), self.parts.rungs);
+        match self.parts.rounding {
+            None if rungs.is_empty() => self.place(sequences, &keys, |_| 0, |_| 0),
+            None => self.place(sequences, &keys, |length| rungs[length as usize], |_| 0),
+            Some(Rounding::Exact) => self.place(sequences, &keys, |_| 0, |length| length),
+            Some(rounding) => self.place(sequences, &keys, |_| 0, |length| rounding.of(length)),
         }
-        for (part, &key) in parts.iter_mut().zip(&keys) {
-            *part |= key >> (32 - digit);
-        }
-        match rounding {
-            None => {}
-            Some(Rounding::Exact) => low = *lengths,
-            Some(rounding) => {
-                for (low, &length) in low.iter_mut().zip(lengths) {
-                    *low = rounding.of(length);
-                }
-            }
-        }
-        let mut elements = [0_u64; CHUNK];
-        let packed = elements.iter_mut().zip(first..).zip(keys.iter().zip(&low));
-        for ((element, sequence), (&key, &low)) in packed {
-            let index = u64::from(sequence) << packing.index;
-            *element = u64::from(key) << packing.key | index | u64::from(low);
-        }
-        for (&part, &element) in parts[..used].iter().zip(&elements) {
-            self.pool.push(part, element);
+    }
+
+    /// Puts the sequences of a chunk into their parts. `part` and `low` give the first part and the
+    /// lowest bits for a length. Nothing is made for all of the chunk first: while many stores are
+    /// under way, to read what was just written takes long.
+    #[inline(always)]
+    fn place(
+        &mut self,
+        (first, lengths, used): (u32, &[u32; CHUNK], usize),
+        keys: &[u32; CHUNK],
+        part: impl Fn(u32) -> u32,
+        low: impl Fn(u32) -> u32,
+    ) {
+        let Parts { digit, packing, .. } = *self.parts;
+        let mut pool = self.pool.reborrow();
+        for at in 0..used.min(CHUNK) {
+            let (key, length) = (keys[at], lengths[at]);
+            let index = u64::from(first + at as u32) << packing.index;
+            let element = u64::from(key) << packing.key | index | u64::from(low(length));
+            pool.push(part(length) | key >> (32 - digit), element);
         }
     }
 }

@@ -95,6 +95,12 @@ pub(super) struct Filling<'a> {
 }
 
 impl Filling<'_> {
+    /// The same pool, for a short while: what a loop holds itself stays in registers.
+    #[inline(always)]
+    pub(super) fn reborrow(&mut self) -> Filling<'_> {
+        Filling { elements: self.elements, cursors: self.cursors, owners: self.owners }
+    }
+
     /// Adds an element to a part.
     #[inline(always)]
     pub(super) fn push(&mut self, part: u32, element: u64) {
@@ -115,7 +121,9 @@ impl Filling<'_> {
 /// Makes room for so many elements, and some more.
 #[cold]
 fn grow(elements: &mut Vec<u64>, least: usize) {
-    elements.resize(least + least / 16 + 16 * BLOCK, 0);
+    let room = least + least / 32 + 16 * BLOCK;
+    elements.reserve_exact(room - elements.len());
+    elements.resize(room, 0);
 }
 
 #[cfg(test)]
