@@ -40,8 +40,8 @@ pub(crate) struct Row {
 }
 
 /// In the order in which they happen.
-const STAGES: [&str; 9] =
-    ["resolve", "sample", "keys", "sort", "batches", "cut", "digest", "arrange", "gather"];
+const STAGES: [&str; 8] =
+    ["resolve", "keys", "sort", "batches", "cut", "digest", "arrange", "gather"];
 
 /// Measures every number of sequences on one thread and on two.
 pub(crate) fn run(args: &Args, output: &mut Output) -> io::Result<Vec<Row>> {

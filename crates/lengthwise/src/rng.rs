@@ -187,30 +187,25 @@ const KEY_STEPS: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];
 /// Ten rounds of Philox on several counters side by side, which differ in the first word: it begins
 /// at `block` and rises.
 #[inline(always)]
-#[expect(clippy::needless_range_loop, reason = "loops over lanes become vectors")]
 fn philox_chunk(block: u32, rest: [u32; 3], mut key: [u32; 2], words: &mut [u32; CHUNK]) {
     const LANES: usize = CHUNK / 4;
-    let mut lanes = [[0; LANES], [rest[0]; LANES], [rest[1]; LANES], [rest[2]; LANES]];
-    for lane in 0..LANES {
-        lanes[0][lane] = block.wrapping_add(lane as u32);
-    }
+    let mut a: [u32; LANES] = std::array::from_fn(|lane| block.wrapping_add(lane as u32));
+    let [mut b, mut c, mut d] = rest.map(|word| [word; LANES]);
     for _ in 0..10 {
         let mut next = [[0; LANES]; 4];
         for lane in 0..LANES {
-            let a = u64::from(MULTIPLIERS[0]) * u64::from(lanes[0][lane]);
-            let b = u64::from(MULTIPLIERS[1]) * u64::from(lanes[2][lane]);
-            next[0][lane] = (b >> 32) as u32 ^ lanes[1][lane] ^ key[0];
-            next[1][lane] = b as u32;
-            next[2][lane] = (a >> 32) as u32 ^ lanes[3][lane] ^ key[1];
-            next[3][lane] = a as u32;
+            let low = u64::from(MULTIPLIERS[0]) * u64::from(a[lane]);
+            let high = u64::from(MULTIPLIERS[1]) * u64::from(c[lane]);
+            next[0][lane] = (high >> 32) as u32 ^ b[lane] ^ key[0];
+            next[1][lane] = high as u32;
+            next[2][lane] = (low >> 32) as u32 ^ d[lane] ^ key[1];
+            next[3][lane] = low as u32;
         }
-        lanes = next;
+        [a, b, c, d] = next;
         key = [key[0].wrapping_add(KEY_STEPS[0]), key[1].wrapping_add(KEY_STEPS[1])];
     }
-    for lane in 0..LANES {
-        for word in 0..4 {
-            words[4 * lane + word] = lanes[word][lane];
-        }
+    for (lane, words) in words.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+        *words = [a[lane], b[lane], c[lane], d[lane]];
     }
 }
 

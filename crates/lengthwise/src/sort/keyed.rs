@@ -8,16 +8,16 @@
 //! Equal keys come in the order of a random word, and equal words by index: the order that sorting a
 //! shuffled order stably would give. Words are computed for equal keys only.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use super::{
-    local::{Local, settle},
+    local::{Local, NEAR, settle},
     pool::{Filling, Pool},
 };
 use crate::{
     Lengths, Purpose, Rng, Room, Workspace,
-    ladder::Staircase,
     lanes::{self, Job},
+    lengths::is_small_table,
     rng::CHUNK,
     shapes::Rounding,
     threads,
@@ -94,8 +94,23 @@ const MOST: usize = 1 << 31;
 /// How many elements a part has, about: as many as suit the caches.
 const PART: usize = 4096;
 
-/// The most parts: beyond this there are more places to write to than the second cache can hold.
-const MOST_PARTS: usize = 1 << 13;
+/// How many of the highest bits of the key decide on the part: at least, so that the others are two
+/// digits, and at most, so that the places to write to fit in the second cache.
+const BITS: RangeInclusive<u32> = 8..=13;
+
+/// The most parts, those of all rungs together; most are empty.
+const MOST_PARTS: usize = 1 << 18;
+
+/// Fewer sequences than this are in parts of a few hundred.
+const FEW: usize = 1 << 19;
+
+/// How many of the highest bits of the key decide on the part, for each of so many rungs.
+fn bits_for(count: usize, rungs: usize) -> u32 {
+    if count < FEW {
+        return (count / (512 * rungs)).max(2).ilog2();
+    }
+    (count / PART).max(1).ilog2().clamp(*BITS.start(), *BITS.end())
+}
 
 /// Whether there is a fast path for so many sequences.
 fn is_fast(count: usize) -> bool {
@@ -118,7 +133,7 @@ fn flat_in(
     if !is_fast(count) {
         return Flat { order: plain(lengths, keys), padded: None };
     }
-    let digit = (count / PART).clamp(1, MOST_PARTS).ilog2();
+    let digit = bits_for(count, 1);
     // The part says what the highest bits of the key are; so many others are free for the length.
     let free = 32 + digit - (usize::BITS - (count - 1).leading_zeros());
     let rounding =
@@ -128,12 +143,7 @@ fn flat_in(
         index: rounding
             .map_or(0, |rounding| u32::BITS - rounding.of(lengths.max()).leading_zeros()),
     };
-    let parts = Parts {
-        splits: vec![Split { low: 0, shift: 32 - digit, first: 0, last: (1 << digit) - 1 }],
-        rungs: None,
-        rounding,
-        packing,
-    };
+    let parts = Parts { digit, count: 1 << digit, rungs: &[], rounding, packing };
     let threads = workspace.threads_for(count);
     let pools = workspace.stage("keys", || fill(lengths, workspace, threads, &parts, keys));
     let mut order = vec![0; count];
@@ -143,18 +153,12 @@ fn flat_in(
         let (orders, lengths) = (jobs.split(&mut order), jobs.split(&mut padded));
         let jobs = jobs.ranges.into_iter().zip(orders.into_iter().zip(lengths)).collect();
         threads::each(threads, jobs, |(range, (mut order, mut padded))| {
-            let mut local = Local::default();
+            let (mut local, mut near) = (Local::default(), Vec::new());
             for part in range {
                 let count = count_of(&pools, part);
                 let slices = pools.iter().flat_map(|pool| pool.part(part));
                 let sorted = local.sort(slices, count, packing.key, 32 - digit);
-                settle(sorted, packing.key, |element| {
-                    let sequence = packing.index_of(element);
-                    (keys.tie(sequence), sequence)
-                });
-                for (place, &element) in take(&mut order, count).iter_mut().zip(&*sorted) {
-                    *place = packing.index_of(element);
-                }
+                packing.unpack(sorted, keys, &mut near, take(&mut order, count));
                 if rounding.is_some() {
                     for (place, &element) in take(&mut padded, count).iter_mut().zip(&*sorted) {
                         *place = packing.length_of(element);
@@ -172,52 +176,55 @@ fn flat_in(
 pub(crate) fn dealt(lengths: &Lengths, room: &Room, keys: &impl Keys) -> Option<Dealt> {
     let Some(Rounding::Rungs(rungs)) = room.rounding() else { return None };
     let count = lengths.len();
-    if !is_fast(count) || rungs.edges().len() > MOST_PARTS {
+    let edges = rungs.edges();
+    let digit = bits_for(count, edges.len());
+    if !is_fast(count) || edges.len() << digit > MOST_PARTS {
         return None;
     }
+    // Where the parts of the rung of every length begin, if a table of it is small.
+    let first_parts: Vec<u32> = if is_small_table(lengths.max(), count / 4) {
+        (0..=lengths.max()).map(|length| rungs.of(length) << digit).collect()
+    } else {
+        return None;
+    };
+    let packing = Packing { key: 32, index: 0 };
+    let parts =
+        Parts { digit, count: edges.len() << digit, rungs: &first_parts, rounding: None, packing };
     let workspace = &*room.workspace();
     let threads = workspace.threads_for(count);
-    let parts = workspace.stage("sample", || Parts::sampled(lengths, rungs, keys));
     let pools = workspace.stage("keys", || fill(lengths, workspace, threads, &parts, keys));
     let mut indices = workspace.indices(count);
     let (ends, mut full) = workspace.stage("sort", || {
-        let each = parts.each();
         // Where every part begins among those of its rung.
-        let mut ends = vec![0_u32; rungs.edges().len()];
-        let places: Vec<u32> = each
-            .iter()
-            .zip(0..)
-            .map(|(&(rung, _), part)| {
-                let end = &mut ends[rung as usize];
-                let place = *end;
-                *end += count_of(&pools, part) as u32;
-                place
-            })
-            .collect();
-        let mut end = 0;
-        for of_rung in &mut ends {
-            end += *of_rung;
-            *of_rung = end;
+        let (mut ends, mut end) = (Vec::with_capacity(edges.len()), 0);
+        let mut places = Vec::with_capacity(parts.count);
+        for rung in 0..edges.len() {
+            let start = end;
+            for part in rung << digit..(rung + 1) << digit {
+                places.push(end - start);
+                end += count_of(&pools, part) as u32;
+            }
+            ends.push(end);
         }
-        let sizes: Vec<u32> = rungs.edges().iter().map(|&rung| room.full(rung)).collect();
-        let jobs = Jobs::new(&pools, each.len(), threads);
+        let sizes: Vec<u32> = edges.iter().map(|&rung| room.full(rung)).collect();
+        let jobs = Jobs::new(&pools, parts.count, threads);
         let outputs = jobs.split(&mut indices);
         let jobs = jobs.ranges.into_iter().zip(outputs).collect();
         let full = threads::each(threads, jobs, |(range, mut output)| {
-            let (mut local, mut full) = (Local::default(), Vec::new());
+            let (mut local, mut near, mut full) = (Local::default(), Vec::new(), Vec::new());
             for part in range {
-                let (rung, bits) = each[part];
                 let count = count_of(&pools, part);
-                let slices = pools.iter().flat_map(|pool| pool.part(part));
-                let sorted = local.sort(slices, count, 32, bits);
-                settle(sorted, 32, |element| (keys.tie(element as u32), element as u32));
-                for (place, &element) in take(&mut output, count).iter_mut().zip(&*sorted) {
-                    *place = element as u32;
+                if count == 0 {
+                    continue;
                 }
-                let (size, start) = (sizes[rung as usize], places[part]);
+                let slices = pools.iter().flat_map(|pool| pool.part(part));
+                let sorted = local.sort(slices, count, 32, 32 - digit);
+                packing.unpack(sorted, keys, &mut near, take(&mut output, count));
+                let rung = part >> digit;
+                let (size, start) = (sizes[rung], places[part]);
                 for batch in start / size..(start + count as u32) / size {
                     let last = (batch + 1) * size - 1 - start;
-                    full.push((sorted[last as usize], rung, batch));
+                    full.push((sorted[last as usize], rung as u32, batch));
                 }
             }
             full
@@ -250,7 +257,9 @@ pub(crate) fn plain(lengths: &Lengths, keys: &impl Keys) -> Vec<u32> {
         elements.extend(packed.map(|(&key, index)| super::pack(key, index)));
     }
     elements.sort_unstable();
-    settle(&mut elements, 32, |element| (keys.tie(element as u32), element as u32));
+    let all = (0..elements.len()).step_by(NEAR);
+    let tie = |element: u64| (keys.tie(element as u32), element as u32);
+    settle(&mut elements, all, 32, tie, |_, _| {});
     super::unpack(&elements)
 }
 
@@ -272,8 +281,31 @@ struct Packing {
 }
 
 impl Packing {
+    #[inline(always)]
     fn index_of(self, element: u64) -> u32 {
         ((element & !(u64::MAX << self.key)) >> self.index) as u32
+    }
+
+    /// The indices of a part that is sorted by key; settles the order of equal keys, with `near` for
+    /// memory.
+    fn unpack(
+        self,
+        sorted: &mut [u64],
+        keys: &impl Keys,
+        near: &mut Vec<usize>,
+        indices: &mut [u32],
+    ) {
+        near.clear();
+        lanes::run(Unpack { packing: self, sorted, near, indices });
+        let tie = |element: u64| {
+            let sequence = self.index_of(element);
+            (keys.tie(sequence), sequence)
+        };
+        settle(sorted, near.iter().copied(), self.key, tie, |at, run| {
+            for (place, &element) in indices[at..].iter_mut().zip(run) {
+                *place = self.index_of(element);
+            }
+        });
     }
 
     fn length_of(self, element: u64) -> u32 {
@@ -281,89 +313,44 @@ impl Packing {
     }
 }
 
-/// How keys are divided into parts: those of one rung, or all.
-#[derive(Clone, Copy, Debug)]
-struct Split {
-    /// Keys below this are in the first part.
-    low: u32,
-    /// A part has 2^`shift` keys, except for the first and the last.
-    shift: u32,
-    /// The number of the first part.
-    first: u32,
-    /// The number of the last part, less that of the first.
-    last: u32,
+/// Takes the indices out of sorted elements, and tells near which places two keys are equal.
+struct Unpack<'a> {
+    packing: Packing,
+    sorted: &'a [u64],
+    near: &'a mut Vec<usize>,
+    indices: &'a mut [u32],
 }
 
-impl Split {
-    /// Which part a key belongs to.
+impl Job for Unpack<'_> {
+    type Output = ();
+
     #[inline(always)]
-    fn part(self, key: u32) -> u32 {
-        self.first + (key.saturating_sub(self.low) >> self.shift).min(self.last)
+    fn run(self) {
+        let Self { packing, sorted, near, indices } = self;
+        for (place, &element) in indices.iter_mut().zip(sorted) {
+            *place = packing.index_of(element);
+        }
+        for start in (0..sorted.len()).step_by(NEAR) {
+            let pairs = sorted[start..].iter().zip(&sorted[start + 1..]).take(NEAR);
+            let least = pairs.fold(u64::MAX, |least, (a, b)| least.min((a ^ b) >> packing.key));
+            if least == 0 {
+                near.push(start);
+            }
+        }
     }
 }
 
 /// The parts that elements go to.
 struct Parts<'a> {
-    /// One for each rung, or one for all.
-    splits: Vec<Split>,
-    rungs: Option<&'a Staircase>,
+    /// How many of the highest bits of the key decide on the part.
+    digit: u32,
+    /// How many parts there are.
+    count: usize,
+    /// Where the parts of every length begin, if they differ.
+    rungs: &'a [u32],
+    /// What goes into the lowest bits, if anything does.
     rounding: Option<&'a Rounding>,
     packing: Packing,
-}
-
-impl<'a> Parts<'a> {
-    /// Parts of each rung, of similar size as far as a sample tells.
-    fn sampled(lengths: &Lengths, rungs: &'a Staircase, keys: &impl Keys) -> Self {
-        let all = lengths.as_slice();
-        let chunks_in_all = all.len().div_ceil(CHUNK);
-        let wanted = (chunks_in_all / 64).clamp(16, 256).min(chunks_in_all);
-        let mut samples: Vec<Vec<u32>> = vec![Vec::new(); rungs.edges().len()];
-        for chunk in 0..wanted {
-            let first = chunk * chunks_in_all / wanted * CHUNK;
-            let rest = &all[first..];
-            for (first, lengths, used) in chunks(&rest[..rest.len().min(CHUNK)], first as u32) {
-                let mut of_chunk = [0; CHUNK];
-                keys.fill(first, &lengths, &mut of_chunk);
-                for (&length, &key) in lengths[..used].iter().zip(&of_chunk) {
-                    samples[rungs.of(length) as usize].push(key);
-                }
-            }
-        }
-        let in_all: usize = samples.iter().map(Vec::len).sum();
-        let parts = (all.len() / PART).clamp(1, MOST_PARTS);
-        let mut first = 0;
-        let splits = samples
-            .iter_mut()
-            .map(|sample| {
-                sample.sort_unstable();
-                let share = (parts * sample.len() / in_all).max(1) as u32;
-                let low = sample.first().copied().unwrap_or(0);
-                // The tail is one part.
-                let high = sample.get(sample.len() * 99 / 100).copied().unwrap_or(0);
-                let shift = (0..31).find(|shift| (high - low) >> shift < share).unwrap_or(31);
-                let low = low >> shift << shift;
-                let last = ((high - low) >> shift) + 1;
-                let split = Split { low, shift, first, last };
-                first += last + 1;
-                split
-            })
-            .collect();
-        let packing = Packing { key: 32, index: 0 };
-        Self { splits, rungs: Some(rungs), rounding: None, packing }
-    }
-
-    fn count(&self) -> usize {
-        self.splits.last().map_or(0, |split| (split.first + split.last) as usize + 1)
-    }
-
-    /// The rung of every part, and how many of the lowest bits of keys differ in it.
-    fn each(&self) -> Vec<(u32, u32)> {
-        let of_split = |(split, rung): (&Split, u32)| {
-            let Split { shift, last, .. } = *split;
-            (0..=last).map(move |part| (rung, if part == 0 || part == last { 32 } else { shift }))
-        };
-        self.splits.iter().zip(0..).flat_map(of_split).collect()
-    }
 }
 
 /// Puts all sequences into parts, in as many pools as there are threads.
@@ -378,7 +365,7 @@ fn fill(
     let pools = workspace.pools(ranges.len());
     let jobs = ranges.into_iter().zip(pools).collect();
     threads::each(threads, jobs, |(range, mut pool): (Range<usize>, Pool)| {
-        pool.clear(range.len(), parts.count());
+        pool.clear(range.len(), parts.count);
         let first = range.start as u32;
         let lengths = &lengths.as_slice()[range];
         lanes::run(Fill { lengths, first, parts, keys, pool: pool.filling() });
@@ -401,13 +388,10 @@ impl<K: Keys> Job for Fill<'_, K> {
 
     #[inline(always)]
     fn run(mut self) {
-        let whole = self.lengths.chunks_exact(CHUNK);
-        let rest = whole.remainder();
+        let (whole, rest) = self.lengths.as_chunks::<CHUNK>();
         let mut first = self.first;
         for lengths in whole {
-            let mut chunk = [0; CHUNK];
-            chunk.copy_from_slice(lengths);
-            self.chunk(first, &chunk, CHUNK);
+            self.chunk(first, lengths, CHUNK);
             first += CHUNK as u32;
         }
         for (first, lengths, used) in chunks(rest, first) {
@@ -419,36 +403,35 @@ impl<K: Keys> Job for Fill<'_, K> {
 impl<K: Keys> Fill<'_, K> {
     #[inline(always)]
     fn chunk(&mut self, first: u32, lengths: &[u32; CHUNK], used: usize) {
-        let (mut keys, mut parts, mut low) = ([0; CHUNK], [0; CHUNK], [0; CHUNK]);
+        let mut keys = [0; CHUNK];
         self.keys.fill(first, lengths, &mut keys);
-        match self.parts.rungs {
-            None => {
-                let split = self.parts.splits[0];
-                for (part, &key) in parts.iter_mut().zip(&keys) {
-                    *part = split.part(key);
-                }
-            }
-            Some(rungs) => {
-                for ((part, &key), &length) in parts.iter_mut().zip(&keys).zip(lengths) {
-                    *part = self.parts.splits[rungs.of(length) as usize].part(key);
-                }
-            }
-        }
+        let (sequences, rungs) = ((first, lengths, used), self.parts.rungs);
         match self.parts.rounding {
-            None => {}
-            Some(Rounding::Exact) => low = *lengths,
-            Some(rounding) => {
-                for (low, &length) in low.iter_mut().zip(lengths) {
-                    *low = rounding.of(length);
-                }
-            }
+            None if rungs.is_empty() => self.place(sequences, &keys, |_| 0, |_| 0),
+            None => self.place(sequences, &keys, |length| rungs[length as usize], |_| 0),
+            Some(Rounding::Exact) => self.place(sequences, &keys, |_| 0, |length| length),
+            Some(rounding) => self.place(sequences, &keys, |_| 0, |length| rounding.of(length)),
         }
-        let Packing { key: key_shift, index: index_shift } = self.parts.packing;
-        let sequences = (first..).zip(parts).zip(keys.into_iter().zip(low));
-        for ((sequence, part), (key, low)) in sequences.take(used) {
-            let element =
-                u64::from(key) << key_shift | u64::from(sequence) << index_shift | u64::from(low);
-            self.pool.push(part, element);
+    }
+
+    /// Puts the sequences of a chunk into their parts. `part` and `low` give the first part and the
+    /// lowest bits for a length. Nothing is made for all of the chunk first: while many stores are
+    /// under way, to read what was just written takes long.
+    #[inline(always)]
+    fn place(
+        &mut self,
+        (first, lengths, used): (u32, &[u32; CHUNK], usize),
+        keys: &[u32; CHUNK],
+        part: impl Fn(u32) -> u32,
+        low: impl Fn(u32) -> u32,
+    ) {
+        let Parts { digit, packing, .. } = *self.parts;
+        let mut pool = self.pool.reborrow();
+        for at in 0..used.min(CHUNK) {
+            let (key, length) = (keys[at], lengths[at]);
+            let index = u64::from(first + at as u32) << packing.index;
+            let element = u64::from(key) << packing.key | index | u64::from(low(length));
+            pool.push(part(length) | key >> (32 - digit), element);
         }
     }
 }
@@ -495,4 +478,134 @@ fn take<'a>(places: &mut &'a mut [u32], count: usize) -> &'a mut [u32] {
     let (front, rest) = std::mem::take(places).split_at_mut(count);
     *places = rest;
     front
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{
+        Budget,
+        cut::{self, Loose},
+        groups::Groups,
+        ladder::{Staircase, ladder},
+    };
+
+    /// Keys of few values, so that nearly all are equal to others, far apart.
+    struct Coarse<'a>(&'a Rng);
+
+    impl Keys for Coarse<'_> {
+        #[inline(always)]
+        fn fill(&self, first: u32, lengths: &[u32; CHUNK], keys: &mut [u32; CHUNK]) {
+            self.0.fill(Purpose::Noise, first, keys);
+            for (key, &length) in keys.iter_mut().zip(lengths) {
+                *key = (*key >> 30) * 0x3fff_ffff + length / 128;
+            }
+        }
+
+        fn tie(&self, sequence: u32) -> u32 {
+            self.0.word(Purpose::Shuffle, sequence) >> 24
+        }
+    }
+
+    fn lengths(count: u32, most: u32) -> Lengths {
+        let words = Rng::new(9, u64::from(count)).words(Purpose::Own(0), count);
+        Lengths::new(words.map(|word| 1 + word % most).collect::<Vec<_>>()).unwrap()
+    }
+
+    /// The order as it is defined, in parts and at once, and the batches on a ladder, dealt one by one
+    /// and in parts, on any number of threads.
+    fn check(lengths: &Lengths, keys: &impl Keys) {
+        let mut elements: Vec<(u32, u32, u32)> = Vec::new();
+        for (first, lengths, used) in chunks(lengths.as_slice(), 0) {
+            let mut of_chunk = [0; CHUNK];
+            keys.fill(first, &lengths, &mut of_chunk);
+            let keyed = (first..).zip(&of_chunk[..used]);
+            elements.extend(keyed.map(|(index, &key)| (key, keys.tie(index), index)));
+        }
+        elements.sort_unstable();
+        let expected: Vec<u32> = elements.iter().map(|&(.., index)| index).collect();
+        assert_eq!(plain(lengths, keys), expected);
+
+        let budget = Budget::padded(16 * u64::from(lengths.max())).multiple_of(3);
+        for rungs in [1, 7] {
+            let staircase = Staircase::new(ladder(lengths, rungs), lengths);
+            let roundings = [Rounding::Exact, Rounding::Multiple(8), Rounding::Rungs(staircase)];
+            for (rounding, threads) in
+                roundings.into_iter().flat_map(|r| [1, 2, 3, 7].map(|threads| (r.clone(), threads)))
+            {
+                let (rounding, workspace) = (Arc::new(rounding), Workspace::new().threads(threads));
+                let longest = rounding.of(lengths.max());
+                let room = budget
+                    .resolve(lengths, vec![longest].into())
+                    .unwrap()
+                    .rounded(lengths, Arc::clone(&rounding))
+                    .within(&workspace);
+                // Twice, so that memory is used again.
+                for _ in 0..2 {
+                    let flat = flat(lengths, &room, keys);
+                    assert_eq!(flat.order, expected, "{} on {threads}", lengths.len());
+                    if let Some(padded) = flat.padded {
+                        let lookup = expected.iter().map(|&index| room.padded_length(index));
+                        assert_eq!(padded, lookup.collect::<Vec<_>>());
+                    }
+                    let end = vec![lengths.count()];
+                    let gathered = |batches: Loose| batches.gathered(&workspace);
+                    let slow = Groups::trusted(expected.clone(), end);
+                    let slow = gathered(cut::cut(slow, &room, &rounding));
+                    let fast = Groups::one(lengths, &room, keys);
+                    assert_eq!(gathered(cut::cut(fast, &room, &rounding)), slow);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_fast_path_is_the_plain_one() {
+        let least = LEAST as u32;
+        for count in [1, 63, 64, 65, least - 1, least, least + 1, 4096, 16_500] {
+            let rng = Rng::new(7, u64::from(count));
+            for most in [1, 900, 3_000_000] {
+                let lengths = lengths(count, most);
+                check(&lengths, &Random::within(0, |_| 0, &rng, Purpose::Shuffle));
+                check(&lengths, &Random::within(most, |length| length, &rng, Purpose::Shuffle));
+                check(&lengths, &Coarse(&rng));
+            }
+        }
+    }
+
+    /// More than one part of several blocks, and keys that share all of their bits.
+    #[test]
+    fn many_sequences_are_sorted_too() {
+        let rng = Rng::new(8, 0);
+        let lengths = lengths(150_000, 5000);
+        check(&lengths, &Random::within(0, |_| 0, &rng, Purpose::Shuffle));
+        check(&lengths, &Coarse(&rng));
+    }
+
+    /// Vectors change no number: the oracle of the one `unsafe` call.
+    #[test]
+    fn keys_are_the_same_with_vectors_and_without() {
+        let (rng, lengths) = (Rng::new(3, 5), lengths(5000, 900));
+        let keys = Random::within(900, |length| length, &rng, Purpose::Noise);
+        let packing = Packing { key: 40, index: 0 };
+        let parts = Parts { digit: 8, count: 256, rungs: &[], rounding: None, packing };
+        let filled = |wide: bool| {
+            let mut pool = Pool::default();
+            pool.clear(lengths.len(), parts.count);
+            let (lengths, pool_) = (lengths.as_slice(), pool.filling());
+            let job = Fill { lengths, first: 0, parts: &parts, keys: &keys, pool: pool_ };
+            if wide {
+                lanes::run(job);
+            } else {
+                lanes::plain(job);
+            }
+            pool.finish();
+            (0..parts.count)
+                .flat_map(|part| pool.part(part).flatten().copied().collect::<Vec<_>>())
+                .collect::<Vec<u64>>()
+        };
+        assert_eq!(filled(true), filled(false));
+    }
 }

@@ -1,13 +1,14 @@
 //! Elements in parts, in blocks of a fixed size: no part need be counted before it is filled.
 
-/// How many elements a block has.
-pub(crate) const BLOCK: usize = 128;
+/// How many elements a block has: about a page of memory.
+pub(crate) const BLOCK: usize = 512;
 
 /// Elements in parts. Each part is a list of blocks, all full but the last.
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
     elements: Vec<u64>,
-    /// Where the next element of every part goes.
+    /// Where the next element of every part goes; a multiple of the size of a block where the part
+    /// has no block, or a full one.
     cursors: Vec<u32>,
     /// Which part every block belongs to.
     owners: Vec<u32>,
@@ -19,17 +20,16 @@ pub(crate) struct Pool {
 impl Pool {
     /// An empty pool with room for so many elements in so many parts.
     pub(super) fn clear(&mut self, elements: usize, parts: usize) {
-        // Every part may have one block that is not full.
-        let room = elements.next_multiple_of(BLOCK) + (parts + 1) * BLOCK;
+        // Every part may have a block that is not full, but most parts are empty where there are many.
+        let room = elements + elements.min(parts).min(elements / 4096) * BLOCK / 2;
         if self.elements.len() < room {
             // Zeros from the system are free until they are written; copies are not.
             self.elements = Vec::new();
             self.elements = vec![0; room];
         }
         self.owners.clear();
-        self.owners.extend(0..parts as u32);
         self.cursors.clear();
-        self.cursors.extend((0..parts).map(|part| (part * BLOCK) as u32));
+        self.cursors.resize(parts, 0);
     }
 
     /// What an inner loop works with.
@@ -62,19 +62,23 @@ impl Pool {
 
     /// How many elements a part has.
     pub(super) fn count(&self, part: usize) -> usize {
-        let blocks = self.blocks_of(part).len();
-        (blocks - 1) * BLOCK + self.cursors[part] as usize % BLOCK
+        (self.blocks_of(part).len() * BLOCK) - self.unused(part)
     }
 
     /// The elements of a part.
     pub(super) fn part(&self, part: usize) -> impl Iterator<Item = &[u64]> + Clone {
         let blocks = self.blocks_of(part);
-        let last = blocks.len() - 1;
-        let rest = self.cursors[part] as usize % BLOCK;
+        let last = blocks.len().wrapping_sub(1);
+        let size_of_last = BLOCK - self.unused(part);
         blocks.iter().enumerate().map(move |(place, &block)| {
-            let size = if place == last { rest } else { BLOCK };
+            let size = if place == last { size_of_last } else { BLOCK };
             &self.elements[block as usize * BLOCK..][..size]
         })
+    }
+
+    /// How many places are left in the last block of a part.
+    fn unused(&self, part: usize) -> usize {
+        self.cursors[part].wrapping_neg() as usize % BLOCK
     }
 
     fn blocks_of(&self, part: usize) -> &[u32] {
@@ -85,23 +89,41 @@ impl Pool {
 
 /// A pool that is being filled.
 pub(super) struct Filling<'a> {
-    elements: &'a mut [u64],
+    elements: &'a mut Vec<u64>,
     cursors: &'a mut [u32],
     owners: &'a mut Vec<u32>,
 }
 
 impl Filling<'_> {
+    /// The same pool, for a short while: what a loop holds itself stays in registers.
+    #[inline(always)]
+    pub(super) fn reborrow(&mut self) -> Filling<'_> {
+        Filling { elements: self.elements, cursors: self.cursors, owners: self.owners }
+    }
+
     /// Adds an element to a part.
     #[inline(always)]
     pub(super) fn push(&mut self, part: u32, element: u64) {
         let cursor = &mut self.cursors[part as usize];
-        self.elements[*cursor as usize] = element;
-        *cursor += 1;
-        if (*cursor as usize).is_multiple_of(BLOCK) {
-            *cursor = (self.owners.len() * BLOCK) as u32;
+        let mut place = *cursor as usize;
+        if place.is_multiple_of(BLOCK) {
+            place = self.owners.len() * BLOCK;
             self.owners.push(part);
+            if self.elements.len() < place + BLOCK {
+                grow(self.elements, place + BLOCK);
+            }
         }
+        *cursor = place as u32 + 1;
+        self.elements[place] = element;
     }
+}
+
+/// Makes room for so many elements, and some more.
+#[cold]
+fn grow(elements: &mut Vec<u64>, least: usize) {
+    let room = least + least / 32 + 16 * BLOCK;
+    elements.reserve_exact(room - elements.len());
+    elements.resize(room, 0);
 }
 
 #[cfg(test)]
@@ -111,7 +133,8 @@ mod tests {
     #[test]
     fn every_part_has_its_elements_in_order() {
         let mut pool = Pool::default();
-        for (count, parts) in [(0, 1), (1, 3), (128, 1), (129, 1), (5000, 7), (1000, 7)] {
+        for (count, parts) in [(0, 1), (1, 3), (512, 1), (513, 1), (9000, 7), (5000, 7), (3000, 99)]
+        {
             pool.clear(count, parts);
             let mut filling = pool.filling();
             // Part 0 has none where there are others.

@@ -85,8 +85,11 @@ impl<F: Fn(u32) -> f64 + Sync> Keys for Noisy<'_, F> {
         let mut words = [0; CHUNK];
         self.rng.fill(Purpose::Noise, first, &mut words);
         // Looking up comes first: what follows then has no branch, and becomes vectors.
-        let places = lengths.map(&self.place);
-        for ((key, word), place) in keys.iter_mut().zip(words).zip(places) {
+        let mut places = [0.0; CHUNK];
+        for (place, &length) in places.iter_mut().zip(lengths) {
+            *place = (self.place)(length);
+        }
+        for ((key, &word), place) in keys.iter_mut().zip(&words).zip(&places) {
             *key = whole((place + self.spread * exponential(word)) * self.stretch);
         }
     }
