@@ -7,7 +7,8 @@ use lengthwise::Strategy;
 /// What `--help` prints.
 pub(crate) const USAGE: &str = "\
 usage: cargo run --release -- [--quick] [--ranks] [--ladders] [--packing]
-                                [--strategy NAME] [--sequences N] [--out DIR]
+                                [--strategy NAME] [--sequences N]
+                                [--growth [--large] [--numpy PYTHON]] [--out DIR]
 
   --quick          10,000 and 100,000 sequences and few rounds: a few seconds
   --ranks          only what ranks cost, and what steps are worth
@@ -15,16 +16,24 @@ usage: cargo run --release -- [--quick] [--ranks] [--ladders] [--packing]
   --packing        only packing: how fast, and how full rows are
   --strategy NAME  this strategy only, no ladders and no ranks (`sorted`, `alternated:bins=8`, …)
   --sequences N    this many sequences only
-  --out DIR        write DIR/raw.jsonl (every round) and DIR/table.md
+  --growth         only how the usual plan grows from 10,000 to 10,000,000 sequences, by stage
+  --large          with --growth: 100,000,000 sequences too, which takes 3 GB
+  --numpy PYTHON   with --growth: against NumPy, by this Python
+  --out DIR        write DIR/raw.jsonl (every round) and DIR/table.md; with --growth
+                   also DIR/growth.csv and DIR/growth.svg
 ";
 
 /// What to measure, and where to write it.
 #[derive(Debug, Default, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct Args {
     pub(crate) quick: bool,
     pub(crate) only: Option<Only>,
     pub(crate) strategy: Option<Strategy>,
     pub(crate) sequences: Option<u32>,
+    pub(crate) growth: bool,
+    pub(crate) large: bool,
+    pub(crate) numpy: Option<PathBuf>,
     pub(crate) out: Option<PathBuf>,
 }
 
@@ -59,6 +68,9 @@ impl Args {
                     args.strategy = Some(value()?.parse().map_err(|error| format!("{error}"))?);
                 }
                 "--sequences" => args.sequences = Some(count(&value()?)?),
+                "--growth" => args.growth = true,
+                "--large" => args.large = true,
+                "--numpy" => args.numpy = Some(value()?.into()),
                 "--out" => args.out = Some(value()?.into()),
                 other => return Err(format!("unknown argument `{other}` (try `--help`)")),
             }
@@ -78,6 +90,15 @@ impl Args {
             None if self.quick => vec![10_000, 100_000],
             None => vec![10_000, 100_000, 1_000_000, 10_000_000],
         }
+    }
+
+    /// The numbers of sequences whose growth is measured.
+    pub(crate) fn growth_counts(&self) -> Vec<u32> {
+        let mut counts = self.counts();
+        if self.large {
+            counts.push(100_000_000);
+        }
+        counts
     }
 
     /// How many rounds a plan of `count` sequences gets.
@@ -113,9 +134,13 @@ mod tests {
             quick: true,
             strategy: Some(lengthwise::Sorted.into()),
             sequences: Some(1000),
+            growth: true,
+            large: true,
+            numpy: Some("python3".into()),
             out: Some("runs/new".into()),
         };
-        let line = "--quick --ladders --strategy sorted --sequences 1_000 --out runs/new";
+        let line = "--quick --ladders --strategy sorted --sequences 1_000 --growth --large \
+                    --numpy python3 --out runs/new";
         assert_eq!(parse(line), Ok(Asked::Run(args)));
         assert_eq!(parse(""), Ok(Asked::Run(Args::default())));
         assert_eq!(parse("--help"), Ok(Asked::Help));
@@ -123,8 +148,15 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_one_line() {
-        for line in ["--fast", "quick", "--out", "--sequences 0", "--sequences x", "--strategy no"]
-        {
+        for line in [
+            "--fast",
+            "quick",
+            "--out",
+            "--numpy",
+            "--sequences 0",
+            "--sequences x",
+            "--strategy no",
+        ] {
             let error = parse(line).expect_err(line);
             assert!(!error.is_empty() && !error.contains('\n'), "{error}");
         }

@@ -5,6 +5,7 @@
 
 mod args;
 mod data;
+mod growth;
 mod heap;
 mod hull;
 mod ladders;
@@ -52,6 +53,11 @@ fn main() -> ExitCode {
 fn run(args: &Args) -> io::Result<()> {
     let mut output = Output::new(args.out.as_deref())?;
     let mut text = String::new();
+    if args.growth {
+        text += &growth::table(&growth::run(args, &mut output)?);
+        io::stdout().write_all(text.as_bytes())?;
+        return output.finish(&text);
+    }
     // A strategy of its own is only planned with.
     let all = args.only.is_none() && args.strategy.is_none();
     let wanted = |part: Only| all || args.only == Some(part);

@@ -37,6 +37,14 @@ impl Output {
         }
     }
 
+    /// Writes a file beside the raw lines.
+    pub(crate) fn file(&self, name: &str, text: &str) -> io::Result<()> {
+        match &self.kept {
+            Some((folder, _)) => fs::write(folder.join(name), text),
+            None => Ok(()),
+        }
+    }
+
     /// Writes the table, and what is left of the raw lines.
     pub(crate) fn finish(self, table: &str) -> io::Result<()> {
         let Some((folder, mut raw)) = self.kept else { return Ok(()) };

@@ -4,7 +4,7 @@ mod spread;
 
 use std::{fmt, str::FromStr};
 
-use crate::{Error, Purpose, Rng, cut::Batches, math::ln, settings::Setting, sort};
+use crate::{Error, Purpose, Rng, cut::{Loose, weighed}, math::ln, settings::Setting, sort};
 
 /// The order of the batches within the epoch.
 ///
@@ -76,13 +76,13 @@ impl Arrange {
     }
 
     /// The batches, or rows, in their order. Rows are arranged by the mean length in them.
-    pub(crate) fn apply(self, batches: Batches, packed: bool, rng: &Rng) -> Batches {
+    pub(crate) fn apply(self, batches: Loose, packed: bool, rng: &Rng) -> Loose {
         if self == Arrange::AsBuilt {
             return batches;
         }
         let items: Vec<Item> = if packed {
-            let rows = batches.weighed(true).zip(&batches.lengths);
-            rows.map(|((_, mean), &length)| Item::row(mean, length)).collect()
+            let rows = batches.shapes().map(|shape| (weighed(shape, true).1, shape.1));
+            rows.map(|(mean, length)| Item::row(mean, length)).collect()
         } else {
             batches.shapes().map(Item::batch).collect()
         };
@@ -115,8 +115,9 @@ impl Item {
 }
 
 /// The batches in a random order.
-pub(crate) fn shuffle(batches: &Batches, rng: &Rng, purpose: Purpose) -> Batches {
-    batches.reordered(&sort::shuffled(batches.len() as u32, rng, purpose))
+pub(crate) fn shuffle(batches: Loose, rng: &Rng, purpose: Purpose) -> Loose {
+    let order = sort::shuffled(batches.len() as u32, rng, purpose);
+    batches.reordered(&order)
 }
 
 impl FromStr for Arrange {

@@ -1,6 +1,9 @@
 //! What a strategy hands over: an order of all sequences, and places that no batch may cross.
 
-use crate::Error;
+use crate::{
+    Error, Lengths, Room,
+    sort::{self, Dealt, Flat, Keys},
+};
 
 /// An order of all sequences in groups; a batch never takes from two groups.
 ///
@@ -14,10 +17,17 @@ use crate::Error;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Groups {
-    order: Vec<u32>,
+    order: Order,
     ends: Vec<u32>,
     drawn: Drawn,
     dealing: Dealing,
+}
+
+/// All sequences in an order, or already at the rungs of the ladder.
+#[derive(Clone, Debug)]
+pub(crate) enum Order {
+    Flat(Flat),
+    Dealt(Dealt),
 }
 
 /// What a ladder may do with the groups.
@@ -68,14 +78,31 @@ impl Groups {
         Ok(Self::trusted(order, ends))
     }
 
-    /// One group of all sequences.
-    pub(crate) fn one(order: Vec<u32>) -> Self {
-        let end = order.len() as u32;
-        Self::trusted(order, vec![end])
+    /// One group of all sequences, by their keys; if batches are on a ladder, dealt to its rungs.
+    pub(crate) fn one(lengths: &Lengths, room: &Room, keys: &impl Keys) -> Self {
+        Self::keyed(lengths, room, keys, || vec![lengths.count()])
+    }
+
+    /// Groups of all sequences by their keys, which end where `ends` says; if batches are on a ladder,
+    /// dealt to its rungs, whatever group they are in.
+    pub(crate) fn keyed(
+        lengths: &Lengths,
+        room: &Room,
+        keys: &impl Keys,
+        ends: impl FnOnce() -> Vec<u32>,
+    ) -> Self {
+        match sort::dealt(lengths, room, keys) {
+            Some(dealt) => Self::of(Order::Dealt(dealt), Vec::new()),
+            None => Self::of(Order::Flat(sort::flat(lengths, room, keys)), ends()),
+        }
     }
 
     /// Groups that are right by construction.
     pub(crate) fn trusted(order: Vec<u32>, ends: Vec<u32>) -> Self {
+        Self::of(Order::Flat(Flat { order, padded: None }), ends)
+    }
+
+    fn of(order: Order, ends: Vec<u32>) -> Self {
         Self { order, ends, drawn: Drawn::InOrder, dealing: Dealing::Free }
     }
 
@@ -110,11 +137,15 @@ impl Groups {
         self.drawn
     }
 
-    pub(crate) fn order(&self) -> &[u32] {
-        &self.order
+    /// How many sequences there are.
+    pub(crate) fn count(&self) -> usize {
+        match &self.order {
+            Order::Flat(flat) => flat.order.len(),
+            Order::Dealt(dealt) => dealt.indices.len(),
+        }
     }
 
-    pub(crate) fn into_parts(self) -> (Vec<u32>, Vec<u32>) {
+    pub(crate) fn into_parts(self) -> (Order, Vec<u32>) {
         (self.order, self.ends)
     }
 }

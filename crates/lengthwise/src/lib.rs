@@ -10,6 +10,7 @@ mod error;
 mod example;
 mod groups;
 mod ladder;
+mod lanes;
 mod lengths;
 mod made;
 mod math;
@@ -26,7 +27,9 @@ mod shapes;
 mod sort;
 mod steps;
 pub mod strategy;
+mod threads;
 mod tune;
+mod workspace;
 
 pub use arrange::Arrange;
 pub use budget::{Budget, Rule};
@@ -58,6 +61,7 @@ pub use tune::{
     Choice, Conditions, Curve, Family, Limits, Point, frontier, recommended, recommended_shapes,
     tune,
 };
+pub use workspace::Workspace;
 
 /// The README's example is a test too.
 #[cfg(doctest)]

@@ -1,9 +1,11 @@
 //! The settings of a plan, and the one step that makes it.
 
+use std::sync::Arc;
+
 use crate::{
     Arrange, Budget, CostModel, Drawn, Error, Group, Lengths, Made, OverLong, Plan, Purpose, Rng,
-    Room, Row, Shapes, Sorted, Steps, Tail, arrange,
-    cut::{Batches, cut, rows},
+    Room, Row, Shapes, Sorted, Steps, Tail, Workspace, arrange,
+    cut::{Loose, cut, rows},
     groups::Dealing,
     ladder::{Staircase, ladder},
     over_long::Admitted,
@@ -141,7 +143,8 @@ impl<S: Group> Planner<S> {
     pub fn constant_steps(self, lengths: &Lengths) -> Result<Self, Error> {
         self.check()?;
         let admitted = self.admit(lengths)?;
-        let resolved = self.resolve(&admitted)?;
+        let workspace = Workspace::new();
+        let resolved = self.resolve(&admitted, &workspace)?;
         let count = |strategy: &dyn Group, epoch: u64| {
             let rng = Rng::new(self.seed, epoch);
             let batches = self.grouped(strategy, lengths, &admitted, resolved.as_ref(), &rng)?;
@@ -157,9 +160,12 @@ impl<S: Group> Planner<S> {
     /// The batch lengths that can occur, rising, if the shapes are a ladder.
     pub fn rungs(&self, lengths: &Lengths) -> Result<Option<Vec<u32>>, Error> {
         let admitted = self.admit(lengths)?;
-        Ok(match self.resolve(&admitted)? {
-            Some((Rounding::Rungs(rungs), _)) => Some(rungs.edges().to_vec()),
-            _ => None,
+        Ok(match self.resolve(&admitted, &Workspace::new())? {
+            Some((rounding, _)) => match &*rounding {
+                Rounding::Rungs(rungs) => Some(rungs.edges().to_vec()),
+                _ => None,
+            },
+            None => None,
         })
     }
 
@@ -172,10 +178,20 @@ impl<S: Group> Planner<S> {
 
     /// The plan of one epoch.
     pub fn plan(&self, lengths: &Lengths, epoch: u64) -> Result<Plan, Error> {
+        self.plan_in(&Workspace::new(), lengths, epoch)
+    }
+
+    /// The plan of one epoch, made with the threads and the memory of a workspace.
+    pub fn plan_in(
+        &self,
+        workspace: &Workspace,
+        lengths: &Lengths,
+        epoch: u64,
+    ) -> Result<Plan, Error> {
         self.check()?;
         let rng = Rng::new(self.seed, epoch);
         let admitted = self.admit(lengths)?;
-        let resolved = self.resolve(&admitted)?;
+        let resolved = workspace.stage("resolve", || self.resolve(&admitted, workspace))?;
         let drawn = |strategy: &dyn Group, rng: &Rng| {
             self.grouped(strategy, lengths, &admitted, resolved.as_ref(), rng)
         };
@@ -190,12 +206,14 @@ impl<S: Group> Planner<S> {
             if batches.len() > fixed as usize {
                 (batches, dealing) = drawn(self.last_resort(), &rng)?;
             }
-            batches = match (dealing, &resolved) {
-                (Dealing::Packed, Some((rounding, _))) => batches.halved_rows(fixed, |row| {
+            let gathered = batches.gathered(workspace);
+            let halved = match (dealing, &resolved) {
+                (Dealing::Packed, Some((rounding, _))) => gathered.halved_rows(fixed, |row| {
                     rounding.of(row.iter().map(|&sequence| lengths.of(sequence)).sum())
                 })?,
-                _ => batches.halved_to(fixed, self.budget.multiple())?,
+                _ => gathered.halved_to(fixed, self.budget.multiple())?,
             };
+            batches = halved.into();
         }
         let packed = dealing == Dealing::Packed;
         let cost_model = self.cost_model.or(self.budget.model());
@@ -222,9 +240,11 @@ impl<S: Group> Planner<S> {
             canonical_ranks: self.canonical_ranks,
             seed: self.seed,
             epoch,
-            lengths: lengths.digest(),
+            lengths: workspace.stage("digest", || lengths.digest()),
         };
-        Ok(Plan::new(self.arrange.apply(batches, packed, &rng), admitted.over, made))
+        let batches = workspace.stage("arrange", || self.arrange.apply(batches, packed, &rng));
+        let batches = workspace.stage("gather", || batches.gathered(workspace));
+        Ok(Plan::new(batches, admitted.over, made))
     }
 
     /// The lengths without those that fit no batch, or no row.
@@ -256,17 +276,21 @@ impl<S: Group> Planner<S> {
     fn resolve<'a>(
         &self,
         admitted: &'a Admitted<'_>,
-    ) -> Result<Option<(Rounding, Room<'a>)>, Error> {
+        workspace: &'a Workspace,
+    ) -> Result<Option<(Arc<Rounding>, Room<'a>)>, Error> {
         if admitted.kept.as_ref().is_some_and(Vec::is_empty) {
             return Ok(None);
         }
         let lengths = &admitted.lengths;
         if let Some(row) = self.strategy.row() {
-            return self.resolve_rows(lengths, row).map(Some);
+            let (rounding, room) = self.resolve_rows(lengths, row)?;
+            return Ok(Some((rounding, room.within(workspace))));
         }
-        let rounding = self.shapes.resolve(lengths, &self.budget)?;
-        let room = self.budget.resolve(lengths, rounding.apply(lengths))?;
-        Ok(Some((rounding, room)))
+        let rounding = Arc::new(self.shapes.resolve(lengths, &self.budget)?);
+        // Rounding keeps the order of lengths, so the longest decides.
+        let longest = rounding.of(lengths.max());
+        let room = self.budget.resolve(lengths, vec![longest].into())?;
+        Ok(Some((Arc::clone(&rounding), room.rounded(lengths, rounding).within(workspace))))
     }
 
     /// The same where several sequences share a row. A ladder has the rungs that pad the rows of an
@@ -276,11 +300,13 @@ impl<S: Group> Planner<S> {
         &self,
         lengths: &'a Lengths,
         row: Row,
-    ) -> Result<(Rounding, Room<'a>), Error> {
+    ) -> Result<(Arc<Rounding>, Room<'a>), Error> {
         let Shapes::Ladder(rungs) = self.shapes else {
-            let rounding = self.shapes.resolve(lengths, &self.budget)?;
-            let room = self.budget.resolve(lengths, rounding.apply(lengths))?;
+            let rounding = Arc::new(self.shapes.resolve(lengths, &self.budget)?);
+            let longest = rounding.of(lengths.max());
+            let room = self.budget.resolve(lengths, vec![longest].into())?;
             let row = row.within(&room, &self.shapes);
+            let room = room.rounded(lengths, Arc::clone(&rounding));
             return Ok((rounding, room.with_row(row)));
         };
         if rungs == 0 {
@@ -304,7 +330,7 @@ impl<S: Group> Planner<S> {
         if sums.max() < top {
             edges.push(top);
         }
-        Ok((Rounding::Rungs(Staircase::new(edges, lengths)), room.with_row(row)))
+        Ok((Arc::new(Rounding::Rungs(Staircase::new(edges, lengths))), room.with_row(row)))
     }
 
     /// All batches in the order they were made, and whether they must not be mixed.
@@ -313,19 +339,17 @@ impl<S: Group> Planner<S> {
         strategy: &dyn Group,
         lengths: &Lengths,
         admitted: &Admitted,
-        resolved: Option<&(Rounding, Room)>,
+        resolved: Option<&(Arc<Rounding>, Room)>,
         rng: &Rng,
-    ) -> Result<(Batches, Dealing), Error> {
+    ) -> Result<(Loose, Dealing), Error> {
         let (mut batches, dealing) = match resolved {
             // Each over-long sequence is a row of its own.
-            None if self.strategy.row().is_some() => (Batches::default(), Dealing::Packed),
-            None => (Batches::default(), Dealing::Free),
+            None if self.strategy.row().is_some() => (Loose::default(), Dealing::Packed),
+            None => (Loose::default(), Dealing::Free),
             Some((rounding, room)) => build(strategy, &admitted.lengths, rounding, room, rng)?,
         };
         if let Some(kept) = &admitted.kept {
-            for sequence in &mut batches.indices {
-                *sequence = kept[*sequence as usize];
-            }
+            batches.rename(|sequence| kept[sequence as usize]);
         }
         if self.over_long == OverLong::Alone {
             for &sequence in &admitted.over {
@@ -384,21 +408,21 @@ fn build(
     rounding: &Rounding,
     room: &Room,
     rng: &Rng,
-) -> Result<(Batches, Dealing), Error> {
+) -> Result<(Loose, Dealing), Error> {
     let groups = strategy.group(lengths, room, rng)?;
-    if groups.order().len() != lengths.len() {
+    if groups.count() != lengths.len() {
         return Err(Error::BadGroups {
-            what: format!("it holds {} sequences of {}", groups.order().len(), lengths.len()),
+            what: format!("it holds {} sequences of {}", groups.count(), lengths.len()),
         });
     }
     let (drawn, dealing) = (groups.how_drawn(), groups.dealing());
-    let batches = match dealing {
-        Dealing::Packed => rows(groups, lengths, room.row(), rounding)?,
-        _ => cut(groups, room, rounding),
-    };
+    let batches = room.workspace().stage("cut", || match dealing {
+        Dealing::Packed => rows(groups, lengths, room.row(), rounding).map(Loose::from),
+        _ => Ok(cut(groups, room, rounding)),
+    })?;
     let batches = match drawn {
         Drawn::InOrder => batches,
-        Drawn::AtRandom => arrange::shuffle(&batches, rng, Purpose::Draw),
+        Drawn::AtRandom => arrange::shuffle(batches, rng, Purpose::Draw),
     };
     Ok((batches, dealing))
 }

@@ -114,6 +114,20 @@ impl Rng {
             .take(count as usize)
     }
 
+    /// Word `index` of a stream.
+    pub(crate) fn word(&self, purpose: Purpose, index: u32) -> u32 {
+        self.block(purpose.code(), index / 4)[index as usize % 4]
+    }
+
+    /// The words of a stream from `first` on, which is a multiple of four: what [`Rng::words`] gives,
+    /// several blocks at a time.
+    #[inline(always)]
+    pub(crate) fn fill(&self, purpose: Purpose, first: u32, words: &mut [u32; CHUNK]) {
+        let counter =
+            [purpose.code() | self.turn << 20, self.epoch as u32, (self.epoch >> 32) as u32];
+        philox_chunk(first / 4, counter, [self.seed as u32, (self.seed >> 32) as u32], words);
+    }
+
     fn block(&self, purpose: u32, block: u32) -> [u32; 4] {
         philox(
             // Purposes have fewer than 20 bits.
@@ -164,10 +178,39 @@ impl Stream {
     }
 }
 
+/// How many words are made together.
+pub(crate) const CHUNK: usize = 64;
+
+const MULTIPLIERS: [u32; 2] = [0xD251_1F53, 0xCD9E_8D57];
+const KEY_STEPS: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];
+
+/// Ten rounds of Philox on several counters side by side, which differ in the first word: it begins
+/// at `block` and rises.
+#[inline(always)]
+fn philox_chunk(block: u32, rest: [u32; 3], mut key: [u32; 2], words: &mut [u32; CHUNK]) {
+    const LANES: usize = CHUNK / 4;
+    let mut a: [u32; LANES] = std::array::from_fn(|lane| block.wrapping_add(lane as u32));
+    let [mut b, mut c, mut d] = rest.map(|word| [word; LANES]);
+    for _ in 0..10 {
+        let mut next = [[0; LANES]; 4];
+        for lane in 0..LANES {
+            let low = u64::from(MULTIPLIERS[0]) * u64::from(a[lane]);
+            let high = u64::from(MULTIPLIERS[1]) * u64::from(c[lane]);
+            next[0][lane] = (high >> 32) as u32 ^ b[lane] ^ key[0];
+            next[1][lane] = high as u32;
+            next[2][lane] = (low >> 32) as u32 ^ d[lane] ^ key[1];
+            next[3][lane] = low as u32;
+        }
+        [a, b, c, d] = next;
+        key = [key[0].wrapping_add(KEY_STEPS[0]), key[1].wrapping_add(KEY_STEPS[1])];
+    }
+    for (lane, words) in words.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+        *words = [a[lane], b[lane], c[lane], d[lane]];
+    }
+}
+
 /// Ten rounds of Philox on a counter of four words under a key of two.
 fn philox(mut counter: [u32; 4], mut key: [u32; 2]) -> [u32; 4] {
-    const MULTIPLIERS: [u32; 2] = [0xD251_1F53, 0xCD9E_8D57];
-    const KEY_STEPS: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];
     for _ in 0..10 {
         let a = u64::from(MULTIPLIERS[0]) * u64::from(counter[0]);
         let b = u64::from(MULTIPLIERS[1]) * u64::from(counter[2]);
@@ -209,6 +252,20 @@ mod tests {
         let mut stream = rng.stream(Purpose::Noise);
         let read: Vec<u32> = (0..11).map(|_| stream.next_u32()).collect();
         assert_eq!(rng.words(Purpose::Noise, 11).collect::<Vec<_>>(), read);
+    }
+
+    #[test]
+    fn chunks_and_single_words_are_the_stream() {
+        let rng = Rng::new(0x0123_4567_89ab_cdef, 1 << 40).at_turn(3);
+        let read: Vec<u32> = rng.words(Purpose::Noise, 300).collect();
+        let mut words = [0; CHUNK];
+        for first in [0, 4, 64, 200] {
+            rng.fill(Purpose::Noise, first, &mut words);
+            assert_eq!(words, read[first as usize..][..CHUNK]);
+        }
+        for index in [0, 1, 2, 3, 4, 77, 299] {
+            assert_eq!(rng.word(Purpose::Noise, index), read[index as usize]);
+        }
     }
 
     #[test]

@@ -1,8 +1,12 @@
 //! How much room a batch has under a budget.
 
-use std::{borrow::Cow, ops::AddAssign};
+use std::{
+    borrow::Cow,
+    ops::{AddAssign, Deref},
+    sync::Arc,
+};
 
-use crate::{CostModel, Error, OverLong, Row, Rule};
+use crate::{CostModel, Error, Lengths, OverLong, Row, Rule, Workspace, shapes::Rounding};
 
 /// A [`Budget`](crate::Budget) made definite for given lengths and shapes: how much room a batch has.
 ///
@@ -10,12 +14,29 @@ use crate::{CostModel, Error, OverLong, Row, Rule};
 /// [`admit`](Room::admit) before it adds a sequence, and [`keep`](Room::keep) when a batch is full.
 #[derive(Clone, Debug)]
 pub struct Room<'a> {
-    padded: Cow<'a, [u32]>,
+    padded: Padded<'a>,
+    workspace: Option<&'a Workspace>,
     capacity: Capacity,
     at_most: u32,
     multiple_of: u32,
     rule: Rule,
     row: Row,
+}
+
+/// What each sequence is padded to when it is the longest of its batch.
+#[derive(Clone, Debug)]
+enum Padded<'a> {
+    Given(Cow<'a, [u32]>),
+    Rounded(&'a [u32], Arc<Rounding>),
+}
+
+impl Padded<'_> {
+    fn of(&self, sequence: u32) -> u32 {
+        match self {
+            Padded::Given(padded) => padded[sequence as usize],
+            Padded::Rounded(lengths, rounding) => rounding.of(lengths[sequence as usize]),
+        }
+    }
 }
 
 /// What a batch may hold.
@@ -95,7 +116,8 @@ impl<'a> Room<'a> {
         rule: Rule,
     ) -> Self {
         let row = Row { capacity: u32::MAX, at_most: u32::MAX };
-        Self { padded, capacity, at_most, multiple_of, rule, row }
+        let padded = Padded::Given(padded);
+        Self { padded, workspace: None, capacity, at_most, multiple_of, rule, row }
     }
 
     /// With the row that a packing strategy may fill.
@@ -119,11 +141,40 @@ impl<'a> Room<'a> {
         self.at_most
     }
 
+    /// For these lengths, rounded in this way.
+    pub(crate) fn rounded(mut self, lengths: &'a Lengths, rounding: Arc<Rounding>) -> Self {
+        self.padded = Padded::Rounded(lengths.as_slice(), rounding);
+        self
+    }
+
+    /// With these threads and this memory to group with.
+    pub(crate) fn within(mut self, workspace: &'a Workspace) -> Self {
+        self.workspace = Some(workspace);
+        self
+    }
+
+    /// The threads and the memory to group with.
+    pub(crate) fn workspace(&self) -> Held<'a> {
+        self.workspace.map_or_else(|| Held::Own(Workspace::new()), Held::Shared)
+    }
+
+    /// How lengths are rounded.
+    pub(crate) fn rounding(&self) -> Option<&Rounding> {
+        match &self.padded {
+            Padded::Given(_) => None,
+            Padded::Rounded(_, rounding) => Some(rounding),
+        }
+    }
+
     /// The batch after `sequence` has joined it, or `None` if it is full. An empty batch takes any
     /// sequence.
     pub fn admit(&self, open: Open, sequence: u32) -> Option<Open> {
-        let grown =
-            Open { size: open.size + 1, length: open.length.max(self.padded[sequence as usize]) };
+        self.admit_padded(open, self.padded.of(sequence))
+    }
+
+    /// The same for a sequence that is padded to `padded`.
+    pub(crate) fn admit_padded(&self, open: Open, padded: u32) -> Option<Open> {
+        let grown = Open { size: open.size + 1, length: open.length.max(padded) };
         let decisive = match self.rule {
             Rule::Printed => grown,
             Rule::Over => open,
@@ -158,7 +209,7 @@ impl<'a> Room<'a> {
 
     /// What a sequence is padded to when it is the longest of its batch.
     pub fn padded_length(&self, sequence: u32) -> u32 {
-        self.padded[sequence as usize]
+        self.padded.of(sequence)
     }
 
     /// How many sequences with these lengths in all fill `batches` batches when nothing is padded:
@@ -175,6 +226,23 @@ impl<'a> Room<'a> {
             }
         }
         .max(1)
+    }
+}
+
+/// A workspace that was given, or one for this time only.
+pub(crate) enum Held<'a> {
+    Shared(&'a Workspace),
+    Own(Workspace),
+}
+
+impl Deref for Held<'_> {
+    type Target = Workspace;
+
+    fn deref(&self) -> &Workspace {
+        match self {
+            Held::Shared(workspace) => workspace,
+            Held::Own(workspace) => workspace,
+        }
     }
 }
 

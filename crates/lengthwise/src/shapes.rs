@@ -1,6 +1,6 @@
 //! What batch lengths may occur.
 
-use std::{borrow::Cow, fmt, str::FromStr};
+use std::{fmt, str::FromStr};
 
 use crate::{
     Budget, Error, Lengths,
@@ -79,7 +79,7 @@ impl Shapes {
             },
             Shapes::Ladder(0) => Err(bad("ladder", "0", "a number of rungs from 1 to 4294967295")),
             Shapes::Ladder(rungs) => {
-                let room = budget.resolve(lengths, lengths.as_slice().into())?;
+                let room = budget.resolve(lengths, vec![lengths.max()].into())?;
                 let rungs = refined(ladder(lengths, *rungs), lengths, &room);
                 Ok(Rounding::Rungs(Staircase::new(rungs, lengths)))
             }
@@ -106,16 +106,8 @@ pub(crate) enum Rounding {
 }
 
 impl Rounding {
-    /// What each sequence is padded to when it is the longest of its batch. Rounding keeps the
-    /// order of lengths, so the batch length is the largest of these.
-    pub(crate) fn apply<'a>(&self, lengths: &'a Lengths) -> Cow<'a, [u32]> {
-        match self {
-            Rounding::Exact => Cow::Borrowed(lengths.as_slice()),
-            rounding => lengths.as_slice().iter().map(|&length| rounding.of(length)).collect(),
-        }
-    }
-
-    /// What a sequence of this length is padded to when it is the longest of its batch.
+    /// What a sequence of this length is padded to when it is the longest of its batch. Rounding keeps
+    /// the order of lengths, so the batch length is the largest of these.
     pub(crate) fn of(&self, length: u32) -> u32 {
         match self {
             Rounding::Exact => length,

@@ -3,6 +3,13 @@
 //! Every strategy that is "an order, cut into batches" is a stable sort of a shuffled order, so
 //! that equal keys come in a random order that is fresh each epoch.
 
+mod keyed;
+mod local;
+mod pool;
+
+pub(crate) use keyed::{Dealt, Flat, Keys, Random, dealt, flat};
+pub(crate) use pool::Pool;
+
 use crate::{Purpose, Rng};
 
 /// All sequences in a random order: sorted by word `i` of the stream, then by index.

@@ -1,6 +1,7 @@
 //! Batches on a ladder, and the ladder for given batches.
 
-use crate::{Lengths, Room, cut::Batches, ladder::Staircase};
+use super::{Batches, Loose, loose::Span};
+use crate::{Lengths, Room, ladder::Staircase, sort::Dealt};
 
 /// Deals an order to the rungs of a ladder: each sequence waits at its own rung, and whenever a
 /// rung holds a full batch, that batch is made, so every full batch of a rung has the same size.
@@ -24,22 +25,62 @@ pub(super) fn deal(order: &[u32], room: &Room, ladder: &Staircase) -> Batches {
         }
     }
     let all = order.iter().map(|&sequence| u64::from(room.padded_length(sequence))).sum();
+    let waiting = |rung: usize| &waiting[rung][..];
+    climb(rungs, room, all, waiting, |batch, length| batches.push(batch, length));
+    batches
+}
+
+/// The same from sequences that are at their rungs already, with the full batches.
+pub(super) fn finish(dealt: Dealt, room: &Room, ladder: &Staircase) -> Loose {
+    let Dealt { indices, ends, full } = dealt;
+    let rungs = ladder.edges();
+    let sizes: Vec<u32> = rungs.iter().map(|&rung| room.full(rung)).collect();
+    let start_of = |rung: usize| if rung == 0 { 0 } else { ends[rung - 1] };
+    let spans = full.into_iter().map(|(rung, batch)| {
+        let rung = rung as usize;
+        let (size, length) = (sizes[rung], rungs[rung]);
+        Span { start: start_of(rung) + batch * size, size, length }
+    });
+    let mut loose = Loose { spans: spans.collect(), ..Loose::default() };
+    let count_of = |rung: usize| ends[rung] - start_of(rung);
+    let all = (0..rungs.len()).map(|at| u64::from(rungs[at]) * u64::from(count_of(at))).sum();
+    let waiting = |rung: usize| {
+        let left = count_of(rung) % sizes[rung];
+        &indices[(ends[rung] - left) as usize..ends[rung] as usize]
+    };
+    let mut left = Vec::new();
+    climb(rungs, room, all, waiting, |batch, length| left.push((batch.to_vec(), length)));
+    loose.indices = indices;
+    for (batch, length) in left {
+        loose.push(&batch, length);
+    }
+    loose
+}
+
+/// Makes batches of what is `waiting` at each rung.
+fn climb<'a>(
+    rungs: &[u32],
+    room: &Room,
+    all: u64,
+    waiting: impl Fn(usize) -> &'a [u32],
+    mut push: impl FnMut(&[u32], u32),
+) {
     let mut left: Vec<u32> = Vec::new();
-    for (rung, waiting) in waiting.iter().enumerate() {
-        left.extend(waiting);
-        let (whole, rest) = left.split_at(left.len() - left.len() % full[rung]);
-        for batch in whole.chunks_exact(full[rung]) {
-            batches.push(batch, rungs[rung]);
+    for (at, &rung) in rungs.iter().enumerate() {
+        left.extend(waiting(at));
+        let full = room.full(rung) as usize;
+        let (whole, rest) = left.split_at(left.len() - left.len() % full);
+        for batch in whole.chunks_exact(full) {
+            push(batch, rung);
         }
-        let climbs = rungs.get(rung + 1).is_some_and(|&next| {
-            climbs(rest.len() as u64, rungs[rung], next, room.full(next), all)
-        });
+        let next = rungs.get(at + 1);
+        let climbs =
+            next.is_some_and(|&next| climbs(rest.len() as u64, rung, next, room.full(next), all));
         if !climbs && !rest.is_empty() {
-            batches.push(rest, rungs[rung]);
+            push(rest, rung);
         }
         left = if climbs { rest.to_vec() } else { Vec::new() };
     }
-    batches
 }
 
 /// Whether what is left at a rung climbs to the next: `all` is what all sequences take on their own

@@ -2,11 +2,15 @@
 
 pub(crate) mod deal;
 pub(crate) mod halve;
+mod loose;
+
+pub(crate) use loose::Loose;
 
 use crate::{
     Error, Lengths, Open, Room, Row,
-    groups::{Dealing, Groups},
+    groups::{Dealing, Groups, Order},
     shapes::Rounding,
+    sort::Flat,
 };
 
 /// Batches one after another: flat, with the place where each ends and what it is padded to.
@@ -54,15 +58,6 @@ impl Batches {
         self.ends.push(self.indices.len() as u32);
         self.lengths.push(length);
     }
-
-    /// The batches that `order` names, in its order.
-    pub(crate) fn reordered(&self, order: &[u32]) -> Self {
-        let mut reordered = Self::with_capacity(self.indices.len());
-        for &batch in order {
-            reordered.push(self.get(batch as usize), self.lengths[batch as usize]);
-        }
-        reordered
-    }
 }
 
 /// What a batch of this size and batch length counts as where it may be a row.
@@ -77,7 +72,10 @@ pub(crate) fn rows(
     row: Row,
     rounding: &Rounding,
 ) -> Result<Batches, Error> {
-    let (indices, mut ends) = groups.into_parts();
+    let (order, mut ends) = groups.into_parts();
+    let Order::Flat(Flat { order: indices, .. }) = order else {
+        unreachable!("rows are filled from an order");
+    };
     let (mut start, mut sums) = (0, Vec::with_capacity(ends.len()));
     // An empty group is no row.
     ends.dedup();
@@ -95,33 +93,54 @@ pub(crate) fn rows(
 /// Cuts the groups into batches: from the front as many sequences as the budget admits, then the
 /// next batch. For a given order no other way of cutting makes fewer batches, because whatever fits
 /// together still fits when one is taken away. With rungs, see [`deal`](deal::deal).
-pub(crate) fn cut(groups: Groups, room: &Room, rounding: &Rounding) -> Batches {
-    if let (Rounding::Rungs(rungs), Dealing::Free) = (rounding, groups.dealing()) {
-        return deal::deal(groups.order(), room, rungs);
+pub(crate) fn cut(groups: Groups, room: &Room, rounding: &Rounding) -> Loose {
+    let dealing = groups.dealing();
+    let (order, ends) = groups.into_parts();
+    match (order, rounding, dealing) {
+        (Order::Dealt(dealt), Rounding::Rungs(rungs), _) => deal::finish(dealt, room, rungs),
+        (Order::Flat(flat), Rounding::Rungs(rungs), Dealing::Free) => {
+            deal::deal(&flat.order, room, rungs).into()
+        }
+        (Order::Flat(Flat { order, padded: Some(padded) }), ..) => {
+            in_order(order, ends, room, |place, _| padded[place])
+        }
+        (Order::Flat(Flat { order, padded: None }), ..) => {
+            in_order(order, ends, room, |_, sequence| room.padded_length(sequence))
+        }
+        (Order::Dealt(_), ..) => unreachable!("sequences are dealt to rungs where there are some"),
     }
-    let (order, group_ends) = groups.into_parts();
+}
+
+/// Cuts groups that end at `group_ends`; `padded` gives what the sequence at a place is padded to.
+fn in_order(
+    order: Vec<u32>,
+    group_ends: Vec<u32>,
+    room: &Room,
+    padded: impl Fn(usize, u32) -> u32,
+) -> Loose {
     let mut ends = Vec::new();
     let mut lengths = Vec::new();
     let mut start = 0;
     for group_end in group_ends {
-        while start < group_end {
-            let (size, length) = next_batch(&order[start as usize..group_end as usize], room);
-            start += size;
-            ends.push(start);
+        while start < group_end as usize {
+            let group = &order[start..group_end as usize];
+            let padded = |at: usize| padded(start + at, group[at]);
+            let (size, length) = next_batch(group.len(), room, padded);
+            start += size as usize;
+            ends.push(start as u32);
             lengths.push(length);
         }
     }
-    Batches { indices: order, ends, lengths }
+    Batches { indices: order, ends, lengths }.into()
 }
 
-/// The size and batch length of the batch at the front of `order`.
-fn next_batch(order: &[u32], room: &Room) -> (u32, u32) {
+/// The size and batch length of the batch at the front of `count` sequences.
+fn next_batch(count: usize, room: &Room, padded: impl Fn(usize) -> u32) -> (u32, u32) {
     let mut open = Open::default();
-    for &sequence in order {
-        let Some(grown) = room.admit(open, sequence) else {
+    for at in 0..count {
+        let Some(grown) = room.admit_padded(open, padded(at)) else {
             let size = room.keep(open.size);
-            let kept = &order[..size as usize];
-            return (size, kept.iter().map(|&kept| room.padded_length(kept)).max().unwrap_or(0));
+            return (size, (0..size as usize).map(padded).max().unwrap_or(0));
         };
         open = grown;
     }

@@ -53,6 +53,6 @@ impl Group for Alternated {
                 sort::by_key(bin_order, |sequence| !lengths.of(sequence));
             }
         }
-        Ok(Groups::one(order))
+        Ok(Groups::trusted(order, vec![lengths.count()]))
     }
 }

@@ -2,8 +2,13 @@
 
 use super::{Group, Inner, Strategy, bad};
 use crate::{
-    Error, Groups, Lengths, Purpose, Rng, Room, ladder::Staircase, math::ln, settings::Setting,
-    sort,
+    Error, Groups, Lengths, Purpose, Rng, Room,
+    ladder::Staircase,
+    lengths::is_small_table,
+    math::{ln, whole},
+    rng::CHUNK,
+    settings::Setting,
+    sort::Keys,
 };
 
 #[doc = include_str!("blurred.md")]
@@ -46,23 +51,51 @@ impl Group for Blurred {
         Strategy::from(*self).to_string()
     }
 
-    fn group(&self, lengths: &Lengths, _: &Room, rng: &Rng) -> Result<Groups, Error> {
+    fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error> {
         self.check()?;
-        let distinct: Vec<u32> = lengths.histogram().iter().map(|&(length, _)| length).collect();
-        let steps = Staircase::new(distinct, lengths);
-        let scale = scale(lengths);
         let stretch = f64::from(u32::MAX) / (1.0 + self.spread * LARGEST_NOISE);
-        let keys: Vec<u32> = rng
-            .words(Purpose::Noise, lengths.count())
-            .zip(lengths.as_slice())
-            .map(|(word, &length)| {
-                let place = scale[steps.of(length) as usize];
-                ((place + self.spread * exponential(word)) * stretch) as u32
-            })
-            .collect();
-        let mut order = sort::shuffled(lengths.count(), rng, Purpose::Shuffle);
-        sort::by_key(&mut order, |sequence| keys[sequence as usize]);
-        Ok(Groups::one(order))
+        let distinct = lengths.histogram().iter().map(|&(length, _)| length);
+        let scale = scale(lengths);
+        let spread = self.spread;
+        if is_small_table(lengths.max(), lengths.len() / 4) {
+            let mut places = vec![0.0; lengths.max() as usize + 1];
+            for (length, place) in distinct.zip(scale) {
+                places[length as usize] = place;
+            }
+            let place = |length: u32| places[length as usize];
+            return Ok(Groups::one(lengths, room, &Noisy { rng, place, spread, stretch }));
+        }
+        let steps = Staircase::new(distinct.collect(), lengths);
+        let place = |length: u32| scale[steps.of(length) as usize];
+        Ok(Groups::one(lengths, room, &Noisy { rng, place, spread, stretch }))
+    }
+}
+
+/// Places of lengths on a scale, plus noise.
+struct Noisy<'a, F> {
+    rng: &'a Rng,
+    place: F,
+    spread: f64,
+    stretch: f64,
+}
+
+impl<F: Fn(u32) -> f64 + Sync> Keys for Noisy<'_, F> {
+    #[inline(always)]
+    fn fill(&self, first: u32, lengths: &[u32; CHUNK], keys: &mut [u32; CHUNK]) {
+        let mut words = [0; CHUNK];
+        self.rng.fill(Purpose::Noise, first, &mut words);
+        // Looking up comes first: what follows then has no branch, and becomes vectors.
+        let mut places = [0.0; CHUNK];
+        for (place, &length) in places.iter_mut().zip(lengths) {
+            *place = (self.place)(length);
+        }
+        for ((key, &word), place) in keys.iter_mut().zip(&words).zip(&places) {
+            *key = whole((place + self.spread * exponential(word)) * self.stretch);
+        }
+    }
+
+    fn tie(&self, sequence: u32) -> u32 {
+        self.rng.word(Purpose::Shuffle, sequence)
     }
 }
 
@@ -121,6 +154,7 @@ fn scale(lengths: &Lengths) -> Vec<f64> {
 const LARGEST_NOISE: f64 = 23.0;
 
 /// A random number of exponential distribution and mean 1, from 32 random bits: −ln((word + ½) / 2³²).
+#[inline(always)]
 fn exponential(word: u32) -> f64 {
     32.0 * std::f64::consts::LN_2 - ln(f64::from(word) + 0.5)
 }

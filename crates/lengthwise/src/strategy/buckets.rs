@@ -1,6 +1,32 @@
 //! What the bucket strategies share: random order inside buckets, bucket after bucket.
 
-use crate::{Groups, Lengths, Purpose, Rng, sort};
+use crate::{
+    Groups, Lengths, Purpose, Rng, Room,
+    sort::{self, Random},
+};
+
+/// Groups by the bucket of each length, rising, in a random order inside each. Longer lengths are in
+/// no earlier bucket.
+pub(super) fn by_length(
+    lengths: &Lengths,
+    room: &Room,
+    rng: &Rng,
+    bucket_of: impl Fn(u32) -> u32 + Sync,
+) -> Groups {
+    let keys = Random::within(bucket_of(lengths.max()), &bucket_of, rng, Purpose::Shuffle);
+    Groups::keyed(lengths, room, &keys, || {
+        let histogram = lengths.histogram();
+        let same = |a: &(u32, u32), b: &(u32, u32)| bucket_of(a.0) == bucket_of(b.0);
+        let mut end = 0;
+        histogram
+            .chunk_by(same)
+            .map(|bucket| {
+                end += bucket.iter().map(|&(_, count)| count).sum::<u32>();
+                end
+            })
+            .collect()
+    })
+}
 
 /// Groups by bucket number, rising, in a random order inside each. A shuffled order of all
 /// sequences, sorted stably by bucket, is a shuffled order inside every bucket.

@@ -67,15 +67,15 @@ impl Group for LengthBuckets {
         Strategy::from(self.clone()).to_string()
     }
 
-    fn group(&self, lengths: &Lengths, _: &Room, rng: &Rng) -> Result<Groups, Error> {
+    fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error> {
         self.check()?;
         let groups = match self {
             Self::Width(width) => {
-                buckets::random_inside(lengths, rng, |sequence| (lengths.of(sequence) - 1) / width)
+                buckets::by_length(lengths, room, rng, |length| (length - 1) / width)
             }
             Self::Edges(edges) => {
                 let steps = Staircase::new(edges.clone(), lengths);
-                buckets::random_inside(lengths, rng, |sequence| steps.of(lengths.of(sequence)))
+                buckets::by_length(lengths, room, rng, |length| steps.of(length))
             }
         };
         Ok(groups.drawn(Drawn::AtRandom))

@@ -42,9 +42,9 @@ impl Group for OptimalBuckets {
         Strategy::from(*self).to_string()
     }
 
-    fn group(&self, lengths: &Lengths, _: &Room, rng: &Rng) -> Result<Groups, Error> {
+    fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error> {
         self.check()?;
         let steps = Staircase::new(ladder(lengths, self.count), lengths);
-        Ok(buckets::random_inside(lengths, rng, |sequence| steps.of(lengths.of(sequence))))
+        Ok(buckets::by_length(lengths, room, rng, |length| steps.of(length)))
     }
 }

@@ -1,7 +1,10 @@
 #![doc = include_str!("semi_sorted.md")]
 
 use super::{Group, Inner, Strategy, bad};
-use crate::{Error, Groups, Lengths, Purpose, Rng, Room, settings::Setting, sort};
+use crate::{
+    Error, Groups, Lengths, Purpose, Rng, Room, math::whole, rng::CHUNK, settings::Setting,
+    sort::Keys,
+};
 
 #[doc = include_str!("semi_sorted.md")]
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,23 +46,38 @@ impl Group for SemiSorted {
         Strategy::from(*self).to_string()
     }
 
-    fn group(&self, lengths: &Lengths, _: &Room, rng: &Rng) -> Result<Groups, Error> {
+    fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error> {
         self.check()?;
         let range = f64::from(lengths.max() - lengths.min());
         let width = self.noise * range;
         // length + U(−width/2, width/2), moved to begin at 0 and stretched over the integers of
         // 32 bits: neither changes the order. Without noise distinct lengths stay distinct.
         let stretch = f64::from(u32::MAX) / (range + width).max(1.0);
-        let keys: Vec<u32> = rng
-            .words(Purpose::Noise, lengths.count())
-            .zip(lengths.as_slice())
-            .map(|(word, &length)| {
-                let noise = width * (f64::from(word) / 4_294_967_296.0);
-                ((f64::from(length - lengths.min()) + noise) * stretch) as u32
-            })
-            .collect();
-        let mut order = sort::shuffled(lengths.count(), rng, Purpose::Shuffle);
-        sort::by_key(&mut order, |sequence| keys[sequence as usize]);
-        Ok(Groups::one(order))
+        let keys = Noisy { rng, shortest: lengths.min(), width, stretch };
+        Ok(Groups::one(lengths, room, &keys))
+    }
+}
+
+/// Lengths plus noise.
+struct Noisy<'a> {
+    rng: &'a Rng,
+    shortest: u32,
+    width: f64,
+    stretch: f64,
+}
+
+impl Keys for Noisy<'_> {
+    #[inline(always)]
+    fn fill(&self, first: u32, lengths: &[u32; CHUNK], keys: &mut [u32; CHUNK]) {
+        let mut words = [0; CHUNK];
+        self.rng.fill(Purpose::Noise, first, &mut words);
+        for ((key, word), &length) in keys.iter_mut().zip(words).zip(lengths) {
+            let noise = self.width * (f64::from(word) / 4_294_967_296.0);
+            *key = whole((f64::from(length - self.shortest) + noise) * self.stretch);
+        }
+    }
+
+    fn tie(&self, sequence: u32) -> u32 {
+        self.rng.word(Purpose::Shuffle, sequence)
     }
 }

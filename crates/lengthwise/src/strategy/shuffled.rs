@@ -1,7 +1,7 @@
 #![doc = include_str!("shuffled.md")]
 
 use super::{Group, Inner, Strategy};
-use crate::{Error, Groups, Lengths, Purpose, Rng, Room, settings::Setting, sort};
+use crate::{Error, Groups, Lengths, Purpose, Rng, Room, settings::Setting, sort::Random};
 
 #[doc = include_str!("shuffled.md")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,7 +29,7 @@ impl Group for Shuffled {
         Strategy::from(*self).to_string()
     }
 
-    fn group(&self, lengths: &Lengths, _: &Room, rng: &Rng) -> Result<Groups, Error> {
-        Ok(Groups::one(sort::shuffled(lengths.count(), rng, Purpose::Shuffle)))
+    fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error> {
+        Ok(Groups::one(lengths, room, &Random::within(0, |_| 0, rng, Purpose::Shuffle)))
     }
 }

@@ -1,7 +1,7 @@
 #![doc = include_str!("sorted.md")]
 
 use super::{Group, Inner, Strategy};
-use crate::{Error, Groups, Lengths, Purpose, Rng, Room, settings::Setting, sort};
+use crate::{Error, Groups, Lengths, Purpose, Rng, Room, settings::Setting, sort::Random};
 
 #[doc = include_str!("sorted.md")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,9 +29,10 @@ impl Group for Sorted {
         Strategy::from(*self).to_string()
     }
 
-    fn group(&self, lengths: &Lengths, _: &Room, rng: &Rng) -> Result<Groups, Error> {
-        let mut order = sort::shuffled(lengths.count(), rng, Purpose::Shuffle);
-        sort::by_key(&mut order, |sequence| lengths.of(sequence));
-        Ok(Groups::one(order))
+    fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error> {
+        let shortest = lengths.min();
+        let place = |length: u32| length - shortest;
+        let keys = Random::within(place(lengths.max()), place, rng, Purpose::Shuffle);
+        Ok(Groups::one(lengths, room, &keys))
     }
 }

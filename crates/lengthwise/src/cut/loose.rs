@@ -1,0 +1,124 @@
+//! Batches whose sequences are not yet one after another.
+
+use std::ops::Range;
+
+use super::Batches;
+use crate::{Workspace, threads};
+
+/// Batches in an order, each anywhere among the indices: their order is changed without moving
+/// sequences.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Loose {
+    /// The sequences of most batches; some may be in none.
+    pub(super) indices: Vec<u32>,
+    /// More of them; places go on from those of the indices.
+    pub(super) tail: Vec<u32>,
+    pub(super) spans: Vec<Span>,
+}
+
+/// Where a batch is, and what it is padded to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Span {
+    pub(super) start: u32,
+    pub(super) size: u32,
+    pub(super) length: u32,
+}
+
+impl Loose {
+    pub(crate) fn len(&self) -> usize {
+        self.spans.len()
+    }
+
+    /// Adds a batch.
+    pub(crate) fn push(&mut self, sequences: &[u32], length: u32) {
+        let (start, size) = (self.indices.len() + self.tail.len(), sequences.len() as u32);
+        self.spans.push(Span { start: start as u32, size, length });
+        self.tail.extend_from_slice(sequences);
+    }
+
+    /// Names every sequence anew.
+    pub(crate) fn rename(&mut self, name: impl Fn(u32) -> u32) {
+        for sequence in self.indices.iter_mut().chain(&mut self.tail) {
+            *sequence = name(*sequence);
+        }
+    }
+
+    /// Batch size and batch length of every batch, in order.
+    pub(crate) fn shapes(&self) -> impl ExactSizeIterator<Item = (u32, u32)> {
+        self.spans.iter().map(|span| (span.size, span.length))
+    }
+
+    /// The batches that `order` names, in its order.
+    pub(crate) fn reordered(self, order: &[u32]) -> Self {
+        let spans = order.iter().map(|&batch| self.spans[batch as usize]).collect();
+        Self { spans, ..self }
+    }
+
+    /// The sequences one batch after another.
+    pub(crate) fn gathered(self, workspace: &Workspace) -> Batches {
+        let mut end = 0;
+        let ends: Vec<u32> = self
+            .spans
+            .iter()
+            .map(|span| {
+                end += span.size;
+                end
+            })
+            .collect();
+        let lengths = self.spans.iter().map(|span| span.length).collect();
+        if self.is_gathered(end) {
+            return Batches { indices: self.indices, ends, lengths };
+        }
+        let mut indices = vec![0; end as usize];
+        let threads = workspace.threads_for(indices.len());
+        let ranges = threads::ranges(self.len(), if threads > 1 { 4 * threads } else { 1 }, 1);
+        let mut rest = &mut indices[..];
+        let mut jobs: Vec<(Range<usize>, &mut [u32])> = Vec::with_capacity(ranges.len());
+        for range in ranges {
+            let size: u32 = self.spans[range.clone()].iter().map(|span| span.size).sum();
+            let (front, after) = rest.split_at_mut(size as usize);
+            jobs.push((range, front));
+            rest = after;
+        }
+        threads::each(threads, jobs, |(range, mut places)| {
+            for span in &self.spans[range] {
+                let (front, after) = places.split_at_mut(span.size as usize);
+                front.copy_from_slice(self.get(*span));
+                places = after;
+            }
+        });
+        workspace.keep_indices(self.indices);
+        Batches { indices, ends, lengths }
+    }
+
+    /// Whether the indices are what gathering them would give.
+    fn is_gathered(&self, end: u32) -> bool {
+        let mut next = 0;
+        let follows = |span: &Span| {
+            let start = next;
+            next += span.size;
+            span.start == start
+        };
+        self.tail.is_empty() && end as usize == self.indices.len() && self.spans.iter().all(follows)
+    }
+
+    fn get(&self, span: Span) -> &[u32] {
+        let (start, size) = (span.start as usize, span.size as usize);
+        match start.checked_sub(self.indices.len()) {
+            None => &self.indices[start..start + size],
+            Some(start) => &self.tail[start..start + size],
+        }
+    }
+}
+
+impl From<Batches> for Loose {
+    fn from(batches: Batches) -> Self {
+        let Batches { indices, ends, lengths } = batches;
+        let mut start = 0;
+        let spans = ends.iter().zip(lengths).map(|(&end, length)| {
+            let size = end - std::mem::replace(&mut start, end);
+            Span { start: end - size, size, length }
+        });
+        Self { spans: spans.collect(), indices, tail: Vec::new() }
+    }
+}

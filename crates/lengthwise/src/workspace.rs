@@ -1,0 +1,123 @@
+//! The threads and the memory that plans are made with.
+
+use std::{
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use crate::{sort::Pool, threads};
+
+/// The threads and the memory that plans are made with. No plan depends on it.
+///
+/// One that is kept from epoch to epoch saves asking the system for memory each time.
+///
+/// ```
+/// use lengthwise::{Blurred, Budget, Lengths, Planner, Workspace};
+///
+/// let lengths = Lengths::new((1..=1000).collect::<Vec<u32>>())?;
+/// let planner = Planner::new(Blurred::default(), Budget::padded(20_000));
+/// let workspace = Workspace::new().threads(2);
+/// for epoch in 0..3 {
+///     let plan = planner.plan_in(&workspace, &lengths, epoch)?;
+///     assert_eq!(plan, planner.plan(&lengths, epoch)?);
+/// }
+/// # Ok::<(), lengthwise::Error>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct Workspace {
+    threads: Option<usize>,
+    kept: Mutex<Kept>,
+    stages: Option<Mutex<Vec<(&'static str, Duration)>>>,
+}
+
+/// Memory that is kept from plan to plan.
+#[derive(Debug, Default)]
+struct Kept {
+    pools: Vec<Pool>,
+    indices: Vec<u32>,
+}
+
+/// Fewer sequences than this are planned on one thread if nobody said how many: starting a thread
+/// takes as long as planning some thousands.
+const WORTH_THREADS: usize = 1 << 17;
+
+impl Workspace {
+    /// With as many threads as suit the machine and the lengths, and no memory yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// With exactly so many threads; none is one.
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = Some(threads.max(1));
+        self
+    }
+
+    /// Remembers how long each stage of a plan took.
+    #[must_use]
+    pub fn timed(mut self) -> Self {
+        self.stages = Some(Mutex::default());
+        self
+    }
+
+    /// How long each stage of the plans since the last call took, in order; nothing unless
+    /// [`timed`](Workspace::timed).
+    pub fn take_times(&self) -> Vec<(&'static str, Duration)> {
+        self.stages.as_ref().map_or_else(Vec::new, |stages| {
+            std::mem::take(&mut *stages.lock().unwrap_or_else(PoisonError::into_inner))
+        })
+    }
+
+    /// How many threads work on so many sequences.
+    pub(crate) fn threads_for(&self, count: usize) -> usize {
+        match self.threads {
+            Some(threads) => threads,
+            None if count < WORTH_THREADS => 1,
+            None => threads::available(),
+        }
+    }
+
+    /// Does one stage of a plan.
+    pub(crate) fn stage<T>(&self, name: &'static str, work: impl FnOnce() -> T) -> T {
+        let Some(stages) = &self.stages else { return work() };
+        let start = Instant::now();
+        let result = work();
+        let time = start.elapsed();
+        stages.lock().unwrap_or_else(PoisonError::into_inner).push((name, time));
+        result
+    }
+
+    /// So many pools; kept ones first.
+    pub(crate) fn pools(&self, count: usize) -> Vec<Pool> {
+        let mut kept = self.kept();
+        let mut pools: Vec<Pool> = kept.pools.drain(..).take(count).collect();
+        pools.resize_with(count, Pool::default);
+        pools
+    }
+
+    /// Keeps pools for the next plan.
+    pub(crate) fn keep_pools(&self, pools: Vec<Pool>) {
+        self.kept().pools = pools;
+    }
+
+    /// So many numbers, of any value.
+    pub(crate) fn indices(&self, count: usize) -> Vec<u32> {
+        let mut indices = std::mem::take(&mut self.kept().indices);
+        if indices.capacity() < count {
+            // Zeros from the system are free until they are written; copies are not.
+            return vec![0; count];
+        }
+        indices.resize(count, 0);
+        indices
+    }
+
+    /// Keeps numbers for the next plan.
+    pub(crate) fn keep_indices(&self, indices: Vec<u32>) {
+        self.kept().indices = indices;
+    }
+
+    fn kept(&self) -> std::sync::MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
