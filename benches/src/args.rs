@@ -25,7 +25,6 @@ usage: cargo run --release -- [--quick] [--ranks] [--ladders] [--packing]
 
 /// What to measure, and where to write it.
 #[derive(Debug, Default, PartialEq)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct Args {
     pub(crate) quick: bool,
     pub(crate) only: Option<Only>,

@@ -87,7 +87,7 @@ fn measure(numbers: &[u32], example: Example, threads: usize, rounds: u32) -> Ro
         let start = Instant::now();
         let plan = planner.plan_in(&workspace, black_box(&lengths), 0);
         let time = start.elapsed();
-        drop(black_box(plan).expect("every length fits the budget"));
+        workspace.reclaim(black_box(plan).expect("every length fits the budget"));
         (lengths, time)
     });
     workspace.take_times();
@@ -96,7 +96,7 @@ fn measure(numbers: &[u32], example: Example, threads: usize, rounds: u32) -> Ro
         let start = Instant::now();
         let plan = planner.plan_in(&workspace, black_box(&lengths), epoch);
         let time = start.elapsed();
-        drop(black_box(plan).expect("every length fits the budget"));
+        workspace.reclaim(black_box(plan).expect("every length fits the budget"));
         let of_epoch = workspace.take_times();
         if time < later {
             (later, stages) = (time, of_epoch);

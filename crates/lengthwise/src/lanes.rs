@@ -1,8 +1,9 @@
 //! Loops compiled for the vectors that this processor has.
 //!
 //! The loops themselves are plain code: every number comes out the same to the bit, with or without
-//! vectors. Only that a function compiled for a kind of processor is called where the processor is
-//! known to be of that kind is `unsafe`, here and nowhere else.
+//! vectors. Two things are `unsafe`, here and nowhere else: to call a function compiled for a kind of
+//! processor, where the processor is known to be of that kind; and to ask for memory ahead of its use,
+//! which changes nothing but the time.
 
 /// Work that is compiled once for every kind of processor. `run` must be `#[inline(always)]`, and so
 /// must all that it calls.
@@ -26,13 +27,32 @@ pub(crate) fn plain<J: Job>(job: J) -> J::Output {
     job.run()
 }
 
+/// Asks for the line of memory that `value` is in, which is used soon.
+#[inline(always)]
+pub(crate) fn ask<T>(value: &T) {
+    #[cfg(target_arch = "x86_64")]
+    x86::ask(value);
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = value;
+}
+
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     #![expect(unsafe_code, reason = "instructions of a kind of processor, once it is known")]
 
-    use std::arch::is_x86_feature_detected as has;
+    use std::arch::{
+        is_x86_feature_detected as has,
+        x86_64::{_MM_HINT_T0, _mm_prefetch},
+    };
 
     use super::Job;
+
+    #[inline(always)]
+    pub(super) fn ask<T>(value: &T) {
+        // SAFETY: every processor of this kind has the instruction; it reads and writes nothing, and
+        // the address is that of a value.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast()) }
+    }
 
     pub(super) fn run<J: Job>(job: J) -> J::Output {
         if has!("avx512f") && has!("avx512dq") && has!("avx512vl") && has!("avx512bw") {

@@ -70,6 +70,11 @@ impl Plan {
         Self { batches: Arc::new(batches), digest: OnceLock::new(), ..self.clone() }
     }
 
+    /// The memory of its sequences, unless others share it.
+    pub(crate) fn into_indices(self) -> Option<Vec<u32>> {
+        Arc::into_inner(self.batches).map(|batches| batches.indices)
+    }
+
     pub(crate) fn shared_batches(&self) -> Arc<Batches> {
         Arc::clone(&self.batches)
     }

@@ -5,11 +5,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{sort::Pool, threads};
+use crate::{Plan, sort::Pool, threads};
 
 /// The threads and the memory that plans are made with. No plan depends on it.
 ///
-/// One that is kept from epoch to epoch saves asking the system for memory each time.
+/// One that is kept from epoch to epoch saves asking the system for memory each time, all the more if
+/// it is given the plans that are done with.
 ///
 /// ```
 /// use lengthwise::{Blurred, Budget, Lengths, Planner, Workspace};
@@ -20,6 +21,7 @@ use crate::{sort::Pool, threads};
 /// for epoch in 0..3 {
 ///     let plan = planner.plan_in(&workspace, &lengths, epoch)?;
 ///     assert_eq!(plan, planner.plan(&lengths, epoch)?);
+///     workspace.reclaim(plan);
 /// }
 /// # Ok::<(), lengthwise::Error>(())
 /// ```
@@ -34,7 +36,7 @@ pub struct Workspace {
 #[derive(Debug, Default)]
 struct Kept {
     pools: Vec<Pool>,
-    indices: Vec<u32>,
+    indices: Vec<Vec<u32>>,
 }
 
 /// Fewer sequences than this are planned on one thread if nobody said how many: starting a thread
@@ -103,18 +105,32 @@ impl Workspace {
 
     /// So many numbers, of any value.
     pub(crate) fn indices(&self, count: usize) -> Vec<u32> {
-        let mut indices = std::mem::take(&mut self.kept().indices);
-        if indices.capacity() < count {
+        let kept = &mut self.kept().indices;
+        let Some(fitting) = kept.iter().position(|indices| indices.capacity() >= count) else {
             // Zeros from the system are free until they are written; copies are not.
             return vec![0; count];
-        }
+        };
+        let mut indices = kept.swap_remove(fitting);
         indices.resize(count, 0);
         indices
     }
 
-    /// Keeps numbers for the next plan.
+    /// Keeps numbers for the next plan: those of an order, and of a plan that is made of it.
     pub(crate) fn keep_indices(&self, indices: Vec<u32>) {
-        self.kept().indices = indices;
+        let kept = &mut self.kept().indices;
+        kept.push(indices);
+        if kept.len() > 2 {
+            kept.sort_unstable_by_key(Vec::capacity);
+            kept.swap_remove(0);
+        }
+    }
+
+    /// Takes the memory of a plan that is no longer needed, for the next one; nothing if others share
+    /// the plan.
+    pub fn reclaim(&self, plan: Plan) {
+        if let Some(indices) = plan.into_indices() {
+            self.keep_indices(indices);
+        }
     }
 
     fn kept(&self) -> std::sync::MutexGuard<'_, Kept> {

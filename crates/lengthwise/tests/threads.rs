@@ -35,6 +35,7 @@ fn plans_do_not_depend_on_threads() {
                     let other = planner.plan_in(workspace, &lengths, 3).unwrap();
                     assert_eq!(other, plan, "{strategy} {shapes} {count} {workspace:?}");
                     assert_eq!(other.digest(), plan.digest());
+                    workspace.reclaim(other);
                 }
             }
         }

@@ -69,7 +69,7 @@ impl Loose {
         if self.is_gathered(end) {
             return Batches { indices: self.indices, ends, lengths };
         }
-        let mut indices = vec![0; end as usize];
+        let mut indices = workspace.indices(end as usize);
         let threads = workspace.threads_for(indices.len());
         let ranges = threads::ranges(self.len(), if threads > 1 { 4 * threads } else { 1 }, 1);
         let mut rest = &mut indices[..];

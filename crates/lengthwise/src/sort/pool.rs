@@ -1,7 +1,12 @@
 //! Elements in parts, in blocks of a fixed size: no part need be counted before it is filled.
 
+use crate::lanes::ask;
+
 /// How many elements a block has: about a page of memory.
 pub(crate) const BLOCK: usize = 512;
+
+/// How many elements a line of the caches has.
+const LINE: usize = 8;
 
 /// Elements in parts. Each part is a list of blocks, all full but the last.
 #[derive(Debug, Default)]
@@ -115,6 +120,10 @@ impl Filling<'_> {
         }
         *cursor = place as u32 + 1;
         self.elements[place] = element;
+        // The line that comes next is then there when it is written.
+        if let Some(next) = self.elements.get(place + LINE) {
+            ask(next);
+        }
     }
 }
 

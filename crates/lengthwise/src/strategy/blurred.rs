@@ -18,6 +18,9 @@ pub struct Blurred {
     pub spread: f64,
 }
 
+/// Lengths below this are looked up in a table of this size, with vectors and without a check.
+const TABLE: usize = 1 << 16;
+
 const EXPECTED: &str = "a number from 0 to 1000000";
 
 impl Blurred {
@@ -58,9 +61,15 @@ impl Group for Blurred {
         let scale = scale(lengths);
         let spread = self.spread;
         if is_small_table(lengths.max(), lengths.len() / 4) {
-            let mut places = vec![0.0; lengths.max() as usize + 1];
+            let mut places = vec![0.0; (lengths.max() as usize + 1).max(TABLE)];
             for (length, place) in distinct.zip(scale) {
                 places[length as usize] = place;
+            }
+            if let Some(places) = places.first_chunk::<TABLE>()
+                && (lengths.max() as usize) < TABLE
+            {
+                let place = |length: u32| places[length as usize % TABLE];
+                return Ok(Groups::one(lengths, room, &Noisy { rng, place, spread, stretch }));
             }
             let place = |length: u32| places[length as usize];
             return Ok(Groups::one(lengths, room, &Noisy { rng, place, spread, stretch }));
