@@ -102,6 +102,11 @@ impl Groups {
         Self::of(Order::Flat(Flat { order, padded: None }), ends)
     }
 
+    /// Groups of an order that is right by construction.
+    pub(crate) fn sorted(order: Flat, ends: Vec<u32>) -> Self {
+        Self::of(Order::Flat(order), ends)
+    }
+
     fn of(order: Order, ends: Vec<u32>) -> Self {
         Self { order, ends, drawn: Drawn::InOrder, dealing: Dealing::Free }
     }

@@ -166,6 +166,11 @@ impl<'a> Room<'a> {
         }
     }
 
+    /// What a sequence of this length is padded to when it is the longest of its batch.
+    pub(crate) fn padded(&self, sequence: u32, length: u32) -> u32 {
+        self.rounding().map_or_else(|| self.padded.of(sequence), |rounding| rounding.of(length))
+    }
+
     /// The batch after `sequence` has joined it, or `None` if it is full. An empty batch takes any
     /// sequence.
     pub fn admit(&self, open: Open, sequence: u32) -> Option<Open> {
@@ -212,11 +217,14 @@ impl<'a> Room<'a> {
         self.padded.of(sequence)
     }
 
-    /// How many sequences with these lengths in all fill `batches` batches when nothing is padded:
-    /// the largest prefix of `order` that does not exceed them.
-    pub(crate) fn prefix_for(&self, order: &[u32], batches: u32) -> usize {
-        let most = order.len().min((u64::from(self.at_most) * u64::from(batches)) as usize);
-        let lengths = order[..most].iter().map(|&sequence| self.padded_length(sequence));
+    /// How many sequences that are padded to this, each alone, fill `batches` batches: as many from
+    /// the front as do not exceed them.
+    pub(crate) fn prefix_for(
+        &self,
+        padded: impl ExactSizeIterator<Item = u32>,
+        batches: u32,
+    ) -> usize {
+        let lengths = padded.take((u64::from(self.at_most) * u64::from(batches)) as usize);
         match self.capacity {
             Capacity::Cells(cells) => {
                 prefix_within(lengths.map(u64::from), cells.saturating_mul(u64::from(batches)))

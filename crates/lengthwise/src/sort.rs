@@ -6,9 +6,11 @@
 mod keyed;
 mod local;
 mod pool;
+mod stretches;
 
 pub(crate) use keyed::{Dealt, Flat, Keys, Random, dealt, flat};
 pub(crate) use pool::Pool;
+pub(crate) use stretches::{First, Mixed};
 
 use crate::{Purpose, Rng};
 

@@ -1,7 +1,11 @@
 //! Batches on a ladder, and the ladder for given batches.
 
 use super::{Batches, Loose, loose::Span};
-use crate::{Lengths, Room, ladder::Staircase, sort::Dealt};
+use crate::{
+    Lengths, Room,
+    ladder::Staircase,
+    sort::{Dealt, Flat},
+};
 
 /// Deals an order to the rungs of a ladder: each sequence waits at its own rung, and whenever a
 /// rung holds a full batch, that batch is made, so every full batch of a rung has the same size.
@@ -11,20 +15,23 @@ use crate::{Lengths, Room, ladder::Staircase, sort::Dealt};
 ///
 /// How many sequences wait at a rung depends on the lengths alone, so the shapes are the same in
 /// every epoch.
-pub(super) fn deal(order: &[u32], room: &Room, ladder: &Staircase) -> Batches {
+pub(super) fn deal(order: Flat, room: &Room, ladder: &Staircase) -> Batches {
+    let Flat { order, padded } = order;
+    let lookup = || order.iter().map(|&sequence| room.padded_length(sequence)).collect();
+    let padded: Vec<u32> = padded.unwrap_or_else(lookup);
     let mut batches = Batches::with_capacity(order.len());
     let rungs = ladder.edges();
     let full: Vec<usize> = rungs.iter().map(|&rung| room.full(rung) as usize).collect();
     let mut waiting: Vec<Vec<u32>> = vec![Vec::new(); rungs.len()];
-    for &sequence in order {
-        let rung = ladder.of(room.padded_length(sequence)) as usize;
+    for (&sequence, &length) in order.iter().zip(&padded) {
+        let rung = ladder.of(length) as usize;
         waiting[rung].push(sequence);
         if waiting[rung].len() == full[rung] {
             batches.push(&waiting[rung], rungs[rung]);
             waiting[rung].clear();
         }
     }
-    let all = order.iter().map(|&sequence| u64::from(room.padded_length(sequence))).sum();
+    let all = padded.iter().map(|&length| u64::from(length)).sum();
     let waiting = |rung: usize| &waiting[rung][..];
     climb(rungs, room, all, waiting, |batch, length| batches.push(batch, length));
     batches

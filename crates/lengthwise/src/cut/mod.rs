@@ -99,7 +99,7 @@ pub(crate) fn cut(groups: Groups, room: &Room, rounding: &Rounding) -> Loose {
     match (order, rounding, dealing) {
         (Order::Dealt(dealt), Rounding::Rungs(rungs), _) => deal::finish(dealt, room, rungs),
         (Order::Flat(flat), Rounding::Rungs(rungs), Dealing::Free) => {
-            deal::deal(&flat.order, room, rungs).into()
+            deal::deal(flat, room, rungs).into()
         }
         (Order::Flat(Flat { order, padded: Some(padded) }), ..) => {
             in_order(order, ends, room, |place, _| padded[place])

@@ -123,7 +123,7 @@ pub(crate) fn flat(lengths: &Lengths, room: &Room, keys: &impl Keys) -> Flat {
     flat_in(lengths, &workspace, room.rounding(), keys)
 }
 
-fn flat_in(
+pub(super) fn flat_in(
     lengths: &Lengths,
     workspace: &Workspace,
     rounding: Option<&Rounding>,

@@ -1,7 +1,11 @@
 #![doc = include_str!("alternated.md")]
 
 use super::{AT_LEAST_ONE, Group, Inner, Strategy, at_least_one};
-use crate::{Error, Groups, Lengths, Purpose, Rng, Room, settings::Setting, sort};
+use crate::{
+    Error, Groups, Lengths, Purpose, Rng, Room,
+    settings::Setting,
+    sort::{First, Mixed},
+};
 
 #[doc = include_str!("alternated.md")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,21 +42,15 @@ impl Group for Alternated {
         Strategy::from(*self).to_string()
     }
 
-    fn group(&self, lengths: &Lengths, _: &Room, rng: &Rng) -> Result<Groups, Error> {
+    fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error> {
         self.check()?;
-        let mut order = sort::shuffled(lengths.count(), rng, Purpose::Shuffle);
         // More bins than sequences are as many bins of one.
         let bins = u64::from(self.bins.min(lengths.count()));
-        let start = |bin: u64| (bin * u64::from(lengths.count()) / bins) as usize;
-        for bin in 0..bins {
-            let bin_order = &mut order[start(bin)..start(bin + 1)];
-            // The paper counts bins from 1: the first is odd and ascends.
-            if bin % 2 == 0 {
-                sort::by_key(bin_order, |sequence| lengths.of(sequence));
-            } else {
-                sort::by_key(bin_order, |sequence| !lengths.of(sequence));
-            }
-        }
-        Ok(Groups::trusted(order, vec![lengths.count()]))
+        let end = |bin: u64| ((bin + 1) * u64::from(lengths.count()) / bins) as u32;
+        let ends: Vec<u32> = (0..bins).map(end).collect();
+        // The paper counts bins from 1: the first is odd and ascends.
+        let first = |bin: usize| if bin.is_multiple_of(2) { First::Short } else { First::Long };
+        let order = Mixed::new(lengths, room, rng, Purpose::Shuffle).sorted(&ends, first, room);
+        Ok(Groups::sorted(order, vec![lengths.count()]))
     }
 }

@@ -1,7 +1,7 @@
 #![doc = include_str!("bucketed.md")]
 
 use super::{AT_LEAST_ONE, Group, Inner, Strategy, at_least_one, buckets};
-use crate::{Error, Groups, Lengths, Purpose, Rng, Room, settings::Setting, sort};
+use crate::{Error, Groups, Lengths, Rng, Room, settings::Setting};
 
 #[doc = include_str!("bucketed.md")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,16 +38,8 @@ impl Group for Bucketed {
         Strategy::from(*self).to_string()
     }
 
-    fn group(&self, lengths: &Lengths, _: &Room, rng: &Rng) -> Result<Groups, Error> {
+    fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error> {
         self.check()?;
-        // Which of several equal lengths fall on which side of a bucket's end is random, and must
-        // not depend on the shuffle that orders them inside.
-        let mut descending = sort::shuffled(lengths.count(), rng, Purpose::Ties);
-        sort::by_key(&mut descending, |sequence| !lengths.of(sequence));
-        let mut bucket_of = vec![0; descending.len()];
-        for (place, &sequence) in (0..).zip(&descending) {
-            bucket_of[sequence as usize] = place / self.size;
-        }
-        Ok(buckets::random_inside(lengths, rng, |sequence| bucket_of[sequence as usize]))
+        Ok(buckets::by_rank(lengths, room, rng, self.size))
     }
 }

@@ -3,6 +3,7 @@
 use crate::{
     Groups, Lengths, Purpose, Rng, Room,
     sort::{self, Random},
+    threads,
 };
 
 /// Groups by the bucket of each length, rising, in a random order inside each. Longer lengths are in
@@ -28,24 +29,18 @@ pub(super) fn by_length(
     })
 }
 
-/// Groups by bucket number, rising, in a random order inside each. A shuffled order of all
-/// sequences, sorted stably by bucket, is a shuffled order inside every bucket.
-pub(super) fn random_inside(
-    lengths: &Lengths,
-    rng: &Rng,
-    bucket_of: impl Fn(u32) -> u32,
-) -> Groups {
-    let mut order = sort::shuffled(lengths.count(), rng, Purpose::Shuffle);
-    sort::by_key(&mut order, &bucket_of);
-    let mut ends = Vec::new();
-    let mut current = bucket_of(order[0]);
-    for (place, &sequence) in (0..).zip(&order) {
-        let bucket = bucket_of(sequence);
-        if bucket != current {
-            ends.push(place);
-            current = bucket;
-        }
-    }
-    ends.push(lengths.count());
-    Groups::trusted(order, ends)
+/// Groups of `size` from the longest sequences to the shortest, in a random order inside each. Which of
+/// several equal lengths fall on which side of a bucket's end is random, and does not depend on the
+/// order inside.
+pub(super) fn by_rank(lengths: &Lengths, room: &Room, rng: &Rng, size: u32) -> Groups {
+    let longest = lengths.max();
+    let keys = Random::within(longest, |length| longest - length, rng, Purpose::Ties);
+    let mut order = sort::flat(lengths, room, &keys).order;
+    let threads = room.workspace().threads_for(order.len());
+    let buckets = order.chunks_mut(size as usize).collect();
+    threads::each(threads, buckets, |bucket: &mut [u32]| {
+        bucket.sort_by_cached_key(|&sequence| (rng.word(Purpose::Shuffle, sequence), sequence));
+    });
+    let ends = (1..=lengths.count().div_ceil(size)).map(|bucket| bucket.saturating_mul(size));
+    Groups::trusted(order, ends.map(|end| end.min(lengths.count())).collect())
 }

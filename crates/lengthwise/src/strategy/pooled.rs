@@ -1,7 +1,11 @@
 #![doc = include_str!("pooled.md")]
 
 use super::{AT_LEAST_ONE, Group, Inner, Strategy, at_least_one};
-use crate::{Error, Groups, Lengths, Purpose, Rng, Room, settings::Setting, sort};
+use crate::{
+    Error, Groups, Lengths, Purpose, Rng, Room,
+    settings::Setting,
+    sort::{First, Mixed},
+};
 
 #[doc = include_str!("pooled.md")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,18 +44,13 @@ impl Group for Pooled {
 
     fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error> {
         self.check()?;
-        let mut order = sort::shuffled(lengths.count(), rng, Purpose::Shuffle);
-        let mut ends = Vec::new();
-        let mut rest = &mut order[..];
-        let mut end = 0;
-        while !rest.is_empty() {
-            let size = room.prefix_for(rest, self.batches);
-            let (pool, after) = rest.split_at_mut(size);
-            sort::by_key(pool, |sequence| !lengths.of(sequence));
-            end += size as u32;
-            ends.push(end);
-            rest = after;
+        let mixed = Mixed::new(lengths, room, rng, Purpose::Shuffle);
+        let (mut ends, mut end) = (Vec::new(), 0);
+        while end < lengths.len() {
+            end += room.prefix_for(mixed.padded(end, room), self.batches);
+            ends.push(end as u32);
         }
-        Ok(Groups::trusted(order, ends))
+        let order = mixed.sorted(&ends, |_| First::Long, room);
+        Ok(Groups::sorted(order, ends))
     }
 }
