@@ -5,6 +5,7 @@
 
 mod keyed;
 mod local;
+mod passes;
 mod pool;
 
 pub(crate) use keyed::{Dealt, Flat, Keys, Random, dealt, flat};

@@ -1,7 +1,7 @@
 //! What the bucket strategies share: random order inside buckets, bucket after bucket.
 
 use crate::{
-    Groups, Lengths, Purpose, Rng, Room,
+    Error, Groups, Lengths, Purpose, Rng, Room,
     sort::{self, Random},
 };
 
@@ -12,7 +12,7 @@ pub(super) fn by_length(
     room: &Room,
     rng: &Rng,
     bucket_of: impl Fn(u32) -> u32 + Sync,
-) -> Groups {
+) -> Result<Groups, Error> {
     let keys = Random::within(bucket_of(lengths.max()), &bucket_of, rng, Purpose::Shuffle);
     Groups::keyed(lengths, room, &keys, || {
         let histogram = lengths.histogram();
