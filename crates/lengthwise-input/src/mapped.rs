@@ -64,7 +64,12 @@ enum Held {
     /// In a temporary file without a name, which nobody else can change.
     Spooled(Map),
     /// In the file that was named.
-    InPlace { map: Map, file: File, path: PathBuf, stamp: Stamp },
+    InPlace {
+        map: Map,
+        file: File,
+        path: PathBuf,
+        stamp: Stamp,
+    },
 }
 
 /// How large a file is, and when it was last changed.

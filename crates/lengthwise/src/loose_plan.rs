@@ -80,6 +80,11 @@ impl LoosePlan {
         self.batches.iter()
     }
 
+    /// One batch, and what it is padded to.
+    pub fn get(&self, batch: usize) -> Option<(&[u32], u32)> {
+        self.batches.some(batch..batch + 1).next()
+    }
+
     /// How many rows each batch has, and what they are padded to, as in [`Plan::shapes`].
     pub fn shapes(&self) -> impl ExactSizeIterator<Item = (u32, u32)> + Clone {
         let packed = self.made.packed;

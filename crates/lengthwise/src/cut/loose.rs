@@ -60,7 +60,8 @@ impl Loose {
 
     /// The same for some of the batches.
     pub(crate) fn some(&self, batches: Range<usize>) -> impl Iterator<Item = (&[u32], u32)> {
-        self.spans[batches].iter().map(|span| (self.get(*span), span.length))
+        let spans = self.spans.get(batches).unwrap_or_default();
+        spans.iter().map(|span| (self.get(*span), span.length))
     }
 
     /// The batches that `order` names, in its order.
