@@ -99,6 +99,16 @@ impl PlanStream {
         self.digest
     }
 
+    /// How many bytes are held for batches that are to come.
+    pub fn memory(&self) -> u64 {
+        match &self.source {
+            Source::Lines(lines) => lines.last.len() as u64,
+            Source::Table(table) => {
+                (16 * table.ends.len() + 8 * table.over_long.len() + table.header.len()) as u64
+            }
+        }
+    }
+
     /// The sequences that exceed the budget even alone; of JSON lines they are known at the end.
     pub fn over_long(&self) -> &[u32] {
         &self.over_long
