@@ -25,10 +25,7 @@ pub(crate) const VERIFY: PerSequence = PerSequence(64);
 
 /// Reads a size as it is typed: a number and a unit.
 pub(crate) fn size(text: &str) -> Result<u64, String> {
-    let expected = || {
-        "expected a number and a unit, as in 500MB, 8GB (a billion bytes each) or 8GiB (2^30 bytes each)"
-            .to_owned()
-    };
+    let expected = || "expected a number and a unit, as in 500MB, 8GB or 8GiB".to_owned();
     let letters = text.find(|c: char| c.is_ascii_alphabetic()).ok_or_else(expected)?;
     let (number, unit) = text.split_at(letters);
     let number: f64 = number.trim().parse().map_err(|_| expected())?;

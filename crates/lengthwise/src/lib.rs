@@ -60,8 +60,8 @@ pub use strategy::{
 };
 
 pub use tune::{
-    Choice, Conditions, Curve, Family, Limits, Point, frontier, recommended, recommended_shapes,
-    tune,
+    Choice, Conditions, Curve, Family, Limits, Point, frontier, recommended, recommended_in,
+    recommended_shapes, tune,
 };
 pub use workspace::Workspace;
 

@@ -171,6 +171,21 @@ impl<S: Group> Planner<S> {
         })
     }
 
+    /// How many batches there are in every epoch at least, as far as that is seen at once: as if all
+    /// sequences were as short as the shortest.
+    pub(crate) fn least_batches(&self, lengths: &Lengths) -> Result<u64, Error> {
+        self.check()?;
+        self.budget.check()?;
+        let longest = self.budget.limit_of_one().map_or(u32::MAX, |limit| limit.longest_alone());
+        if lengths.max() > longest {
+            return Ok(1);
+        }
+        let room = self.budget.resolve(lengths, vec![lengths.max()].into())?;
+        // The last batch need not be a multiple.
+        let most = u64::from(room.full(lengths.min())) + u64::from(self.budget.multiple()) - 1;
+        Ok((lengths.len() as u64).div_ceil(most.max(1)))
+    }
+
     /// With this seed.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {

@@ -10,7 +10,7 @@ use std::{
 
 use lengthwise::{
     Arrange, Budget, CostModel, Made, Measures, OverLong, Plan, Planner, Shapes, Steps, Strategy,
-    Tail, recommended,
+    Tail, Workspace, recommended_in,
 };
 use lengthwise_files::{Form, PlanFile, Written, model_file_of_budget, save, to_json};
 
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &args::Plan) -> Result<(), Failure> {
     }
     let begin = part::begin(&args.part)?;
     let input = args.input.read(memory::PLAN)?;
-    let planner = settings.planner(args, &input)?;
+    let planner = settings.planner(args, &input, &Workspace::new())?;
     let whole = planner.plan(input.lengths(), args.epoch).map_err(|error| input.named(error))?;
     let part = part::take(args, &whole, begin, input.lengths())
         .map_err(|error| part::refused(&args.part, error))?;
@@ -106,11 +106,17 @@ impl Settings {
         })
     }
 
-    fn planner(self, args: &args::Plan, input: &Sequences) -> Result<Planner<Strategy>, Failure> {
+    fn planner(
+        self,
+        args: &args::Plan,
+        input: &Sequences,
+        workspace: &Workspace,
+    ) -> Result<Planner<Strategy>, Failure> {
         let lengths = input.lengths();
-        let (strategy, shapes) = recommended(lengths, self.budget, self.strategy, self.shapes)
+        let Self { budget, strategy, shapes, .. } = self;
+        let (strategy, shapes) = recommended_in(workspace, lengths, budget, strategy, shapes)
             .map_err(|error| input.named(error))?;
-        let mut planner = Planner::new(strategy, self.budget)
+        let mut planner = Planner::new(strategy, budget)
             .shapes(shapes)
             .arrange(self.arrange)
             .over_long(self.over_long)

@@ -34,14 +34,17 @@ pub(super) fn run(
     let lengths = input.lengths();
     let mut progress = Progress::start();
     progress.at("planning");
-    let planner = settings.planner(args, &input)?;
     let workspace = Workspace::new().memory(bound.saturating_sub(aside));
-    let plan = planner.loose_in(&workspace, lengths, args.epoch).map_err(|error| match error {
-        Error::OverMemory { what, needed, .. } => {
+    // What is set aside counts too.
+    let in_all = |failure: Failure| match failure {
+        Failure::Plan(Error::OverMemory { what, needed, .. }) => {
             Error::OverMemory { what, needed: needed + aside, bound }.into()
         }
-        other => input.named(other),
-    })?;
+        other => other,
+    };
+    let planner = settings.planner(args, &input, &workspace).map_err(in_all)?;
+    let plan = planner.loose_in(&workspace, lengths, args.epoch);
+    let plan = plan.map_err(|error| in_all(input.named(error)))?;
     progress.at("counting what is not padding");
     let positions = plan.positions(&workspace, lengths);
     let file = LoosePlanFile { plan: &plan, positions: &positions };
