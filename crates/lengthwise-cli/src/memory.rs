@@ -42,7 +42,7 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
     };
     let bytes = number * unit;
     // The largest is 2^63 bytes, which nobody has.
-    if bytes >= 1.0 && bytes < 9e18 { Ok(bytes as u64) } else { Err(expected()) }
+    if (1.0..9e18).contains(&bytes) { Ok(bytes as u64) } else { Err(expected()) }
 }
 
 /// Less than this there always is, and if not, it is no use to say so.

@@ -25,7 +25,7 @@ impl Map {
         // system ends this program when it touches what is gone.
         let bytes = unsafe { Mmap::map(file)? };
         let enough = count.checked_mul(4).and_then(|size| size.checked_add(offset));
-        if !enough.is_some_and(|end| end <= bytes.len()) || !offset.is_multiple_of(4) {
+        if enough.is_none_or(|end| end > bytes.len()) || !offset.is_multiple_of(4) {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         Ok(Self { bytes, offset, count })

@@ -246,7 +246,9 @@ impl Sum for Counts {
 /// XXH3 of numbers as little-endian `u32`.
 pub(crate) fn digest(parts: &[&[u32]]) -> u64 {
     let mut hash = Digest::default();
-    parts.iter().for_each(|part| hash.update(part));
+    for part in parts {
+        hash.update(part);
+    }
     hash.finish()
 }
 

@@ -302,7 +302,7 @@ impl Found {
         let few = printer::few(&self.first);
         match self.count {
             0 => Ok(()),
-            ..=10 => Err(format!("has {what}: {few}")),
+            1..=10 => Err(format!("has {what}: {few}")),
             count => Err(format!("has {what}: {few} ({count} in all)")),
         }
     }

@@ -64,7 +64,7 @@ pub struct PlanStream {
 
 #[derive(Debug)]
 enum Source {
-    Lines(Lines),
+    Lines(Box<Lines>),
     Table(Box<Table>),
 }
 
@@ -160,11 +160,12 @@ const MORE: &str = "has ids or pieces, or was dealt to ranks, and does not come 
 /// The lines of a file of JSON lines.
 #[derive(Debug)]
 struct Lines {
-    lines: Take<BufReader<File>>,
+    /// All lines but the last.
+    others: Take<BufReader<File>>,
     last: Vec<u8>,
     hash: Xxh3Debug,
     number: usize,
-    line: Vec<u8>,
+    text: Vec<u8>,
 }
 
 /// The last line is looked for in so many bytes.
@@ -182,10 +183,10 @@ impl Lines {
         let made = about.made.made().map_err(wrong)?;
         let digest = digest("digest", &about.digest).map_err(wrong)?;
         file.rewind().map_err(|error| unreadable(&error))?;
-        let lines = BufReader::with_capacity(1 << 20, file).take(start);
+        let others = BufReader::with_capacity(1 << 20, file).take(start);
         let hash = Xxh3Debug(Xxh3::new());
-        let lines = Self { lines, last, hash, number: 0, line: Vec::new() };
-        Ok((About { made, digest, over_long: Vec::new() }, Source::Lines(lines)))
+        let lines = Self { others, last, hash, number: 0, text: Vec::new() };
+        Ok((About { made, digest, over_long: Vec::new() }, Source::Lines(Box::new(lines))))
     }
 
     fn next(
@@ -194,16 +195,16 @@ impl Lines {
         over_long: &mut Vec<u32>,
     ) -> Result<Option<StreamedBatch>, Error> {
         loop {
-            self.line.clear();
-            let read = self.lines.read_until(b'\n', &mut self.line);
+            self.text.clear();
+            let read = self.others.read_until(b'\n', &mut self.text);
             if read.map_err(|error| unreadable(&error))? == 0 {
                 check_content(&self.last, self.hash.0.clone())?;
                 return Ok(None);
             }
-            self.hash.0.update(&self.line);
+            self.hash.0.update(&self.text);
             self.number += 1;
             let number = self.number;
-            let line: Line = parsed(&self.line).map_err(|error| error.at(number))?;
+            let line: Line = parsed(&self.text).map_err(|error| error.at(number))?;
             if line.ids.is_some() || line.offsets.is_some() {
                 return Err(whole(MORE));
             }

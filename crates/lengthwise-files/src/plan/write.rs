@@ -40,10 +40,12 @@ struct Document<'a, P: Batches> {
     ranks: Option<Dealt<'a>>,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
 fn batches<P: Batches, S: Serializer>(plan: &&P, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(plan.all().map(|(batch, _)| batch))
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
 fn batch_lengths<P: Batches, S: Serializer>(plan: &&P, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(plan.all().map(|(_, length)| length))
 }

@@ -8,6 +8,7 @@ use super::{Found, ROOM, Right, refused};
 use crate::{
     args::Verify,
     failure::Failure,
+    input::Sequences,
     printer::{Progress, safe},
 };
 
@@ -23,7 +24,7 @@ pub(super) fn verify(args: &Verify, bound: u64) -> Result<Right, Failure> {
         let what = "verifying the plan batch by batch".to_owned();
         return Err(Error::OverMemory { what, needed, bound }.into());
     }
-    let (mut right, checks) = checked(args, stream, input.as_ref().map(|input| input.lengths()))?;
+    let (mut right, checks) = checked(args, stream, input.as_ref().map(Sequences::lengths))?;
     if let Some(input) = &input {
         input.unchanged()?;
         let failed =
@@ -44,7 +45,7 @@ fn checked(
     let (mut sequences, mut batches) = (0_u64, 0_u64);
     let mut progress = Progress::start();
     let name = safe(&args.plan.display().to_string());
-    while let Some(batch) = stream.next() {
+    for batch in stream.by_ref() {
         let batch = batch.map_err(refused)?;
         if let Some(lengths) = lengths {
             checks.add(batches as u32, &batch, lengths);
@@ -158,7 +159,7 @@ impl Checks {
             "sequences that are listed as left out, and yet in a batch",
         )?;
         self.twice.none("sequences that are there too often")?;
-        let missing = (0..count as u32).filter(|&at| !met(at) && !(dropped && listed(at)));
+        let missing = (0..count as u32).filter(|&at| !(met(at) || dropped && listed(at)));
         super::none(missing, "sequences that are missing")?;
         let truncated = self.made.over_long == OverLong::Truncate;
         let longer = self.longer.iter().copied().filter(|&at| !(truncated && listed(at)));
