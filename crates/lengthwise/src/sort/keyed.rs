@@ -653,7 +653,7 @@ mod tests {
                     .within(&workspace);
                 // Twice, so that memory is used again.
                 for _ in 0..2 {
-                    let flat = flat(lengths, &room, keys);
+                    let flat = flat(lengths, &room, keys).unwrap();
                     assert_eq!(flat.order, expected, "{} on {threads}", lengths.len());
                     if let Some(padded) = flat.padded {
                         let lookup = expected.iter().map(|&index| room.padded_length(index));
@@ -663,7 +663,7 @@ mod tests {
                     let gathered = |batches: Loose| batches.gathered(&workspace);
                     let slow = Groups::trusted(expected.clone(), end);
                     let slow = gathered(cut::cut(slow, &room, &rounding));
-                    let fast = Groups::one(lengths, &room, keys);
+                    let fast = Groups::one(lengths, &room, keys).unwrap();
                     assert_eq!(gathered(cut::cut(fast, &room, &rounding)), slow);
                 }
             }
@@ -704,7 +704,8 @@ mod tests {
             let mut pool = Pool::default();
             pool.clear(lengths.len(), parts.count);
             let (lengths, pool_) = (lengths.as_slice(), pool.filling());
-            let job = Fill { lengths, first: 0, parts: &parts, keys: &keys, pool: pool_ };
+            let job =
+                Fill { lengths, first: 0, parts: &parts, only: None, keys: &keys, pool: pool_ };
             if wide {
                 lanes::run(job);
             } else {
