@@ -8,7 +8,8 @@ use lengthwise::Strategy;
 pub(crate) const USAGE: &str = "\
 usage: cargo run --release -- [--quick] [--ranks] [--ladders] [--packing]
                                 [--strategy NAME] [--sequences N]
-                                [--growth [--large] [--numpy PYTHON]] [--out DIR]
+                                [--growth [--large] [--numpy PYTHON]]
+                                [--billion [--memory SIZE] [--command PATH]] [--out DIR]
 
   --quick          10,000 and 100,000 sequences and few rounds: a few seconds
   --ranks          only what ranks cost, and what steps are worth
@@ -19,6 +20,10 @@ usage: cargo run --release -- [--quick] [--ranks] [--ladders] [--packing]
   --growth         only how the usual plan grows from 10,000 to 10,000,000 sequences, by stage
   --large          with --growth: 100,000,000 sequences too, which takes 3 GB
   --numpy PYTHON   with --growth: against NumPy, by this Python
+  --billion        only a billion sequences with a bound on memory, by the command `lengthwise`, in
+                   files that take 9 GB of the folder for temporary files (TMPDIR)
+  --memory SIZE    with --billion: the bound (8GB if it is not given)
+  --command PATH   with --billion: the command (../target/release/lengthwise if it is not given)
   --out DIR        write DIR/raw.jsonl (every round) and DIR/table.md; with --growth
                    also DIR/growth.csv and DIR/growth.svg
 ";
@@ -33,6 +38,9 @@ pub(crate) struct Args {
     pub(crate) growth: bool,
     pub(crate) large: bool,
     pub(crate) numpy: Option<PathBuf>,
+    pub(crate) billion: bool,
+    pub(crate) memory: Option<String>,
+    pub(crate) command: Option<PathBuf>,
     pub(crate) out: Option<PathBuf>,
 }
 
@@ -70,6 +78,9 @@ impl Args {
                 "--growth" => args.growth = true,
                 "--large" => args.large = true,
                 "--numpy" => args.numpy = Some(value()?.into()),
+                "--billion" => args.billion = true,
+                "--memory" => args.memory = Some(value()?),
+                "--command" => args.command = Some(value()?.into()),
                 "--out" => args.out = Some(value()?.into()),
                 other => return Err(format!("unknown argument `{other}` (try `--help`)")),
             }
@@ -136,10 +147,13 @@ mod tests {
             growth: true,
             large: true,
             numpy: Some("python3".into()),
+            billion: true,
+            memory: Some("2GB".to_owned()),
+            command: Some("lengthwise".into()),
             out: Some("runs/new".into()),
         };
         let line = "--quick --ladders --strategy sorted --sequences 1_000 --growth --large \
-                    --numpy python3 --out runs/new";
+                    --numpy python3 --billion --memory 2GB --command lengthwise --out runs/new";
         assert_eq!(parse(line), Ok(Asked::Run(args)));
         assert_eq!(parse(""), Ok(Asked::Run(Args::default())));
         assert_eq!(parse("--help"), Ok(Asked::Help));

@@ -5,18 +5,21 @@ use lengthwise::{Example, Lengths, Purpose, Rng};
 /// `count` lengths with the distribution of a built-in example, in no order: its own lengths are
 /// the quantiles, with straight lines between.
 pub(crate) fn lengths(example: Example, count: u32) -> Lengths {
+    let drawn: Vec<u32> = drawn(example, count).collect();
+    Lengths::new(drawn).expect("the quantiles are above zero")
+}
+
+/// The same one by one.
+pub(crate) fn drawn(example: Example, count: u32) -> impl Iterator<Item = u32> {
     let mut quantiles = example.lengths().as_slice().to_vec();
     quantiles.sort_unstable();
     let last = quantiles.len() - 1;
-    let drawn: Vec<u32> = rng()
-        .words(Purpose::Own(example as u16), count)
-        .map(|word| {
-            let place = f64::from(word) / 4_294_967_296.0 * last as f64;
-            let (low, high) = (quantiles[place as usize], quantiles[place as usize + 1]);
-            (f64::from(low) + f64::from(high - low) * place.fract() + 0.5) as u32
-        })
-        .collect();
-    Lengths::new(drawn).expect("the quantiles are above zero")
+    let mut stream = rng().stream(Purpose::Own(example as u16));
+    (0..count).map(move |_| {
+        let place = f64::from(stream.next_u32()) / 4_294_967_296.0 * last as f64;
+        let (low, high) = (quantiles[place as usize], quantiles[place as usize + 1]);
+        (f64::from(low) + f64::from(high - low) * place.fract() + 0.5) as u32
+    })
 }
 
 /// `count` lengths whose logarithms are normal: a median of 500, and one in six above 900.

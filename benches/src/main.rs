@@ -4,6 +4,7 @@
 //! this runs on are shared. See the README for what the columns mean.
 
 mod args;
+mod billion;
 mod data;
 mod growth;
 mod heap;
@@ -55,6 +56,11 @@ fn run(args: &Args) -> io::Result<()> {
     let mut text = String::new();
     if args.growth {
         text += &growth::table(&growth::run(args, &mut output)?);
+        io::stdout().write_all(text.as_bytes())?;
+        return output.finish(&text);
+    }
+    if args.billion {
+        text += &billion::table(&billion::run(args, &mut output)?);
         io::stdout().write_all(text.as_bytes())?;
         return output.finish(&text);
     }

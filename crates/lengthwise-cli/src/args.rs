@@ -332,6 +332,11 @@ pub(crate) struct Plan {
     #[command(flatten)]
     pub(crate) part: Part,
 
+    /// Plan with at most so much memory, as in 500MB or 8GiB, the lengths in a file that is mapped: the
+    /// same plan, without ids, for strategies that sort; others say what they take
+    #[arg(long, value_name = "SIZE", value_parser = crate::memory::size)]
+    pub(crate) memory: Option<u64>,
+
     /// Write the plan to this file, .json, .jsonl, .npz or .parquet, instead of standard output
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
@@ -456,6 +461,11 @@ pub(crate) struct Verify {
 
     #[command(flatten)]
     pub(crate) source: Source,
+
+    /// Read the plan batch by batch, with at most so much memory, as in 500MB or 8GiB; the checksum is
+    /// looked at, and not every byte
+    #[arg(long, value_name = "SIZE", value_parser = crate::memory::size)]
+    pub(crate) memory: Option<u64>,
 
     /// Print JSON
     #[arg(long, help_heading = "Output")]

@@ -4,11 +4,12 @@ use std::{
     fmt::Write as _,
     io::{self, BufRead as _},
     path::Path,
+    sync::Arc,
 };
 
 use lengthwise::{Chunks, Error, Example, Lengths};
 use lengthwise_input::{
-    BlankLines, Column, Format, IdColumn, Ids, Progress as Far, Reader, Time, UnknownUnit,
+    BlankLines, Column, Format, IdColumn, Ids, Mapped, Progress as Far, Reader, Time, UnknownUnit,
 };
 use lengthwise_report::steers;
 
@@ -28,9 +29,17 @@ pub(crate) struct Sequences {
     lengths: Lengths,
     pub(crate) chunks: Option<Chunks>,
     pub(crate) ids: Option<Ids>,
+    /// The lengths once more, if they are not in memory.
+    mapped: Option<Arc<Mapped>>,
 }
 
 impl Sequences {
+    /// Refuses lengths that changed while they were used.
+    pub(crate) fn unchanged(&self) -> Result<(), Failure> {
+        self.mapped.as_ref().map_or(Ok(()), |mapped| mapped.check())?;
+        Ok(())
+    }
+
     /// The id of what is planned by this index: a sequence, or a piece of one.
     pub(crate) fn id(&self, index: u32) -> Option<&str> {
         let sequence = match &self.chunks {
@@ -71,13 +80,24 @@ impl Input {
     /// Reads the file, or makes the example; one of them must have been named. A plan is exported with
     /// the ids that a format has by itself: without them its indices mean little to anybody.
     pub(crate) fn read(&self, takes: PerSequence) -> Result<Sequences, Failure> {
-        if !self.source.is_named() {
-            return Err(Failure::new(
-                "no input",
-                "name a file of lengths, or try built-in ones with `--example speech`",
-            ));
-        }
+        self.check_named()?;
         self.source.read_with_own_ids(self.chunk, takes)
+    }
+
+    /// The same with lengths that are not in memory if they are many, and without ids.
+    pub(crate) fn map(&self) -> Result<Sequences, Failure> {
+        self.check_named()?;
+        self.source.map()
+    }
+
+    fn check_named(&self) -> Result<(), Failure> {
+        if self.source.is_named() {
+            return Ok(());
+        }
+        Err(Failure::new(
+            "no input",
+            "name a file of lengths, or try built-in ones with `--example speech`",
+        ))
     }
 
     /// The arguments that give this input again.
@@ -135,7 +155,7 @@ impl Source {
             (None, name) => {
                 let example = name.as_deref().map_or(Ok(Example::default()), str::parse)?;
                 let (source, lengths) = (format!("example `{example}`"), example.lengths());
-                Sequences { source, unit: None, lengths, chunks: None, ids: None }
+                Sequences { source, unit: None, lengths, chunks: None, ids: None, mapped: None }
             }
         };
         let lengths = read.lengths.as_slice();
@@ -153,6 +173,37 @@ impl Source {
         Ok(read)
     }
 
+    /// Maps the file, or makes the example: lengths that are many are not in memory, and have no ids.
+    pub(crate) fn map(&self) -> Result<Sequences, Failure> {
+        let Some(path) = &self.path else {
+            return self.sequences(None, memory::LADDER, Reader::new());
+        };
+        if self.ids.is_some() {
+            return Err(Failure::new(
+                "names of sequences are kept in memory, which `--memory` bounds",
+                "leave out `--ids`, or `--memory`",
+            ));
+        }
+        let format = self.format.as_deref().map(str::parse::<Format>).transpose()?;
+        let reader = self.reader(Reader::new(), format)?;
+        let column = if path == Path::new("-") {
+            let stream = io::stdin().lock();
+            reader.map_from(stream, "standard input", format.unwrap_or(Format::Text))?
+        } else {
+            let mut progress = Progress::start();
+            let name = printer::safe(&path.display().to_string());
+            reader.map_path_with(path, |far| progress.often(|| format!("{name}: {}", bar(far))))?
+        };
+        if column.skipped > 0 {
+            let skipped = skipped(column.skipped, column.first_skipped);
+            printer::say(&format!("{}: {skipped}", path.display()));
+        }
+        let (source, unit) = self.described(path, column.name);
+        let mapped = Arc::new(column.lengths);
+        let lengths = Lengths::shared(Arc::<Mapped>::clone(&mapped))?;
+        Ok(Sequences { source, unit, lengths, chunks: None, ids: None, mapped: Some(mapped) })
+    }
+
     fn read_path(&self, path: &Path, reader: Reader) -> Result<Sequences, Failure> {
         let format = self.format.as_deref().map(str::parse::<Format>).transpose()?;
         let reader = self.reader(reader, format)?;
@@ -164,18 +215,25 @@ impl Source {
             reader.read_path_with(path, |far| progress.often(|| format!("{name}: {}", bar(far))))?
         };
         if column.skipped > 0 {
-            printer::say(&format!("{}: {}", path.display(), skipped(&column)));
+            let skipped = skipped(column.skipped, column.first_skipped);
+            printer::say(&format!("{}: {skipped}", path.display()));
         }
+        let (source, unit) = self.described(path, column.name);
+        let (lengths, ids) = (Lengths::new(column.lengths)?, column.ids);
+        Ok(Sequences { source, unit, lengths, chunks: None, ids, mapped: None })
+    }
+
+    /// What the lengths are, for people, and what they count.
+    fn described(&self, path: &Path, column: Option<String>) -> (String, Option<&'static str>) {
         let mut source = path.display().to_string();
-        let unit = self.counted(column.name.as_deref());
-        if let Some(name) = column.name {
+        let unit = self.counted(column.as_deref());
+        if let Some(name) = column {
             _ = write!(source, ", `{name}`");
         }
         if let Some(unit) = &self.unit {
             _ = write!(source, ", {unit}");
         }
-        let (lengths, ids) = (Lengths::new(column.lengths)?, column.ids);
-        Ok(Sequences { source, unit, lengths, chunks: None, ids })
+        (source, unit)
     }
 
     /// What the lengths of a column count, where that is said or its name tells.
@@ -247,8 +305,8 @@ impl Source {
 }
 
 /// What was left out of a file or a folder, in words.
-fn skipped(column: &Column) -> String {
-    match (column.first_skipped, column.skipped) {
+fn skipped(count: u64, first: Option<u64>) -> String {
+    match (first, count) {
         (Some(line), 1) => format!("1 blank line left out, line {line}"),
         (Some(line), count) => format!("{count} blank lines left out, the first is line {line}"),
         (None, 1) => "1 file that is not audio left out".to_owned(),

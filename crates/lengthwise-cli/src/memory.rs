@@ -23,6 +23,28 @@ pub(crate) const FRONTIER: PerSequence = PerSequence(64);
 pub(crate) const LADDER: PerSequence = PerSequence(4);
 pub(crate) const VERIFY: PerSequence = PerSequence(64);
 
+/// Reads a size as it is typed: a number and a unit.
+pub(crate) fn size(text: &str) -> Result<u64, String> {
+    let expected = || "expected a number and a unit, as in 500MB, 8GB or 8GiB".to_owned();
+    let letters = text.find(|c: char| c.is_ascii_alphabetic()).ok_or_else(expected)?;
+    let (number, unit) = text.split_at(letters);
+    let number: f64 = number.trim().parse().map_err(|_| expected())?;
+    let unit = match unit.to_ascii_uppercase().as_str() {
+        "KB" => 1e3,
+        "MB" => 1e6,
+        "GB" => 1e9,
+        "TB" => 1e12,
+        "KIB" => 1024.0,
+        "MIB" => 1024.0 * 1024.0,
+        "GIB" => 1024.0 * 1024.0 * 1024.0,
+        "TIB" => 1024.0 * 1024.0 * 1024.0 * 1024.0,
+        _ => return Err(expected()),
+    };
+    let bytes = number * unit;
+    // The largest is 2^63 bytes, which nobody has.
+    if (1.0..9e18).contains(&bytes) { Ok(bytes as u64) } else { Err(expected()) }
+}
+
 /// Less than this there always is, and if not, it is no use to say so.
 const SMALL: u64 = 1 << 24;
 
@@ -58,6 +80,19 @@ pub(crate) fn watch() {}
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_have_units() {
+        let sizes =
+            ["500MB", "8GB", "8GiB", "1.5 gb", "1KiB", "2tb"].map(|text| size(text).unwrap());
+        assert_eq!(
+            sizes,
+            [500_000_000, 8_000_000_000, 8 << 30, 1_500_000_000, 1024, 2_000_000_000_000]
+        );
+        for text in ["", "8", "GB", "-1GB", "0GB", "8GBs", "8G", "nanGB", "infGB", "8 000MB"] {
+            assert!(size(text).unwrap_err().contains("500MB"), "{text}");
+        }
+    }
 
     #[test]
     fn what_cannot_be_had_is_refused() {

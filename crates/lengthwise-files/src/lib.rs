@@ -39,7 +39,7 @@ pub use cost_model::{CostModelFile, WorstStep, model_file, model_file_of_budget,
 pub use cursor::{from_json, read_cursor, save_cursor, to_json};
 pub use error::Error;
 pub use plan::{
-    Exact, Form, Ids, PlanFile, Ranks, read_plan, read_plan_exact, read_plan_exact_from,
-    read_plan_from,
+    Exact, Form, Ids, LoosePlanFile, PlanFile, PlanStream, Ranks, StreamedBatch, read_plan,
+    read_plan_exact, read_plan_exact_from, read_plan_from,
 };
 pub use save::{Written, save, unfinished};

@@ -9,6 +9,8 @@ mod npz;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod read;
+mod sheet;
+mod stream;
 mod write;
 
 use std::{
@@ -21,6 +23,8 @@ use lengthwise::{Chunks, Counts, Cursor, Lengths, Plan, Schedule};
 pub use exact::Exact;
 pub use ids::Ids;
 pub use read::{read_plan, read_plan_exact, read_plan_exact_from, read_plan_from};
+pub use sheet::LoosePlanFile;
+pub use stream::{PlanStream, StreamedBatch};
 
 use crate::{Error, save};
 
@@ -210,13 +214,7 @@ impl PlanFile {
             let hint = "give one id for each index in its batches";
             return Err(io::Error::other(Error::new("plan", what, hint)));
         }
-        match form {
-            Form::Json => write::json(self, output),
-            Form::JsonLines => write::json_lines(self, output),
-            Form::Npz => npz::write(self, output),
-            #[cfg(feature = "parquet")]
-            Form::Parquet => parquet::write(self, output),
-        }
+        self.sheet().write(form, output)
     }
 
     /// Writes the file whole or not at all, in the form that its name tells.

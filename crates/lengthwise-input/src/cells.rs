@@ -93,7 +93,7 @@ impl<'a> Cells<'a> {
 
     /// The cell that comes next, by its row from 1.
     fn holder(&self) -> String {
-        format!("row {} of column {}", self.column.lengths.len() + 1, quote(&self.name))
+        format!("row {} of column {}", self.column.count() + 1, quote(&self.name))
     }
 }
 

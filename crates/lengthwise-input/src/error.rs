@@ -76,6 +76,17 @@ impl Error {
         }
     }
 
+    /// What happened to the temporary file, which needs so many bytes in this folder.
+    pub(crate) fn spooling(mut self, folder: &str, bytes: u64) -> Self {
+        let folder = quote(folder);
+        let megabytes = bytes as f64 / 1e6;
+        self.message = format!(
+            "its lengths do not go to a temporary file in {folder}, {megabytes:.1} MB so far: {}",
+            self.message
+        );
+        self.hint_to("name a folder with enough room in `TMPDIR`, four bytes for each length")
+    }
+
     pub(crate) fn no_lengths() -> Self {
         Self::new("holds no lengths").hint_to("write at least one length, or name another file")
     }

@@ -49,6 +49,8 @@ mod ids;
 mod jsonl;
 mod kaldi;
 mod lines;
+mod map;
+mod mapped;
 mod npy;
 mod number;
 mod packed;
@@ -58,6 +60,7 @@ mod progress;
 mod reader;
 mod records;
 mod request;
+mod spool;
 mod steps;
 mod tail;
 mod text;
@@ -72,6 +75,7 @@ use std::path::Path;
 pub use error::Error;
 pub use format::{Format, UnknownFormat};
 pub use ids::{IdColumn, Ids};
+pub use mapped::{Mapped, MappedColumn};
 pub use progress::Progress;
 pub use reader::{BlankLines, Reader};
 pub use steps::MeasuredStep;
@@ -104,6 +108,8 @@ pub struct Column {
     pub skipped: u64,
     /// If blank lines were left out, the number of the first, from 1.
     pub first_skipped: Option<u64>,
+    /// Lengths that come before those in the list. No column that is handed out has any.
+    spool: Option<spool::Spool>,
 }
 
 /// Reads the lengths in the file at `path`.

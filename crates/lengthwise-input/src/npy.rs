@@ -5,10 +5,12 @@
 
 mod header;
 
-use std::io::{self, Read};
+use std::fs::File;
+use std::io::{self, Read, Seek};
 
 use self::header::Header;
 use crate::error::Error;
+use crate::map::Map;
 use crate::number::Reason;
 use crate::request::{Measure, Request};
 use crate::{Column, ids};
@@ -57,7 +59,7 @@ pub(crate) fn read<R: Read>(mut reader: R, request: &Request) -> Result<Column, 
         for value in piece.chunks_exact(dtype.size) {
             let length = dtype
                 .length(value, &request.measure)
-                .map_err(|reason| refuse(dtype, value, column.lengths.len(), reason))?;
+                .map_err(|reason| refuse(dtype, value, column.count(), reason))?;
             column.push(length)?;
         }
         left -= (piece.len() / dtype.size) as u64;
@@ -69,6 +71,32 @@ pub(crate) fn read<R: Read>(mut reader: R, request: &Request) -> Result<Column, 
     match after.map_err(|cause| Error::io(None, cause))? {
         0 => Ok(column),
         after => Err(left_over(count, after)),
+    }
+}
+
+/// The lengths of a file that can be used where they are: little-endian `uint32`, all of them there and
+/// nothing else, in a file that is not packed. Nothing for all other files, right or wrong.
+pub(crate) fn in_place(file: &File, request: &Request) -> Result<Option<Map>, Error> {
+    const U32: Dtype = Dtype { kind: Kind::Unsigned, size: 4, big_endian: false };
+    let asked = request.column.is_some() || request.ids.is_some();
+    if asked || !matches!(request.measure, Measure::Numbers) || cfg!(target_endian = "big") {
+        return Ok(None);
+    }
+    let mut start = file;
+    let header = Header::read(&mut start);
+    let (Ok(Header { dtype: U32, count }), Ok(offset)) = (header, start.stream_position()) else {
+        return Ok(None);
+    };
+    let about = file.metadata().map_err(|cause| Error::io(None, cause))?;
+    let whole = offset.is_multiple_of(4) && about.len() == offset + 4 * count;
+    if count == 0 || !about.is_file() || !whole {
+        return Ok(None);
+    }
+    let map = Map::new(file, offset as usize, count as usize);
+    let map = map.map_err(|cause| Error::io(None, cause))?;
+    match map.as_slice().iter().position(|&length| length == 0) {
+        None => Ok(Some(map)),
+        Some(index) => Err(refuse(U32, &[0; 4], index, Reason::Zero)),
     }
 }
 

@@ -71,10 +71,10 @@ fn columns_of(
     let all = metadata.row_groups().iter().map(rows).fold(0, u64::saturating_add);
     let mut done = 0_u64;
     for group in metadata.row_groups() {
-        let before = cells.column.lengths.len();
+        let before = cells.column.count();
         cells.column.make_room(rows(group), all)?;
         Part { file, group, leaf: &leaves[index] }.lengths(&mut cells)?;
-        if (cells.column.lengths.len() - before) as u64 != rows(group) {
+        if (cells.column.count() - before) as u64 != rows(group) {
             return Err(damaged("Parquet"));
         }
         if let Some(id) = id {
@@ -84,7 +84,7 @@ fn columns_of(
         done = done.saturating_add(size(group));
         progress(Progress::Bytes { done, of });
     }
-    if cells.column.ids.as_ref().is_some_and(|ids| ids.len() != cells.column.lengths.len()) {
+    if cells.column.ids.as_ref().is_some_and(|ids| ids.len() != cells.column.count()) {
         return Err(damaged("Parquet"));
     }
     Ok(cells.column)

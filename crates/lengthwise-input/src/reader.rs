@@ -6,6 +6,7 @@ use std::path::Path;
 
 use crate::error::Error;
 use crate::kaldi::Table;
+use crate::mapped::MappedColumn;
 use crate::packed::Unpacked;
 use crate::progress::{Progress, Told};
 use crate::records::Dialect;
@@ -141,26 +142,59 @@ impl Reader {
         column.map_err(|error| error.in_source(source))
     }
 
-    fn path(&self, path: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Column, Error> {
-        let usual = || if path.is_dir() { Format::Audio } else { Format::from_path(path) };
-        let format = self.format.unwrap_or_else(usual);
-        let request = self.request(format)?;
-        if path.is_dir() {
-            return match format {
-                Format::Audio => audio::directory(path, &request, progress),
-                _ => Err(is_directory()),
-            };
-        }
-        match format {
-            Format::Audio => audio::file(path, &request),
-            #[cfg(feature = "parquet")]
-            Format::Parquet => filled(crate::parquet::read(open(path)?, &request, progress)?),
-            _ => {
-                let file = open(path)?;
-                let size = file.metadata().map_or(0, |about| about.len());
-                stream(Told::new(file, size, progress), format, &request)
+    /// Reads like [`read_path_with`](Self::read_path_with), but does not hold the lengths in memory,
+    /// unless they are few; ids, if there are any, it does.
+    ///
+    /// A `NumPy` array of little-endian `uint32` that is not packed is used where it is. Whatever
+    /// else there is goes, piece by piece, through a temporary file without a name, in the folder for
+    /// such files (`TMPDIR`).
+    pub fn map_path_with(
+        &self,
+        path: &Path,
+        mut progress: impl FnMut(Progress),
+    ) -> Result<MappedColumn, Error> {
+        self.map_path(path, &mut progress)
+            .map_err(|error| error.in_source(&path.display().to_string()))
+    }
+
+    /// Reads like [`read_from`](Self::read_from), and keeps the lengths as
+    /// [`map_path_with`](Self::map_path_with) does.
+    pub fn map_from(
+        &self,
+        reader: impl Read,
+        source: &str,
+        format: Format,
+    ) -> Result<MappedColumn, Error> {
+        let request = self.request(format).map(|request| Request { spooled: true, ..request });
+        let column = request.and_then(|request| stream(reader, format, &request));
+        column.and_then(MappedColumn::of).map_err(|error| error.in_source(source))
+    }
+
+    fn map_path(
+        &self,
+        path: &Path,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<MappedColumn, Error> {
+        let format = self.format_of(path);
+        let request = Request { spooled: true, ..self.request(format)? };
+        // A pipe must not be opened twice.
+        if format == Format::Npy && path.is_file() {
+            let file = open(path)?;
+            if let Some(map) = npy::in_place(&file, &request)? {
+                return MappedColumn::in_place(map, file, path.to_owned());
             }
         }
+        MappedColumn::of(read_format(path, format, &request, progress)?)
+    }
+
+    fn format_of(&self, path: &Path) -> Format {
+        let usual = || if path.is_dir() { Format::Audio } else { Format::from_path(path) };
+        self.format.unwrap_or_else(usual)
+    }
+
+    fn path(&self, path: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Column, Error> {
+        let format = self.format_of(path);
+        read_format(path, format, &self.request(format)?, progress)
     }
 
     fn request(&self, format: Format) -> Result<Request<'_>, Error> {
@@ -179,7 +213,32 @@ impl Reader {
         let named = matches!(format, Format::Utt2NumFrames | Format::Utt2Dur | Format::Audio);
         let own = (self.own_ids && named).then_some(&IdColumn::Usual);
         let (column, ids) = (self.column.as_deref(), self.ids.as_ref().or(own));
-        Ok(Request { column, ids, measure, blank_lines: self.blank_lines })
+        let blank_lines = self.blank_lines;
+        Ok(Request { column, ids, measure, blank_lines, spooled: false })
+    }
+}
+
+fn read_format(
+    path: &Path,
+    format: Format,
+    request: &Request,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Column, Error> {
+    if path.is_dir() {
+        return match format {
+            Format::Audio => audio::directory(path, request, progress),
+            _ => Err(is_directory()),
+        };
+    }
+    match format {
+        Format::Audio => audio::file(path, request),
+        #[cfg(feature = "parquet")]
+        Format::Parquet => filled(crate::parquet::read(open(path)?, request, progress)?),
+        _ => {
+            let file = open(path)?;
+            let size = file.metadata().map_or(0, |about| about.len());
+            stream(Told::new(file, size, progress), format, request)
+        }
     }
 }
 
@@ -208,7 +267,7 @@ fn stream(reader: impl Read, format: Format, request: &Request) -> Result<Column
 }
 
 fn filled(mut column: Column) -> Result<Column, Error> {
-    if column.lengths.is_empty() {
+    if column.count() == 0 {
         return Err(Error::no_lengths());
     }
     // A list that grows holds up to twice what it needs.

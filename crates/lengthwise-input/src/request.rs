@@ -3,6 +3,7 @@
 use crate::error::{Error, quote};
 use crate::ids::{IdColumn, Ids};
 use crate::number::{self, Reason};
+use crate::spool::Spool;
 use crate::time::Time;
 use crate::unit::Counter;
 use crate::{BlankLines, Column, columns};
@@ -107,24 +108,36 @@ pub(crate) struct Request<'a> {
     pub(crate) ids: Option<&'a IdColumn>,
     pub(crate) measure: Measure,
     pub(crate) blank_lines: BlankLines,
+    /// Whether lengths go to a file rather than stay in memory.
+    pub(crate) spooled: bool,
 }
 
 impl Request<'_> {
     /// Plain lengths from this column.
     #[cfg(test)]
     pub(crate) fn plain(column: Option<&str>) -> Request<'_> {
-        Request { column, ids: None, measure: Measure::Numbers, blank_lines: BlankLines::Refuse }
+        let (measure, blank_lines) = (Measure::Numbers, BlankLines::Refuse);
+        Request { column, ids: None, measure, blank_lines, spooled: false }
     }
 
     pub(crate) fn column(&self, name: Option<String>) -> Column {
-        Column { name, ids: self.ids.map(|_| Ids::default()), ..Column::default() }
+        let (ids, spool) = (self.ids.map(|_| Ids::default()), self.spooled.then(Spool::default));
+        Column { name, ids, spool, ..Column::default() }
     }
 }
 
 /// How many lengths a list begins with room for.
 const FIRST: usize = 1 << 10;
 
+/// How many lengths are in memory before they go to a file, if they do.
+const SPOOLED: usize = 1 << 20;
+
 impl Column {
+    /// How many lengths there are so far, wherever they are.
+    pub(crate) fn count(&self) -> usize {
+        self.spool.as_ref().map_or(0, Spool::count) + self.lengths.len()
+    }
+
     /// Keeps one more length.
     #[inline]
     pub(crate) fn push(&mut self, length: u32) -> Result<(), Error> {
@@ -140,9 +153,16 @@ impl Column {
     #[cold]
     fn grow(&mut self) -> Result<(), Error> {
         let held = self.lengths.len();
-        let left = (u32::MAX as usize).saturating_sub(held);
+        let left = (u32::MAX as usize).saturating_sub(self.count());
         if left == 0 {
             return Err(Error::too_many());
+        }
+        if held >= SPOOLED
+            && let Some(spool) = &mut self.spool
+        {
+            spool.add(&self.lengths)?;
+            self.lengths.clear();
+            return Ok(());
         }
         let [twice, some] = [held, held / 8].map(|more| more.max(FIRST).min(left));
         let made = self.lengths.try_reserve_exact(twice);
@@ -154,6 +174,9 @@ impl Column {
     /// more than those, nor for more than twice what is there and comes now, as a promise may be
     /// false.
     pub(crate) fn make_room(&mut self, more: u64, all: u64) -> Result<(), Error> {
+        if self.spool.is_some() {
+            return Ok(());
+        }
         let held = self.lengths.len() as u64;
         let needed = held.saturating_add(more);
         if needed <= self.lengths.capacity() as u64 {

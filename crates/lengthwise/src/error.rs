@@ -241,6 +241,15 @@ pub enum Error {
         /// What is wrong.
         what: String,
     },
+    /// More memory than the [bound](crate::Workspace::memory) allows.
+    OverMemory {
+        /// What takes it.
+        what: String,
+        /// About how many bytes the plan takes in all.
+        needed: u64,
+        /// The bound.
+        bound: u64,
+    },
     /// A strategy's own grouping does not hold every sequence exactly once.
     BadGroups {
         /// What is wrong, naming the sequence.
@@ -249,6 +258,25 @@ pub enum Error {
 }
 
 impl Error {
+    /// What is left of a bound on memory; refused if there is too little.
+    pub(crate) fn check_memory(
+        needed: u64,
+        bound: u64,
+        what: impl FnOnce() -> String,
+    ) -> Result<u64, Error> {
+        bound.checked_sub(needed).ok_or_else(|| Error::OverMemory { what: what(), needed, bound })
+    }
+
+    /// The same where so many bytes more are taken of the bound.
+    pub(crate) fn with_memory(self, more: u64) -> Self {
+        match self {
+            Error::OverMemory { what, needed, bound } => {
+                Error::OverMemory { what, needed: needed + more, bound: bound + more }
+            }
+            other => other,
+        }
+    }
+
     /// What to do about it, in one line, without the word "hint".
     #[expect(clippy::too_many_lines, reason = "a line or two for each error")]
     pub fn hint(&self) -> Option<String> {
@@ -353,6 +381,11 @@ impl Error {
                     .to_owned()
             }
             Error::BadCursor { .. } => "the cursor is damaged; use another checkpoint".to_owned(),
+            Error::OverMemory { needed, .. } => format!(
+                "raise the bound to {} or more (`--memory` on the command line); `shuffled`, `sorted`, \
+                 `semi-sorted`, `blurred` and buckets of lengths take least",
+                bytes(*needed, f64::ceil)
+            ),
             Error::BadPlan { .. } => "the plan is damaged; make it again".to_owned(),
             Error::BadGroups { .. } => {
                 "the order of a grouping must be a permutation of all sequences, and its ends must \
@@ -493,6 +526,12 @@ impl fmt::Display for Error {
             Error::BadCursor { what } => {
                 write!(f, "the cursor counts {}, which cannot be", shortened(what))
             }
+            Error::OverMemory { what, needed, bound } => write!(
+                f,
+                "{what} takes about {} of memory, over the bound of {}",
+                bytes(*needed, f64::ceil),
+                bytes(*bound, f64::floor)
+            ),
             Error::BadPlan { what } => write!(f, "the plan does not hold together: {what}"),
             Error::BadGroups { what } => write!(f, "the strategy's grouping is not valid: {what}"),
         }
@@ -500,6 +539,18 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+/// A number of bytes with three or four digits, rounded so that the smaller of two looks smaller.
+fn bytes(count: u64, round: fn(f64) -> f64) -> String {
+    let (unit, name) = match count {
+        ..10_000 => return format!("{count} bytes"),
+        10_000..10_000_000 => (1e3, "KB"),
+        10_000_000..10_000_000_000 => (1e6, "MB"),
+        _ => (1e9, "GB"),
+    };
+    let number = round(10.0 * count as f64 / unit) / 10.0;
+    format!("{number}{name}")
+}
 
 fn so_do(f: &mut fmt::Formatter<'_>, more: usize) -> fmt::Result {
     match more {

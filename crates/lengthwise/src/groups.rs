@@ -79,7 +79,7 @@ impl Groups {
     }
 
     /// One group of all sequences, by their keys; if batches are on a ladder, dealt to its rungs.
-    pub(crate) fn one(lengths: &Lengths, room: &Room, keys: &impl Keys) -> Self {
+    pub(crate) fn one(lengths: &Lengths, room: &Room, keys: &impl Keys) -> Result<Self, Error> {
         Self::keyed(lengths, room, keys, || vec![lengths.count()])
     }
 
@@ -90,11 +90,11 @@ impl Groups {
         room: &Room,
         keys: &impl Keys,
         ends: impl FnOnce() -> Vec<u32>,
-    ) -> Self {
-        match sort::dealt(lengths, room, keys) {
+    ) -> Result<Self, Error> {
+        Ok(match sort::dealt(lengths, room, keys)? {
             Some(dealt) => Self::of(Order::Dealt(dealt), Vec::new()),
-            None => Self::of(Order::Flat(sort::flat(lengths, room, keys)), ends()),
-        }
+            None => Self::of(Order::Flat(sort::flat(lengths, room, keys)?), ends()),
+        })
     }
 
     /// Groups that are right by construction.

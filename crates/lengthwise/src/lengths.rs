@@ -1,6 +1,9 @@
 //! The validated column of lengths that everything else starts from.
 
-use std::{fmt::Display, sync::OnceLock};
+use std::{
+    fmt::{self, Display},
+    sync::{Arc, OnceLock},
+};
 
 use crate::{Error, plan::digest};
 
@@ -17,7 +20,7 @@ use crate::{Error, plan::digest};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Lengths {
-    values: Vec<u32>,
+    values: Values,
     min: u32,
     max: u32,
     total: u64,
@@ -28,16 +31,36 @@ pub struct Lengths {
 impl Lengths {
     /// Takes lengths that are `u32` already.
     pub fn new(lengths: impl Into<Vec<u32>>) -> Result<Self, Error> {
-        let values = lengths.into();
-        check_count(values.len())?;
+        Self::of_values(Values::Own(lengths.into()))
+    }
+
+    /// Takes lengths that are in the memory of others, such as a file that is mapped: nothing is
+    /// copied, and neither are they by `clone`. They must stay what they are; if they change, so do
+    /// plans, or planning panics.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use lengthwise::Lengths;
+    ///
+    /// let elsewhere: Arc<[u32; 3]> = Arc::new([31, 7, 12]);
+    /// assert_eq!(Lengths::shared(elsewhere)?, Lengths::new([31, 7, 12])?);
+    /// # Ok::<(), lengthwise::Error>(())
+    /// ```
+    pub fn shared(lengths: Arc<dyn AsRef<[u32]> + Send + Sync>) -> Result<Self, Error> {
+        Self::of_values(Values::Shared(lengths))
+    }
+
+    fn of_values(values: Values) -> Result<Self, Error> {
+        let lengths = values.as_slice();
+        check_count(lengths.len())?;
         let (mut min, mut max, mut total) = (u32::MAX, 0, 0);
-        for &length in &values {
+        for &length in lengths {
             min = min.min(length);
             max = max.max(length);
             total += u64::from(length);
         }
         if min == 0 {
-            let index = values.iter().position(|&length| length == 0).unwrap_or_default();
+            let index = lengths.iter().position(|&length| length == 0).unwrap_or_default();
             return Err(Error::BadLength { index, given: "0".to_owned() });
         }
         let (histogram, digest) = (OnceLock::new(), OnceLock::new());
@@ -70,23 +93,23 @@ impl Lengths {
 
     /// The lengths, by index of the sequence.
     pub fn as_slice(&self) -> &[u32] {
-        &self.values
+        self.values.as_slice()
     }
 
     /// The number of sequences.
     #[expect(clippy::len_without_is_empty, reason = "never empty")]
     pub fn len(&self) -> usize {
-        self.values.len()
+        self.as_slice().len()
     }
 
     /// The number of sequences as the integer that names them.
     pub(crate) fn count(&self) -> u32 {
-        self.values.len() as u32
+        self.len() as u32
     }
 
     /// The length of one sequence.
     pub(crate) fn of(&self, sequence: u32) -> u32 {
-        self.values[sequence as usize]
+        self.as_slice()[sequence as usize]
     }
 
     /// The shortest length.
@@ -106,13 +129,13 @@ impl Lengths {
 
     /// The mean length.
     pub fn mean(&self) -> f64 {
-        self.total as f64 / self.values.len() as f64
+        self.total as f64 / self.len() as f64
     }
 
     /// A fingerprint of the lengths in their order: XXH3 (64 bits) of each as a little-endian `u32`.
     /// Computed once.
     pub fn digest(&self) -> u64 {
-        *self.digest.get_or_init(|| digest(&[&self.values]))
+        *self.digest.get_or_init(|| digest(&[self.as_slice()]))
     }
 
     /// The distinct lengths, rising, each with how many sequences have it. Computed once.
@@ -120,15 +143,37 @@ impl Lengths {
         self.histogram.get_or_init(|| {
             if is_small_table(self.max, self.len()) {
                 let mut counts = vec![0; self.max as usize + 1];
-                for &length in &self.values {
+                for &length in self.as_slice() {
                     counts[length as usize] += 1;
                 }
                 return (0..).zip(counts).filter(|&(_, count)| count > 0).collect();
             }
-            let mut sorted = self.values.clone();
+            let mut sorted = self.as_slice().to_vec();
             sorted.sort_unstable();
             sorted.chunk_by(|a, b| a == b).map(|run| (run[0], run.len() as u32)).collect()
         })
+    }
+}
+
+/// Lengths of our own, or in the memory of others.
+#[derive(Clone)]
+enum Values {
+    Own(Vec<u32>),
+    Shared(Arc<dyn AsRef<[u32]> + Send + Sync>),
+}
+
+impl Values {
+    fn as_slice(&self) -> &[u32] {
+        match self {
+            Values::Own(own) => own,
+            Values::Shared(shared) => (**shared).as_ref(),
+        }
+    }
+}
+
+impl fmt::Debug for Values {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_slice().fmt(f)
     }
 }
 
@@ -140,7 +185,7 @@ pub(crate) fn is_small_table(longest: u32, count: usize) -> bool {
 /// Two columns are equal when their lengths are.
 impl PartialEq for Lengths {
     fn eq(&self, other: &Self) -> bool {
-        self.values == other.values
+        self.as_slice() == other.as_slice()
     }
 }
 
@@ -169,6 +214,17 @@ mod tests {
             let expected = Error::BadLength { index: 2, given: given.to_string() };
             assert_eq!(Lengths::try_from_integers([1, 2, given]), Err(expected));
         }
+    }
+
+    #[test]
+    fn shared_lengths_are_checked_too_and_not_copied() {
+        let shared = |lengths: &[u32]| Lengths::shared(Arc::new(lengths.to_vec()));
+        assert_eq!(shared(&[]), Err(Error::NoSequences));
+        assert_eq!(shared(&[4, 0]), Err(Error::BadLength { index: 1, given: "0".to_owned() }));
+        let (one, own) = (shared(&[7, 3, 7]).unwrap(), Lengths::new([7, 3, 7]).unwrap());
+        assert_eq!(one, own);
+        assert_eq!((one.digest(), one.histogram()), (own.digest(), own.histogram()));
+        assert_eq!(one.clone().as_slice().as_ptr(), one.as_slice().as_ptr());
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod groups;
 mod ladder;
 mod lanes;
 mod lengths;
+mod loose_plan;
 mod made;
 mod math;
 mod measure;
@@ -41,6 +42,7 @@ pub use example::Example;
 pub use groups::{Drawn, Groups};
 pub use ladder::{ladder, ladder_padding_rate};
 pub use lengths::Lengths;
+pub use loose_plan::LoosePlan;
 pub use made::Made;
 pub use measure::{Measures, effective_mates, mate_repeat_rate, mate_repeat_rates};
 pub use over_long::OverLong;
@@ -58,8 +60,8 @@ pub use strategy::{
 };
 
 pub use tune::{
-    Choice, Conditions, Curve, Family, Limits, Point, frontier, recommended, recommended_shapes,
-    tune,
+    Choice, Conditions, Curve, Family, Limits, Point, frontier, recommended, recommended_in,
+    recommended_shapes, tune,
 };
 pub use workspace::Workspace;
 

@@ -45,21 +45,30 @@ pub struct Measures {
 impl Measures {
     pub(crate) fn of(plan: &Plan, lengths: &Lengths) -> Self {
         let lengths = lengths.as_slice();
-        let (mut cells, mut filled, mut steps) = (0_u64, 0_u64, 0_u64);
+        let filled = plan.iter().zip(plan.batch_lengths()).map(|(batch, &batch_length)| {
+            // A truncated sequence fills its row and no more.
+            let own = |&sequence: &u32| u64::from(lengths[sequence as usize].min(batch_length));
+            (batch.len() as u64, batch.iter().map(own).sum())
+        });
+        Self::of_batches(filled, plan.shapes())
+    }
+
+    /// From the number of sequences and of positions that are not padding of every batch, and the
+    /// number of its rows with what they are padded to.
+    pub(crate) fn of_batches(
+        filled: impl Iterator<Item = (u64, u64)>,
+        all_shapes: impl ExactSizeIterator<Item = (u32, u32)> + Clone,
+    ) -> Self {
+        let (mut cells, mut all_filled, mut steps, mut sequences) = (0_u64, 0_u64, 0_u64, 0_u64);
         let (mut largest_batch, mut largest_batch_cells) = (0, 0);
         let mut weighted_rates = 0.0;
-        let mut shapes = Vec::with_capacity(plan.len());
+        let mut shapes = Vec::with_capacity(all_shapes.len());
         let mut weighted_lengths = 0;
-        for (batch, (rows, batch_length)) in plan.iter().zip(plan.shapes()) {
-            let size = batch.len() as u64;
+        for ((size, batch_filled), (rows, batch_length)) in filled.zip(all_shapes.clone()) {
             let batch_cells = u64::from(rows) * u64::from(batch_length);
-            // A truncated sequence fills its row and no more.
-            let batch_filled: u64 = batch
-                .iter()
-                .map(|&sequence| u64::from(lengths[sequence as usize].min(batch_length)))
-                .sum();
+            sequences += size;
             cells += batch_cells;
-            filled += batch_filled;
+            all_filled += batch_filled;
             steps += u64::from(batch_length);
             largest_batch = size.max(largest_batch);
             largest_batch_cells = batch_cells.max(largest_batch_cells);
@@ -69,18 +78,17 @@ impl Measures {
         }
         shapes.sort_unstable();
         shapes.dedup();
-        let sequences = plan.indices().len() as u64;
         Self {
-            batches: plan.len() as u64,
+            batches: all_shapes.len() as u64,
             sequences,
             // Rates are 0 where there is nothing to measure.
-            padding_rate: if cells == 0 { 0.0 } else { 1.0 - filled as f64 / cells as f64 },
+            padding_rate: if cells == 0 { 0.0 } else { 1.0 - all_filled as f64 / cells as f64 },
             mean_batch_padding_rate: weighted_rates / sequences.max(1) as f64,
             mean_batch_length: weighted_lengths as f64 / sequences.max(1) as f64,
             cells,
             steps,
             shapes: shapes.len() as u64,
-            lag1_correlation: lag1_correlation(plan.batch_lengths()),
+            lag1_correlation: lag1_correlation(all_shapes.map(|(_, length)| length)),
             largest_batch,
             largest_batch_cells,
         }
@@ -88,17 +96,18 @@ impl Measures {
 }
 
 /// Pearson's correlation of each number with the next.
-fn lag1_correlation(numbers: &[u32]) -> f64 {
+fn lag1_correlation(numbers: impl ExactSizeIterator<Item = u32> + Clone) -> f64 {
     let pairs = numbers.len().saturating_sub(1);
     if pairs < 2 {
         return 0.0;
     }
-    let mean = |part: &[u32]| part.iter().map(|&n| f64::from(n)).sum::<f64>() / pairs as f64;
-    let (before, after) = (&numbers[..pairs], &numbers[1..]);
-    let (mean_before, mean_after) = (mean(before), mean(after));
+    let numbers = numbers.map(f64::from);
+    let (before, after) = (numbers.clone().take(pairs), numbers.skip(1));
+    let mean_before = before.clone().sum::<f64>() / pairs as f64;
+    let mean_after = after.clone().sum::<f64>() / pairs as f64;
     let (mut both, mut square_before, mut square_after) = (0.0, 0.0, 0.0);
-    for (&x, &y) in before.iter().zip(after) {
-        let (x, y) = (f64::from(x) - mean_before, f64::from(y) - mean_after);
+    for (x, y) in before.zip(after) {
+        let (x, y) = (x - mean_before, y - mean_after);
         both += x * y;
         square_before += x * x;
         square_after += y * y;

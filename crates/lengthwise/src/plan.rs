@@ -139,7 +139,7 @@ impl Plan {
 
     /// How many rows each batch has, and what they are padded to: one row if it is packed, and
     /// otherwise one for each sequence.
-    pub fn shapes(&self) -> impl ExactSizeIterator<Item = (u32, u32)> {
+    pub fn shapes(&self) -> impl ExactSizeIterator<Item = (u32, u32)> + Clone {
         let packed = self.is_packed();
         self.batches.shapes().map(move |(size, length)| (if packed { 1 } else { size }, length))
     }
@@ -231,8 +231,10 @@ pub struct Counts {
 
 impl Counts {
     pub(crate) fn of((batch, length): (&[u32], u32), lengths: &Lengths) -> Self {
+        let lengths = lengths.as_slice();
         // A truncated sequence fills its row and no more.
-        let filled = batch.iter().map(|&sequence| u64::from(lengths.of(sequence).min(length)));
+        let own = |&sequence: &u32| u64::from(lengths[sequence as usize].min(length));
+        let filled = batch.iter().map(own);
         Self { sequences: batch.len() as u64, positions: filled.sum() }
     }
 }
@@ -248,14 +250,32 @@ impl Sum for Counts {
 
 /// XXH3 of numbers as little-endian `u32`.
 pub(crate) fn digest(parts: &[&[u32]]) -> u64 {
-    let mut hash = Xxh3::new();
-    let mut bytes = Vec::with_capacity(4 * CHUNK);
-    for chunk in parts.iter().flat_map(|part| part.chunks(CHUNK)) {
-        bytes.clear();
-        bytes.extend(chunk.iter().flat_map(|number| number.to_le_bytes()));
-        hash.update(&bytes);
+    let mut hash = Digest::default();
+    for part in parts {
+        hash.update(part);
     }
-    hash.digest()
+    hash.finish()
+}
+
+/// The same, bit by bit.
+#[derive(Default)]
+pub(crate) struct Digest {
+    hash: Xxh3,
+    bytes: Vec<u8>,
+}
+
+impl Digest {
+    pub(crate) fn update(&mut self, numbers: &[u32]) {
+        for chunk in numbers.chunks(CHUNK) {
+            self.bytes.clear();
+            self.bytes.extend(chunk.iter().flat_map(|number| number.to_le_bytes()));
+            self.hash.update(&self.bytes);
+        }
+    }
+
+    pub(crate) fn finish(&self) -> u64 {
+        self.hash.digest()
+    }
 }
 
 const CHUNK: usize = 1024;

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use crate::{
-    Arrange, Budget, CostModel, Drawn, Error, Group, Lengths, Made, OverLong, Plan, Purpose, Rng,
-    Room, Row, Shapes, Sorted, Steps, Tail, Workspace, arrange,
+    Arrange, Budget, CostModel, Drawn, Error, Group, Lengths, LoosePlan, Made, OverLong, Plan,
+    Purpose, Rng, Room, Row, Shapes, Sorted, Steps, Tail, Workspace, arrange,
     cut::{Loose, cut, rows},
     groups::Dealing,
     ladder::{Staircase, ladder},
+    lengths::is_small_table,
+    loose_plan::OF_BATCH,
     over_long::Admitted,
     pack::pack,
     shapes::Rounding,
@@ -144,7 +146,7 @@ impl<S: Group> Planner<S> {
         self.check()?;
         let admitted = self.admit(lengths)?;
         let workspace = Workspace::new();
-        let resolved = self.resolve(&admitted, &workspace)?;
+        let resolved = self.resolve(&admitted, &workspace, None)?;
         let count = |strategy: &dyn Group, epoch: u64| {
             let rng = Rng::new(self.seed, epoch);
             let batches = self.grouped(strategy, lengths, &admitted, resolved.as_ref(), &rng)?;
@@ -160,13 +162,28 @@ impl<S: Group> Planner<S> {
     /// The batch lengths that can occur, rising, if the shapes are a ladder.
     pub fn rungs(&self, lengths: &Lengths) -> Result<Option<Vec<u32>>, Error> {
         let admitted = self.admit(lengths)?;
-        Ok(match self.resolve(&admitted, &Workspace::new())? {
+        Ok(match self.resolve(&admitted, &Workspace::new(), None)? {
             Some((rounding, _)) => match &*rounding {
                 Rounding::Rungs(rungs) => Some(rungs.edges().to_vec()),
                 _ => None,
             },
             None => None,
         })
+    }
+
+    /// How many batches there are in every epoch at least, as far as that is seen at once: as if all
+    /// sequences were as short as the shortest.
+    pub(crate) fn least_batches(&self, lengths: &Lengths) -> Result<u64, Error> {
+        self.check()?;
+        self.budget.check()?;
+        let longest = self.budget.limit_of_one().map_or(u32::MAX, |limit| limit.longest_alone());
+        if lengths.max() > longest {
+            return Ok(1);
+        }
+        let room = self.budget.resolve(lengths, vec![lengths.max()].into())?;
+        // The last batch need not be a multiple.
+        let most = u64::from(room.full(lengths.min())) + u64::from(self.budget.multiple()) - 1;
+        Ok((lengths.len() as u64).div_ceil(most.max(1)))
     }
 
     /// With this seed.
@@ -188,12 +205,28 @@ impl<S: Group> Planner<S> {
         lengths: &Lengths,
         epoch: u64,
     ) -> Result<Plan, Error> {
+        self.loose_in(workspace, lengths, epoch)?.gathered(workspace)
+    }
+
+    /// The plan of one epoch with its batches where they were built, which takes four bytes less for
+    /// each sequence than [`plan_in`](Planner::plan_in).
+    pub fn loose_in(
+        &self,
+        workspace: &Workspace,
+        lengths: &Lengths,
+        epoch: u64,
+    ) -> Result<LoosePlan, Error> {
         self.check()?;
         let rng = Rng::new(self.seed, epoch);
+        let memory = self.memory(workspace, lengths)?;
         let admitted = self.admit(lengths)?;
-        let resolved = workspace.stage("resolve", || self.resolve(&admitted, workspace))?;
+        let resolved = workspace.stage("resolve", || self.resolve(&admitted, workspace, memory))?;
         let drawn = |strategy: &dyn Group, rng: &Rng| {
-            self.grouped(strategy, lengths, &admitted, resolved.as_ref(), rng)
+            let grouped = self.grouped(strategy, lengths, &admitted, resolved.as_ref(), rng);
+            grouped.map_err(|error| match (workspace.bound(), memory) {
+                (Some(bound), Some(left)) => error.with_memory(bound - left),
+                _ => error,
+            })
         };
         let (mut batches, mut dealing) = drawn(&self.strategy, &rng)?;
         if let Some(fixed) = self.batches {
@@ -242,9 +275,44 @@ impl<S: Group> Planner<S> {
             epoch,
             lengths: workspace.stage("digest", || lengths.digest()),
         };
+        if let Some(bound) = workspace.bound() {
+            let (sequences, count) = (lengths.len() as u64, batches.len() as u64);
+            let needed = 4 * sequences + OF_BATCH * count + self.held(lengths);
+            Error::check_memory(needed, bound, || format!("a plan of {count} batches"))?;
+        }
         let batches = workspace.stage("arrange", || self.arrange.apply(batches, packed, &rng));
-        let batches = workspace.stage("gather", || batches.gathered(workspace));
-        Ok(Plan::new(batches, admitted.over, made))
+        Ok(LoosePlan::new(batches, admitted.over, made))
+    }
+
+    /// The bytes that are left for grouping, if memory is bounded; refused if there are too few.
+    fn memory(&self, workspace: &Workspace, lengths: &Lengths) -> Result<Option<u64>, Error> {
+        let Some(bound) = workspace.bound() else { return Ok(None) };
+        let count = lengths.len();
+        let each = if self.strategy.in_passes() { 4 } else { OTHERS };
+        let held = self.held(lengths);
+        let what = || format!("planning {count} sequences by `{}`", self.strategy.describe());
+        Error::check_memory(held + each * count as u64, bound, what)?;
+        Ok(Some(bound - held))
+    }
+
+    /// What is held in memory beside the order of sequences and their batches: tables by length, the
+    /// lengths without those that fit no batch, and orders that are drawn again or cut further.
+    fn held(&self, lengths: &Lengths) -> u64 {
+        let count = lengths.len() as u64;
+        let tables = if is_small_table(lengths.max(), lengths.len()) {
+            32 * (u64::from(lengths.max()) + 1)
+        } else {
+            20 * count
+        };
+        // Without a limit, or with one above every length, all are admitted.
+        let longest = self.budget.limit_of_one().map_or(u32::MAX, |limit| limit.longest_alone());
+        let copies = match self.over_long {
+            OverLong::Error => 0,
+            _ if lengths.max() <= self.shapes.longest_within(longest) => 0,
+            OverLong::Truncate => 8,
+            _ => 16,
+        };
+        tables + count * (copies + if self.batches.is_some() { 8 } else { 0 })
     }
 
     /// The lengths without those that fit no batch, or no row.
@@ -277,6 +345,7 @@ impl<S: Group> Planner<S> {
         &self,
         admitted: &'a Admitted<'_>,
         workspace: &'a Workspace,
+        memory: Option<u64>,
     ) -> Result<Option<(Arc<Rounding>, Room<'a>)>, Error> {
         if admitted.kept.as_ref().is_some_and(Vec::is_empty) {
             return Ok(None);
@@ -284,13 +353,14 @@ impl<S: Group> Planner<S> {
         let lengths = &admitted.lengths;
         if let Some(row) = self.strategy.row() {
             let (rounding, room) = self.resolve_rows(lengths, row)?;
-            return Ok(Some((rounding, room.within(workspace))));
+            return Ok(Some((rounding, room.within(workspace).with_memory(memory))));
         }
         let rounding = Arc::new(self.shapes.resolve(lengths, &self.budget)?);
         // Rounding keeps the order of lengths, so the longest decides.
         let longest = rounding.of(lengths.max());
         let room = self.budget.resolve(lengths, vec![longest].into())?;
-        Ok(Some((Arc::clone(&rounding), room.rounded(lengths, rounding).within(workspace))))
+        let room = room.rounded(lengths, Arc::clone(&rounding)).within(workspace);
+        Ok(Some((rounding, room.with_memory(memory))))
     }
 
     /// The same where several sequences share a row. A ladder has the rungs that pad the rows of an
@@ -396,6 +466,9 @@ impl<S: Group> Planner<S> {
 
 /// Batches are even enough for stratified steps if ranks would work at least so much of the time.
 const EVEN: f64 = 0.8;
+
+/// How many bytes strategies that do not sort in passes take for each sequence, at most.
+const OTHERS: u64 = 56;
 
 /// Turns of the randomness for epochs that need more batches than there are to be.
 const REDRAWS: std::ops::Range<u32> = 2000..2016;

@@ -16,6 +16,7 @@ use crate::{CostModel, Error, Lengths, OverLong, Row, Rule, Workspace, shapes::R
 pub struct Room<'a> {
     padded: Padded<'a>,
     workspace: Option<&'a Workspace>,
+    memory: Option<u64>,
     capacity: Capacity,
     at_most: u32,
     multiple_of: u32,
@@ -117,7 +118,7 @@ impl<'a> Room<'a> {
     ) -> Self {
         let row = Row { capacity: u32::MAX, at_most: u32::MAX };
         let padded = Padded::Given(padded);
-        Self { padded, workspace: None, capacity, at_most, multiple_of, rule, row }
+        Self { padded, workspace: None, memory: None, capacity, at_most, multiple_of, rule, row }
     }
 
     /// With the row that a packing strategy may fill.
@@ -151,6 +152,16 @@ impl<'a> Room<'a> {
     pub(crate) fn within(mut self, workspace: &'a Workspace) -> Self {
         self.workspace = Some(workspace);
         self
+    }
+
+    /// With at most so many bytes to group with, if there is a bound.
+    pub(crate) fn with_memory(self, memory: Option<u64>) -> Self {
+        Self { memory, ..self }
+    }
+
+    /// The most bytes that grouping and its groups may take.
+    pub(crate) fn memory(&self) -> Option<u64> {
+        self.memory
     }
 
     /// The threads and the memory to group with.

@@ -5,6 +5,7 @@
 
 mod keyed;
 mod local;
+mod passes;
 mod pool;
 mod stretches;
 

@@ -28,6 +28,7 @@ use crate::{Plan, sort::Pool, threads};
 #[derive(Debug, Default)]
 pub struct Workspace {
     threads: Option<usize>,
+    memory: Option<u64>,
     kept: Mutex<Kept>,
     stages: Option<Mutex<Vec<(&'static str, Duration)>>>,
 }
@@ -54,6 +55,26 @@ impl Workspace {
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = Some(threads.max(1));
         self
+    }
+
+    /// With at most so many bytes of memory for a plan and all that making it takes, the lengths not
+    /// included. No plan depends on it.
+    ///
+    /// Strategies that sort by keys then do so in several passes, and keep to it whatever the number
+    /// of sequences, as long as the order of all sequences fits, with four bytes for each:
+    /// `shuffled`, `sorted`, `semi-sorted`, `blurred`, `length-buckets` and `optimal-buckets`. What
+    /// cannot keep to it is refused by [`Error::OverMemory`](crate::Error::OverMemory), which says
+    /// what it takes. [`Planner::loose_in`](crate::Planner::loose_in) takes four bytes less for each
+    /// sequence than [`plan_in`](crate::Planner::plan_in). Memory is not kept for the next plan.
+    #[must_use]
+    pub fn memory(mut self, bytes: u64) -> Self {
+        self.memory = Some(bytes);
+        self
+    }
+
+    /// The most bytes that a plan may take.
+    pub(crate) fn bound(&self) -> Option<u64> {
+        self.memory
     }
 
     /// Remembers how long each stage of a plan took.
@@ -100,7 +121,9 @@ impl Workspace {
 
     /// Keeps pools for the next plan.
     pub(crate) fn keep_pools(&self, pools: Vec<Pool>) {
-        self.kept().pools = pools;
+        if self.memory.is_none() {
+            self.kept().pools = pools;
+        }
     }
 
     /// So many numbers, of any value.
@@ -117,6 +140,9 @@ impl Workspace {
 
     /// Keeps numbers for the next plan: those of an order, and of a plan that is made of it.
     pub(crate) fn keep_indices(&self, indices: Vec<u32>) {
+        if self.memory.is_some() {
+            return;
+        }
         let kept = &mut self.kept().indices;
         kept.push(indices);
         if kept.len() > 2 {

@@ -1,5 +1,6 @@
 //! `lengthwise plan`
 
+mod bounded;
 mod part;
 
 use std::{
@@ -8,7 +9,8 @@ use std::{
 };
 
 use lengthwise::{
-    Arrange, Budget, CostModel, OverLong, Plan, Planner, Shapes, Steps, Strategy, Tail, recommended,
+    Arrange, Budget, CostModel, Made, Measures, OverLong, Plan, Planner, Shapes, Steps, Strategy,
+    Tail, Workspace, recommended_in,
 };
 use lengthwise_files::{Form, PlanFile, Written, model_file_of_budget, save, to_json};
 
@@ -27,9 +29,12 @@ pub(crate) fn run(args: &args::Plan) -> Result<(), Failure> {
     }
     spare_what_is_read(args)?;
     let settings = Settings::read(args)?;
+    if let Some(bound) = args.memory {
+        return bounded::run(args, form, settings, bound);
+    }
     let begin = part::begin(&args.part)?;
     let input = args.input.read(memory::PLAN)?;
-    let planner = settings.planner(args, &input)?;
+    let planner = settings.planner(args, &input, &Workspace::new())?;
     let whole = planner.plan(input.lengths(), args.epoch).map_err(|error| input.named(error))?;
     let part = part::take(args, &whole, begin, input.lengths())
         .map_err(|error| part::refused(&args.part, error))?;
@@ -54,7 +59,7 @@ pub(crate) fn run(args: &args::Plan) -> Result<(), Failure> {
     match (&args.output, form) {
         (Some(path), Some(form)) => save(path, |output| file.write(form, output))?,
         (_, Some(form)) => print(|output| file.write(form, output))?,
-        (_, None) => print(|output| write_lines(plan, output))?,
+        (_, None) => print(|output| write_lines(plan.iter(), output))?,
     }
     cursor.map_or(Ok(()), Written::keep)?;
     say(plan, &input);
@@ -101,11 +106,17 @@ impl Settings {
         })
     }
 
-    fn planner(self, args: &args::Plan, input: &Sequences) -> Result<Planner<Strategy>, Failure> {
+    fn planner(
+        self,
+        args: &args::Plan,
+        input: &Sequences,
+        workspace: &Workspace,
+    ) -> Result<Planner<Strategy>, Failure> {
         let lengths = input.lengths();
-        let (strategy, shapes) = recommended(lengths, self.budget, self.strategy, self.shapes)
+        let Self { budget, strategy, shapes, .. } = self;
+        let (strategy, shapes) = recommended_in(workspace, lengths, budget, strategy, shapes)
             .map_err(|error| input.named(error))?;
-        let mut planner = Planner::new(strategy, self.budget)
+        let mut planner = Planner::new(strategy, budget)
             .shapes(shapes)
             .arrange(self.arrange)
             .over_long(self.over_long)
@@ -171,8 +182,11 @@ fn print(write: impl FnOnce(&mut BufWriter<Stdout>) -> io::Result<()>) -> Result
 }
 
 /// The indices of a batch on a line.
-fn write_lines(plan: &Plan, output: &mut impl Write) -> io::Result<()> {
-    for batch in plan {
+fn write_lines<'a>(
+    batches: impl Iterator<Item = &'a [u32]>,
+    output: &mut impl Write,
+) -> io::Result<()> {
+    for batch in batches {
         let mut separator = "";
         for sequence in batch {
             write!(output, "{separator}{sequence}")?;
@@ -184,18 +198,23 @@ fn write_lines(plan: &Plan, output: &mut impl Write) -> io::Result<()> {
 }
 
 fn say(plan: &Plan, input: &Sequences) {
-    let measures = plan.measure(input.lengths());
     let what = if input.chunks.is_some() { "pieces of sequences" } else { "sequences" };
+    say_measures(&plan.measure(input.lengths()), what, plan.made(), plan.digest());
+    say_over_long(plan.over_long());
+}
+
+fn say_measures(measures: &Measures, what: &str, made: &Made, digest: u64) {
     printer::say(&format!(
-        "{} {what} in {} batches ({}, shapes {}), {:.2} % padding, digest {:016x}",
+        "{} {what} in {} batches ({}, shapes {}), {:.2} % padding, digest {digest:016x}",
         measures.sequences,
         measures.batches,
-        plan.made().strategy,
-        plan.made().shapes,
+        made.strategy,
+        made.shapes,
         100.0 * measures.padding_rate,
-        plan.digest()
     ));
-    let (treatment, sequences) = plan.over_long();
+}
+
+fn say_over_long((treatment, sequences): (OverLong, &[u32])) {
     let done = match treatment {
         OverLong::Drop => "left out",
         OverLong::Truncate => "to be truncated",

@@ -1,5 +1,7 @@
 //! `lengthwise verify`
 
+mod bounded;
+
 use lengthwise::{Chunks, Counts, OverLong};
 use lengthwise_files::{Exact, Ids, PlanFile, read_plan_exact};
 use serde::Serialize;
@@ -17,19 +19,37 @@ struct Answer<'a> {
     failed: Option<&'a str>,
 }
 
+/// What was checked, of how much.
+struct Right {
+    sequences: u64,
+    batches: u64,
+    /// Whether some sequences are to be truncated.
+    truncated: bool,
+    checks: Vec<&'static str>,
+}
+
 pub(crate) fn run(args: &Verify) -> Result<(), Failure> {
-    match verify(args) {
-        Ok((file, checks)) => {
+    let right = match args.memory {
+        Some(bound) => bounded::verify(args, bound),
+        None => verify(args).map(|(file, checks)| Right {
+            sequences: file.plan.indices().len() as u64,
+            batches: file.plan.len() as u64,
+            truncated: !file.plan.truncated().is_empty(),
+            checks,
+        }),
+    };
+    match right {
+        Ok(right) => {
             if args.json {
-                let (checks, failed) = (Some(&checks[..]), None);
+                let (checks, failed) = (Some(&right.checks[..]), None);
                 return print(&Answer { version: 1, ok: true, checks, failed });
             }
             printer::print(&format!(
                 "{}: {} sequences in {} batches; {}\n",
                 args.plan.display(),
-                file.plan.indices().len(),
-                file.plan.len(),
-                sentence(&file, &checks)
+                right.sequences,
+                right.batches,
+                right.sentence()
             ))
         }
         Err(Failure::CheckFailed(failed)) => {
@@ -43,17 +63,25 @@ pub(crate) fn run(args: &Verify) -> Result<(), Failure> {
     }
 }
 
-/// What was checked, in words. That no batch is too short is all that is known of batch lengths: a
-/// longer one than it needs to be is no mistake.
-fn sentence(file: &PlanFile, checks: &[&str]) -> String {
-    let right: Vec<&str> = checks.iter().copied().filter(|&name| name != ROOM).collect();
-    let (last, others) = right.split_last().unwrap_or((&"", &[]));
-    let room = match (checks.contains(&ROOM), file.plan.truncated()) {
-        (false, _) => "",
-        (true, []) => ", and no sequence is longer than its batch",
-        (true, _) => ", and no sequence that is not to be truncated is longer than its batch",
-    };
-    format!("{} and {last} are right{room}", others.join(", "))
+impl Right {
+    /// What was checked, in words. That no batch is too short is all that is known of batch lengths: a
+    /// longer one than it needs to be is no mistake.
+    fn sentence(&self) -> String {
+        let checks = &self.checks;
+        let right: Vec<&str> = checks.iter().copied().filter(|&name| name != ROOM).collect();
+        let (last, others) = right.split_last().unwrap_or((&"", &[]));
+        let room = match (checks.contains(&ROOM), self.truncated) {
+            (false, _) => "",
+            (true, false) => ", and no sequence is longer than its batch",
+            (true, true) => {
+                ", and no sequence that is not to be truncated is longer than its batch"
+            }
+        };
+        match others {
+            [] => format!("{last} is right{room}"),
+            others => format!("{} and {last} are right{room}", others.join(", ")),
+        }
+    }
 }
 
 fn print(answer: &Answer) -> Result<(), Failure> {
@@ -62,13 +90,7 @@ fn print(answer: &Answer) -> Result<(), Failure> {
 
 /// The plan, and what was checked of it.
 fn verify(args: &Verify) -> Result<(PlanFile, Vec<&'static str>), Failure> {
-    let (file, exact) = read_plan_exact(&args.plan).map_err(|error| {
-        if error.is_damaged() {
-            Failure::CheckFailed(error.to_string())
-        } else {
-            Failure::File(error)
-        }
-    })?;
+    let (file, exact) = read_plan_exact(&args.plan).map_err(refused)?;
     let mut done = vec!["checksum", "digest"];
     match exact {
         Exact::Bytes => done.push("bytes"),
@@ -90,6 +112,11 @@ fn verify(args: &Verify) -> Result<(PlanFile, Vec<&'static str>), Failure> {
         }
     }
     Ok((file, done))
+}
+
+/// A file that was read and is not right has failed a check; one that cannot be read has not.
+fn refused(error: lengthwise_files::Error) -> Failure {
+    if error.is_damaged() { Failure::CheckFailed(error.to_string()) } else { Failure::File(error) }
 }
 
 /// A check finds nothing, or says what is wrong.
@@ -250,12 +277,33 @@ fn marked(listed: &[u32], count: usize) -> Vec<bool> {
 
 /// Nothing is wrong if there are none.
 fn none(numbers: impl Iterator<Item = u32>, what: &str) -> Result<(), String> {
-    let numbers: Vec<u32> = numbers.collect();
-    match &numbers[..] {
-        [] => Ok(()),
-        some if some.len() > 10 => {
-            Err(format!("has {what}: {} ({} in all)", printer::few(some), some.len()))
+    let mut found = Found::default();
+    numbers.for_each(|number| found.add(number));
+    found.none(what)
+}
+
+/// Numbers of what is wrong: the first of them, and how many there are.
+#[derive(Default)]
+struct Found {
+    first: Vec<u32>,
+    count: u64,
+}
+
+impl Found {
+    fn add(&mut self, number: u32) {
+        // One more than are shown, so that it is seen that there are more.
+        if self.first.len() <= 10 {
+            self.first.push(number);
         }
-        some => Err(format!("has {what}: {}", printer::few(some))),
+        self.count += 1;
+    }
+
+    fn none(&self, what: &str) -> Result<(), String> {
+        let few = printer::few(&self.first);
+        match self.count {
+            0 => Ok(()),
+            1..=10 => Err(format!("has {what}: {few}")),
+            count => Err(format!("has {what}: {few} ({count} in all)")),
+        }
     }
 }

@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::{
-    PlanFile,
     content::{Batches, Content},
     document::{Dealt, DealtRead, How, Pieces},
     read::{Version, check_content, check_version, not_a_plan, parsed},
+    sheet::Sheet,
 };
 use crate::{Error, hex::hex};
 
@@ -36,16 +36,20 @@ pub(super) enum Rest {
 }
 
 /// The object with its checksum, on a line. `hash` is of the numbers that are elsewhere.
-pub(super) fn text(file: &PlanFile, rest: Rest, mut hash: Xxh3) -> serde_json::Result<String> {
-    let PlanFile { plan, chunks, ranks, .. } = file;
+pub(super) fn text<P: super::sheet::Batches>(
+    file: &Sheet<P>,
+    rest: Rest,
+    mut hash: Xxh3,
+) -> serde_json::Result<String> {
+    let Sheet { plan, ids, chunks, ranks, .. } = *file;
     let all = rest != Rest::Nothing;
     let header = Header {
-        version: Version::of(file).number(),
+        version: Version::of(ids).number(),
         digest: hex(plan.digest()),
         made: How::new(plan.made()),
         over_long: Some(plan.over_long().1).filter(|list| all && !list.is_empty()),
-        chunks: chunks.as_ref().filter(|_| all).map(Pieces::new),
-        ranks: ranks.as_ref().map(Dealt::new),
+        chunks: chunks.filter(|_| all).map(Pieces::new),
+        ranks: ranks.map(Dealt::new),
     };
     let mut text = serde_json::to_string(&header)?;
     // The checksum goes into the object, before the brace that closes it.
@@ -76,7 +80,17 @@ impl<'a> Unchecked<'a> {
 
     /// The content of a file without its batches and ids. `hash` is of the numbers that are elsewhere.
     pub(super) fn content(self, hash: Xxh3) -> Result<Content, Error> {
-        check_content(self.0, hash)?;
+        self.check(hash)?;
+        self.unchecked()
+    }
+
+    /// Refuses an object that does not have the checksum at its end.
+    pub(super) fn check(&self, hash: Xxh3) -> Result<(), Error> {
+        check_content(self.0, hash)
+    }
+
+    /// The content before anything is known of the checksum.
+    pub(super) fn unchecked(&self) -> Result<Content, Error> {
         let header: HeaderRead = parsed(self.0)?;
         let wrong = |why: String| not_a_plan(&why);
         Ok(Content {

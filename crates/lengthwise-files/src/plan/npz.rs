@@ -5,7 +5,10 @@
 
 mod npy;
 
-use std::io::{self, Cursor, Read, Write};
+use std::{
+    fs::File,
+    io::{self, BufReader, Cursor, Read, Seek, SeekFrom, Take, Write},
+};
 
 use xxhash_rust::xxh3::Xxh3;
 use zip::{
@@ -20,6 +23,8 @@ use super::{
     header::{self, Rest, Unchecked},
     ids::Ids,
     read::not_a_plan,
+    sheet::{Batches, Sheet},
+    stream::{Indices, Table, Xxh3Debug, add},
 };
 use crate::{Error, error::shortened, fence};
 
@@ -40,16 +45,16 @@ const ARRAYS: [&str; 11] = [
 
 const HEADER: &str = "header";
 
-pub(super) fn write(file: &PlanFile, output: &mut impl Write) -> io::Result<()> {
-    let PlanFile { plan, positions, ids, chunks, .. } = file;
+pub(super) fn write<P: Batches>(file: &Sheet<P>, output: &mut impl Write) -> io::Result<()> {
+    let Sheet { plan, positions, ids, chunks, .. } = *file;
     let mut output = Output { output, failed: None };
     let written = || -> Result<(), ZipError> {
         let mut arrays = Arrays { zip: ZipWriter::new_stream(&mut output), hash: Xxh3::new() };
-        arrays.write("indices", plan.indices())?;
-        arrays.write("ends", plan.ends())?;
-        arrays.write("batch_lengths", plan.batch_lengths())?;
+        arrays.write_all("indices", plan.sequences(), plan.all().map(|(batch, _)| batch))?;
+        arrays.write_each("ends", plan.len(), plan.ends())?;
+        arrays.write_each("batch_lengths", plan.len(), plan.all().map(|(_, length)| length))?;
         arrays.write("positions", positions)?;
-        if let Some(pieces) = chunks.as_ref().map(Pieces::new) {
+        if let Some(pieces) = chunks.map(Pieces::new) {
             arrays.write("piece_sequences", &pieces.sequences)?;
             arrays.write("piece_offsets", &pieces.offsets)?;
             arrays.write("piece_lengths", &pieces.lengths)?;
@@ -103,8 +108,28 @@ const BLOCK: usize = 1 << 14;
 
 impl<W: Write> Arrays<W> {
     fn write<N: Number>(&mut self, name: &str, numbers: &[N]) -> Result<(), ZipError> {
-        let header = npy::header::<N>(numbers.len());
-        let size = (header.len() + numbers.len() * N::SIZE) as u64;
+        self.write_all(name, numbers.len(), std::iter::once(numbers))
+    }
+
+    /// One number after another.
+    fn write_each<N: Number>(
+        &mut self,
+        name: &str,
+        count: usize,
+        numbers: impl Iterator<Item = N>,
+    ) -> Result<(), ZipError> {
+        self.write_all(name, count, numbers.map(|number| [number]))
+    }
+
+    /// `count` numbers, some at a time.
+    fn write_all<N: Number>(
+        &mut self,
+        name: &str,
+        count: usize,
+        numbers: impl Iterator<Item = impl AsRef<[N]>>,
+    ) -> Result<(), ZipError> {
+        let header = npy::header::<N>(count);
+        let size = (header.len() + count * N::SIZE) as u64;
         let options = SimpleFileOptions::default()
             .compression_method(CompressionMethod::Stored)
             // Equal plans are equal files, whenever they are written.
@@ -112,15 +137,24 @@ impl<W: Write> Arrays<W> {
             .large_file(size >= u64::from(u32::MAX));
         self.zip.start_file(format!("{name}.npy"), options)?;
         self.zip.write_all(&header)?;
-        let mut bytes = Vec::with_capacity(BLOCK * N::SIZE);
-        for block in numbers.chunks(BLOCK) {
-            bytes.clear();
-            for number in block {
-                number.put(&mut bytes);
+        let mut bytes = Vec::with_capacity(2 * BLOCK * N::SIZE);
+        for some in numbers {
+            for block in some.as_ref().chunks(BLOCK) {
+                for number in block {
+                    number.put(&mut bytes);
+                }
+                if bytes.len() >= BLOCK * N::SIZE {
+                    self.pass_on(&mut bytes)?;
+                }
             }
-            self.hash.update(&bytes);
-            self.zip.write_all(&bytes)?;
         }
+        self.pass_on(&mut bytes)
+    }
+
+    fn pass_on(&mut self, bytes: &mut Vec<u8>) -> Result<(), ZipError> {
+        self.hash.update(bytes);
+        self.zip.write_all(bytes)?;
+        bytes.clear();
         Ok(())
     }
 }
@@ -156,20 +190,102 @@ pub(super) fn read(bytes: &[u8]) -> Result<PlanFile, Error> {
     })
 }
 
+/// Opens a file to be read batch by batch.
+pub(super) fn stream(file: File) -> Result<Table, Error> {
+    let failed = |error: io::Error| not_a_plan(&format!("it cannot be read: {error}"));
+    let size = file.metadata().map_err(failed)?.len();
+    let whole = file.try_clone().map_err(failed)?;
+    let zip = ZipArchive::new(BufReader::new(file)).map_err(|error| refused(&error))?;
+    let mut archive = Archive { zip, left: size, hash: Xxh3::new() };
+    let header = archive.needed::<u8>(HEADER)?;
+    archive.refuse_others()?;
+    Unchecked::new(&header)?;
+    if archive.ids()?.is_some() || archive.pieces()?.is_some() {
+        return Err(Error::new(
+            "plan",
+            "has ids or pieces, and does not come batch by batch",
+            "read it as a whole",
+        ));
+    }
+    let (ends, lengths) = (archive.needed("ends")?, archive.needed("batch_lengths")?);
+    let positions = archive.needed("positions")?;
+    let over_long = archive.array("over_long")?.unwrap_or_default();
+    let (start, size) = archive.place("indices")?;
+    let mut indices = BufReader::with_capacity(1 << 20, whole);
+    indices.seek(SeekFrom::Start(start)).map_err(failed)?;
+    let mut indices = indices.take(size);
+    let count = npy::count::<u32>(&mut indices, size)
+        .map_err(|why| not_a_plan(&format!("array `indices` {why}")))?;
+    let (hash, digest) = (Xxh3Debug(Xxh3::new()), Xxh3Debug(Xxh3::new()));
+    let (indices, waiting) = (Box::new(Streamed(indices)), Vec::new());
+    let behind = |table: &Table, hash: &mut Xxh3| {
+        add(hash, table.ends.iter().map(|end| end.to_le_bytes()));
+        add(hash, table.lengths.iter().map(|length| length.to_le_bytes()));
+        add(hash, table.positions.iter().map(|positions| positions.to_le_bytes()));
+        add(hash, table.over_long.iter().map(|sequence| sequence.to_le_bytes()));
+    };
+    Ok(Table {
+        header,
+        indices,
+        count,
+        ends,
+        lengths,
+        positions,
+        over_long,
+        hash,
+        behind,
+        digest,
+        waiting,
+        start: 0,
+        next: 0,
+    })
+}
+
+/// The rest of an array.
+#[derive(Debug)]
+struct Streamed(Take<BufReader<File>>);
+
+impl Indices for Streamed {
+    fn more(&mut self, into: &mut Vec<u32>) -> Result<bool, Error> {
+        let mut bytes = Vec::with_capacity(4 * BLOCK);
+        let read = self.0.by_ref().take(4 * BLOCK as u64).read_to_end(&mut bytes);
+        read.map_err(|error| Error::unreadable("plan", &error))?;
+        into.extend(bytes.chunks_exact(4).map(u32::get));
+        Ok(!bytes.is_empty())
+    }
+}
+
 /// The bytes of all ids, and where each ends.
 type IdArrays = (Vec<u8>, Vec<u64>);
 
-struct Archive<'a> {
-    zip: ZipArchive<Cursor<&'a [u8]>>,
+struct Archive<R> {
+    zip: ZipArchive<R>,
     /// How many bytes the arrays may still have: each is in the file, and in no other.
     left: u64,
     hash: Xxh3,
 }
 
-impl<'a> Archive<'a> {
+impl<'a> Archive<Cursor<&'a [u8]>> {
     fn open(bytes: &'a [u8]) -> Result<Self, Error> {
         let zip = ZipArchive::new(Cursor::new(bytes)).map_err(|error| refused(&error))?;
         Ok(Self { zip, left: bytes.len() as u64, hash: Xxh3::new() })
+    }
+}
+
+impl<R: Read + Seek> Archive<R> {
+    /// Where an array begins in the file, and how many bytes it has.
+    fn place(&mut self, name: &str) -> Result<(u64, u64), Error> {
+        let entry = match self.zip.by_name(&format!("{name}.npy")) {
+            Ok(entry) => entry,
+            Err(ZipError::FileNotFound) => {
+                return Err(not_a_plan(&format!("it has no array `{name}`")));
+            }
+            Err(error) => return Err(refused(&error)),
+        };
+        match (entry.compression(), entry.data_start()) {
+            (CompressionMethod::Stored, Some(start)) => Ok((start, entry.size())),
+            _ => Err(not_a_plan(&format!("array `{name}` is packed"))),
+        }
     }
 
     fn refuse_others(&self) -> Result<(), Error> {

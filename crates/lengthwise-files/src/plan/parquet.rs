@@ -25,12 +25,13 @@ use ::parquet::{
     },
     schema::types::{ColumnPath, Type},
 };
+use lengthwise::Chunk;
 use xxhash_rust::xxh3::Xxh3;
 
-pub(super) use self::read::{read, version};
+pub(super) use self::read::{read, stream, version};
 use super::{
-    PlanFile,
     header::{self, Rest},
+    sheet::{Batches, Sheet},
 };
 use crate::Error;
 
@@ -91,28 +92,21 @@ impl Column {
     }
 
     /// What it has in these rows.
-    fn numbers(self, file: &PlanFile, rows: Range<usize>) -> Vec<u64> {
-        let plan = &file.plan;
-        let piece = |&piece: &u32| file.chunks.as_ref().and_then(|chunks| chunks.get(piece));
-        let indices = &plan.indices()[rows.clone()];
+    fn numbers<P: Batches>(self, file: &Sheet<P>, ends: &[u32], rows: Range<usize>) -> Vec<u64> {
+        let plan = file.plan;
+        let pieces = || sequences(plan, ends, rows.clone());
+        let of_pieces = |what: fn(Chunk) -> u32| -> Vec<u64> {
+            let piece = |piece: u32| file.chunks.and_then(|chunks| chunks.get(piece));
+            pieces().filter_map(piece).map(|piece| what(piece).into()).collect()
+        };
         match self {
-            Column::Batch => of_batches(plan.ends(), rows, |batch| batch as u64),
-            Column::BatchLength => {
-                of_batches(plan.ends(), rows, |batch| plan.batch_lengths()[batch].into())
-            }
-            Column::BatchPositions => of_batches(plan.ends(), rows, |batch| file.positions[batch]),
-            Column::Sequence if file.chunks.is_none() => {
-                indices.iter().map(|&sequence| sequence.into()).collect()
-            }
-            Column::Sequence => {
-                indices.iter().filter_map(piece).map(|piece| piece.sequence.into()).collect()
-            }
-            Column::Offset => {
-                indices.iter().filter_map(piece).map(|piece| piece.offset.into()).collect()
-            }
-            Column::Length => {
-                indices.iter().filter_map(piece).map(|piece| piece.length.into()).collect()
-            }
+            Column::Batch => of_batches(ends, rows, |batch| batch as u64),
+            Column::BatchLength => of_batches(ends, rows, |batch| plan.batch(batch).1.into()),
+            Column::BatchPositions => of_batches(ends, rows, |batch| file.positions[batch]),
+            Column::Sequence if file.chunks.is_none() => pieces().map(u64::from).collect(),
+            Column::Sequence => of_pieces(|piece| piece.sequence),
+            Column::Offset => of_pieces(|piece| piece.offset),
+            Column::Length => of_pieces(|piece| piece.length),
         }
     }
 
@@ -124,6 +118,18 @@ impl Column {
         }
         hash.update(&bytes);
     }
+}
+
+/// The sequences, or pieces, in these rows.
+fn sequences<'a>(
+    plan: &'a impl Batches,
+    ends: &[u32],
+    rows: Range<usize>,
+) -> impl Iterator<Item = u32> + 'a {
+    let first = ends.partition_point(|&end| end as usize <= rows.start);
+    let before = if first == 0 { 0 } else { ends[first - 1] as usize };
+    let batches = (first..plan.len()).flat_map(|batch| plan.batch(batch).0);
+    batches.copied().skip(rows.start - before).take(rows.len())
 }
 
 /// What is said of every batch, for each of its rows.
@@ -151,14 +157,18 @@ fn groups(rows: usize) -> impl Iterator<Item = Range<usize>> {
     (0..rows).step_by(ROWS_PER_GROUP).map(move |start| start..rows.min(start + ROWS_PER_GROUP))
 }
 
-pub(super) fn write(file: &PlanFile, output: &mut (impl Write + Send)) -> io::Result<()> {
+pub(super) fn write<P: Batches>(
+    file: &Sheet<P>,
+    output: &mut (impl Write + Send),
+) -> io::Result<()> {
     let columns = Column::all(file.chunks.is_some());
-    let rows = file.plan.indices().len();
+    let rows = file.plan.sequences();
+    let ends: Vec<u32> = file.plan.ends().collect();
     let mut hash = Xxh3::new();
     for &column in columns {
-        groups(rows).for_each(|group| column.hash(&column.numbers(file, group), &mut hash));
+        groups(rows).for_each(|group| column.hash(&column.numbers(file, &ends, group), &mut hash));
     }
-    if let Some(ids) = &file.ids {
+    if let Some(ids) = file.ids {
         ids::check(ids)?;
         ids.iter().for_each(|id| ids::hash(id.as_bytes(), &mut hash));
     }
@@ -177,9 +187,9 @@ pub(super) fn write(file: &PlanFile, output: &mut (impl Write + Send)) -> io::Re
         for group in groups(rows) {
             let mut into = writer.next_row_group()?;
             for &column in columns {
-                write_column(column, &column.numbers(file, group.clone()), &mut into)?;
+                write_column(column, &column.numbers(file, &ends, group.clone()), &mut into)?;
             }
-            if let Some(ids) = &file.ids {
+            if let Some(ids) = file.ids {
                 ids::write(ids, group, &mut into)?;
             }
             into.close()?;

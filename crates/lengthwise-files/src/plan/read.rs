@@ -93,8 +93,8 @@ pub(super) enum Version {
 }
 
 impl Version {
-    pub(super) fn of(file: &PlanFile) -> Self {
-        if file.ids.is_some() { Version::WithIds } else { Version::Plain }
+    pub(super) fn of(ids: Option<&Ids>) -> Self {
+        if ids.is_some() { Version::WithIds } else { Version::Plain }
     }
 
     pub(super) fn number(self) -> u32 {
@@ -147,7 +147,7 @@ pub(super) fn check_content(bytes: &[u8], mut hash: Xxh3) -> Result<(), Error> {
 }
 
 /// The content, and the checksum that was written behind it.
-fn unsealed(bytes: &[u8]) -> Option<(&[u8], u64)> {
+pub(super) fn unsealed(bytes: &[u8]) -> Option<(&[u8], u64)> {
     let bytes = bytes.strip_suffix(b"\"}\n")?;
     let (bytes, digits) = bytes.split_at_checked(bytes.len().checked_sub(16)?)?;
     let checksum = from_hex(str::from_utf8(digits).ok()?)?;
@@ -204,22 +204,22 @@ impl Document {
 
 /// The last line of JSON lines.
 #[derive(Deserialize)]
-struct Last {
-    digest: String,
-    made: How,
-    chunks: Option<Pieces>,
-    ranks: Option<DealtRead>,
+pub(super) struct Last {
+    pub(super) digest: String,
+    pub(super) made: How,
+    pub(super) chunks: Option<Pieces>,
+    pub(super) ranks: Option<DealtRead>,
 }
 
 /// A line before it: a batch, or the over-long sequences.
 #[derive(Deserialize)]
-struct Line {
-    sequences: Vec<u32>,
-    ids: Option<Ids>,
-    offsets: Option<Vec<u32>>,
-    batch_length: Option<u32>,
-    positions: Option<u64>,
-    over_long: Option<String>,
+pub(super) struct Line {
+    pub(super) sequences: Vec<u32>,
+    pub(super) ids: Option<Ids>,
+    pub(super) offsets: Option<Vec<u32>>,
+    pub(super) batch_length: Option<u32>,
+    pub(super) positions: Option<u64>,
+    pub(super) over_long: Option<String>,
 }
 
 impl Last {

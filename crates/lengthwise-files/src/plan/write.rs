@@ -2,28 +2,29 @@
 
 use std::io::{self, Write};
 
-use lengthwise::{Chunks, OverLong, Plan};
+use lengthwise::{Chunks, OverLong};
 use serde::{Serialize, Serializer};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::{
-    PlanFile,
     document::{Dealt, How, Pieces},
     ids::{OfBatch, OfBatches},
     read::Version,
+    sheet::{Batches, Sheet},
 };
 use crate::hex::hex;
 
 /// The whole of a JSON file but for its checksum.
 #[derive(Serialize)]
-struct Document<'a> {
+struct Document<'a, P: Batches> {
     version: u32,
     digest: String,
     #[serde(serialize_with = "batches")]
-    batches: &'a Plan,
+    batches: &'a P,
     #[serde(skip_serializing_if = "Option::is_none")]
     ids: Option<OfBatches<'a>>,
-    batch_lengths: &'a [u32],
+    #[serde(serialize_with = "batch_lengths")]
+    batch_lengths: &'a P,
     #[serde(skip_serializing_if = "<[u32]>::is_empty")]
     left_out: &'a [u32],
     #[serde(skip_serializing_if = "<[u32]>::is_empty")]
@@ -39,8 +40,14 @@ struct Document<'a> {
     ranks: Option<Dealt<'a>>,
 }
 
-fn batches<S: Serializer>(plan: &Plan, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(plan.iter())
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn batches<P: Batches, S: Serializer>(plan: &&P, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(plan.all().map(|(batch, _)| batch))
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn batch_lengths<P: Batches, S: Serializer>(plan: &&P, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(plan.all().map(|(_, length)| length))
 }
 
 /// A line of JSON lines. Of pieces it names the sequences they are from, and where they begin.
@@ -77,38 +84,39 @@ struct Last<'a> {
     ranks: Option<Dealt<'a>>,
 }
 
-pub(super) fn json(file: &PlanFile, output: &mut impl Write) -> io::Result<()> {
-    let PlanFile { plan, positions, ids, chunks, ranks } = file;
+pub(super) fn json<P: Batches>(file: &Sheet<P>, output: &mut impl Write) -> io::Result<()> {
+    let Sheet { plan, positions, ids, chunks, ranks } = *file;
     let (treatment, over_long) = plan.over_long();
+    let if_treated = |by| if treatment == by { over_long } else { &[] };
+    let ends: Vec<u32> = if ids.is_some() { plan.ends().collect() } else { Vec::new() };
     let document = Document {
-        version: Version::of(file).number(),
+        version: Version::of(ids).number(),
         digest: hex(plan.digest()),
         batches: plan,
-        ids: ids.as_ref().map(|ids| OfBatches(ids, plan.ends())),
-        batch_lengths: plan.batch_lengths(),
-        left_out: plan.left_out(),
-        truncated: plan.truncated(),
-        alone: if treatment == OverLong::Alone { over_long } else { &[] },
-        chunks: chunks.as_ref().map(Pieces::new),
+        ids: ids.map(|ids| OfBatches(ids, &ends)),
+        batch_lengths: plan,
+        left_out: if_treated(OverLong::Drop),
+        truncated: if_treated(OverLong::Truncate),
+        alone: if_treated(OverLong::Alone),
+        chunks: chunks.map(Pieces::new),
         positions,
         made: How::new(plan.made()),
-        ranks: ranks.as_ref().map(Dealt::new),
+        ranks: ranks.map(Dealt::new),
     };
     let mut output = Sealing::new(output);
     serde_json::to_writer(&mut output, &document)?;
     output.seal()
 }
 
-pub(super) fn json_lines(file: &PlanFile, output: &mut impl Write) -> io::Result<()> {
-    let PlanFile { plan, positions, ids, chunks, ranks } = file;
+pub(super) fn json_lines<P: Batches>(file: &Sheet<P>, output: &mut impl Write) -> io::Result<()> {
+    let Sheet { plan, positions, ids, chunks, ranks } = *file;
     let mut output = Sealing::new(output);
-    let lines = plan.iter().zip(plan.batch_lengths()).zip(positions);
     let mut start = 0;
-    for ((batch, &batch_length), &positions) in lines {
+    for ((batch, batch_length), &positions) in plan.all().zip(positions) {
         let places = start..start + batch.len();
         start = places.end;
-        let mut line = Batch::new(batch, batch_length, positions, chunks.as_ref());
-        line.ids = ids.as_ref().map(|ids| OfBatch(ids, places));
+        let mut line = Batch::new(batch, batch_length, positions, chunks);
+        line.ids = ids.map(|ids| OfBatch(ids, places));
         serde_json::to_writer(&mut output, &line)?;
         writeln!(output)?;
     }
@@ -119,11 +127,11 @@ pub(super) fn json_lines(file: &PlanFile, output: &mut impl Write) -> io::Result
         writeln!(output)?;
     }
     let last = Last {
-        version: Version::of(file).number(),
+        version: Version::of(ids).number(),
         digest: hex(plan.digest()),
         made: How::new(plan.made()),
-        chunks: chunks.as_ref().map(Pieces::new),
-        ranks: ranks.as_ref().map(Dealt::new),
+        chunks: chunks.map(Pieces::new),
+        ranks: ranks.map(Dealt::new),
     };
     serde_json::to_writer(&mut output, &last)?;
     output.seal()

@@ -44,8 +44,24 @@ impl Loose {
     }
 
     /// Batch size and batch length of every batch, in order.
-    pub(crate) fn shapes(&self) -> impl ExactSizeIterator<Item = (u32, u32)> {
+    pub(crate) fn shapes(&self) -> impl ExactSizeIterator<Item = (u32, u32)> + Clone {
         self.spans.iter().map(|span| (span.size, span.length))
+    }
+
+    /// The sequences of every batch and its batch length, in order.
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = (&[u32], u32)> + Clone {
+        self.spans.iter().map(|span| (self.get(*span), span.length))
+    }
+
+    /// How many sequences the batches have.
+    pub(crate) fn sequences(&self) -> usize {
+        self.spans.iter().map(|span| span.size as usize).sum()
+    }
+
+    /// The same for some of the batches.
+    pub(crate) fn some(&self, batches: Range<usize>) -> impl Iterator<Item = (&[u32], u32)> {
+        let spans = self.spans.get(batches).unwrap_or_default();
+        spans.iter().map(|span| (self.get(*span), span.length))
     }
 
     /// The batches that `order` names, in its order.
@@ -92,7 +108,7 @@ impl Loose {
     }
 
     /// Whether the indices are what gathering them would give.
-    fn is_gathered(&self, end: u32) -> bool {
+    pub(crate) fn is_gathered(&self, end: u32) -> bool {
         let mut next = 0;
         let follows = |span: &Span| {
             let start = next;

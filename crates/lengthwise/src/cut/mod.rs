@@ -37,7 +37,7 @@ impl Batches {
     }
 
     /// Batch size and batch length of every batch, in order.
-    pub(crate) fn shapes(&self) -> impl ExactSizeIterator<Item = (u32, u32)> {
+    pub(crate) fn shapes(&self) -> impl ExactSizeIterator<Item = (u32, u32)> + Clone {
         self.iter().zip(&self.lengths).map(|(batch, &length)| (batch.len() as u32, length))
     }
 
@@ -48,7 +48,7 @@ impl Batches {
     }
 
     /// The sequences of every batch, in order.
-    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &[u32]> {
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &[u32]> + Clone {
         (0..self.len()).map(|batch| self.get(batch))
     }
 

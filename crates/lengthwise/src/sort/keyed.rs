@@ -12,10 +12,11 @@ use std::ops::{Range, RangeInclusive};
 
 use super::{
     local::{Local, NEAR, settle},
+    passes::{Counted, Pass, Passes, Share},
     pool::{Filling, Pool},
 };
 use crate::{
-    Lengths, Purpose, Rng, Room, Workspace,
+    Error, Lengths, Purpose, Rng, Room, Workspace,
     lanes::{self, Job},
     lengths::is_small_table,
     rng::CHUNK,
@@ -118,20 +119,32 @@ fn is_fast(count: usize) -> bool {
 }
 
 /// All sequences by their keys.
-pub(crate) fn flat(lengths: &Lengths, room: &Room, keys: &impl Keys) -> Flat {
+pub(crate) fn flat(lengths: &Lengths, room: &Room, keys: &impl Keys) -> Result<Flat, Error> {
     let workspace = room.workspace();
-    flat_in(lengths, &workspace, room.rounding(), keys)
+    flat_in(lengths, &workspace, room.memory(), room.rounding(), keys)
 }
+
+/// Up to so many passes are better than to look the lengths of sequences up in their order.
+const FEW_PASSES: u64 = 16;
 
 pub(super) fn flat_in(
     lengths: &Lengths,
     workspace: &Workspace,
+    memory: Option<u64>,
     rounding: Option<&Rounding>,
     keys: &impl Keys,
-) -> Flat {
+) -> Result<Flat, Error> {
     let count = lengths.len();
+    // Dealing the order to rungs makes a second list of it, and does not ask what sequences are
+    // padded to.
+    let dealt = matches!(rounding, Some(Rounding::Rungs(_)));
+    let mut held = 4 * count as u64 * if dealt { 2 } else { 1 };
     if !is_fast(count) {
-        return Flat { order: plain(lengths, keys), padded: None };
+        if let Some(bound) = memory {
+            let (what, needed) = (format!("sorting {count} sequences"), held + 32 * count as u64);
+            Error::check_memory(needed, bound, || what)?;
+        }
+        return Ok(Flat { order: plain(lengths, keys), padded: None });
     }
     let digit = bits_for(count, 1);
     // The part says what the highest bits of the key are; so many others are free for the length.
@@ -143,95 +156,139 @@ pub(super) fn flat_in(
         index: rounding
             .map_or(0, |rounding| u32::BITS - rounding.of(lengths.max()).leading_zeros()),
     };
-    let parts = Parts { digit, count: 1 << digit, rungs: &[], rounding, packing };
+    let mut parts = Parts { digit, count: 1 << digit, rungs: &[], rounding, packing };
     let threads = workspace.threads_for(count);
-    let pools = workspace.stage("keys", || fill(lengths, workspace, threads, &parts, keys));
+    let passes = match memory {
+        None => Passes::one(parts.count),
+        Some(bound) => {
+            let counted = workspace.stage("count", || Counted::new(lengths, threads, &parts, keys));
+            let both = held + 4 * count as u64;
+            if both + counted.least(threads, FEW_PASSES) > bound || dealt {
+                parts.rounding = None;
+            } else if rounding.is_some() {
+                held = both;
+            }
+            let bytes = Error::check_memory(held, bound, || format!("{count} sequences"))?;
+            counted.passes(threads, &Share { bytes, held })?
+        }
+    };
+    let rounding = parts.rounding;
     let mut order = vec![0; count];
     let mut padded = vec![0; if rounding.is_some() { count } else { 0 }];
-    workspace.stage("sort", || {
-        let jobs = Jobs::new(&pools, 1 << digit, threads);
-        let (orders, lengths) = (jobs.split(&mut order), jobs.split(&mut padded));
-        let jobs = jobs.ranges.into_iter().zip(orders.into_iter().zip(lengths)).collect();
-        threads::each(threads, jobs, |(range, (mut order, mut padded))| {
-            let (mut local, mut near) = (Local::default(), Vec::new());
-            for part in range {
-                let count = count_of(&pools, part);
-                let slices = pools.iter().flat_map(|pool| pool.part(part));
-                let sorted = local.sort(slices, count, packing.key, 32 - digit);
-                packing.unpack(sorted, keys, &mut near, take(&mut order, count));
-                if rounding.is_some() {
-                    for (place, &element) in take(&mut padded, count).iter_mut().zip(&*sorted) {
-                        *place = packing.length_of(element);
+    let (mut orders, mut lists) = (&mut order[..], &mut padded[..]);
+    let mut counts = passes.counts;
+    for pass in passes.list {
+        let pools = workspace.stage("keys", || fill(lengths, workspace, &pass, &parts, keys));
+        let counts = counts.get_or_insert_with(|| counts_of(&pools, parts.count));
+        workspace.stage("sort", || {
+            let jobs = Jobs::new(counts, pass.parts, threads);
+            let (orders, lengths) = (jobs.split(&mut orders), jobs.split(&mut lists));
+            let jobs = jobs.ranges.into_iter().zip(orders.into_iter().zip(lengths)).collect();
+            threads::each(threads, jobs, |(range, (mut order, mut padded))| {
+                let (mut local, mut near) = (Local::default(), Vec::new());
+                for part in range {
+                    let count = counts[part] as usize;
+                    let slices = pools.iter().flat_map(|pool| pool.part(part));
+                    let sorted = local.sort(slices, count, packing.key, 32 - digit);
+                    packing.unpack(sorted, keys, &mut near, take(&mut order, count));
+                    if rounding.is_some() {
+                        for (place, &element) in take(&mut padded, count).iter_mut().zip(&*sorted) {
+                            *place = packing.length_of(element);
+                        }
                     }
                 }
-            }
+            });
         });
-    });
-    workspace.keep_pools(pools);
-    Flat { order, padded: rounding.map(|_| padded) }
+        workspace.keep_pools(pools);
+    }
+    let padded = rounding.map(|_| padded);
+    Ok(Flat { order, padded })
 }
 
 /// The sequences of every rung by their keys, and the full batches; `None` where there is no fast
 /// path.
-pub(crate) fn dealt(lengths: &Lengths, room: &Room, keys: &impl Keys) -> Option<Dealt> {
-    let Some(Rounding::Rungs(rungs)) = room.rounding() else { return None };
+pub(crate) fn dealt(
+    lengths: &Lengths,
+    room: &Room,
+    keys: &impl Keys,
+) -> Result<Option<Dealt>, Error> {
+    let Some(Rounding::Rungs(rungs)) = room.rounding() else { return Ok(None) };
     let count = lengths.len();
     let edges = rungs.edges();
     let digit = bits_for(count, edges.len());
     if !is_fast(count) || edges.len() << digit > MOST_PARTS {
-        return None;
+        return Ok(None);
     }
     // Where the parts of the rung of every length begin, if a table of it is small.
     let first_parts: Vec<u32> = if is_small_table(lengths.max(), count / 4) {
         (0..=lengths.max()).map(|length| rungs.of(length) << digit).collect()
     } else {
-        return None;
+        return Ok(None);
     };
     let packing = Packing { key: 32, index: 0 };
     let parts =
         Parts { digit, count: edges.len() << digit, rungs: &first_parts, rounding: None, packing };
     let workspace = &*room.workspace();
     let threads = workspace.threads_for(count);
-    let pools = workspace.stage("keys", || fill(lengths, workspace, threads, &parts, keys));
-    let mut indices = workspace.indices(count);
-    let (ends, mut full) = workspace.stage("sort", || {
-        // Where every part begins among those of its rung.
-        let (mut ends, mut end) = (Vec::with_capacity(edges.len()), 0);
-        let mut places = Vec::with_capacity(parts.count);
-        for rung in 0..edges.len() {
-            let start = end;
-            for part in rung << digit..(rung + 1) << digit {
-                places.push(end - start);
-                end += count_of(&pools, part) as u32;
-            }
-            ends.push(end);
+    let sizes: Vec<u32> = edges.iter().map(|&rung| room.full(rung)).collect();
+    let passes = match room.memory() {
+        None => Passes::one(parts.count),
+        Some(bound) => {
+            let counted = workspace.stage("count", || Counted::new(lengths, threads, &parts, keys));
+            let of_rungs = counted.all().chunks(1 << digit).map(|parts| parts.iter().sum::<u32>());
+            let full = of_rungs.zip(&sizes).map(|(count, size)| u64::from(count / size));
+            let held = 4 * count as u64 + OF_FULL * full.sum::<u64>();
+            let bytes = Error::check_memory(held, bound, || format!("{count} sequences"))?;
+            counted.passes(threads, &Share { bytes, held })?
         }
-        let sizes: Vec<u32> = edges.iter().map(|&rung| room.full(rung)).collect();
-        let jobs = Jobs::new(&pools, parts.count, threads);
-        let outputs = jobs.split(&mut indices);
-        let jobs = jobs.ranges.into_iter().zip(outputs).collect();
-        let full = threads::each(threads, jobs, |(range, mut output)| {
-            let (mut local, mut near, mut full) = (Local::default(), Vec::new(), Vec::new());
-            for part in range {
-                let count = count_of(&pools, part);
-                if count == 0 {
-                    continue;
-                }
-                let slices = pools.iter().flat_map(|pool| pool.part(part));
-                let sorted = local.sort(slices, count, 32, 32 - digit);
-                packing.unpack(sorted, keys, &mut near, take(&mut output, count));
-                let rung = part >> digit;
-                let (size, start) = (sizes[rung], places[part]);
-                for batch in start / size..(start + count as u32) / size {
-                    let last = (batch + 1) * size - 1 - start;
-                    full.push((sorted[last as usize], rung as u32, batch));
+    };
+    let mut indices = workspace.indices(count);
+    let (mut ends, mut places) = (Vec::with_capacity(edges.len()), Vec::new());
+    let mut full = Vec::new();
+    let mut output = &mut indices[..];
+    let mut counts = passes.counts;
+    for pass in passes.list {
+        let pools = workspace.stage("keys", || fill(lengths, workspace, &pass, &parts, keys));
+        let counts = counts.get_or_insert_with(|| counts_of(&pools, parts.count));
+        workspace.stage("sort", || {
+            if ends.is_empty() {
+                // Where every part begins among those of its rung.
+                let mut end = 0;
+                for parts in counts.chunks(1 << digit) {
+                    let start = end;
+                    for count in parts {
+                        places.push(end - start);
+                        end += count;
+                    }
+                    ends.push(end);
                 }
             }
-            full
+            let jobs = Jobs::new(counts, pass.parts, threads);
+            let outputs = jobs.split(&mut output);
+            let jobs = jobs.ranges.into_iter().zip(outputs).collect();
+            let found = threads::each(threads, jobs, |(range, mut output)| {
+                let (mut local, mut near, mut full) = (Local::default(), Vec::new(), Vec::new());
+                for part in range {
+                    let count = counts[part] as usize;
+                    if count == 0 {
+                        continue;
+                    }
+                    let slices = pools.iter().flat_map(|pool| pool.part(part));
+                    let sorted = local.sort(slices, count, 32, 32 - digit);
+                    packing.unpack(sorted, keys, &mut near, take(&mut output, count));
+                    let rung = part >> digit;
+                    let (size, start) = (sizes[rung], places[part]);
+                    for batch in start / size..(start + count as u32) / size {
+                        let last = (batch + 1) * size - 1 - start;
+                        full.push((sorted[last as usize], rung as u32, batch));
+                    }
+                }
+                full
+            });
+            full.extend(found.into_iter().flatten());
         });
-        (ends, full.concat())
-    });
-    workspace.keep_pools(pools);
+        workspace.keep_pools(pools);
+    }
     let full = workspace.stage("batches", || {
         full.sort_unstable();
         // Sequences of two rungs may have equal keys.
@@ -244,8 +301,11 @@ pub(crate) fn dealt(lengths: &Lengths, room: &Room, keys: &impl Keys) -> Option<
         }
         full.into_iter().map(|(_, rung, batch)| (rung, batch)).collect()
     });
-    Some(Dealt { indices, ends, full })
+    Ok(Some(Dealt { indices, ends, full }))
 }
+
+/// What a full batch takes while all of them are listed and sorted.
+const OF_FULL: u64 = 48;
 
 /// The same order without parts or vectors: for few sequences, and what the fast path must equal.
 pub(crate) fn plain(lengths: &Lengths, keys: &impl Keys) -> Vec<u32> {
@@ -265,7 +325,10 @@ pub(crate) fn plain(lengths: &Lengths, keys: &impl Keys) -> Vec<u32> {
 
 /// The lengths in chunks, each with its first index and how many of it there are; the rest of the
 /// last chunk is filled up.
-fn chunks(lengths: &[u32], first: u32) -> impl Iterator<Item = (u32, [u32; CHUNK], usize)> {
+pub(super) fn chunks(
+    lengths: &[u32],
+    first: u32,
+) -> impl Iterator<Item = (u32, [u32; CHUNK], usize)> {
     (first..).step_by(CHUNK).zip(lengths.chunks(CHUNK)).map(|(first, lengths)| {
         let mut chunk = [lengths[0]; CHUNK];
         chunk[..lengths.len()].copy_from_slice(lengths);
@@ -341,11 +404,11 @@ impl Job for Unpack<'_> {
 }
 
 /// The parts that elements go to.
-struct Parts<'a> {
+pub(super) struct Parts<'a> {
     /// How many of the highest bits of the key decide on the part.
     digit: u32,
     /// How many parts there are.
-    count: usize,
+    pub(super) count: usize,
     /// Where the parts of every length begin, if they differ.
     rungs: &'a [u32],
     /// What goes into the lowest bits, if anything does.
@@ -353,22 +416,37 @@ struct Parts<'a> {
     packing: Packing,
 }
 
-/// Puts all sequences into parts, in as many pools as there are threads.
+impl Parts<'_> {
+    /// The part of a sequence.
+    #[inline(always)]
+    pub(super) fn of(&self, length: u32, key: u32) -> u32 {
+        let first = if self.rungs.is_empty() { 0 } else { self.rungs[length as usize] };
+        first | key >> (32 - self.digit)
+    }
+}
+
+/// Puts all sequences of a pass into parts, in as many pools as there are threads.
 fn fill(
     lengths: &Lengths,
     workspace: &Workspace,
-    threads: usize,
+    pass: &Pass,
     parts: &Parts,
     keys: &impl Keys,
 ) -> Vec<Pool> {
+    let threads = workspace.threads_for(lengths.len());
     let ranges = threads::ranges(lengths.len(), threads, CHUNK);
     let pools = workspace.pools(ranges.len());
-    let jobs = ranges.into_iter().zip(pools).collect();
-    threads::each(threads, jobs, |(range, mut pool): (Range<usize>, Pool)| {
-        pool.clear(range.len(), parts.count);
+    let rooms = match &pass.rooms {
+        Some(rooms) => rooms.clone(),
+        None => ranges.iter().map(ExactSizeIterator::len).collect(),
+    };
+    let jobs = ranges.into_iter().zip(pools.into_iter().zip(rooms)).collect();
+    threads::each(threads, jobs, |(range, (mut pool, room)): (Range<usize>, (Pool, usize))| {
+        pool.clear(room, parts.count);
         let first = range.start as u32;
         let lengths = &lengths.as_slice()[range];
-        lanes::run(Fill { lengths, first, parts, keys, pool: pool.filling() });
+        let only = pass.rooms.as_ref().map(|_| pass.parts.start as u32..pass.parts.end as u32);
+        lanes::run(Fill { lengths, first, parts, only, keys, pool: pool.filling() });
         pool.finish();
         pool
     })
@@ -379,6 +457,8 @@ struct Fill<'a, K> {
     lengths: &'a [u32],
     first: u32,
     parts: &'a Parts<'a>,
+    /// Where not all parts are filled, those that are.
+    only: Option<Range<u32>>,
     keys: &'a K,
     pool: Filling<'a>,
 }
@@ -405,6 +485,12 @@ impl<K: Keys> Fill<'_, K> {
     fn chunk(&mut self, first: u32, lengths: &[u32; CHUNK], used: usize) {
         let mut keys = [0; CHUNK];
         self.keys.fill(first, lengths, &mut keys);
+        if let Some(only) = &self.only {
+            let (start, count) = (only.start, only.end - only.start);
+            return self.place_some((first, lengths, used), &keys, |part: u32| {
+                part.wrapping_sub(start) < count
+            });
+        }
         let (sequences, rungs) = ((first, lengths, used), self.parts.rungs);
         match self.parts.rounding {
             None if rungs.is_empty() => self.place(sequences, &keys, |_| 0, |_| 0),
@@ -434,11 +520,33 @@ impl<K: Keys> Fill<'_, K> {
             pool.push(part(length) | key >> (32 - digit), element);
         }
     }
+
+    /// The same for the parts of a pass, which are those that are `wanted`.
+    #[inline(always)]
+    fn place_some(
+        &mut self,
+        (first, lengths, used): (u32, &[u32; CHUNK], usize),
+        keys: &[u32; CHUNK],
+        wanted: impl Fn(u32) -> bool,
+    ) {
+        let Parts { packing, rounding, .. } = *self.parts;
+        let mut pool = self.pool.reborrow();
+        for at in 0..used.min(CHUNK) {
+            let (key, length) = (keys[at], lengths[at]);
+            let part = self.parts.of(length, key);
+            if wanted(part) {
+                let low = rounding.map_or(0, |rounding| rounding.of(length));
+                let index = u64::from(first + at as u32) << packing.index;
+                pool.push(part, u64::from(key) << packing.key | index | u64::from(low));
+            }
+        }
+    }
 }
 
-/// How many elements a part has in all pools.
-fn count_of(pools: &[Pool], part: usize) -> usize {
-    pools.iter().map(|pool| pool.count(part)).sum()
+/// How many elements each part has in all pools.
+fn counts_of(pools: &[Pool], parts: usize) -> Vec<u32> {
+    let of = |part: usize| pools.iter().map(|pool| pool.count(part)).sum::<usize>() as u32;
+    (0..parts).map(of).collect()
 }
 
 /// Ranges of parts with about as many elements each, several for every thread.
@@ -448,14 +556,14 @@ struct Jobs {
 }
 
 impl Jobs {
-    fn new(pools: &[Pool], parts: usize, threads: usize) -> Self {
-        let all: usize = (0..parts).map(|part| count_of(pools, part)).sum();
+    fn new(counts: &[u32], parts: Range<usize>, threads: usize) -> Self {
+        let all: usize = counts[parts.clone()].iter().map(|&count| count as usize).sum();
         let wanted = if threads > 1 { all.div_ceil(4 * threads) } else { all };
         let mut jobs = Self { ranges: Vec::new(), sizes: Vec::new() };
-        let (mut start, mut size) = (0, 0);
-        for part in 0..parts {
-            size += count_of(pools, part);
-            if size >= wanted || part + 1 == parts {
+        let (mut start, mut size) = (parts.start, 0);
+        for part in parts.clone() {
+            size += counts[part] as usize;
+            if size >= wanted || part + 1 == parts.end {
                 jobs.ranges.push(start..part + 1);
                 jobs.sizes.push(size);
                 (start, size) = (part + 1, 0);
@@ -464,11 +572,12 @@ impl Jobs {
         jobs
     }
 
-    /// The places of each job's elements, or nothing for each where there are none.
-    fn split<'a>(&self, mut places: &'a mut [u32]) -> Vec<&'a mut [u32]> {
+    /// The places of each job's elements from the front, or nothing for each where there are none.
+    #[expect(clippy::mut_mut, reason = "the slice itself changes")]
+    fn split<'a>(&self, places: &mut &'a mut [u32]) -> Vec<&'a mut [u32]> {
         let empty = places.is_empty();
         let size = |&size: &usize| if empty { 0 } else { size };
-        self.sizes.iter().map(size).map(|size| take(&mut places, size)).collect()
+        self.sizes.iter().map(size).map(|size| take(places, size)).collect()
     }
 }
 
@@ -544,7 +653,7 @@ mod tests {
                     .within(&workspace);
                 // Twice, so that memory is used again.
                 for _ in 0..2 {
-                    let flat = flat(lengths, &room, keys);
+                    let flat = flat(lengths, &room, keys).unwrap();
                     assert_eq!(flat.order, expected, "{} on {threads}", lengths.len());
                     if let Some(padded) = flat.padded {
                         let lookup = expected.iter().map(|&index| room.padded_length(index));
@@ -554,7 +663,7 @@ mod tests {
                     let gathered = |batches: Loose| batches.gathered(&workspace);
                     let slow = Groups::trusted(expected.clone(), end);
                     let slow = gathered(cut::cut(slow, &room, &rounding));
-                    let fast = Groups::one(lengths, &room, keys);
+                    let fast = Groups::one(lengths, &room, keys).unwrap();
                     assert_eq!(gathered(cut::cut(fast, &room, &rounding)), slow);
                 }
             }
@@ -595,7 +704,8 @@ mod tests {
             let mut pool = Pool::default();
             pool.clear(lengths.len(), parts.count);
             let (lengths, pool_) = (lengths.as_slice(), pool.filling());
-            let job = Fill { lengths, first: 0, parts: &parts, keys: &keys, pool: pool_ };
+            let job =
+                Fill { lengths, first: 0, parts: &parts, only: None, keys: &keys, pool: pool_ };
             if wide {
                 lanes::run(job);
             } else {

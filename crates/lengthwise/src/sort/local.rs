@@ -17,6 +17,11 @@ pub(super) struct Local {
 /// How often each value of a digit occurs, then where the next such element goes.
 type Table = [u32; 1 << DIGIT];
 
+/// What sorting on a thread takes, and what it takes for each element of the largest part: both lists,
+/// which may have grown to twice of it, and the keys of a run of equals.
+pub(super) const TABLES: u64 = (MOST_DIGITS * size_of::<Table>()) as u64;
+pub(super) const PER_ELEMENT: u64 = 2 * 16 + 24;
+
 impl Local {
     /// The elements of a part, by the `bits` bits from `shift` on; equal ones in the order given. Any
     /// bits above are the same in all elements. Radix sort from the lowest digit.

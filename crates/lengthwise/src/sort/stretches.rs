@@ -5,7 +5,7 @@ use super::{
     keyed::{Flat, Random, flat_in},
     pack,
 };
-use crate::{Lengths, Purpose, Rng, Room, shapes::Rounding, threads};
+use crate::{Error, Lengths, Purpose, Rng, Room, shapes::Rounding, threads};
 
 /// All sequences in a random order, each with its length: to look lengths up one by one would wait for
 /// memory at every one.
@@ -24,12 +24,17 @@ pub(crate) enum First {
 
 impl Mixed {
     /// In the order that [`shuffled`](super::shuffled) gives.
-    pub(crate) fn new(lengths: &Lengths, room: &Room, rng: &Rng, purpose: Purpose) -> Self {
+    pub(crate) fn new(
+        lengths: &Lengths,
+        room: &Room,
+        rng: &Rng,
+        purpose: Purpose,
+    ) -> Result<Self, Error> {
         let keys = Random::within(0, |_| 0, rng, purpose);
-        let flat = flat_in(lengths, &room.workspace(), Some(&Rounding::Exact), &keys);
+        let flat = flat_in(lengths, &room.workspace(), None, Some(&Rounding::Exact), &keys)?;
         let lookup = || flat.order.iter().map(|&sequence| lengths.of(sequence)).collect();
         let lengths = flat.padded.unwrap_or_else(lookup);
-        Self { order: flat.order, lengths }
+        Ok(Self { order: flat.order, lengths })
     }
 
     /// What the sequences from a place on are padded to.

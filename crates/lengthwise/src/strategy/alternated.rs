@@ -50,7 +50,7 @@ impl Group for Alternated {
         let ends: Vec<u32> = (0..bins).map(end).collect();
         // The paper counts bins from 1: the first is odd and ascends.
         let first = |bin: usize| if bin.is_multiple_of(2) { First::Short } else { First::Long };
-        let order = Mixed::new(lengths, room, rng, Purpose::Shuffle).sorted(&ends, first, room);
+        let order = Mixed::new(lengths, room, rng, Purpose::Shuffle)?.sorted(&ends, first, room);
         Ok(Groups::sorted(order, vec![lengths.count()]))
     }
 }

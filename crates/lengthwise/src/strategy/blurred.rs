@@ -54,6 +54,10 @@ impl Group for Blurred {
         Strategy::from(*self).to_string()
     }
 
+    fn in_passes(&self) -> bool {
+        true
+    }
+
     fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error> {
         self.check()?;
         let stretch = f64::from(u32::MAX) / (1.0 + self.spread * LARGEST_NOISE);
@@ -69,14 +73,14 @@ impl Group for Blurred {
                 && (lengths.max() as usize) < TABLE
             {
                 let place = |length: u32| places[length as usize % TABLE];
-                return Ok(Groups::one(lengths, room, &Noisy { rng, place, spread, stretch }));
+                return Groups::one(lengths, room, &Noisy { rng, place, spread, stretch });
             }
             let place = |length: u32| places[length as usize];
-            return Ok(Groups::one(lengths, room, &Noisy { rng, place, spread, stretch }));
+            return Groups::one(lengths, room, &Noisy { rng, place, spread, stretch });
         }
         let steps = Staircase::new(distinct.collect(), lengths);
         let place = |length: u32| scale[steps.of(length) as usize];
-        Ok(Groups::one(lengths, room, &Noisy { rng, place, spread, stretch }))
+        Groups::one(lengths, room, &Noisy { rng, place, spread, stretch })
     }
 }
 

@@ -40,6 +40,6 @@ impl Group for Bucketed {
 
     fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error> {
         self.check()?;
-        Ok(buckets::by_rank(lengths, room, rng, self.size))
+        buckets::by_rank(lengths, room, rng, self.size)
     }
 }

@@ -1,7 +1,7 @@
 //! What the bucket strategies share: random order inside buckets, bucket after bucket.
 
 use crate::{
-    Groups, Lengths, Purpose, Rng, Room,
+    Error, Groups, Lengths, Purpose, Rng, Room,
     sort::{self, Random},
     threads,
 };
@@ -13,7 +13,7 @@ pub(super) fn by_length(
     room: &Room,
     rng: &Rng,
     bucket_of: impl Fn(u32) -> u32 + Sync,
-) -> Groups {
+) -> Result<Groups, Error> {
     let keys = Random::within(bucket_of(lengths.max()), &bucket_of, rng, Purpose::Shuffle);
     Groups::keyed(lengths, room, &keys, || {
         let histogram = lengths.histogram();
@@ -32,15 +32,20 @@ pub(super) fn by_length(
 /// Groups of `size` from the longest sequences to the shortest, in a random order inside each. Which of
 /// several equal lengths fall on which side of a bucket's end is random, and does not depend on the
 /// order inside.
-pub(super) fn by_rank(lengths: &Lengths, room: &Room, rng: &Rng, size: u32) -> Groups {
+pub(super) fn by_rank(
+    lengths: &Lengths,
+    room: &Room,
+    rng: &Rng,
+    size: u32,
+) -> Result<Groups, Error> {
     let longest = lengths.max();
     let keys = Random::within(longest, |length| longest - length, rng, Purpose::Ties);
-    let mut order = sort::flat(lengths, room, &keys).order;
+    let mut order = sort::flat(lengths, room, &keys)?.order;
     let threads = room.workspace().threads_for(order.len());
     let buckets = order.chunks_mut(size as usize).collect();
     threads::each(threads, buckets, |bucket: &mut [u32]| {
         bucket.sort_by_cached_key(|&sequence| (rng.word(Purpose::Shuffle, sequence), sequence));
     });
     let ends = (1..=lengths.count().div_ceil(size)).map(|bucket| bucket.saturating_mul(size));
-    Groups::trusted(order, ends.map(|end| end.min(lengths.count())).collect())
+    Ok(Groups::trusted(order, ends.map(|end| end.min(lengths.count())).collect()))
 }

@@ -67,6 +67,10 @@ impl Group for LengthBuckets {
         Strategy::from(self.clone()).to_string()
     }
 
+    fn in_passes(&self) -> bool {
+        true
+    }
+
     fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error> {
         self.check()?;
         let groups = match self {
@@ -78,6 +82,6 @@ impl Group for LengthBuckets {
                 buckets::by_length(lengths, room, rng, |length| steps.of(length))
             }
         };
-        Ok(groups.drawn(Drawn::AtRandom))
+        Ok(groups?.drawn(Drawn::AtRandom))
     }
 }

@@ -66,6 +66,13 @@ pub trait Group {
         None
     }
 
+    /// Whether it keeps a bound on memory ([`Workspace::memory`](crate::Workspace::memory)) by itself,
+    /// as strategies do that sort by keys: in several passes, if need be. All others are taken to need
+    /// 56 bytes for each sequence, and are refused where the bound is lower.
+    fn in_passes(&self) -> bool {
+        false
+    }
+
     /// Orders all sequences in groups that no batch may cross.
     fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error>;
 }
@@ -204,6 +211,10 @@ impl Group for Strategy {
 
     fn row(&self) -> Option<Row> {
         self.inner().row()
+    }
+
+    fn in_passes(&self) -> bool {
+        self.inner().in_passes()
     }
 
     fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error> {

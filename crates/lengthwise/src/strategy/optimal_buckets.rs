@@ -42,9 +42,13 @@ impl Group for OptimalBuckets {
         Strategy::from(*self).to_string()
     }
 
+    fn in_passes(&self) -> bool {
+        true
+    }
+
     fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error> {
         self.check()?;
         let steps = Staircase::new(ladder(lengths, self.count), lengths);
-        Ok(buckets::by_length(lengths, room, rng, |length| steps.of(length)))
+        buckets::by_length(lengths, room, rng, |length| steps.of(length))
     }
 }

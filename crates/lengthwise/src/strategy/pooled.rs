@@ -44,7 +44,7 @@ impl Group for Pooled {
 
     fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error> {
         self.check()?;
-        let mixed = Mixed::new(lengths, room, rng, Purpose::Shuffle);
+        let mixed = Mixed::new(lengths, room, rng, Purpose::Shuffle)?;
         let (mut ends, mut end) = (Vec::new(), 0);
         while end < lengths.len() {
             end += room.prefix_for(mixed.padded(end, room), self.batches);

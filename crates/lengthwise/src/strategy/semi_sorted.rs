@@ -46,6 +46,10 @@ impl Group for SemiSorted {
         Strategy::from(*self).to_string()
     }
 
+    fn in_passes(&self) -> bool {
+        true
+    }
+
     fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error> {
         self.check()?;
         let range = f64::from(lengths.max() - lengths.min());
@@ -54,7 +58,7 @@ impl Group for SemiSorted {
         // 32 bits: neither changes the order. Without noise distinct lengths stay distinct.
         let stretch = f64::from(u32::MAX) / (range + width).max(1.0);
         let keys = Noisy { rng, shortest: lengths.min(), width, stretch };
-        Ok(Groups::one(lengths, room, &keys))
+        Groups::one(lengths, room, &keys)
     }
 }
 

@@ -29,7 +29,11 @@ impl Group for Shuffled {
         Strategy::from(*self).to_string()
     }
 
+    fn in_passes(&self) -> bool {
+        true
+    }
+
     fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error> {
-        Ok(Groups::one(lengths, room, &Random::within(0, |_| 0, rng, Purpose::Shuffle)))
+        Groups::one(lengths, room, &Random::within(0, |_| 0, rng, Purpose::Shuffle))
     }
 }

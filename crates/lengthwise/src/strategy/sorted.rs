@@ -29,10 +29,14 @@ impl Group for Sorted {
         Strategy::from(*self).to_string()
     }
 
+    fn in_passes(&self) -> bool {
+        true
+    }
+
     fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error> {
         let shortest = lengths.min();
         let place = |length: u32| length - shortest;
         let keys = Random::within(place(lengths.max()), place, rng, Purpose::Shuffle);
-        Ok(Groups::one(lengths, room, &keys))
+        Groups::one(lengths, room, &keys)
     }
 }

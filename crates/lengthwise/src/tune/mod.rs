@@ -8,7 +8,7 @@ mod family;
 mod search;
 
 pub use family::Family;
-pub use search::{Choice, Limits, recommended, recommended_shapes, tune};
+pub use search::{Choice, Limits, recommended, recommended_in, recommended_shapes, tune};
 
 use crate::{
     Arrange, Budget, CostModel, Error, Lengths, Plan, Planner, Shapes, Strategy, effective_mates,

@@ -3,6 +3,7 @@
 use super::{Conditions, Family, Point, batch_count};
 use crate::{
     Blurred, Budget, Error, Lengths, OverLong, Planner, Shapes, Shuffled, Sorted, Strategy,
+    Workspace,
 };
 
 /// What a plan must keep. Without any limit the freshest is chosen that the shapes allow; with a cost
@@ -47,8 +48,18 @@ pub struct Choice {
 /// # Ok::<(), lengthwise::Error>(())
 /// ```
 pub fn recommended_shapes(lengths: &Lengths, budget: Budget) -> Result<Shapes, Error> {
+    shapes_in(&Workspace::new(), lengths, budget)
+}
+
+fn shapes_in(workspace: &Workspace, lengths: &Lengths, budget: Budget) -> Result<Shapes, Error> {
+    const MOST: usize = 16;
     let planner = Planner::new(Sorted, budget).over_long(OverLong::Alone);
-    Ok(Shapes::Ladder(planner.plan(lengths, 0)?.len().min(16) as u32))
+    // Where it is certain that there are enough, they need not be made.
+    let batches = match planner.least_batches(lengths)? {
+        certain if certain >= MOST as u64 => MOST,
+        _ => planner.loose_in(workspace, lengths, 0)?.len().min(MOST),
+    };
+    Ok(Shapes::Ladder(batches as u32))
 }
 
 /// The strategy and the shapes to use where one or both are not given: the
@@ -69,10 +80,21 @@ pub fn recommended(
     strategy: Option<Strategy>,
     shapes: Option<Shapes>,
 ) -> Result<(Strategy, Shapes), Error> {
+    recommended_in(&Workspace::new(), lengths, budget, strategy, shapes)
+}
+
+/// The same, found with the threads and the memory of a workspace.
+pub fn recommended_in(
+    workspace: &Workspace,
+    lengths: &Lengths,
+    budget: Budget,
+    strategy: Option<Strategy>,
+    shapes: Option<Shapes>,
+) -> Result<(Strategy, Shapes), Error> {
     let shapes = match (shapes, &strategy) {
         (Some(shapes), _) => shapes,
         (None, Some(_)) => Shapes::Exact,
-        (None, None) => recommended_shapes(lengths, budget)?,
+        (None, None) => shapes_in(workspace, lengths, budget)?,
     };
     let strategy = strategy.unwrap_or_else(|| match shapes {
         Shapes::Ladder(_) | Shapes::Rungs(_) => Shuffled.into(),

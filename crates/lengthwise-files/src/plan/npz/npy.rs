@@ -1,5 +1,7 @@
 //! One array: a line about it, and its numbers, little-endian.
 
+use std::io::Read;
+
 use crate::error::shortened;
 
 use super::super::document::Wrong;
@@ -39,7 +41,7 @@ number!(u8, "|u1");
 number!(u32, "<u4");
 number!(u64, "<u8");
 
-const MAGIC: &[u8] = b"\x93NUMPY\x01\x00";
+const MAGIC: [u8; 8] = *b"\x93NUMPY\x01\x00";
 
 /// Numbers begin at a multiple of this, so that they can be used where they are.
 const ALIGNMENT: usize = 64;
@@ -61,12 +63,24 @@ pub(super) fn header<N: Number>(count: usize) -> Vec<u8> {
 
 /// The bytes of the numbers, if the array has numbers of this type, and as many as it says.
 pub(super) fn numbers<N: Number>(bytes: &[u8]) -> Result<&[u8], Wrong> {
+    let mut rest = bytes;
+    count::<N>(&mut rest, bytes.len() as u64)?;
+    Ok(rest)
+}
+
+/// How many numbers an array of `size` bytes has; reads on to where they begin.
+pub(super) fn count<N: Number>(array: &mut impl Read, size: u64) -> Result<usize, Wrong> {
     let no_array = || "is no array of version 1.0".to_owned();
-    let rest = bytes.strip_prefix(MAGIC).ok_or_else(no_array)?;
-    let (size, rest) = rest.split_first_chunk().ok_or_else(no_array)?;
-    let (about, numbers) =
-        rest.split_at_checked(u16::from_le_bytes(*size).into()).ok_or_else(no_array)?;
-    let about = str::from_utf8(about).map_err(|_| no_array())?;
+    let mut start = [0; MAGIC.len() + 2];
+    array.read_exact(&mut start).map_err(|_| no_array())?;
+    let [magic @ .., low, high] = start;
+    if magic != MAGIC {
+        return Err(no_array());
+    }
+    let mut about = vec![0; u16::from_le_bytes([low, high]).into()];
+    array.read_exact(&mut about).map_err(|_| no_array())?;
+    let left = size.saturating_sub((start.len() + about.len()) as u64);
+    let about = str::from_utf8(&about).map_err(|_| no_array())?;
     let (name, order, shape) = fields(about.trim_end()).ok_or_else(no_array)?;
     if name != N::TYPE {
         let name = shortened(name, 40);
@@ -80,10 +94,10 @@ pub(super) fn numbers<N: Number>(bytes: &[u8]) -> Result<&[u8], Wrong> {
     let Some(count) = count else {
         return Err(format!("has shape `({})`, where plans have lists", shortened(shape, 40)));
     };
-    if count.checked_mul(N::SIZE) != Some(numbers.len()) {
-        return Err(format!("is to have {count} numbers, and has {} bytes", numbers.len()));
+    if count.checked_mul(N::SIZE).map(|bytes| bytes as u64) != Some(left) {
+        return Err(format!("is to have {count} numbers, and has {left} bytes"));
     }
-    Ok(numbers)
+    Ok(count)
 }
 
 /// The type, order and shape, in the spelling that NumPy writes.

@@ -1,6 +1,10 @@
 //! A file that checks what its headers declare before the library reserves memory for it.
 
-use std::io::Cursor;
+use std::{
+    fs::File,
+    io::{Cursor, Read as _, Seek as _, SeekFrom},
+    sync::{Mutex, PoisonError},
+};
 
 use ::parquet::{
     errors::{ParquetError, Result as ParquetResult},
@@ -23,20 +27,56 @@ const BYTES_PER_ROW: u64 = 4;
 /// The numbers of the encodings in full and by dictionary.
 const IN_PLACE: [u64; 3] = [0, 2, 8];
 
-pub(super) struct Guarded(Bytes);
+/// The content of a file, or a file that is read bit by bit.
+pub(super) enum Guarded {
+    Bytes(Bytes),
+    File(Mutex<File>, u64),
+}
+
+/// No page header is longer than this.
+const LONGEST_HEADER: u64 = 1 << 16;
 
 impl Guarded {
     pub(super) fn new(bytes: &[u8]) -> Self {
-        Self(Bytes::copy_from_slice(bytes))
+        Self::Bytes(Bytes::copy_from_slice(bytes))
+    }
+
+    /// A file of so many bytes.
+    pub(super) fn of_file(file: File, size: u64) -> Self {
+        Self::File(Mutex::new(file), size)
+    }
+
+    /// Some bytes of it.
+    fn some(&self, start: u64, length: u64) -> ParquetResult<Bytes> {
+        let end = start.checked_add(length).filter(|&end| end <= self.len()).ok_or_else(beyond)?;
+        match self {
+            Guarded::Bytes(bytes) => Ok(bytes.slice(start as usize..end as usize)),
+            Guarded::File(file, _) => {
+                let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
+                file.seek(SeekFrom::Start(start))?;
+                let mut bytes = vec![0; length as usize];
+                file.read_exact(&mut bytes)?;
+                Ok(bytes.into())
+            }
+        }
     }
 
     /// The metadata at the end of the file, if nothing about it is absurd.
     pub(super) fn metadata(&self) -> Result<ParquetMetaData, Wrong> {
+        const ENDS: u64 = 4;
         let no_table = || "it does not begin and end as a Parquet file".to_owned();
-        let inner = self.0.strip_prefix(MAGIC).and_then(|bytes| bytes.strip_suffix(MAGIC));
-        let (inner, length) = inner.and_then(<[u8]>::split_last_chunk).ok_or_else(no_table)?;
-        let start = inner.len().checked_sub(u32::from_le_bytes(*length) as usize);
-        let footer = &inner[start.ok_or("its metadata has more bytes than the file")?..];
+        let some = |start: u64, length: u64| self.some(start, length).map_err(|_| no_table());
+        let size = self.len();
+        let inner = size.checked_sub(3 * ENDS).ok_or_else(no_table)?;
+        let last = some(size - 2 * ENDS, 2 * ENDS)?;
+        let length = last.strip_suffix(MAGIC).and_then(<[u8]>::first_chunk).ok_or_else(no_table)?;
+        if some(0, ENDS)? != MAGIC {
+            return Err(no_table());
+        }
+        let length = u64::from(u32::from_le_bytes(*length));
+        let start = (ENDS + inner).checked_sub(length).filter(|&start| start >= ENDS);
+        let start = start.ok_or("its metadata has more bytes than the file")?;
+        let footer = &some(start, length)?[..];
         check_schema(footer).map_err(|_| "its metadata is damaged")?;
         let metadata =
             ParquetMetaDataReader::decode_metadata(footer).map_err(|error| error.to_string())?;
@@ -59,7 +99,10 @@ impl Guarded {
 
 impl Length for Guarded {
     fn len(&self) -> u64 {
-        self.0.len() as u64
+        match self {
+            Guarded::Bytes(bytes) => bytes.len() as u64,
+            Guarded::File(_, size) => *size,
+        }
     }
 }
 
@@ -68,16 +111,18 @@ impl ChunkReader for Guarded {
 
     /// Only page headers are read this way.
     fn get_read(&self, start: u64) -> ParquetResult<Self::T> {
-        let start = usize::try_from(start).ok().filter(|&start| start <= self.0.len());
-        let rest = self.0.slice(start.ok_or_else(beyond)?..);
-        check_page(&rest).map_err(|_| ParquetError::General("absurd page header".to_owned()))?;
-        Ok(Cursor::new(rest))
+        let rest = self.len().checked_sub(start).ok_or_else(beyond)?;
+        let header = match self {
+            Guarded::Bytes(_) => self.some(start, rest)?,
+            Guarded::File(..) => self.some(start, rest.min(LONGEST_HEADER))?,
+        };
+        let absurd = |_| ParquetError::General("absurd page header".to_owned());
+        check_page(&header, rest).map_err(absurd)?;
+        Ok(Cursor::new(header))
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> ParquetResult<Bytes> {
-        let start = usize::try_from(start).map_err(|_| beyond())?;
-        let end = start.checked_add(length).filter(|&end| end <= self.0.len());
-        Ok(self.0.slice(start..end.ok_or_else(beyond)?))
+        self.some(start, length as u64)
     }
 }
 
@@ -90,8 +135,8 @@ fn beyond() -> ParquetError {
 /// a dictionary, which is field 7, every value takes four bytes or more. How values are written is
 /// field 4 in the second kind of data page, which is field 8, and field 2 in the others. In full or
 /// as words of a dictionary they stay where they are; other ways could make a few bytes into ids of
-/// gigabytes.
-fn check_page(bytes: &[u8]) -> Result<(), Stop> {
+/// gigabytes. `rest` is how many bytes the file has from the header on.
+fn check_page(bytes: &[u8], rest: u64) -> Result<(), Stop> {
     let (mut unpacked, mut packed, mut words) = (0, 0, 0);
     Walk::new(bytes).structure(0, &mut |walk, field, kind| match (field, kind) {
         (2, INT) => positive(walk, &mut unpacked),
@@ -114,13 +159,17 @@ fn check_page(bytes: &[u8]) -> Result<(), Stop> {
         }
         _ => Ok(false),
     })?;
-    let likely = packed <= bytes.len() as u64 && unpacked == packed && words <= packed / 4;
+    let likely = packed <= rest && unpacked == packed && words <= packed / 4;
     if likely { Ok(()) } else { Err(Stop::Wrong) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn check_page(bytes: &[u8]) -> Result<(), Stop> {
+        super::check_page(bytes, bytes.len() as u64)
+    }
 
     #[test]
     fn page_headers() {

@@ -1,6 +1,6 @@
 //! Reading Parquet files, column by column.
 
-use std::sync::Arc;
+use std::{fmt, fs::File, sync::Arc};
 
 use ::parquet::{
     basic::Compression,
@@ -25,6 +25,7 @@ use crate::{
         document::Wrong,
         header::Unchecked,
         read::not_a_plan,
+        stream::{self, Indices, Xxh3Debug},
     },
 };
 
@@ -61,6 +62,89 @@ pub(in super::super) fn read(bytes: &[u8]) -> Result<PlanFile, Error> {
     })
 }
 
+/// Opens a file to be read batch by batch.
+pub(in super::super) fn stream(file: File) -> Result<stream::Table, Error> {
+    let size = file.metadata().map_err(|error| Error::unreadable("plan", &error))?.len();
+    let table = Table::of(Guarded::of_file(file, size))?;
+    let header = table.header()?.to_vec();
+    Unchecked::new(&header)?;
+    let wrong = |why: Wrong| not_a_plan(&why);
+    let (columns, named) = table.columns().map_err(wrong)?;
+    let Some((&sequences, of_batches)) = columns.split_last().filter(|_| !named) else {
+        let what = "has ids, and does not come batch by batch";
+        return Err(Error::new("plan", what, "read it as a whole"));
+    };
+    if sequences != Column::Sequence {
+        let what = "is of pieces, and does not come batch by batch";
+        return Err(Error::new("plan", what, "read it as a whole"));
+    }
+    let (mut rows, mut hash) = (Rows::default(), Xxh3::new());
+    let mut count = 0;
+    for (at, &column) in of_batches.iter().enumerate() {
+        let mut row = 0;
+        table
+            .numbers(at, column, |numbers| {
+                column.hash(numbers, &mut hash);
+                rows.add(column, row, numbers)?;
+                row += numbers.len();
+                Ok(())
+            })
+            .map_err(wrong)?;
+        count = row;
+    }
+    let Rows { ends, batch_lengths: lengths, positions, .. } = rows;
+    let at = of_batches.len();
+    Ok(stream::Table {
+        header,
+        indices: Box::new(Streamed { table, at, group: 0 }),
+        count,
+        ends,
+        lengths,
+        positions,
+        over_long: Vec::new(),
+        hash: Xxh3Debug(hash),
+        behind: |_, _| {},
+        digest: Xxh3Debug(Xxh3::new()),
+        waiting: Vec::new(),
+        start: 0,
+        next: 0,
+    })
+}
+
+/// The sequences, a group of rows at a time.
+struct Streamed {
+    table: Table,
+    at: usize,
+    group: usize,
+}
+
+impl fmt::Debug for Streamed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Streamed").field("group", &self.group).finish_non_exhaustive()
+    }
+}
+
+impl Indices for Streamed {
+    fn more(&mut self, into: &mut Vec<u32>) -> Result<bool, Error> {
+        let Some(group) = self.table.metadata.row_groups().get(self.group) else {
+            return Ok(false);
+        };
+        self.group += 1;
+        let rows = self.table.blocks_of_group::<Int32Type>(group, self.at, &mut |block| {
+            into.extend(block.iter().map(|number| number.cast_unsigned()));
+            Ok(())
+        });
+        match rows {
+            Ok(rows) if i64::try_from(rows) == Ok(group.num_rows()) => Ok(true),
+            Ok(rows) => {
+                let of = group.num_rows();
+                Err(not_a_plan(&format!("column `sequence` has {rows} rows of {of}")))
+            }
+            Err(why) => Err(not_a_plan(&why)),
+        }
+    }
+}
+
 /// The version of the release that wrote a file, as far as it says.
 pub(in super::super) fn version(bytes: &[u8]) -> Option<String> {
     let table = Table::open(bytes).ok()?;
@@ -76,7 +160,10 @@ struct Table {
 
 impl Table {
     fn open(bytes: &[u8]) -> Result<Self, Error> {
-        let file = Guarded::new(bytes);
+        Self::of(Guarded::new(bytes))
+    }
+
+    fn of(file: Guarded) -> Result<Self, Error> {
         let metadata = file.metadata().map_err(|why| not_a_plan(&why))?;
         Ok(Self { file: Arc::new(file), metadata })
     }

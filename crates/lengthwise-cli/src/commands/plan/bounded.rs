@@ -1,0 +1,112 @@
+//! A plan with a bound on memory: lengths from a file that is mapped, batches one by one into another.
+
+use std::io::{self, Write};
+
+use lengthwise::{Error, Workspace};
+use lengthwise_files::{Form, LoosePlanFile, Written};
+
+use super::{Settings, print, say_measures, say_over_long, write_lines};
+use crate::{
+    args,
+    failure::Failure,
+    interrupt,
+    printer::{self, Progress},
+};
+
+/// What is not for planning: pieces of the input and of the output, and threads.
+const ASIDE: u64 = 24_000_000;
+
+/// The same where the output is a table: groups of a million rows.
+const ASIDE_TABLE: u64 = 120_000_000;
+
+pub(super) fn run(
+    args: &args::Plan,
+    form: Option<Form>,
+    settings: Settings,
+    bound: u64,
+) -> Result<(), Failure> {
+    refuse(args)?;
+    let is_table = args.output.as_ref().is_some_and(|path| {
+        path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet"))
+    });
+    let aside = if is_table { ASIDE_TABLE } else { ASIDE };
+    let input = args.input.map()?;
+    let lengths = input.lengths();
+    let mut progress = Progress::start();
+    progress.at("planning");
+    let workspace = Workspace::new().memory(bound.saturating_sub(aside));
+    // What is set aside counts too.
+    let in_all = |failure: Failure| match failure {
+        Failure::Plan(Error::OverMemory { what, needed, .. }) => {
+            Error::OverMemory { what, needed: needed + aside, bound }.into()
+        }
+        other => other,
+    };
+    let planner = settings.planner(args, &input, &workspace).map_err(in_all)?;
+    let plan = planner.loose_in(&workspace, lengths, args.epoch);
+    let plan = plan.map_err(|error| in_all(input.named(error)))?;
+    progress.at("counting what is not padding");
+    let positions = plan.positions(&workspace, lengths);
+    let file = LoosePlanFile { plan: &plan, positions: &positions };
+    match (&args.output, form) {
+        (Some(path), Some(form)) => {
+            interrupt::writing(path);
+            let name = printer::safe(&path.display().to_string());
+            let written = Written::new(path, |output| {
+                let tell = |bytes: u64| {
+                    let megabytes = bytes as f64 / 1e6;
+                    progress.often(|| format!("writing {name}: {megabytes:.0} MB"));
+                };
+                file.write(form, &mut Told { output, done: 0, tell })
+            })?;
+            input.unchanged()?;
+            written.keep()?;
+        }
+        (_, Some(form)) => print(|output| file.write(form, output))?,
+        (_, None) => print(|output| write_lines(plan.iter().map(|(batch, _)| batch), output))?,
+    }
+    input.unchanged()?;
+    drop(progress);
+    say_measures(&plan.measure(&positions), "sequences", plan.made(), plan.digest());
+    say_over_long(plan.over_long());
+    Ok(())
+}
+
+/// Refuses what needs the whole plan in memory, or more.
+fn refuse(args: &args::Plan) -> Result<(), Failure> {
+    let part = &args.part;
+    let dealt = args.ranks.world_size > 1 || args.ranks.accumulate > 1;
+    let dealt = dealt || part.canonical_ranks.is_some() || part.rank.is_some();
+    let some = part.take.is_some() || part.cursor.is_some() || !part.resume.is_empty();
+    let what = if args.input.chunk.is_some() {
+        "cutting sequences into pieces takes 12 bytes for each piece, which `--memory` does not bound"
+    } else if dealt || some {
+        "dealing batches to ranks and steps takes the whole plan in memory, 8 bytes for each \
+         sequence, which `--memory` does not bound"
+    } else if part.constant_steps {
+        "a constant number of steps takes five plans in memory, which `--memory` does not bound"
+    } else {
+        return Ok(());
+    };
+    Err(Failure::new(what, "leave out `--memory`, or plan the whole epoch for one rank"))
+}
+
+/// Tells how much was written.
+struct Told<'a, W, F> {
+    output: &'a mut W,
+    done: u64,
+    tell: F,
+}
+
+impl<W: Write, F: FnMut(u64)> Write for Told<'_, W, F> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.output.write(bytes)?;
+        self.done += written as u64;
+        (self.tell)(self.done);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.output.flush()
+    }
+}
