@@ -24,6 +24,7 @@ mod room;
 mod schedule;
 mod settings;
 mod shapes;
+mod shard;
 mod sort;
 mod steps;
 pub mod strategy;
@@ -41,7 +42,7 @@ pub use example::Example;
 pub use groups::{Drawn, Groups};
 pub use ladder::{ladder, ladder_padding_rate};
 pub use lengths::Lengths;
-pub use made::Made;
+pub use made::{Corpus, Made};
 pub use measure::{Measures, effective_mates, mate_repeat_rate, mate_repeat_rates};
 pub use over_long::OverLong;
 pub use pack::Row;
@@ -51,6 +52,7 @@ pub use rng::{Purpose, Rng, Stream};
 pub use room::{Open, Room};
 pub use schedule::Schedule;
 pub use shapes::Shapes;
+pub use shard::{Needs, Shard, Statistics};
 pub use steps::{Steps, Tail};
 pub use strategy::{
     Alternated, Blurred, Bucketed, Group, LengthBuckets, Neighbours, OptimalBuckets, Packed,

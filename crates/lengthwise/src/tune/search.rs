@@ -48,7 +48,13 @@ pub struct Choice {
 /// ```
 pub fn recommended_shapes(lengths: &Lengths, budget: Budget) -> Result<Shapes, Error> {
     let planner = Planner::new(Sorted, budget).over_long(OverLong::Alone);
-    Ok(Shapes::Ladder(planner.plan(lengths, 0)?.len().min(16) as u32))
+    let Some(all) = lengths.part() else {
+        return Ok(Shapes::Ladder(planner.plan(lengths, 0)?.len().min(16) as u32));
+    };
+    // As many as a plan of the whole would have, or as far as a sample of it shows.
+    let sample = Lengths::new(all.sample(SAMPLE))?;
+    let times = all.count() / sample.len();
+    Ok(Shapes::Ladder((planner.plan(&sample, 0)?.len() * times).min(16) as u32))
 }
 
 /// The strategy and the shapes to use where one or both are not given: the
@@ -80,6 +86,9 @@ pub fn recommended(
     });
     Ok((strategy, shapes))
 }
+
+/// So many sequences show how many batches a corpus has, if these are few.
+const SAMPLE: usize = 1 << 18;
 
 /// How far below its limit a measured padding rate may stay, as a share of the limit.
 const TOLERANCE: f64 = 0.01;
