@@ -442,8 +442,8 @@ impl Error {
                     .to_owned()
             }
             Error::NotCounted { .. } => {
-                "count what every shard needs, and merge it into the statistics: `lengthwise \
-                 statistics SHARD --with all.lws --shard N --of M --budget …`"
+                "plan every shard once with `--needs` in place of `-o`, and merge what that wrote into \
+                 the statistics with `lengthwise statistics`"
                     .to_owned()
             }
             Error::CountedTwice { .. } => "merge what each shard needs once".to_owned(),

@@ -1,6 +1,7 @@
 //! `lengthwise plan`
 
 mod part;
+mod shard;
 
 use std::{
     io::{self, BufWriter, Stdout, Write},
@@ -8,7 +9,8 @@ use std::{
 };
 
 use lengthwise::{
-    Arrange, Budget, CostModel, OverLong, Plan, Planner, Shapes, Steps, Strategy, Tail, recommended,
+    Arrange, Budget, CostModel, Lengths, OverLong, Plan, Planner, Shapes, Steps, Strategy, Tail,
+    recommended,
 };
 use lengthwise_files::{Form, PlanFile, Written, model_file_of_budget, save, to_json};
 
@@ -28,10 +30,16 @@ pub(crate) fn run(args: &args::Plan) -> Result<(), Failure> {
     spare_what_is_read(args)?;
     let settings = Settings::read(args)?;
     let begin = part::begin(&args.part)?;
+    let corpus = shard::Corpus::read(&args.shards)?;
     let input = args.input.read(memory::PLAN)?;
-    let planner = settings.planner(args, &input)?;
-    let whole = planner.plan(input.lengths(), args.epoch).map_err(|error| input.named(error))?;
-    let part = part::take(args, &whole, begin, input.lengths())
+    let lengths = corpus.of(input.lengths()).map_err(|error| input.named(error))?;
+    let planner = corpus.planner(settings.planner(args, &lengths, &input)?);
+    if let Some(path) = &args.shards.needs {
+        let needs = planner.needs(&lengths).map_err(|error| input.named(error))?;
+        return shard::save_needs(path, &needs);
+    }
+    let whole = planner.plan(&lengths, args.epoch).map_err(|error| input.named(error))?;
+    let part = part::take(args, &whole, begin, &lengths)
         .map_err(|error| part::refused(&args.part, error))?;
     let plan = part.as_ref().map_or(&whole, |part| &part.plan);
 
@@ -101,8 +109,12 @@ impl Settings {
         })
     }
 
-    fn planner(self, args: &args::Plan, input: &Sequences) -> Result<Planner<Strategy>, Failure> {
-        let lengths = input.lengths();
+    fn planner(
+        self,
+        args: &args::Plan,
+        lengths: &Lengths,
+        input: &Sequences,
+    ) -> Result<Planner<Strategy>, Failure> {
         let (strategy, shapes) = recommended(lengths, self.budget, self.strategy, self.shapes)
             .map_err(|error| input.named(error))?;
         let mut planner = Planner::new(strategy, self.budget)
@@ -121,7 +133,8 @@ impl Settings {
         if let Some(model) = self.cost_model {
             planner = planner.cost_model(model);
         }
-        if args.part.constant_steps {
+        // Shards always have as many.
+        if args.part.constant_steps && args.shards.shard.is_none() {
             return planner.constant_steps(lengths).map_err(|error| input.named(error));
         }
         Ok(planner)
@@ -137,11 +150,19 @@ fn spare_what_is_read(args: &args::Plan) -> Result<(), Failure> {
     let input = args.input.source.path.as_deref();
     let model = args.part.cost_model.as_deref().map(Path::new);
     let limit = args.budget.as_deref().and_then(model_file_of_budget);
-    for (path, written) in [(&args.output, "plan"), (&args.part.cursor, "cursor")] {
+    let statistics = args.shards.statistics.as_deref();
+    for (path, written) in [
+        (&args.output, "plan"),
+        (&args.part.cursor, "cursor"),
+        (&args.shards.needs, "needs of the shard"),
+    ] {
         let Some(path) = path else { continue };
-        for (read, is) in
-            [(input, "the input"), (model, "the cost model"), (limit, "the cost model")]
-        {
+        for (read, is) in [
+            (input, "the input"),
+            (model, "the cost model"),
+            (limit, "the cost model"),
+            (statistics, "the statistics"),
+        ] {
             if read.is_some_and(|read| same_file(path, read)) {
                 return refused(path, is, written);
             }
@@ -202,6 +223,9 @@ fn say(plan: &Plan, input: &Sequences) {
         _ => "alone in a batch over the budget",
     };
     say_some(sequences, &format!("over-long, {done}"));
+    if let Some(shard) = plan.made().shard {
+        shard::say(shard, plan);
+    }
 }
 
 /// Says how many sequences met with what, and which, if there are any.

@@ -45,7 +45,7 @@ impl Needs {
     }
 
     /// Refuses what no shards can need.
-    pub fn check(&self) -> Result<(), Error> {
+    pub(super) fn check(&self) -> Result<(), Error> {
         let bad = |what: &str| Err(Error::BadStatistics { what: what.to_owned() });
         let mut before = None;
         for &[first, end] in &self.shards {

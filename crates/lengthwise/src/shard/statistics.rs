@@ -98,6 +98,9 @@ impl Statistics {
         if !(low..=high).contains(&total) || on_grid(min) != first || on_grid(max) != last {
             return bad("their sum, the shortest or the longest does not fit the classes");
         }
+        if let Some(needs) = &needs {
+            needs.check()?;
+        }
         if classes.is_empty() && needs.is_none() {
             return bad("they know nothing");
         }
