@@ -9,7 +9,7 @@ use std::{
 };
 
 use lengthwise::{
-    Arrange, Blurred, Budget, Example, Lengths, Plan, Planner, Purpose, Rng, Shapes, Shard,
+    Arrange, Blurred, Budget, Error, Example, Lengths, Plan, Planner, Purpose, Rng, Shapes, Shard,
     Shuffled, Statistics, Strategy, effective_mates, mate_repeat_rate,
 };
 
@@ -105,10 +105,10 @@ pub(crate) struct Row {
 }
 
 /// Plans every cut of every corpus.
-pub(crate) fn run(args: &Args, output: &mut Output) -> io::Result<Vec<Row>> {
+pub(crate) fn run(args: &Args, output: &mut Output) -> io::Result<(Vec<Row>, Vec<String>)> {
     let each = if args.quick { 300 } else { 10_000 };
     let count = args.sequences.unwrap_or(each * SHARDS as u32);
-    let mut rows = Vec::new();
+    let (mut rows, mut refused) = (Vec::new(), Vec::new());
     for (example, times) in [(Example::Speech, 16), (Example::Documents, 2)] {
         let all = data::lengths(example, count);
         let budget = Budget::padded(times * u64::from(all.max()));
@@ -127,14 +127,17 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> io::Result<Vec<Row>> {
             add(one_plan(example, &planner, &all, cells))?;
             for cut in Cut::ALL {
                 eprintln!("{SHARDS} shards of {example}: {}", cut.name());
-                add(sharded(example, &planner, &all, cells, cut))?;
+                match sharded(example, &planner, &all, cells, cut) {
+                    Ok(row) => add(row)?,
+                    Err(error) => refused.push(format!("{example}, {}: {error}", cut.name())),
+                }
                 if cut != Cut::Redealt {
                     add(apart(example, &planner, &all, cells, cut))?;
                 }
             }
         }
     }
-    Ok(rows)
+    Ok((rows, refused))
 }
 
 /// One plan dealt to as many ranks as there are shards.
@@ -150,14 +153,15 @@ fn one_plan(example: Example, planner: &Planner<Strategy>, all: &Lengths, cells:
     row(example, cut, all, cells, &plans, (schedule.len(), idle, time))
 }
 
-/// Shards that are planned with the statistics of all.
+/// Shards that are planned with the statistics of all; refused if one has fewer sequences than all
+/// have batches.
 fn sharded(
     example: Example,
     planner: &Planner<Strategy>,
     all: &Lengths,
     cells: u64,
     cut: Cut,
-) -> Row {
+) -> Result<Row, Error> {
     let merged = |parts: Vec<Statistics>| {
         parts.into_iter().reduce(|one, other| one.merge(&other).expect("fits")).expect("some")
     };
@@ -180,8 +184,8 @@ fn sharded(
         let made: Vec<Plan> = parts
             .iter()
             .enumerate()
-            .map(|(shard, part)| on(shard).plan(part, epoch).expect("counted"))
-            .collect();
+            .map(|(shard, part)| on(shard).plan(part, epoch))
+            .collect::<Result<_, _>>()?;
         let time = start.elapsed();
         assert!(made.iter().all(|plan| plan.len() == made[0].len()), "all take as many steps");
         if epoch == 0 {
@@ -189,7 +193,7 @@ fn sharded(
         }
         plans.push(together(&made, &ids));
     }
-    row(example, (cut.name(), "shards with statistics"), all, cells, &plans, of_first)
+    Ok(row(example, (cut.name(), "shards with statistics"), all, cells, &plans, of_first))
 }
 
 /// Shards that know nothing of each other, each in its own random order.
@@ -317,7 +321,7 @@ fn raw(row: &Row, sequences: u32) -> String {
 }
 
 /// Every row, in Markdown.
-pub(crate) fn table(rows: &[Row]) -> String {
+pub(crate) fn table((rows, refused): &(Vec<Row>, Vec<String>)) -> String {
     let mut text = "## Shards\n\n\
         | lengths | setting | shards | planned | steps | batches | padding % | fill % | shapes | batch \
         lengths | over budget | idle % | effective mates | met again % |\n\
@@ -340,6 +344,9 @@ pub(crate) fn table(rows: &[Row]) -> String {
             row.mates.map_or_else(|| "inf".to_owned(), short),
             row.again.map_or_else(|| "0".to_owned(), |again| format!("{:.3}", 100.0 * again)),
         ]);
+    }
+    for one in refused {
+        text += &format!("\nRefused: {one}.\n");
     }
     text + "\n"
 }

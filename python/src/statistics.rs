@@ -71,7 +71,12 @@ impl Statistics {
     fn __repr__(&self) -> String {
         let all = &self.0;
         let counted = all.needs().map_or_else(String::new, |needs| {
-            format!("; {} of {} shards counted, {} batches each", needs.counted(), needs.of, needs.most)
+            format!(
+                "; {} of {} shards counted, {} batches each",
+                needs.counted(),
+                needs.of,
+                needs.most
+            )
         });
         format!(
             "Statistics({} sequences from {} to {}, mean {:.1}{counted})",

@@ -53,7 +53,7 @@ impl Error {
     pub(crate) fn damaged(subject: &'static str, what: impl Into<String>) -> Self {
         let hint = match subject {
             "cursor" => "use the cursor of another checkpoint",
-            "statistics" => "gather the statistics again, or copy the file again",
+            "file of statistics" => "gather the statistics again, or copy the file again",
             _ => "make the plan again, or copy the file again from where it was made",
         };
         Self { damaged: true, ..Self::new(subject, what, hint) }
@@ -63,8 +63,7 @@ impl Error {
     /// the file.
     pub(crate) fn cut_off(subject: &'static str, why: &str) -> Self {
         let why = shortened(why, 100);
-        let a = if subject == "statistics" { "no" } else { "not a" };
-        Self::damaged(subject, format!("is cut off or {a} {subject}: {why}"))
+        Self::damaged(subject, format!("is cut off or not a {subject}: {why}"))
     }
 
     pub(crate) fn altered(subject: &'static str, written: u64, found: u64) -> Self {

@@ -135,7 +135,7 @@ pub fn save_statistics(path: &Path, statistics: &Statistics) -> Result<(), Error
     save(path, |file| file.write_all(&statistics_to_bytes(statistics)))
 }
 
-const SUBJECT: &str = "statistics";
+const SUBJECT: &str = "file of statistics";
 
 fn cut_off(why: &str) -> Error {
     Error::cut_off(SUBJECT, why)

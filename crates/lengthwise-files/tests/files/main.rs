@@ -7,5 +7,6 @@ mod common;
 mod cursors;
 mod hostile;
 mod plans;
+mod statistics;
 #[cfg(feature = "parquet")]
 mod tables;

@@ -57,7 +57,7 @@ pub(super) fn save_needs(path: &Path, needs: &Statistics) -> Result<(), Failure>
 pub(super) fn say(shard: Shard, plan: &Plan) {
     let batches = plan.made().batches.unwrap_or_default();
     printer::say(&format!(
-        "shard {} of {}: every shard takes {batches} batches, those of a step by {}",
+        "shard {} of {}: every shard takes {batches} batches, ranked by {}",
         shard.number,
         shard.of,
         plan.made().time_follows()
