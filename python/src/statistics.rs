@@ -43,8 +43,8 @@ impl Statistics {
 
     /// The statistics that `to_bytes` gave.
     #[staticmethod]
-    fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
-        let read = statistics_from_bytes(bytes).map_err(Failure::from)?;
+    fn from_bytes(given: &[u8]) -> PyResult<Self> {
+        let read = statistics_from_bytes(given).map_err(Failure::from)?;
         Ok(Self(Arc::new(read)))
     }
 

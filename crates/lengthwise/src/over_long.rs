@@ -64,13 +64,11 @@ impl OverLong {
             _ => lengths.shared_part(),
         };
         if lengths.max() <= longest {
-            return Ok(match lengths.part().is_some_and(|all| all.longest > longest) {
-                true => {
-                    let lengths = Cow::Owned(lengths.clone().within(population));
-                    Admitted { lengths, ..all }
-                }
-                false => all,
-            });
+            if lengths.part().is_none_or(|all| all.longest <= longest) {
+                return Ok(all);
+            }
+            let lengths = Cow::Owned(lengths.clone().within(population));
+            return Ok(Admitted { lengths, ..all });
         }
         let (kept, over): (Vec<u32>, Vec<u32>) =
             (0..lengths.count()).partition(|&sequence| lengths.of(sequence) <= longest);
