@@ -45,11 +45,53 @@ fn gathered() -> Folder {
 fn statistics_are_gathered_in_any_order() {
     let folder = gathered();
     folder.run("statistics shard-3.txt shard-2.txt shard-1.txt shard-0.txt -o other.lws");
-    assert_eq!(fs::read(folder.path("all.lws")).unwrap(), fs::read(folder.path("other.lws")).unwrap());
-    folder.expect("statistics all.lws", &expect![[""]]);
-    folder.expect("statistics all.lws needs-0.lws needs-2.lws", &expect![[""]]);
-    folder.expect("statistics ready.lws", &expect![[""]]);
-    folder.expect("statistics ready.lws --json", &expect![[""]]);
+    assert_eq!(
+        fs::read(folder.path("all.lws")).unwrap(),
+        fs::read(folder.path("other.lws")).unwrap()
+    );
+    folder.expect(
+        "statistics all.lws",
+        &expect![[r#"
+        exit 0
+        --- stdout
+        800 sequences from 10 to 299, mean 153.0, 122370 in all
+        290 distinct lengths, each counted; digest 3ed49b0dfb027907
+        what shards need was not counted yet
+        --- stderr
+    "#]],
+    );
+    folder.expect(
+        "statistics all.lws needs-0.lws needs-2.lws",
+        &expect![[r#"
+        exit 0
+        --- stdout
+        800 sequences from 10 to 299, mean 153.0, 122370 in all
+        290 distinct lengths, each counted; digest 3ed49b0dfb027907
+        with strategy=shuffled budget=padded:4000 shapes=ladder:16 over-long=error
+        2 of 4 shards were counted; shard 1 is the first that is missing
+        they need 15 to 15; 0.0 % of all batches are there because others need more
+        --- stderr
+    "#]],
+    );
+    folder.expect(
+        "statistics ready.lws",
+        &expect![[r#"
+        exit 0
+        --- stdout
+        800 sequences from 10 to 299, mean 153.0, 122370 in all
+        290 distinct lengths, each counted; digest 3ed49b0dfb027907
+        with strategy=shuffled budget=padded:4000 shapes=ladder:16 over-long=error
+        all 4 shards were counted: each takes 15 batches an epoch
+        they need 15 to 15; 0.0 % of all batches are there because others need more
+        --- stderr
+    "#]],
+    );
+    folder.expect("statistics ready.lws --json", &expect![[r#"
+        exit 0
+        --- stdout
+        {"version":1,"sequences":800,"total":122370,"min":10,"max":299,"mean":152.9625,"classes":290,"exact":true,"digest":"3ed49b0dfb027907","needs":{"settings":"strategy=shuffled budget=padded:4000 shapes=ladder:16 over-long=error","shards":4,"counted":4,"batches":15,"least":15,"added_share":0.0}}
+        --- stderr
+    "#]]);
 }
 
 #[test]
@@ -77,7 +119,13 @@ fn every_shard_has_as_many_batches_on_one_ladder() {
     assert!(lengths.len() <= 16, "{lengths:?}");
     folder.expect(
         &format!("plan shard-2.txt --statistics ready.lws --shard 2 --of 4 {BUDGET} -o plan.json"),
-        &expect![[""]],
+        &expect![[r#"
+            exit 0
+            --- stdout
+            --- stderr
+            200 sequences in 15 batches (shuffled, shapes ladder:16), 5.87 % padding, digest d2393b5f7325789f
+            shard 2 of 4: every shard takes 15 batches, ranked by cells
+        "#]],
     );
 }
 
@@ -115,5 +163,86 @@ fn mistakes_are_named() {
         "statistics shard-0.txt -o all.json".to_owned(),
     ];
     let all: Vec<&str> = all.iter().map(String::as_str).collect();
-    expect![[""]].assert_eq(&refusals(&folder, &all));
+    expect![[r#"
+        $ lengthwise plan shard-0.txt --statistics all.lws --shard 0 --of 4 --budget padded:4000
+        error: the statistics do not say how many batches the shards need
+
+        hint: plan every shard once with `--needs` in place of `-o`, and merge what that wrote into the statistics with `lengthwise statistics`
+
+        $ lengthwise plan shard-0.txt --statistics ready.lws --shard 4 --of 4 --budget padded:4000
+        error: there is no shard 4 among 4 shards
+
+        hint: shards are numbered from 0; the last one is 3
+
+        $ lengthwise plan shard-0.txt --statistics ready.lws --shard 0 --of 5 --budget padded:4000
+        error: what the shards need was counted with shards `4`, and now it is `5`
+
+        hint: plan all shards with the settings and the statistics that they were counted with, or count what they need anew
+
+        $ lengthwise plan shard-0.txt --statistics ready.lws --shard 0 --of 4 --budget padded:5000
+        error: what the shards need was counted with budget `padded:4000`, and now it is `padded:5000`
+
+        hint: plan all shards with the settings and the statistics that they were counted with, or count what they need anew
+
+        $ lengthwise plan shard-0.txt --statistics ready.lws --shard 0 --of 4 --budget padded:100
+        error: what the shards need was counted with budget `padded:4000`, and now it is `padded:100`
+
+        hint: plan all shards with the settings and the statistics that they were counted with, or count what they need anew
+
+        $ lengthwise plan few.txt --statistics ready.lws --shard 0 --of 4 --budget padded:100
+        error: what the shards need was counted with budget `padded:4000`, and now it is `padded:100`
+
+        hint: plan all shards with the settings and the statistics that they were counted with, or count what they need anew
+
+        $ lengthwise plan long.txt --statistics ready.lws --shard 0 --of 4 --budget padded:4000
+        error: sequence 0 of length 900 is longer than any that the statistics know: the longest has 299
+
+        hint: gather the statistics anew with the lengths of every shard in them
+
+        $ lengthwise plan few.txt --statistics ready.lws --shard 0 --of 4 --budget padded:4000
+        error: shard 0 has 2 sequences, and every shard takes 15 batches
+
+        hint: make shards of about the same total length: join small ones, or cut large ones
+
+        $ lengthwise plan shard-0.txt --statistics needs-0.lws --shard 0 --of 4 --budget padded:4000
+        error: the statistics cannot be used: they know what shards need, and no lengths
+
+        hint: use statistics of the lengths of all shards, made by `lengthwise statistics`
+
+        $ lengthwise plan shard-0.txt --statistics none.lws --shard 0 --of 4 --budget padded:4000
+        error: none.lws: there is no such file
+
+        hint: check the path
+
+        $ lengthwise plan shard-0.txt --statistics all.lws --shard 0 --of 4 --budget padded:4000 --needs shard-0.txt
+        error: shard-0.txt: is the input
+
+        hint: write the needs of the shard to another file
+
+        $ lengthwise plan shard-0.txt --statistics all.lws --shard 0 --of 4 --budget padded:4000 --needs all.lws
+        error: all.lws: is the file of statistics
+
+        hint: write the needs of the shard to another file
+
+        $ lengthwise statistics cut.lws
+        error: cut.lws: has been altered: its checksum is 0201030103010201, its content has 7f68b26e12651b00
+
+        hint: gather the statistics again, or copy the file again
+
+        $ lengthwise statistics other.lws
+        error: other.lws: is cut off or not a file of statistics: it does not begin as they do
+
+        hint: gather the statistics again, or copy the file again
+
+        $ lengthwise statistics ready.lws needs-2.lws
+        error: needs-2.lws: what shard 2 needs is there twice
+
+        hint: merge what each shard needs once
+
+        $ lengthwise statistics shard-0.txt -o all.json
+        error: all.json: statistics have another name
+
+        hint: name the file .lws, as in all.lws
+
+    "#]].assert_eq(&refusals(&folder, &all));
 }

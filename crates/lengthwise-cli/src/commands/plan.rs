@@ -161,7 +161,7 @@ fn spare_what_is_read(args: &args::Plan) -> Result<(), Failure> {
             (input, "the input"),
             (model, "the cost model"),
             (limit, "the cost model"),
-            (statistics, "the statistics"),
+            (statistics, "the file of statistics"),
         ] {
             if read.is_some_and(|read| same_file(path, read)) {
                 return refused(path, is, written);
