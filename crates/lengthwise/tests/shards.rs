@@ -1,5 +1,7 @@
 //! A thousand shards, each planned by itself, against one plan of all.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
 use std::sync::Arc;
 
 use lengthwise::{

@@ -43,8 +43,8 @@ fn ranked(items: &[Item], key: impl Fn(&Item, usize) -> (f64, f64)) -> Vec<u32> 
 /// By classes of like work, and by length in each class, but beginning at another place in every shard:
 /// these places are spread evenly, so a step over all shards has all lengths of a class.
 fn mixed(items: &[Item], work: &[f64], shard: Shard, rng: &Rng) -> Vec<u32> {
-    let class = |at: usize| (ln(work[at].max(f64::MIN_POSITIVE)) * CLASSES).floor();
-    let mut order = ranked(items, |item, at| (class(at), f64::from(item.rank)));
+    let class = |at: usize| (ln(work[at].max(f64::MIN_POSITIVE)) * CLASSES).floor() as i32;
+    let mut order = ranked(items, |item, at| (f64::from(class(at)), f64::from(item.rank)));
     // Van der Corput's sequence, shifted by chance.
     let place = shard.number.reverse_bits() ^ rng.word(Purpose::Shard, 0);
     for stretch in order.chunk_by_mut(|&a, &b| class(a as usize) == class(b as usize)) {
