@@ -31,7 +31,7 @@ def generated() -> str:
             line = f"{head.replace('Incomplete', 'Any')}->{result.replace('Incomplete', 'np.ndarray')}"
         lines.append(line)
     text = "\n".join(lines) + "\n"
-    text = text.replace("-> dict:", "-> dict[str, Any]:").replace("-> list:", "-> list[Any]:")
+    text = text.replace("-> dict:", "-> dict[str, Any]:").replace("-> dict | None:", "-> dict[str, Any] | None:").replace("-> list:", "-> list[Any]:")
     text = text.replace("from _typeshed import Incomplete, SupportsGetItem", "import numpy as np\nfrom _typeshed import SupportsGetItem")
     return "# Written by stubs.py from the Rust signatures; not edited by hand.\n\n" + text
 

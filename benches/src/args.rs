@@ -6,7 +6,7 @@ use lengthwise::Strategy;
 
 /// What `--help` prints.
 pub(crate) const USAGE: &str = "\
-usage: cargo run --release -- [--quick] [--ranks] [--ladders] [--packing]
+usage: cargo run --release -- [--quick] [--ranks] [--ladders] [--packing] [--shards]
                                 [--strategy NAME] [--sequences N]
                                 [--growth [--large] [--numpy PYTHON]]
                                 [--billion [--memory SIZE] [--command PATH]] [--out DIR]
@@ -15,6 +15,7 @@ usage: cargo run --release -- [--quick] [--ranks] [--ladders] [--packing]
   --ranks          only what ranks cost, and what steps are worth
   --ladders        only the optimal ladder
   --packing        only packing: how fast, and how full rows are
+  --shards         only 1,000 shards that are planned apart, of 10,000 sequences (300 with --quick)
   --strategy NAME  this strategy only, no ladders and no ranks (`sorted`, `alternated:bins=8`, …)
   --sequences N    this many sequences only
   --growth         only how the usual plan grows from 10,000 to 10,000,000 sequences, by stage
@@ -50,6 +51,7 @@ pub(crate) enum Only {
     Ranks,
     Ladders,
     Packing,
+    Shards,
 }
 
 /// What the user asks for.
@@ -71,6 +73,7 @@ impl Args {
                 "--ranks" => args.only = Some(Only::Ranks),
                 "--ladders" => args.only = Some(Only::Ladders),
                 "--packing" => args.only = Some(Only::Packing),
+                "--shards" => args.only = Some(Only::Shards),
                 "--strategy" => {
                     args.strategy = Some(value()?.parse().map_err(|error| format!("{error}"))?);
                 }

@@ -15,6 +15,7 @@ mod packing;
 mod plans;
 mod quadratic;
 mod ranks;
+mod shards;
 mod stats;
 mod steps;
 mod summary;
@@ -83,6 +84,10 @@ fn run(args: &Args) -> io::Result<()> {
     if wanted(Only::Ranks) {
         text += &ranks::table(&ranks::run(args, &mut output)?);
         text += &steps::table(&steps::run(args, &mut output)?);
+    }
+    // Not with the others: it takes long, and is about counts more than times.
+    if args.only == Some(Only::Shards) {
+        text += &shards::table(&shards::run(args, &mut output)?);
     }
     io::stdout().write_all(text.as_bytes())?;
     output.finish(&text)

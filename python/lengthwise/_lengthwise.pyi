@@ -5,7 +5,7 @@ from _typeshed import SupportsGetItem
 from os import PathLike
 from typing import Any, SupportsFloat, SupportsIndex, final
 
-__all__ = ["Batches", "Chunks", "Comparison", "CostModel", "Fit", "Inspection", "Lengths", "Measures", "Plan", "Planner", "Schedule", "Tuning", "compare", "effective_mates", "example", "explain", "inspect", "ladder", "load_plan", "read_lengths", "tune"]
+__all__ = ["Batches", "Chunks", "Comparison", "CostModel", "Fit", "Inspection", "Lengths", "Measures", "Plan", "Planner", "Schedule", "Statistics", "Tuning", "compare", "effective_mates", "example", "explain", "inspect", "ladder", "load_plan", "read_lengths", "tune"]
 
 @final
 class Batches:
@@ -395,12 +395,17 @@ class Planner:
     """
     Plans epochs: the same lengths, settings, seed and epoch give the same plan on every machine.
     """
-    def __new__(cls, /, lengths: Any, strategy: str | None = None, *, budget: Any | None = None, shapes: str | None = None, arrange: str = "spread", over_long: str = "error", steps: str | None = None, tail: str = "split", cost_model: Any | None = None, accumulate: Any = ..., canonical_ranks: Any | None = None, constant_steps: bool = False, seed: Any = ...) -> Planner: ...
+    def __new__(cls, /, lengths: Any, strategy: str | None = None, *, budget: Any | None = None, shapes: str | None = None, arrange: str = "spread", over_long: str = "error", steps: str | None = None, tail: str = "split", cost_model: Any | None = None, accumulate: Any = ..., canonical_ranks: Any | None = None, constant_steps: bool = False, seed: Any = ..., statistics: Statistics | None = None, shard: Any | None = None, shards: Any | None = None) -> Planner: ...
     def __repr__(self, /) -> str: ...
     @property
     def lengths(self, /) -> Lengths:
         """
         The lengths that are planned.
+        """
+    def needs(self, /) -> Statistics:
+        """
+        What this shard needs: merged into the statistics with what all others need, it says how many
+        batches every shard takes.
         """
     def plan(self, /, epoch: Any = ...) -> Plan:
         """
@@ -474,6 +479,76 @@ class Schedule:
     def world_size(self, /) -> int:
         """
         The number of ranks.
+        """
+
+@final
+class Statistics:
+    """
+    What the lengths of many shards are like, and what the shards need once that was counted: small,
+    and the same bytes in whatever order it is merged.
+    """
+    def __add__(self, other: Statistics, /) -> Statistics: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __len__(self, /) -> int: ...
+    def __new__(cls, /, lengths: Any) -> Statistics:
+        """
+        The statistics of these lengths alone.
+        """
+    def __reduce__(self, /) -> tuple[Any, tuple[bytes]]: ...
+    def __repr__(self, /) -> str: ...
+    @property
+    def digest(self, /) -> str:
+        """
+        A fingerprint of the lengths, as sixteen hexadecimal digits.
+        """
+    @property
+    def exact(self, /) -> bool:
+        """
+        Whether every distinct length is counted by itself, and not in a class of lengths.
+        """
+    @staticmethod
+    def from_bytes(given: bytes) -> Statistics:
+        """
+        The statistics that `to_bytes` gave.
+        """
+    @staticmethod
+    def load(path: str | PathLike[str]) -> Statistics:
+        """
+        Reads a .lws file.
+        """
+    @property
+    def max(self, /) -> int:
+        """
+        The longest length.
+        """
+    def merge(self, /, other: Statistics) -> Statistics:
+        """
+        Both together; no shard may be in both.
+        """
+    @property
+    def min(self, /) -> int:
+        """
+        The shortest length.
+        """
+    @property
+    def needs(self, /) -> dict[str, Any] | None:
+        """
+        What the shards need, if it was counted: `settings`, `shards`, `counted`, `batches` that each
+        takes, the `least` that one needs, and `added_share`, the share of batches that are there only
+        because others need more.
+        """
+    def save(self, /, path: str | PathLike[str]) -> None:
+        """
+        Writes a .lws file, whole or not at all.
+        """
+    def to_bytes(self, /) -> bytes:
+        """
+        As bytes, to send to other nodes: the same for equal statistics.
+        """
+    @property
+    def total(self, /) -> int:
+        """
+        The sum of all lengths.
         """
 
 @final

@@ -57,6 +57,14 @@ fn raised(
 fn in_python(hint: &str) -> String {
     hint.replace("(`--over-long` on the command line)", "(`over_long=\"…\"`)")
         .replace("(`--tail` on the command line)", "(`tail=\"…\"`)")
+        .replace(
+            "plan every shard once with `--needs` in place of `-o`, and merge what that wrote into the \
+             statistics with `lengthwise statistics`",
+            "merge what `Planner.needs` gives on every shard into the statistics",
+        )
+        .replace("made by `lengthwise statistics`", "made by `Statistics`")
+        .replace("(`--shard` and `--of` on the command line)", "(`shard=` and `shards=`)")
+        .replace("(`--statistics` on the command line)", "(`statistics=`)")
         .replace("run `lengthwise explain` to list all", "`lengthwise.explain()` lists all")
         .replace("`lengthwise cost STEPS.csv -o model.json` wrote", "`CostModel.save` wrote")
 }
@@ -70,11 +78,15 @@ fn class(error: &Error) -> &'static str {
         Error::OverBudget { .. } | Error::OverBudgetSeconds { .. } | Error::OverCapacity { .. } => {
             "BudgetError"
         }
+        Error::OverLongElsewhere { .. } => "BudgetError",
+        Error::BeyondStatistics { .. } => "LengthsError",
         Error::BadStep { .. } | Error::TooFewSteps { .. } | Error::PoorFit { .. } => "CostError",
         Error::NoRanks
         | Error::BadRank { .. }
         | Error::TooManyRanks { .. }
         | Error::TooFewForRanks { .. }
+        | Error::BadShard { .. }
+        | Error::SmallShard { .. }
         | Error::NoFullStep { .. } => "RankError",
         Error::OtherRun { .. }
         | Error::CursorBeyondEnd { .. }
@@ -94,6 +106,7 @@ fn index(error: &Error) -> Option<usize> {
         | Error::OverBudgetSeconds { index, .. }
         | Error::OverCapacity { index, .. }
         | Error::LadderTooShort { index, .. }
+        | Error::BeyondStatistics { index, .. }
         | Error::BadStep { index, .. } => Some(*index),
         _ => None,
     }

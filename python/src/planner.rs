@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lengthwise::{Strategy, recommended};
+use lengthwise::{Shard, Strategy, recommended};
 use pyo3::prelude::*;
 
 use crate::{
@@ -10,6 +10,7 @@ use crate::{
     lengths::{Column, Lengths},
     plan::Plan,
     settings::{BudgetArgument, ModelArgument, Whole, parsed},
+    statistics::Statistics,
 };
 
 /// Plans epochs: the same lengths, settings, seed and epoch give the same plan on every machine.
@@ -42,6 +43,9 @@ impl Planner {
         canonical_ranks = None,
         constant_steps = false,
         seed = Whole(0),
+        statistics = None,
+        shard = None,
+        shards = None,
     ))]
     #[expect(clippy::too_many_arguments, reason = "each is a setting with a name in Python")]
     fn new(
@@ -59,9 +63,28 @@ impl Planner {
         canonical_ranks: Option<Whole<u32>>,
         constant_steps: bool,
         seed: Whole<u64>,
+        statistics: Option<PyRef<'_, Statistics>>,
+        shard: Option<Whole<u32>>,
+        shards: Option<Whole<u32>>,
     ) -> PyResult<Self> {
         let (lengths, accumulate, seed) = (lengths.0, accumulate.0, seed.0);
+        let statistics = statistics.map(|statistics| Arc::clone(&statistics.0));
+        let shard = match (shard, shards) {
+            (Some(shard), Some(shards)) => {
+                Some(Shard::new(shard.0, shards.0).map_err(Failure::from)?)
+            }
+            (None, None) => None,
+            _ => {
+                let what = "one of `shard` and `shards` is given, and not the other".to_owned();
+                let hint = "say which shard it is, and of how many".to_owned();
+                return Err(Failure::Own("SettingError", what, hint).into());
+            }
+        };
         let make = || -> Result<Self> {
+            let lengths = match statistics {
+                Some(all) => Arc::new(lengthwise::Lengths::clone(&lengths).part_of(all)?),
+                None => lengths,
+            };
             let strategy: Option<Strategy> = parsed(strategy)?;
             let own = || strategy.as_ref().and_then(Strategy::own_budget);
             let budget = budget.map(|given| given.0).or_else(own).ok_or_else(|| {
@@ -72,8 +95,11 @@ impl Planner {
                 )
             })?;
             let (strategy, shapes) = recommended(&lengths, budget, strategy, parsed(shapes)?)?;
-            let described =
+            let mut described =
                 format!("strategy {strategy}, budget {budget}, shapes {shapes}, seed {seed}");
+            if let Some(shard) = shard {
+                described += &format!(", shard {} of {}", shard.number, shard.of);
+            }
             let mut planner = lengthwise::Planner::new(strategy, budget)
                 .shapes(shapes)
                 .arrange(arrange.parse()?)
@@ -92,6 +118,9 @@ impl Planner {
                     ));
                 }
                 planner = planner.canonical_ranks(ranks.0);
+            }
+            if let Some(shard) = shard {
+                planner = planner.shard(shard);
             }
             if let Some(steps) = parsed(steps)? {
                 planner = planner.steps(steps);
@@ -114,6 +143,13 @@ impl Planner {
         let plan =
             py.detach(|| self.planner.plan(&self.lengths, epoch.0)).map_err(Failure::from)?;
         Ok(Plan::new(plan, &self.lengths))
+    }
+
+    /// What this shard needs: merged into the statistics with what all others need, it says how many
+    /// batches every shard takes.
+    fn needs(&self, py: Python<'_>) -> PyResult<Statistics> {
+        let needs = py.detach(|| self.planner.needs(&self.lengths)).map_err(Failure::from)?;
+        Ok(Statistics(Arc::new(needs)))
     }
 
     /// The lengths that are planned.

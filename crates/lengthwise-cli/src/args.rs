@@ -53,13 +53,15 @@ pub(crate) enum Command {
     Ladder(Ladder),
     /// Fit a cost model to measured training steps
     Cost(Cost),
+    /// Gather what all shards of a corpus are like, so that each can be planned by itself
+    Statistics(Statistics),
     /// Check that a plan file is whole, and right for its lengths
     Verify(Verify),
     /// Print a script that completes commands and options in a shell
     Completions(Completions),
     /// Print the manual page, or write one for every command
     Man(Man),
-    /// Explain a strategy, or budgets, cost models, shapes, arrangements and steps
+    /// Explain a strategy, or budgets, cost models, shapes, arrangements, steps and shards
     Explain(Explain),
 }
 
@@ -196,6 +198,72 @@ pub(crate) struct Part {
     /// Go on from where the epoch stands by this file; may be repeated, with the file of each rank
     #[arg(long, value_name = "FILE")]
     pub(crate) resume: Vec<PathBuf>,
+}
+
+/// Which shard of a corpus is planned.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Shards")]
+pub(crate) struct Shards {
+    /// Plan the lengths as a part of a corpus with these statistics, a file of `lengthwise statistics`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) statistics: Option<PathBuf>,
+
+    /// Which shard of the corpus the input is, from 0
+    #[arg(long, value_name = "SHARD", requires_all = ["statistics", "of"])]
+    pub(crate) shard: Option<u32>,
+
+    /// How many shards there are
+    #[arg(long, value_name = "SHARDS", requires = "shard")]
+    pub(crate) of: Option<u32>,
+
+    /// Instead of a plan, write how many batches the shard needs to this .lws file, to be merged into
+    /// the statistics
+    #[arg(long, value_name = "FILE", requires = "shard",
+          conflicts_with_all = ["output", "json", "rank", "take", "cursor", "resume"])]
+    pub(crate) needs: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Statistics {
+    /// Files of lengths, as for other commands, and files of statistics; all are merged
+    #[arg(value_name = "INPUT", required = true, help_heading = "Input")]
+    pub(crate) inputs: Vec<PathBuf>,
+
+    /// Column of a table, or field of JSON with dots, that holds the lengths
+    #[arg(long, value_name = "NAME", help_heading = "Input")]
+    pub(crate) column: Option<String>,
+
+    /// Format of the lengths, if the names of the files do not tell
+    #[arg(long, value_name = "FORMAT", help_heading = "Input")]
+    pub(crate) format: Option<String>,
+
+    /// The numbers are seconds: make frames of them, one every so many seconds
+    #[arg(long, value_name = "SECONDS", conflicts_with = "rate", help_heading = "Input")]
+    pub(crate) frame_shift: Option<f64>,
+
+    /// The numbers are seconds: make frames or samples of them, so many a second
+    #[arg(long, value_name = "PER_SECOND", help_heading = "Input")]
+    pub(crate) rate: Option<f64>,
+
+    /// The values are texts: count their words, characters, bytes, or tokens:FILE
+    #[arg(long, value_name = "UNIT", help_heading = "Input")]
+    pub(crate) unit: Option<String>,
+
+    /// Leave out blank lines of a file of texts
+    #[arg(long, requires = "unit", help_heading = "Input")]
+    pub(crate) skip_blank: bool,
+
+    /// Cut sequences into pieces of at most this length, as the plans will
+    #[arg(long, value_name = "LENGTH", help_heading = "Input")]
+    pub(crate) chunk: Option<u32>,
+
+    /// Write the statistics to this .lws file
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Print JSON
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, clap::Args)]
@@ -337,6 +405,9 @@ pub(crate) struct Plan {
     #[arg(long, value_name = "SIZE", value_parser = crate::memory::size)]
     pub(crate) memory: Option<u64>,
 
+    #[command(flatten)]
+    pub(crate) shards: Shards,
+
     /// Write the plan to this file, .json, .jsonl, .npz or .parquet, instead of standard output
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
@@ -474,7 +545,7 @@ pub(crate) struct Verify {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Explain {
-    /// A strategy, or budget, cost, shapes, arrange, steps; without it, the list of all
+    /// A strategy, or budget, cost, shapes, arrange, steps, shards; without it, the list of all
     pub(crate) name: Option<String>,
 
     /// Print JSON

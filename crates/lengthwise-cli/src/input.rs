@@ -55,6 +55,7 @@ impl Sequences {
             Error::OverBudget { index, .. }
             | Error::OverBudgetSeconds { index, .. }
             | Error::OverCapacity { index, .. }
+            | Error::BeyondStatistics { index, .. }
             | Error::LadderTooShort { index, .. } => index as u32,
             other => return other.into(),
         };

@@ -35,6 +35,7 @@ fn main() -> ExitCode {
         Command::Frontier(args) => commands::frontier::run(&args),
         Command::Ladder(args) => commands::ladder::run(&args),
         Command::Cost(args) => commands::cost::run(&args),
+        Command::Statistics(args) => commands::statistics::run(&args),
         Command::Verify(args) => commands::verify::run(&args),
         Command::Completions(args) => commands::manual::completions(&args),
         Command::Man(args) => commands::manual::pages(&args),

@@ -431,6 +431,7 @@ fn explain_lists_and_explains() {
               shapes                      exact, multiple, ladder
               arrange                     as-built, shuffled, spread, short-first, long-first
               steps                       stratified, aligned, in-order
+              shards                      parts of a corpus that are planned apart
               tune                        how a strategy is chosen
 
             Examples
@@ -835,10 +836,11 @@ fn help_has_one_line_for_every_command() {
               frontier     Measure padding against freshness for every family of strategies
               ladder       Find the batch lengths that pad the least
               cost         Fit a cost model to measured training steps
+              statistics   Gather what all shards of a corpus are like, so that each can be planned by itself
               verify       Check that a plan file is whole, and right for its lengths
               completions  Print a script that completes commands and options in a shell
               man          Print the manual page, or write one for every command
-              explain      Explain a strategy, or budgets, cost models, shapes, arrangements and steps
+              explain      Explain a strategy, or budgets, cost models, shapes, arrangements, steps and shards
               help         Print this message or the help of the given subcommand(s)
 
             Options:

@@ -1,4 +1,4 @@
-//! Plans, cursors and cost models as files.
+//! Plans, cursors, statistics and cost models as files.
 //!
 //! A plan file is JSON (one object), JSON lines (one object a batch), NPZ (arrays) or Parquet (a
 //! table; feature `parquet`): see [`Form`]. It says how the plan was made, and has a checksum of all
@@ -23,6 +23,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! [`Statistics`](lengthwise::Statistics) are a few bytes for every distinct length, with a checksum.
+//!
 //! A [`Cursor`](lengthwise::Cursor) is one line of JSON, small enough for every checkpoint.
 //!
 //! Files appear whole or not at all ([`save`](save())).
@@ -34,6 +36,7 @@ mod fence;
 mod hex;
 mod plan;
 mod save;
+mod statistics;
 
 pub use cost_model::{CostModelFile, WorstStep, model_file, model_file_of_budget, read_cost_model};
 pub use cursor::{from_json, read_cursor, save_cursor, to_json};
@@ -43,3 +46,6 @@ pub use plan::{
     read_plan_exact, read_plan_exact_from, read_plan_from,
 };
 pub use save::{Written, save, unfinished};
+pub use statistics::{
+    is_statistics, read_statistics, save_statistics, statistics_from_bytes, statistics_to_bytes,
+};

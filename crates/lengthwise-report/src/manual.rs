@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use lengthwise::{
-    Arrange, Budget, CostModel, Error, Example, Limits, Shapes, Steps, Strategy, Tail,
+    Arrange, Budget, CostModel, Error, Example, Limits, Shapes, Shard, Steps, Strategy, Tail,
 };
 use serde::Serialize;
 
@@ -27,6 +27,11 @@ pub fn pages() -> Vec<Page> {
         ("shapes", Shapes::NAMES.join(", "), Shapes::explain().to_owned()),
         ("arrange", Arrange::NAMES.join(", "), Arrange::explain().to_owned()),
         ("steps", Steps::NAMES.join(", "), Steps::explain().to_owned()),
+        (
+            "shards",
+            "parts of a corpus that are planned apart".to_owned(),
+            Shard::explain().to_owned(),
+        ),
         ("tune", "how a strategy is chosen".to_owned(), Limits::explain().to_owned()),
     ];
     Strategy::all()
@@ -57,6 +62,7 @@ pub fn page(given: &str) -> Result<Page, Error> {
         ("steps", &Steps::NAMES[..]),
         ("steps", &Tail::NAMES[..]),
         ("steps", &["ranks", "tail", "cursor", "resume", "idle", "world-size", "verify"][..]),
+        ("shards", &["shard", "statistics", "needs", "of"][..]),
     ]
     .into_iter()
     .find(|(_, names)| names.contains(&name))

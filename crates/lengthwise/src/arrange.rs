@@ -86,14 +86,18 @@ impl Arrange {
         if self == Arrange::AsBuilt {
             return batches;
         }
-        let items: Vec<Item> = if packed {
-            let rows = batches.shapes().map(|shape| (weighed(shape, true).1, shape.1));
-            rows.map(|(mean, length)| Item::row(mean, length)).collect()
-        } else {
-            batches.shapes().map(Item::batch).collect()
-        };
+        let items = items(&batches, packed);
         batches.reordered(&self.order(&items, rng))
     }
+}
+
+/// What batches, or rows, are to an arrangement. Of rows the mean length counts.
+pub(crate) fn items(batches: &Loose, packed: bool) -> Vec<Item> {
+    if packed {
+        let rows = batches.shapes().map(|shape| (weighed(shape, true).1, shape.1));
+        return rows.map(|(mean, length)| Item::row(mean, length)).collect();
+    }
+    batches.shapes().map(Item::batch).collect()
 }
 
 /// What is arranged: a batch, or a step of several.
@@ -109,10 +113,15 @@ pub(crate) struct Item {
 }
 
 impl Item {
-    fn batch((size, length): (u32, u32)) -> Self {
+    pub(crate) fn batch((size, length): (u32, u32)) -> Self {
         let largest = u64::from(size) * u64::from(length);
         let cells = f64::from(length) * f64::from(size);
         Self { rank: length, log: ln(f64::from(length)), cells, largest }
+    }
+
+    /// A place in an order that is the same whatever stands there.
+    pub(crate) fn place(rank: u32) -> Self {
+        Self { rank, log: rank.into(), cells: 1.0, largest: rank.into() }
     }
 
     fn row(mean: u32, length: u32) -> Self {

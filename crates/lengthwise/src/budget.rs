@@ -172,7 +172,8 @@ impl Budget {
         padded: Cow<'a, [u32]>,
     ) -> Result<Room<'a>, Error> {
         self.check()?;
-        let longest = u64::from(padded.iter().copied().max().unwrap_or(lengths.max()));
+        let longest = padded.iter().copied().max().unwrap_or(0).max(lengths.longest());
+        let longest = u64::from(longest);
         let (capacity, at_most, rule) = match self.limit {
             Limit::Sequences(count) => (Capacity::Cells(u64::MAX), count, Rule::Printed),
             Limit::Padded(cells) => (Capacity::Cells(cells), u32::MAX, Rule::Printed),

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::{
-    OverLong,
+    OverLong, Shard,
     cost::{digits, short},
 };
 
@@ -250,6 +250,70 @@ pub enum Error {
         /// The bound.
         bound: u64,
     },
+    /// A sequence that is longer than any that the statistics know.
+    BeyondStatistics {
+        /// The sequence.
+        index: usize,
+        /// Its length.
+        length: u32,
+        /// The longest length that the statistics know.
+        longest: u32,
+    },
+    /// Sequences of other shards that exceed a limit alone.
+    OverLongElsewhere {
+        /// The longest length that the statistics know.
+        longest: u32,
+        /// The limit.
+        what: String,
+    },
+    /// Statistics that do not hold together, or cannot be used here.
+    BadStatistics {
+        /// What is wrong.
+        what: String,
+    },
+    /// A shard that there is not.
+    BadShard {
+        /// The shard.
+        shard: u32,
+        /// How many there are.
+        of: u32,
+    },
+    /// Lengths of a shard without statistics of all.
+    NoStatistics,
+    /// The needs of no shard.
+    NoShard,
+    /// Statistics that do not say what all shards need.
+    NotCounted {
+        /// How many shards were counted.
+        counted: u32,
+        /// The first that was not.
+        first: u32,
+        /// How many there are.
+        of: u32,
+    },
+    /// The needs of one shard, twice.
+    CountedTwice {
+        /// The shard.
+        shard: u32,
+    },
+    /// Needs that were counted with other settings or statistics.
+    OtherNeeds {
+        /// What differs.
+        what: String,
+        /// With what they were counted.
+        counted: String,
+        /// What is given.
+        given: String,
+    },
+    /// A shard with fewer sequences than every shard has batches.
+    SmallShard {
+        /// The shard.
+        shard: Shard,
+        /// How many sequences it has.
+        sequences: usize,
+        /// How many batches every shard has.
+        batches: u32,
+    },
     /// A strategy's own grouping does not hold every sequence exactly once.
     BadGroups {
         /// What is wrong, naming the sequence.
@@ -387,6 +451,44 @@ impl Error {
                 bytes(*needed, f64::ceil)
             ),
             Error::BadPlan { .. } => "the plan is damaged; make it again".to_owned(),
+            Error::BeyondStatistics { .. } => {
+                "gather the statistics anew with the lengths of every shard in them".to_owned()
+            }
+            Error::OverLongElsewhere { .. } => {
+                "raise the budget, or choose what happens to over-long sequences: `alone`, `drop` or \
+                 `truncate` (`--over-long` on the command line)"
+                    .to_owned()
+            }
+            Error::BadStatistics { .. } => {
+                "use statistics of the lengths of all shards, made by `lengthwise statistics`".to_owned()
+            }
+            Error::BadShard { of, .. } => {
+                format!("shards are numbered from 0; the last one is {}", of.saturating_sub(1))
+            }
+            Error::NoStatistics => {
+                "make the lengths a part of the statistics of all shards (`--statistics` on the \
+                 command line)"
+                    .to_owned()
+            }
+            Error::NoShard => {
+                "say which shard it is, and of how many (`--shard` and `--of` on the command line)"
+                    .to_owned()
+            }
+            Error::NotCounted { .. } => {
+                "plan every shard once with `--needs` in place of `-o`, and merge what that wrote into \
+                 the statistics with `lengthwise statistics`"
+                    .to_owned()
+            }
+            Error::CountedTwice { .. } => "merge what each shard needs once".to_owned(),
+            Error::OtherNeeds { .. } => {
+                "plan all shards with the settings and the statistics that they were counted with, or \
+                 count what they need anew"
+                    .to_owned()
+            }
+            Error::SmallShard { .. } => {
+                "make shards of about the same total length: join small ones, or cut large ones"
+                    .to_owned()
+            }
             Error::BadGroups { .. } => {
                 "the order of a grouping must be a permutation of all sequences, and its ends must \
                  rise to their number"
@@ -533,6 +635,40 @@ impl fmt::Display for Error {
                 bytes(*bound, f64::floor)
             ),
             Error::BadPlan { what } => write!(f, "the plan does not hold together: {what}"),
+            Error::BeyondStatistics { index, length, longest } => write!(
+                f,
+                "sequence {index} of length {length} is longer than any that the statistics know: the \
+                 longest has {longest}"
+            ),
+            Error::OverLongElsewhere { longest, what } => {
+                write!(f, "the statistics know a sequence of length {longest}, and {what}")
+            }
+            Error::BadStatistics { what } => write!(f, "the statistics cannot be used: {what}"),
+            Error::BadShard { shard, of } => {
+                write!(f, "there is no shard {shard} among {of} shards")
+            }
+            Error::NoStatistics => write!(f, "a shard cannot be planned without statistics of all"),
+            Error::NoShard => write!(f, "what a shard needs can be counted of a shard only"),
+            Error::NotCounted { counted: 0, .. } => {
+                write!(f, "the statistics do not say how many batches the shards need")
+            }
+            Error::NotCounted { counted, first, of } => write!(
+                f,
+                "the statistics say what {counted} of {of} shards need; shard {first} is the first \
+                 that is not among them"
+            ),
+            Error::CountedTwice { shard } => write!(f, "what shard {shard} needs is there twice"),
+            Error::OtherNeeds { what, counted, given } => write!(
+                f,
+                "what the shards need was counted with {} `{}`, and now it is `{}`",
+                in_words(what),
+                shortened(counted),
+                shortened(given)
+            ),
+            Error::SmallShard { shard: Shard { number, .. }, sequences, batches } => write!(
+                f,
+                "shard {number} has {sequences} sequences, and every shard takes {batches} batches"
+            ),
             Error::BadGroups { what } => write!(f, "the strategy's grouping is not valid: {what}"),
         }
     }
@@ -565,6 +701,7 @@ fn in_words(what: &str) -> String {
     match what {
         "lengths" => "lengths of digest".to_owned(),
         "plan" => "a plan of digest".to_owned(),
+        "statistics" => "statistics of digest".to_owned(),
         "batches" => "a constant number of batches of".to_owned(),
         other => other.to_owned(),
     }

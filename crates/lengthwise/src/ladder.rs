@@ -20,7 +20,8 @@ use crate::{Lengths, lengths::is_small_table};
 /// cells, it is the one whose rungs are lowest, each of them.
 ///
 /// However many rungs: time O(distinct lengths · log cells) at most, mostly a dozen passes over the
-/// distinct lengths, and O(distinct lengths) of memory.
+/// distinct lengths, and O(distinct lengths) of memory. Of lengths that are a part of a corpus, the
+/// [whole](Lengths::population) decides.
 ///
 /// ```
 /// use lengthwise::{Lengths, ladder};
@@ -30,7 +31,7 @@ use crate::{Lengths, lengths::is_small_table};
 /// # Ok::<(), lengthwise::Error>(())
 /// ```
 pub fn ladder(lengths: &Lengths, rungs: u32) -> Vec<u32> {
-    let histogram = lengths.histogram();
+    let histogram = lengths.population();
     let distinct = histogram.len();
     let rungs = (rungs as usize).clamp(1, distinct);
     if rungs == distinct {

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use crate::{Error, plan::digest};
+use crate::{Error, Statistics, plan::digest, shard::Population};
 
 /// The lengths of all sequences, checked once: at least one, none zero, at most `u32::MAX` of them.
 ///
@@ -26,6 +26,7 @@ pub struct Lengths {
     total: u64,
     histogram: OnceLock<Vec<(u32, u32)>>,
     digest: OnceLock<u64>,
+    population: Option<Arc<Population>>,
 }
 
 impl Lengths {
@@ -64,7 +65,7 @@ impl Lengths {
             return Err(Error::BadLength { index, given: "0".to_owned() });
         }
         let (histogram, digest) = (OnceLock::new(), OnceLock::new());
-        Ok(Self { values, min, max, total, histogram, digest })
+        Ok(Self { values, min, max, total, histogram, digest, population: None })
     }
 
     /// Takes lengths of any integer type, and names the first that is not from 1 to `u32::MAX`.
@@ -174,6 +175,79 @@ impl Values {
 impl fmt::Debug for Values {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.as_slice().fmt(f)
+    }
+}
+
+/// What the lengths are a part of.
+impl Lengths {
+    /// The same lengths as a part of a corpus with these statistics: ladders, scales and limits then
+    /// follow from the whole corpus, and are the same for every part. Refused if a sequence is longer
+    /// than any that the statistics know.
+    ///
+    /// ```
+    /// use lengthwise::{Lengths, Statistics};
+    ///
+    /// let [one, other] = [[5, 9], [7, 30]].map(|part| Lengths::new(part).unwrap());
+    /// let all = Statistics::of(&one).merge(&Statistics::of(&other))?;
+    /// let one = one.part_of(all.into())?;
+    /// assert_eq!(one.histogram(), [(5, 1), (9, 1)]);
+    /// assert_eq!(one.population(), [(5, 1), (7, 1), (9, 1), (30, 1)]);
+    /// # Ok::<(), lengthwise::Error>(())
+    /// ```
+    pub fn part_of(mut self, statistics: Arc<Statistics>) -> Result<Self, Error> {
+        let longest = statistics.max();
+        if statistics.count() == 0 {
+            let what = "they know what shards need, and no lengths".to_owned();
+            return Err(Error::BadStatistics { what });
+        }
+        if let Some(index) = self.as_slice().iter().position(|&length| length > longest) {
+            return Err(Error::BeyondStatistics { index, length: self.as_slice()[index], longest });
+        }
+        self.population = Some(Population::new(statistics).into());
+        Ok(self)
+    }
+
+    /// The statistics of what these lengths are a part of, if they are a part.
+    pub fn statistics(&self) -> Option<&Arc<Statistics>> {
+        self.population.as_ref().map(|population| &population.statistics)
+    }
+
+    /// The [histogram](Lengths::histogram) of all that the lengths are a part of, or their own: what
+    /// is decided for all lengths together follows from it. Of more than `u32::MAX` sequences every so
+    /// many count as one, and where [`Statistics`] have classes, these are the ends of classes.
+    pub fn population(&self) -> &[(u32, u32)] {
+        self.part().map_or_else(|| self.histogram(), |population| &population.histogram)
+    }
+
+    /// What the lengths are a part of.
+    pub(crate) fn part(&self) -> Option<&Population> {
+        self.population.as_deref()
+    }
+
+    /// The same as a part of something else, or of what another column is a part of.
+    pub(crate) fn within(mut self, population: Option<Arc<Population>>) -> Self {
+        self.population = population;
+        self
+    }
+
+    /// What they are a part of, to be shared.
+    pub(crate) fn shared_part(&self) -> Option<Arc<Population>> {
+        self.population.clone()
+    }
+
+    /// How many sequences the [population](Lengths::population) has.
+    pub(crate) fn population_count(&self) -> usize {
+        self.part().map_or(self.len(), Population::count)
+    }
+
+    /// The longest length of the population.
+    pub(crate) fn longest(&self) -> u32 {
+        self.part().map_or(self.max, |population| population.longest.max(self.max))
+    }
+
+    /// The shortest length of the population.
+    pub(crate) fn shortest(&self) -> u32 {
+        self.part().map_or(self.min, |population| population.shortest.min(self.min))
     }
 }
 

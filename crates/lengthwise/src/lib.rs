@@ -25,6 +25,7 @@ mod room;
 mod schedule;
 mod settings;
 mod shapes;
+mod shard;
 mod sort;
 mod steps;
 pub mod strategy;
@@ -43,7 +44,7 @@ pub use groups::{Drawn, Groups};
 pub use ladder::{ladder, ladder_padding_rate};
 pub use lengths::Lengths;
 pub use loose_plan::LoosePlan;
-pub use made::Made;
+pub use made::{Corpus, Made};
 pub use measure::{Measures, effective_mates, mate_repeat_rate, mate_repeat_rates};
 pub use over_long::OverLong;
 pub use pack::Row;
@@ -53,6 +54,7 @@ pub use rng::{Purpose, Rng, Stream};
 pub use room::{Open, Room};
 pub use schedule::Schedule;
 pub use shapes::Shapes;
+pub use shard::{Needs, Shard, Statistics};
 pub use steps::{Steps, Tail};
 pub use strategy::{
     Alternated, Blurred, Bucketed, Group, LengthBuckets, Neighbours, OptimalBuckets, Packed,

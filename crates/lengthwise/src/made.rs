@@ -3,8 +3,8 @@
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
-    Arrange, Budget, CostModel, Error, Group as _, Lengths, Open, OverLong, Row, Shapes, Steps,
-    Strategy, Tail, steps::Time,
+    Arrange, Budget, CostModel, Error, Group as _, Lengths, Open, OverLong, Row, Shapes, Shard,
+    Steps, Strategy, Tail, steps::Time,
 };
 
 /// How a plan was made, and how its batches are dealt to ranks.
@@ -39,12 +39,25 @@ pub struct Made {
     pub accumulate: u32,
     /// How many batches a step has whatever the world size, if that was fixed.
     pub canonical_ranks: Option<u32>,
+    /// Which shard of a corpus was planned, if it is one.
+    pub shard: Option<Shard>,
+    /// What is known of the statistics that the lengths are a part of, if they are a part.
+    pub corpus: Option<Corpus>,
     /// The seed of all randomness.
     pub seed: u64,
     /// The epoch.
     pub epoch: u64,
     /// The [digest](crate::Lengths::digest) of the lengths.
     pub lengths: u64,
+}
+
+/// What a plan knows of the statistics that it was made with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Corpus {
+    /// The [digest](crate::Statistics::digest) of the statistics.
+    pub statistics: u64,
+    /// The longest length that they know.
+    pub longest: u32,
 }
 
 impl Made {
@@ -61,7 +74,8 @@ impl Made {
             return true;
         };
         let size = batch.len() as u32;
-        let longest = self.shapes.alone(lengths.max());
+        let longest = self.corpus.map_or(lengths.max(), |corpus| corpus.longest);
+        let longest = self.shapes.alone(longest);
         if self.packed {
             let strategy = self.strategy.parse::<Strategy>().ok();
             let row = strategy.and_then(|strategy| strategy.row());
@@ -105,7 +119,7 @@ impl Made {
 
     /// The settings that decide which batches make which step, by name. Long ones as a fingerprint,
     /// so that a cursor stays small.
-    pub(crate) fn settings(&self) -> [(&'static str, String); 9] {
+    pub(crate) fn settings(&self) -> Vec<(&'static str, String)> {
         let or_none = |text: Option<String>| text.unwrap_or_else(|| "none".to_owned());
         [
             ("strategy", self.strategy.clone()),
@@ -118,11 +132,18 @@ impl Made {
             ("tail", self.tail.to_string()),
             ("cost-model", or_none(self.cost_model.map(|model| model.to_string()))),
         ]
-        .map(|(name, text)| {
-            let long = text.len() > LONG;
-            (name, if long { format!("#{:016x}", xxh3_64(text.as_bytes())) } else { text })
-        })
+        .into_iter()
+        // Cursors of other plans are what they were.
+        .chain(self.corpus.map(|corpus| ("statistics", format!("{:016x}", corpus.statistics))))
+        .chain(self.shard.map(|shard| ("shard", shard.to_string())))
+        .map(|(name, text)| (name, brief(text)))
+        .collect()
     }
+}
+
+/// A setting, or its fingerprint if it is long.
+pub(crate) fn brief(text: String) -> String {
+    if text.len() > LONG { format!("#{:016x}", xxh3_64(text.as_bytes())) } else { text }
 }
 
 /// Longer settings are not spelled out in a cursor.

@@ -1,6 +1,6 @@
 //! Sequences that exceed the budget even alone: what happens to them, and never silently.
 
-use std::{borrow::Cow, fmt, str::FromStr};
+use std::{borrow::Cow, fmt, str::FromStr, sync::Arc};
 
 use crate::{Budget, Error, Lengths, Row, Shapes, room::Capacity, settings::Setting};
 
@@ -57,8 +57,18 @@ impl OverLong {
             u32::MAX => return Ok(all),
             longest => shapes.longest_within(longest),
         };
+        let population = match lengths.part().map(|all| all.within(longest, self)) {
+            // What is over-long here has an index, which says more.
+            Some(Err(error)) if lengths.max() <= longest => return Err(error),
+            Some(Ok(Some(left))) => Some(Arc::new(left)),
+            _ => lengths.shared_part(),
+        };
         if lengths.max() <= longest {
-            return Ok(all);
+            if lengths.part().is_none_or(|all| all.longest <= longest) {
+                return Ok(all);
+            }
+            let lengths = Cow::Owned(lengths.clone().within(population));
+            return Ok(Admitted { lengths, ..all });
         }
         let (kept, over): (Vec<u32>, Vec<u32>) =
             (0..lengths.count()).partition(|&sequence| lengths.of(sequence) <= longest);
@@ -66,11 +76,12 @@ impl OverLong {
             OverLong::Alone if kept.is_empty() => Ok(Admitted { kept: Some(kept), over, ..all }),
             OverLong::Alone | OverLong::Drop if !kept.is_empty() => {
                 let left: Vec<u32> = kept.iter().map(|&sequence| lengths.of(sequence)).collect();
-                Ok(Admitted { lengths: Cow::Owned(Lengths::new(left)?), kept: Some(kept), over })
+                let left = Cow::Owned(Lengths::new(left)?.within(population));
+                Ok(Admitted { lengths: left, kept: Some(kept), over })
             }
             OverLong::Truncate if longest > 0 => {
                 let cut = lengths.as_slice().iter().map(|&length| length.min(longest));
-                let cut = Lengths::new(cut.collect::<Vec<_>>())?;
+                let cut = Lengths::new(cut.collect::<Vec<_>>())?.within(population);
                 Ok(Admitted { lengths: Cow::Owned(cut), kept: None, over })
             }
             _ => Err(match (self.over_budget(lengths, &over, &limit, shapes), row) {

@@ -3,16 +3,19 @@
 use std::sync::Arc;
 
 use crate::{
-    Arrange, Budget, CostModel, Drawn, Error, Group, Lengths, LoosePlan, Made, OverLong, Plan,
-    Purpose, Rng, Room, Row, Shapes, Sorted, Steps, Tail, Workspace, arrange,
-    cut::{Loose, cut, rows},
+    Arrange, Budget, Corpus, CostModel, Drawn, Error, Group, Lengths, LoosePlan, Made, OverLong,
+    Plan, Purpose, Rng, Room, Row, Shapes, Shard, Sorted, Statistics, Steps, Tail, Workspace,
+    arrange,
+    cut::{Loose, cut, rows, weighed},
     groups::Dealing,
     ladder::{Staircase, ladder},
     lengths::is_small_table,
     loose_plan::OF_BATCH,
+    made::brief,
     over_long::Admitted,
     pack::pack,
     shapes::Rounding,
+    shard::in_step,
     sort,
     steps::Time,
     strategy::packed::LongestFirst,
@@ -46,6 +49,7 @@ pub struct Planner<S> {
     accumulate: u32,
     canonical_ranks: Option<u32>,
     batches: Option<u32>,
+    shard: Option<Shard>,
     seed: u64,
 }
 
@@ -65,6 +69,7 @@ impl<S: Group> Planner<S> {
             accumulate: 1,
             canonical_ranks: None,
             batches: None,
+            shard: None,
             seed: 0,
         }
     }
@@ -142,13 +147,73 @@ impl<S: Group> Planner<S> {
     /// of ranks: many trainers ask for it once. The number follows from the lengths, the settings
     /// and the seed: the most that the first few epochs need. An epoch that would need more is drawn
     /// anew, and as a last resort sorted; one that needs fewer has its largest batches halved.
+    ///
+    /// Of a [shard](Planner::shard) every epoch has as many as the statistics say, and it stays as it is.
     pub fn constant_steps(self, lengths: &Lengths) -> Result<Self, Error> {
+        if self.shard.is_some() {
+            return Ok(self);
+        }
+        let most = self.most_batches(lengths)?;
+        Ok(self.batches(most))
+    }
+
+    /// As one shard of a corpus: its lengths are a [part](Lengths::part_of) of the statistics of all
+    /// shards, which say how many batches every shard takes. Its randomness differs from that of other
+    /// shards, and yet all keep in step: see [`Shard`].
+    #[must_use]
+    pub fn shard(mut self, shard: Shard) -> Self {
+        self.shard = Some(shard);
+        self
+    }
+
+    /// How many batches this shard needs in every epoch, to be merged into the statistics with what
+    /// all others need.
+    pub fn needs(&self, lengths: &Lengths) -> Result<Statistics, Error> {
+        let (shard, statistics) = match (self.shard, lengths.statistics()) {
+            (Some(shard), Some(statistics)) => (shard, statistics),
+            (Some(_), None) => return Err(Error::NoStatistics),
+            (None, _) => return Err(Error::NoShard),
+        };
+        let batches = self.most_batches(lengths)?;
+        Ok(statistics.of_one(self.counted_settings(), shard, batches))
+    }
+
+    /// The settings that decide how many batches a shard needs.
+    fn counted_settings(&self) -> String {
+        let settings = [
+            ("strategy", self.strategy.describe()),
+            ("budget", self.budget.to_string()),
+            ("shapes", self.shapes.to_string()),
+            ("over-long", self.over_long.to_string()),
+        ];
+        settings.map(|(name, value)| format!("{name}={}", brief(value))).join(" ")
+    }
+
+    /// How many batches every epoch has, if that is fixed.
+    fn fixed_batches(&self, lengths: &Lengths) -> Result<Option<u32>, Error> {
+        match (self.shard, self.batches, lengths.statistics()) {
+            (Some(_), _, None) => Err(Error::NoStatistics),
+            (Some(shard), None, Some(statistics)) => {
+                statistics.batches(&self.counted_settings(), shard.of).map(Some)
+            }
+            (_, batches, _) => Ok(batches),
+        }
+    }
+
+    /// The randomness of what one shard draws.
+    fn rng(&self, epoch: u64) -> Rng {
+        let rng = Rng::new(self.seed, epoch);
+        self.shard.map_or(rng, |shard| rng.at_shard(shard.number))
+    }
+
+    /// The most batches that the first few epochs need.
+    fn most_batches(&self, lengths: &Lengths) -> Result<u32, Error> {
         self.check()?;
         let admitted = self.admit(lengths)?;
         let workspace = Workspace::new();
         let resolved = self.resolve(&admitted, &workspace, None)?;
         let count = |strategy: &dyn Group, epoch: u64| {
-            let rng = Rng::new(self.seed, epoch);
+            let rng = self.rng(epoch);
             let batches = self.grouped(strategy, lengths, &admitted, resolved.as_ref(), &rng)?;
             Ok(batches.0.len() as u32)
         };
@@ -156,7 +221,7 @@ impl<S: Group> Planner<S> {
         for epoch in 0..4 {
             most = most.max(count(&self.strategy, epoch)?);
         }
-        Ok(self.batches(most))
+        Ok(most)
     }
 
     /// The batch lengths that can occur, rising, if the shapes are a ladder.
@@ -217,8 +282,9 @@ impl<S: Group> Planner<S> {
         epoch: u64,
     ) -> Result<LoosePlan, Error> {
         self.check()?;
-        let rng = Rng::new(self.seed, epoch);
+        let rng = self.rng(epoch);
         let memory = self.memory(workspace, lengths)?;
+        let fixed = self.fixed_batches(lengths)?;
         let admitted = self.admit(lengths)?;
         let resolved = workspace.stage("resolve", || self.resolve(&admitted, workspace, memory))?;
         let drawn = |strategy: &dyn Group, rng: &Rng| {
@@ -229,7 +295,10 @@ impl<S: Group> Planner<S> {
             })
         };
         let (mut batches, mut dealing) = drawn(&self.strategy, &rng)?;
-        if let Some(fixed) = self.batches {
+        if let Some(fixed) = fixed {
+            if let Some(shard) = self.shard.filter(|_| lengths.len() < fixed as usize) {
+                return Err(Error::SmallShard { shard, sequences: lengths.len(), batches: fixed });
+            }
             for turn in REDRAWS {
                 if batches.len() <= fixed as usize {
                     break;
@@ -263,7 +332,7 @@ impl<S: Group> Planner<S> {
             shapes: self.shapes.clone(),
             arrange: self.arrange,
             over_long: self.over_long,
-            batches: self.batches,
+            batches: fixed,
             together: dealing == Dealing::Together,
             packed,
             steps,
@@ -271,6 +340,11 @@ impl<S: Group> Planner<S> {
             cost_model,
             accumulate: self.accumulate,
             canonical_ranks: self.canonical_ranks,
+            shard: self.shard,
+            corpus: lengths.statistics().map(|statistics| Corpus {
+                statistics: statistics.digest(),
+                longest: statistics.max(),
+            }),
             seed: self.seed,
             epoch,
             lengths: workspace.stage("digest", || lengths.digest()),
@@ -280,7 +354,18 @@ impl<S: Group> Planner<S> {
             let needed = 4 * sequences + OF_BATCH * count + self.held(lengths);
             Error::check_memory(needed, bound, || format!("a plan of {count} batches"))?;
         }
-        let batches = workspace.stage("arrange", || self.arrange.apply(batches, packed, &rng));
+        let batches = workspace.stage("arrange", || match self.shard {
+            None => self.arrange.apply(batches, packed, &rng),
+            Some(shard) => {
+                let rng = Rng::new(self.seed, epoch);
+                let items = arrange::items(&batches, packed);
+                let shapes = batches.shapes().map(|shape| weighed(shape, packed));
+                let work = shapes.map(|(size, length)| made.time().of(size, length));
+                let work: Vec<f64> = work.collect();
+                let order = in_step(&items, &work, (self.arrange, steps), shard, &rng);
+                batches.reordered(&order)
+            }
+        });
         Ok(LoosePlan::new(batches, admitted.over, made))
     }
 
@@ -357,7 +442,7 @@ impl<S: Group> Planner<S> {
         }
         let rounding = Arc::new(self.shapes.resolve(lengths, &self.budget)?);
         // Rounding keeps the order of lengths, so the longest decides.
-        let longest = rounding.of(lengths.max());
+        let longest = rounding.of(lengths.longest());
         let room = self.budget.resolve(lengths, vec![longest].into())?;
         let room = room.rounded(lengths, Arc::clone(&rounding)).within(workspace);
         Ok(Some((rounding, room.with_memory(memory))))
@@ -373,7 +458,7 @@ impl<S: Group> Planner<S> {
     ) -> Result<(Arc<Rounding>, Room<'a>), Error> {
         let Shapes::Ladder(rungs) = self.shapes else {
             let rounding = Arc::new(self.shapes.resolve(lengths, &self.budget)?);
-            let longest = rounding.of(lengths.max());
+            let longest = rounding.of(lengths.longest());
             let room = self.budget.resolve(lengths, vec![longest].into())?;
             let row = row.within(&room, &self.shapes);
             let room = room.rounded(lengths, Arc::clone(&rounding));
@@ -384,14 +469,17 @@ impl<S: Group> Planner<S> {
         }
         let room = self.budget.resolve(lengths, lengths.as_slice().into())?;
         let row = row.within(&room, &self.shapes);
-        let order = sort::shuffled(lengths.count(), &Rng::new(0, 0), Purpose::Shuffle);
-        let (order, ends) = pack(&order, lengths, row);
+        let sample = lengths.part().map(|all| Lengths::new(all.sample(SAMPLE))).transpose()?;
+        let all = sample.as_ref().unwrap_or(lengths);
+        let order = sort::shuffled(all.count(), &Rng::new(0, 0), Purpose::Shuffle);
+        let (order, ends) = pack(&order, all, row);
         let starts = std::iter::once(&0).chain(&ends);
         let sums = starts.zip(&ends).map(|(&start, &end)| {
-            order[start as usize..end as usize].iter().map(|&sequence| lengths.of(sequence)).sum()
+            order[start as usize..end as usize].iter().map(|&sequence| all.of(sequence)).sum()
         });
         let sums = Lengths::new(sums.collect::<Vec<u32>>())?;
-        let most = u64::from(lengths.max()) * u64::from(row.at_most.min(lengths.count()));
+        let count = lengths.part().map_or(lengths.count(), |all| all.count() as u32);
+        let most = u64::from(lengths.longest()) * u64::from(row.at_most.min(count));
         let top = u64::from(row.capacity).min(most) as u32;
         let mut edges = match rungs - u32::from(sums.max() < top) {
             0 => Vec::new(),
@@ -448,14 +536,14 @@ impl<S: Group> Planner<S> {
             _ => {}
         }
         let time = cost_model.map_or(Time::Cells, Time::Seconds);
-        let histogram = lengths.histogram();
+        let (histogram, count) = (lengths.population(), lengths.population_count() as u32);
         let (mut batches, mut work, mut slowest) = (0.0, 0.0, 0.0_f64);
         // The longest, and about a thousand others.
-        for &(length, count) in histogram.iter().rev().step_by(1 + histogram.len() / 1000) {
+        for &(length, of_length) in histogram.iter().rev().step_by(1 + histogram.len() / 1000) {
             let length = rounding.of(length);
-            let size = room.full(length).min(lengths.count());
+            let size = room.full(length).min(count);
             let seconds = time.of(size, length);
-            let full = f64::from(count) / f64::from(size);
+            let full = f64::from(of_length) / f64::from(size);
             batches += full;
             work += full * seconds;
             slowest = slowest.max(seconds);
@@ -469,6 +557,9 @@ const EVEN: f64 = 0.8;
 
 /// How many bytes strategies that do not sort in passes take for each sequence, at most.
 const OTHERS: u64 = 56;
+
+/// So many sequences decide the rungs of rows, where they are a part of more.
+const SAMPLE: usize = 1 << 16;
 
 /// Turns of the randomness for epochs that need more batches than there are to be.
 const REDRAWS: std::ops::Range<u32> = 2000..2016;

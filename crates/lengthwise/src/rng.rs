@@ -35,6 +35,8 @@ pub enum Purpose {
     Swap,
     /// Which rank takes which batch of a step.
     Seat,
+    /// What differs from shard to shard.
+    Shard,
     /// A strategy of the user's own.
     Own(u16),
 }
@@ -54,6 +56,7 @@ impl Purpose {
             Purpose::Match => 10,
             Purpose::Swap => 11,
             Purpose::Seat => 12,
+            Purpose::Shard => 13,
             Purpose::Own(number) => 0x1_0000 + u32::from(number),
         }
     }
@@ -88,6 +91,14 @@ impl Rng {
     /// numbers with another.
     pub(crate) const fn at_turn(self, turn: u32) -> Self {
         Self { turn, ..self }
+    }
+
+    /// The randomness of one shard: under a seed of its own, which is two words of a stream that is
+    /// for nothing else.
+    pub(crate) fn at_shard(self, shard: u32) -> Self {
+        let root = Self::new(self.seed, 0);
+        let [low, high, ..] = root.block(Purpose::Shard.code(), shard);
+        Self { seed: u64::from(high) << 32 | u64::from(low), ..self }
     }
 
     /// The epoch.
@@ -275,6 +286,19 @@ mod tests {
         assert_ne!(first(1, 1), first(0, 2));
         assert_ne!(first(1, 1), first(1, 1 << 32));
         assert_ne!(first(1, 1), first(1 + (1 << 32), 1));
+    }
+
+    #[test]
+    fn shards_are_mixed_not_added() {
+        let first = |seed, epoch, shard| {
+            Rng::new(seed, epoch).at_shard(shard).stream(Purpose::Shuffle).next_u32()
+        };
+        assert_ne!(first(1, 0, 1), first(2, 0, 0));
+        assert_ne!(first(1, 0, 1), first(0, 0, 2));
+        assert_ne!(first(1, 1, 0), first(1, 0, 1));
+        assert_ne!(first(1, 0, 0), Rng::new(1, 0).stream(Purpose::Shuffle).next_u32());
+        let rng = Rng::new(4, 9).at_turn(3);
+        assert_eq!((rng.at_shard(7).epoch, rng.at_shard(7).turn), (9, 3));
     }
 
     /// With a bound of 3·2³⁰ a plain multiplication would give a third of the integers twice as

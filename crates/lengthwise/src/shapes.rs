@@ -73,13 +73,15 @@ impl Shapes {
         match self {
             Shapes::Exact => Ok(Rounding::Exact),
             Shapes::Multiple(0) => Err(bad("multiple", "0", WHOLE)),
-            Shapes::Multiple(multiple) => match lengths.max().checked_next_multiple_of(*multiple) {
-                Some(_) => Ok(Rounding::Multiple(*multiple)),
-                None => Err(Error::LengthOverflow { length: lengths.max(), multiple: *multiple }),
+            Shapes::Multiple(multiple) => match lengths.longest() {
+                longest if longest.checked_next_multiple_of(*multiple).is_some() => {
+                    Ok(Rounding::Multiple(*multiple))
+                }
+                length => Err(Error::LengthOverflow { length, multiple: *multiple }),
             },
             Shapes::Ladder(0) => Err(bad("ladder", "0", "a number of rungs from 1 to 4294967295")),
             Shapes::Ladder(rungs) => {
-                let room = budget.resolve(lengths, vec![lengths.max()].into())?;
+                let room = budget.resolve(lengths, vec![lengths.longest()].into())?;
                 let rungs = refined(ladder(lengths, *rungs), lengths, &room);
                 Ok(Rounding::Rungs(Staircase::new(rungs, lengths)))
             }
@@ -87,6 +89,10 @@ impl Shapes {
                 check_rungs(rungs, &rungs_text(rungs))?;
                 let top = rungs[rungs.len() - 1];
                 match lengths.as_slice().iter().position(|&length| length > top) {
+                    None if lengths.longest() > top => Err(Error::OverLongElsewhere {
+                        longest: lengths.longest(),
+                        what: format!("the top rung is {top}"),
+                    }),
                     None => Ok(Rounding::Rungs(Staircase::new(rungs.clone(), lengths))),
                     Some(index) => {
                         Err(Error::LadderTooShort { top, index, length: lengths.as_slice()[index] })

@@ -2,6 +2,7 @@
 
 mod bounded;
 mod part;
+mod shard;
 
 use std::{
     io::{self, BufWriter, Stdout, Write},
@@ -9,8 +10,8 @@ use std::{
 };
 
 use lengthwise::{
-    Arrange, Budget, CostModel, Made, Measures, OverLong, Plan, Planner, Shapes, Steps, Strategy,
-    Tail, Workspace, recommended_in,
+    Arrange, Budget, CostModel, Lengths, Made, Measures, OverLong, Plan, Planner, Shapes, Steps,
+    Strategy, Tail, Workspace, recommended_in,
 };
 use lengthwise_files::{Form, PlanFile, Written, model_file_of_budget, save, to_json};
 
@@ -33,10 +34,17 @@ pub(crate) fn run(args: &args::Plan) -> Result<(), Failure> {
         return bounded::run(args, form, settings, bound);
     }
     let begin = part::begin(&args.part)?;
+    let corpus = shard::Corpus::read(&args.shards)?;
     let input = args.input.read(memory::PLAN)?;
-    let planner = settings.planner(args, &input, &Workspace::new())?;
-    let whole = planner.plan(input.lengths(), args.epoch).map_err(|error| input.named(error))?;
-    let part = part::take(args, &whole, begin, input.lengths())
+    let lengths = corpus.of(input.lengths()).map_err(|error| input.named(error))?;
+    let planner = settings.planner(args, &lengths, &input, &Workspace::new())?;
+    let planner = corpus.planner(planner);
+    if let Some(path) = &args.shards.needs {
+        let needs = planner.needs(&lengths).map_err(|error| input.named(error))?;
+        return shard::save_needs(path, &needs);
+    }
+    let whole = planner.plan(&lengths, args.epoch).map_err(|error| input.named(error))?;
+    let part = part::take(args, &whole, begin, &lengths)
         .map_err(|error| part::refused(&args.part, error))?;
     let plan = part.as_ref().map_or(&whole, |part| &part.plan);
 
@@ -109,10 +117,10 @@ impl Settings {
     fn planner(
         self,
         args: &args::Plan,
+        lengths: &Lengths,
         input: &Sequences,
         workspace: &Workspace,
     ) -> Result<Planner<Strategy>, Failure> {
-        let lengths = input.lengths();
         let Self { budget, strategy, shapes, .. } = self;
         let (strategy, shapes) = recommended_in(workspace, lengths, budget, strategy, shapes)
             .map_err(|error| input.named(error))?;
@@ -132,7 +140,8 @@ impl Settings {
         if let Some(model) = self.cost_model {
             planner = planner.cost_model(model);
         }
-        if args.part.constant_steps {
+        // Shards always have as many.
+        if args.part.constant_steps && args.shards.shard.is_none() {
             return planner.constant_steps(lengths).map_err(|error| input.named(error));
         }
         Ok(planner)
@@ -148,11 +157,19 @@ fn spare_what_is_read(args: &args::Plan) -> Result<(), Failure> {
     let input = args.input.source.path.as_deref();
     let model = args.part.cost_model.as_deref().map(Path::new);
     let limit = args.budget.as_deref().and_then(model_file_of_budget);
-    for (path, written) in [(&args.output, "plan"), (&args.part.cursor, "cursor")] {
+    let statistics = args.shards.statistics.as_deref();
+    for (path, written) in [
+        (&args.output, "plan"),
+        (&args.part.cursor, "cursor"),
+        (&args.shards.needs, "needs of the shard"),
+    ] {
         let Some(path) = path else { continue };
-        for (read, is) in
-            [(input, "the input"), (model, "the cost model"), (limit, "the cost model")]
-        {
+        for (read, is) in [
+            (input, "the input"),
+            (model, "the cost model"),
+            (limit, "the cost model"),
+            (statistics, "the file of statistics"),
+        ] {
             if read.is_some_and(|read| same_file(path, read)) {
                 return refused(path, is, written);
             }
@@ -201,6 +218,9 @@ fn say(plan: &Plan, input: &Sequences) {
     let what = if input.chunks.is_some() { "pieces of sequences" } else { "sequences" };
     say_measures(&plan.measure(input.lengths()), what, plan.made(), plan.digest());
     say_over_long(plan.over_long());
+    if let Some(shard) = plan.made().shard {
+        shard::say(shard, plan);
+    }
 }
 
 fn say_measures(measures: &Measures, what: &str, made: &Made, digest: u64) {

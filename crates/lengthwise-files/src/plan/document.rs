@@ -1,6 +1,6 @@
 //! What the forms of a plan file have in common, as it is written.
 
-use lengthwise::{Chunks, Counts, Lengths, Made};
+use lengthwise::{Chunks, Corpus, Counts, Lengths, Made, Shard};
 use serde::{Deserialize, Serialize};
 
 use super::Ranks;
@@ -34,9 +34,20 @@ pub(super) struct How {
     accumulate: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     canonical_ranks: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shard: Option<[u32; 2]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    corpus: Option<Known>,
     seed: u64,
     epoch: u64,
     lengths: String,
+}
+
+/// What is known of the statistics that it was made with.
+#[derive(Serialize, Deserialize)]
+struct Known {
+    statistics: String,
+    longest: u32,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
@@ -60,6 +71,11 @@ impl How {
             cost_model: made.cost_model.map(|model| model.to_string()),
             accumulate: made.accumulate,
             canonical_ranks: made.canonical_ranks,
+            shard: made.shard.map(|shard| [shard.number, shard.of]),
+            corpus: made.corpus.map(|corpus| Known {
+                statistics: hex(corpus.statistics),
+                longest: corpus.longest,
+            }),
             seed: made.seed,
             epoch: made.epoch,
             lengths: hex(made.lengths),
@@ -81,12 +97,22 @@ impl How {
             cost_model: self.cost_model.map(|model| model.parse().map_err(wrong)).transpose()?,
             accumulate: self.accumulate,
             canonical_ranks: self.canonical_ranks,
+            shard: self
+                .shard
+                .map(|[number, of]| Shard::new(number, of).map_err(wrong))
+                .transpose()?,
+            corpus: self.corpus.map(corpus).transpose()?,
             seed: self.seed,
             epoch: self.epoch,
             lengths: digest("lengths", &self.lengths)?,
             strategy: self.strategy,
         })
     }
+}
+
+fn corpus(known: Known) -> Result<Corpus, Wrong> {
+    let Known { statistics, longest } = known;
+    Ok(Corpus { statistics: digest("statistics", &statistics)?, longest })
 }
 
 /// The number of a fingerprint.

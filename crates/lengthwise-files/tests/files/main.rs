@@ -7,6 +7,7 @@ mod common;
 mod cursors;
 mod hostile;
 mod plans;
+mod statistics;
 mod streams;
 #[cfg(feature = "parquet")]
 mod tables;

@@ -129,7 +129,7 @@ const MOST_RUNGS: usize = 64;
 ///
 /// One rung after another is tried at other lengths, near and far, as long as anything improves.
 pub(crate) fn refined(rungs: Vec<u32>, lengths: &Lengths, room: &Room) -> Vec<u32> {
-    let histogram = lengths.histogram();
+    let histogram = lengths.population();
     if rungs.len() < 2 || rungs.len() > MOST_RUNGS || rungs.len() == histogram.len() {
         return rungs;
     }

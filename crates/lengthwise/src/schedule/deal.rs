@@ -2,7 +2,8 @@
 
 use super::{balance, seat, tail};
 use crate::{
-    Arrange, Made, Rng, Steps, Tail, arrange::Item, cut::Batches, math::ln, sort, steps::Time,
+    Arrange, Made, Rng, Steps, Tail, arrange::Item, cut::Batches, math::ln, shard::in_step, sort,
+    steps::Time,
 };
 
 /// Batches dealt to steps. Batches are named by number: first those that were dealt, then those that
@@ -77,6 +78,7 @@ pub(super) fn deal(
     rng: &Rng,
 ) -> Dealt {
     let (per_step, world_size) = (per_step as usize, world_size as usize);
+    let own = made.shard.map_or(*rng, |shard| rng.at_shard(shard.number));
     let mut dealt = Dealt::default();
     if per_step == 1 {
         dealt.slots = (0..batches.len() as u32).collect();
@@ -88,11 +90,11 @@ pub(super) fn deal(
     let (kept, last) = dealt.set_aside(batches, order, &mut parts, per_step, made);
     dealt.slots = match made.steps {
         Steps::InOrder | Steps::Aligned => kept,
-        Steps::Stratified => balance::matched(&kept, &parts, per_step, rng),
+        Steps::Stratified => balance::matched(&kept, &parts, per_step, &own),
     };
     dealt.slots.extend(last);
     if made.steps != Steps::InOrder {
-        dealt.slots = arranged(&dealt.slots, &parts, (per_step, world_size), made, rng);
+        dealt.slots = arranged(&dealt.slots, &parts, (per_step, world_size), made, [rng, &own]);
     }
     dealt
 }
@@ -160,8 +162,9 @@ fn arranged(
     parts: &[Part],
     (per_step, world_size): (usize, usize),
     made: &Made,
-    rng: &Rng,
+    [rng, own]: [&Rng; 2],
 ) -> Vec<u32> {
+    let time = |slot: u32| parts[slot as usize].time(made.time());
     let order = match made.arrange {
         // As built: a step comes when the first of its batches would.
         Arrange::AsBuilt => {
@@ -171,11 +174,17 @@ fn arranged(
         }
         arrange => {
             let items: Vec<Item> = slots.chunks(per_step).map(|step| item(step, parts)).collect();
-            arrange.order(&items, rng)
+            match made.shard {
+                None => arrange.order(&items, rng),
+                Some(shard) => {
+                    let work = slots.chunks(per_step).map(|step| step.iter().map(|&at| time(at)));
+                    let work: Vec<f64> = work.map(|times| times.fold(0.0, f64::max)).collect();
+                    in_step(&items, &work, (arrange, made.steps), shard, rng)
+                }
+            }
         }
     };
-    let time = |slot: u32| parts[slot as usize].time(made.time());
-    seat::seated(slots, &order, per_step, world_size, rng, time)
+    seat::seated(slots, &order, per_step, world_size, own, time)
 }
 
 /// All batches in the order in which steps are made of them.

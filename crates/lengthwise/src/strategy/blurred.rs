@@ -61,10 +61,11 @@ impl Group for Blurred {
     fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error> {
         self.check()?;
         let stretch = f64::from(u32::MAX) / (1.0 + self.spread * LARGEST_NOISE);
-        let distinct = lengths.histogram().iter().map(|&(length, _)| length);
+        let distinct = lengths.population().iter().map(|&(length, _)| length);
         let scale = scale(lengths);
         let spread = self.spread;
-        if is_small_table(lengths.max(), lengths.len() / 4) {
+        // Of a part, not every length need be in the statistics.
+        if lengths.part().is_none() && is_small_table(lengths.max(), lengths.len() / 4) {
             let mut places = vec![0.0; (lengths.max() as usize + 1).max(TABLE)];
             for (length, place) in distinct.zip(scale) {
                 places[length as usize] = place;
@@ -119,8 +120,8 @@ impl<F: Fn(u32) -> f64 + Sync> Keys for Noisy<'_, F> {
 /// has the mean of their places. O(distinct lengths + window) time: between the ranks where the
 /// window meets another length the slope does not change.
 fn scale(lengths: &Lengths) -> Vec<f64> {
-    let histogram = lengths.histogram();
-    let count = lengths.len();
+    let histogram = lengths.population();
+    let count = lengths.population_count();
     let window = (count / 200).max(8);
     let mut ends = Vec::with_capacity(histogram.len());
     let mut end = 0;

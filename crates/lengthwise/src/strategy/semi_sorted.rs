@@ -52,12 +52,13 @@ impl Group for SemiSorted {
 
     fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error> {
         self.check()?;
-        let range = f64::from(lengths.max() - lengths.min());
+        let shortest = lengths.shortest();
+        let range = f64::from(lengths.longest() - shortest);
         let width = self.noise * range;
         // length + U(−width/2, width/2), moved to begin at 0 and stretched over the integers of
         // 32 bits: neither changes the order. Without noise distinct lengths stay distinct.
         let stretch = f64::from(u32::MAX) / (range + width).max(1.0);
-        let keys = Noisy { rng, shortest: lengths.min(), width, stretch };
+        let keys = Noisy { rng, shortest, width, stretch };
         Groups::one(lengths, room, &keys)
     }
 }

@@ -54,6 +54,12 @@ pub fn recommended_shapes(lengths: &Lengths, budget: Budget) -> Result<Shapes, E
 fn shapes_in(workspace: &Workspace, lengths: &Lengths, budget: Budget) -> Result<Shapes, Error> {
     const MOST: usize = 16;
     let planner = Planner::new(Sorted, budget).over_long(OverLong::Alone);
+    if let Some(all) = lengths.part() {
+        // As many as a plan of the whole would have, or as far as a sample of it shows.
+        let sample = Lengths::new(all.sample(SAMPLE))?;
+        let times = all.count() / sample.len();
+        return Ok(Shapes::Ladder((planner.plan(&sample, 0)?.len() * times).min(MOST) as u32));
+    }
     // Where it is certain that there are enough, they need not be made.
     let batches = match planner.least_batches(lengths)? {
         certain if certain >= MOST as u64 => MOST,
@@ -102,6 +108,9 @@ pub fn recommended_in(
     });
     Ok((strategy, shapes))
 }
+
+/// So many sequences show how many batches a corpus has, if these are few.
+const SAMPLE: usize = 1 << 18;
 
 /// How far below its limit a measured padding rate may stay, as a share of the limit.
 const TOLERANCE: f64 = 0.01;

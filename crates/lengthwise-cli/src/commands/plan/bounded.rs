@@ -42,7 +42,7 @@ pub(super) fn run(
         }
         other => other,
     };
-    let planner = settings.planner(args, &input, &workspace).map_err(in_all)?;
+    let planner = settings.planner(args, lengths, &input, &workspace).map_err(in_all)?;
     let plan = planner.loose_in(&workspace, lengths, args.epoch);
     let plan = plan.map_err(|error| in_all(input.named(error)))?;
     progress.at("counting what is not padding");
@@ -83,6 +83,9 @@ fn refuse(args: &args::Plan) -> Result<(), Failure> {
     } else if dealt || some {
         "dealing batches to ranks and steps takes the whole plan in memory, 8 bytes for each \
          sequence, which `--memory` does not bound"
+    } else if args.shards.statistics.is_some() {
+        "a shard has a fixed number of batches, which takes several plans in memory, which `--memory` \
+         does not bound"
     } else if part.constant_steps {
         "a constant number of steps takes five plans in memory, which `--memory` does not bound"
     } else {

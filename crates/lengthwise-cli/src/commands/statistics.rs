@@ -1,0 +1,173 @@
+//! `lengthwise statistics`
+
+use std::{fmt::Write as _, path::Path};
+
+use lengthwise::{Needs, Statistics};
+use lengthwise_files::{is_statistics, read_statistics, save_statistics};
+use serde::Serialize;
+
+use crate::{
+    args::{self, Source},
+    failure::Failure,
+    input::quoted,
+    interrupt, memory, printer,
+};
+
+pub(crate) fn run(args: &args::Statistics) -> Result<(), Failure> {
+    if let Some(path) = &args.output {
+        check_name(path)?;
+    }
+    let mut all: Option<Statistics> = None;
+    for path in &args.inputs {
+        let one = if is_statistics(path) { read_statistics(path)? } else { read(args, path)? };
+        all = Some(match all {
+            None => one,
+            Some(all) => all.merge(&one).map_err(|error| {
+                let what = format!("{}: {error}", path.display());
+                Failure::new(what, error.hint().unwrap_or_default())
+            })?,
+        });
+    }
+    let Some(all) = all else {
+        return Err(Failure::new("no input", "name files of lengths, or of statistics"));
+    };
+    if let Some(path) = &args.output {
+        interrupt::writing(path);
+        save_statistics(path, &all)?;
+    }
+    if args.json {
+        let json = serde_json::to_string(&Answer::new(&all)).unwrap_or_default();
+        return printer::print(&(json + "\n"));
+    }
+    printer::print(&readable(&all))
+}
+
+/// Refuses names that say nothing of statistics.
+pub(crate) fn check_name(path: &Path) -> Result<(), Failure> {
+    if path.extension().is_some_and(|extension| extension == "lws") {
+        return Ok(());
+    }
+    Err(Failure::new(
+        format!("{}: statistics have another name", path.display()),
+        format!(
+            "name the file .lws, as in {}",
+            quoted(&path.with_extension("lws").display().to_string())
+        ),
+    ))
+}
+
+/// The statistics of the lengths in one file.
+fn read(args: &args::Statistics, path: &Path) -> Result<Statistics, Failure> {
+    if path.extension().is_some_and(|extension| extension == "lws") {
+        // Not what its name says, and so nothing else either.
+        return Ok(read_statistics(path)?);
+    }
+    let source = Source {
+        path: Some(path.to_owned()),
+        example: None,
+        column: args.column.clone(),
+        format: args.format.clone(),
+        frame_shift: args.frame_shift,
+        rate: args.rate,
+        unit: args.unit.clone(),
+        skip_blank: args.skip_blank,
+        ids: None,
+    };
+    let input = args::Input { source, chunk: args.chunk };
+    Ok(Statistics::of(input.read_or_default(memory::LADDER)?.lengths()))
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    version: u32,
+    sequences: u64,
+    total: u128,
+    min: u32,
+    max: u32,
+    mean: f64,
+    classes: usize,
+    exact: bool,
+    digest: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    needs: Option<Counted<'a>>,
+}
+
+#[derive(Serialize)]
+struct Counted<'a> {
+    settings: &'a str,
+    shards: u32,
+    counted: u32,
+    batches: u32,
+    least: u32,
+    added_share: f64,
+}
+
+impl<'a> Answer<'a> {
+    fn new(all: &'a Statistics) -> Self {
+        Self {
+            version: 1,
+            sequences: all.count(),
+            total: all.total(),
+            min: all.min(),
+            max: all.max(),
+            mean: all.mean(),
+            classes: all.histogram().len(),
+            exact: all.is_exact(),
+            digest: format!("{:016x}", all.digest()),
+            needs: all.needs().map(|needs| Counted {
+                settings: &needs.settings,
+                shards: needs.of,
+                counted: needs.counted(),
+                batches: needs.most,
+                least: needs.least,
+                added_share: needs.added_share(),
+            }),
+        }
+    }
+}
+
+fn readable(all: &Statistics) -> String {
+    let mut text = String::new();
+    if all.count() > 0 {
+        let classes = all.histogram().len();
+        let kept = if all.is_exact() {
+            format!("{classes} distinct lengths, each counted")
+        } else {
+            format!("{classes} classes of lengths, each at most 0.1 % wide")
+        };
+        _ = writeln!(
+            text,
+            "{} sequences from {} to {}, mean {:.1}, {} in all\n{kept}; digest {:016x}",
+            all.count(),
+            all.min(),
+            all.max(),
+            all.mean(),
+            all.total(),
+            all.digest()
+        );
+    }
+    match all.needs() {
+        Some(needs) => text.push_str(&needed(needs)),
+        None => text.push_str("what shards need was not counted yet\n"),
+    }
+    text
+}
+
+fn needed(needs: &Needs) -> String {
+    let Needs { settings, of, most, least, .. } = needs;
+    let mut text = format!("with {settings}\n");
+    _ = match needs.first_missing() {
+        Some(first) => writeln!(
+            text,
+            "{} of {of} shards were counted; shard {first} is the first that is missing",
+            needs.counted()
+        ),
+        None => writeln!(text, "all {of} shards were counted: each takes {most} batches an epoch"),
+    };
+    _ = writeln!(
+        text,
+        "they need {least} to {most}; {:.1} % of all batches are there because others need more",
+        100.0 * needs.added_share()
+    );
+    text
+}

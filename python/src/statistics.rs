@@ -1,0 +1,143 @@
+//! Statistics of all shards of a corpus.
+
+use std::{path::PathBuf, sync::Arc};
+
+use lengthwise_files::{
+    read_statistics, save_statistics, statistics_from_bytes, statistics_to_bytes,
+};
+use pyo3::{
+    prelude::*,
+    types::{PyBytes, PyDict, PyType},
+};
+
+use crate::{error::Failure, lengths::Column};
+
+/// What the lengths of many shards are like, and what the shards need once that was counted: small,
+/// and the same bytes in whatever order it is merged.
+#[pyclass(frozen, module = "lengthwise")]
+#[derive(Debug)]
+pub(crate) struct Statistics(pub(crate) Arc<lengthwise::Statistics>);
+
+#[pymethods]
+impl Statistics {
+    /// The statistics of these lengths alone.
+    #[new]
+    fn new(py: Python<'_>, lengths: Column) -> Self {
+        Self(Arc::new(py.detach(|| lengthwise::Statistics::of(&lengths.0))))
+    }
+
+    /// Both together; no shard may be in both.
+    fn merge(&self, other: &Self) -> PyResult<Self> {
+        let both = self.0.merge(&other.0).map_err(Failure::from)?;
+        Ok(Self(Arc::new(both)))
+    }
+
+    fn __add__(&self, other: &Self) -> PyResult<Self> {
+        self.merge(other)
+    }
+
+    /// As bytes, to send to other nodes: the same for equal statistics.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &statistics_to_bytes(&self.0))
+    }
+
+    /// The statistics that `to_bytes` gave.
+    #[staticmethod]
+    fn from_bytes(given: &[u8]) -> PyResult<Self> {
+        let read = statistics_from_bytes(given).map_err(Failure::from)?;
+        Ok(Self(Arc::new(read)))
+    }
+
+    /// Writes a .lws file, whole or not at all.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        Ok(py.detach(|| save_statistics(&path, &self.0)).map_err(Failure::from)?)
+    }
+
+    /// Reads a .lws file.
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        let read = py.detach(|| read_statistics(&path)).map_err(Failure::from)?;
+        Ok(Self(Arc::new(read)))
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.count() as usize
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+
+    fn __repr__(&self) -> String {
+        let all = &self.0;
+        let counted = all.needs().map_or_else(String::new, |needs| {
+            format!(
+                "; {} of {} shards counted, {} batches each",
+                needs.counted(),
+                needs.of,
+                needs.most
+            )
+        });
+        format!(
+            "Statistics({} sequences from {} to {}, mean {:.1}{counted})",
+            all.count(),
+            all.min(),
+            all.max(),
+            all.mean()
+        )
+    }
+
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        let class: Bound<'py, PyType> = py.get_type::<Self>();
+        Ok((class.getattr("from_bytes")?, (self.to_bytes(py),)))
+    }
+
+    /// The shortest length.
+    #[getter]
+    fn min(&self) -> u32 {
+        self.0.min()
+    }
+
+    /// The longest length.
+    #[getter]
+    fn max(&self) -> u32 {
+        self.0.max()
+    }
+
+    /// The sum of all lengths.
+    #[getter]
+    fn total(&self) -> u128 {
+        self.0.total()
+    }
+
+    /// Whether every distinct length is counted by itself, and not in a class of lengths.
+    #[getter]
+    fn exact(&self) -> bool {
+        self.0.is_exact()
+    }
+
+    /// A fingerprint of the lengths, as sixteen hexadecimal digits.
+    #[getter]
+    fn digest(&self) -> String {
+        format!("{:016x}", self.0.digest())
+    }
+
+    /// What the shards need, if it was counted: `settings`, `shards`, `counted`, `batches` that each
+    /// takes, the `least` that one needs, and `added_share`, the share of batches that are there only
+    /// because others need more.
+    #[getter]
+    fn needs<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Some(needs) = self.0.needs() else { return Ok(None) };
+        let told = PyDict::new(py);
+        told.set_item("settings", &needs.settings)?;
+        told.set_item("shards", needs.of)?;
+        told.set_item("counted", needs.counted())?;
+        told.set_item("batches", needs.most)?;
+        told.set_item("least", needs.least)?;
+        told.set_item("added_share", needs.added_share())?;
+        Ok(Some(told))
+    }
+}
