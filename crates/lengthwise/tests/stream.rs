@@ -126,8 +126,10 @@ proptest! {
         let before = all.iter().flat_map(|batches| &batches[..steps.saturating_sub(1)]);
         let mut once = BTreeSet::new();
         prop_assert!(before.flat_map(|batch| &batch.positions).all(|&position| once.insert(position)));
-        if text.contains("tail: Split") && lengths.len() >= steps * ranks as usize {
-            prop_assert!(seen.values().all(|&times| times == 1));
+        // And under `split` only where it has fewer sequences than there are ranks.
+        if text.contains("tail: Split") && seen.values().any(|&times| times > 1) {
+            let last = all.iter().flat_map(|batches| &batches[steps - 1].positions);
+            prop_assert!((last.collect::<BTreeSet<_>>().len() as u32) < ranks);
         }
     }
 
@@ -247,7 +249,7 @@ fn a_window_of_one_keeps_the_order() {
 fn a_window_below_a_batch_makes_smaller_batches() {
     let lengths = random_lengths(1000, 30, 1);
     for ranks in [1, 4] {
-        let streamer = Streamer::new(Budget::sequences(64)).window(10).rank(1, ranks);
+        let streamer = Streamer::new(Budget::sequences(64)).window(10).rank(ranks - 1, ranks);
         let made = batches(&streamer, &lengths);
         assert_eq!(made.len(), 100);
         let sizes: BTreeSet<usize> = made.iter().map(|batch| batch.items.len()).collect();
@@ -287,7 +289,7 @@ fn larger_windows_pad_less() {
             1.0 - lengths.total() as f64 / cells as f64
         });
         assert!(padding.is_sorted_by(|more, less| more > less), "{example} {padding:?}");
-        assert!(padding[2] < 0.04, "{example} {padding:?}");
+        assert!(padding[2] < 0.05, "{example} {padding:?}");
     }
 }
 
@@ -463,7 +465,7 @@ fn ranks_have_equal_work() {
         .map(|rank| work(batches(&streamer.clone().window(512), &shard(rank))[..500].to_vec()))
         .collect();
     let [one, own, plain, own_oldest] = [one, own, plain, own_oldest].map(|works| busy(&works));
-    assert!(one > 0.98, "{one}");
+    assert!(one > 0.96, "{one}");
     assert!(own > 0.93, "{own}");
     assert!(plain < 0.97 && own_oldest < 0.8, "{plain} {own_oldest}");
 }
@@ -500,5 +502,6 @@ fn streams_do_not_change() {
         exact quantile 1: 153 batches, 958f3be7eec39638
         multiple:64 oldest 4: 41 batches, 39ab6b57b2b1555d
         ladder:8 oldest 3: 66 batches, 378f6c2483ca3227
-    "#]].assert_eq(&digests);
+    "#]]
+    .assert_eq(&digests);
 }
