@@ -17,6 +17,7 @@ mod plan;
 mod planner;
 mod schedule;
 mod settings;
+mod stream;
 mod tune;
 
 use pyo3::prelude::*;
@@ -35,6 +36,7 @@ mod _lengthwise {
         plan::{Batches, Plan, load_plan},
         planner::Planner,
         schedule::Schedule,
+        stream::Feed,
         tune::{Tuning, tune},
     };
 }

@@ -53,6 +53,7 @@ impl Error {
     pub(crate) fn damaged(subject: &'static str, what: impl Into<String>) -> Self {
         let hint = match subject {
             "cursor" => "use the cursor of another checkpoint",
+            "state" => "use the state of another checkpoint, or begin the stream anew",
             _ => "make the plan again, or copy the file again from where it was made",
         };
         Self { damaged: true, ..Self::new(subject, what, hint) }

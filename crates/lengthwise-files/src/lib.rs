@@ -23,7 +23,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A [`Cursor`](lengthwise::Cursor) is one line of JSON, small enough for every checkpoint.
+//! A [`Cursor`](lengthwise::Cursor) is one line of JSON, small enough for every checkpoint, and so is a
+//! [`StreamState`](lengthwise::StreamState).
 //!
 //! Files appear whole or not at all ([`save`](save())).
 
@@ -34,6 +35,7 @@ mod fence;
 mod hex;
 mod plan;
 mod save;
+mod stream;
 
 pub use cost_model::{CostModelFile, WorstStep, model_file, model_file_of_budget, read_cost_model};
 pub use cursor::{from_json, read_cursor, save_cursor, to_json};
@@ -43,3 +45,4 @@ pub use plan::{
     read_plan_from,
 };
 pub use save::{Written, save, unfinished};
+pub use stream::{read_stream_state, save_stream_state, stream_from_json, stream_to_json};

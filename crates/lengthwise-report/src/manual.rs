@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use lengthwise::{
-    Arrange, Budget, CostModel, Error, Example, Limits, Shapes, Steps, Strategy, Tail,
+    Arrange, Budget, CostModel, Error, Example, Limits, Shapes, Steps, Strategy, Streamer, Tail,
 };
 use serde::Serialize;
 
@@ -27,6 +27,7 @@ pub fn pages() -> Vec<Page> {
         ("shapes", Shapes::NAMES.join(", "), Shapes::explain().to_owned()),
         ("arrange", Arrange::NAMES.join(", "), Arrange::explain().to_owned()),
         ("steps", Steps::NAMES.join(", "), Steps::explain().to_owned()),
+        ("stream", "batches of data as it comes".to_owned(), Streamer::explain().to_owned()),
         ("tune", "how a strategy is chosen".to_owned(), Limits::explain().to_owned()),
     ];
     Strategy::all()

@@ -172,11 +172,15 @@ proptest! {
                 }
             }
             prop_assert!(u64::from(feed.held()) <= window);
+            let before = feed.state();
             let Some(step) = feed.step().unwrap() else { break };
             steps += 1;
             for position in step.batches().flat_map(|batch| batch.positions.to_vec()) {
                 prop_assert!(steps - came[&position] <= bound);
             }
+            // Rungs are learned by the step.
+            let StreamState { rungs, .. } = feed.state();
+            prop_assert_eq!(feed.state_before_step(), StreamState { rungs, ..before });
         }
     }
 

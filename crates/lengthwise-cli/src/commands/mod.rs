@@ -8,5 +8,6 @@ pub(crate) mod inspect;
 pub(crate) mod ladder;
 pub(crate) mod manual;
 pub(crate) mod plan;
+pub(crate) mod stream;
 pub(crate) mod tune;
 pub(crate) mod verify;

@@ -58,6 +58,7 @@ struct Again {
 pub struct StreamStep {
     positions: Vec<u64>,
     slots: Vec<u32>,
+    lengths: Vec<u32>,
     /// For each rank where its batch is, and its length.
     batches: Vec<(usize, usize, u32)>,
     left_out: Vec<u64>,
@@ -71,6 +72,8 @@ pub struct Picked<'a> {
     pub positions: &'a [u64],
     /// The slots that [`Feed::push`] gave them, which are free again.
     pub slots: &'a [u32],
+    /// Their lengths, as planned.
+    pub lengths: &'a [u32],
     /// What they are padded to.
     pub length: u32,
 }
@@ -83,7 +86,12 @@ impl StreamStep {
     /// When there is no such rank.
     pub fn batch(&self, rank: u32) -> Picked<'_> {
         let (start, end, length) = self.batches[rank as usize];
-        Picked { positions: &self.positions[start..end], slots: &self.slots[start..end], length }
+        Picked {
+            positions: &self.positions[start..end],
+            slots: &self.slots[start..end],
+            lengths: &self.lengths[start..end],
+            length,
+        }
     }
 
     /// The batches of all ranks.
@@ -261,30 +269,46 @@ impl Feed {
         if let Some(again) = &self.again {
             return again.state.clone();
         }
+        let held = self.line.by_arrival().map(|slot| {
+            let node = self.line.node(slot);
+            (node.position, node.length)
+        });
+        self.state_of(held.collect(), self.steps)
+    }
+
+    /// Where the stream stood before the step that was made last, if nothing was pushed since: for
+    /// whoever could not use it.
+    pub fn state_before_step(&self) -> StreamState {
+        let state = self.state();
+        if self.again.is_some() || self.steps != self.step.number + 1 || self.step.slots.is_empty()
+        {
+            return state;
+        }
+        let taken = self.step.positions.iter().copied().zip(self.step.lengths.iter().copied());
+        let mut held: Vec<(u64, u32)> = self
+            .line
+            .by_arrival()
+            .map(|slot| (self.line.node(slot).position, self.line.node(slot).length))
+            .chain(taken)
+            .collect();
+        held.sort_unstable();
+        self.state_of(held, self.step.number)
+    }
+
+    /// The state with these positions and lengths held.
+    fn state_of(&self, held: Vec<(u64, u32)>, steps: u64) -> StreamState {
         StreamState {
             settings: self.streamer.settings(),
             seed: self.streamer.seed,
             epoch: self.streamer.epoch,
-            steps: self.steps,
+            steps,
             read: self.read,
             left_out: self.left_out,
             truncated: self.truncated,
             rungs: self.rounds.learned().to_vec(),
-            held: self.line.by_arrival().map(|slot| self.line.node(slot).position).collect(),
-            lengths: self.digest(),
+            lengths: digest(held.iter().copied()),
+            held: held.into_iter().map(|(position, _)| position).collect(),
         }
-    }
-
-    /// XXH3 of the position and the length of every sequence that is held, each as a little-endian
-    /// `u64`.
-    fn digest(&self) -> u64 {
-        let mut hash = Xxh3::new();
-        for slot in self.line.by_arrival() {
-            let node = self.line.node(slot);
-            hash.update(&node.position.to_le_bytes());
-            hash.update(&u64::from(node.length).to_le_bytes());
-        }
-        hash.digest()
     }
 
     /// Goes on with new sequences, once all that a state holds was read again.
@@ -293,7 +317,9 @@ impl Feed {
         if self.read < state.read {
             return Ok(());
         }
-        let (state, now) = (state.lengths, self.digest());
+        let now = self.line.by_arrival().map(|slot| self.line.node(slot));
+        let now = digest(now.map(|node| (node.position, node.length)));
+        let state = state.lengths;
         if state != now {
             let [state, now] = [state, now].map(|digest| format!("{digest:016x}"));
             return Err(Error::OtherStream { what: "lengths".to_owned(), state, now });
@@ -335,11 +361,13 @@ impl Feed {
         step.number = self.steps;
         step.positions.clear();
         step.slots.clear();
+        step.lengths.clear();
         step.batches.clear();
         let (start, end) = (around.batches[0].0, around.batches[around.batches.len() - 1].1);
         for &slot in &around.order[start as usize..end as usize] {
             step.positions.push(line.node(slot).position);
             step.slots.push(slot);
+            step.lengths.push(line.node(slot).length);
         }
         for rank in 0..self.streamer.ranks as usize {
             // With fewer sequences than ranks the first come again.
@@ -353,6 +381,16 @@ impl Feed {
         line.let_go(around.order[end as usize - 1], around.order[start as usize]);
         self.steps += 1;
     }
+}
+
+/// XXH3 of positions and lengths, each as a little-endian `u64`.
+fn digest(held: impl Iterator<Item = (u64, u32)>) -> u64 {
+    let mut hash = Xxh3::new();
+    for (position, length) in held {
+        hash.update(&position.to_le_bytes());
+        hash.update(&u64::from(length).to_le_bytes());
+    }
+    hash.digest()
 }
 
 /// A number of 32 bits as one below `count`.
