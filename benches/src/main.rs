@@ -16,6 +16,7 @@ mod quadratic;
 mod ranks;
 mod stats;
 mod steps;
+mod stream;
 mod summary;
 
 use std::{
@@ -77,6 +78,9 @@ fn run(args: &Args) -> io::Result<()> {
     if wanted(Only::Ranks) {
         text += &ranks::table(&ranks::run(args, &mut output)?);
         text += &steps::table(&steps::run(args, &mut output)?);
+    }
+    if wanted(Only::Stream) {
+        text += &stream::table(&stream::run(args, &mut output)?);
     }
     io::stdout().write_all(text.as_bytes())?;
     output.finish(&text)
