@@ -4,11 +4,11 @@
 >>> lines = ("a bc def g hi jkl".split() for _ in range(3))
 >>> for batch in lw.stream_batches(sum(lines, []), budget=4, window=8):
 ...     print(batch.length, len(batch))
+2 4
 3 4
 2 4
-1 4
+1 2
 3 4
-3 2
 """
 
 from __future__ import annotations

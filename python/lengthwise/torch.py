@@ -368,7 +368,8 @@ class StreamBatches(IterableDataset[StreamBatch]):
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Goes on from a state, also with another number of ranks: the next iteration gives the batches
-        that come after it."""
+        that come after it. Workers of a plain ``DataLoader`` do so in every iteration until
+        ``set_epoch`` chooses another epoch, since this object does not see them begin."""
         if not isinstance(state, Mapping) or not isinstance(state.get("stream"), str):
             raise StateError(
                 "the state is none of a stream", hint="give what `state_dict` of a stream returned"
@@ -580,7 +581,7 @@ def _check_dataset(dataset: Any, lengths: Lengths) -> None:
     if not hasattr(dataset, "__getitem__") or not hasattr(dataset, "__len__"):
         raise LengthsError(
             f"{type(dataset).__name__} has no items to choose from",
-            hint="batches are planned for datasets with an index and a length, and not for streams",
+            hint="batches are planned for datasets with an index and a length; `StreamBatches` is for streams",
         )
     if len(dataset) != len(lengths):
         raise LengthsError(

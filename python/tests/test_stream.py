@@ -154,7 +154,7 @@ def test_loaders_give_the_same_with_any_number_of_workers():
     assert sorted(sum(alone, [])) == list(range(1000))
     for batch in loader(stream(shapes="multiple:8")):
         assert batch["input_ids"].shape[1] % 8 == 0
-    for workers in (1, 3):
+    for workers in (1, 2):
         assert ids(loader(stream(), workers)) == alone
 
 
@@ -185,11 +185,13 @@ def test_plain_loaders_go_on(workers):
     taken = list(itertools.islice(loader(dataset, workers), 11))
     state = dataset.state_dict(len(taken)) if workers else dataset.state_dict()
     assert len(pickle.dumps(state)) < 1000
-    for later in (0, 3):
+    for later in (0, 2):
         other = stream()
         other.load_state_dict(state)
         assert ids(loader(other, later)) == whole[11:]
-        assert ids(loader(other, later)) == whole  # And then anew.
+        # And then anew.
+        other.set_epoch(1)
+        assert ids(loader(other, later)) == ids(loader(stream(epoch=1)))
     ranks = []
     for rank in range(2):
         other = stream(rank=rank, world_size=2)
