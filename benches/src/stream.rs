@@ -113,7 +113,7 @@ fn measured(
         again: met_again(&stream.batch_of, &other.batch_of),
         longest_wait: stream.longest_wait as f64 / f64::from(window),
         state_bytes: stream.state_bytes,
-        idle: idle(streamer, all, window, cells),
+        idle: idle(streamer, all, cells),
     }
 }
 
@@ -240,7 +240,7 @@ fn buckets(lengths: &[u32], window: usize, most: u64) -> f64 {
 
 /// The idle shares of 8 ranks where the time of a step follows the batch length: on one stream, with
 /// streams of their own, and in batches in the order of the stream.
-fn idle(streamer: &Streamer, lengths: &[u32], window: u32, most: u64) -> [f64; 3] {
+fn idle(streamer: &Streamer, lengths: &[u32], most: u64) -> [f64; 3] {
     let share = |works: &mut dyn Iterator<Item = Vec<f64>>| {
         let (mut work, mut time) = (0.0, 0.0);
         for step in works {
@@ -271,8 +271,7 @@ fn idle(streamer: &Streamer, lengths: &[u32], window: u32, most: u64) -> [f64; 3
     let shard = |rank: u32| -> Vec<u32> {
         lengths.iter().skip(rank as usize).step_by(RANKS as usize).copied().collect()
     };
-    // Each holds its part of the window.
-    let own = streamer.clone().window(window / RANKS).pivot(Pivot::Quantile);
+    let own = streamer.clone().pivot(Pivot::Quantile);
     let own: Vec<Vec<Vec<f64>>> = (0..RANKS).map(|rank| by_length(&own, &shard(rank))).collect();
     let steps = own.iter().map(Vec::len).min().unwrap_or(0);
     let mut plain = Vec::new();
@@ -296,8 +295,8 @@ pub(crate) fn table(rows: &[Row]) -> String {
     let mut text = "## Streams\n\n\
         Padding in percent: of the stream, of it on a ladder of 16 rungs, of pools and of buckets that \
         hold as many, and of a sorted plan of everything. Idle shares of 8 ranks in percent, where a step \
-        takes as long as its longest batch is: on one stream, with streams of their own that hold an \
-        eighth of the window each, and in batches in the order of the stream.\n\n\
+        takes as long as its longest batch is: on one stream, each with an eighth of it as its own \
+        stream, and in batches in the order of the stream.\n\n\
         | sequences | lengths | window | million/s | min | max | padding | ladder | pooled | buckets | \
         sorted | meet again % | longest wait | state bytes | idle, one stream | own streams | as they \
         come |\n\

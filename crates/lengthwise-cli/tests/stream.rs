@@ -56,7 +56,8 @@ fn states_go_on() {
     let state: Value =
         serde_json::from_str(&fs::read_to_string(folder.path("here.json")).unwrap()).unwrap();
     let from = state["from"].as_u64().unwrap() as usize;
-    let rest: String = lengths(1000).lines().skip(from).map(|line| line.to_owned() + "\n").collect();
+    let rest: String =
+        lengths(1000).lines().skip(from).map(|line| line.to_owned() + "\n").collect();
     fs::write(folder.path("rest.txt"), rest).unwrap();
     let on = format!("stream rest.txt {SETTINGS} --state here.json --from-position");
     parts += &stdout(&folder, &format!("{on} --take 3"));
@@ -137,7 +138,8 @@ fn a_reader_may_go() {
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success());
     assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
-    let again = stdout(&folder, &format!("stream lengths.txt {SETTINGS} --state here.json --take 1"));
+    let again =
+        stdout(&folder, &format!("stream lengths.txt {SETTINGS} --state here.json --take 1"));
     let whole = stdout(&folder, &format!("stream lengths.txt {SETTINGS} --take 1"));
     assert_eq!(again, whole);
 }
@@ -148,7 +150,10 @@ fn what_is_wrong_is_said() {
     for (arguments, what) in [
         ("stream bad.txt --budget 4", "bad.txt:4: `seven` is no length"),
         ("stream none.txt --budget 4", "none.txt: there is no such file"),
-        ("stream lengths.txt --budget padded:100", "sequence 1 of length 500 alone costs 500 cells"),
+        (
+            "stream lengths.txt --budget padded:100",
+            "sequence 1 of length 500 alone costs 500 cells",
+        ),
         ("stream lengths.txt --budget dynamic:4", "the budget of a stream cannot be `dynamic:4`"),
         ("stream lengths.txt --budget 4 --window 0", "the window cannot be `0`"),
         ("stream lengths.txt --budget 4 --state bad.txt", "bad.txt: is cut off or not a state"),

@@ -19,6 +19,9 @@ pub(super) struct Around {
     sums: Vec<u64>,
     /// The batches of the step, as stretches of `order`.
     pub(super) batches: Vec<(u32, u32)>,
+    /// At the end of the stream: the batches that are left if nothing is halved. To take some of them
+    /// leaves the others as they would be cut anew, so they are cut once; after halving, again.
+    left: Option<Vec<(u32, u32)>>,
 }
 
 /// Where batches end that begin at some place, one after another.
@@ -180,6 +183,10 @@ impl Around {
 
     /// Cuts all that is held into batches, longest first.
     pub(super) fn cut_all(&mut self, line: &Line) {
+        if let Some(left) = &self.left {
+            self.batches.clone_from(left);
+            return;
+        }
         self.clear();
         if line.len() == 0 {
             return;
@@ -192,6 +199,7 @@ impl Around {
             self.batches.push((at as u32, end as u32));
             at = end;
         }
+        self.left = Some(self.batches.clone());
     }
 
     /// Halves the largest batches until all can be dealt to steps of `count`, if there are enough
@@ -200,6 +208,7 @@ impl Around {
         let wanted = self.batches.len().next_multiple_of(count);
         if self.batches.len() < wanted {
             self.halve(line, wanted, multiple);
+            self.left = None;
         }
     }
 
@@ -213,5 +222,8 @@ impl Around {
     pub(super) fn keep_batches(&mut self, first: usize, count: usize) {
         self.batches.truncate(first + count);
         self.batches.drain(..first);
+        if let Some(left) = &mut self.left {
+            left.drain(first..first + self.batches.len());
+        }
     }
 }
