@@ -118,15 +118,16 @@ pub fn stream_from_json(text: &str) -> Result<StreamState, Error> {
     }
     let (whole, digits) = ("a whole number from 0 to 18446744073709551615", "sixteen digits");
     let number = |name: &str| field(fields, name, whole, Value::as_u64);
-    let or_none = |name: &str| fields.contains_key(name).then(|| number(name)).unwrap_or(Ok(0));
+    let or_none = |name: &str| if fields.contains_key(name) { number(name) } else { Ok(0) };
     let digest = |name: &str| field(fields, name, digits, |value| from_hex(value.as_str()?));
     let (read, from, held) = (number("read")?, number("from")?, number("held")?);
-    let rungs = match fields.contains_key("rungs") {
-        true => field(fields, "rungs", "a list of whole numbers", |value| {
+    let rungs = if fields.contains_key("rungs") {
+        field(fields, "rungs", "a list of whole numbers", |value| {
             let number = |rung: &Value| u32::try_from(rung.as_u64()?).ok();
             value.as_array()?.iter().map(number).collect()
-        })?,
-        false => Vec::new(),
+        })?
+    } else {
+        Vec::new()
     };
     let state = StreamState {
         settings: field(fields, "settings", "a text", |value| value.as_str().map(str::to_owned))?,

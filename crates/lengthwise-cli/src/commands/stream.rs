@@ -114,13 +114,10 @@ impl Streaming<'_> {
     ) -> Result<(), Failure> {
         let mut lengths = lengths;
         for at in 0..skip {
-            match lengths.next() {
-                Some(length) => _ = length?,
-                None => {
-                    let read = skip;
-                    return Err(lengthwise::Error::StreamTooShort { at, read }.into());
-                }
-            }
+            let Some(length) = lengths.next() else {
+                return Err(lengthwise::Error::StreamTooShort { at, read: skip }.into());
+            };
+            length?;
         }
         while self.args.take.is_none_or(|most| self.total.steps < most) {
             if locked(&self.shared).feed.needs() {

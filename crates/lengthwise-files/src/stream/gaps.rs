@@ -34,7 +34,7 @@ pub(super) fn write(positions: &[u64], end: u64) -> String {
         }
     }
     while filled != 0 {
-        digit = digit << 1;
+        digit <<= 1;
         filled += 1;
         if filled == 6 {
             text.push(char::from(DIGITS[digit]));

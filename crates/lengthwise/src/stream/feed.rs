@@ -395,5 +395,5 @@ fn digest(held: impl Iterator<Item = (u64, u32)>) -> u64 {
 
 /// A number of 32 bits as one below `count`.
 fn scaled(word: u32, count: u32) -> u32 {
-    (u64::from(word) * u64::from(count) >> 32) as u32
+    ((u64::from(word) * u64::from(count)) >> 32) as u32
 }

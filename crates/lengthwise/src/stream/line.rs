@@ -114,15 +114,12 @@ impl Line {
     /// Holds a sequence that is the newest. Gives its slot.
     pub(super) fn hold(&mut self, mut node: Node) -> u32 {
         node.older = self.newest;
-        let slot = match self.free.pop() {
-            Some(slot) => {
-                self.nodes[slot as usize] = node;
-                slot
-            }
-            None => {
-                self.nodes.push(node);
-                self.nodes.len() as u32 - 1
-            }
+        let slot = if let Some(slot) = self.free.pop() {
+            self.nodes[slot as usize] = node;
+            slot
+        } else {
+            self.nodes.push(node);
+            self.nodes.len() as u32 - 1
         };
         match self.newest {
             NONE => self.oldest = slot,
@@ -306,16 +303,16 @@ mod tests {
     /// Lengths that are all equal, with ties that rise, are no list.
     #[test]
     fn the_tree_is_not_deep() {
-        let mut line = Line::new();
-        for position in 0..4096 {
-            line.hold(Node::new(position, 7, position as u32));
-        }
         fn depth(line: &Line, slot: u32) -> u32 {
             if slot == NONE {
                 return 0;
             }
             let Node { left, right, .. } = *line.node(slot);
             1 + depth(line, left).max(depth(line, right))
+        }
+        let mut line = Line::new();
+        for position in 0..4096 {
+            line.hold(Node::new(position, 7, position as u32));
         }
         assert!(depth(&line, line.root) < 64, "{}", depth(&line, line.root));
     }
