@@ -431,6 +431,7 @@ fn explain_lists_and_explains() {
               shapes                      exact, multiple, ladder
               arrange                     as-built, shuffled, spread, short-first, long-first
               steps                       stratified, aligned, in-order
+              stream                      batches of data as it comes
               tune                        how a strategy is chosen
 
             Examples
@@ -831,6 +832,7 @@ fn help_has_one_line_for_every_command() {
               compare      Show what every strategy does to padding, batches, shapes and freshness
               report       Write a comparison with figures as one HTML page
               plan         Plan the batches of one epoch
+              stream       Plan the batches of a stream of lengths as they come
               tune         Find the best strategy within limits on padding, company and shapes
               frontier     Measure padding against freshness for every family of strategies
               ladder       Find the batch lengths that pad the least
@@ -838,7 +840,7 @@ fn help_has_one_line_for_every_command() {
               verify       Check that a plan file is whole, and right for its lengths
               completions  Print a script that completes commands and options in a shell
               man          Print the manual page, or write one for every command
-              explain      Explain a strategy, or budgets, cost models, shapes, arrangements and steps
+              explain      Explain a strategy, or budgets, cost models, shapes, arrangements, steps and streams
               help         Print this message or the help of the given subcommand(s)
 
             Options:
