@@ -491,7 +491,7 @@ fn explain_lists_and_explains() {
     }
     assert!(text("explain shuffled").starts_with("# shuffled"));
     let all = folder.json("explain --json");
-    assert_eq!(all.as_array().unwrap().len(), 18);
+    assert_eq!(all.as_array().unwrap().len(), 19);
     expect![[r#"
         $ lengthwise explain neighbors
         error: unknown strategy `neighbors`
