@@ -6,7 +6,7 @@ use lengthwise::Strategy;
 
 /// What `--help` prints.
 pub(crate) const USAGE: &str = "\
-usage: cargo run --release -- [--quick] [--ranks] [--ladders] [--packing] [--shards]
+usage: cargo run --release -- [--quick] [--ranks] [--ladders] [--packing] [--stream] [--shards]
                                 [--strategy NAME] [--sequences N]
                                 [--growth [--large] [--numpy PYTHON]]
                                 [--billion [--memory SIZE] [--command PATH]] [--out DIR]
@@ -15,6 +15,7 @@ usage: cargo run --release -- [--quick] [--ranks] [--ladders] [--packing] [--sha
   --ranks          only what ranks cost, and what steps are worth
   --ladders        only the optimal ladder
   --packing        only packing: how fast, and how full rows are
+  --stream         only streams: how fast, how much they pad, how long ranks wait
   --shards         only 1,000 shards that are planned apart, of 10,000 sequences (300 with --quick)
   --strategy NAME  this strategy only, no ladders and no ranks (`sorted`, `alternated:bins=8`, …)
   --sequences N    this many sequences only
@@ -51,6 +52,7 @@ pub(crate) enum Only {
     Ranks,
     Ladders,
     Packing,
+    Stream,
     Shards,
 }
 
@@ -73,6 +75,7 @@ impl Args {
                 "--ranks" => args.only = Some(Only::Ranks),
                 "--ladders" => args.only = Some(Only::Ladders),
                 "--packing" => args.only = Some(Only::Packing),
+                "--stream" => args.only = Some(Only::Stream),
                 "--shards" => args.only = Some(Only::Shards),
                 "--strategy" => {
                     args.strategy = Some(value()?.parse().map_err(|error| format!("{error}"))?);

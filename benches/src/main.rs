@@ -18,6 +18,7 @@ mod ranks;
 mod shards;
 mod stats;
 mod steps;
+mod stream;
 mod summary;
 
 use std::{
@@ -84,6 +85,9 @@ fn run(args: &Args) -> io::Result<()> {
     if wanted(Only::Ranks) {
         text += &ranks::table(&ranks::run(args, &mut output)?);
         text += &steps::table(&steps::run(args, &mut output)?);
+    }
+    if wanted(Only::Stream) {
+        text += &stream::table(&stream::run(args, &mut output)?);
     }
     // Not with the others: it takes long, and is about counts more than times.
     if args.only == Some(Only::Shards) {

@@ -4,6 +4,7 @@
 >>> plan = lw.plan(lw.example("speech"), budget="padded:20000")
 >>> len(plan), plan[0][:3].tolist(), plan.batch_lengths[:3].tolist()  # doctest: +SKIP
 
+``lengthwise.stream_batches`` makes batches of data that comes one item after another;
 ``lengthwise.torch`` has the batch sampler for PyTorch, ``lengthwise.hf`` what the Hugging Face
 ``Trainer`` needs, ``lengthwise.arrays`` batches of fixed shapes without any framework, and
 ``lengthwise.calibrate`` measures how long training steps take.
@@ -18,6 +19,7 @@ from ._lengthwise import (
     Chunks,
     Comparison,
     CostModel,
+    Feed,
     Fit,
     Inspection,
     Lengths,
@@ -48,6 +50,7 @@ from .errors import (
     SettingError,
     StateError,
 )
+from .stream import StreamBatch, stream_batches
 
 if TYPE_CHECKING:
     from .calibration import Calibration
@@ -60,6 +63,7 @@ __all__ = [
     "Comparison",
     "CostError",
     "CostModel",
+    "Feed",
     "FileError",
     "Fit",
     "Inspection",
@@ -75,6 +79,7 @@ __all__ = [
     "SettingError",
     "StateError",
     "Statistics",
+    "StreamBatch",
     "Tuning",
     "calibrate",
     "compare",
@@ -86,6 +91,7 @@ __all__ = [
     "load_plan",
     "plan",
     "read_lengths",
+    "stream_batches",
     "tune",
 ]
 

@@ -5,7 +5,7 @@ from _typeshed import SupportsGetItem
 from os import PathLike
 from typing import Any, SupportsFloat, SupportsIndex, final
 
-__all__ = ["Batches", "Chunks", "Comparison", "CostModel", "Fit", "Inspection", "Lengths", "Measures", "Plan", "Planner", "Schedule", "Statistics", "Tuning", "compare", "effective_mates", "example", "explain", "inspect", "ladder", "load_plan", "read_lengths", "tune"]
+__all__ = ["Batches", "Chunks", "Comparison", "CostModel", "Feed", "Fit", "Inspection", "Lengths", "Measures", "Plan", "Planner", "Schedule", "Statistics", "Tuning", "compare", "effective_mates", "example", "explain", "inspect", "ladder", "load_plan", "read_lengths", "tune"]
 
 @final
 class Batches:
@@ -109,6 +109,68 @@ class CostModel:
     def seconds(self, /, batch_size: SupportsIndex, batch_length: SupportsIndex) -> float:
         """
         How many seconds a step takes.
+        """
+
+@final
+class Feed:
+    """
+    Plans the batches of a stream from lengths: they are pushed one after another, and steps are taken.
+    `lengthwise.stream_batches` does both for an iterable of items.
+    """
+    def __new__(cls, /, budget: Any, *, shapes: str = "exact", window: Any = ..., pivot: str = "oldest", over_long: str = "error", tail: str = "split", world_size: Any = ..., seed: Any = ..., epoch: Any = ..., state: str | None = None) -> Feed: ...
+    def __repr__(self, /) -> str: ...
+    def end(self, /) -> None:
+        """
+        The stream has no more sequences.
+        """
+    @property
+    def held(self, /) -> int:
+        """
+        How many sequences are held.
+        """
+    @property
+    def left_out(self, /) -> int:
+        """
+        How many over-long sequences were left out.
+        """
+    def needs(self, /) -> bool:
+        """
+        Whether the next step needs another sequence, or the word that there is none.
+        """
+    @property
+    def position(self, /) -> int:
+        """
+        The position of the sequence to be pushed next: how many were read, and after a resume where
+        the source must be read from.
+        """
+    def push(self, /, length: Any) -> int | None:
+        """
+        Takes the length of the next sequence. Gives the slot in which it is held, a number below the
+        window; `None` if it is left out, or was in a batch before the stream was resumed.
+        """
+    @property
+    def rungs(self, /) -> list[int]:
+        """
+        The batch lengths of a ladder that was learned from the stream, rising; empty if there is none.
+        """
+    def state(self, /) -> str:
+        """
+        Where the stream stands, as one line of JSON.
+        """
+    def step(self, /) -> list[tuple[list[int], list[int], int]] | None:
+        """
+        The next step: for each rank the slots and the positions of its batch, and the batch length.
+        `None` while another sequence is needed, and at the end.
+        """
+    @property
+    def truncated(self, /) -> int:
+        """
+        How many over-long sequences were truncated.
+        """
+    @property
+    def world_size(self, /) -> int:
+        """
+        The number of ranks.
         """
 
 @final

@@ -93,7 +93,10 @@ fn class(error: &Error) -> &'static str {
         | Error::TooManySteps { .. }
         | Error::RanksApart { .. }
         | Error::RanksOfOtherRuns { .. }
-        | Error::BadCursor { .. } => "StateError",
+        | Error::BadCursor { .. }
+        | Error::OtherStream { .. }
+        | Error::BadState { .. }
+        | Error::StreamTooShort { .. } => "StateError",
         _ => "SettingError",
     }
 }

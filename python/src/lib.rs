@@ -18,6 +18,7 @@ mod planner;
 mod schedule;
 mod settings;
 mod statistics;
+mod stream;
 mod tune;
 
 use pyo3::prelude::*;
@@ -37,6 +38,7 @@ mod _lengthwise {
         planner::Planner,
         schedule::Schedule,
         statistics::Statistics,
+        stream::Feed,
         tune::{Tuning, tune},
     };
 }

@@ -45,6 +45,8 @@ pub(crate) enum Command {
     Report(Report),
     /// Plan the batches of one epoch
     Plan(Plan),
+    /// Plan the batches of a stream of lengths as they come
+    Stream(Stream),
     /// Find the best strategy within limits on padding, company and shapes
     Tune(Tune),
     /// Measure padding against freshness for every family of strategies
@@ -61,7 +63,7 @@ pub(crate) enum Command {
     Completions(Completions),
     /// Print the manual page, or write one for every command
     Man(Man),
-    /// Explain a strategy, or budgets, cost models, shapes, arrangements, steps and shards
+    /// Explain a strategy, or budgets, cost models, shapes, arrangements, steps, streams and shards
     Explain(Explain),
 }
 
@@ -418,6 +420,77 @@ pub(crate) struct Plan {
 }
 
 #[derive(Debug, clap::Args)]
+#[command(
+    after_help = "One line of JSON is written for each batch as soon as it is made, as in plan files: \
+    the positions of its sequences in the stream (from 0), what they are padded to, and the sum of their \
+    lengths. Run `lengthwise explain stream` to read more."
+)]
+pub(crate) struct Stream {
+    /// File with a length on each line, read as it grows; `-`, or nothing, is standard input
+    #[arg(value_name = "INPUT", conflicts_with = "example", help_heading = "Input")]
+    pub(crate) path: Option<PathBuf>,
+
+    /// Use built-in lengths instead of a file: speech, documents or bimodal
+    #[arg(long, value_name = "NAME", help_heading = "Input")]
+    pub(crate) example: Option<String>,
+
+    /// Limit of every batch: sequences:16, padded:20000, cost:MODEL,limit=0.05
+    #[arg(long, value_name = "BUDGET", help_heading = "Settings")]
+    pub(crate) budget: String,
+
+    /// Batch lengths that may occur: exact, multiple:8, ladder:16 (learned from the first window) or
+    /// ladder:100/200/400
+    #[arg(long, value_name = "SHAPES", default_value = "exact", help_heading = "Settings")]
+    pub(crate) shapes: String,
+
+    /// How many sequences are held at most; the more, the less padding
+    #[arg(long, value_name = "SEQUENCES", default_value_t = lengthwise::Streamer::WINDOW,
+          help_heading = "Settings")]
+    pub(crate) window: u32,
+
+    /// What happens to sequences that exceed the budget alone: error, alone, drop or truncate
+    #[arg(long, value_name = "WHAT", default_value = "error", help_heading = "Settings")]
+    pub(crate) over_long: String,
+
+    /// Seed of all randomness
+    #[arg(long, value_name = "SEED", default_value_t = 0, help_heading = "Settings")]
+    pub(crate) seed: u64,
+
+    /// Epoch, for streams that come again
+    #[arg(long, value_name = "EPOCH", default_value_t = 0, help_heading = "Settings")]
+    pub(crate) epoch: u64,
+
+    /// Number of ranks that read this stream; a step has a batch for each
+    #[arg(long, value_name = "RANKS", default_value_t = 1, help_heading = "Ranks",
+          value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) world_size: u32,
+
+    /// Only the batches of this rank, from 0 [default: all ranks, step by step]
+    #[arg(long, value_name = "RANK", help_heading = "Ranks")]
+    pub(crate) rank: Option<u32>,
+
+    /// What happens at the end to batches that fill no step: split, repeat or drop
+    #[arg(long, value_name = "WHAT", default_value = "split", help_heading = "Ranks")]
+    pub(crate) tail: String,
+
+    /// Around which sequence a step grows: oldest, or quantile for ranks with streams of their own
+    #[arg(long, value_name = "PIVOT", default_value = "oldest", help_heading = "Ranks")]
+    pub(crate) pivot: String,
+
+    /// Keep where the stream stands in this file; go on from there if it is there
+    #[arg(long, value_name = "FILE", help_heading = "State")]
+    pub(crate) state: Option<PathBuf>,
+
+    /// The input begins at the position that the state names as `from`, and not at its beginning
+    #[arg(long, requires = "state", help_heading = "State")]
+    pub(crate) from_position: bool,
+
+    /// Stop after so many steps
+    #[arg(long, value_name = "STEPS", help_heading = "State")]
+    pub(crate) take: Option<u64>,
+}
+
+#[derive(Debug, clap::Args)]
 pub(crate) struct Tune {
     #[command(flatten)]
     pub(crate) input: Input,
@@ -545,7 +618,8 @@ pub(crate) struct Verify {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Explain {
-    /// A strategy, or budget, cost, shapes, arrange, steps, shards; without it, the list of all
+    /// A strategy, or budget, cost, shapes, arrange, steps, stream, shards; without it, the list of
+    /// all
     pub(crate) name: Option<String>,
 
     /// Print JSON

@@ -1,4 +1,4 @@
-//! Ctrl-C: what was not finished is removed.
+//! Ctrl-C: what was not finished is removed, and what must be kept is kept.
 
 #[cfg(unix)]
 use std::thread;
@@ -15,6 +15,9 @@ use nix::sys::signal::{SigSet, Signal};
 
 /// Folders in which files are being written.
 static FOLDERS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// What is to be done before the command ends by a signal.
+static LAST: Mutex<Option<Box<dyn FnOnce() + Send>>> = Mutex::new(None);
 
 /// Sees to it that Ctrl-C and other requests to end leave nothing behind, and end the command as a
 /// shell expects it: with 128 and the number of the signal. Called before there are other threads.
@@ -45,6 +48,10 @@ pub(crate) fn watch() {
 
 #[expect(clippy::exit, reason = "a signal ends the command wherever it is")]
 fn end(code: i32) {
+    let last = LAST.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(last) = last {
+        last();
+    }
     for folder in FOLDERS.lock().unwrap_or_else(PoisonError::into_inner).iter() {
         let found = fs::read_dir(folder).into_iter().flatten().flatten();
         for file in found.filter(|file| unfinished(&file.file_name())) {
@@ -61,4 +68,10 @@ pub(crate) fn writing(path: &Path) {
         _ => Path::new("."),
     };
     FOLDERS.lock().unwrap_or_else(PoisonError::into_inner).push(folder.to_owned());
+}
+
+/// Does something before the command ends by a signal, in place of what was said before. It must not
+/// wait for anything that the command may wait for itself.
+pub(crate) fn before_end(last: impl FnOnce() + Send + 'static) {
+    *LAST.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(last));
 }

@@ -431,6 +431,7 @@ fn explain_lists_and_explains() {
               shapes                      exact, multiple, ladder
               arrange                     as-built, shuffled, spread, short-first, long-first
               steps                       stratified, aligned, in-order
+              stream                      batches of data as it comes
               shards                      parts of a corpus that are planned apart
               tune                        how a strategy is chosen
 
@@ -491,7 +492,7 @@ fn explain_lists_and_explains() {
     }
     assert!(text("explain shuffled").starts_with("# shuffled"));
     let all = folder.json("explain --json");
-    assert_eq!(all.as_array().unwrap().len(), 18);
+    assert_eq!(all.as_array().unwrap().len(), 19);
     expect![[r#"
         $ lengthwise explain neighbors
         error: unknown strategy `neighbors`
@@ -832,6 +833,7 @@ fn help_has_one_line_for_every_command() {
               compare      Show what every strategy does to padding, batches, shapes and freshness
               report       Write a comparison with figures as one HTML page
               plan         Plan the batches of one epoch
+              stream       Plan the batches of a stream of lengths as they come
               tune         Find the best strategy within limits on padding, company and shapes
               frontier     Measure padding against freshness for every family of strategies
               ladder       Find the batch lengths that pad the least
@@ -840,7 +842,7 @@ fn help_has_one_line_for_every_command() {
               verify       Check that a plan file is whole, and right for its lengths
               completions  Print a script that completes commands and options in a shell
               man          Print the manual page, or write one for every command
-              explain      Explain a strategy, or budgets, cost models, shapes, arrangements, steps and shards
+              explain      Explain a strategy, or budgets, cost models, shapes, arrangements, steps, streams and shards
               help         Print this message or the help of the given subcommand(s)
 
             Options:

@@ -54,6 +54,7 @@ impl Error {
         let hint = match subject {
             "cursor" => "use the cursor of another checkpoint",
             "file of statistics" => "gather the statistics again, or copy the file again",
+            "state" => "use the state of another checkpoint, or begin the stream anew",
             _ => "make the plan again, or copy the file again from where it was made",
         };
         Self { damaged: true, ..Self::new(subject, what, hint) }

@@ -25,7 +25,8 @@
 //!
 //! [`Statistics`](lengthwise::Statistics) are a few bytes for every distinct length, with a checksum.
 //!
-//! A [`Cursor`](lengthwise::Cursor) is one line of JSON, small enough for every checkpoint.
+//! A [`Cursor`](lengthwise::Cursor) is one line of JSON, small enough for every checkpoint, and so is a
+//! [`StreamState`](lengthwise::StreamState).
 //!
 //! Files appear whole or not at all ([`save`](save())).
 
@@ -37,6 +38,7 @@ mod hex;
 mod plan;
 mod save;
 mod statistics;
+mod stream;
 
 pub use cost_model::{CostModelFile, WorstStep, model_file, model_file_of_budget, read_cost_model};
 pub use cursor::{from_json, read_cursor, save_cursor, to_json};
@@ -49,3 +51,4 @@ pub use save::{Written, save, unfinished};
 pub use statistics::{
     is_statistics, read_statistics, save_statistics, statistics_from_bytes, statistics_to_bytes,
 };
+pub use stream::{read_stream_state, save_stream_state, stream_from_json, stream_to_json};

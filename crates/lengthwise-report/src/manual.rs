@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use lengthwise::{
-    Arrange, Budget, CostModel, Error, Example, Limits, Shapes, Shard, Steps, Strategy, Tail,
+    Arrange, Budget, CostModel, Error, Example, Limits, Shapes, Shard, Steps, Strategy, Streamer,
+    Tail,
 };
 use serde::Serialize;
 
@@ -27,6 +28,7 @@ pub fn pages() -> Vec<Page> {
         ("shapes", Shapes::NAMES.join(", "), Shapes::explain().to_owned()),
         ("arrange", Arrange::NAMES.join(", "), Arrange::explain().to_owned()),
         ("steps", Steps::NAMES.join(", "), Steps::explain().to_owned()),
+        ("stream", "batches of data as it comes".to_owned(), Streamer::explain().to_owned()),
         (
             "shards",
             "parts of a corpus that are planned apart".to_owned(),

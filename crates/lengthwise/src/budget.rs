@@ -151,6 +151,11 @@ impl Budget {
         }
     }
 
+    /// Whether it means something only beside the longest length.
+    pub(crate) fn depends_on_longest(&self) -> bool {
+        matches!(self.limit, Limit::Dynamic(..))
+    }
+
     /// What batch sizes are a multiple of where they can be.
     pub(crate) fn multiple(&self) -> u32 {
         self.multiple_of

@@ -236,6 +236,27 @@ pub enum Error {
         /// What it counts.
         what: String,
     },
+    /// A state of another stream.
+    OtherStream {
+        /// What differs.
+        what: String,
+        /// What the state says about it.
+        state: String,
+        /// What this stream says about it.
+        now: String,
+    },
+    /// A state that no stream can have.
+    BadState {
+        /// What it says.
+        what: String,
+    },
+    /// A stream that ends before the place where it is to go on.
+    StreamTooShort {
+        /// Where it ended.
+        at: u64,
+        /// How many sequences had been read.
+        read: u64,
+    },
     /// A plan that does not hold together.
     BadPlan {
         /// What is wrong.
@@ -450,6 +471,18 @@ impl Error {
                  `semi-sorted`, `blurred` and buckets of lengths take least",
                 bytes(*needed, f64::ceil)
             ),
+            Error::OtherStream { what, .. } => match what.as_str() {
+                "lengths" => {
+                    "read the same stream again, in the same order, from the position that the \
+                     state says"
+                }
+                _ => "go on with the settings that the stream began with, or begin it anew",
+            }
+            .to_owned(),
+            Error::BadState { .. } => "the state is damaged; use another checkpoint".to_owned(),
+            Error::StreamTooShort { .. } => {
+                "read the same stream again, from the position that the state says".to_owned()
+            }
             Error::BadPlan { .. } => "the plan is damaged; make it again".to_owned(),
             Error::BeyondStatistics { .. } => {
                 "gather the statistics anew with the lengths of every shard in them".to_owned()
@@ -633,6 +666,20 @@ impl fmt::Display for Error {
                 "{what} takes about {} of memory, over the bound of {}",
                 bytes(*needed, f64::ceil),
                 bytes(*bound, f64::floor)
+            ),
+            Error::OtherStream { what, state, now } => write!(
+                f,
+                "the state was made with {} `{}`, this stream has `{}`",
+                in_words(what),
+                shortened(state),
+                shortened(now)
+            ),
+            Error::BadState { what } => {
+                write!(f, "the state says {}, which cannot be", shortened(what))
+            }
+            Error::StreamTooShort { at, read } => write!(
+                f,
+                "the stream ended at position {at}, and {read} sequences of it had been read"
             ),
             Error::BadPlan { what } => write!(f, "the plan does not hold together: {what}"),
             Error::BeyondStatistics { index, length, longest } => write!(

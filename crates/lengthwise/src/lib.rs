@@ -29,6 +29,7 @@ mod shard;
 mod sort;
 mod steps;
 pub mod strategy;
+mod stream;
 mod threads;
 mod tune;
 mod workspace;
@@ -60,7 +61,7 @@ pub use strategy::{
     Alternated, Blurred, Bucketed, Group, LengthBuckets, Neighbours, OptimalBuckets, Packed,
     Pooled, Rotating, SemiSorted, Shuffled, Sorted, Strategy,
 };
-
+pub use stream::{Batched, Feed, Picked, Pivot, StreamBatch, StreamState, StreamStep, Streamer};
 pub use tune::{
     Choice, Conditions, Curve, Family, Limits, Point, frontier, recommended, recommended_in,
     recommended_shapes, tune,

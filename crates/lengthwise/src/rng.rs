@@ -35,6 +35,14 @@ pub enum Purpose {
     Swap,
     /// Which rank takes which batch of a step.
     Seat,
+    /// The key of a stream of sequences.
+    Stream,
+    /// The order of equal lengths in a stream.
+    Arrival,
+    /// Around which quantile of lengths a step of a stream begins to grow.
+    Quantile,
+    /// Where the batches of a step of a stream are cut, and which rank takes which.
+    Offset,
     /// What differs from shard to shard.
     Shard,
     /// A strategy of the user's own.
@@ -56,7 +64,11 @@ impl Purpose {
             Purpose::Match => 10,
             Purpose::Swap => 11,
             Purpose::Seat => 12,
-            Purpose::Shard => 13,
+            Purpose::Stream => 13,
+            Purpose::Arrival => 14,
+            Purpose::Quantile => 15,
+            Purpose::Offset => 16,
+            Purpose::Shard => 17,
             Purpose::Own(number) => 0x1_0000 + u32::from(number),
         }
     }

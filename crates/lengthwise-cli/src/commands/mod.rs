@@ -9,5 +9,6 @@ pub(crate) mod ladder;
 pub(crate) mod manual;
 pub(crate) mod plan;
 pub(crate) mod statistics;
+pub(crate) mod stream;
 pub(crate) mod tune;
 pub(crate) mod verify;

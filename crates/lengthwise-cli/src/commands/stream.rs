@@ -1,0 +1,230 @@
+//! `lengthwise stream`
+
+mod lines;
+
+use std::{
+    io::{self, Write},
+    path::Path,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use lengthwise::{Example, Feed, OverLong, Picked, Shapes, StreamStep, Streamer};
+use lengthwise_files::{read_stream_state, save_stream_state};
+use serde::Serialize;
+
+use self::lines::Lines;
+use crate::{args, cost_model, failure::Failure, interrupt, printer};
+
+pub(crate) fn run(args: &args::Stream) -> Result<(), Failure> {
+    let streamer = streamer(args)?;
+    let state = match &args.state {
+        Some(path) if path.exists() => Some(read_stream_state(path)?),
+        _ => None,
+    };
+    let feed = match &state {
+        Some(state) => streamer.resume(state)?,
+        None => streamer.feed()?,
+    };
+    let from = feed.position();
+    let skip = if args.from_position { 0 } else { from };
+    let lengths = source(args)?;
+    let shared = Arc::new(Mutex::new(Standing { feed, writing: false }));
+    if let Some(path) = args.state.clone() {
+        interrupt::writing(&path);
+        let shared = Arc::clone(&shared);
+        interrupt::before_end(move || _ = save_stream_state(&path, &locked(&shared).state()));
+    }
+    let mut streaming = Streaming {
+        args,
+        shared,
+        output: io::stdout(),
+        text: String::new(),
+        saved: Instant::now(),
+        total: Total::default(),
+    };
+    let result = streaming.run(lengths, skip);
+    // What was written counts, whatever comes after it.
+    let kept = streaming.save();
+    match result {
+        Ok(()) => kept?,
+        Err(failure) => return Err(failure),
+    }
+    streaming.say();
+    Ok(())
+}
+
+/// What of the stream the thread that waits for signals must know.
+struct Standing {
+    feed: Feed,
+    /// Whether the last step is made, but not yet written.
+    writing: bool,
+}
+
+impl Standing {
+    fn state(&self) -> lengthwise::StreamState {
+        if self.writing { self.feed.state_before_step() } else { self.feed.state() }
+    }
+}
+
+/// Nobody holds it while reading or writing.
+fn locked(shared: &Mutex<Standing>) -> MutexGuard<'_, Standing> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// How often the state is saved, for the case that the machine stops.
+const SAVE: Duration = Duration::from_secs(10);
+
+struct Streaming<'a> {
+    args: &'a args::Stream,
+    shared: Arc<Mutex<Standing>>,
+    output: io::Stdout,
+    text: String,
+    saved: Instant,
+    total: Total,
+}
+
+/// What was written, in numbers.
+#[derive(Default)]
+struct Total {
+    steps: u64,
+    batches: u64,
+    sequences: u64,
+    cells: u64,
+    positions: u64,
+}
+
+/// A batch as a line of a plan file has it; with several ranks also which step and rank.
+#[derive(Serialize)]
+struct Line<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    step: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rank: Option<u32>,
+    sequences: &'a [u64],
+    batch_length: u32,
+    positions: u64,
+}
+
+impl Streaming<'_> {
+    fn run(
+        &mut self,
+        lengths: Box<dyn Iterator<Item = Result<u32, Failure>>>,
+        skip: u64,
+    ) -> Result<(), Failure> {
+        let mut lengths = lengths;
+        for at in 0..skip {
+            let Some(length) = lengths.next() else {
+                return Err(lengthwise::Error::StreamTooShort { at, read: skip }.into());
+            };
+            length?;
+        }
+        while self.args.take.is_none_or(|most| self.total.steps < most) {
+            if locked(&self.shared).feed.needs() {
+                match lengths.next() {
+                    Some(length) => _ = locked(&self.shared).feed.push(length?)?,
+                    None => locked(&self.shared).feed.end()?,
+                }
+            } else if !self.step()? {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the next step. Whether there is one.
+    fn step(&mut self) -> Result<bool, Failure> {
+        {
+            let mut standing = locked(&self.shared);
+            let Some(step) = standing.feed.step()? else { return Ok(false) };
+            self.text.clear();
+            write_step(step, self.args, &mut self.total, &mut self.text);
+            standing.writing = true;
+        }
+        self.output.write_all(self.text.as_bytes())?;
+        self.output.flush()?;
+        locked(&self.shared).writing = false;
+        if self.saved.elapsed() >= SAVE {
+            self.save()?;
+        }
+        Ok(true)
+    }
+
+    fn save(&mut self) -> Result<(), Failure> {
+        self.saved = Instant::now();
+        if let Some(path) = &self.args.state {
+            let state = locked(&self.shared).state();
+            save_stream_state(path, &state)?;
+        }
+        Ok(())
+    }
+
+    fn say(&self) {
+        let Total { batches, sequences, cells, positions, .. } = self.total;
+        let padding = 100.0 * (1.0 - positions as f64 / cells.max(1) as f64);
+        let padding = if cells == 0 { String::new() } else { format!(", {padding:.2} % padding") };
+        printer::say(&format!("{sequences} sequences in {batches} batches{padding}"));
+        let standing = locked(&self.shared);
+        let (left_out, truncated) = standing.feed.over_long();
+        for (count, what) in [(left_out, "left out"), (truncated, "to be truncated")] {
+            if count > 0 {
+                printer::say(&format!("{count} over-long, {what}"));
+            }
+        }
+        let held = standing.feed.held();
+        if held > 0 {
+            let kept = if self.args.state.is_some() { ", in the state" } else { "" };
+            printer::say(&format!("{held} sequences are in no batch{kept}"));
+        }
+    }
+}
+
+/// The lines of a step, and what they come to.
+fn write_step(step: &StreamStep, args: &args::Stream, total: &mut Total, text: &mut String) {
+    total.steps += 1;
+    for (rank, batch) in (0..).zip(step.batches()) {
+        if args.rank.is_some_and(|own| own != rank) {
+            continue;
+        }
+        let Picked { positions: sequences, lengths, length, .. } = batch;
+        let positions = lengths.iter().copied().map(u64::from).sum();
+        total.batches += 1;
+        total.sequences += sequences.len() as u64;
+        total.cells += sequences.len() as u64 * u64::from(length);
+        total.positions += positions;
+        let several = args.world_size > 1;
+        let line = Line {
+            step: several.then_some(step.number()),
+            rank: several.then_some(rank),
+            sequences,
+            batch_length: length,
+            positions,
+        };
+        // Numbers always have a JSON form.
+        *text += &serde_json::to_string(&line).unwrap_or_default();
+        text.push('\n');
+    }
+}
+
+fn streamer(args: &args::Stream) -> Result<Streamer, Failure> {
+    Ok(Streamer::new(cost_model::budget(&args.budget)?)
+        .shapes(args.shapes.parse::<Shapes>()?)
+        .window(args.window)
+        .pivot(args.pivot.parse()?)
+        .over_long(args.over_long.parse::<OverLong>()?)
+        .tail(args.tail.parse()?)
+        .rank(args.rank.unwrap_or(0), args.world_size)
+        .seed(args.seed)
+        .epoch(args.epoch))
+}
+
+fn source(args: &args::Stream) -> Result<Box<dyn Iterator<Item = Result<u32, Failure>>>, Failure> {
+    match (&args.path, &args.example) {
+        (None, Some(name)) => {
+            let lengths = name.parse::<Example>()?.lengths().as_slice().to_vec();
+            Ok(Box::new(lengths.into_iter().map(Ok)))
+        }
+        (Some(path), _) if path != Path::new("-") => Ok(Box::new(Lines::open(path)?)),
+        _ => Ok(Box::new(Lines::of_standard_input()?)),
+    }
+}

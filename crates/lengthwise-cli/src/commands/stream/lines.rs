@@ -1,0 +1,92 @@
+//! Lengths, one a line, read as they come.
+
+use std::{
+    fs::File,
+    io::{self, BufRead, BufReader, IsTerminal, Read},
+    path::Path,
+};
+
+use crate::{failure::Failure, printer};
+
+/// No length has as many digits.
+const LONGEST_LINE: u64 = 1000;
+
+/// The lengths of a text, one a line. Blank lines are passed over.
+pub(crate) struct Lines {
+    name: String,
+    input: Box<dyn BufRead>,
+    line: u64,
+    text: Vec<u8>,
+}
+
+impl Lines {
+    pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
+        let name = printer::safe(&path.display().to_string());
+        let unreadable = |error: io::Error| {
+            let what = match error.kind() {
+                io::ErrorKind::NotFound => format!("{name}: there is no such file"),
+                kind => format!("{name}: cannot be read: {kind}"),
+            };
+            Failure::new(what, "name a file with a length on each line; `-` is standard input")
+        };
+        let file = File::open(path).map_err(unreadable)?;
+        if file.metadata().is_ok_and(|about| about.is_dir()) {
+            return Err(unreadable(io::ErrorKind::IsADirectory.into()));
+        }
+        Ok(Self::new(name.clone(), BufReader::new(file)))
+    }
+
+    pub(crate) fn of_standard_input() -> Result<Self, Failure> {
+        if io::stdin().is_terminal() {
+            return Err(Failure::new(
+                "no input",
+                "pipe lengths into it, one a line, name a file, or try `--example speech`",
+            ));
+        }
+        Ok(Self::new("standard input".to_owned(), io::stdin().lock()))
+    }
+
+    fn new(name: String, input: impl BufRead + 'static) -> Self {
+        Self { name, input: Box::new(input), line: 0, text: Vec::new() }
+    }
+
+    fn length(&self) -> Result<u32, Failure> {
+        let text = String::from_utf8_lossy(self.text.trim_ascii());
+        if let Ok(length) = text.parse()
+            && length > 0
+        {
+            return Ok(length);
+        }
+        let shown = printer::safe(&text);
+        Err(Failure::new(
+            format!("{}:{}: `{shown}` is no length", self.name, self.line),
+            format!(
+                "a stream has one length a line, a whole number from 1 to {}; take the column out \
+                 of a table first, as with `cut -d, -f2`",
+                u32::MAX
+            ),
+        ))
+    }
+}
+
+impl Iterator for Lines {
+    type Item = Result<u32, Failure>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            self.text.clear();
+            let input = &mut self.input;
+            match input.take(LONGEST_LINE).read_until(b'\n', &mut self.text) {
+                Ok(0) => return None,
+                Ok(_) => self.line += 1,
+                Err(error) => {
+                    let what = format!("{}: cannot be read: {}", self.name, error.kind());
+                    return Some(Err(Failure::new(what, "check where the lengths come from")));
+                }
+            }
+            if !self.text.trim_ascii().is_empty() {
+                return Some(self.length());
+            }
+        }
+    }
+}

@@ -1,0 +1,399 @@
+//! The planner of a stream, which is fed with lengths and makes steps.
+
+use xxhash_rust::xxh3::Xxh3;
+
+use super::{
+    line::{Line, Node},
+    rounds::{Admitted, Rounds},
+    state::StreamState,
+    step::Around,
+};
+use crate::{Error, Pivot, Purpose, Rng, Streamer, Tail};
+
+/// Plans the batches of a stream from lengths alone: they are pushed one after another, and steps are
+/// taken. [`Streamer::over`] does both for an iterator of items.
+///
+/// ```
+/// use lengthwise::{Budget, Streamer};
+///
+/// let mut feed = Streamer::new(Budget::sequences(2)).window(4).feed()?;
+/// for length in [7, 3, 6, 2] {
+///     assert!(feed.needs());
+///     feed.push(length)?;
+/// }
+/// let step = feed.step()?.expect("the window is full");
+/// assert_eq!(step.batch(0).length, 7); // around the first
+/// assert!(feed.needs());
+/// # Ok::<(), lengthwise::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Feed {
+    streamer: Streamer,
+    rng: Rng,
+    rounds: Rounds,
+    line: Line,
+    around: Around,
+    step: StreamStep,
+    /// The positions that were left out since the last step, the first of them.
+    passed: Vec<u64>,
+    /// What is read again of what a state holds.
+    again: Option<Again>,
+    read: u64,
+    steps: u64,
+    left_out: u64,
+    truncated: u64,
+    ended: bool,
+}
+
+/// What is read again.
+#[derive(Clone, Debug)]
+struct Again {
+    state: StreamState,
+    /// How many of the sequences that it holds are there.
+    found: usize,
+}
+
+/// The batches of a step, one for each rank.
+#[derive(Clone, Debug, Default)]
+pub struct StreamStep {
+    positions: Vec<u64>,
+    slots: Vec<u32>,
+    lengths: Vec<u32>,
+    /// For each rank where its batch is, and its length.
+    batches: Vec<(usize, usize, u32)>,
+    left_out: Vec<u64>,
+    number: u64,
+}
+
+/// A batch of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Picked<'a> {
+    /// The positions of its sequences in the stream, from 0.
+    pub positions: &'a [u64],
+    /// The slots that [`Feed::push`] gave them, which are free again.
+    pub slots: &'a [u32],
+    /// Their lengths, as planned.
+    pub lengths: &'a [u32],
+    /// What they are padded to.
+    pub length: u32,
+}
+
+impl StreamStep {
+    /// The batch of a rank.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such rank.
+    pub fn batch(&self, rank: u32) -> Picked<'_> {
+        let (start, end, length) = self.batches[rank as usize];
+        Picked {
+            positions: &self.positions[start..end],
+            slots: &self.slots[start..end],
+            lengths: &self.lengths[start..end],
+            length,
+        }
+    }
+
+    /// The batches of all ranks.
+    pub fn batches(&self) -> impl ExactSizeIterator<Item = Picked<'_>> {
+        (0..self.batches.len() as u32).map(|rank| self.batch(rank))
+    }
+
+    /// Its number, from 0.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The positions of over-long sequences that were left out since the step before: the first of
+    /// them, as many as the window has places.
+    pub fn left_out(&self) -> &[u64] {
+        &self.left_out
+    }
+}
+
+/// A sequence goes first under [`Pivot::Quantile`] when so many windows of others came after it.
+const PATIENCE: u64 = 8;
+
+impl Feed {
+    pub(super) fn new(streamer: &Streamer, state: Option<&StreamState>) -> Result<Self, Error> {
+        streamer.check()?;
+        // A key of its own for each seed and epoch: the counter is for positions and steps.
+        let mut key = Rng::new(streamer.seed, streamer.epoch).stream(Purpose::Stream);
+        let key = u64::from(key.next_u32()) << 32 | u64::from(key.next_u32());
+        let rounds = Rounds::new(streamer.budget, &streamer.shapes, streamer.over_long)?;
+        let mut feed = Self {
+            streamer: streamer.clone(),
+            rng: Rng::new(key, 0),
+            rounds,
+            line: Line::new(),
+            around: Around::default(),
+            step: StreamStep::default(),
+            passed: Vec::new(),
+            again: None,
+            read: 0,
+            steps: 0,
+            left_out: 0,
+            truncated: 0,
+            ended: false,
+        };
+        if let Some(state) = state {
+            state.check(streamer)?;
+            feed.rounds.know(&state.rungs);
+            (feed.read, feed.steps) = (state.from(), state.steps);
+            (feed.left_out, feed.truncated) = (state.left_out, state.truncated);
+            feed.again = Some(Again { state: state.clone(), found: 0 });
+            feed.stop_reading_again()?;
+        }
+        Ok(feed)
+    }
+
+    /// The position of the sequence to be pushed next: how many were read, and after a resume where
+    /// the source must be read from.
+    pub fn position(&self) -> u64 {
+        self.read
+    }
+
+    /// How many sequences are held.
+    pub fn held(&self) -> u32 {
+        self.line.len()
+    }
+
+    /// How many over-long sequences were left out, and how many truncated.
+    pub fn over_long(&self) -> (u64, u64) {
+        (self.left_out, self.truncated)
+    }
+
+    /// The batch lengths of the ladder, rising, if it was learned from the stream.
+    pub fn rungs(&self) -> &[u32] {
+        self.rounds.learned()
+    }
+
+    /// Whether the next step needs another sequence, or the word that there is none.
+    pub fn needs(&self) -> bool {
+        !self.ended && (self.again.is_some() || self.line.len() < self.streamer.window)
+    }
+
+    /// Takes the length of the next sequence. Gives the slot in which it is held until a step has it:
+    /// a number below the window, for whoever keeps items. Gives none if it is not held, because it
+    /// is over-long and left out, or was in a batch before the stream was resumed.
+    pub fn push(&mut self, length: u32) -> Result<Option<u32>, Error> {
+        let position = self.read;
+        if let Some(again) = &mut self.again {
+            if again.state.held.get(again.found) != Some(&position) {
+                self.read += 1;
+                self.stop_reading_again()?;
+                return Ok(None);
+            }
+            again.found += 1;
+        }
+        let admitted = self.rounds.admit(position, length)?;
+        self.read += 1;
+        let again = self.again.is_some();
+        let length = match admitted {
+            Admitted::Whole => length,
+            Admitted::Truncated(length) => {
+                self.truncated += u64::from(!again);
+                length
+            }
+            Admitted::LeftOut => {
+                self.left_out += 1;
+                if self.passed.len() < self.streamer.window as usize {
+                    self.passed.push(position);
+                }
+                return Ok(None);
+            }
+        };
+        self.rounds.extend(length);
+        let tie = self.rng.at_epoch(position >> 32).word(Purpose::Arrival, position as u32);
+        let mut node = Node::new(position, length, tie);
+        if !self.rounds.must_learn() {
+            (node.padded, node.full) = self.rounds.padded_and_full(length);
+        }
+        let slot = self.line.hold(node);
+        self.stop_reading_again()?;
+        Ok(Some(slot))
+    }
+
+    /// The stream has no more sequences.
+    pub fn end(&mut self) -> Result<(), Error> {
+        if let Some(again) = &self.again {
+            return Err(Error::StreamTooShort { at: self.read, read: again.state.read });
+        }
+        self.ended = true;
+        Ok(())
+    }
+
+    /// Makes the next step, with a batch for each rank. There is none while another sequence is
+    /// [needed](Feed::needs), and at the end.
+    pub fn step(&mut self) -> Result<Option<&StreamStep>, Error> {
+        if self.needs() {
+            return Ok(None);
+        }
+        self.learn()?;
+        let Some(oldest) = self.line.oldest() else { return Ok(None) };
+        let ranks = self.streamer.ranks as usize;
+        let mut random = self.rng.at_epoch(self.steps).stream(Purpose::Offset);
+        if self.ended {
+            self.around.cut_all(&self.line);
+            let count = self.around.batches.len();
+            match self.streamer.tail {
+                Tail::Split => {
+                    self.around.fill_steps(&self.line, ranks, self.rounds.multiple());
+                }
+                Tail::Drop if count < ranks && ranks > 1 => {
+                    return Ok(None);
+                }
+                Tail::Repeat | Tail::Drop => {}
+            }
+            let count = self.around.batches.len();
+            let (steps, whole) = (count.div_ceil(ranks), count / ranks);
+            let step = match (self.pivot(oldest), self.streamer.pivot) {
+                (None, Pivot::Quantile) => scaled(self.quantile(), steps as u32) as usize,
+                _ => self.around.batch_with(oldest) / ranks,
+            };
+            // What fills no step comes last.
+            let first = if whole > 0 { (step * ranks).min(count - ranks) } else { 0 };
+            self.around.keep_batches(first, ranks);
+        } else {
+            let pivot = self.pivot(oldest);
+            let pivot =
+                pivot.unwrap_or_else(|| self.line.at(scaled(self.quantile(), self.line.len())));
+            self.around.cut_around(&self.line, pivot, self.streamer.ranks, &mut random);
+        }
+        self.deal(&mut random);
+        Ok(Some(&self.step))
+    }
+
+    /// Where the stream stands between two steps.
+    pub fn state(&self) -> StreamState {
+        if let Some(again) = &self.again {
+            return again.state.clone();
+        }
+        let held = self.line.by_arrival().map(|slot| {
+            let node = self.line.node(slot);
+            (node.position, node.length)
+        });
+        self.state_of(held.collect(), self.steps)
+    }
+
+    /// Where the stream stood before the step that was made last, if nothing was pushed since: for
+    /// whoever could not use it.
+    pub fn state_before_step(&self) -> StreamState {
+        let state = self.state();
+        if self.again.is_some() || self.steps != self.step.number + 1 || self.step.slots.is_empty()
+        {
+            return state;
+        }
+        let taken = self.step.positions.iter().copied().zip(self.step.lengths.iter().copied());
+        let mut held: Vec<(u64, u32)> = self
+            .line
+            .by_arrival()
+            .map(|slot| (self.line.node(slot).position, self.line.node(slot).length))
+            .chain(taken)
+            .collect();
+        held.sort_unstable();
+        self.state_of(held, self.step.number)
+    }
+
+    /// The state with these positions and lengths held.
+    fn state_of(&self, held: Vec<(u64, u32)>, steps: u64) -> StreamState {
+        StreamState {
+            settings: self.streamer.settings(),
+            seed: self.streamer.seed,
+            epoch: self.streamer.epoch,
+            steps,
+            read: self.read,
+            left_out: self.left_out,
+            truncated: self.truncated,
+            rungs: self.rounds.learned().to_vec(),
+            lengths: digest(held.iter().copied()),
+            held: held.into_iter().map(|(position, _)| position).collect(),
+        }
+    }
+
+    /// Goes on with new sequences, once all that a state holds was read again.
+    fn stop_reading_again(&mut self) -> Result<(), Error> {
+        let Some(Again { state, .. }) = &self.again else { return Ok(()) };
+        if self.read < state.read {
+            return Ok(());
+        }
+        let now = self.line.by_arrival().map(|slot| self.line.node(slot));
+        let now = digest(now.map(|node| (node.position, node.length)));
+        let state = state.lengths;
+        if state != now {
+            let [state, now] = [state, now].map(|digest| format!("{digest:016x}"));
+            return Err(Error::OtherStream { what: "lengths".to_owned(), state, now });
+        }
+        self.again = None;
+        Ok(())
+    }
+
+    fn learn(&mut self) -> Result<(), Error> {
+        if self.rounds.must_learn() {
+            let line = &self.line;
+            self.rounds.learn(line.by_arrival().map(|slot| line.node(slot).length))?;
+            let rounds = &self.rounds;
+            self.line.sort_by(|length| rounds.padded_and_full(length));
+        }
+        Ok(())
+    }
+
+    /// The sequence that the next step must have, if it must have one.
+    fn pivot(&self, oldest: u32) -> Option<u32> {
+        let waits = self.read - self.line.node(oldest).position;
+        let overdue = waits > PATIENCE * u64::from(self.streamer.window);
+        (self.streamer.pivot == Pivot::Oldest || overdue).then_some(oldest)
+    }
+
+    /// A number that the seed and the number of the step decide, of 32 bits: steps of the golden ratio,
+    /// under which every stretch of steps has all quantiles in nearly equal parts.
+    fn quantile(&self) -> u32 {
+        let first = self.rng.word(Purpose::Quantile, 0);
+        let steps = self.steps.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
+        first.wrapping_add(steps as u32)
+    }
+
+    /// Gives the batches to the ranks, in a random order, and lets go of their sequences.
+    fn deal(&mut self, random: &mut crate::Stream) {
+        let Self { step, around, line, .. } = self;
+        std::mem::swap(&mut step.left_out, &mut self.passed);
+        self.passed.clear();
+        step.number = self.steps;
+        step.positions.clear();
+        step.slots.clear();
+        step.lengths.clear();
+        step.batches.clear();
+        let (start, end) = (around.batches[0].0, around.batches[around.batches.len() - 1].1);
+        for &slot in &around.order[start as usize..end as usize] {
+            step.positions.push(line.node(slot).position);
+            step.slots.push(slot);
+            step.lengths.push(line.node(slot).length);
+        }
+        for rank in 0..self.streamer.ranks as usize {
+            // With fewer sequences than ranks the first come again.
+            let (from, to) = around.batches[rank % around.batches.len()];
+            let length = line.node(around.order[from as usize]).padded;
+            step.batches.push(((from - start) as usize, (to - start) as usize, length));
+        }
+        for last in (1..step.batches.len()).rev() {
+            step.batches.swap(last, random.below(last as u32 + 1) as usize);
+        }
+        line.let_go(around.order[end as usize - 1], around.order[start as usize]);
+        self.steps += 1;
+    }
+}
+
+/// XXH3 of positions and lengths, each as a little-endian `u64`.
+fn digest(held: impl Iterator<Item = (u64, u32)>) -> u64 {
+    let mut hash = Xxh3::new();
+    for (position, length) in held {
+        hash.update(&position.to_le_bytes());
+        hash.update(&u64::from(length).to_le_bytes());
+    }
+    hash.digest()
+}
+
+/// A number of 32 bits as one below `count`.
+fn scaled(word: u32, count: u32) -> u32 {
+    ((u64::from(word) * u64::from(count)) >> 32) as u32
+}

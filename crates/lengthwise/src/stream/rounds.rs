@@ -1,0 +1,148 @@
+//! What lengths of a stream are padded to, and which of them fit no batch.
+
+use std::borrow::Cow;
+
+use crate::{Budget, Error, Lengths, OverLong, Room, Shapes, shapes::Rounding};
+
+/// Shapes, budget and over-long sequences made definite for a stream, whose lengths are not known.
+#[derive(Clone, Debug)]
+pub(super) struct Rounds {
+    shapes: Shapes,
+    budget: Budget,
+    over_long: OverLong,
+    room: Room<'static>,
+    /// The longest length that fits a batch alone.
+    longest: u32,
+    /// The rungs of a ladder, given or learned; empty before they are.
+    rungs: Vec<u32>,
+}
+
+/// What becomes of a sequence that has arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Admitted {
+    Whole,
+    Truncated(u32),
+    LeftOut,
+}
+
+impl Rounds {
+    pub(super) fn new(budget: Budget, shapes: &Shapes, over_long: OverLong) -> Result<Self, Error> {
+        budget.check()?;
+        let one = Lengths::new([1])?;
+        // Refuses what makes no sense; the lengths do not matter.
+        shapes.resolve(&one, &budget)?;
+        let top = match shapes {
+            Shapes::Rungs(rungs) => rungs.last().copied(),
+            _ => None,
+        };
+        if budget.depends_on_longest() && top.is_none() {
+            return Err(Error::BadValue {
+                of: "the budget of a stream".to_owned(),
+                given: budget.to_string(),
+                expected: "`sequences`, `padded` or `cost`: nobody knows the longest length of a \
+                           stream, unless shapes are rungs that are given"
+                    .to_owned(),
+            });
+        }
+        let room = budget.resolve(&one, Cow::Owned(vec![top.unwrap_or(1)]))?;
+        let limit = budget.limit_of_one().map_or(u32::MAX, |limit| limit.longest_alone());
+        let longest = shapes.longest_within(limit);
+        let rungs = match shapes {
+            Shapes::Rungs(rungs) => rungs.clone(),
+            _ => Vec::new(),
+        };
+        Ok(Self { shapes: shapes.clone(), budget, over_long, room, longest, rungs })
+    }
+
+    /// What becomes of the sequence at this position.
+    pub(super) fn admit(&self, position: u64, length: u32) -> Result<Admitted, Error> {
+        let index = usize::try_from(position).unwrap_or(usize::MAX);
+        if length == 0 {
+            return Err(Error::BadLength { index, given: "0".to_owned() });
+        }
+        if let Shapes::Multiple(multiple) = self.shapes
+            && length.checked_next_multiple_of(multiple).is_none()
+        {
+            return Err(Error::LengthOverflow { length, multiple });
+        }
+        if length <= self.longest {
+            return Ok(Admitted::Whole);
+        }
+        match self.over_long {
+            OverLong::Alone => Ok(Admitted::Whole),
+            OverLong::Drop => Ok(Admitted::LeftOut),
+            OverLong::Truncate if self.longest > 0 => Ok(Admitted::Truncated(self.longest)),
+            _ => Err(self.over_budget(index, length)),
+        }
+    }
+
+    fn over_budget(&self, index: usize, length: u32) -> Error {
+        let padded = self.shapes.alone(length);
+        match self.budget.limit_of_one() {
+            Some(limit) if length > limit.longest_alone() || self.rungs.is_empty() => {
+                limit.exceeded((index, length), [padded, padded], 1)
+            }
+            _ => {
+                let top = self.rungs.last().copied().unwrap_or_default();
+                Error::LadderTooShort { top, index, length }
+            }
+        }
+    }
+
+    /// Whether rungs have still to be learned.
+    pub(super) fn must_learn(&self) -> bool {
+        matches!(self.shapes, Shapes::Ladder(_)) && self.rungs.is_empty()
+    }
+
+    /// Learns rungs from the lengths of the first window.
+    pub(super) fn learn(&mut self, lengths: impl Iterator<Item = u32>) -> Result<(), Error> {
+        let lengths: Vec<u32> = lengths.filter(|&length| length <= self.longest).collect();
+        if !lengths.is_empty()
+            && let Rounding::Rungs(rungs) =
+                self.shapes.resolve(&Lengths::new(lengths)?, &self.budget)?
+        {
+            self.rungs = rungs.edges().to_vec();
+        }
+        Ok(())
+    }
+
+    /// The rungs that were learned.
+    pub(super) fn learned(&self) -> &[u32] {
+        if matches!(self.shapes, Shapes::Ladder(_)) { &self.rungs } else { &[] }
+    }
+
+    /// Goes on with rungs that were learned before.
+    pub(super) fn know(&mut self, rungs: &[u32]) {
+        if matches!(self.shapes, Shapes::Ladder(_)) {
+            self.rungs = rungs.to_vec();
+        }
+    }
+
+    /// Adds a rung for a sequence that is longer than all that the ladder was learned from: an eighth
+    /// above it, so that there are few of them however long they become.
+    pub(super) fn extend(&mut self, length: u32) {
+        let fits = length <= self.longest && matches!(self.shapes, Shapes::Ladder(_));
+        if fits && self.rungs.last().is_some_and(|&top| top < length) {
+            self.rungs.push(length.saturating_add(length / 8).min(self.longest));
+        }
+    }
+
+    /// What a sequence of this length is padded to when it is the longest of its batch, and how many
+    /// sequences such a batch has.
+    pub(super) fn padded_and_full(&self, length: u32) -> (u32, u32) {
+        let padded = match self.shapes {
+            Shapes::Exact => length,
+            Shapes::Multiple(multiple) => length.next_multiple_of(multiple),
+            Shapes::Ladder(_) | Shapes::Rungs(_) => {
+                let rung = self.rungs.partition_point(|&rung| rung < length);
+                self.rungs.get(rung).copied().unwrap_or(length)
+            }
+        };
+        (padded, self.room.full(padded))
+    }
+
+    /// What batch sizes are a multiple of where they can be.
+    pub(super) fn multiple(&self) -> u32 {
+        self.budget.multiple()
+    }
+}

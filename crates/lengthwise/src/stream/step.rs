@@ -1,0 +1,229 @@
+//! Which of the sequences that are held make the next step.
+
+use super::line::{Line, NONE};
+use crate::{
+    Stream,
+    cut::halve::{Piece, halved},
+};
+
+/// How many ways to cut around a sequence are compared.
+const TRIED: usize = 8;
+
+/// The sequences that may make the next step, longest first, as far as they have been looked at, and
+/// where they are cut. Kept from step to step for its memory.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Around {
+    /// Slots, longest first.
+    pub(super) order: Vec<u32>,
+    /// The sums of the lengths before each of them.
+    sums: Vec<u64>,
+    /// The batches of the step, as stretches of `order`.
+    pub(super) batches: Vec<(u32, u32)>,
+    /// At the end of the stream: the batches that are left if nothing is halved. To take some of them
+    /// leaves the others as they would be cut anew, so they are cut once; after halving, again.
+    left: Option<Vec<(u32, u32)>>,
+}
+
+/// Where batches end that begin at some place, one after another.
+#[derive(Clone, Copy)]
+struct Cut {
+    end: usize,
+    count: usize,
+    /// Whether there are as many as asked for, and all are full.
+    full: bool,
+}
+
+impl Around {
+    /// Cuts `count` batches, one of which has `pivot`: of a few random ways to do so the one that pads
+    /// least. Batches are full where there are enough sequences for that.
+    pub(super) fn cut_around(&mut self, line: &Line, pivot: u32, count: u32, random: &mut Stream) {
+        let count = count as usize;
+        let at = self.look_at(line, pivot, count);
+        // The farther up the first batch begins, the earlier the last one ends: so the ways that
+        // have the pivot are those up to some offset, and those of full batches are from some on.
+        let has_pivot = |this: &mut Self, up: usize| this.cut(line, at - up, count).end > at;
+        let is_full = |this: &mut Self, up: usize| this.cut(line, at - up, count).full;
+        let most = self.first(at + 1, |this, up| !has_pivot(this, up)) - 1;
+        let least = self.first(most + 1, is_full);
+        if least > most {
+            self.keep(line, at - most, count);
+            return;
+        }
+        let ways = most - least + 1;
+        // Where the pivot's own batch length begins: on a ladder nothing else may do as well.
+        let padded = line.node(pivot).padded;
+        let own =
+            self.first(most + 1, |this, up| line.node(this.order[at - up]).padded > padded) - 1;
+        let mut best = (u128::MAX, 1, 0);
+        for way in 0..=TRIED.min(ways) {
+            let up = match way {
+                0 => own.max(least),
+                _ if ways <= TRIED => least + way - 1,
+                _ => least + random.below(ways as u32) as usize,
+            };
+            let (cells, filled) = self.cells(line, at - up, count);
+            // cells / filled < best cells / best filled
+            if cells.saturating_mul(best.1) < best.0.saturating_mul(filled) {
+                best = (cells, filled, up);
+            }
+        }
+        self.keep(line, at - best.2, count);
+    }
+
+    /// Looks at the sequences from `pivot` on, and at as many longer ones as a step could have.
+    /// Gives its place.
+    fn look_at(&mut self, line: &Line, pivot: u32, count: usize) -> usize {
+        self.clear();
+        let most = count.saturating_mul(line.node(pivot).full as usize);
+        let mut slot = line.node(pivot).longer;
+        while slot != NONE && self.order.len() + 1 < most {
+            self.order.push(slot);
+            slot = line.node(slot).longer;
+        }
+        self.order.reverse();
+        self.order.push(pivot);
+        for &slot in &self.order {
+            let sum = self.sums[self.sums.len() - 1] + u64::from(line.node(slot).length);
+            self.sums.push(sum);
+        }
+        self.order.len() - 1
+    }
+
+    fn clear(&mut self) {
+        self.order.clear();
+        self.batches.clear();
+        self.sums.clear();
+        self.sums.push(0);
+    }
+
+    /// The first of `count` numbers for which something holds, which holds for all after it; `count`
+    /// if there is none.
+    fn first(&mut self, count: usize, mut holds: impl FnMut(&mut Self, usize) -> bool) -> usize {
+        let (mut low, mut high) = (0, count);
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            if holds(self, middle) { high = middle } else { low = middle + 1 }
+        }
+        low
+    }
+
+    /// Looks at sequences up to this place. Whether there are as many.
+    fn reach(&mut self, line: &Line, place: usize) -> bool {
+        while self.order.len() <= place {
+            let last = self.order[self.order.len() - 1];
+            let next = line.node(last).shorter;
+            if next == NONE {
+                return false;
+            }
+            self.order.push(next);
+            self.sums.push(self.sums[self.sums.len() - 1] + u64::from(line.node(next).length));
+        }
+        true
+    }
+
+    /// Where the batch ends that begins at this place, and whether it is full; nothing if nothing is
+    /// left.
+    fn batch(&mut self, line: &Line, start: usize) -> Option<(usize, bool)> {
+        if !self.reach(line, start) {
+            return None;
+        }
+        let end = start + line.node(self.order[start]).full as usize;
+        let full = self.reach(line, end - 1);
+        Some(if full { (end, true) } else { (self.order.len(), false) })
+    }
+
+    fn cut(&mut self, line: &Line, start: usize, most: usize) -> Cut {
+        let mut cut = Cut { end: start, count: 0, full: true };
+        while cut.count < most {
+            match self.batch(line, cut.end) {
+                Some((end, full)) => cut = Cut { end, count: cut.count + 1, full },
+                None => return Cut { full: false, ..cut },
+            }
+        }
+        cut
+    }
+
+    /// The cells of `count` batches from a place on, and how many of them are no padding.
+    fn cells(&mut self, line: &Line, start: usize, count: usize) -> (u128, u128) {
+        let (mut cells, mut at) = (0, start);
+        for _ in 0..count {
+            let Some((end, _)) = self.batch(line, at) else { break };
+            cells += (end - at) as u128 * u128::from(line.node(self.order[at]).padded);
+            at = end;
+        }
+        (cells, u128::from(self.sums[at] - self.sums[start]))
+    }
+
+    /// Makes batches from a place on; if there are fewer than `count`, the largest are halved.
+    fn keep(&mut self, line: &Line, start: usize, count: usize) {
+        let mut at = start;
+        while self.batches.len() < count
+            && let Some((end, _)) = self.batch(line, at)
+        {
+            self.batches.push((at as u32, end as u32));
+            at = end;
+        }
+        if self.batches.len() < count {
+            self.halve(line, count, 1);
+        }
+    }
+
+    /// Halves the largest batches until there are `count`, or one sequence in each.
+    fn halve(&mut self, line: &Line, count: usize, multiple: u32) {
+        let cells = |size: u32, length: u32| f64::from(size) * f64::from(length);
+        let pieces = self.batches.iter().map(|&(start, end)| {
+            let (size, length) = (end - start, line.node(self.order[start as usize]).padded);
+            Piece { start, size, length, cost: cells(size, length) }
+        });
+        let mut pieces = halved(pieces.collect(), count, multiple, &cells);
+        pieces.sort_unstable_by_key(|piece| piece.start);
+        self.batches.clear();
+        self.batches.extend(pieces.iter().map(|piece| (piece.start, piece.start + piece.size)));
+    }
+
+    /// Cuts all that is held into batches, longest first.
+    pub(super) fn cut_all(&mut self, line: &Line) {
+        if let Some(left) = &self.left {
+            self.batches.clone_from(left);
+            return;
+        }
+        self.clear();
+        if line.len() == 0 {
+            return;
+        }
+        let longest = line.at(line.len() - 1);
+        self.order.push(longest);
+        self.sums.push(line.node(longest).length.into());
+        let mut at = 0;
+        while let Some((end, _)) = self.batch(line, at) {
+            self.batches.push((at as u32, end as u32));
+            at = end;
+        }
+        self.left = Some(self.batches.clone());
+    }
+
+    /// Halves the largest batches until all can be dealt to steps of `count`, if there are enough
+    /// sequences.
+    pub(super) fn fill_steps(&mut self, line: &Line, count: usize, multiple: u32) {
+        let wanted = self.batches.len().next_multiple_of(count);
+        if self.batches.len() < wanted {
+            self.halve(line, wanted, multiple);
+            self.left = None;
+        }
+    }
+
+    /// The number of the batch that has this sequence.
+    pub(super) fn batch_with(&self, slot: u32) -> usize {
+        let place = self.order.iter().position(|&other| other == slot).unwrap_or(0) as u32;
+        self.batches.partition_point(|&(_, end)| end <= place)
+    }
+
+    /// Keeps `count` batches from this one on.
+    pub(super) fn keep_batches(&mut self, first: usize, count: usize) {
+        self.batches.truncate(first + count);
+        self.batches.drain(..first);
+        if let Some(left) = &mut self.left {
+            left.drain(first..first + self.batches.len());
+        }
+    }
+}

@@ -1,0 +1,174 @@
+"""Batches of data that comes one item after another: no index, no end, no framework.
+
+>>> import lengthwise as lw
+>>> lines = ("a bc def g hi jkl".split() for _ in range(3))
+>>> for batch in lw.stream_batches(sum(lines, []), budget=4, window=8):
+...     print(batch.length, len(batch))
+2 4
+3 4
+2 4
+1 2
+3 4
+"""
+
+from __future__ import annotations
+
+import json
+import operator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+from ._lengthwise import Feed
+from .errors import LengthsError, RankError
+
+__all__ = ["StreamBatch", "Streaming", "stream_batches"]
+
+
+class StreamBatch(list[Any]):
+    """The items of a batch, what it is padded to, and where the items were in the stream."""
+
+    __slots__ = ("length", "positions")
+
+    length: int
+    positions: list[int]
+
+    def __init__(self, items: Iterable[Any], length: int, positions: list[int]) -> None:
+        super().__init__(items)
+        self.length = length
+        self.positions = positions
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (StreamBatch, (list(self), self.length, self.positions))
+
+
+class Streaming(Iterator[StreamBatch]):
+    """The batches of one rank over a stream of items: see :func:`stream_batches`."""
+
+    def __init__(
+        self,
+        source: Iterable[Any] | Callable[[int], Iterable[Any]],
+        length: Callable[[Any], int] = len,
+        *,
+        rank: int = 0,
+        world_size: int = 1,
+        share: tuple[int, int] = (0, 1),
+        base: int | None = None,
+        keep: bool = True,
+        state: str | None = None,
+        **settings: Any,
+    ) -> None:
+        if not 0 <= operator.index(rank) < max(world_size, 1):
+            raise RankError(
+                f"there is no rank {rank} among {world_size} ranks",
+                hint="ranks are numbered from 0",
+            )
+        self._feed = Feed(world_size=world_size, state=state, **settings)
+        self._rank, self._length = rank, length
+        # Which of the batches of this rank: those of one worker among several, which take turns from
+        # the step `base` on.
+        self._worker, self._workers = share
+        # Without items only the plan goes on.
+        self._keep = keep
+        self._items: dict[int, Any] = {}
+        self._step = 0 if state is None else _steps(state)
+        self._base = self._step if base is None else base
+        self._source = source
+        self._rest: Iterator[Any] | None = None
+
+    def state(self) -> str:
+        """Where the stream stands after the batches that were given out: one line of JSON, the same on
+        every rank. ``stream_batches(…, state=…)`` goes on from it, also with another number of
+        ranks."""
+        return self._feed.state()
+
+    @property
+    def feed(self) -> Feed:
+        """What it is planned by."""
+        return self._feed
+
+    def __iter__(self) -> Streaming:
+        return self
+
+    def __next__(self) -> StreamBatch:
+        while True:
+            number = self._step - self._base
+            items, length, positions = self._advance()
+            if number % self._workers == self._worker:
+                return StreamBatch(items, length, positions)
+
+    def _advance(self) -> tuple[list[Any], int, list[int]]:
+        feed, items, keep = self._feed, self._items, self._keep
+        if self._rest is None:
+            # Not before: whoever only asks for the state reads nothing.
+            self._rest = _from(self._source, feed.position)
+        while feed.needs():
+            try:
+                item = next(self._rest)
+            except StopIteration:
+                feed.end()
+                break
+            try:
+                length = operator.index(self._length(item))
+            except TypeError as error:
+                raise LengthsError(
+                    f"the item at position {feed.position} has no length: {error}",
+                    hint="give `length`, which says how long an item is, as a whole number",
+                ) from None
+            if length < 1:
+                raise LengthsError(
+                    f"sequence {feed.position} has length {length}",
+                    hint="lengths are whole numbers from 1; leave empty sequences out",
+                    index=feed.position,
+                )
+            slot = feed.push(length)
+            if slot is not None and keep:
+                items[slot] = item
+        step = feed.step()
+        if step is None:
+            raise StopIteration
+        self._step += 1
+        slots, positions, length = step[self._rank]
+        own = [items[slot] for slot in slots] if keep else []
+        if keep:
+            for others, _, _ in step:
+                for slot in others:
+                    items.pop(slot, None)
+        return own, length, positions
+
+
+def stream_batches(
+    source: Iterable[Any] | Callable[[int], Iterable[Any]],
+    length: Callable[[Any], int] = len,
+    *,
+    budget: str | int,
+    rank: int = 0,
+    world_size: int = 1,
+    state: str | None = None,
+    **settings: Any,
+) -> Streaming:
+    """Batches of the items of ``source``, which come one after another: lists of items, with what they
+    are padded to as ``.length`` and their positions in the stream as ``.positions``.
+
+    ``length`` says how long an item is. The settings are ``budget``, ``shapes``, ``window`` (how many
+    items are held at most), ``pivot``, ``over_long``, ``tail``, ``seed`` and ``epoch``:
+    ``lengthwise.explain("stream")`` has more about them. Of ``world_size`` ranks that read the same stream each
+    takes its own batches, and all take as many.
+
+    ``.state()`` says where the stream stands, and ``state=…`` goes on from there. The items before are
+    passed over, unless ``source`` is a function: it is called with the position to begin at.
+    """
+    return Streaming(
+        source, length, budget=budget, rank=rank, world_size=world_size, state=state, **settings
+    )
+
+
+def _steps(state: str) -> int:
+    # The state was read before: it is whole.
+    return int(json.loads(state)["steps"])
+
+
+def _from(source: Iterable[Any] | Callable[[int], Iterable[Any]], start: int) -> Iterator[Any]:
+    if callable(source):
+        return iter(source(start))
+    return islice(source, start, None)

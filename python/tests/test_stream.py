@@ -1,0 +1,229 @@
+"""Batches of data that comes one item after another."""
+
+import itertools
+import json
+import pickle
+
+import pytest
+
+import lengthwise as lw
+from lengthwise import LengthsError, RankError, SettingError, StateError
+
+SETTINGS = {"budget": "padded:400", "window": 64, "seed": 3}
+
+
+def items(count=1000, start=0):
+    for number in range(start, count):
+        yield "x" * (1 + number * number % 97)
+
+
+def plain(batches):
+    return [(list(batch), batch.length, batch.positions) for batch in batches]
+
+
+def test_every_item_is_in_one_batch():
+    seen = []
+    for batch in lw.stream_batches(items(), **SETTINGS):
+        assert len(batch) * batch.length <= 400
+        assert max(map(len, batch)) == batch.length
+        for position, item in zip(batch.positions, batch):
+            assert len(item) == 1 + position * position % 97
+        seen += batch.positions
+    assert sorted(seen) == list(range(1000))
+
+
+def test_a_stream_need_not_end():
+    endless = itertools.cycle([[0] * 3, [0] * 5])
+    first = list(itertools.islice(lw.stream_batches(endless, budget=4, window=16), 100))
+    assert all(len(batch) == 4 for batch in first)
+    assert list(lw.stream_batches([], budget=4)) == []
+
+
+@pytest.mark.parametrize("shapes", ["exact", "multiple:8", "ladder:4", "ladder:20/50/97"])
+def test_states_go_on_at_every_step(shapes):
+    settings = {**SETTINGS, "shapes": shapes}
+    whole = plain(lw.stream_batches(items(300), **settings))
+    running = lw.stream_batches(items(300), **settings)
+    for step in range(len(whole) + 1):
+        state = running.state()
+        rest = lw.stream_batches(list(items(300)), state=state, **settings)
+        assert plain(rest) == whole[step:]
+        # A source that can begin anywhere reads no more than it must.
+        asked = []
+
+        def source(start):
+            asked.append(start)
+            return items(300, start)
+
+        rest = lw.stream_batches(source, state=state, **settings)
+        assert plain(rest) == whole[step:]
+        assert asked == [json.loads(state)["from"]]
+        next(running, None)
+
+
+def test_ranks_take_as_many_batches_and_may_change():
+    ranks = [list(lw.stream_batches(items(), rank=r, world_size=3, **SETTINGS)) for r in range(3)]
+    assert len({len(batches) for batches in ranks}) == 1
+    seen = [p for batches in ranks for batch in batches for p in batch.positions]
+    assert sorted(set(seen)) == list(range(1000))
+
+    seen, states = [], set()
+    for rank in range(3):
+        running = lw.stream_batches(items(), rank=rank, world_size=3, **SETTINGS)
+        seen += [p for batch in itertools.islice(running, 7) for p in batch.positions]
+        states.add(running.state())
+    (state,) = states
+    for rank in range(2):
+        rest = lw.stream_batches(items(), rank=rank, world_size=2, state=state, **SETTINGS)
+        seen += [p for batch in rest for p in batch.positions]
+    assert sorted(seen) == list(range(1000))
+
+
+def test_what_is_wrong_is_said():
+    with pytest.raises(LengthsError, match="item at position 1 has no length"):
+        list(lw.stream_batches(["ab", 3], budget=4))
+    with pytest.raises(LengthsError, match="sequence 1 has length 0") as error:
+        list(lw.stream_batches(["ab", ""], budget=4))
+    assert error.value.index == 1
+    with pytest.raises(lw.BudgetError, match="sequence 1 of length 9"):
+        list(lw.stream_batches(["ab", "x" * 9], budget="padded:8"))
+    with pytest.raises(SettingError, match="the budget of a stream cannot be"):
+        lw.stream_batches([], budget="dynamic:4")
+    with pytest.raises(SettingError, match="the window cannot be"):
+        lw.stream_batches([], budget=4, window=0)
+    with pytest.raises(RankError, match="no rank 2 among 2 ranks"):
+        lw.stream_batches([], budget=4, rank=2, world_size=2)
+    state = lw.stream_batches(items(), **SETTINGS).state()
+    with pytest.raises(StateError, match="made with window `64`"):
+        lw.stream_batches(items(), **{**SETTINGS, "window": 65}, state=state)
+    with pytest.raises(StateError, match="cut off"):
+        lw.stream_batches(items(), **SETTINGS, state=state[:50])
+    running = lw.stream_batches(items(), **SETTINGS)
+    for _ in range(20):
+        next(running)
+    with pytest.raises(StateError, match="lengths"):
+        list(lw.stream_batches(["x"] * 1000, **SETTINGS, state=running.state()))
+    with pytest.raises(StateError, match="the stream ended at position"):
+        list(lw.stream_batches(items(120), **SETTINGS, state=running.state()))
+
+
+def test_over_long_items_are_counted():
+    running = lw.stream_batches(["ab", "x" * 9, "abc"], budget="padded:8", over_long="drop")
+    assert sum(map(len, running)) == 2
+    assert running.feed.left_out == 1
+
+
+def test_batches_can_be_sent():
+    batch = next(lw.stream_batches(items(), **SETTINGS))
+    other = pickle.loads(pickle.dumps(batch))
+    assert plain([other]) == plain([batch])
+
+
+torch = pytest.importorskip("torch")
+from torch.utils.data import DataLoader  # noqa: E402
+
+from lengthwise.torch import StreamBatches, pad_collate  # noqa: E402
+
+
+class Source:
+    """Can be read many times, and from anywhere, also in workers."""
+
+    def __call__(self, start):
+        for number in range(start, 1000):
+            yield {"input_ids": list(range(1 + number * number % 97)), "id": number}
+
+
+def length(item):
+    return len(item["input_ids"])
+
+
+def stream(**more):
+    return StreamBatches(Source(), length, **{**SETTINGS, **more})
+
+
+def ids(loader):
+    return [batch["id"].tolist() for batch in loader]
+
+
+def loader(dataset, workers=0, kind=DataLoader):
+    return kind(dataset, batch_size=None, num_workers=workers, collate_fn=pad_collate())
+
+
+def test_loaders_give_the_same_with_any_number_of_workers():
+    alone = ids(loader(stream()))
+    assert sorted(sum(alone, [])) == list(range(1000))
+    for batch in loader(stream(shapes="multiple:8")):
+        assert batch["input_ids"].shape[1] % 8 == 0
+    for workers in (1, 2):
+        assert ids(loader(stream(), workers)) == alone
+
+
+def test_load_is_done_for_given_items_only():
+    loaded = []
+
+    def load(item):
+        loaded.append(item["id"])
+        return item
+
+    given = ids(loader(stream(load=load, rank=1, world_size=4)))
+    assert loaded == sum(given, [])
+
+
+def test_epochs_differ():
+    dataset = stream()
+    first = ids(loader(dataset))
+    assert ids(loader(dataset)) == first
+    dataset.set_epoch(1)
+    assert dataset.epoch == 1
+    assert ids(loader(dataset)) != first
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_plain_loaders_go_on(workers):
+    whole = ids(loader(stream()))
+    dataset = stream()
+    taken = list(itertools.islice(loader(dataset, workers), 11))
+    state = dataset.state_dict(len(taken)) if workers else dataset.state_dict()
+    assert len(pickle.dumps(state)) < 1000
+    for later in (0, 2):
+        other = stream()
+        other.load_state_dict(state)
+        assert ids(loader(other, later)) == whole[11:]
+        # And then anew.
+        other.set_epoch(1)
+        assert ids(loader(other, later)) == ids(loader(stream(epoch=1)))
+    ranks = []
+    for rank in range(2):
+        other = stream(rank=rank, world_size=2)
+        other.load_state_dict(state)
+        ranks += ids(loader(other))
+    assert sorted(sum(ranks, [])) == sorted(sum(whole[11:], []))
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_stateful_loaders_go_on(workers):
+    stateful = pytest.importorskip("torchdata.stateful_dataloader").StatefulDataLoader
+    whole = ids(loader(stream()))
+    for taken in (1, 6, 11):
+        running = loader(stream(), workers, stateful)
+        assert ids(itertools.islice(running, taken)) == whole[:taken]
+        state = running.state_dict()
+        other = loader(stream(), workers, stateful)
+        other.load_state_dict(state)
+        assert ids(other) == whole[taken:]
+
+
+def test_states_that_are_none_are_refused():
+    dataset = stream()
+    with pytest.raises(StateError, match="none of a stream"):
+        dataset.load_state_dict({})
+    with pytest.raises(StateError, match="version 7"):
+        dataset.load_state_dict({"version": 7, "stream": ""})
+    with pytest.raises(StateError, match="cut off"):
+        dataset.load_state_dict({"version": 1, "stream": "{"})
+    with pytest.raises(StateError, match="seed"):
+        dataset.load_state_dict(stream(seed=9).state_dict())
+    with pytest.raises(StateError, match="2000 batches of"):
+        dataset.state_dict(2000)
+    with pytest.raises(RankError, match="no batches of all ranks"):
+        stream(rank="all", world_size=2)
