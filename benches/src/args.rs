@@ -6,7 +6,7 @@ use lengthwise::Strategy;
 
 /// What `--help` prints.
 pub(crate) const USAGE: &str = "\
-usage: cargo run --release -- [--quick] [--ranks] [--ladders] [--packing]
+usage: cargo run --release -- [--quick] [--ranks] [--ladders] [--packing] [--two-lengths]
                                 [--strategy NAME] [--sequences N]
                                 [--growth [--large] [--numpy PYTHON]] [--out DIR]
 
@@ -14,6 +14,7 @@ usage: cargo run --release -- [--quick] [--ranks] [--ladders] [--packing]
   --ranks          only what ranks cost, and what steps are worth
   --ladders        only the optimal ladder
   --packing        only packing: how fast, and how full rows are
+  --two-lengths    only pairs of lengths: padding, and who meets again, against fairseq's order
   --strategy NAME  this strategy only, no ladders and no ranks (`sorted`, `alternated:bins=8`, …)
   --sequences N    this many sequences only
   --growth         only how the usual plan grows from 10,000 to 10,000,000 sequences, by stage
@@ -43,6 +44,7 @@ pub(crate) enum Only {
     Ranks,
     Ladders,
     Packing,
+    TwoLengths,
 }
 
 /// What the user asks for.
@@ -64,6 +66,7 @@ impl Args {
                 "--ranks" => args.only = Some(Only::Ranks),
                 "--ladders" => args.only = Some(Only::Ladders),
                 "--packing" => args.only = Some(Only::Packing),
+                "--two-lengths" => args.only = Some(Only::TwoLengths),
                 "--strategy" => {
                     args.strategy = Some(value()?.parse().map_err(|error| format!("{error}"))?);
                 }

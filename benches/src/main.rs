@@ -17,6 +17,7 @@ mod ranks;
 mod stats;
 mod steps;
 mod summary;
+mod two_lengths;
 
 use std::{
     io::{self, Write},
@@ -73,6 +74,9 @@ fn run(args: &Args) -> io::Result<()> {
     }
     if wanted(Only::Packing) {
         text += &packing::table(&packing::run(args, &mut output)?);
+    }
+    if wanted(Only::TwoLengths) {
+        text += &two_lengths::table(&two_lengths::run(args, &mut output)?);
     }
     if wanted(Only::Ranks) {
         text += &ranks::table(&ranks::run(args, &mut output)?);

@@ -2,7 +2,7 @@
 
 use std::{fmt::Display, sync::OnceLock};
 
-use crate::{Error, plan::digest};
+use crate::{Error, pairs::Pad, plan::digest};
 
 /// The lengths of all sequences, checked once: at least one, none zero, at most `u32::MAX` of them.
 ///
@@ -21,6 +21,7 @@ pub struct Lengths {
     min: u32,
     max: u32,
     total: u64,
+    second: Option<Box<Lengths>>,
     histogram: OnceLock<Vec<(u32, u32)>>,
     digest: OnceLock<u64>,
 }
@@ -41,7 +42,7 @@ impl Lengths {
             return Err(Error::BadLength { index, given: "0".to_owned() });
         }
         let (histogram, digest) = (OnceLock::new(), OnceLock::new());
-        Ok(Self { values, min, max, total, histogram, digest })
+        Ok(Self { values, min, max, total, second: None, histogram, digest })
     }
 
     /// Takes lengths of any integer type, and names the first that is not from 1 to `u32::MAX`.
@@ -66,6 +67,23 @@ impl Lengths {
             })
             .collect::<Result<Vec<u32>, Error>>()?;
         Self::new(values)
+    }
+
+    /// With a second length for each sequence; there are as many.
+    pub(crate) fn with_second(mut self, second: Lengths) -> Self {
+        (self.second, self.digest) = (Some(Box::new(second)), OnceLock::new());
+        self
+    }
+
+    /// The second lengths, if these are [`Pairs`](crate::Pairs).
+    pub fn second(&self) -> Option<&Lengths> {
+        self.second.as_deref()
+    }
+
+    /// Both lengths of one sequence.
+    pub(crate) fn both(&self, sequence: u32) -> Pad {
+        let second = self.second.as_ref().map_or(0, |second| second.of(sequence));
+        Pad { first: self.of(sequence), second }
     }
 
     /// The lengths, by index of the sequence.
@@ -109,10 +127,13 @@ impl Lengths {
         self.total as f64 / self.values.len() as f64
     }
 
-    /// A fingerprint of the lengths in their order: XXH3 (64 bits) of each as a little-endian `u32`.
-    /// Computed once.
+    /// A fingerprint of the lengths in their order: XXH3 (64 bits) of each as a little-endian `u32`,
+    /// the second ones behind the first if there are some. Computed once.
     pub fn digest(&self) -> u64 {
-        *self.digest.get_or_init(|| digest(&[&self.values]))
+        *self.digest.get_or_init(|| match &self.second {
+            None => digest(&[&self.values]),
+            Some(second) => digest(&[&self.values, &second.values]),
+        })
     }
 
     /// The distinct lengths, rising, each with how many sequences have it. Computed once.
@@ -140,7 +161,7 @@ pub(crate) fn is_small_table(longest: u32, count: usize) -> bool {
 /// Two columns are equal when their lengths are.
 impl PartialEq for Lengths {
     fn eq(&self, other: &Self) -> bool {
-        self.values == other.values
+        self.values == other.values && self.second == other.second
     }
 }
 

@@ -40,49 +40,82 @@ pub struct Measures {
     pub largest_batch: u64,
     /// The most cells in any batch: what memory must hold.
     pub largest_batch_cells: u64,
+    /// Of sequences with two lengths, each side by itself; everything else here is of both together:
+    /// cells are those of both rectangles, and a batch length is the sum of both.
+    pub sides: Option<[SideMeasures; 2]>,
+}
+
+/// What one of two sides of a plan costs.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SideMeasures {
+    /// The sum of batch size × batch length.
+    pub cells: u64,
+    /// Empty cells ÷ all cells.
+    pub padding_rate: f64,
 }
 
 impl Measures {
     pub(crate) fn of(plan: &Plan, lengths: &Lengths) -> Self {
+        let second = lengths.second().zip(plan.second_batch_lengths());
+        let firsts = plan.batch_lengths();
+        let mut seconds = [0_u64; 2];
         let lengths = lengths.as_slice();
         let (mut cells, mut filled, mut steps) = (0_u64, 0_u64, 0_u64);
         let (mut largest_batch, mut largest_batch_cells) = (0, 0);
         let mut weighted_rates = 0.0;
         let mut shapes = Vec::with_capacity(plan.len());
         let mut weighted_lengths = 0;
-        for (batch, (rows, batch_length)) in plan.iter().zip(plan.shapes()) {
+        for (at, (batch, (rows, _))) in plan.iter().zip(plan.shapes()).enumerate() {
             let size = batch.len() as u64;
-            let batch_cells = u64::from(rows) * u64::from(batch_length);
+            let pad = second.map_or(0, |(_, padded)| padded[at]);
+            let batch_length = u64::from(firsts[at]) + u64::from(pad);
+            let batch_cells = u64::from(rows) * batch_length;
             // A truncated sequence fills its row and no more.
             let batch_filled: u64 = batch
                 .iter()
-                .map(|&sequence| u64::from(lengths[sequence as usize].min(batch_length)))
+                .map(|&sequence| u64::from(lengths[sequence as usize].min(firsts[at])))
                 .sum();
+            let second_filled: u64 = second.map_or(0, |(lengths, _)| {
+                batch.iter().map(|&sequence| u64::from(lengths.of(sequence).min(pad))).sum()
+            });
+            let batch_filled = batch_filled + second_filled;
+            seconds[0] += size * u64::from(pad);
+            seconds[1] += second_filled;
             cells += batch_cells;
             filled += batch_filled;
-            steps += u64::from(batch_length);
+            steps += batch_length;
             largest_batch = size.max(largest_batch);
             largest_batch_cells = batch_cells.max(largest_batch_cells);
             weighted_rates += size as f64 * (1.0 - batch_filled as f64 / batch_cells as f64);
-            weighted_lengths += size * u64::from(batch_length);
-            shapes.push((rows, batch_length));
+            weighted_lengths += size * batch_length;
+            shapes.push((rows, firsts[at], pad));
         }
         shapes.sort_unstable();
         shapes.dedup();
         let sequences = plan.indices().len() as u64;
+        // Rates are 0 where there is nothing to measure.
+        let rate = |filled: u64, cells: u64| {
+            if cells == 0 { 0.0 } else { 1.0 - filled as f64 / cells as f64 }
+        };
+        let sides = second.map(|_| {
+            let [of_second, filled_second] = seconds;
+            [(cells - of_second, filled - filled_second), (of_second, filled_second)]
+                .map(|(cells, filled)| SideMeasures { cells, padding_rate: rate(filled, cells) })
+        });
+        let joint: Vec<u32> = plan.shapes().map(|(_, length)| length).collect();
         Self {
             batches: plan.len() as u64,
             sequences,
-            // Rates are 0 where there is nothing to measure.
-            padding_rate: if cells == 0 { 0.0 } else { 1.0 - filled as f64 / cells as f64 },
+            padding_rate: rate(filled, cells),
             mean_batch_padding_rate: weighted_rates / sequences.max(1) as f64,
             mean_batch_length: weighted_lengths as f64 / sequences.max(1) as f64,
             cells,
             steps,
             shapes: shapes.len() as u64,
-            lag1_correlation: lag1_correlation(plan.batch_lengths()),
+            lag1_correlation: lag1_correlation(&joint),
             largest_batch,
             largest_batch_cells,
+            sides,
         }
     }
 }

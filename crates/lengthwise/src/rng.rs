@@ -35,6 +35,10 @@ pub enum Purpose {
     Swap,
     /// Which rank takes which batch of a step.
     Seat,
+    /// The noise that is added to second lengths.
+    SecondNoise,
+    /// Where the borders between stripes of first lengths are.
+    Borders,
     /// A strategy of the user's own.
     Own(u16),
 }
@@ -54,6 +58,8 @@ impl Purpose {
             Purpose::Match => 10,
             Purpose::Swap => 11,
             Purpose::Seat => 12,
+            Purpose::SecondNoise => 13,
+            Purpose::Borders => 14,
             Purpose::Own(number) => 0x1_0000 + u32::from(number),
         }
     }

@@ -1,7 +1,7 @@
 //! Batches on a ladder, and the ladder for given batches.
 
 use super::{Batches, Loose, loose::Span};
-use crate::{Lengths, Room, ladder::Staircase, sort::Dealt};
+use crate::{Lengths, Room, ladder::Staircase, pairs::Pad, sort::Dealt};
 
 /// Deals an order to the rungs of a ladder: each sequence waits at its own rung, and whenever a
 /// rung holds a full batch, that batch is made, so every full batch of a rung has the same size.
@@ -20,13 +20,13 @@ pub(super) fn deal(order: &[u32], room: &Room, ladder: &Staircase) -> Batches {
         let rung = ladder.of(room.padded_length(sequence)) as usize;
         waiting[rung].push(sequence);
         if waiting[rung].len() == full[rung] {
-            batches.push(&waiting[rung], rungs[rung]);
+            batches.push(&waiting[rung], Pad::one(rungs[rung]));
             waiting[rung].clear();
         }
     }
     let all = order.iter().map(|&sequence| u64::from(room.padded_length(sequence))).sum();
     let waiting = |rung: usize| &waiting[rung][..];
-    climb(rungs, room, all, waiting, |batch, length| batches.push(batch, length));
+    climb(rungs, room, all, waiting, |batch, length| batches.push(batch, Pad::one(length)));
     batches
 }
 
@@ -39,7 +39,7 @@ pub(super) fn finish(dealt: Dealt, room: &Room, ladder: &Staircase) -> Loose {
     let spans = full.into_iter().map(|(rung, batch)| {
         let rung = rung as usize;
         let (size, length) = (sizes[rung], rungs[rung]);
-        Span { start: start_of(rung) + batch * size, size, length }
+        Span { start: start_of(rung) + batch * size, size, pad: Pad::one(length) }
     });
     let mut loose = Loose { spans: spans.collect(), ..Loose::default() };
     let count_of = |rung: usize| ends[rung] - start_of(rung);
@@ -52,7 +52,7 @@ pub(super) fn finish(dealt: Dealt, room: &Room, ladder: &Staircase) -> Loose {
     climb(rungs, room, all, waiting, |batch, length| left.push((batch.to_vec(), length)));
     loose.indices = indices;
     for (batch, length) in left {
-        loose.push(&batch, length);
+        loose.push(&batch, Pad::one(length));
     }
     loose
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::Batches;
-use crate::{Workspace, threads};
+use crate::{Workspace, pairs::Pad, threads};
 
 /// Batches in an order, each anywhere among the indices: their order is changed without moving
 /// sequences.
@@ -21,7 +21,7 @@ pub(crate) struct Loose {
 pub(super) struct Span {
     pub(super) start: u32,
     pub(super) size: u32,
-    pub(super) length: u32,
+    pub(super) pad: Pad,
 }
 
 impl Loose {
@@ -30,9 +30,9 @@ impl Loose {
     }
 
     /// Adds a batch.
-    pub(crate) fn push(&mut self, sequences: &[u32], length: u32) {
+    pub(crate) fn push(&mut self, sequences: &[u32], pad: Pad) {
         let (start, size) = (self.indices.len() + self.tail.len(), sequences.len() as u32);
-        self.spans.push(Span { start: start as u32, size, length });
+        self.spans.push(Span { start: start as u32, size, pad });
         self.tail.extend_from_slice(sequences);
     }
 
@@ -43,9 +43,9 @@ impl Loose {
         }
     }
 
-    /// Batch size and batch length of every batch, in order.
+    /// Batch size and batch length of every batch, in order; of two batch lengths, both together.
     pub(crate) fn shapes(&self) -> impl ExactSizeIterator<Item = (u32, u32)> {
-        self.spans.iter().map(|span| (span.size, span.length))
+        self.spans.iter().map(|span| (span.size, span.pad.joint()))
     }
 
     /// The batches that `order` names, in its order.
@@ -65,9 +65,11 @@ impl Loose {
                 end
             })
             .collect();
-        let lengths = self.spans.iter().map(|span| span.length).collect();
+        let lengths = self.spans.iter().map(|span| span.pad.first).collect();
+        let seconds = self.spans.iter().map(|span| span.pad.second);
+        let seconds = seconds.filter(|&second| second > 0).collect();
         if self.is_gathered(end) {
-            return Batches { indices: self.indices, ends, lengths };
+            return Batches { indices: self.indices, ends, lengths, seconds };
         }
         let mut indices = vec![0; end as usize];
         let threads = workspace.threads_for(indices.len());
@@ -88,7 +90,7 @@ impl Loose {
             }
         });
         workspace.keep_indices(self.indices);
-        Batches { indices, ends, lengths }
+        Batches { indices, ends, lengths, seconds }
     }
 
     /// Whether the indices are what gathering them would give.
@@ -113,12 +115,11 @@ impl Loose {
 
 impl From<Batches> for Loose {
     fn from(batches: Batches) -> Self {
-        let Batches { indices, ends, lengths } = batches;
         let mut start = 0;
-        let spans = ends.iter().zip(lengths).map(|(&end, length)| {
+        let spans = batches.ends.iter().enumerate().map(|(batch, &end)| {
             let size = end - std::mem::replace(&mut start, end);
-            Span { start: end - size, size, length }
+            Span { start: end - size, size, pad: batches.pad(batch) }
         });
-        Self { spans: spans.collect(), indices, tail: Vec::new() }
+        Self { spans: spans.collect(), indices: batches.indices, tail: Vec::new() }
     }
 }
