@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 
 use crate::{
     error::{Failure, Result},
-    lengths::{Column, Lengths},
+    lengths::{Column, Lengths, paired},
     plan::Plan,
     settings::{BudgetArgument, ModelArgument, Whole, parsed},
 };
@@ -31,6 +31,7 @@ impl Planner {
         lengths,
         strategy = None,
         *,
+        second = None,
         budget = None,
         shapes = None,
         arrange = "spread",
@@ -48,6 +49,7 @@ impl Planner {
         py: Python<'_>,
         lengths: Column,
         strategy: Option<&str>,
+        second: Option<Column>,
         budget: Option<BudgetArgument>,
         shapes: Option<&str>,
         arrange: &str,
@@ -60,7 +62,7 @@ impl Planner {
         constant_steps: bool,
         seed: Whole<u64>,
     ) -> PyResult<Self> {
-        let (lengths, accumulate, seed) = (lengths.0, accumulate.0, seed.0);
+        let (lengths, accumulate, seed) = (paired(lengths, second)?, accumulate.0, seed.0);
         let make = || -> Result<Self> {
             let strategy: Option<Strategy> = parsed(strategy)?;
             let own = || strategy.as_ref().and_then(Strategy::own_budget);

@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use lengthwise::{Chunks, Error, Example, Lengths};
+use lengthwise::{Chunks, Error, Example, Lengths, Pairs};
 use lengthwise_input::{
     BlankLines, Column, Format, IdColumn, Ids, Progress as Far, Reader, Time, UnknownUnit,
 };
@@ -45,6 +45,8 @@ impl Sequences {
         let index = match error {
             Error::OverBudget { index, .. }
             | Error::OverBudgetSeconds { index, .. }
+            | Error::OverBudgetPair { index, .. }
+            | Error::OverBudgetShape { index, .. }
             | Error::OverCapacity { index, .. }
             | Error::LadderTooShort { index, .. } => index as u32,
             other => return other.into(),
@@ -54,6 +56,17 @@ impl Sequences {
         let what =
             error.to_string().replacen(&plain, &format!("{plain}(`{}`) ", printer::safe(id)), 1);
         Failure::new(what, error.hint().unwrap_or_default())
+    }
+
+    /// Refuses two lengths for what is about one.
+    pub(crate) fn of_one_length(self, command: &str) -> Result<Self, Failure> {
+        match self.lengths().second() {
+            None => Ok(self),
+            Some(_) => Err(Failure::new(
+                format!("`lengthwise {command}` is for sequences of one length"),
+                "leave out `--second`; `plan`, `compare`, `report` and `verify` take two",
+            )),
+        }
     }
 
     pub(crate) fn lengths(&self) -> &Lengths {
@@ -90,6 +103,7 @@ impl Input {
         };
         for (name, value) in [
             ("column", source.column.clone()),
+            ("second", source.second.clone()),
             ("format", source.format.clone()),
             ("frame-shift", source.frame_shift.map(|seconds| seconds.to_string())),
             ("rate", source.rate.map(|rate| rate.to_string())),
@@ -147,6 +161,12 @@ impl Source {
             }
         }
         if let Some(size) = chunk {
+            if read.lengths.second().is_some() {
+                return Err(Failure::new(
+                    "sequences of two lengths cannot be cut into pieces",
+                    "leave out `--chunk` or `--second`",
+                ));
+            }
             read.chunks = Some(Chunks::new(&read.lengths, size)?);
             _ = write!(read.source, " in pieces of at most {size}");
         }
@@ -174,8 +194,32 @@ impl Source {
         if let Some(unit) = &self.unit {
             _ = write!(source, ", {unit}");
         }
-        let (lengths, ids) = (Lengths::new(column.lengths)?, column.ids);
+        let (mut lengths, ids) = (Lengths::new(column.lengths)?, column.ids);
+        if let Some(name) = &self.second {
+            let second = self.read_second(path, name, format)?;
+            lengths = Pairs::new(lengths, second)?.into();
+            _ = write!(source, " and `{name}`");
+        }
         Ok(Sequences { source, unit, lengths, chunks: None, ids })
+    }
+
+    /// Reads the second lengths, which are in the same file.
+    fn read_second(
+        &self,
+        path: &Path,
+        name: &str,
+        format: Option<Format>,
+    ) -> Result<Lengths, Failure> {
+        if path == Path::new("-") {
+            return Err(Failure::new(
+                "standard input cannot be read twice, as two columns are",
+                "save it, and name the file",
+            ));
+        }
+        let column = Some(name.to_owned());
+        let second = Self { column, frame_shift: None, rate: None, ids: None, ..self.clone() };
+        let read = second.reader(Reader::new(), format)?.read_path(path)?;
+        Ok(Lengths::new(read.lengths)?)
     }
 
     /// What the lengths of a column count, where that is said or its name tells.
@@ -228,7 +272,10 @@ impl Source {
         if let Some(rate) = self.rate {
             reader = reader.time(Time::Rate(rate));
         }
-        if let Some(unit) = &self.unit {
+        // Of two columns, seconds are in the first, and what is counted is in the second.
+        let timed = self.frame_shift.is_some() || self.rate.is_some();
+        let counted = self.unit.as_ref().filter(|_| self.second.is_none() || !timed);
+        if let Some(unit) = counted {
             let unit = unit.parse().map_err(|error: UnknownUnit| {
                 Failure::new(error.to_string(), "count words, for example: `--unit words`")
             })?;

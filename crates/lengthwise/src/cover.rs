@@ -174,7 +174,7 @@ mod tests {
     #[test]
     fn a_grid_has_no_more_shapes_than_asked_for_and_covers_everything() {
         let first: Vec<u32> = (0..500).map(|i| 1 + i * i % 977).collect();
-        let second: Vec<u32> = first.iter().enumerate().map(|(i, a)| 1 + (a + i as u32 * 7) % 61);
+        let second = first.iter().zip(0_u32..).map(|(a, i)| 1 + (a + i * 7) % 61);
         let second: Vec<u32> = second.collect();
         let (first, second) = (Lengths::new(first).unwrap(), Lengths::new(second).unwrap());
         let mut before = u64::MAX;

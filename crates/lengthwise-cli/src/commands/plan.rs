@@ -186,8 +186,12 @@ fn write_lines(plan: &Plan, output: &mut impl Write) -> io::Result<()> {
 fn say(plan: &Plan, input: &Sequences) {
     let measures = plan.measure(input.lengths());
     let what = if input.chunks.is_some() { "pieces of sequences" } else { "sequences" };
+    let sides = measures.sides.map_or_else(String::new, |[first, second]| {
+        let [first, second] = [first, second].map(|side| 100.0 * side.padding_rate);
+        format!(" ({first:.2} % of the first, {second:.2} % of the second)")
+    });
     printer::say(&format!(
-        "{} {what} in {} batches ({}, shapes {}), {:.2} % padding, digest {:016x}",
+        "{} {what} in {} batches ({}, shapes {}), {:.2} % padding{sides}, digest {:016x}",
         measures.sequences,
         measures.batches,
         plan.made().strategy,

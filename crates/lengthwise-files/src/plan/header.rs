@@ -86,6 +86,7 @@ impl<'a> Unchecked<'a> {
             batches: Batches::default(),
             batch_lengths: Vec::new(),
             positions: Vec::new(),
+            seconds: None,
             over_long: header.over_long,
             ids: None,
             chunks: header.chunks.map(Pieces::chunks).transpose().map_err(wrong)?,

@@ -16,6 +16,7 @@ use zip::{
 use self::npy::Number;
 use super::{
     PlanFile,
+    content::Seconds,
     document::Pieces,
     header::{self, Rest, Unchecked},
     ids::Ids,
@@ -24,11 +25,13 @@ use super::{
 use crate::{Error, error::shortened, fence};
 
 /// All arrays that there may be, in the order of the checksum.
-const ARRAYS: [&str; 11] = [
+const ARRAYS: [&str; 13] = [
     "indices",
     "ends",
     "batch_lengths",
     "positions",
+    "second_batch_lengths",
+    "second_positions",
     "piece_sequences",
     "piece_offsets",
     "piece_lengths",
@@ -41,7 +44,7 @@ const ARRAYS: [&str; 11] = [
 const HEADER: &str = "header";
 
 pub(super) fn write(file: &PlanFile, output: &mut impl Write) -> io::Result<()> {
-    let PlanFile { plan, positions, ids, chunks, .. } = file;
+    let PlanFile { plan, positions, second_positions, ids, chunks, .. } = file;
     let mut output = Output { output, failed: None };
     let written = || -> Result<(), ZipError> {
         let mut arrays = Arrays { zip: ZipWriter::new_stream(&mut output), hash: Xxh3::new() };
@@ -49,6 +52,10 @@ pub(super) fn write(file: &PlanFile, output: &mut impl Write) -> io::Result<()> 
         arrays.write("ends", plan.ends())?;
         arrays.write("batch_lengths", plan.batch_lengths())?;
         arrays.write("positions", positions)?;
+        if let Some(lengths) = plan.second_batch_lengths() {
+            arrays.write("second_batch_lengths", lengths)?;
+            arrays.write("second_positions", second_positions)?;
+        }
         if let Some(pieces) = chunks.as_ref().map(Pieces::new) {
             arrays.write("piece_sequences", &pieces.sequences)?;
             arrays.write("piece_offsets", &pieces.offsets)?;
@@ -138,6 +145,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<PlanFile, Error> {
         let ends = archive.needed("ends")?;
         let batch_lengths = archive.needed("batch_lengths")?;
         let positions = archive.needed("positions")?;
+        let seconds = (archive.array("second_batch_lengths")?, archive.array("second_positions")?);
         let pieces = archive.pieces()?;
         let over_long = archive.array("over_long")?.unwrap_or_default();
         let ids = archive.ids()?;
@@ -152,6 +160,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<PlanFile, Error> {
         content.batches.ends = ends;
         content.batch_lengths = batch_lengths;
         content.positions = positions;
+        content.seconds = Seconds::of(seconds.0, seconds.1)?;
         content.file()
     })
 }

@@ -46,22 +46,43 @@ const MOST_HEADER: usize = 100_000_000;
 /// A few megabytes of each column: what a reader can skip, and the writer has in memory.
 const ROWS_PER_GROUP: usize = 1 << 20;
 
-/// The columns, in order. The last two are there if pieces were planned.
+/// The columns, in order. The last two are there if pieces were planned, and the second ones of a batch
+/// if sequences have two lengths.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Column {
     Batch,
     BatchLength,
     BatchPositions,
+    SecondLength,
+    SecondPositions,
     Sequence,
     Offset,
     Length,
 }
 
 impl Column {
-    fn all(pieces: bool) -> &'static [Column] {
-        use Column::{Batch, BatchLength, BatchPositions, Length, Offset, Sequence};
+    fn all(pieces: bool, pairs: bool) -> &'static [Column] {
+        use Column::{
+            Batch, BatchLength, BatchPositions, Length, Offset, SecondLength, SecondPositions,
+            Sequence,
+        };
         let all = &[Batch, BatchLength, BatchPositions, Sequence, Offset, Length];
-        if pieces { all } else { &all[..4] }
+        let of_pairs = &[
+            Batch,
+            BatchLength,
+            BatchPositions,
+            SecondLength,
+            SecondPositions,
+            Sequence,
+            Offset,
+            Length,
+        ];
+        match (pieces, pairs) {
+            (true, false) => all,
+            (false, false) => &all[..4],
+            (true, true) => of_pairs,
+            (false, true) => &of_pairs[..6],
+        }
     }
 
     fn name(self) -> &'static str {
@@ -69,6 +90,8 @@ impl Column {
             Column::Batch => "batch",
             Column::BatchLength => "batch_length",
             Column::BatchPositions => "batch_positions",
+            Column::SecondLength => "second_batch_length",
+            Column::SecondPositions => "second_batch_positions",
             Column::Sequence => "sequence",
             Column::Offset => "offset",
             Column::Length => "length",
@@ -77,7 +100,7 @@ impl Column {
 
     /// How many bytes its numbers have.
     fn size(self) -> usize {
-        if self == Column::BatchPositions { 8 } else { 4 }
+        if matches!(self, Column::BatchPositions | Column::SecondPositions) { 8 } else { 4 }
     }
 
     /// Its type: whole numbers from 0 on, of as many bytes.
@@ -101,6 +124,13 @@ impl Column {
                 of_batches(plan.ends(), rows, |batch| plan.batch_lengths()[batch].into())
             }
             Column::BatchPositions => of_batches(plan.ends(), rows, |batch| file.positions[batch]),
+            Column::SecondLength => {
+                let seconds = plan.second_batch_lengths().unwrap_or_default();
+                of_batches(plan.ends(), rows, |batch| seconds[batch].into())
+            }
+            Column::SecondPositions => {
+                of_batches(plan.ends(), rows, |batch| file.second_positions[batch])
+            }
             Column::Sequence if file.chunks.is_none() => {
                 indices.iter().map(|&sequence| sequence.into()).collect()
             }
@@ -152,7 +182,8 @@ fn groups(rows: usize) -> impl Iterator<Item = Range<usize>> {
 }
 
 pub(super) fn write(file: &PlanFile, output: &mut (impl Write + Send)) -> io::Result<()> {
-    let columns = Column::all(file.chunks.is_some());
+    let columns =
+        Column::all(file.chunks.is_some(), file.plan.second_batch_lengths().is_some());
     let rows = file.plan.indices().len();
     let mut hash = Xxh3::new();
     for &column in columns {

@@ -24,6 +24,8 @@ struct Document<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     ids: Option<OfBatches<'a>>,
     batch_lengths: &'a [u32],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    second_batch_lengths: Option<&'a [u32]>,
     #[serde(skip_serializing_if = "<[u32]>::is_empty")]
     left_out: &'a [u32],
     #[serde(skip_serializing_if = "<[u32]>::is_empty")]
@@ -34,6 +36,8 @@ struct Document<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     chunks: Option<Pieces>,
     positions: &'a [u64],
+    #[serde(skip_serializing_if = "<[u64]>::is_empty")]
+    second_positions: &'a [u64],
     made: How,
     #[serde(skip_serializing_if = "Option::is_none")]
     ranks: Option<Dealt<'a>>,
@@ -55,7 +59,11 @@ struct Batch<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     lengths: Option<Vec<u32>>,
     batch_length: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    second_batch_length: Option<u32>,
     positions: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    second_positions: Option<u64>,
 }
 
 /// The line after the batches, where sequences exceed the budget alone.
@@ -78,7 +86,7 @@ struct Last<'a> {
 }
 
 pub(super) fn json(file: &PlanFile, output: &mut impl Write) -> io::Result<()> {
-    let PlanFile { plan, positions, ids, chunks, ranks } = file;
+    let PlanFile { plan, positions, second_positions, ids, chunks, ranks } = file;
     let (treatment, over_long) = plan.over_long();
     let document = Document {
         version: Version::of(file).number(),
@@ -86,11 +94,13 @@ pub(super) fn json(file: &PlanFile, output: &mut impl Write) -> io::Result<()> {
         batches: plan,
         ids: ids.as_ref().map(|ids| OfBatches(ids, plan.ends())),
         batch_lengths: plan.batch_lengths(),
+        second_batch_lengths: plan.second_batch_lengths(),
         left_out: plan.left_out(),
         truncated: plan.truncated(),
         alone: if treatment == OverLong::Alone { over_long } else { &[] },
         chunks: chunks.as_ref().map(Pieces::new),
         positions,
+        second_positions,
         made: How::new(plan.made()),
         ranks: ranks.as_ref().map(Dealt::new),
     };
@@ -100,14 +110,16 @@ pub(super) fn json(file: &PlanFile, output: &mut impl Write) -> io::Result<()> {
 }
 
 pub(super) fn json_lines(file: &PlanFile, output: &mut impl Write) -> io::Result<()> {
-    let PlanFile { plan, positions, ids, chunks, ranks } = file;
+    let PlanFile { plan, positions, second_positions, ids, chunks, ranks } = file;
     let mut output = Sealing::new(output);
     let lines = plan.iter().zip(plan.batch_lengths()).zip(positions);
     let mut start = 0;
-    for ((batch, &batch_length), &positions) in lines {
+    for (at, ((batch, &batch_length), &positions)) in lines.enumerate() {
         let places = start..start + batch.len();
         start = places.end;
         let mut line = Batch::new(batch, batch_length, positions, chunks.as_ref());
+        line.second_batch_length = plan.second_batch_lengths().map(|lengths| lengths[at]);
+        line.second_positions = second_positions.get(at).copied();
         line.ids = ids.as_ref().map(|ids| OfBatch(ids, places));
         serde_json::to_writer(&mut output, &line)?;
         writeln!(output)?;
@@ -133,7 +145,16 @@ impl Batch<'_> {
     fn new(batch: &[u32], batch_length: u32, positions: u64, chunks: Option<&Chunks>) -> Self {
         let Some(chunks) = chunks else {
             let (sequences, ids, offsets, lengths) = (batch.to_vec(), None, None, None);
-            return Self { sequences, ids, offsets, lengths, batch_length, positions };
+            return Self {
+                sequences,
+                ids,
+                offsets,
+                lengths,
+                batch_length,
+                second_batch_length: None,
+                positions,
+                second_positions: None,
+            };
         };
         let pieces = batch.iter().filter_map(|&piece| chunks.get(piece));
         Self {
@@ -142,7 +163,9 @@ impl Batch<'_> {
             offsets: Some(pieces.clone().map(|piece| piece.offset).collect()),
             lengths: Some(pieces.map(|piece| piece.length).collect()),
             batch_length,
+            second_batch_length: None,
             positions,
+            second_positions: None,
         }
     }
 }

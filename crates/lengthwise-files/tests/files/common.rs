@@ -76,7 +76,7 @@ pub(crate) fn named(file: PlanFile) -> PlanFile {
 pub(crate) fn kinds() -> Vec<PlanFile> {
     let lengths = lengths();
     let mut files = Vec::new();
-    for strategy in Strategy::all() {
+    for strategy in Strategy::all_of_one_length() {
         for shapes in ["exact", "multiple:8", "ladder:4", "ladder:50/100"] {
             let shapes: Shapes = shapes.parse().unwrap();
             let planner =

@@ -27,7 +27,7 @@ pub(crate) fn next_batch(group: &[u32], room: &Room) -> (usize, Pad) {
             if size == open.size as usize {
                 break;
             }
-            let kept = group[..size].iter().map(|&sequence| room.pad_of(sequence));
+            let kept = group[..size].iter().map(|&sequence| room.lengths_of(sequence));
             return (size, kept.fold(Pad::default(), |pad, one| room.covered(pad.over(one))));
         };
         open = grown;

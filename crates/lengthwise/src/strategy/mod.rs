@@ -99,10 +99,17 @@ macro_rules! strategies {
                 vec![$(Strategy::$variant($variant::default())),*]
             }
 
-            /// The strategies of [`all`](Strategy::all) whose sequences have a row each: they need
-            /// nothing of a model, and can be compared with each other.
-            pub fn all_padded() -> Vec<Strategy> {
+            /// The strategies of [`all`](Strategy::all) for sequences of one length.
+            pub fn all_of_one_length() -> Vec<Strategy> {
                 let mut all = Self::all();
+                all.retain(|strategy| !matches!(strategy, Strategy::Paired(_)));
+                all
+            }
+
+            /// Those of them whose sequences have a row each: they need nothing of a model, and can be
+            /// compared with each other.
+            pub fn all_padded() -> Vec<Strategy> {
+                let mut all = Self::all_of_one_length();
                 all.retain(|strategy| strategy.row().is_none());
                 all
             }
