@@ -11,8 +11,8 @@ use std::{
 };
 
 use lengthwise::{
-    Budget, Error, Group, Groups, Lengths, Paired, Pairs, Plan, Planner, Purpose, Rng, Room, Shapes,
-    Sides, Sorted, Strategy,
+    Budget, Error, Group, Groups, Lengths, Paired, Pairs, Plan, Planner, Purpose, Rng, Room,
+    Shapes, Sides, Sorted, Strategy,
 };
 
 use crate::{
@@ -48,8 +48,7 @@ impl Group for Lexicographic {
     fn group(&self, lengths: &Lengths, _: &Room, _: &Rng) -> Result<Groups, Error> {
         let second = lengths.second().expect("there are two lengths").as_slice();
         let first = lengths.as_slice();
-        let words: Vec<u32> =
-            Rng::new(1, 0).words(Purpose::Own(7), lengths.len() as u32).collect();
+        let words: Vec<u32> = Rng::new(1, 0).words(Purpose::Own(7), lengths.len() as u32).collect();
         let mut order: Vec<u32> = (0..lengths.len() as u32).collect();
         order.sort_by_key(|&at| (first[at as usize], second[at as usize], words[at as usize]));
         let count = order.len() as u32;
@@ -59,7 +58,8 @@ impl Group for Lexicographic {
 
 /// Measures both sets of pairs, in several sizes and under two budgets.
 pub(crate) fn run(args: &Args, output: &mut Output) -> io::Result<Vec<Row>> {
-    let counts: &[u32] = if args.quick { &[10_000, 100_000] } else { &[10_000, 100_000, 1_000_000] };
+    let counts: &[u32] =
+        if args.quick { &[10_000, 100_000] } else { &[10_000, 100_000, 1_000_000] };
     let sum = Budget::padded;
     let max = |cells| Budget::sides(Sides { max: Some(cells), ..Sides::default() });
     let mut rows = Vec::new();

@@ -107,10 +107,7 @@ impl Lengths {
 }
 
 /// Lengths with second ones, if these are given.
-pub(crate) fn paired(
-    lengths: Column,
-    second: Option<Column>,
-) -> Result<Arc<lengthwise::Lengths>> {
+pub(crate) fn paired(lengths: Column, second: Option<Column>) -> Result<Arc<lengthwise::Lengths>> {
     let Some(second) = second else { return Ok(lengths.0) };
     if lengths.0.second().is_some() {
         return Err(Failure::Own(

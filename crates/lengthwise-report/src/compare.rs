@@ -259,7 +259,8 @@ impl Row {
                 ..Figures::from(measures)
             });
             let first = plan.batch_lengths().iter();
-            let all = plan.shapes().zip(first).map(|((rows, length), &first)| (rows, first, length));
+            let all =
+                plan.shapes().zip(first).map(|((rows, length), &first)| (rows, first, length));
             shapes.extend(all);
             if is_sampled(epoch, request.epochs.into()) {
                 plans.push(plan);

@@ -4,7 +4,13 @@ mod spread;
 
 use std::{fmt, str::FromStr};
 
-use crate::{Error, Purpose, Rng, cut::{Loose, weighed}, math::ln, settings::Setting, sort};
+use crate::{
+    Error, Purpose, Rng,
+    cut::{Loose, weighed},
+    math::ln,
+    settings::Setting,
+    sort,
+};
 
 /// The order of the batches within the epoch.
 ///

@@ -453,7 +453,15 @@ impl fmt::Display for Error {
                 write!(f, ", over the budget of {limit}")?;
                 so_do(f, count - 1)
             }
-            Error::OverBudgetPair { index, lengths: [first, second], side, cells, limit, count, .. } => {
+            Error::OverBudgetPair {
+                index,
+                lengths: [first, second],
+                side,
+                cells,
+                limit,
+                count,
+                ..
+            } => {
                 let whole = match side {
                     Side::Both => "",
                     Side::First => " of the first",

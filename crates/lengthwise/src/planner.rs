@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::{
-    Arrange, Budget, CostModel, Drawn, Error, Group, Lengths, Made, OverLong, Paired, Plan, Purpose, Rng,
-    Room, Row, Shapes, Sorted, Steps, Tail, Workspace, arrange,
+    Arrange, Budget, CostModel, Drawn, Error, Group, Lengths, Made, OverLong, Paired, Plan,
+    Purpose, Rng, Room, Row, Shapes, Sorted, Steps, Tail, Workspace, arrange,
     cut::{Loose, cut, rows},
     groups::Dealing,
     ladder::{Staircase, ladder},

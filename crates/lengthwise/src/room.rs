@@ -63,7 +63,10 @@ pub(crate) enum Capacity {
     Cells(u64),
     /// Of each rectangle.
     Sides(Sides),
-    Seconds { model: CostModel, limit: f64 },
+    Seconds {
+        model: CostModel,
+        limit: f64,
+    },
 }
 
 impl Capacity {

@@ -169,7 +169,11 @@ impl FromStr for Shapes {
             });
             let (first, second) = (first?, second?);
             if matches!(*second, Shapes::Each(..)) {
-                return Err(bad("+", given, "one for each of two lengths, as in `exact+multiple:8`"));
+                return Err(bad(
+                    "+",
+                    given,
+                    "one for each of two lengths, as in `exact+multiple:8`",
+                ));
             }
             return Ok(Shapes::Each(first, second));
         }

@@ -60,7 +60,8 @@ fn check(plan: &Plan, pairs: &Pairs, limits: &Sides, what: &str) {
             assert!(!std::mem::replace(&mut seen[sequence], true), "{what}: {sequence} twice");
             assert!(u64::from(first[sequence]) <= a && u64::from(second[sequence]) <= b, "{what}");
         }
-        let within = |limit: Option<u64>, length: u64| limit.is_none_or(|most| size * length <= most);
+        let within =
+            |limit: Option<u64>, length: u64| limit.is_none_or(|most| size * length <= most);
         assert!(within(limits.sum, a + b), "{what}: batch {at}");
         assert!(within(limits.first, a) && within(limits.second, b), "{what}: batch {at}");
         assert!(within(limits.max, a.max(b)), "{what}: batch {at}");
@@ -86,7 +87,8 @@ fn budgets_on_both_sides_are_hard_for_every_strategy_and_shape() {
             Budget::sides(limits).at_most(5),
             Budget::sides(limits).multiple_of(4),
         ] {
-            for shapes in ["exact", "multiple:8", "ladder:6", "exact+ladder:3", "ladder:4+ladder:2"] {
+            for shapes in ["exact", "multiple:8", "ladder:6", "exact+ladder:3", "ladder:4+ladder:2"]
+            {
                 for strategy in Strategy::all().into_iter().filter(|s| s.row().is_none()) {
                     let what = format!("{strategy} {budget} {shapes}");
                     let planner = Planner::new(strategy, budget).shapes(shapes.parse().unwrap());
@@ -166,8 +168,8 @@ fn ladders_have_no_more_shapes_than_asked_for() {
     let pairs = speech(20_000);
     let mut padding = 1.0;
     for count in [1, 4, 16, 64] {
-        let planner = Planner::new(Paired::default(), Budget::padded(40_000))
-            .shapes(Shapes::Ladder(count));
+        let planner =
+            Planner::new(Paired::default(), Budget::padded(40_000)).shapes(Shapes::Ladder(count));
         let all: Vec<_> = (0..3)
             .map(|epoch| {
                 let plan = planner.plan(&pairs, epoch).unwrap();

@@ -229,12 +229,16 @@ fn within_budget(file: &PlanFile, input: &Sequences) -> Result<(), String> {
     };
     let alone = marked(over_long, input.lengths().len());
     let seconds = plan.second_batch_lengths().unwrap_or_default();
-    let over = (0..).zip(plan.iter().zip(plan.batch_lengths())).filter(|&(at, (batch, &length))| {
-        let listed = matches!(batch, &[sequence] if alone[sequence as usize]);
-        let pair = (length, seconds.get(at).copied().unwrap_or(0));
-        !listed && !made.admits_pair(batch, pair, input.lengths())
-    });
-    none(over.map(|(batch, _)| batch as u32), &format!("batches that exceed the budget {}", made.budget))
+    let over =
+        (0..).zip(plan.iter().zip(plan.batch_lengths())).filter(|&(at, (batch, &length))| {
+            let listed = matches!(batch, &[sequence] if alone[sequence as usize]);
+            let pair = (length, seconds.get(at).copied().unwrap_or(0));
+            !listed && !made.admits_pair(batch, pair, input.lengths())
+        });
+    none(
+        over.map(|(batch, _)| batch as u32),
+        &format!("batches that exceed the budget {}", made.budget),
+    )
 }
 
 /// The positions of every batch, and in a file of all ranks the counts of every step.

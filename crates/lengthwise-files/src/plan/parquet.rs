@@ -182,8 +182,7 @@ fn groups(rows: usize) -> impl Iterator<Item = Range<usize>> {
 }
 
 pub(super) fn write(file: &PlanFile, output: &mut (impl Write + Send)) -> io::Result<()> {
-    let columns =
-        Column::all(file.chunks.is_some(), file.plan.second_batch_lengths().is_some());
+    let columns = Column::all(file.chunks.is_some(), file.plan.second_batch_lengths().is_some());
     let rows = file.plan.indices().len();
     let mut hash = Xxh3::new();
     for &column in columns {

@@ -237,3 +237,25 @@ proptest! {
         }
     }
 }
+
+/// A release that knows no second lengths must not take the file for one of the first.
+#[test]
+fn files_of_two_lengths_have_versions_of_their_own() {
+    let plain = of_pairs().swap_remove(0);
+    let with_ids = plain.clone().ids(|_| "a");
+    for (file, version) in [(&plain, 3), (&with_ids, 4)] {
+        for form in TEXTS {
+            let text = String::from_utf8(written(file, form)).unwrap();
+            assert!(text.contains(&format!("\"version\":{version},")), "{form:?}");
+            // The checksum is of the version too.
+            let other = text.replacen(&format!("\"version\":{version},"), "\"version\":1,", 1);
+            assert!(read_plan_from(other.as_bytes(), form).is_err(), "{form:?}");
+        }
+        for &form in FORMS {
+            let read = read_plan_from(&written(file, form), form).unwrap();
+            let lengths = read.plan.second_batch_lengths().unwrap();
+            assert_eq!(Some(lengths), file.plan.second_batch_lengths(), "{form:?}");
+            assert_eq!(read.second_positions, file.second_positions, "{form:?}");
+        }
+    }
+}

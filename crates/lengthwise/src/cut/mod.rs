@@ -9,9 +9,9 @@ pub(crate) use loose::Loose;
 
 use crate::{
     Error, Lengths, Open, Room, Row,
+    cover::Cover,
     groups::{Dealing, Groups, Order},
     pairs::Pad,
-    cover::Cover,
     shapes::Rounding,
     sort::Flat,
 };

@@ -69,7 +69,8 @@ pub(super) fn deal(order: &[u32], room: &Room, grid: &Grid) -> Batches {
         let next = shapes.get(at + 1).filter(|next| next.first == shape.first);
         let climbs = next.is_some_and(|next| {
             let extra = rest.len() as u128 * u128::from(next.second - shape.second);
-            8 * extra <= u128::from(next.cells(full[at + 1] as u32)) && 200 * extra <= u128::from(all)
+            8 * extra <= u128::from(next.cells(full[at + 1] as u32))
+                && 200 * extra <= u128::from(all)
         });
         if !climbs && !rest.is_empty() {
             batches.push(rest, shape);

@@ -17,9 +17,8 @@ impl OverLong {
         let limits = budget.sides_of_one();
         let of = shapes.sides();
         let all = Admitted { lengths: Cow::Borrowed(first), kept: None, over: Vec::new() };
-        let alone = |sequence: u32| {
-            [of[0].alone(first.of(sequence)), of[1].alone(second.of(sequence))]
-        };
+        let alone =
+            |sequence: u32| [of[0].alone(first.of(sequence)), of[1].alone(second.of(sequence))];
         let fits = |&sequence: &u32| limits.exceeded(alone(sequence)).is_none();
         // Most often all fit, and the longest of each say so.
         if limits.exceeded([of[0].alone(first.max()), of[1].alone(second.max())]).is_none() {
@@ -48,9 +47,8 @@ impl OverLong {
                 else {
                     return Err(self.over_budget_pair(first, second, &over, &limits, alone));
                 };
-                let side = |at: usize| {
-                    Lengths::new(cut.iter().map(|both| both[at]).collect::<Vec<_>>())
-                };
+                let side =
+                    |at: usize| Lengths::new(cut.iter().map(|both| both[at]).collect::<Vec<_>>());
                 let lengths = side(0)?.with_second(side(1)?);
                 Ok(Admitted { lengths: Cow::Owned(lengths), kept: None, over })
             }

@@ -2,7 +2,8 @@
 
 use super::{balance, seat, tail};
 use crate::{
-    Arrange, Made, Rng, Steps, Tail, arrange::Item, cut::Batches, math::ln, pairs::Pad, sort, steps::Time,
+    Arrange, Made, Rng, Steps, Tail, arrange::Item, cut::Batches, math::ln, pairs::Pad, sort,
+    steps::Time,
 };
 
 /// Batches dealt to steps. Batches are named by number: first those that were dealt, then those that

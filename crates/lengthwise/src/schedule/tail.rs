@@ -3,11 +3,11 @@
 use super::deal::{Part, hold_out};
 use crate::{
     Made, Steps,
-    pairs::Pad,
     cut::{
         Batches,
         halve::{Piece, halved},
     },
+    pairs::Pad,
     steps::Time,
 };
 

@@ -7,9 +7,7 @@ use super::{
     AT_LEAST_ONE, Group, Inner, Strategy, at_least_one, bad,
     blurred::{LARGEST_NOISE, exponential},
 };
-use crate::{
-    Error, Groups, Lengths, Purpose, Rng, Room, cover::Cover, settings::Setting, sort,
-};
+use crate::{Error, Groups, Lengths, Purpose, Rng, Room, cover::Cover, settings::Setting, sort};
 
 #[doc = include_str!("paired.md")]
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -101,7 +99,8 @@ impl Paired {
         both.zip(noise.zip(second_noise))
             .map(|((&a, &b), (noise, second_noise))| {
                 let here = field.at(a);
-                let [across, along] = [noise, second_noise].map(|word| self.spread * exponential(word));
+                let [across, along] =
+                    [noise, second_noise].map(|word| self.spread * exponential(word));
                 let stripe = (here.place + border + here.across * across) as u32;
                 let stripe = stripe.min((1 << bits) - 1);
                 let place = ((f64::from(b) + here.along * along) * stretch) as u32;

@@ -254,9 +254,7 @@ impl Rows {
             let known = match column {
                 Column::BatchLength => self.batch_lengths.get(batch).map(|&known| known.into()),
                 Column::BatchPositions => self.positions.get(batch).copied(),
-                Column::SecondLength => {
-                    seconds.batch_lengths.get(batch).map(|&known| known.into())
-                }
+                Column::SecondLength => seconds.batch_lengths.get(batch).map(|&known| known.into()),
                 _ => seconds.positions.get(batch).copied(),
             };
             match (known, column) {
