@@ -174,6 +174,12 @@ impl Source {
     }
 
     fn read_path(&self, path: &Path, reader: Reader) -> Result<Sequences, Failure> {
+        if path == Path::new("-") && self.second.is_some() {
+            return Err(Failure::new(
+                "standard input cannot be read twice, as two columns are",
+                "save it, and name the file",
+            ));
+        }
         let format = self.format.as_deref().map(str::parse::<Format>).transpose()?;
         let reader = self.reader(reader, format)?;
         let column = if path == Path::new("-") {
@@ -210,12 +216,6 @@ impl Source {
         name: &str,
         format: Option<Format>,
     ) -> Result<Lengths, Failure> {
-        if path == Path::new("-") {
-            return Err(Failure::new(
-                "standard input cannot be read twice, as two columns are",
-                "save it, and name the file",
-            ));
-        }
         let column = Some(name.to_owned());
         let second = Self { column, frame_shift: None, rate: None, ids: None, ..self.clone() };
         let read = second.reader(Reader::new(), format)?.read_path(path)?;
