@@ -93,7 +93,7 @@ impl Grid {
             cells.sum()
         };
         // The rungs of each column, the cells they need, and those that one rung more would save.
-        let mut chosen: Vec<(Vec<u32>, u128, Option<(Vec<u32>, u128)>)> = Vec::new();
+        let mut chosen: Vec<(Vec<u32>, u128, Option<Rungs>)> = Vec::new();
         let more = |column: &Lengths, rungs: usize| {
             (rungs < column.histogram().len()).then(|| {
                 let rungs = ladder(column, rungs as u32 + 1);
@@ -159,6 +159,9 @@ impl Grid {
         covering.next().unwrap_or_else(|| self.top())
     }
 }
+
+/// Rungs, and the cells that they need.
+type Rungs = (Vec<u32>, u128);
 
 /// More first rungs than this are not tried: there is little to gain.
 const MOST_FIRST: u32 = 24;

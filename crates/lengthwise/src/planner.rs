@@ -428,7 +428,7 @@ impl<S: Group> Planner<S> {
         }
         let time = cost_model.map_or(Time::Cells, Time::Seconds);
         if room.sides().is_some() {
-            return self.suitable_for_pairs(lengths, room, time);
+            return suitable_for_pairs(lengths, room, time);
         }
         let histogram = lengths.histogram();
         let (mut batches, mut work, mut slowest) = (0.0, 0.0, 0.0_f64);
@@ -444,24 +444,25 @@ impl<S: Group> Planner<S> {
         }
         if work >= EVEN * batches * slowest { Steps::Stratified } else { Steps::Aligned }
     }
-
-    /// The same for two lengths, by about a thousand sequences.
-    fn suitable_for_pairs(&self, lengths: &Lengths, room: &Room, time: Time) -> Steps {
-        let (mut batches, mut work, mut slowest) = (0.0, 0.0, 0.0_f64);
-        for sequence in (0..lengths.count()).step_by(1 + lengths.len() / 1000) {
-            let pad = room.pad_of(sequence);
-            let size = room.full_of(pad).min(lengths.count());
-            let (seconds, full) = (time.of(size, pad.joint()), 1.0 / f64::from(size));
-            batches += full;
-            work += full * seconds;
-            slowest = slowest.max(seconds);
-        }
-        if work >= EVEN * batches * slowest { Steps::Stratified } else { Steps::Aligned }
-    }
 }
 
 /// Batches are even enough for stratified steps if ranks would work at least so much of the time.
 const EVEN: f64 = 0.8;
+
+/// How steps of batches of two lengths are made if nothing was said about it, by about a thousand
+/// sequences.
+fn suitable_for_pairs(lengths: &Lengths, room: &Room, time: Time) -> Steps {
+    let (mut batches, mut work, mut slowest) = (0.0, 0.0, 0.0_f64);
+    for sequence in (0..lengths.count()).step_by(1 + lengths.len() / 1000) {
+        let pad = room.pad_of(sequence);
+        let size = room.full_of(pad).min(lengths.count());
+        let (seconds, full) = (time.of(size, pad.joint()), 1.0 / f64::from(size));
+        batches += full;
+        work += full * seconds;
+        slowest = slowest.max(seconds);
+    }
+    if work >= EVEN * batches * slowest { Steps::Stratified } else { Steps::Aligned }
+}
 
 /// Turns of the randomness for epochs that need more batches than there are to be.
 const REDRAWS: std::ops::Range<u32> = 2000..2016;

@@ -1,5 +1,7 @@
 //! Sequences of two lengths.
 
+#![expect(clippy::unwrap_used, clippy::float_cmp, reason = "a test may panic, and rates are exact")]
+
 use lengthwise::{
     Arrange, Budget, Error, Group, Groups, Lengths, OverLong, Packed, Paired, Pairs, Plan, Planner,
     Purpose, Rng, Room, Shapes, Side, Sides, Strategy, Tail, mate_repeat_rate,

@@ -105,7 +105,7 @@ impl Paired {
                 let stripe = stripe.min((1 << bits) - 1);
                 let place = ((f64::from(b) + here.along * along) * stretch) as u32;
                 let place = place.min(inside);
-                let turned = if stripe % 2 == 0 { place } else { inside - place };
+                let turned = if stripe.is_multiple_of(2) { place } else { inside - place };
                 stripe << (u32::BITS - bits) | turned
             })
             .collect()

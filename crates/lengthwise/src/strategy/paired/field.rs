@@ -189,7 +189,7 @@ impl Field {
                 .map(|&sequence| {
                     let Pad { first, second } = room.lengths_of(sequence);
                     let stripe = (self.at(first).place * factor) as u64;
-                    let second = if stripe % 2 == 0 { second } else { !second };
+                    let second = if stripe.is_multiple_of(2) { second } else { !second };
                     (stripe << 32 | u64::from(second), sequence)
                 })
                 .collect();
