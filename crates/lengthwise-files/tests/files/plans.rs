@@ -5,7 +5,7 @@ use std::{
     io::{self, Write},
 };
 
-use crate::common::{FORMS, TEXTS, kinds, lengths, named, said, written};
+use crate::common::{FORMS, TEXTS, kinds, lengths, named, of_pairs, said, written};
 use expect_test::expect;
 use lengthwise::{Budget, Chunks, Lengths, OverLong, Planner, Sorted, Tail};
 use lengthwise_files::{Form, PlanFile, Ranks, read_plan, read_plan_from};
