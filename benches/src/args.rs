@@ -7,6 +7,7 @@ use lengthwise::Strategy;
 /// What `--help` prints.
 pub(crate) const USAGE: &str = "\
 usage: cargo run --release -- [--quick] [--ranks] [--ladders] [--packing] [--stream] [--shards]
+                                [--two-lengths]
                                 [--strategy NAME] [--sequences N]
                                 [--growth [--large] [--numpy PYTHON]]
                                 [--billion [--memory SIZE] [--command PATH]] [--out DIR]
@@ -17,6 +18,7 @@ usage: cargo run --release -- [--quick] [--ranks] [--ladders] [--packing] [--str
   --packing        only packing: how fast, and how full rows are
   --stream         only streams: how fast, how much they pad, how long ranks wait
   --shards         only 1,000 shards that are planned apart, of 10,000 sequences (300 with --quick)
+  --two-lengths    only pairs of lengths: padding, and who meets again, against fairseq's order
   --strategy NAME  this strategy only, no ladders and no ranks (`sorted`, `alternated:bins=8`, …)
   --sequences N    this many sequences only
   --growth         only how the usual plan grows from 10,000 to 10,000,000 sequences, by stage
@@ -54,6 +56,7 @@ pub(crate) enum Only {
     Packing,
     Stream,
     Shards,
+    TwoLengths,
 }
 
 /// What the user asks for.
@@ -77,6 +80,7 @@ impl Args {
                 "--packing" => args.only = Some(Only::Packing),
                 "--stream" => args.only = Some(Only::Stream),
                 "--shards" => args.only = Some(Only::Shards),
+                "--two-lengths" => args.only = Some(Only::TwoLengths),
                 "--strategy" => {
                     args.strategy = Some(value()?.parse().map_err(|error| format!("{error}"))?);
                 }

@@ -1,6 +1,6 @@
 //! The lengths that are planned: the same in every run and on every machine.
 
-use lengthwise::{Example, Lengths, Purpose, Rng};
+use lengthwise::{Example, Lengths, Pairs, Purpose, Rng};
 
 /// `count` lengths with the distribution of a built-in example, in no order: its own lengths are
 /// the quantiles, with straight lines between.
@@ -46,6 +46,48 @@ pub(crate) fn pareto(count: u32) -> Lengths {
         })
         .collect();
     Lengths::new(drawn).expect("all are at least 16")
+}
+
+/// `count` pairs like those of speech recognition: frames whose logarithms are normal around 600, from
+/// 100 to 2,000, and a token for every 8 to 16 of them, give or take a few.
+pub(crate) fn speech_pairs(count: u32) -> Pairs {
+    pairs(count, 103, |normal, uniform| {
+        let frames = (600.0 * (0.55 * normal()).exp()).clamp(100.0, 2000.0);
+        let tokens = frames / (8.0 + 8.0 * uniform) + 2.0 * normal();
+        [frames, tokens]
+    })
+}
+
+/// `count` pairs like those of translation: a median of 22 tokens, at most 250, and targets about as
+/// long as their sources: the logarithm of the ratio is normal, two in three between 0.82 and 1.22.
+pub(crate) fn translation_pairs(count: u32) -> Pairs {
+    pairs(count, 104, |normal, _| {
+        let source = (22.0 * (0.65 * normal()).exp()).min(250.0);
+        let target = (source * (0.2 * normal()).exp() + normal()).min(250.0);
+        [source, target]
+    })
+}
+
+/// Pairs of lengths, each from normal numbers and one uniform from 0 to 1.
+fn pairs(
+    count: u32,
+    purpose: u16,
+    draw: impl Fn(&mut dyn FnMut() -> f64, f64) -> [f64; 2],
+) -> Pairs {
+    let mut stream = rng().stream(Purpose::Own(purpose));
+    let mut uniform = move || f64::from(stream.next_u32()) / 4_294_967_296.0;
+    let (mut first, mut second) = (Vec::new(), Vec::new());
+    for _ in 0..count {
+        let own = uniform();
+        // The sum of twelve uniform numbers has variance 1, and is normal enough.
+        let mut normal = || (0..12).map(|_| uniform()).sum::<f64>() - 6.0;
+        let [a, b] = draw(&mut normal, own).map(|length| length.max(1.0) as u32);
+        first.push(a);
+        second.push(b);
+    }
+    let [first, second] =
+        [first, second].map(|lengths| Lengths::new(lengths).expect("all are at least 1"));
+    Pairs::new(first, second).expect("there are as many of both")
 }
 
 /// Lengths of which exactly `distinct` differ, with uneven gaps, each taken 1 to 16 times.

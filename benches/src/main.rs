@@ -20,6 +20,7 @@ mod stats;
 mod steps;
 mod stream;
 mod summary;
+mod two_lengths;
 
 use std::{
     io::{self, Write},
@@ -81,6 +82,9 @@ fn run(args: &Args) -> io::Result<()> {
     }
     if wanted(Only::Packing) {
         text += &packing::table(&packing::run(args, &mut output)?);
+    }
+    if wanted(Only::TwoLengths) {
+        text += &two_lengths::table(&two_lengths::run(args, &mut output)?);
     }
     if wanted(Only::Ranks) {
         text += &ranks::table(&ranks::run(args, &mut output)?);

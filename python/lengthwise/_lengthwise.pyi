@@ -239,8 +239,8 @@ class Lengths:
     """
     def __eq__(self, other: object, /) -> bool: ...
     def __len__(self, /) -> int: ...
-    def __new__(cls, /, lengths: Any) -> Lengths: ...
-    def __reduce__(self, /) -> tuple[type, tuple[np.ndarray]]: ...
+    def __new__(cls, /, lengths: Any, second: Any | None = None) -> Lengths: ...
+    def __reduce__(self, /) -> tuple[type, tuple[np.ndarray, Lengths | None]]: ...
     def __repr__(self, /) -> str: ...
     @property
     def digest(self, /) -> str:
@@ -260,6 +260,11 @@ class Lengths:
     def numpy(self, /) -> np.ndarray:
         """
         A copy as an array.
+        """
+    @property
+    def second(self, /) -> Lengths | None:
+        """
+        The second lengths, if every sequence has two.
         """
     @property
     def total(self, /) -> int:
@@ -288,6 +293,12 @@ class Measures:
     def cells(self, /) -> int:
         """
         The sum of batch size × batch length.
+        """
+    @property
+    def first_padding_rate(self, /) -> float | None:
+        """
+        Empty cells ÷ all cells of the first of two lengths; `None` if there is one. Everything else is
+        of both together.
         """
     @property
     def lag1_correlation(self, /) -> float:
@@ -320,6 +331,11 @@ class Measures:
         Empty cells ÷ all cells, over the whole plan.
         """
     @property
+    def second_padding_rate(self, /) -> float | None:
+        """
+        The same of the second.
+        """
+    @property
     def sequences(self, /) -> int:
         """
         The number of sequences in them.
@@ -346,7 +362,7 @@ class Plan:
     def __hash__(self, /) -> int: ...
     def __iter__(self, /) -> Batches: ...
     def __len__(self, /) -> int: ...
-    def __reduce__(self, /) -> tuple[Any, tuple[bytes, np.ndarray]]: ...
+    def __reduce__(self, /) -> tuple[Any, tuple[bytes, Lengths]]: ...
     def __repr__(self, /) -> str: ...
     def _repr_html_(self, /) -> Any: ...
     @staticmethod
@@ -438,6 +454,17 @@ class Plan:
         The batches dealt to `world_size` ranks, step by step.
         """
     @property
+    def second_batch_lengths(self, /) -> np.ndarray | None:
+        """
+        What the second lengths of every batch are padded to; `None` if sequences have one length.
+        """
+    @property
+    def second_positions(self, /) -> np.ndarray | None:
+        """
+        How many positions of second lengths of each batch are not padding; `None` if sequences have
+        one length.
+        """
+    @property
     def settings(self, /) -> dict[str, Any]:
         """
         How it was made: every setting by name.
@@ -457,7 +484,7 @@ class Planner:
     """
     Plans epochs: the same lengths, settings, seed and epoch give the same plan on every machine.
     """
-    def __new__(cls, /, lengths: Any, strategy: str | None = None, *, budget: Any | None = None, shapes: str | None = None, arrange: str = "spread", over_long: str = "error", steps: str | None = None, tail: str = "split", cost_model: Any | None = None, accumulate: Any = ..., canonical_ranks: Any | None = None, constant_steps: bool = False, seed: Any = ..., statistics: Statistics | None = None, shard: Any | None = None, shards: Any | None = None) -> Planner: ...
+    def __new__(cls, /, lengths: Any, strategy: str | None = None, *, second: Any | None = None, budget: Any | None = None, shapes: str | None = None, arrange: str = "spread", over_long: str = "error", steps: str | None = None, tail: str = "split", cost_model: Any | None = None, accumulate: Any = ..., canonical_ranks: Any | None = None, constant_steps: bool = False, seed: Any = ..., statistics: Statistics | None = None, shard: Any | None = None, shards: Any | None = None) -> Planner: ...
     def __repr__(self, /) -> str: ...
     @property
     def lengths(self, /) -> Lengths:
@@ -531,6 +558,11 @@ class Schedule:
     def repeated(self, /) -> np.ndarray:
         """
         The sequences that were met before, as often as they were.
+        """
+    @property
+    def second_positions(self, /) -> np.ndarray:
+        """
+        The same of the second of two lengths; zeros if there is one.
         """
     @property
     def sequences(self, /) -> np.ndarray:

@@ -59,16 +59,20 @@ VERSION = 1
 class Batch(list[int]):
     """The indices of a batch, and what it is padded to."""
 
-    __slots__ = ("length",)
+    __slots__ = ("length", "second_length")
 
     length: int
+    #: What the second lengths are padded to; ``None`` if sequences have one length.
+    second_length: int | None
 
-    def __init__(self, indices: Sequence[int], length: int) -> None:
+    def __init__(
+        self, indices: Sequence[int], length: int, second_length: int | None = None
+    ) -> None:
         super().__init__(indices)
-        self.length = length
+        self.length, self.second_length = length, second_length
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (Batch, (list(self), self.length))
+        return (Batch, (list(self), self.length, self.second_length))
 
 
 class BatchSampler(Sampler[list[int]]):
@@ -77,6 +81,9 @@ class BatchSampler(Sampler[list[int]]):
     ``lengths`` and the settings are those of :class:`lengthwise.Planner`, of which ``budget`` must be
     given, unless the strategy is ``packed`` with a capacity. Every rank takes the same number of batches, and every epoch has as many
     (``constant_steps=False`` leaves that out): most trainers ask for ``len`` once.
+
+    ``second`` is a second length for each sequence, if there are two: a target for each source, tokens
+    for frames. Batches then have little padding in both, and a ``second_length``.
 
     ``rank`` and ``world_size`` are found out if they are not given: from ``torch.distributed`` if it
     is initialised, then from the variables that torchrun, mpirun and srun set. With ``rank="all"``
@@ -95,6 +102,7 @@ class BatchSampler(Sampler[list[int]]):
         lengths: Any,
         strategy: str | None = None,
         *,
+        second: Any = None,
         budget: str | int | None = None,
         rank: int | Literal["all"] | None = None,
         world_size: int | None = None,
@@ -109,7 +117,7 @@ class BatchSampler(Sampler[list[int]]):
                 hint='give one, as in budget="padded:20000"; where Lightning makes samplers anew, in '
                 "`predict` and with `overfit_batches`, use a plain DataLoader",
             )
-        lengths = Lengths(lengths)
+        lengths = Lengths(lengths, second)
         _check_dataset(dataset, lengths)
         self._settings = {
             "strategy": strategy, "budget": budget, "constant_steps": constant_steps, **settings
@@ -188,15 +196,25 @@ class BatchSampler(Sampler[list[int]]):
         # they never use, and Lightning chooses the epoch after it has made one.
         return _Running(self)
 
-    def weights(self, of: Literal["positions", "sequences"] = "positions") -> np.ndarray:
+    def weights(
+        self, of: Literal["positions", "second_positions", "sequences"] = "positions"
+    ) -> np.ndarray:
         """What to multiply the mean loss of each batch by, so that the mean over all batches of a
-        step, on all ranks, is the mean over its positions (or sequences): one number for each batch
+        step, on all ranks, is the mean over its positions (or sequences; of two lengths,
+        "second_positions" are those of the second, such as target tokens): one number for each batch
         of the epoch that was chosen, or began last. With ``rank="all"``, for the batches of all
         ranks."""
         running = self._current()
         schedule, plan = running.schedule, running.plan
-        own = plan.positions if of == "positions" else plan.batch_sizes.astype(np.uint64)
-        step = schedule.positions if of == "positions" else schedule.sequences
+        own, step = plan.batch_sizes.astype(np.uint64), schedule.sequences
+        if of == "positions":
+            own, step = plan.positions, schedule.positions
+        elif of == "second_positions":
+            if plan.second_positions is None:
+                raise SettingError(
+                    "there are no second positions", hint="give a second length for each sequence"
+                )
+            own, step = plan.second_positions, schedule.second_positions
         batches = schedule.accumulate * schedule.world_size
         weights: np.ndarray = own * batches / np.repeat(step, running.per_step)
         return weights[running.skipped :]
@@ -454,6 +472,8 @@ class _Running(Iterator[Batch]):
             self.plan = self.schedule.for_rank(self.rank)
             self.per_step = self.schedule.accumulate
         self.batch_lengths = self.plan.batch_lengths.tolist()
+        second = self.plan.second_batch_lengths
+        self.second_batch_lengths = None if second is None else second.tolist()
         if state is not None and state["extra"]:
             if all(state[name] == value for name, value in self._step().items()):
                 self.skipped = min(state["extra"], len(self.plan))
@@ -487,7 +507,10 @@ class _Running(Iterator[Batch]):
         if place >= len(self.batch_lengths):
             raise StopIteration
         self.taken += 1
-        return Batch(self.plan[place].tolist(), self.batch_lengths[place])
+        second = self.second_batch_lengths
+        return Batch(
+            self.plan[place].tolist(), self.batch_lengths[place], None if second is None else second[place]
+        )
 
     def state(self, taken: int) -> dict[str, Any]:
         steps, extra = divmod(self.skipped + taken, self.per_step)
@@ -594,6 +617,7 @@ class _Rows(list[Any]):
     """The items of a batch, and what they are to be padded to."""
 
     length: int | None = None
+    second_length: int | None = None
 
 
 class _Planned(Dataset[Any]):
@@ -617,6 +641,7 @@ class _Planned(Dataset[Any]):
         many = getattr(self.dataset, "__getitems__", None)
         rows = _Rows(many(list(batch)) if many else [self.dataset[index] for index in batch])
         rows.length = getattr(batch, "length", None)
+        rows.second_length = getattr(batch, "second_length", None)
         return rows
 
 
@@ -680,6 +705,10 @@ class pad_collate:
     sequence is collated as PyTorch does. The lengths are added as a last part, or under the key
     ``lengths``; ``lengths=None`` leaves them out.
 
+    ``second`` is the field of the second of two planned lengths, such as the target of a translation:
+    it is padded to its own planned length, and its lengths are added behind the others, or under the
+    key ``second_lengths``.
+
     ``padding_value`` is a number, or a dictionary with one for each field. The planned length is exact
     in batches of :func:`loader`; elsewhere the longest item is rounded up as the sampler's shapes say.
     """
@@ -692,11 +721,13 @@ class pad_collate:
         sampler: BatchSampler | None = None,
         *,
         field: str | int | None = None,
+        second: str | int | None = None,
         like: Sequence[str | int] | None = None,
         padding_value: Any = 0,
         lengths: str | None = "lengths",
     ) -> None:
         self.field = field
+        self.second = second
         self.like = like
         self.padding_value = padding_value
         self.lengths = lengths
@@ -704,6 +735,7 @@ class pad_collate:
         self.multiple = 1
         # What over-long items are cut to, if they are to be cut.
         self.top: int | None = None
+        self.second_top: int | None = None
         if sampler is not None:
             plan = sampler._plan_of(sampler.epoch)
             if plan.packed and not self._packs:
@@ -715,11 +747,19 @@ class pad_collate:
                     "every sequence of these batches has a row of its own",
                     hint='plan with the strategy "packed", or collate with `pad_collate`',
                 )
-            name, _, value = plan.settings["shapes"].partition(":")
+            if second is not None and plan.second_batch_lengths is None:
+                raise SettingError(
+                    f"{second!r} is to be padded to a second length, and none was planned",
+                    hint="make the sampler with `second=`, a second length for each sequence",
+                )
+            first_shapes = plan.settings["shapes"].partition("+")[0]
+            name, _, value = first_shapes.partition(":")
             self.rungs = sampler.rungs
             self.multiple = int(value) if name == "multiple" else 1
             if plan.settings["over_long"] == "truncate":
                 self.top = int(plan.batch_lengths.max())
+                if plan.second_batch_lengths is not None:
+                    self.second_top = int(plan.second_batch_lengths.max())
 
     def __call__(self, rows: Sequence[Any]) -> Any:
         first = rows[0]
@@ -736,15 +776,28 @@ class pad_collate:
         padded = {
             key: self._column(key, values, main, raw, target) for key, values in columns.items()
         }
-        counts = torch.tensor([min(length, target) for length in raw])
+        counts = {self.lengths: torch.tensor([min(length, target) for length in raw])}
+        if self.second is not None:
+            own = [len(value) for value in columns[self.second]]
+            target = getattr(rows, "second_length", None) or min(max(own), self.second_top or max(own))
+            if max(own) > target and self.second_top is None:
+                raise LengthsError(
+                    f"an item has second length {max(own)}, and its batch was planned for {target}",
+                    hint="give the lengths that the items really have, with all that is added to them",
+                )
+            padded[self.second] = self._column(
+                self.second, columns[self.second], self.second, own, target
+            )
+            counts[f"second_{self.lengths}"] = torch.tensor([min(length, target) for length in own])
         if isinstance(first, Mapping):
-            return {**padded, **({self.lengths: counts} if self.lengths else {})}
-        parts = (*padded.values(), *((counts,) if self.lengths else ()))
+            return {**padded, **(counts if self.lengths else {})}
+        parts = (*padded.values(), *(counts.values() if self.lengths else ()))
         return parts if isinstance(first, tuple) or len(parts) > 1 else parts[0]
 
     def _check(self, columns: Mapping[Any, Any]) -> None:
         named = self.padding_value if isinstance(self.padding_value, Mapping) else {}
-        wanted = [*named, *(self.like or ()), *(() if self.field is None else (self.field,))]
+        given = [name for name in (self.field, self.second) if name is not None]
+        wanted = [*named, *(self.like or ()), *given]
         for name in wanted:
             if name not in columns:
                 raise SettingError(

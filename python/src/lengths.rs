@@ -36,8 +36,15 @@ impl<'py> FromPyObject<'_, 'py> for Column {
 #[pymethods]
 impl Lengths {
     #[new]
-    fn new(lengths: Column) -> Self {
-        Self(lengths.0)
+    #[pyo3(signature = (lengths, second = None))]
+    fn new(lengths: Column, second: Option<Column>) -> PyResult<Self> {
+        Ok(Self(paired(lengths, second)?))
+    }
+
+    /// The second lengths, if every sequence has two.
+    #[getter]
+    fn second(&self) -> Option<Self> {
+        self.0.second().map(|second| Self(Arc::new(second.clone())))
     }
 
     fn __len__(&self) -> usize {
@@ -46,12 +53,15 @@ impl Lengths {
 
     fn __repr__(&self) -> String {
         let lengths = &self.0;
+        let of = |lengths: &lengthwise::Lengths| {
+            format!("from {} to {}, mean {:.1}", lengths.min(), lengths.max(), lengths.mean())
+        };
+        let second = lengths.second().map(|second| format!("; second {}", of(second)));
         format!(
-            "Lengths({} sequences from {} to {}, mean {:.1})",
+            "Lengths({} sequences {}{})",
             lengths.len(),
-            lengths.min(),
-            lengths.max(),
-            lengths.mean()
+            of(lengths),
+            second.unwrap_or_default()
         )
     }
 
@@ -62,8 +72,8 @@ impl Lengths {
     fn __reduce__<'py>(
         &self,
         py: Python<'py>,
-    ) -> (Bound<'py, pyo3::types::PyType>, (Bound<'py, PyArray1<u32>>,)) {
-        (py.get_type::<Self>(), (self.numpy(py),))
+    ) -> (Bound<'py, pyo3::types::PyType>, (Bound<'py, PyArray1<u32>>, Option<Self>)) {
+        (py.get_type::<Self>(), (self.numpy(py), self.second()))
     }
 
     /// A copy as an array.
@@ -94,6 +104,20 @@ impl Lengths {
     fn digest(&self) -> String {
         format!("{:016x}", self.0.digest())
     }
+}
+
+/// Lengths with second ones, if these are given.
+pub(crate) fn paired(lengths: Column, second: Option<Column>) -> Result<Arc<lengthwise::Lengths>> {
+    let Some(second) = second else { return Ok(lengths.0) };
+    if lengths.0.second().is_some() {
+        return Err(Failure::Own(
+            "LengthsError",
+            "the lengths have second ones already".to_owned(),
+            "give `second` once".to_owned(),
+        ));
+    }
+    let [first, second] = [lengths.0, second.0].map(Arc::unwrap_or_clone);
+    Ok(Arc::new(lengthwise::Pairs::new(first, second)?.into()))
 }
 
 /// The batch lengths that pad the least, rising: `rungs` of them, or as many as there are different

@@ -85,6 +85,19 @@ impl Measures {
         self.0.largest_batch_cells
     }
 
+    /// Empty cells ÷ all cells of the first of two lengths; `None` if there is one. Everything else is
+    /// of both together.
+    #[getter]
+    fn first_padding_rate(&self) -> Option<f64> {
+        self.0.sides.map(|[first, _]| first.padding_rate)
+    }
+
+    /// The same of the second.
+    #[getter]
+    fn second_padding_rate(&self) -> Option<f64> {
+        self.0.sides.map(|[_, second]| second.padding_rate)
+    }
+
     /// All of them by name.
     fn asdict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let measures = PyDict::new(py);
@@ -99,6 +112,10 @@ impl Measures {
         measures.set_item("lag1_correlation", self.0.lag1_correlation)?;
         measures.set_item("largest_batch", self.0.largest_batch)?;
         measures.set_item("largest_batch_cells", self.0.largest_batch_cells)?;
+        if let Some([first, second]) = self.0.sides {
+            measures.set_item("first_padding_rate", first.padding_rate)?;
+            measures.set_item("second_padding_rate", second.padding_rate)?;
+        }
         Ok(measures)
     }
 

@@ -13,7 +13,7 @@ use pyo3::{
 
 use crate::{
     error::{Failure, Result},
-    lengths::Column,
+    lengths::{Column, Lengths},
     measures::{Measures, measured},
     schedule::Schedule,
 };
@@ -47,7 +47,7 @@ impl Plan {
 }
 
 /// What `_restore` takes: the plan as an NPZ file, and the lengths.
-type Pickled<'py> = (Bound<'py, PyBytes>, Bound<'py, PyArray1<u32>>);
+type Pickled<'py> = (Bound<'py, PyBytes>, Lengths);
 
 /// An array that cannot be written to: it is shared.
 fn read_only(array: Bound<'_, PyArray1<u32>>) -> PyResult<Bound<'_, PyArray1<u32>>> {
@@ -69,7 +69,7 @@ impl Plan {
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Pickled<'py>)> {
         let mut bytes = Vec::new();
         py.detach(|| self.file().write(Form::Npz, &mut bytes))?;
-        let lengths = PyArray1::from_slice(py, self.lengths.as_slice());
+        let lengths = Lengths(Arc::clone(&self.lengths));
         let restore = py.get_type::<Self>().getattr("_restore")?;
         Ok((restore, (PyBytes::new(py, &bytes), lengths)))
     }
@@ -247,6 +247,21 @@ impl Plan {
     #[getter]
     fn truncated<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
         PyArray1::from_slice(py, self.plan.truncated())
+    }
+
+    /// What the second lengths of every batch are padded to; `None` if sequences have one length.
+    #[getter]
+    fn second_batch_lengths<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<u32>>> {
+        self.plan.second_batch_lengths().map(|lengths| PyArray1::from_slice(py, lengths))
+    }
+
+    /// How many positions of second lengths of each batch are not padding; `None` if sequences have
+    /// one length.
+    #[getter]
+    fn second_positions<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<u64>>> {
+        self.plan.second_batch_lengths()?;
+        let counts = py.detach(|| self.plan.counts(&self.lengths));
+        Some(PyArray1::from_iter(py, counts.iter().map(|counts| counts.second_positions)))
     }
 
     /// What the plan costs.

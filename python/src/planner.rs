@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 
 use crate::{
     error::{Failure, Result},
-    lengths::{Column, Lengths},
+    lengths::{Column, Lengths, paired},
     plan::Plan,
     settings::{BudgetArgument, ModelArgument, Whole, parsed},
     statistics::Statistics,
@@ -32,6 +32,7 @@ impl Planner {
         lengths,
         strategy = None,
         *,
+        second = None,
         budget = None,
         shapes = None,
         arrange = "spread",
@@ -52,6 +53,7 @@ impl Planner {
         py: Python<'_>,
         lengths: Column,
         strategy: Option<&str>,
+        second: Option<Column>,
         budget: Option<BudgetArgument>,
         shapes: Option<&str>,
         arrange: &str,
@@ -67,7 +69,7 @@ impl Planner {
         shard: Option<Whole<u32>>,
         shards: Option<Whole<u32>>,
     ) -> PyResult<Self> {
-        let (lengths, accumulate, seed) = (lengths.0, accumulate.0, seed.0);
+        let (lengths, accumulate, seed) = (paired(lengths, second)?, accumulate.0, seed.0);
         let statistics = statistics.map(|statistics| Arc::clone(&statistics.0));
         let shard = match (shard, shards) {
             (Some(shard), Some(shards)) => {

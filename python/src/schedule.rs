@@ -78,6 +78,12 @@ impl Schedule {
         self.counts(py, |counts| counts.positions)
     }
 
+    /// The same of the second of two lengths; zeros if there is one.
+    #[getter]
+    fn second_positions<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
+        self.counts(py, |counts| counts.second_positions)
+    }
+
     /// The share of the ranks' time that is spent waiting for the slowest rank of each step.
     #[getter]
     fn idle_share(&self) -> f64 {

@@ -22,8 +22,12 @@ pub(crate) struct Statistics(pub(crate) Arc<lengthwise::Statistics>);
 impl Statistics {
     /// The statistics of these lengths alone.
     #[new]
-    fn new(py: Python<'_>, lengths: Column) -> Self {
-        Self(Arc::new(py.detach(|| lengthwise::Statistics::of(&lengths.0))))
+    fn new(py: Python<'_>, lengths: Column) -> PyResult<Self> {
+        if lengths.0.second().is_some() {
+            let what = "`Statistics`".to_owned();
+            return Err(Failure::from(lengthwise::Error::SecondLengths { what }).into());
+        }
+        Ok(Self(Arc::new(py.detach(|| lengthwise::Statistics::of(&lengths.0)))))
     }
 
     /// Both together; no shard may be in both.

@@ -97,6 +97,11 @@ pub(crate) struct Source {
     #[arg(long, value_name = "NAME", requires = "path")]
     pub(crate) column: Option<String>,
 
+    /// Second length of each sequence: another column or field, for pairs such as frames and tokens;
+    /// `--frame-shift` and `--rate` are for the first, and `--unit` then for the second alone
+    #[arg(long, value_name = "NAME", requires = "path")]
+    pub(crate) second: Option<String>,
+
     /// Format of the input, if its name does not tell: csv, tsv, jsonl, txt, npy, `utt2num_frames`,
     /// `utt2dur`, audio, parquet or arrow
     #[arg(long, value_name = "FORMAT", requires = "path")]

@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use lengthwise::{Chunks, Error, Example, Lengths};
+use lengthwise::{Chunks, Error, Example, Lengths, Pairs};
 use lengthwise_input::{
     BlankLines, Column, Format, IdColumn, Ids, Mapped, Progress as Far, Reader, Time, UnknownUnit,
 };
@@ -54,6 +54,8 @@ impl Sequences {
         let index = match error {
             Error::OverBudget { index, .. }
             | Error::OverBudgetSeconds { index, .. }
+            | Error::OverBudgetPair { index, .. }
+            | Error::OverBudgetShape { index, .. }
             | Error::OverCapacity { index, .. }
             | Error::BeyondStatistics { index, .. }
             | Error::LadderTooShort { index, .. } => index as u32,
@@ -64,6 +66,17 @@ impl Sequences {
         let what =
             error.to_string().replacen(&plain, &format!("{plain}(`{}`) ", printer::safe(id)), 1);
         Failure::new(what, error.hint().unwrap_or_default())
+    }
+
+    /// Refuses two lengths for what is about one.
+    pub(crate) fn of_one_length(self, command: &str) -> Result<Self, Failure> {
+        match self.lengths().second() {
+            None => Ok(self),
+            Some(_) => Err(Failure::new(
+                format!("`lengthwise {command}` is for sequences of one length"),
+                "leave out `--second`; `plan`, `compare`, `report` and `verify` take two",
+            )),
+        }
     }
 
     pub(crate) fn lengths(&self) -> &Lengths {
@@ -111,6 +124,7 @@ impl Input {
         };
         for (name, value) in [
             ("column", source.column.clone()),
+            ("second", source.second.clone()),
             ("format", source.format.clone()),
             ("frame-shift", source.frame_shift.map(|seconds| seconds.to_string())),
             ("rate", source.rate.map(|rate| rate.to_string())),
@@ -168,6 +182,12 @@ impl Source {
             }
         }
         if let Some(size) = chunk {
+            if read.lengths.second().is_some() {
+                return Err(Failure::new(
+                    "sequences of two lengths cannot be cut into pieces",
+                    "leave out `--chunk` or `--second`",
+                ));
+            }
             read.chunks = Some(Chunks::new(&read.lengths, size)?);
             _ = write!(read.source, " in pieces of at most {size}");
         }
@@ -183,6 +203,13 @@ impl Source {
             return Err(Failure::new(
                 "names of sequences are kept in memory, which `--memory` bounds",
                 "leave out `--ids`, or `--memory`",
+            ));
+        }
+        if self.second.is_some() {
+            return Err(Failure::new(
+                "sequences of two lengths are planned with both in memory, which `--memory` does not \
+                 bound",
+                "leave out `--second`, or `--memory`",
             ));
         }
         let format = self.format.as_deref().map(str::parse::<Format>).transpose()?;
@@ -206,6 +233,12 @@ impl Source {
     }
 
     fn read_path(&self, path: &Path, reader: Reader) -> Result<Sequences, Failure> {
+        if path == Path::new("-") && self.second.is_some() {
+            return Err(Failure::new(
+                "standard input cannot be read twice, as two columns are",
+                "save it, and name the file",
+            ));
+        }
         let format = self.format.as_deref().map(str::parse::<Format>).transpose()?;
         let reader = self.reader(reader, format)?;
         let column = if path == Path::new("-") {
@@ -219,8 +252,13 @@ impl Source {
             let skipped = skipped(column.skipped, column.first_skipped);
             printer::say(&format!("{}: {skipped}", path.display()));
         }
-        let (source, unit) = self.described(path, column.name);
-        let (lengths, ids) = (Lengths::new(column.lengths)?, column.ids);
+        let (mut source, unit) = self.described(path, column.name);
+        let (mut lengths, ids) = (Lengths::new(column.lengths)?, column.ids);
+        if let Some(name) = &self.second {
+            let second = self.read_second(path, name, format)?;
+            lengths = Pairs::new(lengths, second)?.into();
+            _ = write!(source, " and `{name}`");
+        }
         Ok(Sequences { source, unit, lengths, chunks: None, ids, mapped: None })
     }
 
@@ -235,6 +273,19 @@ impl Source {
             _ = write!(source, ", {unit}");
         }
         (source, unit)
+    }
+
+    /// Reads the second lengths, which are in the same file.
+    fn read_second(
+        &self,
+        path: &Path,
+        name: &str,
+        format: Option<Format>,
+    ) -> Result<Lengths, Failure> {
+        let column = Some(name.to_owned());
+        let second = Self { column, frame_shift: None, rate: None, ids: None, ..self.clone() };
+        let read = second.reader(Reader::new(), format)?.read_path(path)?;
+        Ok(Lengths::new(read.lengths)?)
     }
 
     /// What the lengths of a column count, where that is said or its name tells.
@@ -287,7 +338,10 @@ impl Source {
         if let Some(rate) = self.rate {
             reader = reader.time(Time::Rate(rate));
         }
-        if let Some(unit) = &self.unit {
+        // Of two columns, seconds are in the first, and what is counted is in the second.
+        let timed = self.frame_shift.is_some() || self.rate.is_some();
+        let counted = self.unit.as_ref().filter(|_| self.second.is_none() || !timed);
+        if let Some(unit) = counted {
             let unit = unit.parse().map_err(|error: UnknownUnit| {
                 Failure::new(error.to_string(), "count words, for example: `--unit words`")
             })?;

@@ -424,6 +424,7 @@ fn explain_lists_and_explains() {
               blurred:spread=0.02         by length plus one-sided noise on a scale that fits the lengths
               rotating:epochs=16          nobody meets twice in a cycle of epochs
               packed                      several sequences in a row, for models that keep them apart
+              paired:spread=0.1           for two lengths: stripes of the first, each by the second, with noise on both
 
             Other settings
               budget                      sequences, padded, dynamic, cost

@@ -609,7 +609,7 @@ fn damaged_plans_fail_the_check() {
             "old.json",
             r#"{"version":1,"digest":"0000000000000000","batches":[],"batch_lengths":[]}"#,
         )
-        .with("later.json", json.replace("\"version\":1", "\"version\":3"))
+        .with("later.json", json.replace("\"version\":1", "\"version\":5"))
         .with("plan.csv", &json);
     for name in ["cut.json", "cut.jsonl", "altered.json", "old.json"] {
         assert_eq!(folder.run(&format!("verify {name}")).status.code(), Some(1), "{name}");
@@ -651,7 +651,7 @@ fn damaged_plans_fail_the_check() {
     );
     expect![[r#"
         $ lengthwise verify later.json
-        error: later.json: has version 3, and this release reads versions 1 and 2
+        error: later.json: has version 5, and this release reads versions 1 to 4
 
         hint: use the release of lengthwise that wrote it
 

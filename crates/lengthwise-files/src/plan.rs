@@ -31,7 +31,7 @@ use crate::{Error, save};
 /// In which form a plan is written.
 ///
 /// A file has version 1, or version 2 if it has ids: a release that knows nothing of ids refuses it,
-/// and reads all others.
+/// and reads all others. Where sequences have two lengths it has version 3, or 4 with ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Form {
@@ -47,6 +47,7 @@ pub enum Form {
     /// | `ends` | `uint32` | where each batch ends in `indices` |
     /// | `batch_lengths` | `uint32` | what each batch is padded to |
     /// | `positions` | `uint64` | how many positions of each batch are not padding |
+    /// | `second_batch_lengths`, `second_positions` | `uint32`, `uint64` | the same of the second of two lengths, if there are two |
     /// | `piece_sequences`, `piece_offsets`, `piece_lengths` | `uint32` | if pieces were planned: where they are from, and how long |
     /// | `over_long` | `uint32` | the over-long sequences, if there are any |
     /// | `id_bytes` | `uint8` | if there are ids: that of every entry of `indices`, in UTF-8, one after another |
@@ -73,6 +74,7 @@ pub enum Form {
     /// | `batch` | `uint32` | the number of its batch, from 0 |
     /// | `batch_length` | `uint32` | what its batch is padded to |
     /// | `batch_positions` | `uint64` | how many positions of its batch are not padding |
+    /// | `second_batch_length`, `second_batch_positions` | `uint32`, `uint64` | the same of the second of two lengths, if there are two |
     /// | `sequence` | `uint32` | its number |
     /// | `offset`, `length` | `uint32` | if pieces were planned: where in its sequence this one begins, and how long it is |
     /// | `id` | string | the id of its sequence, if there are ids |
@@ -114,6 +116,8 @@ pub struct PlanFile {
     pub plan: Plan,
     /// How many positions of each batch are not padding.
     pub positions: Vec<u64>,
+    /// The same of second lengths; empty if sequences have one.
+    pub second_positions: Vec<u64>,
     /// The id of the sequence at each place of the plan, if sequences have ids; of a piece, that of
     /// the sequence it is from. There are as many as indices in the batches.
     pub ids: Option<Ids>,
@@ -180,8 +184,13 @@ impl PlanFile {
     ///
     /// When `lengths` has fewer sequences than the lengths that the plan was made for.
     pub fn new(plan: Plan, lengths: &Lengths) -> Self {
-        let positions = plan.counts(lengths).iter().map(|counts| counts.positions).collect();
-        Self { plan, positions, ids: None, chunks: None, ranks: None }
+        let counts = plan.counts(lengths);
+        let positions = counts.iter().map(|counts| counts.positions).collect();
+        let second_positions = match plan.second_batch_lengths() {
+            Some(_) => counts.iter().map(|counts| counts.second_positions).collect(),
+            None => Vec::new(),
+        };
+        Self { plan, positions, second_positions, ids: None, chunks: None, ranks: None }
     }
 
     /// With the id of everything in the batches: `id` gives that of an index, which is a piece where
@@ -231,6 +240,7 @@ impl PartialEq for PlanFile {
         self.plan == other.plan
             && self.plan.made() == other.plan.made()
             && self.positions == other.positions
+            && self.second_positions == other.second_positions
             && self.ids == other.ids
             && pieces(self) == pieces(other)
             && self.ranks == other.ranks

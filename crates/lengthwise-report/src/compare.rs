@@ -136,6 +136,12 @@ pub struct Row {
 pub struct Figures {
     pub batches: f64,
     pub padding_rate: f64,
+    /// Of the first of two lengths; absent if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_padding_rate: Option<f64>,
+    /// Of the second of two lengths; absent if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub second_padding_rate: Option<f64>,
     pub mean_batch_padding_rate: f64,
     pub mean_batch_length: f64,
     pub cells: f64,
@@ -227,7 +233,7 @@ impl Row {
         let planner = request.planner(strategy);
         let mut plans: Vec<Plan> = Vec::new();
         let mut figures = Vec::new();
-        let mut shapes: BTreeSet<(u32, u32)> = BTreeSet::new();
+        let mut shapes: BTreeSet<(u32, u32, u32)> = BTreeSet::new();
         for epoch in 0..u64::from(request.epochs) {
             let start = Instant::now();
             let mut plan = planner.plan(request.lengths, epoch)?;
@@ -239,7 +245,8 @@ impl Row {
                 // What ranks get: batches may be broken up, repeated or dropped.
                 plan = schedule.all_ranks();
                 measures = plan.measure(request.lengths);
-                measures.lag1_correlation = lag1_of_steps(plan.batch_lengths(), places);
+                let lengths: Vec<u32> = plan.shapes().map(|(_, length)| length).collect();
+                measures.lag1_correlation = lag1_of_steps(&lengths, places);
             }
             figures.push(Figures {
                 plan_seconds,
@@ -251,7 +258,10 @@ impl Row {
                     .map(|model| schedule.duration_by(|size, length| model.seconds(size, length))),
                 ..Figures::from(measures)
             });
-            shapes.extend(plan.shapes());
+            let first = plan.batch_lengths().iter();
+            let all =
+                plan.shapes().zip(first).map(|((rows, length), &first)| (rows, first, length));
+            shapes.extend(all);
             if is_sampled(epoch, request.epochs.into()) {
                 plans.push(plan);
             }
@@ -313,6 +323,8 @@ impl From<Measures> for Figures {
         Self {
             batches: measures.batches as f64,
             padding_rate: measures.padding_rate,
+            first_padding_rate: measures.sides.map(|[first, _]| first.padding_rate),
+            second_padding_rate: measures.sides.map(|[_, second]| second.padding_rate),
             mean_batch_padding_rate: measures.mean_batch_padding_rate,
             mean_batch_length: measures.mean_batch_length,
             cells: measures.cells as f64,
@@ -333,13 +345,15 @@ impl From<Measures> for Figures {
 
 /// Field by field: combines two sets of figures.
 fn combine(a: &Figures, b: &Figures, f: impl Fn(f64, f64) -> f64) -> Figures {
-    // A sum starts without seconds.
+    // A sum starts without those that there need not be.
     let seconds = |a: Option<f64>, b: Option<f64>| {
         a.or(b).map(|_| f(a.unwrap_or_default(), b.unwrap_or_default()))
     };
     Figures {
         batches: f(a.batches, b.batches),
         padding_rate: f(a.padding_rate, b.padding_rate),
+        first_padding_rate: seconds(a.first_padding_rate, b.first_padding_rate),
+        second_padding_rate: seconds(a.second_padding_rate, b.second_padding_rate),
         mean_batch_padding_rate: f(a.mean_batch_padding_rate, b.mean_batch_padding_rate),
         mean_batch_length: f(a.mean_batch_length, b.mean_batch_length),
         cells: f(a.cells, b.cells),

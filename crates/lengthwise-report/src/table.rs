@@ -37,7 +37,7 @@ struct Column {
     show: fn(f64) -> String,
 }
 
-const COLUMNS: [Column; 13] = [
+const COLUMNS: [Column; 15] = [
     Column {
         dispensable: 0,
         heading: ["", "batches"],
@@ -50,6 +50,20 @@ const COLUMNS: [Column; 13] = [
         heading: ["padding", "%"],
         best: Best::Low,
         value: |row| Some(100.0 * row.mean.padding_rate),
+        show: |value| format!("{value:.2}"),
+    },
+    Column {
+        dispensable: 0,
+        heading: ["first", "%"],
+        best: Best::Low,
+        value: |row| row.mean.first_padding_rate.map(|rate| 100.0 * rate),
+        show: |value| format!("{value:.2}"),
+    },
+    Column {
+        dispensable: 0,
+        heading: ["second", "%"],
+        best: Best::Low,
+        value: |row| row.mean.second_padding_rate.map(|rate| 100.0 * rate),
         show: |value| format!("{value:.2}"),
     },
     Column {

@@ -3,7 +3,8 @@
 use std::{borrow::Cow, fmt, str::FromStr};
 
 use crate::{
-    CostModel, Error, Lengths, Open, Room, cost::short, room::Capacity, settings::Setting,
+    CostModel, Error, Lengths, Open, Room, cost::short, pairs::Pad, room::Capacity,
+    settings::Setting,
 };
 
 /// The limit that every batch keeps.
@@ -26,8 +27,90 @@ pub struct Budget {
 enum Limit {
     Sequences(u32),
     Padded(u64),
+    Sides(Sides),
     Dynamic(u32, Rule),
     Cost(CostModel, f64),
+}
+
+/// Limits on the cells of sequences with two lengths: batch size × batch length, of each side. A batch
+/// keeps all that are given.
+///
+/// ```
+/// use lengthwise::{Budget, Sides};
+///
+/// let budget = Budget::sides(Sides { first: Some(16_000), second: Some(2_000), ..Sides::default() });
+/// assert_eq!(budget.to_string(), "padded:first=16000,second=2000");
+/// assert_eq!("padded:20000,max=16000".parse::<Budget>()?.to_string(), "padded:20000,max=16000");
+/// # Ok::<(), lengthwise::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sides {
+    /// The most cells of both together.
+    pub sum: Option<u64>,
+    /// The most cells of the first.
+    pub first: Option<u64>,
+    /// The most cells of the second.
+    pub second: Option<u64>,
+    /// The most cells of the larger of the two.
+    pub max: Option<u64>,
+}
+
+impl Sides {
+    /// The lengths that are limited, for a sequence of these, each with its limit.
+    fn limits(&self, pad: [u64; 2]) -> impl Iterator<Item = (Side, u64, u64)> {
+        let [first, second] = pad;
+        let limit = |side: Side, length: u64, limit: Option<u64>| Some((side, length, limit?));
+        let limits = [
+            limit(Side::Both, first + second, self.sum),
+            limit(Side::First, first, self.first),
+            limit(Side::Second, second, self.second),
+            limit(Side::Larger, first.max(second), self.max),
+        ];
+        limits.into_iter().flatten()
+    }
+
+    fn of(&self, pad: Pad) -> impl Iterator<Item = (Side, u64, u64)> {
+        self.limits([pad.first, pad.second].map(u64::from))
+    }
+
+    pub(crate) fn hold(&self, size: u32, pad: Pad) -> bool {
+        self.of(pad).all(|(_, length, limit)| u64::from(size).saturating_mul(length) <= limit)
+    }
+
+    /// The most sequences padded to this.
+    pub(crate) fn fitting(&self, pad: Pad) -> u64 {
+        self.of(pad).map(|(_, length, limit)| limit / length.max(1)).min().unwrap_or(u64::MAX)
+    }
+
+    /// Which part of a full batch a sequence is that is padded to this.
+    pub(crate) fn part(&self, pad: Pad) -> f64 {
+        self.of(pad).map(|(_, length, limit)| length as f64 / limit as f64).fold(0.0, f64::max)
+    }
+
+    /// The first limit that a sequence exceeds alone, with what it takes of it.
+    pub(crate) fn exceeded(&self, pad: [u64; 2]) -> Option<(Side, u64, u64)> {
+        self.limits(pad).find(|(_, length, limit)| length > limit)
+    }
+
+    /// The limit of the first side by itself, and of the second.
+    pub(crate) fn of_each(&self) -> [u64; 2] {
+        let least = |side: Option<u64>| side.into_iter().chain(self.max).min().unwrap_or(u64::MAX);
+        [least(self.first), least(self.second)]
+    }
+}
+
+/// What of a batch of two lengths is limited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Side {
+    /// Both lengths together.
+    Both,
+    /// The first.
+    First,
+    /// The second.
+    Second,
+    /// The larger of the two.
+    Larger,
 }
 
 /// When a batch of a dynamic budget is full (paper 2, section 4).
@@ -52,9 +135,18 @@ impl Budget {
         Self::new(Limit::Sequences(count))
     }
 
-    /// At most `cells` cells, padding included.
+    /// At most `cells` cells, padding included; of two lengths, those of both sides together.
     pub const fn padded(cells: u64) -> Self {
         Self::new(Limit::Padded(cells))
+    }
+
+    /// At most so many cells of each of two sides, padding included.
+    pub const fn sides(sides: Sides) -> Self {
+        match sides {
+            // One limit has one form.
+            Sides { sum: Some(cells), first: None, second: None, max: None } => Self::padded(cells),
+            sides => Self::new(Limit::Sides(sides)),
+        }
     }
 
     /// At most as many cells as `count` sequences of the longest length: paper 2's dynamic batch
@@ -109,19 +201,19 @@ impl Budget {
     /// Whether a batch of this size and batch length keeps the budget, where a batch of the longest
     /// sequence is padded to `longest`, and the shortest of this one has length `shortest`.
     pub(crate) fn admits(&self, batch: Open, shortest: u32, longest: u64) -> bool {
-        let Open { size, length } = batch;
+        let Open { size, .. } = batch;
         let cells = |size: u32, length: u32| u64::from(size) * u64::from(length);
+        let all = batch.pad().cells(size);
         let fits = match self.limit {
             Limit::Sequences(count) => size <= count,
-            Limit::Padded(most) => cells(size, length) <= most,
-            Limit::Dynamic(count, Rule::Printed) => {
-                cells(size, length) <= longest.saturating_mul(count.into())
-            }
+            Limit::Padded(most) => all <= most,
+            Limit::Sides(sides) => sides.hold(size, batch.pad()),
+            Limit::Dynamic(count, Rule::Printed) => all <= longest.saturating_mul(count.into()),
             // It held before its last sequence came, which may have been its longest.
             Limit::Dynamic(count, Rule::Over) => {
                 cells(size - 1, shortest) <= longest.saturating_mul(count.into())
             }
-            Limit::Cost(model, limit) => model.seconds(size, length) <= limit,
+            Limit::Cost(model, limit) => model.seconds(size, batch.pad().joint()) <= limit,
         };
         fits && self.at_most.is_none_or(|most| size <= most)
     }
@@ -138,7 +230,7 @@ impl Budget {
             Limit::Dynamic(count, _) => {
                 u64::from(length) <= longest.saturating_mul(u64::from(count))
             }
-            _ => row.admits(Open { size: 1, length }, length, longest),
+            _ => row.admits(Open { size: 1, length, second: 0 }, length, longest),
         };
         fits && sequences <= self.at_most.unwrap_or(most).min(most)
     }
@@ -166,11 +258,31 @@ impl Budget {
         match self.limit {
             Limit::Padded(cells) => Some(Capacity::Cells(cells)),
             Limit::Cost(model, limit) => Some(Capacity::Seconds { model, limit }),
-            Limit::Sequences(_) | Limit::Dynamic(..) => None,
+            Limit::Sequences(_) | Limit::Dynamic(..) | Limit::Sides(_) => None,
         }
     }
 
-    /// The budget made definite for sequences that are padded to `padded` when alone.
+    /// What one sequence of two lengths may take alone.
+    pub(crate) fn sides_of_one(&self) -> Sides {
+        let sum = |cells: u64| Sides { sum: Some(cells), ..Sides::default() };
+        match self.limit {
+            Limit::Padded(cells) => sum(cells),
+            Limit::Sides(sides) => sides,
+            Limit::Cost(model, limit) => match model.longest_alone(limit) {
+                u32::MAX => Sides::default(),
+                longest => sum(longest.into()),
+            },
+            Limit::Sequences(_) | Limit::Dynamic(..) => Sides::default(),
+        }
+    }
+
+    /// Whether it limits sides, and so is for sequences of two lengths alone.
+    pub(crate) fn is_of_sides(&self) -> bool {
+        matches!(self.limit, Limit::Sides(_))
+    }
+
+    /// The budget made definite for sequences that are padded to `padded` when alone; of two lengths,
+    /// both together.
     pub(crate) fn resolve<'a>(
         &self,
         lengths: &Lengths,
@@ -182,6 +294,7 @@ impl Budget {
         let (capacity, at_most, rule) = match self.limit {
             Limit::Sequences(count) => (Capacity::Cells(u64::MAX), count, Rule::Printed),
             Limit::Padded(cells) => (Capacity::Cells(cells), u32::MAX, Rule::Printed),
+            Limit::Sides(sides) => (Capacity::Sides(sides), u32::MAX, Rule::Printed),
             Limit::Dynamic(count, rule) => {
                 (Capacity::Cells(u64::from(count) * longest), u32::MAX, rule)
             }
@@ -204,6 +317,12 @@ impl Budget {
             Limit::Sequences(0) | Limit::Padded(0) | Limit::Dynamic(0, _) => {
                 return zero(format!("budget `{name}`"));
             }
+            Limit::Sides(Sides { sum, first, second, max }) => {
+                let keys = [("sum", sum), ("first", first), ("second", second), ("max", max)];
+                if let Some((key, _)) = keys.into_iter().find(|(_, limit)| *limit == Some(0)) {
+                    return zero(format!("`{key}` of budget `padded`"));
+                }
+            }
             Limit::Cost(_, limit) if !(limit > 0.0 && limit.is_finite()) => {
                 let (of, expected) = ("`limit` of budget `cost`".to_owned(), SECONDS.to_owned());
                 return Err(Error::BadValue { of, given: short(limit), expected });
@@ -219,10 +338,22 @@ impl Budget {
         Ok(())
     }
 
+    fn read_padded(setting: &mut Setting) -> Result<Self, Error> {
+        const CELLS: &str = "a whole number of cells from 1";
+        let mut side = |key| setting.number(key, CELLS);
+        let (first, second, max) = (side("first")?, side("second")?, side("max")?);
+        let sum = match (first, second, max) {
+            (None, None, None) => Some(setting.required_number(CELLS)?),
+            _ if setting.has_value() => Some(setting.required_number(CELLS)?),
+            _ => None,
+        };
+        Ok(Self::sides(Sides { sum, first, second, max }))
+    }
+
     fn name(&self) -> &'static str {
         match self.limit {
             Limit::Sequences(_) => "sequences",
-            Limit::Padded(_) => "padded",
+            Limit::Padded(_) | Limit::Sides(_) => "padded",
             Limit::Dynamic(..) => "dynamic",
             Limit::Cost(..) => "cost",
         }
@@ -241,7 +372,7 @@ impl FromStr for Budget {
         let mut setting = Setting::parse("budget", &Self::NAMES, given)?;
         let mut budget = match setting.name() {
             "sequences" => Self::sequences(setting.required_number(COUNT)?),
-            "padded" => Self::padded(setting.required_number("a whole number of cells from 1")?),
+            "padded" => Self::read_padded(&mut setting)?,
             "cost" => {
                 let model = CostModel::read(&mut setting)?;
                 let (of, expected) = (setting.of("limit"), SECONDS.to_owned());
@@ -281,6 +412,12 @@ impl fmt::Display for Budget {
         match self.limit {
             Limit::Sequences(count) => write!(f, "sequences:{count}")?,
             Limit::Padded(cells) => write!(f, "padded:{cells}")?,
+            Limit::Sides(Sides { sum, first, second, max }) => {
+                let keys = [("", sum), ("first=", first), ("second=", second), ("max=", max)];
+                let given = keys.into_iter().filter_map(|(key, limit)| Some((key, limit?)));
+                let given: Vec<_> = given.map(|(key, limit)| format!("{key}{limit}")).collect();
+                write!(f, "padded:{}", given.join(","))?;
+            }
             Limit::Dynamic(count, Rule::Printed) => write!(f, "dynamic:{count}")?,
             Limit::Dynamic(count, Rule::Over) => write!(f, "dynamic:{count},rule=over")?,
             Limit::Cost(model, limit) => write!(f, "cost:{model},limit={}", short(limit))?,

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::{
-    OverLong, Shard,
+    OverLong, Shard, Side,
     cost::{digits, short},
 };
 
@@ -52,6 +52,53 @@ pub enum Error {
         largest: u64,
         /// How they were to be treated, which left nothing to plan.
         treatment: OverLong,
+    },
+    /// Sequences of two lengths that exceed the budget even alone.
+    OverBudgetPair {
+        /// The first of them.
+        index: usize,
+        /// Its lengths.
+        lengths: [u32; 2],
+        /// What of it is too large.
+        side: Side,
+        /// What a batch of it alone costs in cells there, after rounding by the shapes.
+        cells: u64,
+        /// The limit of these cells.
+        limit: u64,
+        /// How many there are in all.
+        count: usize,
+        /// How they were to be treated, which left nothing to plan.
+        treatment: OverLong,
+    },
+    /// Sequences of two lengths that fit the budget, but not when rounded up to a shape of a ladder.
+    OverBudgetShape {
+        /// The first of them.
+        index: usize,
+        /// Its lengths.
+        lengths: [u32; 2],
+        /// What they are padded to.
+        padded: [u32; 2],
+        /// The budget.
+        budget: String,
+        /// How many there are in all.
+        count: usize,
+    },
+    /// First and second lengths that are not as many.
+    UnequalCounts {
+        /// How many first lengths there are.
+        first: usize,
+        /// How many second lengths there are.
+        second: usize,
+    },
+    /// Something that is for sequences of two lengths alone.
+    NoSecond {
+        /// What needs them, as in "strategy `paired`".
+        what: String,
+    },
+    /// Something that is for sequences of one length alone.
+    SecondLengths {
+        /// What it is, as in "strategy `packed`".
+        what: String,
     },
     /// Sequences that are longer than a row may be.
     OverCapacity {
@@ -385,6 +432,31 @@ impl Error {
                 "raise the budget to at least {largest} cells, or choose what happens to over-long \
                  sequences: `alone`, `drop` or `truncate` (`--over-long` on the command line)"
             ),
+            Error::OverBudgetPair { treatment: OverLong::Truncate, .. } => {
+                "cutting the first length to what is left beside the second leaves nothing of it; \
+                 raise the budget, or choose `alone` or `drop`"
+                    .to_owned()
+            }
+            Error::OverBudgetPair { treatment, .. } if *treatment != OverLong::Error => {
+                format!("`{treatment}` leaves nothing to plan; raise the budget")
+            }
+            Error::OverBudgetPair { .. } => {
+                "raise the budget, or choose what happens to over-long sequences: `alone`, `drop` or \
+                 `truncate` (`--over-long` on the command line)"
+                    .to_owned()
+            }
+            Error::OverBudgetShape { .. } => {
+                "raise the budget, use more shapes, or shapes `exact`".to_owned()
+            }
+            Error::UnequalCounts { .. } => "give both lengths of every sequence".to_owned(),
+            Error::NoSecond { .. } => {
+                "give a second length for each sequence (`--second COLUMN` on the command line, \
+                 `second=` in Python)"
+                    .to_owned()
+            }
+            Error::SecondLengths { what } => format!(
+                "leave out the second lengths, or {what}; the strategy for two lengths is `paired`"
+            ),
             Error::OverCapacity { largest, treatment, .. } if *treatment != OverLong::Error => {
                 format!("`{treatment}` leaves nothing to plan; raise the capacity, up to {largest}")
             }
@@ -548,6 +620,49 @@ impl fmt::Display for Error {
                 }
                 write!(f, ", over the budget of {limit}")?;
                 so_do(f, count - 1)
+            }
+            Error::OverBudgetPair {
+                index,
+                lengths: [first, second],
+                side,
+                cells,
+                limit,
+                count,
+                ..
+            } => {
+                let whole = match side {
+                    Side::Both => "",
+                    Side::First => " of the first",
+                    Side::Second => " of the second",
+                    Side::Larger => " of the larger",
+                };
+                write!(
+                    f,
+                    "sequence {index} has lengths {first} and {second}, and alone takes {cells} \
+                     cells{whole}, more than the budget of {limit}"
+                )?;
+                so_do(f, count - 1)
+            }
+            Error::OverBudgetShape {
+                index,
+                lengths: [first, second],
+                padded: [a, b],
+                budget,
+                count,
+            } => {
+                write!(
+                    f,
+                    "sequence {index} has lengths {first} and {second}, and padded to {a} and {b} by \
+                     the shapes exceeds the budget `{budget}`"
+                )?;
+                so_do(f, count - 1)
+            }
+            Error::UnequalCounts { first, second } => {
+                write!(f, "there are {first} first lengths and {second} second lengths")
+            }
+            Error::NoSecond { what } => write!(f, "{what} needs a second length for each sequence"),
+            Error::SecondLengths { what } => {
+                write!(f, "{what} is for sequences of one length, and these have two")
             }
             Error::OverCapacity { index, length, cells, capacity, count, .. } => {
                 write!(f, "sequence {index} of length {length} alone takes {cells} positions")?;

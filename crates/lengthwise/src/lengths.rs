@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use crate::{Error, Statistics, plan::digest, shard::Population};
+use crate::{Error, Statistics, pairs::Pad, plan::digest, shard::Population};
 
 /// The lengths of all sequences, checked once: at least one, none zero, at most `u32::MAX` of them.
 ///
@@ -24,6 +24,7 @@ pub struct Lengths {
     min: u32,
     max: u32,
     total: u64,
+    second: Option<Box<Lengths>>,
     histogram: OnceLock<Vec<(u32, u32)>>,
     digest: OnceLock<u64>,
     population: Option<Arc<Population>>,
@@ -65,7 +66,8 @@ impl Lengths {
             return Err(Error::BadLength { index, given: "0".to_owned() });
         }
         let (histogram, digest) = (OnceLock::new(), OnceLock::new());
-        Ok(Self { values, min, max, total, histogram, digest, population: None })
+        let (second, population) = (None, None);
+        Ok(Self { values, min, max, total, second, histogram, digest, population })
     }
 
     /// Takes lengths of any integer type, and names the first that is not from 1 to `u32::MAX`.
@@ -90,6 +92,23 @@ impl Lengths {
             })
             .collect::<Result<Vec<u32>, Error>>()?;
         Self::new(values)
+    }
+
+    /// With a second length for each sequence; there are as many.
+    pub(crate) fn with_second(mut self, second: Lengths) -> Self {
+        (self.second, self.digest) = (Some(Box::new(second)), OnceLock::new());
+        self
+    }
+
+    /// The second lengths, if these are [`Pairs`](crate::Pairs).
+    pub fn second(&self) -> Option<&Lengths> {
+        self.second.as_deref()
+    }
+
+    /// Both lengths of one sequence.
+    pub(crate) fn both(&self, sequence: u32) -> Pad {
+        let second = self.second.as_ref().map_or(0, |second| second.of(sequence));
+        Pad { first: self.of(sequence), second }
     }
 
     /// The lengths, by index of the sequence.
@@ -133,10 +152,13 @@ impl Lengths {
         self.total as f64 / self.len() as f64
     }
 
-    /// A fingerprint of the lengths in their order: XXH3 (64 bits) of each as a little-endian `u32`.
-    /// Computed once.
+    /// A fingerprint of the lengths in their order: XXH3 (64 bits) of each as a little-endian `u32`,
+    /// the second ones behind the first if there are some. Computed once.
     pub fn digest(&self) -> u64 {
-        *self.digest.get_or_init(|| digest(&[self.as_slice()]))
+        *self.digest.get_or_init(|| match &self.second {
+            None => digest(&[self.as_slice()]),
+            Some(second) => digest(&[self.as_slice(), second.as_slice()]),
+        })
     }
 
     /// The distinct lengths, rising, each with how many sequences have it. Computed once.
@@ -182,7 +204,7 @@ impl fmt::Debug for Values {
 impl Lengths {
     /// The same lengths as a part of a corpus with these statistics: ladders, scales and limits then
     /// follow from the whole corpus, and are the same for every part. Refused if a sequence is longer
-    /// than any that the statistics know.
+    /// than any that the statistics know, or has two lengths.
     ///
     /// ```
     /// use lengthwise::{Lengths, Statistics};
@@ -195,6 +217,9 @@ impl Lengths {
     /// # Ok::<(), lengthwise::Error>(())
     /// ```
     pub fn part_of(mut self, statistics: Arc<Statistics>) -> Result<Self, Error> {
+        if self.second.is_some() {
+            return Err(Error::SecondLengths { what: "a part of a corpus".to_owned() });
+        }
         let longest = statistics.max();
         if statistics.count() == 0 {
             let what = "they know what shards need, and no lengths".to_owned();
@@ -259,7 +284,7 @@ pub(crate) fn is_small_table(longest: u32, count: usize) -> bool {
 /// Two columns are equal when their lengths are.
 impl PartialEq for Lengths {
     fn eq(&self, other: &Self) -> bool {
-        self.as_slice() == other.as_slice()
+        self.as_slice() == other.as_slice() && self.second == other.second
     }
 }
 

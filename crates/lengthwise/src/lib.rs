@@ -4,6 +4,7 @@ mod arrange;
 mod budget;
 mod chunks;
 mod cost;
+mod cover;
 mod cursor;
 mod cut;
 mod error;
@@ -18,6 +19,7 @@ mod math;
 mod measure;
 mod over_long;
 mod pack;
+mod pairs;
 mod plan;
 mod planner;
 mod rng;
@@ -35,7 +37,7 @@ mod tune;
 mod workspace;
 
 pub use arrange::Arrange;
-pub use budget::{Budget, Rule};
+pub use budget::{Budget, Rule, Side, Sides};
 pub use chunks::{Chunk, Chunks};
 pub use cost::{CostModel, Fit, Preset, Step};
 pub use cursor::{Cursor, Segment};
@@ -46,9 +48,10 @@ pub use ladder::{ladder, ladder_padding_rate};
 pub use lengths::Lengths;
 pub use loose_plan::LoosePlan;
 pub use made::{Corpus, Made};
-pub use measure::{Measures, effective_mates, mate_repeat_rate, mate_repeat_rates};
+pub use measure::{Measures, SideMeasures, effective_mates, mate_repeat_rate, mate_repeat_rates};
 pub use over_long::OverLong;
 pub use pack::Row;
+pub use pairs::Pairs;
 pub use plan::{Counts, Iter, Plan};
 pub use planner::Planner;
 pub use rng::{Purpose, Rng, Stream};
@@ -59,7 +62,7 @@ pub use shard::{Needs, Shard, Statistics};
 pub use steps::{Steps, Tail};
 pub use strategy::{
     Alternated, Blurred, Bucketed, Group, LengthBuckets, Neighbours, OptimalBuckets, Packed,
-    Pooled, Rotating, SemiSorted, Shuffled, Sorted, Strategy,
+    Paired, Pooled, Rotating, SemiSorted, Shuffled, Sorted, Strategy,
 };
 pub use stream::{Batched, Feed, Picked, Pivot, StreamBatch, StreamState, StreamStep, Streamer};
 pub use tune::{

@@ -75,14 +75,19 @@ impl LoosePlan {
         self.batches.sequences()
     }
 
-    /// The batches in order, each with what it is padded to.
+    /// The batches in order, each with what it is padded to; of two lengths, the first.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&[u32], u32)> + Clone {
-        self.batches.iter()
+        self.batches.iter().map(|(batch, pad)| (batch, pad.first))
     }
 
-    /// One batch, and what it is padded to.
+    /// Whether its sequences have two lengths.
+    pub fn is_paired(&self) -> bool {
+        self.batches.pads().any(|(_, pad)| pad.second > 0)
+    }
+
+    /// One batch, and what it is padded to; of two lengths, the first.
     pub fn get(&self, batch: usize) -> Option<(&[u32], u32)> {
-        self.batches.some(batch..batch + 1).next()
+        self.batches.some(batch..batch + 1).next().map(|(batch, pad)| (batch, pad.first))
     }
 
     /// How many rows each batch has, and what they are padded to, as in [`Plan::shapes`].
@@ -97,7 +102,7 @@ impl LoosePlan {
         (self.made.over_long, &self.over_long)
     }
 
-    /// How many positions of each batch are not padding, counted on the threads of a workspace.
+    /// How many positions of each batch are not padding, of both lengths if there are two, counted on the threads of a workspace.
     ///
     /// # Panics
     ///
@@ -108,15 +113,18 @@ impl LoosePlan {
         let ranges = threads::ranges(self.len(), parts, 1);
         let counted = threads::each(threads, ranges, |range| {
             let batches = self.batches.some(range);
-            batches.map(|batch| Counts::of(batch, lengths).positions).collect::<Vec<u64>>()
+            batches.map(|batch| Counts::of(batch, lengths).all_positions()).collect::<Vec<u64>>()
         });
         counted.concat()
     }
 
-    /// What the plan costs, by its [`positions`](LoosePlan::positions).
+    /// What the plan costs, by its [`positions`](LoosePlan::positions). Of two lengths, each side by
+    /// itself is measured of [gathered](LoosePlan::gathered) plans alone.
     pub fn measure(&self, positions: &[u64]) -> Measures {
-        let sizes = self.batches.shapes().map(|(size, _)| u64::from(size));
-        Measures::of_batches(sizes.zip(positions.iter().copied()), self.shapes())
+        let sizes = self.batches.pads().map(|(size, _)| u64::from(size));
+        let packed = self.made.packed;
+        let rows = self.batches.pads().map(|(size, pad)| (if packed { 1 } else { size }, pad));
+        Measures::of_batches(sizes.zip(positions.iter().copied()), rows)
     }
 
     /// The fingerprint of the plan: that of [`Plan::digest`].
@@ -129,7 +137,9 @@ impl LoosePlan {
                 end += size;
                 digest.update(&[end]);
             }
-            self.batches.shapes().for_each(|(_, length)| digest.update(&[length]));
+            self.batches.pads().for_each(|(_, pad)| digest.update(&[pad.first]));
+            let seconds = self.batches.pads().map(|(_, pad)| pad.second);
+            seconds.filter(|&second| second > 0).for_each(|second| digest.update(&[second]));
             self.iter().for_each(|(batch, _)| digest.update(batch));
             digest.finish()
         })

@@ -69,20 +69,39 @@ impl Made {
     ///
     /// When `lengths` has fewer sequences than the lengths that the plan was made for.
     pub fn admits(&self, batch: &[u32], batch_length: u32, lengths: &Lengths) -> bool {
-        let all = lengths.as_slice();
-        let Some(shortest) = batch.iter().map(|&sequence| all[sequence as usize]).min() else {
+        self.admits_pair(batch, (batch_length, 0), lengths)
+    }
+
+    /// The same for a batch of two batch lengths; the second is 0 if there is none.
+    ///
+    /// # Panics
+    ///
+    /// When `lengths` has fewer sequences than the lengths that the plan was made for.
+    pub fn admits_pair(
+        &self,
+        batch: &[u32],
+        (batch_length, second): (u32, u32),
+        lengths: &Lengths,
+    ) -> bool {
+        let joint = |all: &[u32]| match lengths.second() {
+            None => batch.iter().map(|&sequence| all[sequence as usize]).min(),
+            Some(_) => batch.iter().map(|&sequence| lengths.both(sequence).joint()).min(),
+        };
+        let Some(shortest) = joint(lengths.as_slice()) else {
             return true;
         };
         let size = batch.len() as u32;
         let longest = self.corpus.map_or(lengths.max(), |corpus| corpus.longest);
-        let longest = self.shapes.alone(longest);
+        let [of_first, of_second] = self.shapes.sides();
+        let second_longest = lengths.second().map_or(0, |second| of_second.alone(second.max()));
+        let longest = of_first.alone(longest) + second_longest;
         if self.packed {
             let strategy = self.strategy.parse::<Strategy>().ok();
             let row = strategy.and_then(|strategy| strategy.row());
             let keeps = |row: Row| batch_length <= row.capacity && size <= row.at_most;
             return row.is_none_or(keeps) && self.budget.admits_row(size, batch_length, longest);
         }
-        self.budget.admits(Open { size, length: batch_length }, shortest, longest)
+        self.budget.admits(Open { size, length: batch_length, second }, shortest, longest)
     }
 
     pub(crate) fn time(&self) -> Time {

@@ -1,6 +1,6 @@
 //! What a plan costs, and how fresh the plans of several epochs are.
 
-use crate::{Lengths, Plan};
+use crate::{Counts, Lengths, Plan, pairs::Pad};
 
 /// What one plan costs.
 ///
@@ -40,59 +40,83 @@ pub struct Measures {
     pub largest_batch: u64,
     /// The most cells in any batch: what memory must hold.
     pub largest_batch_cells: u64,
+    /// Of sequences with two lengths, each side by itself; everything else here is of both together:
+    /// cells are those of both rectangles, and a batch length is the sum of both.
+    pub sides: Option<[SideMeasures; 2]>,
+}
+
+/// What one of two sides of a plan costs.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SideMeasures {
+    /// The sum of batch size × batch length.
+    pub cells: u64,
+    /// Empty cells ÷ all cells.
+    pub padding_rate: f64,
 }
 
 impl Measures {
     pub(crate) fn of(plan: &Plan, lengths: &Lengths) -> Self {
-        let lengths = lengths.as_slice();
-        let filled = plan.iter().zip(plan.batch_lengths()).map(|(batch, &batch_length)| {
-            // A truncated sequence fills its row and no more.
-            let own = |&sequence: &u32| u64::from(lengths[sequence as usize].min(batch_length));
-            (batch.len() as u64, batch.iter().map(own).sum())
-        });
-        Self::of_batches(filled, plan.shapes())
+        let counts = plan.counts(lengths);
+        let filled = counts.iter().map(|counts| (counts.sequences, counts.all_positions()));
+        let measures = Self::of_batches(filled, plan.padded_shapes());
+        let Some(seconds) = plan.second_batch_lengths().filter(|_| lengths.second().is_some())
+        else {
+            return measures;
+        };
+        let sizes = plan.iter().map(|batch| batch.len() as u64);
+        let cells = sizes.zip(seconds).map(|(size, &second)| size * u64::from(second)).sum();
+        let all: Counts = counts.into_iter().sum();
+        let sides = [(measures.cells - cells, all.positions), (cells, all.second_positions)]
+            .map(|(cells, filled)| SideMeasures { cells, padding_rate: rate(filled, cells) });
+        Self { sides: Some(sides), ..measures }
     }
 
     /// From the number of sequences and of positions that are not padding of every batch, and the
-    /// number of its rows with what they are padded to.
+    /// number of its rows with what they are padded to. Sides by themselves are not measured.
     pub(crate) fn of_batches(
         filled: impl Iterator<Item = (u64, u64)>,
-        all_shapes: impl ExactSizeIterator<Item = (u32, u32)> + Clone,
+        all_shapes: impl ExactSizeIterator<Item = (u32, Pad)> + Clone,
     ) -> Self {
         let (mut cells, mut all_filled, mut steps, mut sequences) = (0_u64, 0_u64, 0_u64, 0_u64);
         let (mut largest_batch, mut largest_batch_cells) = (0, 0);
         let mut weighted_rates = 0.0;
         let mut shapes = Vec::with_capacity(all_shapes.len());
         let mut weighted_lengths = 0;
-        for ((size, batch_filled), (rows, batch_length)) in filled.zip(all_shapes.clone()) {
-            let batch_cells = u64::from(rows) * u64::from(batch_length);
+        for ((size, batch_filled), (rows, pad)) in filled.zip(all_shapes.clone()) {
+            let batch_length = u64::from(pad.first) + u64::from(pad.second);
+            let batch_cells = u64::from(rows) * batch_length;
             sequences += size;
             cells += batch_cells;
             all_filled += batch_filled;
-            steps += u64::from(batch_length);
+            steps += batch_length;
             largest_batch = size.max(largest_batch);
             largest_batch_cells = batch_cells.max(largest_batch_cells);
             weighted_rates += size as f64 * (1.0 - batch_filled as f64 / batch_cells as f64);
-            weighted_lengths += size * u64::from(batch_length);
-            shapes.push((rows, batch_length));
+            weighted_lengths += size * batch_length;
+            shapes.push((rows, pad));
         }
         shapes.sort_unstable();
         shapes.dedup();
         Self {
             batches: all_shapes.len() as u64,
             sequences,
-            // Rates are 0 where there is nothing to measure.
-            padding_rate: if cells == 0 { 0.0 } else { 1.0 - all_filled as f64 / cells as f64 },
+            padding_rate: rate(all_filled, cells),
             mean_batch_padding_rate: weighted_rates / sequences.max(1) as f64,
             mean_batch_length: weighted_lengths as f64 / sequences.max(1) as f64,
             cells,
             steps,
             shapes: shapes.len() as u64,
-            lag1_correlation: lag1_correlation(all_shapes.map(|(_, length)| length)),
+            lag1_correlation: lag1_correlation(all_shapes.map(|(_, pad)| pad.joint())),
             largest_batch,
             largest_batch_cells,
+            sides: None,
         }
     }
+}
+
+/// Empty cells ÷ all cells; 0 where there is nothing to measure.
+fn rate(filled: u64, cells: u64) -> f64 {
+    if cells == 0 { 0.0 } else { 1.0 - filled as f64 / cells as f64 }
 }
 
 /// Pearson's correlation of each number with the next.

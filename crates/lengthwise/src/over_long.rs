@@ -1,5 +1,7 @@
 //! Sequences that exceed the budget even alone: what happens to them, and never silently.
 
+mod pairs;
+
 use std::{borrow::Cow, fmt, str::FromStr, sync::Arc};
 
 use crate::{Budget, Error, Lengths, Row, Shapes, room::Capacity, settings::Setting};
@@ -43,6 +45,9 @@ impl OverLong {
     ) -> Result<Admitted<'a>, Error> {
         let all = Admitted { lengths: Cow::Borrowed(lengths), kept: None, over: Vec::new() };
         budget.check()?;
+        if let Some(second) = lengths.second() {
+            return self.admit_pairs(lengths, second, budget, shapes);
+        }
         let (limit, of_row) = match (budget.limit_of_one(), row) {
             (limit, Some(row))
                 if limit.is_none_or(|limit| row.capacity <= limit.longest_alone()) =>

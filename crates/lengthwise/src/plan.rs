@@ -8,7 +8,7 @@ use std::{
 
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::{Cursor, Error, Lengths, Made, Measures, OverLong, Schedule, cut::Batches};
+use crate::{Cursor, Error, Lengths, Made, Measures, OverLong, Schedule, cut::Batches, pairs::Pad};
 
 /// All batches of one epoch, in order; it never changes once made, and copies share their memory.
 ///
@@ -62,7 +62,20 @@ impl Plan {
             let sequences = indices.len();
             return bad(format!("the last batch ends at {before} of {sequences} sequences"));
         }
-        Ok(Self::new(Batches { indices, ends, lengths: batch_lengths }, over_long, made))
+        let seconds = Vec::new();
+        Ok(Self::new(Batches { indices, ends, lengths: batch_lengths, seconds }, over_long, made))
+    }
+
+    /// The same plan of sequences with two lengths: what the second ones are padded to in each batch.
+    pub fn with_second_batch_lengths(&self, seconds: Vec<u32>) -> Result<Self, Error> {
+        let what = match seconds.iter().position(|&second| second == 0) {
+            _ if seconds.len() != self.len() => {
+                format!("{} batches and {} second batch lengths", self.len(), seconds.len())
+            }
+            Some(batch) => format!("the second lengths of batch {batch} are padded to 0"),
+            None => return Ok(self.with_batches(Batches { seconds, ..(*self.batches).clone() })),
+        };
+        Err(Error::BadPlan { what })
     }
 
     /// Other batches made in the same way.
@@ -138,7 +151,7 @@ impl Plan {
     }
 
     /// How many rows each batch has, and what they are padded to: one row if it is packed, and
-    /// otherwise one for each sequence.
+    /// otherwise one for each sequence. Of two batch lengths it gives both together.
     pub fn shapes(&self) -> impl ExactSizeIterator<Item = (u32, u32)> + Clone {
         let packed = self.is_packed();
         self.batches.shapes().map(move |(size, length)| (if packed { 1 } else { size }, length))
@@ -157,6 +170,17 @@ impl Plan {
     /// What every batch is padded to.
     pub fn batch_lengths(&self) -> &[u32] {
         &self.batches.lengths
+    }
+
+    /// What the second lengths of every batch are padded to, if sequences have two lengths.
+    pub fn second_batch_lengths(&self) -> Option<&[u32]> {
+        Some(&self.batches.seconds[..]).filter(|seconds| !seconds.is_empty())
+    }
+
+    /// How many rows each batch has, and what both lengths are padded to.
+    pub(crate) fn padded_shapes(&self) -> impl ExactSizeIterator<Item = (u32, Pad)> + Clone {
+        let rows = self.shapes().enumerate();
+        rows.map(|(batch, (rows, _))| (rows, self.batches.pad(batch)))
     }
 
     /// The batches, in order.
@@ -205,17 +229,18 @@ impl Plan {
     ///
     /// When `lengths` has fewer sequences than the lengths that the plan was made for.
     pub fn counts(&self, lengths: &Lengths) -> Vec<Counts> {
-        let batches = self.iter().zip(self.batch_lengths());
-        batches.map(|(batch, &length)| Counts::of((batch, length), lengths)).collect()
+        let batches = self.iter().enumerate();
+        batches.map(|(at, batch)| Counts::of((batch, self.batches.pad(at)), lengths)).collect()
     }
 
     /// A fingerprint of the batches, their order and their lengths: XXH3 (64 bits) of the number of
-    /// batches, the ends, the batch lengths, then the indices, each as a little-endian `u32`. Equal
+    /// batches, the ends, the batch lengths, the second ones if there are some, then the indices, each
+    /// as a little-endian `u32`. Equal
     /// plans have equal digests on every machine.
     pub fn digest(&self) -> u64 {
         *self.digest.get_or_init(|| {
-            let Batches { indices, ends, lengths } = &*self.batches;
-            digest(&[&[self.len() as u32], ends, lengths, indices])
+            let Batches { indices, ends, lengths, seconds } = &*self.batches;
+            digest(&[&[self.len() as u32], ends, lengths, seconds, indices])
         })
     }
 }
@@ -225,17 +250,27 @@ impl Plan {
 pub struct Counts {
     /// The number of sequences.
     pub sequences: u64,
-    /// The number of positions that are not padding.
+    /// The number of positions that are not padding; of two lengths, of the first.
     pub positions: u64,
+    /// The number of positions of second lengths that are not padding.
+    pub second_positions: u64,
 }
 
 impl Counts {
-    pub(crate) fn of((batch, length): (&[u32], u32), lengths: &Lengths) -> Self {
-        let lengths = lengths.as_slice();
+    /// Positions of both lengths.
+    pub(crate) fn all_positions(&self) -> u64 {
+        self.positions + self.second_positions
+    }
+
+    pub(crate) fn of((batch, pad): (&[u32], Pad), lengths: &Lengths) -> Self {
         // A truncated sequence fills its row and no more.
-        let own = |&sequence: &u32| u64::from(lengths[sequence as usize].min(length));
-        let filled = batch.iter().map(own);
-        Self { sequences: batch.len() as u64, positions: filled.sum() }
+        let filled = |lengths: &Lengths, most: u32| {
+            let lengths = lengths.as_slice();
+            batch.iter().map(|&sequence| u64::from(lengths[sequence as usize].min(most))).sum()
+        };
+        let second_positions = lengths.second().map_or(0, |second| filled(second, pad.second));
+        let positions = filled(lengths, pad.first);
+        Self { sequences: batch.len() as u64, positions, second_positions }
     }
 }
 
@@ -244,6 +279,7 @@ impl Sum for Counts {
         counts.fold(Self::default(), |sum, one| Self {
             sequences: sum.sequences + one.sequences,
             positions: sum.positions + one.positions,
+            second_positions: sum.second_positions + one.second_positions,
         })
     }
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::{
     Arrange, Budget, Corpus, CostModel, Drawn, Error, Group, Lengths, LoosePlan, Made, OverLong,
-    Plan, Purpose, Rng, Room, Row, Shapes, Shard, Sorted, Statistics, Steps, Tail, Workspace,
-    arrange,
+    Paired, Plan, Purpose, Rng, Room, Row, Shapes, Shard, Sorted, Statistics, Steps, Tail,
+    Workspace, arrange,
     cut::{Loose, cut, rows, weighed},
     groups::Dealing,
     ladder::{Staircase, ladder},
@@ -14,6 +14,7 @@ use crate::{
     made::brief,
     over_long::Admitted,
     pack::pack,
+    pairs::Pad,
     shapes::Rounding,
     shard::in_step,
     sort,
@@ -169,6 +170,7 @@ impl<S: Group> Planner<S> {
     /// How many batches this shard needs in every epoch, to be merged into the statistics with what
     /// all others need.
     pub fn needs(&self, lengths: &Lengths) -> Result<Statistics, Error> {
+        self.check_shard(lengths)?;
         let (shard, statistics) = match (self.shard, lengths.statistics()) {
             (Some(shard), Some(statistics)) => (shard, statistics),
             (Some(_), None) => return Err(Error::NoStatistics),
@@ -191,12 +193,21 @@ impl<S: Group> Planner<S> {
 
     /// How many batches every epoch has, if that is fixed.
     fn fixed_batches(&self, lengths: &Lengths) -> Result<Option<u32>, Error> {
+        self.check_shard(lengths)?;
         match (self.shard, self.batches, lengths.statistics()) {
             (Some(_), _, None) => Err(Error::NoStatistics),
             (Some(shard), None, Some(statistics)) => {
                 statistics.batches(&self.counted_settings(), shard.of).map(Some)
             }
             (_, batches, _) => Ok(batches),
+        }
+    }
+
+    /// Refuses shards of sequences with two lengths, which statistics do not know.
+    fn check_shard(&self, lengths: &Lengths) -> Result<(), Error> {
+        match self.shard.filter(|_| lengths.second().is_some()) {
+            Some(shard) => Err(Error::SecondLengths { what: format!("shard {shard}") }),
+            None => Ok(()),
         }
     }
 
@@ -217,7 +228,7 @@ impl<S: Group> Planner<S> {
             let batches = self.grouped(strategy, lengths, &admitted, resolved.as_ref(), &rng)?;
             Ok(batches.0.len() as u32)
         };
-        let mut most = count(self.last_resort(), 0)?;
+        let mut most = count(self.last_resort(lengths), 0)?;
         for epoch in 0..4 {
             most = most.max(count(&self.strategy, epoch)?);
         }
@@ -306,7 +317,7 @@ impl<S: Group> Planner<S> {
                 (batches, dealing) = drawn(&self.strategy, &rng.at_turn(turn))?;
             }
             if batches.len() > fixed as usize {
-                (batches, dealing) = drawn(self.last_resort(), &rng)?;
+                (batches, dealing) = drawn(self.last_resort(lengths), &rng)?;
             }
             let gathered = batches.gathered(workspace);
             let halved = match (dealing, &resolved) {
@@ -372,6 +383,9 @@ impl<S: Group> Planner<S> {
     /// The bytes that are left for grouping, if memory is bounded; refused if there are too few.
     fn memory(&self, workspace: &Workspace, lengths: &Lengths) -> Result<Option<u64>, Error> {
         let Some(bound) = workspace.bound() else { return Ok(None) };
+        if lengths.second().is_some() {
+            return Err(Error::SecondLengths { what: "a bound on memory".to_owned() });
+        }
         let count = lengths.len();
         let each = if self.strategy.in_passes() { 4 } else { OTHERS };
         let held = self.held(lengths);
@@ -402,12 +416,29 @@ impl<S: Group> Planner<S> {
 
     /// The lengths without those that fit no batch, or no row.
     fn admit<'a>(&self, lengths: &'a Lengths) -> Result<Admitted<'a>, Error> {
+        let setting = || format!("strategy `{}`", self.strategy.describe());
+        match lengths.second() {
+            None if self.budget.is_of_sides() => {
+                return Err(Error::NoSecond { what: format!("budget `{}`", self.budget) });
+            }
+            None if matches!(self.shapes, Shapes::Each(..)) => {
+                return Err(Error::NoSecond { what: format!("shapes `{}`", self.shapes) });
+            }
+            Some(_) if self.strategy.row().is_some() => {
+                return Err(Error::SecondLengths { what: setting() });
+            }
+            _ => {}
+        }
         self.over_long.admit(lengths, &self.budget, &self.shapes, self.strategy.row())
     }
 
     /// What makes few batches, where the strategy makes too many.
-    fn last_resort(&self) -> &'static dyn Group {
-        if self.strategy.row().is_some() { &LongestFirst } else { &Sorted }
+    fn last_resort(&self, lengths: &Lengths) -> &'static dyn Group {
+        match lengths.second() {
+            Some(_) => &Paired { spread: 0.0, stripes: None },
+            None if self.strategy.row().is_some() => &LongestFirst,
+            None => &Sorted,
+        }
     }
 
     /// Refuses numbers that make no sense.
@@ -440,12 +471,39 @@ impl<S: Group> Planner<S> {
             let (rounding, room) = self.resolve_rows(lengths, row)?;
             return Ok(Some((rounding, room.within(workspace).with_memory(memory))));
         }
+        if let Some(second) = lengths.second() {
+            let room = self.resolve_pairs(lengths, second)?.within(workspace);
+            return Ok(Some((Arc::new(Rounding::Exact), room)));
+        }
         let rounding = Arc::new(self.shapes.resolve(lengths, &self.budget)?);
         // Rounding keeps the order of lengths, so the longest decides.
         let longest = rounding.of(lengths.longest());
         let room = self.budget.resolve(lengths, vec![longest].into())?;
         let room = room.rounded(lengths, Arc::clone(&rounding)).within(workspace);
         Ok(Some((rounding, room.with_memory(memory))))
+    }
+
+    /// The same where sequences have two lengths. On ladders a sequence can exceed the budget that
+    /// would not by itself.
+    fn resolve_pairs<'a>(
+        &self,
+        lengths: &'a Lengths,
+        second: &'a Lengths,
+    ) -> Result<Room<'a>, Error> {
+        let cover = self.shapes.cover(lengths, second)?;
+        let room = self.budget.resolve(lengths, vec![cover.top(lengths, second).joint()].into())?;
+        let room = room.paired(lengths, Arc::new(cover));
+        let over = |&sequence: &u32| !room.holds_one(room.pad_of(sequence));
+        let mut over = (0..lengths.count()).filter(over);
+        let Some(index) = over.next() else { return Ok(room) };
+        let pad = room.pad_of(index);
+        Err(Error::OverBudgetShape {
+            index: index as usize,
+            lengths: [lengths.of(index), second.of(index)],
+            padded: [pad.first, pad.second],
+            budget: self.budget.to_string(),
+            count: 1 + over.count(),
+        })
     }
 
     /// The same where several sequences share a row. A ladder has the rungs that pad the rows of an
@@ -511,9 +569,13 @@ impl<S: Group> Planner<S> {
         }
         if self.over_long == OverLong::Alone {
             for &sequence in &admitted.over {
-                let length = lengths.of(sequence);
-                let padded = u32::try_from(self.shapes.alone(length)).unwrap_or(length);
-                batches.push(&[sequence], padded);
+                let [first, second] = self.shapes.sides();
+                let alone = |shapes: &Shapes, length: u32| {
+                    u32::try_from(shapes.alone(length)).unwrap_or(length)
+                };
+                let Pad { first: a, second: b } = lengths.both(sequence);
+                let second = if b == 0 { 0 } else { alone(second, b) };
+                batches.push(&[sequence], Pad { first: alone(first, a), second });
             }
         }
         Ok((batches, dealing))
@@ -536,6 +598,9 @@ impl<S: Group> Planner<S> {
             _ => {}
         }
         let time = cost_model.map_or(Time::Cells, Time::Seconds);
+        if room.sides().is_some() {
+            return suitable_for_pairs(lengths, room, time);
+        }
         let (histogram, count) = (lengths.population(), lengths.population_count() as u32);
         let (mut batches, mut work, mut slowest) = (0.0, 0.0, 0.0_f64);
         // The longest, and about a thousand others.
@@ -560,6 +625,21 @@ const OTHERS: u64 = 56;
 
 /// So many sequences decide the rungs of rows, where they are a part of more.
 const SAMPLE: usize = 1 << 16;
+
+/// How steps of batches of two lengths are made if nothing was said about it, by about a thousand
+/// sequences.
+fn suitable_for_pairs(lengths: &Lengths, room: &Room, time: Time) -> Steps {
+    let (mut batches, mut work, mut slowest) = (0.0, 0.0, 0.0_f64);
+    for sequence in (0..lengths.count()).step_by(1 + lengths.len() / 1000) {
+        let pad = room.pad_of(sequence);
+        let size = room.full_of(pad).min(lengths.count());
+        let (seconds, full) = (time.of(size, pad.joint()), 1.0 / f64::from(size));
+        batches += full;
+        work += full * seconds;
+        slowest = slowest.max(seconds);
+    }
+    if work >= EVEN * batches * slowest { Steps::Stratified } else { Steps::Aligned }
+}
 
 /// Turns of the randomness for epochs that need more batches than there are to be.
 const REDRAWS: std::ops::Range<u32> = 2000..2016;

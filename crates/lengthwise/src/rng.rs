@@ -45,6 +45,10 @@ pub enum Purpose {
     Offset,
     /// What differs from shard to shard.
     Shard,
+    /// The noise that is added to second lengths.
+    SecondNoise,
+    /// Where the borders between stripes of first lengths are.
+    Borders,
     /// A strategy of the user's own.
     Own(u16),
 }
@@ -69,6 +73,8 @@ impl Purpose {
             Purpose::Quantile => 15,
             Purpose::Offset => 16,
             Purpose::Shard => 17,
+            Purpose::SecondNoise => 18,
+            Purpose::Borders => 19,
             Purpose::Own(number) => 0x1_0000 + u32::from(number),
         }
     }

@@ -6,7 +6,10 @@ use std::{
     sync::Arc,
 };
 
-use crate::{CostModel, Error, Lengths, OverLong, Row, Rule, Workspace, shapes::Rounding};
+use crate::{
+    CostModel, Error, Lengths, OverLong, Row, Rule, Sides, Workspace, cover::Cover, pairs::Pad,
+    shapes::Rounding,
+};
 
 /// A [`Budget`](crate::Budget) made definite for given lengths and shapes: how much room a batch has.
 ///
@@ -22,6 +25,20 @@ pub struct Room<'a> {
     multiple_of: u32,
     rule: Rule,
     row: Row,
+    sides: Option<Sided<'a>>,
+}
+
+/// What sequences of two lengths need besides.
+#[derive(Clone, Debug)]
+pub(crate) struct Sided<'a> {
+    lengths: &'a Lengths,
+    cover: Arc<Cover>,
+}
+
+impl Sided<'_> {
+    pub(crate) fn cover(&self) -> &Cover {
+        &self.cover
+    }
 }
 
 /// What each sequence is padded to when it is the longest of its batch.
@@ -43,23 +60,33 @@ impl Padded<'_> {
 /// What a batch may hold.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Capacity {
+    /// Of both rectangles, where there are two.
     Cells(u64),
-    Seconds { model: CostModel, limit: f64 },
+    /// Of each rectangle.
+    Sides(Sides),
+    Seconds {
+        model: CostModel,
+        limit: f64,
+    },
 }
 
 impl Capacity {
     fn holds(&self, batch: Open) -> bool {
         match *self {
-            Capacity::Cells(cells) => u64::from(batch.size) * u64::from(batch.length) <= cells,
-            Capacity::Seconds { model, limit } => model.seconds(batch.size, batch.length) <= limit,
+            Capacity::Cells(cells) => batch.pad().cells(batch.size) <= cells,
+            Capacity::Sides(sides) => sides.hold(batch.size, batch.pad()),
+            Capacity::Seconds { model, limit } => {
+                model.seconds(batch.size, batch.pad().joint()) <= limit
+            }
         }
     }
 
-    /// The most sequences of this batch length that it holds, or `most` if it holds more.
-    fn fitting(&self, batch_length: u32, most: u32) -> u32 {
+    /// The most sequences padded to this that it holds, or `most` if it holds more.
+    fn fitting(&self, pad: Pad, most: u32) -> u32 {
         match *self {
-            Capacity::Cells(cells) => (cells / u64::from(batch_length)).min(u64::from(most)) as u32,
-            Capacity::Seconds { model, limit } => model.fitting(batch_length, limit, most),
+            Capacity::Cells(cells) => (cells / pad.cells(1)).min(u64::from(most)) as u32,
+            Capacity::Sides(sides) => sides.fitting(pad).min(u64::from(most)) as u32,
+            Capacity::Seconds { model, limit } => model.fitting(pad.joint(), limit, most),
         }
     }
 
@@ -67,6 +94,7 @@ impl Capacity {
     pub(crate) fn longest_alone(&self) -> u32 {
         match *self {
             Capacity::Cells(cells) => u32::try_from(cells).unwrap_or(u32::MAX),
+            Capacity::Sides(_) => u32::MAX,
             Capacity::Seconds { model, limit } => model.longest_alone(limit),
         }
     }
@@ -79,8 +107,14 @@ impl Capacity {
         [padded, longest]: [u64; 2],
         count: usize,
     ) -> Error {
-        match *self {
-            Capacity::Cells(limit) => Error::OverBudget {
+        let cells = match *self {
+            Capacity::Cells(limit) => Some(limit),
+            // Lengths of two sides have an error of their own.
+            Capacity::Sides(_) => Some(u64::MAX),
+            Capacity::Seconds { .. } => None,
+        };
+        match (cells, *self) {
+            (Some(limit), _) => Error::OverBudget {
                 index,
                 length,
                 cells: padded,
@@ -89,12 +123,13 @@ impl Capacity {
                 largest: longest,
                 treatment: OverLong::Error,
             },
-            Capacity::Seconds { model, limit } => {
+            (_, Capacity::Seconds { model, limit }) => {
                 let [padded, longest] =
                     [padded, longest].map(|length| u32::try_from(length).unwrap_or(u32::MAX));
                 let [seconds, largest] = [padded, longest].map(|length| model.seconds(1, length));
                 Error::OverBudgetSeconds { index, length, padded, seconds, limit, count, largest }
             }
+            (None, _) => unreachable!("only seconds are not cells"),
         }
     }
 }
@@ -106,6 +141,14 @@ pub struct Open {
     pub size: u32,
     /// What they are padded to.
     pub length: u32,
+    /// What their second lengths are padded to; 0 where there are none.
+    pub second: u32,
+}
+
+impl Open {
+    pub(crate) fn pad(self) -> Pad {
+        Pad { first: self.length, second: self.second }
+    }
 }
 
 impl<'a> Room<'a> {
@@ -118,7 +161,8 @@ impl<'a> Room<'a> {
     ) -> Self {
         let row = Row { capacity: u32::MAX, at_most: u32::MAX };
         let padded = Padded::Given(padded);
-        Self { padded, workspace: None, memory: None, capacity, at_most, multiple_of, rule, row }
+        let (workspace, memory, sides) = (None, None, None);
+        Self { padded, workspace, memory, capacity, at_most, multiple_of, rule, row, sides }
     }
 
     /// With the row that a packing strategy may fill.
@@ -146,6 +190,41 @@ impl<'a> Room<'a> {
     pub(crate) fn rounded(mut self, lengths: &'a Lengths, rounding: Arc<Rounding>) -> Self {
         self.padded = Padded::Rounded(lengths.as_slice(), rounding);
         self
+    }
+
+    /// For these pairs of lengths, padded to these shapes.
+    pub(crate) fn paired(mut self, lengths: &'a Lengths, cover: Arc<Cover>) -> Self {
+        self.padded = Padded::Rounded(lengths.as_slice(), Arc::new(Rounding::Exact));
+        self.sides = Some(Sided { lengths, cover });
+        self
+    }
+
+    /// What there is besides if sequences have two lengths.
+    pub(crate) fn sides(&self) -> Option<&Sided<'a>> {
+        self.sides.as_ref()
+    }
+
+    /// Both lengths of a sequence.
+    pub(crate) fn lengths_of(&self, sequence: u32) -> Pad {
+        self.sides.as_ref().map_or_else(Pad::default, |sides| sides.lengths.both(sequence))
+    }
+
+    /// What a batch is padded to whose longest lengths are these.
+    pub(crate) fn covered(&self, pad: Pad) -> Pad {
+        self.sides.as_ref().map_or(pad, |sides| sides.cover.of(pad))
+    }
+
+    /// What a sequence is padded to in a batch of its own.
+    pub(crate) fn pad_of(&self, sequence: u32) -> Pad {
+        match &self.sides {
+            None => Pad::one(self.padded.of(sequence)),
+            Some(_) => self.covered(self.lengths_of(sequence)),
+        }
+    }
+
+    /// Whether a batch of one sequence that is padded to this keeps the budget.
+    pub(crate) fn holds_one(&self, pad: Pad) -> bool {
+        self.capacity.holds(Open { size: 1, length: pad.first, second: pad.second })
     }
 
     /// With these threads and this memory to group with.
@@ -182,15 +261,32 @@ impl<'a> Room<'a> {
         self.rounding().map_or_else(|| self.padded.of(sequence), |rounding| rounding.of(length))
     }
 
+    /// What a sequence of this length, and its second if it has two, is padded to in a batch of its own.
+    pub(crate) fn pad(&self, sequence: u32, length: u32) -> Pad {
+        match &self.sides {
+            None => Pad::one(self.padded(sequence, length)),
+            Some(_) => self.pad_of(sequence),
+        }
+    }
+
     /// The batch after `sequence` has joined it, or `None` if it is full. An empty batch takes any
     /// sequence.
     pub fn admit(&self, open: Open, sequence: u32) -> Option<Open> {
-        self.admit_padded(open, self.padded.of(sequence))
+        let Some(sides) = &self.sides else {
+            return self.admit_padded(open, self.padded.of(sequence));
+        };
+        let pad = sides.cover.of(open.pad().over(sides.lengths.both(sequence)));
+        let Pad { first: length, second } = pad;
+        self.admit_grown(open, Open { size: open.size + 1, length, second })
     }
 
     /// The same for a sequence that is padded to `padded`.
     pub(crate) fn admit_padded(&self, open: Open, padded: u32) -> Option<Open> {
-        let grown = Open { size: open.size + 1, length: open.length.max(padded) };
+        let length = open.length.max(padded);
+        self.admit_grown(open, Open { size: open.size + 1, length, second: 0 })
+    }
+
+    fn admit_grown(&self, open: Open, grown: Open) -> Option<Open> {
         let decisive = match self.rule {
             Rule::Printed => grown,
             Rule::Over => open,
@@ -205,9 +301,15 @@ impl<'a> Room<'a> {
         if size < self.multiple_of { size } else { size - size % self.multiple_of }
     }
 
-    /// How many sequences a full batch of this batch length has.
+    /// How many sequences a full batch of this batch length has; of two lengths, if the second were
+    /// nothing.
     pub fn full(&self, batch_length: u32) -> u32 {
-        let fitting = self.capacity.fitting(batch_length, self.at_most);
+        self.full_of(Pad::one(batch_length))
+    }
+
+    /// How many sequences a full batch has that is padded to this.
+    pub(crate) fn full_of(&self, pad: Pad) -> u32 {
+        let fitting = self.capacity.fitting(pad, self.at_most);
         let fitting = match self.rule {
             Rule::Printed => fitting,
             Rule::Over => fitting.saturating_add(1).min(self.at_most),
@@ -218,7 +320,7 @@ impl<'a> Room<'a> {
     /// What a batch costs in the units of the budget: cells or seconds.
     pub(crate) fn cost(&self, size: u32, batch_length: u32) -> f64 {
         match self.capacity {
-            Capacity::Cells(_) => f64::from(size) * f64::from(batch_length),
+            Capacity::Cells(_) | Capacity::Sides(_) => f64::from(size) * f64::from(batch_length),
             Capacity::Seconds { model, .. } => model.seconds(size, batch_length),
         }
     }
@@ -232,16 +334,20 @@ impl<'a> Room<'a> {
     /// the front as do not exceed them.
     pub(crate) fn prefix_for(
         &self,
-        padded: impl ExactSizeIterator<Item = u32>,
+        padded: impl ExactSizeIterator<Item = Pad>,
         batches: u32,
     ) -> usize {
-        let lengths = padded.take((u64::from(self.at_most) * u64::from(batches)) as usize);
+        let pads = padded.take((u64::from(self.at_most) * u64::from(batches)) as usize);
         match self.capacity {
-            Capacity::Cells(cells) => {
-                prefix_within(lengths.map(u64::from), cells.saturating_mul(u64::from(batches)))
+            Capacity::Cells(cells) => prefix_within(
+                pads.map(|pad| pad.cells(1)),
+                cells.saturating_mul(u64::from(batches)),
+            ),
+            Capacity::Sides(sides) => {
+                prefix_within(pads.map(|pad| sides.part(pad)), f64::from(batches))
             }
             Capacity::Seconds { model, limit } => {
-                prefix_within(lengths.map(|length| model.part(length, limit)), f64::from(batches))
+                prefix_within(pads.map(|pad| model.part(pad.joint(), limit)), f64::from(batches))
             }
         }
         .max(1)

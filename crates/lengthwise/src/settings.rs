@@ -70,6 +70,11 @@ impl<'a> Setting<'a> {
         self.value.take()
     }
 
+    /// Whether there is a part that has no key.
+    pub(crate) fn has_value(&self) -> bool {
+        self.value.is_some()
+    }
+
     /// The part that has no key, as a number.
     pub(crate) fn required_number<T: FromStr>(&mut self, expected: &str) -> Result<T, Error> {
         let given = self.value.take().unwrap_or_default();

@@ -4,6 +4,7 @@ use std::{fmt, str::FromStr};
 
 use crate::{
     Budget, Error, Lengths,
+    cover::{Cover, Grid},
     cut::deal::refined,
     ladder::{Staircase, ladder},
     settings::Setting,
@@ -31,6 +32,9 @@ pub enum Shapes {
     Ladder(u32),
     /// These lengths.
     Rungs(Vec<u32>),
+    /// The first for the first of two lengths, the second for the second. Any other is for both, but
+    /// of two lengths `Ladder` is the number of shapes in all: pairs of batch lengths.
+    Each(Box<Shapes>, Box<Shapes>),
 }
 
 impl Shapes {
@@ -42,10 +46,45 @@ impl Shapes {
         include_str!("shapes.md")
     }
 
+    /// The shapes of the first and of the second length.
+    pub(crate) fn sides(&self) -> [&Shapes; 2] {
+        match self {
+            Shapes::Each(first, second) => [first, second],
+            both => [both, both],
+        }
+    }
+
+    /// The rule for these pairs of lengths.
+    pub(crate) fn cover(&self, first: &Lengths, second: &Lengths) -> Result<Cover, Error> {
+        if let Shapes::Ladder(shapes @ 1..) = self {
+            return Ok(Cover::Grid(Grid::best(first, second, *shapes)));
+        }
+        let [of_first, of_second] = self.sides();
+        let sides = [of_first.of_side(first)?, of_second.of_side(second)?];
+        Ok(match sides {
+            [Rounding::Rungs(first), Rounding::Rungs(second)] => {
+                Cover::Grid(Grid::product(first, &second))
+            }
+            [first, second] => Cover::Sides(first, second),
+        })
+    }
+
+    /// The rule for the lengths of one side. Full batches depend on the other, so a ladder is not
+    /// moved for their sake.
+    fn of_side(&self, lengths: &Lengths) -> Result<Rounding, Error> {
+        match self {
+            Shapes::Ladder(rungs @ 1..) => {
+                Ok(Rounding::Rungs(Staircase::new(ladder(lengths, *rungs), lengths)))
+            }
+            _ => self.resolve(lengths, &Budget::sequences(1)),
+        }
+    }
+
     /// The longest length that still fits a batch of `limit` cells alone.
     pub(crate) fn longest_within(&self, limit: u32) -> u32 {
         match self {
             Shapes::Exact | Shapes::Ladder(_) => limit,
+            Shapes::Each(first, _) => first.longest_within(limit),
             Shapes::Multiple(multiple) => limit - limit % (*multiple).max(1),
             Shapes::Rungs(rungs) => {
                 rungs.iter().copied().filter(|&rung| rung <= limit).max().unwrap_or(0)
@@ -64,6 +103,7 @@ impl Shapes {
             Shapes::Rungs(rungs) => {
                 rungs.iter().copied().find(|&rung| rung >= length).unwrap_or(length).into()
             }
+            Shapes::Each(first, _) => first.alone(length),
             Shapes::Exact | Shapes::Ladder(_) => length.into(),
         }
     }
@@ -71,6 +111,7 @@ impl Shapes {
     /// The rule for these lengths.
     pub(crate) fn resolve(&self, lengths: &Lengths, budget: &Budget) -> Result<Rounding, Error> {
         match self {
+            Shapes::Each(..) => Err(Error::NoSecond { what: format!("shapes `{self}`") }),
             Shapes::Exact => Ok(Rounding::Exact),
             Shapes::Multiple(0) => Err(bad("multiple", "0", WHOLE)),
             Shapes::Multiple(multiple) => match lengths.longest() {
@@ -127,6 +168,21 @@ impl FromStr for Shapes {
     type Err = Error;
 
     fn from_str(given: &str) -> Result<Self, Error> {
+        if let Some((first, second)) = given.split_once('+') {
+            let [first, second] = [first, second].map(|side| {
+                let side: Shapes = side.parse()?;
+                Ok(Box::new(side))
+            });
+            let (first, second) = (first?, second?);
+            if matches!(*second, Shapes::Each(..)) {
+                return Err(bad(
+                    "+",
+                    given,
+                    "one for each of two lengths, as in `exact+multiple:8`",
+                ));
+            }
+            return Ok(Shapes::Each(first, second));
+        }
         let mut setting = Setting::parse("shapes", &Self::NAMES, given)?;
         let shapes = match setting.name() {
             "multiple" => Shapes::Multiple(setting.required_number(WHOLE)?),
@@ -164,6 +220,7 @@ impl fmt::Display for Shapes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Shapes::Exact => write!(f, "exact"),
+            Shapes::Each(first, second) => write!(f, "{first}+{second}"),
             Shapes::Multiple(multiple) => write!(f, "multiple:{multiple}"),
             Shapes::Ladder(rungs) => write!(f, "ladder:{rungs}"),
             Shapes::Rungs(rungs) => write!(f, "ladder:{}", rungs_text(rungs)),

@@ -40,7 +40,7 @@ fn random_plan(random: &mut Stream) -> (Lengths, Plan) {
     let most = [4, 60, 900][random.below(3) as usize];
     let lengths: Vec<u32> = (0..count).map(|_| 1 + random.below(most)).collect();
     let lengths = Lengths::new(lengths).unwrap();
-    let strategies = Strategy::all();
+    let strategies = Strategy::all_of_one_length();
     let strategy = strategies[random.below(strategies.len() as u32) as usize].clone();
     let budget = match random.below(3) {
         0 => Budget::sequences(1 + random.below(9)),

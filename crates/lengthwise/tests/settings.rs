@@ -110,9 +110,9 @@ fn bad_strategies_are_refused_with_a_hint() {
         unknown strategy `alternted`
           did you mean `alternated`? run `lengthwise explain` to list all
         unknown strategy `nonsense`
-          one of `shuffled`, `sorted`, `semi-sorted`, `alternated`, `bucketed`, `length-buckets`, `optimal-buckets`, `neighbours`, `pooled`, `blurred`, `rotating`, `packed`
+          one of `shuffled`, `sorted`, `semi-sorted`, `alternated`, `bucketed`, `length-buckets`, `optimal-buckets`, `neighbours`, `pooled`, `blurred`, `rotating`, `packed`, `paired`
         unknown strategy ``
-          one of `shuffled`, `sorted`, `semi-sorted`, `alternated`, `bucketed`, `length-buckets`, `optimal-buckets`, `neighbours`, `pooled`, `blurred`, `rotating`, `packed`
+          one of `shuffled`, `sorted`, `semi-sorted`, `alternated`, `bucketed`, `length-buckets`, `optimal-buckets`, `neighbours`, `pooled`, `blurred`, `rotating`, `packed`, `paired`
         `bins` of strategy `alternated` cannot be `0`
           it must be a whole number from 1 to 4294967295
         `bins` of strategy `alternated` cannot be `-3`
@@ -215,11 +215,11 @@ fn bad_budgets_shapes_and_arrangements_are_refused_with_a_hint() {
         `multiple-of` of budget `padded` cannot be `0`
           it must be a whole number from 1
         unknown parameter `most` of budget `padded`
-          its parameters are `at-most`, `multiple-of`
+          its parameters are `first`, `second`, `max`, `at-most`, `multiple-of`
         unknown parameter `64` of budget `padded`
-          its parameters are `at-most`, `multiple-of`
+          its parameters are `first`, `second`, `max`, `at-most`, `multiple-of`
         unknown parameter `rule` of budget `padded`
-          its parameters are `at-most`, `multiple-of`
+          its parameters are `first`, `second`, `max`, `at-most`, `multiple-of`
         budget `sequences` cannot be `0`
           it must be a whole number from 1
         budget `sequences` cannot be `0`

@@ -19,7 +19,7 @@ fn plans_do_not_depend_on_threads() {
     // Most first, so that the others find more memory than they need.
     for count in [30_000, 12_345, 1501, 1500, 1499, 64, 1] {
         let lengths = lengths(Example::Speech, count);
-        for strategy in Strategy::all() {
+        for strategy in Strategy::all_of_one_length() {
             for (shapes, over_long) in [
                 ("exact", OverLong::Error),
                 ("ladder:8", OverLong::Drop),
@@ -45,7 +45,7 @@ fn plans_do_not_depend_on_threads() {
 #[test]
 fn stages_are_timed_if_asked_for() {
     let lengths = lengths(Example::Speech, 5000);
-    let planner = Planner::new(Strategy::all().remove(0), Budget::padded(8000));
+    let planner = Planner::new(Strategy::all_of_one_length().remove(0), Budget::padded(8000));
     let (plain, timed) = (Workspace::new(), Workspace::new().timed());
     for workspace in [&plain, &timed] {
         planner.plan_in(workspace, &lengths, 0).unwrap();

@@ -2,7 +2,7 @@
 
 use std::{env, ffi::OsStr, io::Write as _, path::Path};
 
-use lengthwise::Strategy;
+use lengthwise::{Paired, Strategy};
 use lengthwise_files::save;
 use lengthwise_report::{Comparison, Request, Study};
 
@@ -56,11 +56,8 @@ fn with_request<T>(
     report: Option<&Path>,
     run: impl FnOnce(&Request) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let strategies: Vec<Strategy> = if args.strategies.is_empty() {
-        Strategy::all_padded()
-    } else {
-        args.strategies.iter().map(|given| given.parse()).collect::<Result<_, _>>()?
-    };
+    let mut strategies: Vec<Strategy> =
+        args.strategies.iter().map(|given| given.parse()).collect::<Result<_, _>>()?;
     let budget = cost_model::budget(&args.budget)?;
     let cost_model = args.cost_model.as_deref().map(cost_model::named).transpose()?;
     let shapes = args.shapes.parse()?;
@@ -78,6 +75,10 @@ fn with_request<T>(
         }
     }
     let input = args.input.read_or_default(memory::COMPARE)?;
+    if strategies.is_empty() {
+        strategies = Strategy::all_padded();
+        strategies.extend(input.lengths().second().map(|_| Paired::default().into()));
+    }
     run(&Request {
         source: &input.source,
         unit: input.unit,

@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Frontier) -> Result<(), Failure> {
         seed: args.seed,
         cost_model: None,
     };
-    let input = args.input.read_or_default(memory::FRONTIER)?;
+    let input = args.input.read_or_default(memory::FRONTIER)?.of_one_length("frontier")?;
     let lengths = input.lengths();
     let mut progress = Progress::start();
     let curves = frontier(lengths, &conditions, args.steps, args.epochs.into(), |family| {

@@ -6,7 +6,7 @@ use crate::{args::Inspect, cost_model, failure::Failure, memory, printer};
 
 pub(crate) fn run(args: &Inspect) -> Result<(), Failure> {
     let budget = cost_model::budget(&args.budget)?;
-    let input = args.input.read_or_default(memory::INSPECT)?;
+    let input = args.input.read_or_default(memory::INSPECT)?.of_one_length("inspect")?;
     let duplicates = input.ids.as_ref().map(|ids| {
         let found = ids.duplicates();
         let first = found.iter().take(5).filter_map(|&(_, later)| ids.get(later));

@@ -33,6 +33,12 @@ pub(crate) fn run(args: &args::Plan) -> Result<(), Failure> {
     if let Some(bound) = args.memory {
         return bounded::run(args, form, settings, bound);
     }
+    if args.shards.statistics.is_some() && args.input.source.second.is_some() {
+        return Err(Failure::new(
+            "statistics are of one length, and sequences of two have no shards",
+            "leave out `--second`, or `--statistics`",
+        ));
+    }
     let begin = part::begin(&args.part)?;
     let corpus = shard::Corpus::read(&args.shards)?;
     let input = args.input.read(memory::PLAN)?;
@@ -224,8 +230,12 @@ fn say(plan: &Plan, input: &Sequences) {
 }
 
 fn say_measures(measures: &Measures, what: &str, made: &Made, digest: u64) {
+    let sides = measures.sides.map_or_else(String::new, |[first, second]| {
+        let [first, second] = [first, second].map(|side| 100.0 * side.padding_rate);
+        format!(" ({first:.2} % of the first, {second:.2} % of the second)")
+    });
     printer::say(&format!(
-        "{} {what} in {} batches ({}, shapes {}), {:.2} % padding, digest {digest:016x}",
+        "{} {what} in {} batches ({}, shapes {}), {:.2} % padding{sides}, digest {digest:016x}",
         measures.sequences,
         measures.batches,
         made.strategy,

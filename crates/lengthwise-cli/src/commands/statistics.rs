@@ -66,6 +66,7 @@ fn read(args: &args::Statistics, path: &Path) -> Result<Statistics, Failure> {
         path: Some(path.to_owned()),
         example: None,
         column: args.column.clone(),
+        second: None,
         format: args.format.clone(),
         frame_shift: args.frame_shift,
         rate: args.rate,

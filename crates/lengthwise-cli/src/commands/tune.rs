@@ -14,7 +14,7 @@ pub(crate) fn run(args: &Tune) -> Result<(), Failure> {
         cost_model: args.cost_model.as_deref().map(cost_model::named).transpose()?,
     };
     let given = args.shapes.as_deref().map(str::parse::<Shapes>).transpose()?;
-    let input = args.input.read_or_default(memory::TUNE)?;
+    let input = args.input.read_or_default(memory::TUNE)?.of_one_length("tune")?;
     let nothing_said = limits == Limits::default() && conditions.cost_model.is_none();
     let shapes = match given {
         Some(shapes) => shapes,

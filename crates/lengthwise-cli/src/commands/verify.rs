@@ -141,6 +141,10 @@ const CHECKS: [(&str, Check); 6] = [
 fn same_lengths(file: &PlanFile, input: &Sequences) -> Result<(), String> {
     let (planned, given) = (file.plan.made().lengths, input.lengths().digest());
     if planned != given {
+        if file.plan.second_batch_lengths().is_some() && input.lengths().second().is_none() {
+            let source = &input.source;
+            return Err(format!("was made for two lengths, and {source} is one; say `--second`"));
+        }
         return Err(format!(
             "was made for other lengths: their digest is {planned:016x}, that of {} is {given:016x}",
             input.source
@@ -232,7 +236,16 @@ fn long_enough(file: &PlanFile, input: &Sequences) -> Result<(), String> {
         let longer = move |at: usize| !cut[at] && lengths[at] > batch_length;
         batch.iter().copied().filter(move |&sequence| longer(sequence as usize))
     });
-    none(longer, "sequences that are longer than the batch length")
+    none(longer, "sequences that are longer than the batch length")?;
+    let Some((second, padded)) = input.lengths().second().zip(file.plan.second_batch_lengths())
+    else {
+        return Ok(());
+    };
+    let longer = file.plan.iter().zip(padded).flat_map(|(batch, &length)| {
+        let longer = move |at: usize| !cut[at] && second.as_slice()[at] > length;
+        batch.iter().copied().filter(move |&sequence| longer(sequence as usize))
+    });
+    none(longer, "sequences whose second length is longer than that of the batch")
 }
 
 fn within_budget(file: &PlanFile, input: &Sequences) -> Result<(), String> {
@@ -242,11 +255,17 @@ fn within_budget(file: &PlanFile, input: &Sequences) -> Result<(), String> {
         _ => &[],
     };
     let alone = marked(over_long, input.lengths().len());
-    let over = (0..).zip(plan.iter().zip(plan.batch_lengths())).filter(|&(_, (batch, &length))| {
-        let listed = matches!(batch, &[sequence] if alone[sequence as usize]);
-        !listed && !made.admits(batch, length, input.lengths())
-    });
-    none(over.map(|(batch, _)| batch), &format!("batches that exceed the budget {}", made.budget))
+    let seconds = plan.second_batch_lengths().unwrap_or_default();
+    let over =
+        (0..).zip(plan.iter().zip(plan.batch_lengths())).filter(|&(at, (batch, &length))| {
+            let listed = matches!(batch, &[sequence] if alone[sequence as usize]);
+            let pair = (length, seconds.get(at).copied().unwrap_or(0));
+            !listed && !made.admits_pair(batch, pair, input.lengths())
+        });
+    none(
+        over.map(|(batch, _)| batch as u32),
+        &format!("batches that exceed the budget {}", made.budget),
+    )
 }
 
 /// The positions of every batch, and in a file of all ranks the counts of every step.
@@ -256,6 +275,10 @@ fn right_counts(file: &PlanFile, input: &Sequences) -> Result<(), String> {
         .zip(counts.iter().zip(&file.positions))
         .filter(|(_, (counts, positions))| counts.positions != **positions);
     none(differ.map(|(batch, _)| batch), "batches with other positions than are listed")?;
+    let differ = (0..)
+        .zip(counts.iter().zip(&file.second_positions))
+        .filter(|(_, (counts, positions))| counts.second_positions != **positions);
+    none(differ.map(|(batch, _)| batch), "batches with other second positions than are listed")?;
     let Some(ranks) = file.ranks.as_ref().filter(|ranks| ranks.rank.is_none()) else {
         return Ok(());
     };

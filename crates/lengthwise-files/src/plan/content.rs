@@ -24,27 +24,51 @@ pub(super) struct Content {
     pub(super) batches: Batches,
     pub(super) batch_lengths: Vec<u32>,
     pub(super) positions: Vec<u64>,
+    pub(super) seconds: Option<Seconds>,
     pub(super) over_long: Vec<u32>,
     pub(super) ids: Option<Ids>,
     pub(super) chunks: Option<Chunks>,
     pub(super) ranks: Option<DealtRead>,
 }
 
+/// What batches of two lengths have besides.
+#[derive(Default)]
+pub(super) struct Seconds {
+    pub(super) batch_lengths: Vec<u32>,
+    pub(super) positions: Vec<u64>,
+}
+
+impl Seconds {
+    /// Both, or none.
+    pub(super) fn of(
+        batch_lengths: Option<Vec<u32>>,
+        positions: Option<Vec<u64>>,
+    ) -> Result<Option<Self>, Error> {
+        match (batch_lengths, positions) {
+            (None, None) => Ok(None),
+            (Some(batch_lengths), Some(positions)) => Ok(Some(Self { batch_lengths, positions })),
+            (None, _) => Err(not_a_plan("it has no second batch lengths")),
+            (_, None) => Err(not_a_plan("it has no second positions")),
+        }
+    }
+}
+
 impl Content {
     pub(super) fn file(self) -> Result<PlanFile, Error> {
         let Self { made, batches, batch_lengths, positions, over_long, ids, chunks, .. } = self;
         let (count, named) = (batches.all.len(), ids.as_ref().map(Ids::len));
-        match (self.version, named) {
-            (Version::Plain, None) => {}
-            (Version::WithIds, Some(named)) if named == count => {}
-            (Version::WithIds, Some(named)) => {
+        let number = self.version.number();
+        match (self.version.has_ids(), named) {
+            (false, None) => {}
+            (true, Some(named)) if named == count => {}
+            (true, Some(named)) => {
                 return Err(not_a_plan(&format!("it has {named} ids for {count} sequences")));
             }
-            (Version::WithIds, None) => {
-                return Err(not_a_plan("it has no ids, which version 2 has"));
+            (true, None) => {
+                return Err(not_a_plan(&format!("it has no ids, which version {number} has")));
             }
-            (Version::Plain, Some(_)) => {
-                return Err(not_a_plan("it has ids, which version 1 has not"));
+            (false, Some(_)) => {
+                return Err(not_a_plan(&format!("it has ids, which version {number} has not")));
             }
         }
         if let Some(chunks) = &chunks {
@@ -54,8 +78,25 @@ impl Content {
                 return Err(not_a_plan(&format!("it has piece {piece}, and chunks of {of}")));
             }
         }
-        let plan = Plan::restore(made, batches.all, batches.ends, batch_lengths, over_long)
+        let mut plan = Plan::restore(made, batches.all, batches.ends, batch_lengths, over_long)
             .map_err(|error| not_a_plan(&error.to_string()))?;
+        if self.version.is_of_pairs() != self.seconds.is_some() {
+            let has = if self.seconds.is_some() { "" } else { " no" };
+            return Err(not_a_plan(&format!(
+                "it has{has} second batch lengths, and version {number}"
+            )));
+        }
+        let mut second_positions = Vec::new();
+        if let Some(seconds) = self.seconds {
+            let paired = plan.with_second_batch_lengths(seconds.batch_lengths);
+            plan = paired.map_err(|error| not_a_plan(&error.to_string()))?;
+            second_positions = seconds.positions;
+            if plan.len() != second_positions.len() {
+                let (batches, counted) = (plan.len(), second_positions.len());
+                let what = format!("{batches} batches and second positions of {counted}");
+                return Err(not_a_plan(&what));
+            }
+        }
         if plan.len() != positions.len() {
             let (batches, counted) = (plan.len(), positions.len());
             return Err(not_a_plan(&format!("{batches} batches and positions of {counted}")));
@@ -68,7 +109,7 @@ impl Content {
             return Err(Error::damaged("plan", what));
         }
         let ranks = self.ranks.map(|ranks| ranks.ranks(plan.len())).transpose()?;
-        Ok(PlanFile { plan, positions, ids, chunks, ranks })
+        Ok(PlanFile { plan, positions, second_positions, ids, chunks, ranks })
     }
 }
 

@@ -200,6 +200,8 @@ impl<'a> Dealt<'a> {
             step_counts: StepCounts {
                 sequences: ranks.step_counts.iter().map(|step| step.sequences).collect(),
                 positions: ranks.step_counts.iter().map(|step| step.positions).collect(),
+                second_positions: (ranks.step_counts.iter().any(|step| step.second_positions > 0))
+                    .then(|| ranks.step_counts.iter().map(|step| step.second_positions).collect()),
             },
             dropped: &ranks.dropped,
             repeated: &ranks.repeated,
@@ -211,6 +213,8 @@ impl<'a> Dealt<'a> {
 struct StepCounts {
     sequences: Vec<u64>,
     positions: Vec<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    second_positions: Option<Vec<u64>>,
 }
 
 /// The same as it is read.
@@ -233,12 +237,15 @@ pub(super) struct DealtRead {
 impl DealtRead {
     pub(super) fn ranks(self, batches: usize) -> Result<Ranks, Error> {
         let wrong = |what: String| Err(Error::cut_off("plan", &what));
-        let StepCounts { sequences, positions } = self.step_counts;
+        let StepCounts { sequences, positions, second_positions } = self.step_counts;
+        let second_positions = second_positions.unwrap_or_else(|| vec![0; sequences.len()]);
         let counted = sequences.len() as u64;
-        if counted != self.steps || sequences.len() != positions.len() {
+        if counted != self.steps
+            || [positions.len(), second_positions.len()] != [sequences.len(); 2]
+        {
             return wrong(format!("it counts {counted} steps of {}", self.steps));
         }
-        let counts = sequences.into_iter().zip(positions);
+        let counts = sequences.into_iter().zip(positions).zip(second_positions);
         let ranks = Ranks {
             world_size: self.world_size,
             rank: self.rank,
@@ -247,7 +254,11 @@ impl DealtRead {
             steps_left: self.steps_left,
             cursor: self.cursor.as_ref().map(cursor::from_value).transpose()?,
             step_counts: counts
-                .map(|(sequences, positions)| Counts { sequences, positions })
+                .map(|((sequences, positions), second_positions)| Counts {
+                    sequences,
+                    positions,
+                    second_positions,
+                })
                 .collect(),
             dropped: self.dropped,
             repeated: self.repeated,

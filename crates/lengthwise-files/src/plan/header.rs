@@ -41,10 +41,10 @@ pub(super) fn text<P: super::sheet::Batches>(
     rest: Rest,
     mut hash: Xxh3,
 ) -> serde_json::Result<String> {
-    let Sheet { plan, ids, chunks, ranks, .. } = *file;
+    let Sheet { plan, chunks, ranks, .. } = *file;
     let all = rest != Rest::Nothing;
     let header = Header {
-        version: Version::of(ids).number(),
+        version: Version::of(file).number(),
         digest: hex(plan.digest()),
         made: How::new(plan.made()),
         over_long: Some(plan.over_long().1).filter(|list| all && !list.is_empty()),
@@ -84,6 +84,15 @@ impl<'a> Unchecked<'a> {
         self.unchecked()
     }
 
+    /// Refuses a plan of two lengths, which does not come batch by batch.
+    pub(super) fn check_one_length(&self) -> Result<(), Error> {
+        if !self.1.is_of_pairs() {
+            return Ok(());
+        }
+        let what = "is of two lengths, and does not come batch by batch";
+        Err(Error::new("plan", what, "read it as a whole"))
+    }
+
     /// Refuses an object that does not have the checksum at its end.
     pub(super) fn check(&self, hash: Xxh3) -> Result<(), Error> {
         check_content(self.0, hash)
@@ -100,6 +109,7 @@ impl<'a> Unchecked<'a> {
             batches: Batches::default(),
             batch_lengths: Vec::new(),
             positions: Vec::new(),
+            seconds: None,
             over_long: header.over_long,
             ids: None,
             chunks: header.chunks.map(Pieces::chunks).transpose().map_err(wrong)?,

@@ -19,21 +19,24 @@ use zip::{
 use self::npy::Number;
 use super::{
     PlanFile,
+    content::Seconds,
     document::Pieces,
     header::{self, Rest, Unchecked},
     ids::Ids,
     read::not_a_plan,
-    sheet::{Batches, Sheet},
+    sheet::{self, Batches, Sheet},
     stream::{Indices, Table, Xxh3Debug, add},
 };
 use crate::{Error, error::shortened, fence};
 
 /// All arrays that there may be, in the order of the checksum.
-const ARRAYS: [&str; 11] = [
+const ARRAYS: [&str; 13] = [
     "indices",
     "ends",
     "batch_lengths",
     "positions",
+    "second_batch_lengths",
+    "second_positions",
     "piece_sequences",
     "piece_offsets",
     "piece_lengths",
@@ -46,7 +49,7 @@ const ARRAYS: [&str; 11] = [
 const HEADER: &str = "header";
 
 pub(super) fn write<P: Batches>(file: &Sheet<P>, output: &mut impl Write) -> io::Result<()> {
-    let Sheet { plan, positions, ids, chunks, .. } = *file;
+    let Sheet { plan, positions, seconds, ids, chunks, .. } = *file;
     let mut output = Output { output, failed: None };
     let written = || -> Result<(), ZipError> {
         let mut arrays = Arrays { zip: ZipWriter::new_stream(&mut output), hash: Xxh3::new() };
@@ -54,6 +57,10 @@ pub(super) fn write<P: Batches>(file: &Sheet<P>, output: &mut impl Write) -> io:
         arrays.write_each("ends", plan.len(), plan.ends())?;
         arrays.write_each("batch_lengths", plan.len(), plan.all().map(|(_, length)| length))?;
         arrays.write("positions", positions)?;
+        if let Some(sheet::Seconds { batch_lengths, positions }) = seconds {
+            arrays.write("second_batch_lengths", batch_lengths)?;
+            arrays.write("second_positions", positions)?;
+        }
         if let Some(pieces) = chunks.map(Pieces::new) {
             arrays.write("piece_sequences", &pieces.sequences)?;
             arrays.write("piece_offsets", &pieces.offsets)?;
@@ -172,6 +179,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<PlanFile, Error> {
         let ends = archive.needed("ends")?;
         let batch_lengths = archive.needed("batch_lengths")?;
         let positions = archive.needed("positions")?;
+        let seconds = (archive.array("second_batch_lengths")?, archive.array("second_positions")?);
         let pieces = archive.pieces()?;
         let over_long = archive.array("over_long")?.unwrap_or_default();
         let ids = archive.ids()?;
@@ -186,6 +194,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<PlanFile, Error> {
         content.batches.ends = ends;
         content.batch_lengths = batch_lengths;
         content.positions = positions;
+        content.seconds = Seconds::of(seconds.0, seconds.1)?;
         content.file()
     })
 }
@@ -199,7 +208,7 @@ pub(super) fn stream(file: File) -> Result<Table, Error> {
     let mut archive = Archive { zip, left: size, hash: Xxh3::new() };
     let header = archive.needed::<u8>(HEADER)?;
     archive.refuse_others()?;
-    Unchecked::new(&header)?;
+    Unchecked::new(&header)?.check_one_length()?;
     if archive.ids()?.is_some() || archive.pieces()?.is_some() {
         return Err(Error::new(
             "plan",

@@ -47,22 +47,43 @@ const MOST_HEADER: usize = 100_000_000;
 /// A few megabytes of each column: what a reader can skip, and the writer has in memory.
 const ROWS_PER_GROUP: usize = 1 << 20;
 
-/// The columns, in order. The last two are there if pieces were planned.
+/// The columns, in order. The last two are there if pieces were planned, and the second ones of a batch
+/// if sequences have two lengths.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Column {
     Batch,
     BatchLength,
     BatchPositions,
+    SecondLength,
+    SecondPositions,
     Sequence,
     Offset,
     Length,
 }
 
 impl Column {
-    fn all(pieces: bool) -> &'static [Column] {
-        use Column::{Batch, BatchLength, BatchPositions, Length, Offset, Sequence};
+    fn all(pieces: bool, pairs: bool) -> &'static [Column] {
+        use Column::{
+            Batch, BatchLength, BatchPositions, Length, Offset, SecondLength, SecondPositions,
+            Sequence,
+        };
         let all = &[Batch, BatchLength, BatchPositions, Sequence, Offset, Length];
-        if pieces { all } else { &all[..4] }
+        let of_pairs = &[
+            Batch,
+            BatchLength,
+            BatchPositions,
+            SecondLength,
+            SecondPositions,
+            Sequence,
+            Offset,
+            Length,
+        ];
+        match (pieces, pairs) {
+            (true, false) => all,
+            (false, false) => &all[..4],
+            (true, true) => of_pairs,
+            (false, true) => &of_pairs[..6],
+        }
     }
 
     fn name(self) -> &'static str {
@@ -70,6 +91,8 @@ impl Column {
             Column::Batch => "batch",
             Column::BatchLength => "batch_length",
             Column::BatchPositions => "batch_positions",
+            Column::SecondLength => "second_batch_length",
+            Column::SecondPositions => "second_batch_positions",
             Column::Sequence => "sequence",
             Column::Offset => "offset",
             Column::Length => "length",
@@ -78,7 +101,7 @@ impl Column {
 
     /// How many bytes its numbers have.
     fn size(self) -> usize {
-        if self == Column::BatchPositions { 8 } else { 4 }
+        if matches!(self, Column::BatchPositions | Column::SecondPositions) { 8 } else { 4 }
     }
 
     /// Its type: whole numbers from 0 on, of as many bytes.
@@ -103,6 +126,14 @@ impl Column {
             Column::Batch => of_batches(ends, rows, |batch| batch as u64),
             Column::BatchLength => of_batches(ends, rows, |batch| plan.batch(batch).1.into()),
             Column::BatchPositions => of_batches(ends, rows, |batch| file.positions[batch]),
+            Column::SecondLength => {
+                let lengths = file.seconds.map_or(&[][..], |seconds| seconds.batch_lengths);
+                of_batches(ends, rows, |batch| lengths[batch].into())
+            }
+            Column::SecondPositions => {
+                let positions = file.seconds.map_or(&[][..], |seconds| seconds.positions);
+                of_batches(ends, rows, |batch| positions[batch])
+            }
             Column::Sequence if file.chunks.is_none() => pieces().map(u64::from).collect(),
             Column::Sequence => of_pieces(|piece| piece.sequence),
             Column::Offset => of_pieces(|piece| piece.offset),
@@ -161,7 +192,7 @@ pub(super) fn write<P: Batches>(
     file: &Sheet<P>,
     output: &mut (impl Write + Send),
 ) -> io::Result<()> {
-    let columns = Column::all(file.chunks.is_some());
+    let columns = Column::all(file.chunks.is_some(), file.seconds.is_some());
     let rows = file.plan.sequences();
     let ends: Vec<u32> = file.plan.ends().collect();
     let mut hash = Xxh3::new();

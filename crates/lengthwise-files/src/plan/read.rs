@@ -11,11 +11,12 @@ use xxhash_rust::xxh3::Xxh3;
 use super::parquet;
 use super::{
     Form, PlanFile,
-    content::{Batches, Content, piece_at},
+    content::{Batches, Content, Seconds, piece_at},
     document::{DealtRead, How, Pieces},
     exact::{self, Exact},
     ids::Ids,
     npz,
+    sheet::Sheet,
 };
 use crate::{Error, hex::from_hex};
 
@@ -84,24 +85,43 @@ pub(super) fn parsed<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, Error>
 }
 
 /// The version of a file. One without ids is what it was before there were ids, so that every
-/// release reads it; one with ids must not be taken for one without by a release that knows none.
+/// release reads it; one with ids must not be taken for one without by a release that knows none, and
+/// one of two lengths not for one of the first.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Version {
     /// Without ids.
     Plain,
     WithIds,
+    /// Of sequences with two lengths, without ids.
+    Pairs,
+    PairsWithIds,
 }
 
 impl Version {
-    pub(super) fn of(ids: Option<&Ids>) -> Self {
-        if ids.is_some() { Version::WithIds } else { Version::Plain }
+    pub(super) fn of<P>(sheet: &Sheet<P>) -> Self {
+        match (&sheet.seconds, sheet.ids) {
+            (None, None) => Version::Plain,
+            (None, Some(_)) => Version::WithIds,
+            (Some(_), None) => Version::Pairs,
+            (Some(_), Some(_)) => Version::PairsWithIds,
+        }
     }
 
     pub(super) fn number(self) -> u32 {
         match self {
             Version::Plain => 1,
             Version::WithIds => 2,
+            Version::Pairs => 3,
+            Version::PairsWithIds => 4,
         }
+    }
+
+    pub(super) fn has_ids(self) -> bool {
+        matches!(self, Version::WithIds | Version::PairsWithIds)
+    }
+
+    pub(super) fn is_of_pairs(self) -> bool {
+        matches!(self, Version::Pairs | Version::PairsWithIds)
     }
 }
 
@@ -126,7 +146,9 @@ pub(super) fn check_version(last: &[u8]) -> Result<Version, Error> {
     let version = match number.as_u64() {
         Some(1) => Version::Plain,
         Some(2) => Version::WithIds,
-        _ => return Err(Error::version("plan", &number.to_string(), "versions 1 and 2")),
+        Some(3) => Version::Pairs,
+        Some(4) => Version::PairsWithIds,
+        _ => return Err(Error::version("plan", &number.to_string(), "versions 1 to 4")),
     };
     match header.checksum {
         None => Err(Error::damaged("plan", "has no checksum")),
@@ -161,6 +183,7 @@ struct Document {
     batches: Batches,
     ids: Option<Batches<Ids>>,
     batch_lengths: Vec<u32>,
+    second_batch_lengths: Option<Vec<u32>>,
     #[serde(default)]
     left_out: Vec<u32>,
     #[serde(default)]
@@ -169,6 +192,7 @@ struct Document {
     alone: Vec<u32>,
     chunks: Option<Pieces>,
     positions: Vec<u64>,
+    second_positions: Option<Vec<u64>>,
     made: How,
     ranks: Option<DealtRead>,
 }
@@ -193,6 +217,7 @@ impl Document {
             batches: self.batches,
             batch_lengths: self.batch_lengths,
             positions: self.positions,
+            seconds: Seconds::of(self.second_batch_lengths, self.second_positions)?,
             over_long,
             ids: self.ids.map(|ids| ids.all),
             chunks,
@@ -218,7 +243,9 @@ pub(super) struct Line {
     pub(super) ids: Option<Ids>,
     pub(super) offsets: Option<Vec<u32>>,
     pub(super) batch_length: Option<u32>,
+    pub(super) second_batch_length: Option<u32>,
     pub(super) positions: Option<u64>,
+    pub(super) second_positions: Option<u64>,
     pub(super) over_long: Option<String>,
 }
 
@@ -234,7 +261,8 @@ impl Last {
             batch_lengths: Vec::new(),
             positions: Vec::new(),
             over_long: Vec::new(),
-            ids: (version == Version::WithIds).then(Ids::default),
+            seconds: version.is_of_pairs().then(Seconds::default),
+            ids: version.has_ids().then(Ids::default),
             chunks,
             ranks: self.ranks,
         };
@@ -285,6 +313,14 @@ impl Content {
                 }
             }
             _ => return wrong("a batch has pieces, or sequences, where the chunks say otherwise"),
+        }
+        match (&mut self.seconds, line.second_batch_length, line.second_positions) {
+            (None, None, None) => {}
+            (Some(seconds), Some(length), Some(positions)) => {
+                seconds.batch_lengths.push(length);
+                seconds.positions.push(positions);
+            }
+            _ => return wrong("a batch has a second length, or none, against its version"),
         }
         self.batches.end().map_err(|why| not_a_plan(&why))?;
         self.batch_lengths.push(length);

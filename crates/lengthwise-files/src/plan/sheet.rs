@@ -90,10 +90,18 @@ impl Batches for LoosePlan {
     }
 }
 
+/// What batches of two lengths have besides.
+#[derive(Clone, Copy)]
+pub(super) struct Seconds<'a> {
+    pub(super) batch_lengths: &'a [u32],
+    pub(super) positions: &'a [u64],
+}
+
 /// All that a file says.
 pub(super) struct Sheet<'a, P> {
     pub(super) plan: &'a P,
     pub(super) positions: &'a [u64],
+    pub(super) seconds: Option<Seconds<'a>>,
     pub(super) ids: Option<&'a Ids>,
     pub(super) chunks: Option<&'a Chunks>,
     pub(super) ranks: Option<&'a Ranks>,
@@ -113,14 +121,17 @@ impl<P: Batches> Sheet<'_, P> {
 
 impl PlanFile {
     pub(super) fn sheet(&self) -> Sheet<'_, Plan> {
-        let Self { plan, positions, ids, chunks, ranks } = self;
+        let Self { plan, positions, second_positions, ids, chunks, ranks } = self;
         let (ids, chunks, ranks) = (ids.as_ref(), chunks.as_ref(), ranks.as_ref());
-        Sheet { plan, positions, ids, chunks, ranks }
+        let seconds = plan.second_batch_lengths();
+        let seconds =
+            seconds.map(|batch_lengths| Seconds { batch_lengths, positions: second_positions });
+        Sheet { plan, positions, seconds, ids, chunks, ranks }
     }
 }
 
 /// The file of a plan that is not in one piece: the same bytes as those of [`PlanFile`], written batch
-/// by batch.
+/// by batch. Plans of two lengths are refused.
 ///
 /// ```
 /// use lengthwise::{Budget, Example, Planner, Shuffled, Workspace};
@@ -153,7 +164,16 @@ impl LoosePlanFile<'_> {
             return Err(io::Error::other(Error::new("plan", what, "give those of every batch")));
         }
         let Self { plan, positions } = *self;
-        Sheet { plan, positions, ids: None, chunks: None, ranks: None }.write(form, output)
+        if plan.is_paired() {
+            let what = "is of two lengths, and is not written batch by batch";
+            return Err(io::Error::other(Error::new(
+                "plan",
+                what,
+                "gather it, and use `PlanFile`",
+            )));
+        }
+        let (seconds, ids, chunks, ranks) = (None, None, None, None);
+        Sheet { plan, positions, seconds, ids, chunks, ranks }.write(form, output)
     }
 
     /// Writes the file whole or not at all, in the form that its name tells.

@@ -18,7 +18,7 @@ use super::{
     document::{Wrong, digest},
     header::Unchecked,
     npz,
-    read::{Last, Line, check_content, check_version, not_a_plan, parsed},
+    read::{Last, Line, check_content, not_a_plan, parsed},
 };
 use crate::{Error, fence, hex::hex};
 
@@ -35,8 +35,8 @@ pub struct StreamedBatch {
 }
 
 /// The batches of a plan file, one after another: NPZ, Parquet and JSON lines. JSON is one object,
-/// and is read as a whole, as are plans with ids or pieces and those that were dealt to ranks
-/// ([`read_plan`](super::read_plan)).
+/// and is read as a whole, as are plans with ids or pieces, of two lengths, and those that were dealt
+/// to ranks ([`read_plan`](super::read_plan)).
 ///
 /// What it hands out is checked when all of it was: if the file is not what was written, the last
 /// item is an error, and what came before is not to be believed. Of JSON lines the checksum is looked
@@ -174,7 +174,7 @@ const LONGEST_LAST: u64 = 1 << 26;
 impl Lines {
     fn open(mut file: File) -> Result<(About, Source), Error> {
         let (start, last) = last_line(&mut file).map_err(|error| unreadable(&error))?;
-        check_version(&last)?;
+        Unchecked::new(&last)?.check_one_length()?;
         let about: Last = parsed(&last)?;
         if about.chunks.is_some() || about.ranks.is_some() {
             return Err(whole(MORE));
@@ -205,7 +205,7 @@ impl Lines {
             self.number += 1;
             let number = self.number;
             let line: Line = parsed(&self.text).map_err(|error| error.at(number))?;
-            if line.ids.is_some() || line.offsets.is_some() {
+            if line.ids.is_some() || line.offsets.is_some() || line.second_batch_length.is_some() {
                 return Err(whole(MORE));
             }
             match (line.over_long, line.batch_length, line.positions) {

@@ -25,6 +25,8 @@ struct Document<'a, P: Batches> {
     ids: Option<OfBatches<'a>>,
     #[serde(serialize_with = "batch_lengths")]
     batch_lengths: &'a P,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    second_batch_lengths: Option<&'a [u32]>,
     #[serde(skip_serializing_if = "<[u32]>::is_empty")]
     left_out: &'a [u32],
     #[serde(skip_serializing_if = "<[u32]>::is_empty")]
@@ -35,6 +37,8 @@ struct Document<'a, P: Batches> {
     #[serde(skip_serializing_if = "Option::is_none")]
     chunks: Option<Pieces>,
     positions: &'a [u64],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    second_positions: Option<&'a [u64]>,
     made: How,
     #[serde(skip_serializing_if = "Option::is_none")]
     ranks: Option<Dealt<'a>>,
@@ -62,7 +66,11 @@ struct Batch<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     lengths: Option<Vec<u32>>,
     batch_length: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    second_batch_length: Option<u32>,
     positions: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    second_positions: Option<u64>,
 }
 
 /// The line after the batches, where sequences exceed the budget alone.
@@ -85,21 +93,23 @@ struct Last<'a> {
 }
 
 pub(super) fn json<P: Batches>(file: &Sheet<P>, output: &mut impl Write) -> io::Result<()> {
-    let Sheet { plan, positions, ids, chunks, ranks } = *file;
+    let Sheet { plan, positions, seconds, ids, chunks, ranks } = *file;
     let (treatment, over_long) = plan.over_long();
     let if_treated = |by| if treatment == by { over_long } else { &[] };
     let ends: Vec<u32> = if ids.is_some() { plan.ends().collect() } else { Vec::new() };
     let document = Document {
-        version: Version::of(ids).number(),
+        version: Version::of(file).number(),
         digest: hex(plan.digest()),
         batches: plan,
         ids: ids.map(|ids| OfBatches(ids, &ends)),
         batch_lengths: plan,
+        second_batch_lengths: seconds.map(|seconds| seconds.batch_lengths),
         left_out: if_treated(OverLong::Drop),
         truncated: if_treated(OverLong::Truncate),
         alone: if_treated(OverLong::Alone),
         chunks: chunks.map(Pieces::new),
         positions,
+        second_positions: seconds.map(|seconds| seconds.positions),
         made: How::new(plan.made()),
         ranks: ranks.map(Dealt::new),
     };
@@ -109,13 +119,15 @@ pub(super) fn json<P: Batches>(file: &Sheet<P>, output: &mut impl Write) -> io::
 }
 
 pub(super) fn json_lines<P: Batches>(file: &Sheet<P>, output: &mut impl Write) -> io::Result<()> {
-    let Sheet { plan, positions, ids, chunks, ranks } = *file;
+    let Sheet { plan, positions, seconds, ids, chunks, ranks } = *file;
     let mut output = Sealing::new(output);
     let mut start = 0;
-    for ((batch, batch_length), &positions) in plan.all().zip(positions) {
+    for (at, ((batch, batch_length), &positions)) in plan.all().zip(positions).enumerate() {
         let places = start..start + batch.len();
         start = places.end;
         let mut line = Batch::new(batch, batch_length, positions, chunks);
+        line.second_batch_length = seconds.map(|seconds| seconds.batch_lengths[at]);
+        line.second_positions = seconds.and_then(|seconds| seconds.positions.get(at).copied());
         line.ids = ids.map(|ids| OfBatch(ids, places));
         serde_json::to_writer(&mut output, &line)?;
         writeln!(output)?;
@@ -127,7 +139,7 @@ pub(super) fn json_lines<P: Batches>(file: &Sheet<P>, output: &mut impl Write) -
         writeln!(output)?;
     }
     let last = Last {
-        version: Version::of(ids).number(),
+        version: Version::of(file).number(),
         digest: hex(plan.digest()),
         made: How::new(plan.made()),
         chunks: chunks.map(Pieces::new),
@@ -141,7 +153,16 @@ impl Batch<'_> {
     fn new(batch: &[u32], batch_length: u32, positions: u64, chunks: Option<&Chunks>) -> Self {
         let Some(chunks) = chunks else {
             let (sequences, ids, offsets, lengths) = (batch.to_vec(), None, None, None);
-            return Self { sequences, ids, offsets, lengths, batch_length, positions };
+            return Self {
+                sequences,
+                ids,
+                offsets,
+                lengths,
+                batch_length,
+                second_batch_length: None,
+                positions,
+                second_positions: None,
+            };
         };
         let pieces = batch.iter().filter_map(|&piece| chunks.get(piece));
         Self {
@@ -150,7 +171,9 @@ impl Batch<'_> {
             offsets: Some(pieces.clone().map(|piece| piece.offset).collect()),
             lengths: Some(pieces.map(|piece| piece.length).collect()),
             batch_length,
+            second_batch_length: None,
             positions,
+            second_positions: None,
         }
     }
 }

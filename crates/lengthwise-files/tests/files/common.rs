@@ -1,6 +1,8 @@
 //! Plans of all kinds, and their files in memory.
 
-use lengthwise::{Budget, Chunks, Lengths, OverLong, Planner, Shapes, Sorted, Strategy, Tail};
+use lengthwise::{
+    Budget, Chunks, Lengths, OverLong, Paired, Pairs, Planner, Shapes, Sorted, Strategy, Tail,
+};
 use lengthwise_files::{Error, Form, PlanFile, Ranks, read_plan_from};
 
 pub(crate) const FORMS: &[Form] = &[
@@ -76,7 +78,7 @@ pub(crate) fn named(file: PlanFile) -> PlanFile {
 pub(crate) fn kinds() -> Vec<PlanFile> {
     let lengths = lengths();
     let mut files = Vec::new();
-    for strategy in Strategy::all() {
+    for strategy in Strategy::all_of_one_length() {
         for shapes in ["exact", "multiple:8", "ladder:4", "ladder:50/100"] {
             let shapes: Shapes = shapes.parse().unwrap();
             let planner =
@@ -100,9 +102,27 @@ pub(crate) fn kinds() -> Vec<PlanFile> {
         files.push(PlanFile::new(plan, chunks.lengths()).chunks(chunks));
     }
     files.extend(Tail::ALL.into_iter().flat_map(dealt));
+    files.extend(of_pairs());
     let with_ids: Vec<PlanFile> = files.iter().cloned().map(named).collect();
     files.extend(with_ids);
     files
+}
+
+/// Files of sequences with two lengths: whole, of all ranks, and of one.
+pub(crate) fn of_pairs() -> Vec<PlanFile> {
+    let second = (0..120).map(|i: u32| 1 + i * 7 % 31).collect::<Vec<u32>>();
+    let pairs = Pairs::new(lengths(), Lengths::new(second).unwrap()).unwrap();
+    let budget = "padded:300,first=260,max=240".parse().unwrap();
+    let shapes = "multiple:4+ladder:3".parse().unwrap();
+    let planner = Planner::new(Paired::default(), budget).shapes(shapes).over_long(OverLong::Drop);
+    let plan = planner.plan(&pairs, 2).unwrap();
+    let schedule = plan.schedule(3).unwrap();
+    let file = |plan| PlanFile::new(plan, &pairs);
+    vec![
+        file(plan.clone()),
+        file(schedule.all_ranks()).ranks(Ranks::of(&schedule, None, &pairs)),
+        file(schedule.for_rank(1).unwrap()).ranks(Ranks::of(&schedule, Some(1), &pairs)),
+    ]
 }
 
 /// Files of all ranks, of one, of the beginning of an epoch, and of its rest.

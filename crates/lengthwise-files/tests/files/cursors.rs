@@ -30,7 +30,7 @@ fn cursors_are_small() {
     let lengths = Example::Documents.lengths();
     let segments = vec![Segment { ranks: 1024, steps: 1_000_000 }; 5];
     let mut largest = 0;
-    for strategy in Strategy::all() {
+    for strategy in Strategy::all_of_one_length() {
         for (budget, shapes) in [
             ("padded:16384,at-most=512,multiple-of=8", "ladder:16"),
             ("cost:encoder,limit=0.25", "multiple:64"),

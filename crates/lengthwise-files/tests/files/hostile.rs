@@ -357,7 +357,7 @@ fn what_is_wrong_with_ids_is_said() {
 #[test]
 fn other_versions_are_refused_by_number() {
     let refused: String = [
-        ("{\"version\":3}", Form::Json),
+        ("{\"version\":5}", Form::Json),
         ("{\"batches\":{},\"version\":18446744073709551616}\n", Form::Json),
         ("what it may be\n{\"version\":0,\"made\":7}\n", Form::JsonLines),
     ]
@@ -368,11 +368,11 @@ fn other_versions_are_refused_by_number() {
     })
     .concat();
     expect![[r#"
-        the plan has version 3, and this release reads versions 1 and 2
+        the plan has version 5, and this release reads versions 1 to 4
           use the release of lengthwise that wrote it
-        the plan has version 1.8446744073709552e+19, and this release reads versions 1 and 2
+        the plan has version 1.8446744073709552e+19, and this release reads versions 1 to 4
           use the release of lengthwise that wrote it
-        the plan has version 0, and this release reads versions 1 and 2
+        the plan has version 0, and this release reads versions 1 to 4
           use the release of lengthwise that wrote it
     "#]]
     .assert_eq(&refused);

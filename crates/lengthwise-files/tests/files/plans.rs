@@ -5,7 +5,7 @@ use std::{
     io::{self, Write},
 };
 
-use crate::common::{FORMS, TEXTS, kinds, lengths, named, said, written};
+use crate::common::{FORMS, TEXTS, kinds, lengths, named, of_pairs, said, written};
 use expect_test::expect;
 use lengthwise::{Budget, Chunks, Lengths, OverLong, Planner, Sorted, Tail};
 use lengthwise_files::{Form, PlanFile, Ranks, read_plan, read_plan_from};
@@ -234,6 +234,28 @@ proptest! {
         }
         for &form in FORMS {
             prop_assert_eq!(&read_plan_from(&written(&file, form), form).unwrap(), &file);
+        }
+    }
+}
+
+/// A release that knows no second lengths must not take the file for one of the first.
+#[test]
+fn files_of_two_lengths_have_versions_of_their_own() {
+    let plain = of_pairs().swap_remove(0);
+    let with_ids = plain.clone().ids(|_| "a");
+    for (file, version) in [(&plain, 3), (&with_ids, 4)] {
+        for form in TEXTS {
+            let text = String::from_utf8(written(file, form)).unwrap();
+            assert!(text.contains(&format!("\"version\":{version},")), "{form:?}");
+            // The checksum is of the version too.
+            let other = text.replacen(&format!("\"version\":{version},"), "\"version\":1,", 1);
+            assert!(read_plan_from(other.as_bytes(), form).is_err(), "{form:?}");
+        }
+        for &form in FORMS {
+            let read = read_plan_from(&written(file, form), form).unwrap();
+            let lengths = read.plan.second_batch_lengths().unwrap();
+            assert_eq!(Some(lengths), file.plan.second_batch_lengths(), "{form:?}");
+            assert_eq!(read.second_positions, file.second_positions, "{form:?}");
         }
     }
 }

@@ -15,7 +15,7 @@ struct Column {
     with_sd: bool,
 }
 
-const COLUMNS: [Column; 11] = [
+const COLUMNS: [Column; 13] = [
     Column {
         heading: "batches",
         meaning: "batches in an epoch",
@@ -27,6 +27,20 @@ const COLUMNS: [Column; 11] = [
         heading: "padding, %",
         meaning: "empty cells of all cells",
         value: |f| Some(100.0 * f.padding_rate),
+        decimals: 2,
+        with_sd: true,
+    },
+    Column {
+        heading: "first, %",
+        meaning: "empty cells of the first of two lengths",
+        value: |f| f.first_padding_rate.map(|rate| 100.0 * rate),
+        decimals: 2,
+        with_sd: true,
+    },
+    Column {
+        heading: "second, %",
+        meaning: "empty cells of the second of two lengths",
+        value: |f| f.second_padding_rate.map(|rate| 100.0 * rate),
         decimals: 2,
         with_sd: true,
     },
@@ -104,6 +118,9 @@ pub(super) fn table(comparison: &Comparison, looks: &Looks) -> String {
         .filter(|column| match column.heading {
             "rank steps" | "idle, %" | "idle ≥, %" => settings.world_size > 1,
             "epoch, s" => settings.cost_model.is_some(),
+            "first, %" | "second, %" => {
+                comparison.rows.iter().any(|row| row.mean.second_padding_rate.is_some())
+            }
             _ => true,
         })
         .collect();

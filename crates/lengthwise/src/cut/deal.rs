@@ -4,6 +4,7 @@ use super::{Batches, Loose, loose::Span};
 use crate::{
     Lengths, Room,
     ladder::Staircase,
+    pairs::Pad,
     sort::{Dealt, Flat},
 };
 
@@ -27,13 +28,13 @@ pub(super) fn deal(order: Flat, room: &Room, ladder: &Staircase) -> Batches {
         let rung = ladder.of(length) as usize;
         waiting[rung].push(sequence);
         if waiting[rung].len() == full[rung] {
-            batches.push(&waiting[rung], rungs[rung]);
+            batches.push(&waiting[rung], Pad::one(rungs[rung]));
             waiting[rung].clear();
         }
     }
     let all = padded.iter().map(|&length| u64::from(length)).sum();
     let waiting = |rung: usize| &waiting[rung][..];
-    climb(rungs, room, all, waiting, |batch, length| batches.push(batch, length));
+    climb(rungs, room, all, waiting, |batch, length| batches.push(batch, Pad::one(length)));
     batches
 }
 
@@ -46,7 +47,7 @@ pub(super) fn finish(dealt: Dealt, room: &Room, ladder: &Staircase) -> Loose {
     let spans = full.into_iter().map(|(rung, batch)| {
         let rung = rung as usize;
         let (size, length) = (sizes[rung], rungs[rung]);
-        Span { start: start_of(rung) + batch * size, size, length }
+        Span { start: start_of(rung) + batch * size, size, pad: Pad::one(length) }
     });
     let mut loose = Loose { spans: spans.collect(), ..Loose::default() };
     let count_of = |rung: usize| ends[rung] - start_of(rung);
@@ -59,7 +60,7 @@ pub(super) fn finish(dealt: Dealt, room: &Room, ladder: &Staircase) -> Loose {
     climb(rungs, room, all, waiting, |batch, length| left.push((batch.to_vec(), length)));
     loose.indices = indices;
     for (batch, length) in left {
-        loose.push(&batch, length);
+        loose.push(&batch, Pad::one(length));
     }
     loose
 }

@@ -3,14 +3,14 @@
 use std::{cmp::Ordering, collections::BinaryHeap};
 
 use super::Batches;
-use crate::Error;
+use crate::{Error, pairs::Pad};
 
 /// A stretch of sequences that is a batch, or will be.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Piece {
     pub(crate) start: u32,
     pub(crate) size: u32,
-    pub(crate) length: u32,
+    pub(crate) pad: Pad,
     pub(crate) cost: f64,
 }
 
@@ -35,7 +35,7 @@ pub(crate) fn halved(
             half => half - half % multiple,
         };
         for (start, size) in [(piece.start, half), (piece.start + half, piece.size - half)] {
-            heap.push(Piece { start, size, cost: cost(size, piece.length), ..piece });
+            heap.push(Piece { start, size, cost: cost(size, piece.pad.joint()), ..piece });
         }
     }
     single.extend(heap);
@@ -50,7 +50,7 @@ impl Batches {
         }
         let cells = |size: u32, length: u32| f64::from(size) * f64::from(length);
         let pieces = self.halved_by(count, multiple, &cells);
-        let lengths = pieces.iter().map(|piece| piece.length).collect();
+        let lengths = pieces.iter().map(|piece| piece.pad.first).collect();
         Ok(self.cut_into(&pieces, lengths))
     }
 
@@ -97,10 +97,10 @@ impl Batches {
     /// The pieces in order.
     fn halved_by(&self, count: u32, multiple: u32, cost: &impl Fn(u32, u32) -> f64) -> Vec<Piece> {
         let ends = self.ends.iter().copied();
-        let pieces = self.shapes().zip(ends).map(|((size, length), end)| Piece {
+        let pieces = self.shapes().zip(ends).enumerate().map(|(at, ((size, length), end))| Piece {
             start: end - size,
             size,
-            length,
+            pad: self.pad(at),
             cost: cost(size, length),
         });
         let mut pieces = halved(pieces.collect(), count as usize, multiple, cost);
@@ -110,7 +110,9 @@ impl Batches {
 
     fn cut_into(self, pieces: &[Piece], lengths: Vec<u32>) -> Self {
         let ends = pieces.iter().map(|piece| piece.start + piece.size).collect();
-        Self { indices: self.indices, ends, lengths }
+        let seconds = pieces.iter().map(|piece| piece.pad.second);
+        let seconds = seconds.filter(|&second| second > 0).collect();
+        Self { indices: self.indices, ends, lengths, seconds }
     }
 }
 

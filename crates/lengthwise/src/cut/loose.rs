@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::Batches;
-use crate::{Workspace, threads};
+use crate::{Workspace, pairs::Pad, threads};
 
 /// Batches in an order, each anywhere among the indices: their order is changed without moving
 /// sequences.
@@ -21,7 +21,7 @@ pub(crate) struct Loose {
 pub(super) struct Span {
     pub(super) start: u32,
     pub(super) size: u32,
-    pub(super) length: u32,
+    pub(super) pad: Pad,
 }
 
 impl Loose {
@@ -30,9 +30,9 @@ impl Loose {
     }
 
     /// Adds a batch.
-    pub(crate) fn push(&mut self, sequences: &[u32], length: u32) {
+    pub(crate) fn push(&mut self, sequences: &[u32], pad: Pad) {
         let (start, size) = (self.indices.len() + self.tail.len(), sequences.len() as u32);
-        self.spans.push(Span { start: start as u32, size, length });
+        self.spans.push(Span { start: start as u32, size, pad });
         self.tail.extend_from_slice(sequences);
     }
 
@@ -43,14 +43,19 @@ impl Loose {
         }
     }
 
-    /// Batch size and batch length of every batch, in order.
+    /// Batch size and batch length of every batch, in order; of two batch lengths, both together.
     pub(crate) fn shapes(&self) -> impl ExactSizeIterator<Item = (u32, u32)> + Clone {
-        self.spans.iter().map(|span| (span.size, span.length))
+        self.spans.iter().map(|span| (span.size, span.pad.joint()))
     }
 
-    /// The sequences of every batch and its batch length, in order.
-    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = (&[u32], u32)> + Clone {
-        self.spans.iter().map(|span| (self.get(*span), span.length))
+    /// Batch size and what it is padded to, of every batch, in order.
+    pub(crate) fn pads(&self) -> impl ExactSizeIterator<Item = (u32, Pad)> + Clone {
+        self.spans.iter().map(|span| (span.size, span.pad))
+    }
+
+    /// The sequences of every batch and what it is padded to, in order.
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = (&[u32], Pad)> + Clone {
+        self.spans.iter().map(|span| (self.get(*span), span.pad))
     }
 
     /// How many sequences the batches have.
@@ -59,9 +64,9 @@ impl Loose {
     }
 
     /// The same for some of the batches.
-    pub(crate) fn some(&self, batches: Range<usize>) -> impl Iterator<Item = (&[u32], u32)> {
+    pub(crate) fn some(&self, batches: Range<usize>) -> impl Iterator<Item = (&[u32], Pad)> {
         let spans = self.spans.get(batches).unwrap_or_default();
-        spans.iter().map(|span| (self.get(*span), span.length))
+        spans.iter().map(|span| (self.get(*span), span.pad))
     }
 
     /// The batches that `order` names, in its order.
@@ -81,9 +86,11 @@ impl Loose {
                 end
             })
             .collect();
-        let lengths = self.spans.iter().map(|span| span.length).collect();
+        let lengths = self.spans.iter().map(|span| span.pad.first).collect();
+        let seconds = self.spans.iter().map(|span| span.pad.second);
+        let seconds = seconds.filter(|&second| second > 0).collect();
         if self.is_gathered(end) {
-            return Batches { indices: self.indices, ends, lengths };
+            return Batches { indices: self.indices, ends, lengths, seconds };
         }
         let mut indices = workspace.indices(end as usize);
         let threads = workspace.threads_for(indices.len());
@@ -104,7 +111,7 @@ impl Loose {
             }
         });
         workspace.keep_indices(self.indices);
-        Batches { indices, ends, lengths }
+        Batches { indices, ends, lengths, seconds }
     }
 
     /// Whether the indices are what gathering them would give.
@@ -129,12 +136,11 @@ impl Loose {
 
 impl From<Batches> for Loose {
     fn from(batches: Batches) -> Self {
-        let Batches { indices, ends, lengths } = batches;
         let mut start = 0;
-        let spans = ends.iter().zip(lengths).map(|(&end, length)| {
+        let spans = batches.ends.iter().enumerate().map(|(batch, &end)| {
             let size = end - std::mem::replace(&mut start, end);
-            Span { start: end - size, size, length }
+            Span { start: end - size, size, pad: batches.pad(batch) }
         });
-        Self { spans: spans.collect(), indices, tail: Vec::new() }
+        Self { spans: spans.collect(), indices: batches.indices, tail: Vec::new() }
     }
 }

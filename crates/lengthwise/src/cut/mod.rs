@@ -3,12 +3,15 @@
 pub(crate) mod deal;
 pub(crate) mod halve;
 mod loose;
+pub(crate) mod pairs;
 
 pub(crate) use loose::Loose;
 
 use crate::{
     Error, Lengths, Open, Room, Row,
+    cover::Cover,
     groups::{Dealing, Groups, Order},
+    pairs::Pad,
     shapes::Rounding,
     sort::Flat,
 };
@@ -19,6 +22,8 @@ pub(crate) struct Batches {
     pub(crate) indices: Vec<u32>,
     pub(crate) ends: Vec<u32>,
     pub(crate) lengths: Vec<u32>,
+    /// What each is padded to in its second lengths; empty where sequences have one length.
+    pub(crate) seconds: Vec<u32>,
 }
 
 impl Batches {
@@ -36,9 +41,16 @@ impl Batches {
         &self.indices[start as usize..self.ends[batch] as usize]
     }
 
-    /// Batch size and batch length of every batch, in order.
+    /// What a batch is padded to.
+    pub(crate) fn pad(&self, batch: usize) -> Pad {
+        let second = self.seconds.get(batch).copied().unwrap_or(0);
+        Pad { first: self.lengths[batch], second }
+    }
+
+    /// Batch size and batch length of every batch, in order; of two batch lengths, both together.
     pub(crate) fn shapes(&self) -> impl ExactSizeIterator<Item = (u32, u32)> + Clone {
-        self.iter().zip(&self.lengths).map(|(batch, &length)| (batch.len() as u32, length))
+        let shape = |(at, batch): (usize, &[u32])| (batch.len() as u32, self.pad(at).joint());
+        self.iter().enumerate().map(shape)
     }
 
     /// The same where a batch may be a row that its sequences share: it counts as its sequences if
@@ -53,10 +65,13 @@ impl Batches {
     }
 
     /// Adds a batch.
-    pub(crate) fn push(&mut self, sequences: &[u32], length: u32) {
+    pub(crate) fn push(&mut self, sequences: &[u32], pad: Pad) {
         self.indices.extend_from_slice(sequences);
         self.ends.push(self.indices.len() as u32);
-        self.lengths.push(length);
+        self.lengths.push(pad.first);
+        if pad.second > 0 {
+            self.seconds.push(pad.second);
+        }
     }
 }
 
@@ -87,7 +102,7 @@ pub(crate) fn rows(
         sums.push(rounding.of(sum as u32));
         start = end;
     }
-    Ok(Batches { indices, ends, lengths: sums })
+    Ok(Batches { indices, ends, lengths: sums, seconds: Vec::new() })
 }
 
 /// Cuts the groups into batches: from the front as many sequences as the budget admits, then the
@@ -96,6 +111,14 @@ pub(crate) fn rows(
 pub(crate) fn cut(groups: Groups, room: &Room, rounding: &Rounding) -> Loose {
     let dealing = groups.dealing();
     let (order, ends) = groups.into_parts();
+    if let (Order::Flat(flat), Some(sides)) = (&order, room.sides()) {
+        return match sides.cover() {
+            Cover::Grid(grid) if dealing == Dealing::Free => {
+                pairs::deal(&flat.order, room, grid).into()
+            }
+            _ => pairs::in_order(&flat.order, &ends, room).into(),
+        };
+    }
     match (order, rounding, dealing) {
         (Order::Dealt(dealt), Rounding::Rungs(rungs), _) => deal::finish(dealt, room, rungs),
         (Order::Flat(flat), Rounding::Rungs(rungs), Dealing::Free) => {
@@ -131,7 +154,7 @@ fn in_order(
             lengths.push(length);
         }
     }
-    Batches { indices: order, ends, lengths }.into()
+    Batches { indices: order, ends, lengths, seconds: Vec::new() }.into()
 }
 
 /// The size and batch length of the batch at the front of `count` sequences.

@@ -2,8 +2,8 @@
 
 use super::{balance, seat, tail};
 use crate::{
-    Arrange, Made, Rng, Steps, Tail, arrange::Item, cut::Batches, math::ln, shard::in_step, sort,
-    steps::Time,
+    Arrange, Made, Rng, Steps, Tail, arrange::Item, cut::Batches, math::ln, pairs::Pad,
+    shard::in_step, sort, steps::Time,
 };
 
 /// Batches dealt to steps. Batches are named by number: first those that were dealt, then those that
@@ -20,20 +20,20 @@ pub(crate) struct Dealt {
 }
 
 impl Dealt {
-    /// The sequences and the batch length of a batch.
-    pub(super) fn batch<'a>(&'a self, batches: &'a Batches, slot: u32) -> (&'a [u32], u32) {
+    /// The sequences of a batch, and what it is padded to.
+    pub(super) fn batch<'a>(&'a self, batches: &'a Batches, slot: u32) -> (&'a [u32], Pad) {
         let slot = slot as usize;
         match slot.checked_sub(batches.len()) {
-            None => (batches.get(slot), batches.lengths[slot]),
-            Some(piece) => (self.pieces.get(piece), self.pieces.lengths[piece]),
+            None => (batches.get(slot), batches.pad(slot)),
+            Some(piece) => (self.pieces.get(piece), self.pieces.pad(piece)),
         }
     }
 
     pub(super) fn gathered(&self, batches: &Batches, slots: impl Iterator<Item = u32>) -> Batches {
         let mut gathered = Batches::default();
         for slot in slots {
-            let (batch, length) = self.batch(batches, slot);
-            gathered.push(batch, length);
+            let (batch, pad) = self.batch(batches, slot);
+            gathered.push(batch, pad);
         }
         gathered
     }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use crate::{
     Counts, Cursor, Error, Lengths, Plan, Rng, Segment,
     cut::{Batches, weighed},
+    pairs::Pad,
 };
 pub(crate) use deal::Dealt;
 use deal::deal;
@@ -237,15 +238,15 @@ impl Schedule {
         self.dealt.slots.chunks(self.per_step as usize).skip(self.taken)
     }
 
-    /// The sequences and the batch length of a batch by number.
-    fn batch(&self, slot: u32) -> (&[u32], u32) {
+    /// The sequences of a batch by number, and what it is padded to.
+    fn batch(&self, slot: u32) -> (&[u32], Pad) {
         self.dealt.batch(&self.batches, slot)
     }
 
     /// Its size and what its sequences are padded to, or the mean of them if they share a row.
     fn weighed(&self, slot: u32) -> (u32, u32) {
-        let (batch, length) = self.batch(slot);
-        weighed((batch.len() as u32, length), self.plan.is_packed())
+        let (batch, pad) = self.batch(slot);
+        weighed((batch.len() as u32, pad.joint()), self.plan.is_packed())
     }
 
     fn gathered(&self, slots: impl Iterator<Item = u32>) -> Batches {

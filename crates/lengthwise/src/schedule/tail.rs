@@ -7,6 +7,7 @@ use crate::{
         Batches,
         halve::{Piece, halved},
     },
+    pairs::Pad,
     steps::Time,
 };
 
@@ -66,7 +67,7 @@ pub(super) fn split(
         return split_rows(batches, held, count, pieces);
     }
     let mut held = held.to_vec();
-    held.sort_by_key(|&batch| batches.lengths[batch as usize]);
+    held.sort_by_key(|&batch| batches.pad(batch as usize).joint());
     let cost = |size: u32, length: u32| match made.time() {
         // All sizes of a length take the same time, and yet half a batch is better than none.
         Time::Length => Time::Cells.of(size, length),
@@ -74,20 +75,19 @@ pub(super) fn split(
     };
     let pooled: Vec<u32> =
         held.iter().flat_map(|&batch| batches.get(batch as usize)).copied().collect();
-    let pool: Vec<Part> = held
+    let pool: Vec<(u32, Pad)> = held
         .iter()
-        .map(|&batch| Part {
-            size: batches.get(batch as usize).len() as u32,
-            length: batches.lengths[batch as usize],
-        })
+        .map(|&batch| (batches.get(batch as usize).len() as u32, batches.pad(batch as usize)))
         .collect();
 
-    let most = pool.iter().map(|part| cost(part.size, part.length)).fold(0.0, f64::max);
+    let most = pool.iter().map(|&(size, pad)| cost(size, pad.joint())).fold(0.0, f64::max);
     let (mut low, mut high) = (0.0, most);
-    let mut best = cut(&pool, most, made.together, &cost);
+    // Of two lengths neither batch need be the longer.
+    let together = made.together || !batches.seconds.is_empty();
+    let mut best = cut(&pool, most, together, &cost);
     for _ in 0..30 {
         let middle = f64::midpoint(low, high);
-        let tried = cut(&pool, middle, made.together, &cost);
+        let tried = cut(&pool, middle, together, &cost);
         if tried.len() <= count {
             (high, best) = (middle, tried);
         } else {
@@ -99,7 +99,7 @@ pub(super) fn split(
     let first = (batches.len() + pieces.len()) as u32;
     for piece in &chosen {
         let sequences = piece.start as usize..(piece.start + piece.size) as usize;
-        pieces.push(&pooled[sequences], piece.length);
+        pieces.push(&pooled[sequences], piece.pad);
     }
     (0..count as u32).map(|at| first + at % chosen.len() as u32).collect()
 }
@@ -109,40 +109,46 @@ pub(super) fn split(
 fn split_rows(batches: &Batches, held: &[u32], count: usize, pieces: &mut Batches) -> Vec<u32> {
     let mut rows = Batches::default();
     for &row in held {
-        rows.push(batches.get(row as usize), batches.lengths[row as usize]);
+        rows.push(batches.get(row as usize), batches.pad(row as usize));
     }
     let sequences = |size: u32, _| f64::from(size);
     let whole = rows.shapes().zip(&rows.ends).map(|((size, length), &end)| Piece {
         start: end - size,
         size,
-        length,
+        pad: Pad::one(length),
         cost: sequences(size, length),
     });
     let mut chosen = halved(whole.collect(), count, 1, &sequences);
-    chosen.sort_unstable_by_key(|piece| (piece.length.div_ceil(piece.size), piece.start));
+    chosen.sort_unstable_by_key(|piece| (piece.pad.first.div_ceil(piece.size), piece.start));
     let first = (batches.len() + pieces.len()) as u32;
     for piece in &chosen {
         let members = piece.start as usize..(piece.start + piece.size) as usize;
-        pieces.push(&rows.indices[members], piece.length);
+        pieces.push(&rows.indices[members], piece.pad);
     }
     (0..count as u32).map(|at| first + at % chosen.len() as u32).collect()
 }
 
 /// Cuts the pool from the front into pieces of at most `limit`, or of one sequence. Batches that
 /// belong `together` are cut, but never mixed.
-fn cut(pool: &[Part], limit: f64, together: bool, cost: &impl Fn(u32, u32) -> f64) -> Vec<Piece> {
+fn cut(
+    pool: &[(u32, Pad)],
+    limit: f64,
+    together: bool,
+    cost: &impl Fn(u32, u32) -> f64,
+) -> Vec<Piece> {
     let mut pieces: Vec<Piece> = Vec::new();
     let mut open: Option<Piece> = None;
     let mut start = 0;
-    for part in pool {
-        let mut left = part.size;
+    for &(whole, pad) in pool {
+        let length = pad.joint();
+        let mut left = whole;
         while left > 0 {
             let had = open.map_or(0, |piece| piece.size);
             // The most that the piece can have at this length.
-            let (mut low, mut high) = (0, part.size.saturating_sub(had).min(left));
+            let (mut low, mut high) = (0, whole.saturating_sub(had).min(left));
             while low < high {
                 let middle = low + (high - low).div_ceil(2);
-                if cost(had + middle, part.length) <= limit {
+                if cost(had + middle, length) <= limit {
                     low = middle;
                 } else {
                     high = middle - 1;
@@ -151,8 +157,8 @@ fn cut(pool: &[Part], limit: f64, together: bool, cost: &impl Fn(u32, u32) -> f6
             let more = if had == 0 { low.max(1) } else { low };
             if more > 0 {
                 let begun = open.map_or(start, |piece| piece.start);
-                let (size, length) = (had + more, part.length);
-                open = Some(Piece { start: begun, size, length, cost: cost(size, length) });
+                let size = had + more;
+                open = Some(Piece { start: begun, size, pad, cost: cost(size, length) });
                 start += more;
                 left -= more;
             }

@@ -40,7 +40,8 @@ impl Statistics {
     /// With more distinct lengths than this, lengths fall into classes.
     pub const MOST_EXACT: usize = 65_536;
 
-    /// The statistics of these lengths alone.
+    /// The statistics of these lengths alone. Of two, the first: what is a
+    /// [part](Lengths::part_of) of statistics has one.
     pub fn of(lengths: &Lengths) -> Self {
         let histogram = lengths.histogram();
         let classes = histogram.iter().map(|&(length, count)| (length, u64::from(count))).collect();

@@ -5,7 +5,7 @@ use super::{
     keyed::{Flat, Random, flat_in},
     pack,
 };
-use crate::{Error, Lengths, Purpose, Rng, Room, shapes::Rounding, threads};
+use crate::{Error, Lengths, Purpose, Rng, Room, pairs::Pad, shapes::Rounding, threads};
 
 /// All sequences in a random order, each with its length: to look lengths up one by one would wait for
 /// memory at every one.
@@ -38,9 +38,9 @@ impl Mixed {
     }
 
     /// What the sequences from a place on are padded to.
-    pub(crate) fn padded(&self, from: usize, room: &Room) -> impl ExactSizeIterator<Item = u32> {
+    pub(crate) fn padded(&self, from: usize, room: &Room) -> impl ExactSizeIterator<Item = Pad> {
         let sequences = self.order[from..].iter().zip(&self.lengths[from..]);
-        sequences.map(|(&sequence, &length)| room.padded(sequence, length))
+        sequences.map(|(&sequence, &length)| room.pad(sequence, length))
     }
 
     /// Sorted by length in every stretch that ends where `ends` says; equal lengths stay as they are.

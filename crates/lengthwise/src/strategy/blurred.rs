@@ -165,11 +165,11 @@ fn scale(lengths: &Lengths) -> Vec<f64> {
 }
 
 /// No noise is larger than this: −ln 2⁻³³, rounded up.
-const LARGEST_NOISE: f64 = 23.0;
+pub(super) const LARGEST_NOISE: f64 = 23.0;
 
 /// A random number of exponential distribution and mean 1, from 32 random bits: −ln((word + ½) / 2³²).
 #[inline(always)]
-fn exponential(word: u32) -> f64 {
+pub(super) fn exponential(word: u32) -> f64 {
     32.0 * std::f64::consts::LN_2 - ln(f64::from(word) + 0.5)
 }
 

@@ -12,6 +12,7 @@ mod length_buckets;
 mod neighbours;
 mod optimal_buckets;
 pub(crate) mod packed;
+pub(crate) mod paired;
 mod pooled;
 mod rotating;
 mod semi_sorted;
@@ -25,6 +26,7 @@ pub use length_buckets::LengthBuckets;
 pub use neighbours::Neighbours;
 pub use optimal_buckets::OptimalBuckets;
 pub use packed::Packed;
+pub use paired::Paired;
 pub use pooled::Pooled;
 pub use rotating::Rotating;
 pub use semi_sorted::SemiSorted;
@@ -104,10 +106,17 @@ macro_rules! strategies {
                 vec![$(Strategy::$variant($variant::default())),*]
             }
 
-            /// The strategies of [`all`](Strategy::all) whose sequences have a row each: they need
-            /// nothing of a model, and can be compared with each other.
-            pub fn all_padded() -> Vec<Strategy> {
+            /// The strategies of [`all`](Strategy::all) for sequences of one length.
+            pub fn all_of_one_length() -> Vec<Strategy> {
                 let mut all = Self::all();
+                all.retain(|strategy| !matches!(strategy, Strategy::Paired(_)));
+                all
+            }
+
+            /// Those of them whose sequences have a row each: they need nothing of a model, and can be
+            /// compared with each other.
+            pub fn all_padded() -> Vec<Strategy> {
+                let mut all = Self::all_of_one_length();
                 all.retain(|strategy| strategy.row().is_none());
                 all
             }
@@ -172,6 +181,8 @@ strategies! {
         "nobody meets twice in a cycle of epochs"
     Packed "packed" "packed.md"
         "several sequences in a row, for models that keep them apart"
+    Paired "paired" "paired.md"
+        "for two lengths: stripes of the first, each by the second, with noise on both"
 }
 
 /// What each strategy of the list has besides [`Group`].

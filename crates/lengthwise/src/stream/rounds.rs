@@ -28,6 +28,9 @@ pub(super) enum Admitted {
 impl Rounds {
     pub(super) fn new(budget: Budget, shapes: &Shapes, over_long: OverLong) -> Result<Self, Error> {
         budget.check()?;
+        if budget.is_of_sides() {
+            return Err(Error::NoSecond { what: format!("budget `{budget}`") });
+        }
         let one = Lengths::new([1])?;
         // Refuses what makes no sense; the lengths do not matter.
         shapes.resolve(&one, &budget)?;
@@ -131,7 +134,8 @@ impl Rounds {
     /// sequences such a batch has.
     pub(super) fn padded_and_full(&self, length: u32) -> (u32, u32) {
         let padded = match self.shapes {
-            Shapes::Exact => length,
+            // Those of two lengths were refused.
+            Shapes::Exact | Shapes::Each(..) => length,
             Shapes::Multiple(multiple) => length.next_multiple_of(multiple),
             Shapes::Ladder(_) | Shapes::Rungs(_) => {
                 let rung = self.rungs.partition_point(|&rung| rung < length);

@@ -2,7 +2,7 @@
 
 use super::{Conditions, Family, Point, batch_count};
 use crate::{
-    Blurred, Budget, Error, Lengths, OverLong, Planner, Shapes, Shuffled, Sorted, Strategy,
+    Blurred, Budget, Error, Lengths, OverLong, Paired, Planner, Shapes, Shuffled, Sorted, Strategy,
     Workspace,
 };
 
@@ -71,6 +71,7 @@ fn shapes_in(workspace: &Workspace, lengths: &Lengths, budget: Budget) -> Result
 /// The strategy and the shapes to use where one or both are not given: the
 /// [recommended shapes](recommended_shapes), and on a ladder random order; exact shapes where a
 /// strategy is given; and where shapes are free `blurred`, which pads least for the company it gives.
+/// Sequences of two lengths are `paired`, with exact shapes.
 ///
 /// ```
 /// use lengthwise::{Budget, Example, Shapes, recommended};
@@ -100,9 +101,11 @@ pub fn recommended_in(
     let shapes = match (shapes, &strategy) {
         (Some(shapes), _) => shapes,
         (None, Some(_)) => Shapes::Exact,
+        (None, None) if lengths.second().is_some() => Shapes::Exact,
         (None, None) => shapes_in(workspace, lengths, budget)?,
     };
     let strategy = strategy.unwrap_or_else(|| match shapes {
+        _ if lengths.second().is_some() => Paired::default().into(),
         Shapes::Ladder(_) | Shapes::Rungs(_) => Shuffled.into(),
         _ => Blurred::default().into(),
     });

@@ -21,7 +21,7 @@ use crate::{
     Error, fence,
     plan::{
         Ids, PlanFile,
-        content::{Batches, piece_at},
+        content::{Batches, Seconds, piece_at},
         document::Wrong,
         header::Unchecked,
         read::not_a_plan,
@@ -56,6 +56,7 @@ pub(in super::super) fn read(bytes: &[u8]) -> Result<PlanFile, Error> {
         let mut content = header.content(hash)?;
         content.ids = ids;
         let chunks = content.chunks.as_ref();
+        content.seconds = rows.seconds.take();
         (content.batches, content.batch_lengths, content.positions) =
             rows.batches(chunks).map_err(wrong)?;
         content.file()
@@ -67,7 +68,7 @@ pub(in super::super) fn stream(file: File) -> Result<stream::Table, Error> {
     let size = file.metadata().map_err(|error| Error::unreadable("plan", &error))?.len();
     let table = Table::of(Guarded::of_file(file, size))?;
     let header = table.header()?.to_vec();
-    Unchecked::new(&header)?;
+    Unchecked::new(&header)?.check_one_length()?;
     let wrong = |why: Wrong| not_a_plan(&why);
     let (columns, named) = table.columns().map_err(wrong)?;
     let Some((&sequences, of_batches)) = columns.split_last().filter(|_| !named) else {
@@ -77,6 +78,9 @@ pub(in super::super) fn stream(file: File) -> Result<stream::Table, Error> {
     if sequences != Column::Sequence {
         let what = "is of pieces, and does not come batch by batch";
         return Err(Error::new("plan", what, "read it as a whole"));
+    }
+    if of_batches.contains(&Column::SecondLength) {
+        return Err(not_a_plan("it has second batch lengths, against its version"));
     }
     let (mut rows, mut hash) = (Rows::default(), Xxh3::new());
     let mut count = 0;
@@ -179,8 +183,9 @@ impl Table {
     /// The columns of numbers, if they are those of a plan, and whether ids come behind them.
     fn columns(&self) -> Result<(&'static [Column], bool), Wrong> {
         let found = self.metadata.file_metadata().schema_descr().root_schema().get_fields();
+        let pairs = found.iter().any(|field| field.name() == Column::SecondLength.name());
         let kinds = [(false, false), (false, true), (true, false), (true, true)];
-        let kind = kinds.iter().map(|&(pieces, ids)| (Column::all(pieces), ids));
+        let kind = kinds.iter().map(|&(pieces, ids)| (Column::all(pieces, pairs), ids));
         let fits = |kind: &(&[Column], bool)| kind.0.len() + usize::from(kind.1) == found.len();
         let Some((columns, ids)) = kind.clone().find(fits) else {
             return Err(format!("it has {} columns", found.len()));
@@ -280,6 +285,8 @@ struct Rows {
     ends: Vec<u32>,
     batch_lengths: Vec<u32>,
     positions: Vec<u64>,
+    /// Of two lengths.
+    seconds: Option<Seconds>,
     sequences: Vec<u32>,
     /// Of pieces.
     offsets: Vec<u32>,
@@ -294,7 +301,10 @@ impl Rows {
         let narrow = numbers.iter().map(|&number| number as u32);
         match column {
             Column::Batch => return self.add_batches(row, numbers),
-            Column::BatchLength | Column::BatchPositions => {
+            Column::BatchLength
+            | Column::BatchPositions
+            | Column::SecondLength
+            | Column::SecondPositions => {
                 return self.add_of_batches(column, row, numbers);
             }
             Column::Sequence => self.sequences.extend(narrow),
@@ -323,20 +333,20 @@ impl Rows {
         if row == 0 {
             self.batch = 0;
         }
+        let had = self.seconds.is_some();
+        let mut seconds = self.seconds.take().unwrap_or_default();
         for (row, &number) in (row..).zip(numbers) {
             let ended = |batch: usize| self.ends.get(batch).is_some_and(|&end| end as usize <= row);
             if ended(self.batch) {
                 self.batch += 1;
             }
-            let (batch, known) = (
-                self.batch,
-                match column {
-                    Column::BatchLength => {
-                        self.batch_lengths.get(self.batch).map(|&known| known.into())
-                    }
-                    _ => self.positions.get(self.batch).copied(),
-                },
-            );
+            let batch = self.batch;
+            let known = match column {
+                Column::BatchLength => self.batch_lengths.get(batch).map(|&known| known.into()),
+                Column::BatchPositions => self.positions.get(batch).copied(),
+                Column::SecondLength => seconds.batch_lengths.get(batch).map(|&known| known.into()),
+                _ => seconds.positions.get(batch).copied(),
+            };
             match (known, column) {
                 (Some(known), _) if known == number => {}
                 (Some(known), _) => {
@@ -344,9 +354,13 @@ impl Rows {
                     return Err(format!("batch {batch} has `{name}` {known} and {number}"));
                 }
                 (None, Column::BatchLength) => self.batch_lengths.push(number as u32),
-                (None, _) => self.positions.push(number),
+                (None, Column::BatchPositions) => self.positions.push(number),
+                (None, Column::SecondLength) => seconds.batch_lengths.push(number as u32),
+                (None, _) => seconds.positions.push(number),
             }
         }
+        let of_second = matches!(column, Column::SecondLength | Column::SecondPositions);
+        self.seconds = Some(seconds).filter(|_| had || of_second);
         Ok(())
     }
 

@@ -1,0 +1,93 @@
+"""Sequences of two lengths."""
+
+from __future__ import annotations
+
+import pickle
+
+import lengthwise
+import numpy as np
+import pytest
+
+rng = np.random.default_rng(1)
+FIRST = rng.integers(100, 2000, 3000)
+SECOND = (FIRST / rng.uniform(8, 16, 3000)).astype(np.int64)
+
+
+def test_pairs_are_planned_within_both_limits():
+    for budget, limits in [
+        ("padded:20000", lambda n, a, b: n * (a + b) <= 20000),
+        ("padded:max=20000", lambda n, a, b: n * max(a, b) <= 20000),
+        ("padded:first=20000,second=900", lambda n, a, b: n * a <= 20000 and n * b <= 900),
+    ]:
+        planner = lengthwise.Planner(FIRST, second=SECOND, budget=budget)
+        assert "paired" in repr(planner)
+        plan = planner.plan(0)
+        assert sorted(np.concatenate(list(plan))) == list(range(3000))
+        for batch, a, b in zip(plan, plan.batch_lengths, plan.second_batch_lengths):
+            assert FIRST[batch].max() == a and SECOND[batch].max() == b
+            assert limits(len(batch), int(a), int(b))
+        assert plan.second_positions.sum() == SECOND.sum()
+        assert plan != planner.plan(1)
+
+
+def test_lengths_keep_their_second():
+    lengths = lengthwise.Lengths(FIRST, SECOND)
+    assert lengths.second == lengthwise.Lengths(SECOND)
+    assert lengthwise.Lengths(FIRST).second is None
+    assert lengths != lengthwise.Lengths(FIRST) and lengths.digest != lengthwise.Lengths(FIRST).digest
+    assert pickle.loads(pickle.dumps(lengths)) == lengths
+    plan = lengthwise.Planner(lengths, budget="padded:20000").plan(3)
+    again = pickle.loads(pickle.dumps(plan))
+    assert again == plan and again.measure() == plan.measure()
+    measures = plan.measure()
+    assert 0 < measures.first_padding_rate < measures.padding_rate < measures.second_padding_rate
+    assert "second_padding_rate" in measures.asdict()
+    alone = lengthwise.Planner(FIRST, budget="padded:20000").plan(0)
+    assert alone.second_batch_lengths is None and alone.measure().second_padding_rate is None
+
+
+def test_what_cannot_be_is_refused():
+    with pytest.raises(lengthwise.LengthwiseError, match="3000 first lengths and 2999 second"):
+        lengthwise.Planner(FIRST, second=SECOND[1:], budget="padded:20000")
+    with pytest.raises(lengthwise.LengthwiseError, match="needs a second length"):
+        lengthwise.Planner(FIRST, "paired", budget="padded:20000").plan(0)
+    with pytest.raises(lengthwise.LengthwiseError, match="already"):
+        lengthwise.Planner(lengthwise.Lengths(FIRST, SECOND), second=SECOND, budget=4)
+
+
+def test_files_keep_both(tmp_path):
+    plan = lengthwise.Planner(FIRST, second=SECOND, budget="padded:20000").plan(0)
+    for form in ["json", "jsonl", "npz"]:
+        plan.save(tmp_path / f"plan.{form}")
+    saved = np.load(tmp_path / "plan.npz")
+    assert (saved["second_batch_lengths"] == plan.second_batch_lengths).all()
+
+
+def test_batches_are_collated_to_both_lengths():
+    torch = pytest.importorskip("torch")
+    from lengthwise.torch import BatchSampler, loader, pad_collate
+
+    items = [
+        {"source": torch.ones(int(a)), "target": torch.ones(int(b))}
+        for a, b in zip(FIRST[:300], SECOND[:300])
+    ]
+    sampler = BatchSampler(
+        FIRST[:300], second=SECOND[:300], budget="padded:20000", shapes="multiple:16+multiple:8"
+    )
+    collate = pad_collate(sampler, field="source", second="target")
+    seen = 0
+    for batch, planned in zip(loader(items, sampler, collate_fn=collate), sampler.plan):
+        rows = len(planned)
+        assert batch["source"].shape[1] % 16 == 0 and batch["target"].shape[1] % 8 == 0
+        assert rows * (batch["source"].shape[1] + batch["target"].shape[1]) <= 20000
+        assert (batch["target"].sum(1) == batch["second_lengths"]).all()
+        assert (batch["source"].sum(1) == batch["lengths"]).all()
+        seen += rows
+    assert seen == 300
+    first = next(iter(BatchSampler(FIRST, second=SECOND, budget="padded:20000")))
+    assert first.second_length == SECOND[first].max() and first.length == FIRST[first].max()
+    assert pickle.loads(pickle.dumps(first)).second_length == first.second_length
+    weights = sampler.weights("second_positions")
+    assert len(weights) == len(sampler)
+    with pytest.raises(lengthwise.SettingError, match="none was planned"):
+        pad_collate(BatchSampler(FIRST, budget="padded:20000"), second="target")
