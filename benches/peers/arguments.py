@@ -10,30 +10,33 @@ from systems import SYSTEMS, System
 EXAMPLES = ["speech", "documents", "bimodal"]
 SIZES = [10_000, 100_000, 1_000_000]
 ABOUT = "Compares lengthwise with its peers on the same lengths, in one run."
+SEQUENCES = "how many sequences the examples have; may be repeated (10000, 100000, 1000000)"
+BATCH = "sequences in a batch; the padded budget is as many of mean length (32)"
+# So that there are steps enough for eight ranks.
+LEAST = 1000
 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="benches/peers/run", description=ABOUT)
-    parser.add_argument("input", nargs="?", help="a file that `lengthwise` reads; without it, the examples")
-    parser.add_argument("--column", help="the column or field of the input")
-    parser.add_argument("--set", action="append", choices=EXAMPLES, help="only this example; may be repeated")
-    parser.add_argument("--sequences", type=int, action="append", metavar="N",
-                        help="how many sequences the examples have; may be repeated (10000, 100000, 1000000)")
-    parser.add_argument("--only", metavar="NAMES", help="only these systems, with commas; a beginning is enough")
-    parser.add_argument("--batch", type=int, default=32, metavar="B",
-                        help="sequences in a batch; the padded budget is as many of mean length (32)")
-    parser.add_argument("--rounds", type=int, default=9, help="at most; slow systems take at least two (9)")
-    parser.add_argument("--seconds", type=float, default=20, help="how long rounds of one row may take (20)")
-    parser.add_argument("--limit", type=float, default=600, help="seconds after which a system is given up (600)")
-    parser.add_argument("--quick", action="store_true", help="10,000 sequences and two rounds")
-    parser.add_argument("--out", type=Path, help="a folder for table.md, raw.jsonl and figure.svg")
+    add = parser.add_argument
+    add("input", nargs="?", help="a file that `lengthwise` reads; without it, the examples")
+    add("--column", help="the column or field of the input")
+    add("--set", action="append", choices=EXAMPLES, help="only this example; may be repeated")
+    add("--sequences", type=int, action="append", metavar="N", help=SEQUENCES)
+    add("--only", metavar="NAMES", help="only these systems, with commas; a beginning is enough")
+    add("--batch", type=int, default=32, metavar="B", help=BATCH)
+    add("--rounds", type=int, default=9, help="at most; slow systems take at least two (9)")
+    add("--seconds", type=float, default=20, help="how long the rounds of one row may take (20)")
+    add("--limit", type=float, default=600, help="seconds after which a system is given up (600)")
+    add("--quick", action="store_true", help="10,000 sequences and two rounds")
+    add("--out", type=Path, help="a folder for table.md, raw.jsonl and figure.svg")
     given = parser.parse_args()
     if given.input and (given.set or given.sequences):
         parser.error("--set and --sequences are for the examples, and an input was given")
     if given.batch < 2 or given.rounds < 2:
         parser.error("--batch and --rounds must be at least 2")
-    if given.sequences and min(given.sequences) < 1000:
-        parser.error(f"--sequences must be at least 1000, and {min(given.sequences)} was given")
+    if given.sequences and min(given.sequences) < LEAST:
+        parser.error(f"--sequences must be at least {LEAST}, and {min(given.sequences)} was given")
     if given.input and not Path(given.input).exists():
         parser.error(f"there is no {given.input}")
     given.systems = chosen(parser, given.only)

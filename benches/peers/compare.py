@@ -9,12 +9,13 @@ import os
 import platform
 import sys
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import lengthwise as lw
 import numpy as np
-from arguments import EXAMPLES, SIZES, arguments
+from arguments import EXAMPLES, LEAST, SIZES, arguments
 from figure import figure
 from judge import Batches, judge
 from match import EPOCHS, Matches, limited
@@ -33,7 +34,10 @@ class Run:
     def data(self) -> Any:
         """The name and the lengths of every set."""
         if self.given.input:
-            yield Path(self.given.input).name, lw.read_lengths(self.given.input, column=self.given.column)
+            lengths = lw.read_lengths(self.given.input, column=self.given.column)
+            if len(lengths) < LEAST:
+                sys.exit(f"error: {self.given.input} has {len(lengths)} sequences, and {LEAST} are needed")
+            yield Path(self.given.input).name, lengths
             return
         for count in self.given.sequences or SIZES:
             for name in self.given.set or EXAMPLES:
@@ -49,8 +53,7 @@ class Run:
             kinds = {system.kind for system in self.given.systems}
             for kind in sorted(kinds):
                 for settings in STANDING[kind]:
-                    ours = self.ours({**settings, **limited(kind, of[kind])}, lists=False)
-                    self.kept(about, kind, self.measured([ours], lengths, kind, of)[0], None)
+                    self.standing(about, kind, {**settings, **limited(kind, of[kind])}, lengths, of)
             for system in self.given.systems:
                 self.pair(about, system, lengths, of, matches[system.kind])
 
@@ -65,45 +68,50 @@ class Run:
         }
         say(f"{about['set']}, {len(lengths):,} sequences: {system.name}")
         if system.largest is not None and len(lengths) > system.largest:
-            self.kept(about, system.kind, {"name": system.name, "left_out": system.why}, None)
+            self.kept(about, system.kind, {"name": system.name, "left_out": system.why}, [])
             return
         if not peer["python"]:
-            self.kept(about, system.kind, {"name": system.name, "left_out": "could not be installed"}, None)
+            self.kept(about, system.kind, {"name": system.name, "left_out": "could not be installed"}, [])
             return
-        with self.started(peer, of) as process:
+        with self.started(peer) as process:
             row = {"name": system.name}
             try:
-                row.update(process.ask("prepare", **self.preparation(peer, of)))
-                row["first"] = process.ask("plan", epoch=0)
-                row.update(self.quality(process, lengths, system.kind, of))
+                self.begun(process, row, peer, lengths, system.kind, of)
             except Failed as failure:
-                self.kept(about, system.kind, {"name": system.name, "left_out": str(failure)}, None)
+                self.kept(about, system.kind, {"name": system.name, "left_out": str(failure)}, [])
                 return
-            ours = self.ours(matches.for_peer(row["met_again"]), lists=system.lists)
-            with self.started(ours, of) as our_process:
-                our_row = {"name": "lengthwise", "settings": ours["options"]["settings"]}
-                our_row.update(our_process.ask("prepare", **self.preparation(ours, of)))
-                our_row["first"] = our_process.ask("plan", epoch=0)
-                our_row.update(self.quality(our_process, lengths, system.kind, of))
+            found = matches.for_peer(row)
+            all_ours = [self.ours(settings, lists=system.lists) for _, settings in found]
+            our_rows = [
+                {"name": "lengthwise", "by": by, "settings": settings} for by, settings in found
+            ]
+            with ExitStack() as stack:
+                timed = [(process, row)]
+                for ours, our_row in zip(all_ours, our_rows):
+                    our_process = stack.enter_context(self.started(ours))
+                    self.begun(our_process, our_row, ours, lengths, system.kind, of)
+                    timed.append((our_process, our_row))
                 try:
-                    self.timed([(process, row), (our_process, our_row)])
+                    self.timed(timed)
                 except Failed as failure:
                     row["left_out"] = str(failure)
-        self.kept(about, system.kind, row, our_row)
+        self.kept(about, system.kind, row, our_rows)
 
-    def measured(self, systems: list[Any], lengths: np.ndarray, kind: str, of: Any) -> list[Any]:
-        """Rows of ours that stand by themselves."""
-        rows = []
-        for system in systems:
-            say(f"{len(lengths):,} sequences: {system['name']} {system['options']['settings']}")
-            with self.started(system, of) as process:
-                row = {"name": "lengthwise", "settings": system["options"]["settings"]}
-                row.update(process.ask("prepare", **self.preparation(system, of)))
-                row["first"] = process.ask("plan", epoch=0)
-                row.update(self.quality(process, lengths, kind, of))
-                self.timed([(process, row)])
-            rows.append(row)
-        return rows
+    def begun(self, process: Process, row: Any, system: Any, lengths: Any, kind: str, of: Any) -> None:
+        """Prepares, plans once, and judges."""
+        row.update(process.ask("prepare", **self.preparation(system, of)))
+        row["first"] = process.ask("plan", epoch=0)
+        row.update(self.quality(process, lengths, kind, of, ours="settings" in row))
+
+    def standing(self, about: Any, kind: str, settings: Any, lengths: np.ndarray, of: Any) -> None:
+        """A row of ours that stands by itself."""
+        system = self.ours(settings, lists=False)
+        say(f"{about['set']}, {len(lengths):,} sequences: lengthwise {settings}")
+        row = {"name": "lengthwise", "settings": settings}
+        with self.started(system) as process:
+            self.begun(process, row, system, lengths, kind, of)
+            self.timed([(process, row)])
+        self.kept(about, kind, row, [])
 
     def timed(self, pairs: list[tuple[Process, dict[str, Any]]]) -> None:
         """Rounds in turns: each plans the same epoch, one after the other."""
@@ -123,19 +131,24 @@ class Run:
                 if turn:
                     row["resume"].append(time)
 
-    def quality(self, process: Process, lengths: np.ndarray, kind: str, of: Any) -> dict[str, Any]:
+    def quality(
+        self, process: Process, lengths: np.ndarray, kind: str, of: Any, *, ours: bool
+    ) -> dict[str, Any]:
         epochs = []
         for epoch in range(EPOCHS):
             to = str(self.folder / f"epoch-{epoch}")
-            epochs.append(loaded(to, process.ask("save", epoch=epoch, to=to)))
+            epochs.append(loaded(to, process.ask("save", epoch=epoch, to=to), kind))
         to = str(self.folder / "ranks")
-        dealt = process.ask("ranks", epoch=0, to=to)
-        ranks = loaded(to, dealt) if dealt["own"] else None
-        if kind == "packed":
-            # A row is as long as it is; the judge counts it as one of full capacity.
-            for batches in [*epochs, *([ranks] if ranks else [])]:
-                batches.padded_to = None
-        return judge(epochs, lengths, kind=kind, limit=of[kind], ranks=ranks)
+
+        def judged(**how: str) -> dict[str, Any]:
+            dealt = process.ask("ranks", epoch=0, to=to, how=how)
+            ranks = loaded(to, dealt, kind) if dealt["own"] else None
+            return judge(epochs, lengths, kind=kind, limit=of[kind], ranks=ranks)
+
+        found = judged()
+        if ours:
+            found["idle_aligned"] = judged(steps="aligned")["idle"]
+        return found
 
     def ours(self, settings: dict[str, str], lists: bool) -> dict[str, Any]:
         return {
@@ -146,7 +159,7 @@ class Run:
             "options": {"settings": settings, "lists": lists},
         }
 
-    def started(self, system: dict[str, Any], of: Any) -> Process:
+    def started(self, system: dict[str, Any]) -> Process:
         log = self.folder / f"{system['name']}.log"
         return Process(system["python"], system["adapter"], log, self.given.limit)
 
@@ -162,7 +175,7 @@ class Run:
             },
         }
 
-    def kept(self, about: Any, kind: str, row: dict[str, Any], ours: dict[str, Any] | None) -> None:
+    def kept(self, about: Any, kind: str, row: dict[str, Any], ours: list[dict[str, Any]]) -> None:
         if "left_out" in row:
             say(f"  left out: {row['left_out']}")
         self.rows.append({**about, "kind": kind, "row": row, "ours": ours})
@@ -171,8 +184,10 @@ class Run:
                 raw.write(json.dumps(self.rows[-1]) + "\n")
 
 
-def loaded(to: str, answer: dict[str, Any]) -> Batches:
-    names = ["indices", "ends", *(["padded_to"] if answer["padded_to"] else [])]
+def loaded(to: str, answer: dict[str, Any], kind: str) -> Batches:
+    # A row that sequences share is not padded; the judge knows its capacity.
+    padded = answer["padded_to"] and kind != "packed"
+    names = ["indices", "ends", *(["padded_to"] if padded else [])]
     return Batches(*(np.load(f"{to}.{name}.npy") for name in names))
 
 
@@ -192,6 +207,8 @@ def machine() -> str:
 
 def main() -> None:
     given = arguments()
+    if "PEERS_PYTHONS" not in os.environ:
+        sys.exit("error: this is started by `run`, which knows whose Python runs what")
     pythons = json.loads(os.environ["PEERS_PYTHONS"])
     if given.out:
         given.out.mkdir(parents=True, exist_ok=True)

@@ -35,8 +35,8 @@ def dots(entries: list[dict[str, Any]], count: int) -> list[tuple[str, float, fl
     """Name, sequences a second and padding of each system; ours once for each setting."""
     found: dict[str, tuple[str, float, float, bool]] = {}
     for entry in entries:
-        for row in (entry["row"], entry["ours"]):
-            if not row or "left_out" in row or not row.get("plan"):
+        for row in (entry["row"], *entry["ours"]):
+            if "left_out" in row or not row.get("plan"):
                 continue
             ours = "settings" in row
             name = label(row, entry["kind"]) if ours else row["name"]
@@ -68,7 +68,8 @@ def panel(title: str, of: list[tuple[str, float, float, bool]], top: int) -> str
         room = PANEL - TOP - BOTTOM
         return top + TOP + room * (most - math.log10(padding)) / (most - least)
 
-    parts = [f'<text x="{LEFT}" y="{top + 26}" font-size="15" font-weight="bold">{html.escape(title)}</text>']
+    bold = 'font-size="15" font-weight="bold"'
+    parts = [f'<text x="{LEFT}" y="{top + 26}" {bold}>{html.escape(title)}</text>']
     for power in range(low, high + 1):
         at = x(10**power)
         parts.append(line(at, top + TOP, at, top + PANEL - BOTTOM))
@@ -78,7 +79,8 @@ def panel(title: str, of: list[tuple[str, float, float, bool]], top: int) -> str
         parts.append(line(LEFT, at, WIDTH - RIGHT, at))
         parts.append(text(LEFT - 8, at + 4, f"{10.0 ** (power + 2):g} %", "end", GREY))
     middle = (LEFT + WIDTH - RIGHT) / 2
-    parts.append(text(middle, top + PANEL - 16, "sequences planned in a second: right is faster", "middle", INK))
+    faster = "sequences planned in a second: right is faster"
+    parts.append(text(middle, top + PANEL - 16, faster, "middle", INK))
     parts.append(
         f'<text transform="translate(16 {top + PANEL / 2}) rotate(-90)" text-anchor="middle">'
         "padding or waste: low is better</text>"
@@ -106,14 +108,14 @@ def placed(name: str, cx: float, cy: float, colour: str, taken: list[Any], top: 
     for away, side, up in tries:
         left = cx + away if side > 0 else cx - away - width
         box = (left, cy + up - 7, left + width, cy + up + 6)
-        inside = LEFT <= box[0] and box[2] <= WIDTH - 2 and top + TOP - 8 <= box[1] and box[3] <= top + PANEL - BOTTOM
-        if inside and not any(overlap(box, other) for other in taken):
+        across = LEFT <= box[0] and box[2] <= WIDTH - 2
+        inside = top + TOP - 8 <= box[1] and box[3] <= top + PANEL - BOTTOM
+        if across and inside and not any(overlap(box, other) for other in taken):
             taken.append(box)
             label = text(left, cy + up + 4, name, "start", colour)
             if abs(up) > 13 or away > 9:
                 end = left if side > 0 else left + width
-                lead = f'<line x1="{cx:.1f}" y1="{cy:.1f}" x2="{end:.1f}" y2="{cy + up:.1f}" stroke="{colour}" stroke-width="0.6"/>'
-                return lead + label
+                return line(cx, cy, end, cy + up, colour) + label
             return label
     return text(cx + 8, cy + 4, name, "start", colour)
 
@@ -122,14 +124,18 @@ def overlap(one: Any, other: Any) -> bool:
     return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 
-def line(x1: float, y1: float, x2: float, y2: float) -> str:
-    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="#ddd"/>'
+def line(x1: float, y1: float, x2: float, y2: float, colour: str = "#ddd") -> str:
+    ends = f'x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"'
+    return f'<line {ends} stroke="{colour}" stroke-width="0.7"/>'
 
 
 def text(x: float, y: float, content: str, anchor: str, colour: str) -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{colour}">{html.escape(content)}</text>'
+    place = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"'
+    return f'<text {place} fill="{colour}">{html.escape(content)}</text>'
 
 
 def speed_name(power: int) -> str:
-    names = {3: "1 thousand", 4: "10 thousand", 5: "100 thousand", 6: "1 million", 7: "10 million", 8: "100 million"}
-    return names.get(power, f"10^{power}")
+    for least, name in ((6, "million"), (3, "thousand")):
+        if least <= power < least + 3:
+            return f"{10 ** (power - least)} {name}"
+    return f"{10**power:,}"

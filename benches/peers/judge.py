@@ -149,5 +149,6 @@ def judge(
     measures["ranks_missing"], measures["ranks_doubled"] = dealt_missing
     pairs = list(zip(epochs, epochs[1:]))
     measures["met_again"] = float(np.mean([met_again(a, b) for a, b in pairs])) if pairs else None
+    measures["pairs"] = int((first.sizes * (first.sizes - 1)).sum()) // 2
     measures["effective_mates"] = effective_mates(epochs)
     return measures

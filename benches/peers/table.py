@@ -40,8 +40,13 @@ def wins(peer: dict[str, Any], ours: dict[str, Any]) -> list[str]:
     compare("padding", peer["padding"], ours["padding"], 0.98, 0.0002)
     batches = "batches" if peer["over"] == 0 else "batches, over its budget"
     compare(batches, peer["batches"], ours["batches"], 0.995)
-    compare("mates that meet again", peer["met_again"], ours["met_again"], 0.98, 1e-6)
+    # Three deviations of a count of so many pairs.
+    chance = 3 * (max(ours["met_again"], 1 / ours["pairs"]) / ours["pairs"]) ** 0.5
+    compare("mates that meet again", peer["met_again"], ours["met_again"], 0.98, chance)
+    waits = len(found)
     compare("idle ranks", peer["idle"], ours["idle"], 0.98, 0.0005)
+    if len(found) > waits and peer["idle"] >= ours["idle_aligned"]:
+        found[-1] += ", but not with aligned steps"
     return found
 
 
@@ -72,7 +77,8 @@ def ours_named(row: dict[str, Any]) -> str:
     parts = [settings.get("strategy", "recommended")]
     if settings.get("shapes", "exact") != "exact":
         parts.append(settings["shapes"])
-    return f"lengthwise `{' '.join(parts)}`"
+    by = f", {row['by']}" if row.get("by") else ""
+    return f"lengthwise `{' '.join(parts)}`{by}"
 
 
 def grid(head: list[str], rows: list[list[str]], words: int = 1) -> str:
@@ -106,6 +112,7 @@ def measured(row: dict[str, Any], count: int, packed: bool, name: str) -> list[s
         f"{row['missing']:,} / {row['doubled']:,}",
         percent(row["idle"]),
         row["dealing"]
+        + (f" (aligned: {percent(row['idle_aligned'])})" if "idle_aligned" in row else "")
         + (
             f", {row['ranks_missing']:,} / {row['ranks_doubled']:,}"
             if (row["ranks_missing"], row["ranks_doubled"]) != (row["missing"], row["doubled"])
@@ -205,14 +212,14 @@ def section(kind: str, entries: list[dict[str, Any]], count: int) -> str:
     text = [f"### With {KINDS[kind].format(entries[0]['limits'][kind])}\n"]
     lines, against, absent = [], [], []
     for entry in entries:
-        peer, ours = entry["row"], entry["ours"]
+        peer = entry["row"]
         if "left_out" in peer:
             absent.append(f"- {peer['name']}: {peer['left_out']}")
             continue
         peer["kind"] = kind
         name = ours_named(peer) if "settings" in peer else f"**{peer['name']}**"
         lines.append(measured(peer, count, packed, name))
-        if ours:
+        for ours in entry["ours"]:
             ours["kind"] = kind
             lines.append(measured(ours, count, packed, ours_named(ours)))
             against.append(ratios(peer, ours))

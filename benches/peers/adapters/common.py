@@ -49,7 +49,7 @@ class Adapter:
         """Stands after so many batches of an epoch, and has the rest."""
         return self.plan(epoch)
 
-    def ranks(self, epoch: int) -> tuple[np.ndarray, np.ndarray] | None:
+    def ranks(self, epoch: int) -> tuple[np.ndarray, ...] | None:
         """The batches of eight ranks, step by step, if the system deals them in its own way."""
         return None
 
@@ -111,6 +111,8 @@ def serve(adapters: dict[str, type[Adapter]]) -> None:
 def prepared(adapters: dict[str, type[Adapter]], request: dict[str, Any]) -> Any:
     kind = adapters[request["system"]]
     lengths = np.load(request["lengths"])
+    # A few lengths first: what is loaded or compiled on first use is no memory of a plan.
+    kind(lengths[:200], request["settings"]).plan(0)
     # The peak counts from here.
     gc.collect()
     with open("/proc/self/clear_refs", "w") as refs:
@@ -136,7 +138,7 @@ def answered(adapter: Adapter, request: dict[str, Any]) -> dict[str, Any]:
         case "save":
             return saved(request["to"], adapter.whole(epoch))
         case "ranks":
-            dealt = adapter.ranks(epoch)
+            dealt = adapter.ranks(epoch, **request.get("how", {}))
             return {"own": False} if dealt is None else {"own": True, **saved(request["to"], dealt)}
     raise ValueError(f"unknown request {request['do']!r}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,7 @@ class Buckets(Adapter):
         return list(self.kept)
 
     def resume(self, epoch: int, batches: int) -> Any:
-        """Up to the first batch after the state: the replay. The rest is not counted."""
+        """Replays the batches up to the state, and gives the rest."""
         if not hasattr(self, "state"):
             sampler = self.sampler()
             sampler.set_epoch(epoch)
@@ -55,7 +56,7 @@ class Buckets(Adapter):
             self.state = sampler.state_dict()
         sampler = self.sampler()
         # It empties the dictionary that it is given.
-        sampler.load_state_dict({**self.state})
+        sampler.load_state_dict(deepcopy(self.state))
         return list(sampler)
 
     def ranks(self, epoch: int) -> tuple[np.ndarray, np.ndarray]:

@@ -38,13 +38,16 @@ def module() -> Any:
     raise ImportError("this NeMo has no asr_batching.py")
 
 
+MODULE = module()
+
+
 class SemiSorted(Adapter):
     package = "nemo-toolkit"
     dealing = "its own"
 
     def __init__(self, lengths: np.ndarray, settings: dict[str, Any]) -> None:
         super().__init__(lengths, settings)
-        self.kind = module().SemiSortBatchSampler
+        self.kind = MODULE.SemiSortBatchSampler
         self.list = lengths.tolist()
 
     def of_rank(self, epoch: int, rank: int, world_size: int) -> Any:

@@ -12,14 +12,14 @@ from common import Adapter, serve
 class Ours(Adapter):
     package = "lengthwise"
     going_on = "from a cursor"
-    dealing = "schedule"
+    dealing = "stratified"
 
     def __init__(self, lengths: np.ndarray, settings: dict[str, Any]) -> None:
         super().__init__(lengths, settings)
         self.kept: lw.Planner | None = None
 
-    def planner(self) -> lw.Planner:
-        given = dict(self.options["settings"])
+    def planner(self, **more: str) -> lw.Planner:
+        given = {**self.options["settings"], **more}
         return lw.Planner(self.lengths, given.pop("strategy", None), **given)
 
     def formed(self, plan: lw.Plan) -> Any:
@@ -40,8 +40,8 @@ class Ours(Adapter):
             self.cursor = plan.schedule(1).cursor(batches)
         return self.formed(plan.resume(self.cursor, 1).for_rank(0))
 
-    def ranks(self, epoch: int) -> tuple[np.ndarray, ...]:
-        dealt = self.planner().plan(epoch).schedule(8).all_ranks()
+    def ranks(self, epoch: int, steps: str = "stratified") -> tuple[np.ndarray, ...]:
+        dealt = self.planner(steps=steps).plan(epoch).schedule(8).all_ranks()
         return dealt.indices, dealt.ends, dealt.batch_lengths
 
     def whole(self, epoch: int) -> tuple[np.ndarray, ...]:
