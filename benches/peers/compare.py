@@ -16,13 +16,12 @@ from typing import Any
 import lengthwise as lw
 import numpy as np
 from arguments import EXAMPLES, LEAST, SIZES, arguments
-from figure import figure
 from judge import Batches, judge
 from match import EPOCHS, Matches, limited
 from process import Failed, Process
 from sets import example, limits
+from show import show
 from systems import STANDING, System
-from table import tables
 
 class Run:
     """Everything that a run keeps."""
@@ -30,6 +29,7 @@ class Run:
     def __init__(self, given: argparse.Namespace, pythons: dict[str, str], folder: Path) -> None:
         self.given, self.pythons, self.folder = given, pythons, folder
         self.rows: list[dict[str, Any]] = []
+        self.machine = f"{datetime.date.today().isoformat()}, {machine()}"
 
     def data(self) -> Any:
         """The name and the lengths of every set."""
@@ -178,7 +178,8 @@ class Run:
     def kept(self, about: Any, kind: str, row: dict[str, Any], ours: list[dict[str, Any]]) -> None:
         if "left_out" in row:
             say(f"  left out: {row['left_out']}")
-        self.rows.append({**about, "kind": kind, "row": row, "ours": ours})
+        entry = {**about, "kind": kind, "row": row, "ours": ours}
+        self.rows.append({**entry, "machine": self.machine})
         if self.given.out:
             with (self.given.out / "raw.jsonl").open("a") as raw:
                 raw.write(json.dumps(self.rows[-1]) + "\n")
@@ -219,13 +220,7 @@ def main() -> None:
             run.all()
         except (lw.LengthwiseError, OSError) as error:
             sys.exit(f"error: {error}")
-    when = datetime.date.today().isoformat()
-    text = tables(run.rows, f"{when}; {machine()}.")
-    print(text)
-    if given.out:
-        (given.out / "table.md").write_text(text)
-        (given.out / "figure.svg").write_text(figure(run.rows))
-        say(f"wrote {given.out}/table.md, raw.jsonl and figure.svg")
+    show(run.rows, given.out)
 
 
 if __name__ == "__main__":

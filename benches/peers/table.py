@@ -192,13 +192,15 @@ KINDS = {
 }
 
 
-def tables(rows: list[dict[str, Any]], about: str) -> str:
+def tables(rows: list[dict[str, Any]]) -> str:
     """Everything as one page."""
-    text = [f"# lengthwise and its peers\n\n{about}\n"]
+    machines = "; ".join(machine for machine, _ in grouped(rows, lambda entry: entry["machine"]))
+    text = [f"# lengthwise and its peers\n\n{machines}.\n"]
     names: dict[str, str] = {}
     for entry in rows:
         if entry["row"].get("version"):
-            names.setdefault(entry["row"]["name"], entry["row"]["version"])
+            package = entry["row"].get("package", entry["row"]["name"])
+            names.setdefault(package, entry["row"]["version"])
     text.append("Versions: " + ", ".join(f"{name} {version}" for name, version in names.items()) + ".\n")
     for (set_, count), part in grouped(rows, lambda entry: (entry["set"], entry["sequences"])):
         text.append(f"## {set_}, {count:,} sequences\n")

@@ -121,7 +121,7 @@ def prepared(adapters: dict[str, type[Adapter]], request: dict[str, Any]) -> Any
     adapter, times = timed(lambda: kind(lengths, request["settings"]))
     adapter.base = base
     version = importlib.metadata.version(kind.package) if kind.package else None
-    about = {"version": version, "going_on": adapter.going_on, "dealing": adapter.dealing}
+    about = {"package": kind.package, "version": version, "going_on": adapter.going_on, "dealing": adapter.dealing}
     return adapter, {"prepare": times, **about}
 
 
