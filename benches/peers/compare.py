@@ -218,7 +218,7 @@ def main() -> None:
         run = Run(given, pythons, Path(folder))
         try:
             run.all()
-        except (lw.LengthwiseError, OSError) as error:
+        except (lw.LengthwiseError, OSError, Failed) as error:
             sys.exit(f"error: {error}")
     show(run.rows, given.out)
 

@@ -10,8 +10,11 @@ from table import best, grouped
 
 WIDTH, PANEL, LEFT, RIGHT, TOP, BOTTOM = 960, 400, 70, 30, 46, 54
 PEER, OURS, INK, GREY = "#c2571a", "#1f6fb2", "#222", "#888"
+# What of ours has a name; what only matches a peer is a small dot.
+NAMED = ("recommended", "blurred 0.02", "blurred 0.02, count", "sorted", "packed")
+LEGEND = "orange: peers; blue: lengthwise, small where it is as fresh as one of the peers"
 # Padding of nothing has a place too.
-LEAST = 0.0005
+LEAST = 0.0001
 
 
 def figure(rows: list[dict[str, Any]]) -> str:
@@ -50,7 +53,7 @@ def dots(entries: list[dict[str, Any]], count: int) -> list[tuple[str, float, fl
 def label(row: dict[str, Any], kind: str) -> str:
     """Our settings, short; batches of a fixed number are another thing than those of a budget."""
     strategy = row["settings"].get("strategy", "recommended").replace("blurred:spread=", "blurred ")
-    strategy = strategy.split(":")[0]
+    strategy = strategy.partition(":")[0]
     return f"{strategy}, count" if kind == "sequences" else strategy
 
 
@@ -70,6 +73,7 @@ def panel(title: str, of: list[tuple[str, float, float, bool]], top: int) -> str
 
     bold = 'font-size="15" font-weight="bold"'
     parts = [f'<text x="{LEFT}" y="{top + 26}" {bold}>{html.escape(title)}</text>']
+    parts.append(text(WIDTH - RIGHT, top + 26, LEGEND, "end", GREY))
     for power in range(low, high + 1):
         at = x(10**power)
         parts.append(line(at, top + TOP, at, top + PANEL - BOTTOM))
@@ -91,8 +95,12 @@ def panel(title: str, of: list[tuple[str, float, float, bool]], top: int) -> str
     for name, speed, padding, ours in sorted(of, key=lambda dot: dot[2]):
         colour = OURS if ours else PEER
         cx, cy = x(speed), y(padding)
-        parts.append(f'<circle cx="{cx:.1f}" cy="{cy:.1f}" r="4.5" fill="{colour}" fill-opacity="0.85"/>')
-        parts.append(placed(name, cx, cy, colour, taken, top))
+        named = not ours or name in NAMED
+        radius = 4.5 if named else 2.5
+        at = f'cx="{cx:.1f}" cy="{cy:.1f}" r="{radius}"'
+        parts.append(f'<circle {at} fill="{colour}" fill-opacity="0.8"/>')
+        if named:
+            parts.append(placed(name, cx, cy, colour, taken, top))
     return "\n".join(parts) + "\n"
 
 

@@ -49,6 +49,8 @@ class Process:
     def last_words(self) -> str:
         """How it ended."""
         code = self.child.wait(timeout=10)
+        if code < 0:
+            return f"was ended by signal {-code}"
         lines = [line for line in self.log.read_text().splitlines() if line.strip()]
         return (lines[-1] if lines else f"ended with {code}")[:200]
 

@@ -65,6 +65,9 @@ def short(number: float) -> str:
 
 
 def percent(share: float) -> str:
+    """Two digits after the point, or the first two that are not zero; 100 is all, and 0 is none."""
+    if 0 < share < 0.001:
+        return f"{100 * share:.2g}"
     return f"{100 * share:.2f}" if share < 0.9999 or share == 1 else "99.99"
 
 
