@@ -39,10 +39,8 @@ pub(crate) struct Args {
     pub(crate) only: Option<Only>,
     pub(crate) strategy: Option<Strategy>,
     pub(crate) sequences: Option<u32>,
-    pub(crate) growth: bool,
     pub(crate) large: bool,
     pub(crate) numpy: Option<PathBuf>,
-    pub(crate) billion: bool,
     pub(crate) memory: Option<String>,
     pub(crate) command: Option<PathBuf>,
     pub(crate) out: Option<PathBuf>,
@@ -57,6 +55,8 @@ pub(crate) enum Only {
     Stream,
     Shards,
     TwoLengths,
+    Growth,
+    Billion,
 }
 
 /// What the user asks for.
@@ -85,10 +85,10 @@ impl Args {
                     args.strategy = Some(value()?.parse().map_err(|error| format!("{error}"))?);
                 }
                 "--sequences" => args.sequences = Some(count(&value()?)?),
-                "--growth" => args.growth = true,
+                "--growth" => args.only = Some(Only::Growth),
                 "--large" => args.large = true,
                 "--numpy" => args.numpy = Some(value()?.into()),
-                "--billion" => args.billion = true,
+                "--billion" => args.only = Some(Only::Billion),
                 "--memory" => args.memory = Some(value()?),
                 "--command" => args.command = Some(value()?.into()),
                 "--out" => args.out = Some(value()?.into()),
@@ -154,16 +154,14 @@ mod tests {
             quick: true,
             strategy: Some(lengthwise::Sorted.into()),
             sequences: Some(1000),
-            growth: true,
             large: true,
             numpy: Some("python3".into()),
-            billion: true,
             memory: Some("2GB".to_owned()),
             command: Some("lengthwise".into()),
             out: Some("runs/new".into()),
         };
-        let line = "--quick --ladders --strategy sorted --sequences 1_000 --growth --large \
-                    --numpy python3 --billion --memory 2GB --command lengthwise --out runs/new";
+        let line = "--quick --ladders --strategy sorted --sequences 1_000 --large \
+                    --numpy python3 --memory 2GB --command lengthwise --out runs/new";
         assert_eq!(parse(line), Ok(Asked::Run(args)));
         assert_eq!(parse(""), Ok(Asked::Run(Args::default())));
         assert_eq!(parse("--help"), Ok(Asked::Help));

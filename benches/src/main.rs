@@ -57,16 +57,6 @@ fn main() -> ExitCode {
 fn run(args: &Args) -> io::Result<()> {
     let mut output = Output::new(args.out.as_deref())?;
     let mut text = String::new();
-    if args.growth {
-        text += &growth::table(&growth::run(args, &mut output)?);
-        io::stdout().write_all(text.as_bytes())?;
-        return output.finish(&text);
-    }
-    if args.billion {
-        text += &billion::table(&billion::run(args, &mut output)?);
-        io::stdout().write_all(text.as_bytes())?;
-        return output.finish(&text);
-    }
     // A strategy of its own is only planned with.
     let all = args.only.is_none() && args.strategy.is_none();
     let wanted = |part: Only| all || args.only == Some(part);
@@ -93,9 +83,12 @@ fn run(args: &Args) -> io::Result<()> {
     if wanted(Only::Stream) {
         text += &stream::table(&stream::run(args, &mut output)?);
     }
-    // Not with the others: it takes long, and is about counts more than times.
-    if args.only == Some(Only::Shards) {
-        text += &shards::table(&shards::run(args, &mut output)?);
+    // Not with the others: these take long.
+    match args.only {
+        Some(Only::Shards) => text += &shards::table(&shards::run(args, &mut output)?),
+        Some(Only::Growth) => text += &growth::table(&growth::run(args, &mut output)?),
+        Some(Only::Billion) => text += &billion::table(&billion::run(args, &mut output)?),
+        _ => {}
     }
     io::stdout().write_all(text.as_bytes())?;
     output.finish(&text)

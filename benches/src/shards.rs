@@ -3,6 +3,7 @@
 
 use std::{
     collections::HashSet,
+    fmt::Write as _,
     io,
     sync::Arc,
     time::{Duration, Instant},
@@ -346,7 +347,7 @@ pub(crate) fn table((rows, refused): &(Vec<Row>, Vec<String>)) -> String {
         ]);
     }
     for one in refused {
-        text += &format!("\nRefused: {one}.\n");
+        _ = writeln!(text, "\nRefused: {one}.");
     }
     text + "\n"
 }

@@ -268,11 +268,11 @@ fn idle(streamer: &Streamer, lengths: &[u32], most: u64) -> [f64; 3] {
         }
     };
     let one = by_length(&streamer.clone().rank(0, RANKS), lengths);
-    let shard = |rank: u32| -> Vec<u32> {
+    let dealt = |rank: u32| -> Vec<u32> {
         lengths.iter().skip(rank as usize).step_by(RANKS as usize).copied().collect()
     };
     let own = streamer.clone().pivot(Pivot::Quantile);
-    let own: Vec<Vec<Vec<f64>>> = (0..RANKS).map(|rank| by_length(&own, &shard(rank))).collect();
+    let own: Vec<Vec<Vec<f64>>> = (0..RANKS).map(|rank| by_length(&own, &dealt(rank))).collect();
     let steps = own.iter().map(Vec::len).min().unwrap_or(0);
     let mut plain = Vec::new();
     let (mut size, mut longest) = (0_u64, 0_u32);

@@ -164,7 +164,9 @@ fn measured(
 fn met_again(one: &Plan, other: &Plan) -> f64 {
     let mut batch_of = vec![0; one.indices().len()];
     for (batch, sequences) in other.iter().enumerate() {
-        sequences.iter().for_each(|&sequence| batch_of[sequence as usize] = batch);
+        for &sequence in sequences {
+            batch_of[sequence as usize] = batch;
+        }
     }
     let (mut mates, mut again) = (0.0, 0.0);
     for batch in one {
