@@ -72,14 +72,15 @@ fn in_python(hint: &str) -> String {
 /// The name of the exception.
 fn class(error: &Error) -> &'static str {
     match error {
-        Error::NoSequences | Error::TooManySequences { .. } | Error::BadLength { .. } => {
-            "LengthsError"
-        }
-        Error::OverBudget { .. } | Error::OverBudgetSeconds { .. } | Error::OverCapacity { .. } => {
-            "BudgetError"
-        }
-        Error::OverLongElsewhere { .. } => "BudgetError",
-        Error::BeyondStatistics { .. } => "LengthsError",
+        Error::NoSequences
+        | Error::TooManySequences { .. }
+        | Error::BadLength { .. }
+        | Error::BeyondStatistics { .. } => "LengthsError",
+        Error::OverBudget { .. }
+        | Error::OverBudgetSeconds { .. }
+        | Error::OverCapacity { .. }
+        | Error::OverBudgetPair { .. }
+        | Error::OverLongElsewhere { .. } => "BudgetError",
         Error::BadStep { .. } | Error::TooFewSteps { .. } | Error::PoorFit { .. } => "CostError",
         Error::NoRanks
         | Error::BadRank { .. }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use numpy::{Element, PyArray1, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
-use pyo3::prelude::*;
+use pyo3::{prelude::*, types::PyType};
 
 use crate::{
     error::{Failure, Result},
@@ -16,6 +16,9 @@ use crate::{
 #[pyclass(frozen, module = "lengthwise")]
 #[derive(Debug)]
 pub(crate) struct Lengths(pub(crate) Arc<lengthwise::Lengths>);
+
+/// What lengths are made of: the first ones as an array, and the second ones.
+type Columns<'py> = (Bound<'py, PyArray1<u32>>, Option<Lengths>);
 
 /// An argument that is lengths, or can be made into them.
 #[derive(Debug)]
@@ -69,10 +72,7 @@ impl Lengths {
         self.0 == other.0
     }
 
-    fn __reduce__<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> (Bound<'py, pyo3::types::PyType>, (Bound<'py, PyArray1<u32>>, Option<Self>)) {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyType>, Columns<'py>) {
         (py.get_type::<Self>(), (self.numpy(py), self.second()))
     }
 

@@ -97,11 +97,11 @@ impl Planner {
                 )
             })?;
             let (strategy, shapes) = recommended(&lengths, budget, strategy, parsed(shapes)?)?;
-            let mut described =
-                format!("strategy {strategy}, budget {budget}, shapes {shapes}, seed {seed}");
-            if let Some(shard) = shard {
-                described += &format!(", shard {} of {}", shard.number, shard.of);
-            }
+            let part = shard.map_or_else(String::new, |Shard { number, of }| {
+                format!(", shard {number} of {of}")
+            });
+            let described =
+                format!("strategy {strategy}, budget {budget}, shapes {shapes}, seed {seed}{part}");
             let mut planner = lengthwise::Planner::new(strategy, budget)
                 .shapes(shapes)
                 .arrange(arrange.parse()?)

@@ -40,6 +40,10 @@ impl Statistics {
         self.merge(other)
     }
 
+    fn __radd__(&self, other: &Self) -> PyResult<Self> {
+        other.merge(self)
+    }
+
     /// As bytes, to send to other nodes: the same for equal statistics.
     fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &statistics_to_bytes(&self.0))

@@ -440,7 +440,7 @@ impl Error {
             Error::OverBudgetPair { treatment, .. } if *treatment != OverLong::Error => {
                 format!("`{treatment}` leaves nothing to plan; raise the budget")
             }
-            Error::OverBudgetPair { .. } => {
+            Error::OverBudgetPair { .. } | Error::OverLongElsewhere { .. } => {
                 "raise the budget, or choose what happens to over-long sequences: `alone`, `drop` or \
                  `truncate` (`--over-long` on the command line)"
                     .to_owned()
@@ -558,11 +558,6 @@ impl Error {
             Error::BadPlan { .. } => "the plan is damaged; make it again".to_owned(),
             Error::BeyondStatistics { .. } => {
                 "gather the statistics anew with the lengths of every shard in them".to_owned()
-            }
-            Error::OverLongElsewhere { .. } => {
-                "raise the budget, or choose what happens to over-long sequences: `alone`, `drop` or \
-                 `truncate` (`--over-long` on the command line)"
-                    .to_owned()
             }
             Error::BadStatistics { .. } => {
                 "use statistics of the lengths of all shards, made by `lengthwise statistics`".to_owned()

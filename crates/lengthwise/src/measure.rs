@@ -63,8 +63,8 @@ impl Measures {
         else {
             return measures;
         };
-        let sizes = plan.iter().map(|batch| batch.len() as u64);
-        let cells = sizes.zip(seconds).map(|(size, &second)| size * u64::from(second)).sum();
+        let both = plan.iter().zip(seconds);
+        let cells = both.map(|(batch, &second)| batch.len() as u64 * u64::from(second)).sum();
         let all: Counts = counts.into_iter().sum();
         let sides = [(measures.cells - cells, all.positions), (cells, all.second_positions)]
             .map(|(cells, filled)| SideMeasures { cells, padding_rate: rate(filled, cells) });

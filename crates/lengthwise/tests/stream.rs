@@ -2,7 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+};
 
 use lengthwise::{
     Budget, CostModel, Error, Example, OverLong, Pivot, Purpose, Rng, Shapes, StreamBatch,
@@ -499,7 +502,7 @@ fn streams_do_not_change() {
         {
             digest = (digest ^ number).wrapping_mul(0x100_0000_01b3);
         }
-        digests += &format!("{shapes} {pivot} {ranks}: {} batches, {digest:016x}\n", made.len());
+        _ = writeln!(digests, "{shapes} {pivot} {ranks}: {} batches, {digest:016x}", made.len());
     }
     expect_test::expect![[r#"
         exact oldest 1: 154 batches, a629ffc76c6dfca4

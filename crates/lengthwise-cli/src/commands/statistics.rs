@@ -90,11 +90,11 @@ struct Answer<'a> {
     exact: bool,
     digest: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    needs: Option<Counted<'a>>,
+    needs: Option<NeedsAnswer<'a>>,
 }
 
 #[derive(Serialize)]
-struct Counted<'a> {
+struct NeedsAnswer<'a> {
     settings: &'a str,
     shards: u32,
     counted: u32,
@@ -115,7 +115,7 @@ impl<'a> Answer<'a> {
             classes: all.histogram().len(),
             exact: all.is_exact(),
             digest: format!("{:016x}", all.digest()),
-            needs: all.needs().map(|needs| Counted {
+            needs: all.needs().map(|needs| NeedsAnswer {
                 settings: &needs.settings,
                 shards: needs.of,
                 counted: needs.counted(),
