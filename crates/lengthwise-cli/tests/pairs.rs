@@ -60,6 +60,8 @@ fn both_paddings_are_compared() {
 #[test]
 fn what_cannot_be_is_refused() {
     let folder = Folder::new().with("data.csv", TABLE);
+    let plan = "plan data.csv --column frames --second tokens --budget padded:200 -o plan.npz";
+    assert!(folder.run(plan).status.success());
     for (arguments, expected) in [
         ("plan data.csv --column frames --strategy paired --budget 4", "needs a second length"),
         ("plan data.csv --column frames --budget padded:max=99", "needs a second length"),
@@ -68,6 +70,15 @@ fn what_cannot_be_is_refused() {
         ("plan - --second tokens --budget 4", "cannot be read twice"),
         ("inspect data.csv --column frames --second tokens", "for sequences of one length"),
         ("plan data.csv --column frames --second tokens --budget 4 --chunk 9 --json", "pieces"),
+        (
+            "plan data.csv --column frames --second tokens --budget padded:200 --memory 1GB",
+            "which `--memory` does not bound",
+        ),
+        (
+            "plan data.csv --column frames --second tokens --budget padded:200 --statistics a.lws",
+            "sequences of two have no shards",
+        ),
+        ("verify plan.npz data.csv --column frames --second tokens --memory 1GB", "batch by batch"),
     ] {
         let said = refusal(&folder, arguments);
         assert!(said.contains(expected), "{arguments}: {said}");
