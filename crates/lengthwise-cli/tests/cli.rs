@@ -493,7 +493,7 @@ fn explain_lists_and_explains() {
     }
     assert!(text("explain shuffled").starts_with("# shuffled"));
     let all = folder.json("explain --json");
-    assert_eq!(all.as_array().unwrap().len(), 19);
+    assert_eq!(all.as_array().unwrap().len(), 21);
     expect![[r#"
         $ lengthwise explain neighbors
         error: unknown strategy `neighbors`
@@ -843,7 +843,8 @@ fn help_has_one_line_for_every_command() {
               verify       Check that a plan file is whole, and right for its lengths
               completions  Print a script that completes commands and options in a shell
               man          Print the manual page, or write one for every command
-              explain      Explain a strategy, or budgets, cost models, shapes, arrangements, steps, streams and shards
+              explain      Explain a strategy, or budgets, cost models, shapes, arrangements, steps, streams and
+                           shards
               help         Print this message or the help of the given subcommand(s)
 
             Options:

@@ -17,9 +17,9 @@ fn pairs_are_planned_and_verified() {
     folder.expect(&format!("{plan} --json"), &expect![[r#"
         exit 0
         --- stdout
-        {"version":3,"digest":"af00a85faeb87489","batches":[[0,2],[3,1]],"batch_lengths":[50,90],"second_batch_lengths":[5,9],"positions":[98,178],"second_positions":[9,17],"made":{"strategy":"paired:spread=0.1","budget":"padded:200","shapes":"exact","arrange":"as-built","over_long":"error","steps":"in-order","tail":"split","accumulate":1,"seed":0,"epoch":0,"lengths":"557b96ddd322bad7"},"checksum":"10fc50b541e0ffa4"}
+        {"version":3,"digest":"82a73e5f318928a0","batches":[[2,0],[3,1]],"batch_lengths":[50,90],"second_batch_lengths":[5,9],"positions":[98,178],"second_positions":[9,17],"made":{"strategy":"paired:spread=0.1","budget":"padded:200","shapes":"exact","arrange":"as-built","over_long":"error","steps":"in-order","tail":"split","accumulate":1,"seed":0,"epoch":0,"lengths":"557b96ddd322bad7"},"checksum":"0c0ff8ac37ba77e7"}
         --- stderr
-        4 sequences in 2 batches (paired:spread=0.1, shapes exact), 1.95 % padding (1.43 % of the first, 7.14 % of the second), digest af00a85faeb87489
+        4 sequences in 2 batches (paired:spread=0.1, shapes exact), 1.95 % padding (1.43 % of the first, 7.14 % of the second), digest 82a73e5f318928a0
     "#]]);
     for form in ["json", "jsonl", "npz", "parquet"] {
         for more in ["", "--ids", "--world-size 2", "--world-size 2 --rank 1"] {
@@ -60,6 +60,8 @@ fn both_paddings_are_compared() {
 #[test]
 fn what_cannot_be_is_refused() {
     let folder = Folder::new().with("data.csv", TABLE);
+    let plan = "plan data.csv --column frames --second tokens --budget padded:200 -o plan.npz";
+    assert!(folder.run(plan).status.success());
     for (arguments, expected) in [
         ("plan data.csv --column frames --strategy paired --budget 4", "needs a second length"),
         ("plan data.csv --column frames --budget padded:max=99", "needs a second length"),
@@ -68,6 +70,15 @@ fn what_cannot_be_is_refused() {
         ("plan - --second tokens --budget 4", "cannot be read twice"),
         ("inspect data.csv --column frames --second tokens", "for sequences of one length"),
         ("plan data.csv --column frames --second tokens --budget 4 --chunk 9 --json", "pieces"),
+        (
+            "plan data.csv --column frames --second tokens --budget padded:200 --memory 1GB",
+            "which `--memory` does not bound",
+        ),
+        (
+            "plan data.csv --column frames --second tokens --budget padded:200 --statistics a.lws",
+            "sequences of two have no shards",
+        ),
+        ("verify plan.npz data.csv --column frames --second tokens --memory 1GB", "batch by batch"),
     ] {
         let said = refusal(&folder, arguments);
         assert!(said.contains(expected), "{arguments}: {said}");

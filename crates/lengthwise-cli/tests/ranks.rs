@@ -786,6 +786,17 @@ fn the_help_of_ranks() {
               --cursor <FILE>            Write where the epoch stands after these steps to this file
               --resume <FILE>            Go on from where the epoch stands by this file; may be repeated,
                                          with the file of each rank
+              --memory <SIZE>            Plan with at most so much memory, as in 500MB or 8GiB, the lengths
+                                         in a file that is mapped: the same plan, without ids, for
+                                         strategies that sort; others say what they take
+
+        Shards:
+              --statistics <FILE>  Plan the lengths as a part of a corpus with these statistics, a file of
+                                   `lengthwise statistics`
+              --shard <SHARD>      Which shard of the corpus the input is, from 0
+              --of <SHARDS>        How many shards there are
+              --needs <FILE>       Instead of a plan, write how many batches the shard needs to this .lws
+                                   file, to be merged into the statistics
 
     "#]].assert_eq(ranks);
     folder.expect("verify -h", &expect![[r#"
@@ -804,6 +815,9 @@ fn the_help_of_ranks() {
         Input:
               --example <NAME>         Use built-in lengths instead of a file: speech, documents or bimodal
               --column <NAME>          Column of a table, or field of JSON with dots, that holds the lengths
+              --second <NAME>          Second length of each sequence: another column or field, for pairs
+                                       such as frames and tokens; `--frame-shift` and `--rate` are for the
+                                       first, and `--unit` then for the second alone
               --format <FORMAT>        Format of the input, if its name does not tell: csv, tsv, jsonl, txt,
                                        npy, `utt2num_frames`, `utt2dur`, audio, parquet or arrow
               --frame-shift <SECONDS>  The numbers are seconds: make frames of them, one every so many
@@ -816,6 +830,8 @@ fn the_help_of_ranks() {
               --ids [<COLUMN>]         Keep the names of sequences for messages and plan files: in the usual
                                        column, or in this one; plan files have Kaldi's utterances and the
                                        paths of audio anyway
+              --memory <SIZE>          Read the plan batch by batch, with at most so much memory, as in
+                                       500MB or 8GiB; the checksum is looked at, and not every byte
           [INPUT]                      File of lengths: .csv, .tsv, .jsonl, .npy, .parquet, .arrow,
                                        .feather, .txt with one length a line, Kaldi's `utt2num_frames` or
                                        `utt2dur`, packed by gzip or zstd or not; a folder of WAV and FLAC

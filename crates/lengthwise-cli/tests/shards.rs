@@ -123,7 +123,7 @@ fn every_shard_has_as_many_batches_on_one_ladder() {
             exit 0
             --- stdout
             --- stderr
-            200 sequences in 15 batches (shuffled, shapes ladder:16), 5.87 % padding, digest d2393b5f7325789f
+            200 sequences in 15 batches (shuffled, shapes ladder:16), 5.87 % padding, digest c6c7b89ead56e2ae
             shard 2 of 4: every shard takes 15 batches, ranked by cells
         "#]],
     );

@@ -154,11 +154,14 @@ const COLUMNS: [Column; 15] = [
 impl Comparison {
     /// A table with one row for every strategy, at most `width` characters wide if that can be done
     /// by leaving columns out; idle time only where there is more than one rank, the time of an epoch
-    /// only where there is a cost model.
+    /// only where there is a cost model, the padding of each side only where there are two lengths.
     pub fn table(&self, look: Look, width: usize) -> String {
         let columns = COLUMNS.iter().filter(|column| match column.heading[0] {
             "idle" | "rank" => self.settings.world_size > 1,
             "epoch" => self.settings.cost_model.is_some(),
+            "first" | "second" => {
+                self.rows.iter().any(|row| row.mean.second_padding_rate.is_some())
+            }
             _ => true,
         });
         let grid = Grid {

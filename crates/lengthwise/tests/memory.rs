@@ -44,7 +44,7 @@ fn plans_do_not_depend_on_the_bound() {
     let mut several = 0;
     for count in [12_345, 1499] {
         let lengths = lengths(Example::Speech, count);
-        for strategy in Strategy::all() {
+        for strategy in Strategy::all_of_one_length() {
             for (shapes, over_long) in [
                 ("exact", OverLong::Error),
                 ("ladder:8", OverLong::Drop),
@@ -80,7 +80,7 @@ fn plans_do_not_depend_on_the_bound() {
 #[test]
 fn one_byte_less_is_refused() {
     let lengths = lengths(Example::Documents, 20_000);
-    for strategy in Strategy::all() {
+    for strategy in Strategy::all_of_one_length() {
         let planner = planner(&strategy, "exact", OverLong::Drop);
         let least = least(&planner, 2, &lengths);
         let less = Workspace::new().threads(2).memory(least - 1);

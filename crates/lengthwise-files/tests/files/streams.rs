@@ -2,7 +2,7 @@
 
 use std::{fs, path::PathBuf};
 
-use lengthwise::{Budget, Lengths, OverLong, Planner, Shapes, Strategy, Workspace};
+use lengthwise::{Budget, Lengths, OverLong, Paired, Pairs, Planner, Shapes, Strategy, Workspace};
 use lengthwise_files::{Error, Form, LoosePlanFile, PlanFile, PlanStream, StreamedBatch};
 
 use crate::common::{FORMS, kinds, lengths, written};
@@ -40,7 +40,7 @@ fn loose_plans_are_the_same_bytes() {
     let own = lengths();
     let many = Lengths::new(own.as_slice().repeat(40)).unwrap();
     for lengths in [&own, &many] {
-        for strategy in Strategy::all() {
+        for strategy in Strategy::all_of_one_length() {
             for over_long in [OverLong::Alone, OverLong::Drop, OverLong::Truncate] {
                 let planner = Planner::new(strategy.clone(), Budget::padded(90))
                     .shapes(Shapes::Multiple(8))
@@ -71,12 +71,25 @@ fn positions_of_other_batches_are_refused() {
 }
 
 #[test]
+fn loose_plans_of_two_lengths_are_refused() {
+    let (lengths, workspace) = (lengths(), Workspace::new());
+    let pairs = Pairs::new(lengths.clone(), lengths).unwrap();
+    let planner = Planner::new(Paired::default(), Budget::padded(800));
+    let loose = planner.loose_in(&workspace, &pairs, 1).unwrap();
+    let positions = loose.positions(&workspace, &pairs);
+    let file = LoosePlanFile { plan: &loose, positions: &positions };
+    let error = file.write(Form::Npz, &mut Vec::new()).unwrap_err().to_string();
+    assert!(error.contains("two lengths"), "{error}");
+}
+
+#[test]
 fn batches_come_as_they_were_written() {
     let place = Place::new();
     for file in kinds() {
         for &form in FORMS {
             let path = place.file(form, &written(&file, form));
             let whole = file.ids.is_some() || file.chunks.is_some() || file.ranks.is_some();
+            let whole = whole || file.plan.second_batch_lengths().is_some();
             if whole || form == Form::Json {
                 let error = streamed(&path).unwrap_err();
                 assert!(!error.is_damaged(), "{error}");
