@@ -749,7 +749,7 @@ fn the_commands_of_the_readme_work() {
     let folder = Folder::new().with("lengths.csv", format!("frames\n{lengths}"));
     let readme = include_str!("../../../README.md");
     let section = &readme[readme.find("## Several ranks").unwrap()..];
-    let section = &section[..section.find("## From Rust").unwrap()];
+    let section = &section[..section.find("\n## ").unwrap()];
     let commands = section.lines().filter_map(|line| line.strip_prefix("$ lengthwise "));
     let mut run = 0;
     for command in commands {

@@ -76,8 +76,9 @@ pub(super) fn read(text: &str, count: u64, from: u64, end: u64) -> Option<Vec<u6
         let last = positions[positions.len() - 1];
         positions.push(last.checked_add(gap)?.checked_add(1)?);
     }
-    // The one text that these positions have.
-    (write(&positions, end) == text).then_some(positions)
+    // The one text that these positions have; bits that fill the last digit are no position more.
+    let within = positions.last().is_none_or(|&last| last < end);
+    (within && write(&positions, end) == text).then_some(positions)
 }
 
 #[cfg(test)]

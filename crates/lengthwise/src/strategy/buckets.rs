@@ -40,7 +40,8 @@ pub(super) fn by_rank(
 ) -> Result<Groups, Error> {
     let longest = lengths.max();
     let keys = Random::within(longest, |length| longest - length, rng, Purpose::Ties);
-    let mut order = sort::flat(lengths, room, &keys)?.order;
+    // What the planner asks of strategies that do not sort in passes is enough.
+    let mut order = sort::flat(lengths, &room.clone().with_memory(None), &keys)?.order;
     let threads = room.workspace().threads_for(order.len());
     let buckets = order.chunks_mut(size as usize).collect();
     threads::each(threads, buckets, |bucket: &mut [u32]| {

@@ -292,6 +292,8 @@ impl Feed {
             .chain(taken)
             .collect();
         held.sort_unstable();
+        // The last step may have batches twice.
+        held.dedup();
         self.state_of(held, self.step.number)
     }
 
