@@ -292,8 +292,6 @@ impl Feed {
             .chain(taken)
             .collect();
         held.sort_unstable();
-        // The last step may have batches twice.
-        held.dedup();
         self.state_of(held, self.step.number)
     }
 
@@ -365,22 +363,26 @@ impl Feed {
         step.slots.clear();
         step.lengths.clear();
         step.batches.clear();
-        let (start, end) = (around.batches[0].0, around.batches[around.batches.len() - 1].1);
-        for &slot in &around.order[start as usize..end as usize] {
-            step.positions.push(line.node(slot).position);
-            step.slots.push(slot);
-            step.lengths.push(line.node(slot).length);
+        // At the end of the stream there may be gaps between them, which earlier steps took.
+        for &(from, to) in &around.batches {
+            let (start, length) = (step.slots.len(), line.node(around.order[from as usize]).padded);
+            for &slot in &around.order[from as usize..to as usize] {
+                step.positions.push(line.node(slot).position);
+                step.slots.push(slot);
+                step.lengths.push(line.node(slot).length);
+            }
+            step.batches.push((start, step.slots.len(), length));
         }
-        for rank in 0..self.streamer.ranks as usize {
+        for rank in around.batches.len()..self.streamer.ranks as usize {
             // With fewer sequences than ranks the first come again.
-            let (from, to) = around.batches[rank % around.batches.len()];
-            let length = line.node(around.order[from as usize]).padded;
-            step.batches.push(((from - start) as usize, (to - start) as usize, length));
+            step.batches.push(step.batches[rank % around.batches.len()]);
         }
         for last in (1..step.batches.len()).rev() {
             step.batches.swap(last, random.below(last as u32 + 1) as usize);
         }
-        line.let_go(around.order[end as usize - 1], around.order[start as usize]);
+        if let (Some(&longest), Some(&shortest)) = (step.slots.first(), step.slots.last()) {
+            line.let_go(shortest, longest);
+        }
         self.steps += 1;
     }
 }
