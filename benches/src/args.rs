@@ -100,7 +100,7 @@ impl Args {
 
     /// The strategies to measure.
     pub(crate) fn strategies(&self) -> Vec<Strategy> {
-        self.strategy.as_ref().map_or_else(Strategy::all, |strategy| vec![strategy.clone()])
+        self.strategy.as_ref().map_or_else(Strategy::all_of_one_length, |one| vec![one.clone()])
     }
 
     /// The numbers of sequences to measure.
