@@ -71,6 +71,7 @@ pub(crate) enum Capacity {
 }
 
 impl Capacity {
+    #[inline(always)]
     fn holds(&self, batch: Open) -> bool {
         match *self {
             Capacity::Cells(cells) => batch.pad().cells(batch.size) <= cells,
@@ -281,11 +282,13 @@ impl<'a> Room<'a> {
     }
 
     /// The same for a sequence that is padded to `padded`.
+    #[inline(always)]
     pub(crate) fn admit_padded(&self, open: Open, padded: u32) -> Option<Open> {
         let length = open.length.max(padded);
         self.admit_grown(open, Open { size: open.size + 1, length, second: 0 })
     }
 
+    #[inline(always)]
     fn admit_grown(&self, open: Open, grown: Open) -> Option<Open> {
         let decisive = match self.rule {
             Rule::Printed => grown,
