@@ -156,12 +156,12 @@ proptest! {
     }
 
     /// A step takes the oldest, so nobody is held for more steps than there are places; with quantiles
-    /// it is nine windows.
+    /// three windows of steps are enough on streams that stay as they are.
     #[test]
     fn nobody_waits(streamer in streamers(), lengths in lengths()) {
         let mut feed = streamer.feed().unwrap();
         let window = feed_window(&streamer);
-        let bound = if format!("{streamer:?}").contains("Quantile") { 9 * window } else { window };
+        let bound = if format!("{streamer:?}").contains("Quantile") { 3 * window } else { window };
         let (mut came, mut steps) = (BTreeMap::new(), 0_u64);
         let mut source = lengths.iter();
         loop {
@@ -477,6 +477,27 @@ fn ranks_have_equal_work() {
     assert!(plain < 0.97 && own_oldest < 0.8, "{plain} {own_oldest}");
 }
 
+/// So they do where most batches are of many short sequences, and what fills a batch alone waits for many
+/// windows of others until its place is met.
+#[test]
+fn ranks_with_streams_of_their_own_keep_in_step_on_heavy_tails() {
+    let lengths = Example::Documents.lengths();
+    let own = |rank: u64| -> Vec<u32> {
+        let mut random = Rng::new(rank, 0).stream(Purpose::Own(0));
+        let count = lengths.len() as u32;
+        (0..60_000).map(|_| lengths.as_slice()[random.below(count) as usize]).collect()
+    };
+    let works = |pivot: Pivot| -> Vec<Vec<f64>> {
+        let streamer = Streamer::new(Budget::padded(24_000)).window(1024).pivot(pivot);
+        let length = |batch: &StreamBatch<u32>| f64::from(batch.length);
+        let made = (0..8).map(|rank| batches(&streamer, &own(rank))[..1200].to_vec());
+        made.map(|batches| batches.iter().map(length).collect()).collect()
+    };
+    let [quantile, oldest] = [Pivot::Quantile, Pivot::Oldest].map(|pivot| busy(&works(pivot)));
+    assert!(quantile > 0.9, "{quantile}");
+    assert!(oldest < 0.5, "{oldest}");
+}
+
 /// What streams are today they stay: a digest of the batches of every setting.
 #[test]
 fn streams_do_not_change() {
@@ -506,7 +527,7 @@ fn streams_do_not_change() {
     }
     expect_test::expect![[r#"
         exact oldest 1: 154 batches, a629ffc76c6dfca4
-        exact quantile 1: 153 batches, 958f3be7eec39638
+        exact quantile 1: 154 batches, cb1225c3855c832c
         multiple:64 oldest 4: 41 batches, 39ab6b57b2b1555d
         ladder:8 oldest 3: 66 batches, 378f6c2483ca3227
     "#]]

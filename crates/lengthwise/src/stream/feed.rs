@@ -3,7 +3,7 @@
 use xxhash_rust::xxh3::Xxh3;
 
 use super::{
-    line::{Line, Node},
+    line::{Line, NONE, Node},
     rounds::{Admitted, Rounds},
     state::StreamState,
     step::Around,
@@ -111,8 +111,12 @@ impl StreamStep {
     }
 }
 
-/// A sequence goes first under [`Pivot::Quantile`] when so many windows of others came after it.
-const PATIENCE: u64 = 8;
+/// A sequence goes first under [`Pivot::Quantile`] when it has waited for so many windows of steps.
+const PATIENCE: u128 = 2;
+
+/// Of the sequences around a quantile, one in so many of all that are held on either side, the oldest is
+/// the pivot: so nobody is passed over for long, and the pivots of different streams are still alike.
+const NEAR: u32 = 256;
 
 impl Feed {
     pub(super) fn new(streamer: &Streamer, state: Option<&StreamState>) -> Result<Self, Error> {
@@ -257,7 +261,7 @@ impl Feed {
         } else {
             let pivot = self.pivot(oldest);
             let pivot =
-                pivot.unwrap_or_else(|| self.line.at(scaled(self.quantile(), self.line.len())));
+                pivot.unwrap_or_else(|| self.oldest_near(scaled(self.quantile(), self.line.len())));
             self.around.cut_around(&self.line, pivot, self.streamer.ranks, &mut random);
         }
         self.deal(&mut random);
@@ -340,9 +344,29 @@ impl Feed {
 
     /// The sequence that the next step must have, if it must have one.
     fn pivot(&self, oldest: u32) -> Option<u32> {
-        let waits = self.read - self.line.node(oldest).position;
-        let overdue = waits > PATIENCE * u64::from(self.streamer.window);
-        (self.streamer.pivot == Pivot::Oldest || overdue).then_some(oldest)
+        (self.streamer.pivot == Pivot::Oldest || self.is_overdue(oldest)).then_some(oldest)
+    }
+
+    /// Whether a sequence has waited for too many steps, if those before it read as many sequences each as
+    /// all steps did on average. Windows of sequences would not do: what fills a batch alone waits until
+    /// its very place is met, and the smaller its batch the more sequences come meanwhile.
+    fn is_overdue(&self, slot: u32) -> bool {
+        let [read, steps, window] =
+            [self.read, self.steps, self.streamer.window.into()].map(u128::from);
+        let waits = read - u128::from(self.line.node(slot).position);
+        waits * steps > PATIENCE * window * read
+    }
+
+    /// The oldest sequence around a place in the order of lengths.
+    fn oldest_near(&self, place: u32) -> u32 {
+        let around = self.line.len() / NEAR;
+        let first = self.line.at(place.saturating_sub(around));
+        let above = place.min(around) + around;
+        let near = std::iter::successors(Some(first), |&slot| {
+            Some(self.line.node(slot).longer).filter(|&longer| longer != NONE)
+        });
+        let near = near.take(above as usize + 1);
+        near.min_by_key(|&slot| self.line.node(slot).position).unwrap_or(first)
     }
 
     /// A number that the seed and the number of the step decide, of 32 bits: steps of the golden ratio,

@@ -12,9 +12,9 @@ pub enum Pivot {
     /// sequences.
     #[default]
     Oldest,
-    /// The one at a place in the order of lengths that the seed and the number of the step decide: so
-    /// ranks with streams of their own have batches of like length at the same time. A sequence that
-    /// eight windows of others have come after goes first.
+    /// The oldest near a place in the order of lengths that the seed and the number of the step decide:
+    /// so ranks with streams of their own have batches of like length at the same time. One that has
+    /// waited for two windows of steps goes first.
     Quantile,
 }
 
