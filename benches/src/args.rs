@@ -17,7 +17,8 @@ usage: cargo run --release -- [--quick] [--ranks] [--ladders] [--packing] [--str
   --ladders        only the optimal ladder
   --packing        only packing: how fast, and how full rows are
   --stream         only streams: how fast, how much they pad, how long ranks wait
-  --shards         only 1,000 shards that are planned apart, of 10,000 sequences (300 with --quick)
+  --shards         only 1,000 shards that are planned apart, of 10,000 sequences (300 with --quick);
+                   20 minutes, or 4 with --sequences 1000000
   --two-lengths    only pairs of lengths: padding, and who meets again, against fairseq's order
   --strategy NAME  this strategy only, no ladders and no ranks (`sorted`, `alternated:bins=8`, …)
   --sequences N    this many sequences only
