@@ -76,11 +76,14 @@ pub(crate) struct Staircase {
 impl Staircase {
     /// For the lengths that are to be looked up.
     pub(crate) fn new(edges: Vec<u32>, lengths: &Lengths) -> Self {
-        let table = if is_small_table(lengths.max(), lengths.len()) {
-            (0..=lengths.max()).map(|length| search(&edges, length)).collect()
-        } else {
-            Vec::new()
-        };
+        let mut table = Vec::new();
+        if is_small_table(lengths.max(), lengths.len()) {
+            let size = lengths.max() as usize + 1;
+            for (step, &edge) in (0..).zip(&edges) {
+                table.resize(size.min(edge as usize + 1).max(table.len()), step);
+            }
+            table.resize(size, edges.len() as u32);
+        }
         Self { edges, table }
     }
 

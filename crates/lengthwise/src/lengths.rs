@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use crate::{Error, Statistics, pairs::Pad, plan::digest, shard::Population};
+use crate::{Budget, Error, Statistics, pairs::Pad, plan::digest, shard::Population};
 
 /// The lengths of all sequences, checked once: at least one, none zero, at most `u32::MAX` of them.
 ///
@@ -27,6 +27,9 @@ pub struct Lengths {
     second: Option<Box<Lengths>>,
     histogram: OnceLock<Vec<(u32, u32)>>,
     digest: OnceLock<u64>,
+    /// The ladder that was chosen first, with the number of rungs and the budget that it was chosen
+    /// for: it is the same in every epoch.
+    ladder: OnceLock<(u32, Budget, Vec<u32>)>,
     population: Option<Arc<Population>>,
 }
 
@@ -65,9 +68,9 @@ impl Lengths {
             let index = lengths.iter().position(|&length| length == 0).unwrap_or_default();
             return Err(Error::BadLength { index, given: "0".to_owned() });
         }
-        let (histogram, digest) = (OnceLock::new(), OnceLock::new());
+        let (histogram, digest, ladder) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
         let (second, population) = (None, None);
-        Ok(Self { values, min, max, total, second, histogram, digest, population })
+        Ok(Self { values, min, max, total, second, histogram, digest, ladder, population })
     }
 
     /// Takes lengths of any integer type, and names the first that is not from 1 to `u32::MAX`.
@@ -216,7 +219,7 @@ impl Lengths {
     /// assert_eq!(one.population(), [(5, 1), (7, 1), (9, 1), (30, 1)]);
     /// # Ok::<(), lengthwise::Error>(())
     /// ```
-    pub fn part_of(mut self, statistics: Arc<Statistics>) -> Result<Self, Error> {
+    pub fn part_of(self, statistics: Arc<Statistics>) -> Result<Self, Error> {
         if self.second.is_some() {
             return Err(Error::SecondLengths { what: "a part of a corpus".to_owned() });
         }
@@ -228,8 +231,7 @@ impl Lengths {
         if let Some(index) = self.as_slice().iter().position(|&length| length > longest) {
             return Err(Error::BeyondStatistics { index, length: self.as_slice()[index], longest });
         }
-        self.population = Some(Population::new(statistics).into());
-        Ok(self)
+        Ok(self.within(Some(Population::new(statistics).into())))
     }
 
     /// The statistics of what these lengths are a part of, if they are a part.
@@ -251,8 +253,19 @@ impl Lengths {
 
     /// The same as a part of something else, or of what another column is a part of.
     pub(crate) fn within(mut self, population: Option<Arc<Population>>) -> Self {
-        self.population = population;
+        (self.population, self.ladder) = (population, OnceLock::new());
         self
+    }
+
+    /// The rungs of a ladder, chosen unless they are known.
+    pub(crate) fn ladder(
+        &self,
+        rungs: u32,
+        budget: &Budget,
+        choose: impl Fn() -> Vec<u32>,
+    ) -> Vec<u32> {
+        let (known, of, ladder) = self.ladder.get_or_init(|| (rungs, *budget, choose()));
+        if (known, of) == (&rungs, budget) { ladder.clone() } else { choose() }
     }
 
     /// What they are a part of, to be shared.
@@ -301,6 +314,7 @@ fn check_count(count: usize) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Example, Shapes, shapes::Rounding};
 
     #[test]
     fn bad_lengths_are_refused_by_index() {
@@ -339,5 +353,31 @@ mod tests {
         assert_eq!(lengths.total(), 2 * u64::from(u32::MAX) + 1);
         assert_eq!(lengths.histogram(), [(1, 1), (u32::MAX, 2)]);
         assert_eq!(Lengths::new([7, 3, 7]).unwrap().histogram(), [(3, 1), (7, 2)]);
+    }
+
+    /// A ladder that is known is not taken for one of other settings, or of a whole.
+    #[test]
+    fn a_ladder_is_kept_for_its_own_settings() {
+        let lengths = Example::Speech.lengths();
+        let fresh = |lengths: &Lengths| match lengths.statistics() {
+            None => Lengths::new(lengths.as_slice()).unwrap(),
+            Some(all) => Lengths::new(lengths.as_slice()).unwrap().part_of(all.clone()).unwrap(),
+        };
+        let settings = [(8, 50_000), (4, 50_000), (8, 5000), (8, 50_000)];
+        let check = |lengths: &Lengths| {
+            settings.map(|(rungs, cells)| {
+                let (shapes, budget) = (Shapes::Ladder(rungs), Budget::padded(cells));
+                let edges = |lengths: &Lengths| match shapes.resolve(lengths, &budget).unwrap() {
+                    Rounding::Rungs(rungs) => rungs.edges().to_vec(),
+                    other => panic!("{other:?}"),
+                };
+                assert_eq!(edges(lengths), edges(&fresh(lengths)), "{rungs} {cells}");
+                edges(lengths)
+            })
+        };
+        let own = check(&lengths);
+        let all = Statistics::of(&Lengths::new([3000, 2000, 4000]).unwrap());
+        let part = check(&lengths.part_of(all.into()).unwrap());
+        assert!(own[0] != own[1] && own[0] == own[3] && own[0] != part[0]);
     }
 }

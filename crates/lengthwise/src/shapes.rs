@@ -123,7 +123,8 @@ impl Shapes {
             Shapes::Ladder(0) => Err(bad("ladder", "0", "a number of rungs from 1 to 4294967295")),
             Shapes::Ladder(rungs) => {
                 let room = budget.resolve(lengths, vec![lengths.longest()].into())?;
-                let rungs = refined(ladder(lengths, *rungs), lengths, &room);
+                let choose = || refined(ladder(lengths, *rungs), lengths, &room);
+                let rungs = lengths.ladder(*rungs, budget, choose);
                 Ok(Rounding::Rungs(Staircase::new(rungs, lengths)))
             }
             Shapes::Rungs(rungs) => {

@@ -65,6 +65,9 @@ impl Group for Packed {
 
     fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error> {
         self.check()?;
+        if self.window >= lengths.count() {
+            return LongestFirst.group(lengths, room, rng);
+        }
         let mut order = sort::shuffled(lengths.count(), rng, Purpose::Shuffle);
         if self.window > 1 {
             for window in order.chunks_mut(self.window as usize) {
