@@ -14,14 +14,18 @@ EPOCHS = 3
 CHANCE = 0.01
 # Padding that differs by less is alike.
 ALIKE = 0.05
-# Four to an octave.
-SPREADS = [0.0002 * 2 ** (step / 4) for step in range(48)]
-POOLS = sorted({round(2 ** (step / 4)) for step in range(4, 57)}, reverse=True)
+# Sixteen to an octave.
+SPREADS = [0.0002 * 2 ** (step / 16) for step in range(192)]
+POOLS = sorted({round(2 ** (step / 16)) for step in range(16, 225)}, reverse=True)
+WINDOWS = [2**step for step in range(31, -1, -1)]
 RUNGS = [256, 192, 128, 96, 64, 48, 32, 24, 16, 12, 8, 6, 4, 3, 2]
 
 
-def families(kind: str) -> list[list[dict[str, str]]]:
+def families(kind: str, limit: int) -> list[list[dict[str, str]]]:
     """Our ways to trade padding for fresh mates, each from the least fresh to the freshest."""
+    if kind == "packed":
+        names = [f"packed:capacity={limit},window={window}" for window in WINDOWS]
+        return [[{"strategy": name} for name in names]]
     exact = {"shapes": "exact"}
     blurred = [f"blurred:spread={spread:.4g}" for spread in SPREADS]
     found = [
@@ -37,7 +41,7 @@ def limited(kind: str, limit: int) -> dict[str, str]:
     """Our settings for the same limit."""
     match kind:
         case "packed":
-            return {"strategy": f"packed:capacity={limit}", "over_long": "truncate"}
+            return {"over_long": "truncate"}
         case _:
             return {"budget": f"{kind}:{limit}"}
 
@@ -58,7 +62,7 @@ class Matches:
             plans = [planner.plan(epoch) for epoch in range(EPOCHS)]
             epochs = [Batches(plan.indices, plan.ends, plan.batch_lengths) for plan in plans]
             self.known[name] = judge(epochs, self.array, kind=self.kind, limit=self.limit)
-            agree(self.known[name], plans)
+            agree(self.known[name], plans, packed=self.kind == "packed")
         return self.known[name]
 
     def for_peer(self, peer: dict[str, Any]) -> list[tuple[str, dict[str, str]]]:
@@ -68,20 +72,22 @@ class Matches:
         of the pairs, and every sequence counts as one for effective mates.
         """
         limit = limited(self.kind, self.limit)
-        if self.kind == "packed":
-            return [("", limit)]
+        # Twice the standard deviation of as many pairs as have met again.
+        chance = max(CHANCE, 2 / max(1, peer["met_again"] * peer["pairs"]) ** 0.5)
 
         def by_pairs(found: dict[str, Any]) -> bool:
-            return found["met_again"] <= peer["met_again"] * (1 + CHANCE)
+            return found["met_again"] <= peer["met_again"] * (1 + chance)
 
         def by_mates(found: dict[str, Any]) -> bool:
-            return found["effective_mates"] >= peer["effective_mates"] * (1 - CHANCE)
+            return found["effective_mates"] >= peer["effective_mates"] * (1 - chance)
 
         pairs, mates = self.best(by_pairs), self.best(by_mates)
+        if pairs == mates:
+            return [("", {**pairs, **limit})]
         for one in (pairs, mates):
             if by_pairs(self.found(one)) and by_mates(self.found(one)):
                 other = mates if one is pairs else pairs
-                if one == other or self.close(one, other):
+                if self.close(one, other):
                     return [("", {**one, **limit})]
         return [("by pairs", {**pairs, **limit}), ("by mates", {**mates, **limit})]
 
@@ -91,7 +97,7 @@ class Matches:
 
     def best(self, fresh: Callable[[dict[str, Any]], bool]) -> dict[str, str]:
         """What pads least of the first of each family that is fresh enough; shuffled if none is."""
-        firsts = [self.first(family, fresh) for family in families(self.kind)]
+        firsts = [self.first(family, fresh) for family in families(self.kind, self.limit)]
         enough = [settings for settings in firsts if fresh(self.found(settings))]
         best = (enough or firsts)[0]
         for settings in enough[1:]:
@@ -112,11 +118,15 @@ class Matches:
         return family[low]
 
 
-def agree(found: dict[str, Any], plans: list[lw.Plan]) -> None:
-    """The judge and lengthwise must say the same of the same plans."""
+def agree(found: dict[str, Any], plans: list[lw.Plan], *, packed: bool) -> None:
+    """The judge and lengthwise must say the same of the same plans.
+
+    But for the padding of rows, which the judge counts up to their capacity.
+    """
     padding = np.mean([plan.measure().padding_rate for plan in plans])
     mates = lw.effective_mates(plans)
-    if not np.isclose(padding, found["padding"]) or not np.isclose(mates, found["effective_mates"]):
+    alike = packed or np.isclose(padding, found["padding"])
+    if not alike or not np.isclose(mates, found["effective_mates"]):
         raise RuntimeError(
             f"the judge says {found['padding']} padding and {found['effective_mates']} effective "
             f"mates of plans of which lengthwise says {padding} and {mates}"
