@@ -240,6 +240,7 @@ pub(crate) fn inspect(
     budget: BudgetArgument,
     source: &str,
 ) -> PyResult<Inspection> {
+    lengths.0.only_one("an inspection").map_err(Failure::from)?;
     let look = || lengthwise_report::Inspection::new(source, &lengths.0, budget.0, |_| None, None);
     Ok(Inspection(py.detach(look).map_err(Failure::from)?))
 }

@@ -134,6 +134,7 @@ pub(crate) fn ladder(
         let hint = "it must be a whole number from 1".to_owned();
         return Err(Failure::Own("SettingError", "a ladder of 0 rungs".to_owned(), hint).into());
     }
+    lengths.0.only_one("a ladder").map_err(Failure::from)?;
     let rungs = py.detach(|| lengthwise::ladder(&lengths.0, rungs));
     Ok(PyArray1::from_vec(py, rungs))
 }

@@ -6,6 +6,7 @@ use lengthwise_files::{
     read_statistics, save_statistics, statistics_from_bytes, statistics_to_bytes,
 };
 use pyo3::{
+    exceptions::PyTypeError,
     prelude::*,
     types::{PyBytes, PyDict, PyType},
 };
@@ -23,10 +24,7 @@ impl Statistics {
     /// The statistics of these lengths alone.
     #[new]
     fn new(py: Python<'_>, lengths: Column) -> PyResult<Self> {
-        if lengths.0.second().is_some() {
-            let what = "`Statistics`".to_owned();
-            return Err(Failure::from(lengthwise::Error::SecondLengths { what }).into());
-        }
+        lengths.0.only_one("`Statistics`").map_err(Failure::from)?;
         Ok(Self(Arc::new(py.detach(|| lengthwise::Statistics::of(&lengths.0)))))
     }
 
@@ -40,8 +38,12 @@ impl Statistics {
         self.merge(other)
     }
 
-    fn __radd__(&self, other: &Self) -> PyResult<Self> {
-        other.merge(self)
+    /// `sum` begins with 0.
+    fn __radd__(&self, other: u8) -> PyResult<Self> {
+        match other {
+            0 => Ok(Self(Arc::clone(&self.0))),
+            _ => Err(PyTypeError::new_err("statistics can be added to statistics only")),
+        }
     }
 
     /// As bytes, to send to other nodes: the same for equal statistics.

@@ -41,6 +41,7 @@ pub struct Chunk {
 impl Chunks {
     /// Cuts every sequence into pieces of at most `size`.
     pub fn new(lengths: &Lengths, size: u32) -> Result<Self, Error> {
+        lengths.only_one("a cut into chunks")?;
         if size == 0 {
             return Err(Error::BadValue {
                 of: "the length of chunks".to_owned(),

@@ -108,6 +108,14 @@ impl Lengths {
         self.second.as_deref()
     }
 
+    /// Refuses two lengths for what knows one, as in "strategy `packed`".
+    pub fn only_one(&self, what: &str) -> Result<(), Error> {
+        match self.second {
+            Some(_) => Err(Error::SecondLengths { what: what.to_owned() }),
+            None => Ok(()),
+        }
+    }
+
     /// Both lengths of one sequence.
     pub(crate) fn both(&self, sequence: u32) -> Pad {
         let second = self.second.as_ref().map_or(0, |second| second.of(sequence));
@@ -220,9 +228,7 @@ impl Lengths {
     /// # Ok::<(), lengthwise::Error>(())
     /// ```
     pub fn part_of(self, statistics: Arc<Statistics>) -> Result<Self, Error> {
-        if self.second.is_some() {
-            return Err(Error::SecondLengths { what: "a part of a corpus".to_owned() });
-        }
+        self.only_one("a part of a corpus")?;
         let longest = statistics.max();
         if statistics.count() == 0 {
             let what = "they know what shards need, and no lengths".to_owned();

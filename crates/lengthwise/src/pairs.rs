@@ -31,9 +31,12 @@ impl Pairs {
             return Err(Error::UnequalCounts { first: first.len(), second: second.len() });
         }
         for one in [&first, &second] {
-            if one.part().is_some() {
-                return Err(Error::SecondLengths { what: "a part of a corpus".to_owned() });
-            }
+            let what = match (one.part(), one.second()) {
+                (Some(_), _) => "a part of a corpus",
+                (_, Some(_)) => "one of two lengths",
+                (None, None) => continue,
+            };
+            return Err(Error::SecondLengths { what: what.to_owned() });
         }
         Ok(Self(first.with_second(second)))
     }

@@ -3,9 +3,9 @@
 #![expect(clippy::unwrap_used, clippy::float_cmp, reason = "a test may panic, and rates are exact")]
 
 use lengthwise::{
-    Arrange, Budget, Error, Group, Groups, Lengths, OverLong, Packed, Paired, Pairs, Plan, Planner,
-    Purpose, Rng, Room, Shapes, Shard, Side, Sides, Statistics, Strategy, Streamer, Tail,
-    Workspace, mate_repeat_rate,
+    Arrange, Budget, Chunks, Conditions, Error, Group, Groups, Lengths, Limits, OverLong, Packed,
+    Paired, Pairs, Plan, Planner, Purpose, Rng, Room, Shapes, Shard, Side, Sides, Statistics,
+    Strategy, Streamer, Tail, Workspace, frontier, mate_repeat_rate, tune,
 };
 
 /// Like speech recognition: 100 to 2,000 frames, and a token for every 8 to 16 of them.
@@ -134,6 +134,30 @@ fn padding_is_at_most_half_of_the_lexicographic_order() {
         let again = mate_repeat_rate(&fresh[0], &fresh[1]).unwrap();
         let always = mate_repeat_rate(&frozen, &frozen).unwrap();
         assert!(again < 0.5 * always, "{budget}: {again} of {always}");
+    }
+}
+
+/// Where the second length follows from the first, noise costs no more than elsewhere.
+#[test]
+fn second_lengths_without_a_spread_of_their_own_pad_little() {
+    let first: Vec<u32> = speech(20_000).as_slice().iter().map(|frames| frames / 8).collect();
+    for (what, second) in [
+        ("equal", (|length| length) as fn(u32) -> u32),
+        ("half", |length| 1 + length / 2),
+        ("constant", |_| 40),
+        ("far apart", |length| 160 * length),
+    ] {
+        let [long, short]: [Vec<u32>; 2] =
+            [first.iter().map(|&length| second(length)).collect(), first.clone()];
+        let [long, short] = [long, short].map(|lengths| Lengths::new(lengths).unwrap());
+        let cells = 40 * (long.mean() + short.mean()) as u64 + u64::from(long.max());
+        let pairs = Pairs::new(long, short).unwrap();
+        let padding = |spread| {
+            let planner = Planner::new(Paired { spread, stripes: None }, Budget::padded(cells));
+            planner.plan(&pairs, 0).unwrap().measure(&pairs).padding_rate
+        };
+        let [without, usual] = [0.0, Paired::default().spread].map(padding);
+        assert!(usual < 2.0 * without + 0.005, "{what}: {usual} against {without}");
     }
 }
 
@@ -272,6 +296,16 @@ fn what_needs_two_lengths_says_so() {
 
 #[test]
 fn what_knows_one_length_says_so() {
+    let two = || small().into_lengths();
+    let nested = Pairs::new(two(), two());
+    assert!(matches!(nested, Err(Error::SecondLengths { .. })));
+    assert!(matches!(Chunks::new(&two(), 8), Err(Error::SecondLengths { .. })));
+    let (budget, shapes) = (Budget::padded(500), Shapes::Exact);
+    let conditions = Conditions { budget, shapes, seed: 0, cost_model: None };
+    let tuned = tune(&two(), &conditions, Limits::default());
+    assert!(matches!(tuned, Err(Error::SecondLengths { .. })));
+    let frontier = frontier(&two(), &conditions, 3, 2, |_| {});
+    assert!(matches!(frontier, Err(Error::SecondLengths { .. })));
     let pairs = small();
     let planner = Planner::new(Paired::default(), Budget::padded(900));
     let one = Lengths::new([5, 6, 7]).unwrap();

@@ -123,6 +123,7 @@ const BATCHES: usize = 1500;
 /// Finds the freshest strategy within the limits on padding and shapes; where only company is
 /// limited, the one that pads least for it, or takes the least time if there is a cost model.
 pub fn tune(lengths: &Lengths, conditions: &Conditions, limits: Limits) -> Result<Choice, Error> {
+    lengths.only_one("tuning")?;
     let mut limits = limits;
     if limits == Limits::default() && conditions.cost_model.is_some() {
         // Hardly slower than it can be, and as fresh as that allows.

@@ -104,8 +104,10 @@ impl Field {
             let mean = (middles[1] + b).round().max(1.0) as u32;
             let full = room.full_of(room.covered(Pad { first: length, second: mean }));
             let full = f64::from(full.min(first.count()));
-            let width = (full * spread / density).sqrt().max(LEAST_WIDTH);
-            // Two stripes apart is as far as any.
+            // Two stripes from one first length to the next are as far as any, so stripes are no
+            // narrower than half of that: else a batch would seem to span more of them than it does.
+            let gap = span / (high - low) as f64;
+            let width = (full * spread / density).sqrt().max(gap / 2.0);
             place += (f64::from(length - before) / width).min(2.0);
             before = length;
             Here { place, across: (full / (density * width)).max(1.0), along: width }
@@ -212,9 +214,6 @@ impl Field {
 fn power_of(power: i32) -> f64 {
     (0..power.abs()).fold(1.0, |factor, _| if power > 0 { factor * 1.25 } else { factor * 0.8 })
 }
-
-/// No stripe is narrower.
-const LEAST_WIDTH: f64 = 1e-3;
 
 /// Of many sequences, so many stretches of at least and at most so many are looked at.
 const STRETCHES: usize = 8;
