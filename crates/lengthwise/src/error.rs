@@ -334,6 +334,13 @@ pub enum Error {
         /// The limit.
         what: String,
     },
+    /// A sequence that a stream was given and has no place for.
+    NotNeeded {
+        /// The position that it would have.
+        position: u64,
+        /// Whether the stream had ended.
+        ended: bool,
+    },
     /// Statistics that do not hold together, or cannot be used here.
     BadStatistics {
         /// What is wrong.
@@ -558,6 +565,12 @@ impl Error {
             Error::BadPlan { .. } => "the plan is damaged; make it again".to_owned(),
             Error::BeyondStatistics { .. } => {
                 "gather the statistics anew with the lengths of every shard in them".to_owned()
+            }
+            Error::NotNeeded { ended: false, .. } => {
+                "make a step whenever no sequence is needed".to_owned()
+            }
+            Error::NotNeeded { ended: true, .. } => {
+                "resume the stream from its state to go on with more sequences".to_owned()
             }
             Error::BadStatistics { .. } => {
                 "use statistics of the lengths of all shards, made by `lengthwise statistics`".to_owned()
@@ -794,11 +807,20 @@ impl fmt::Display for Error {
             Error::BadPlan { what } => write!(f, "the plan does not hold together: {what}"),
             Error::BeyondStatistics { index, length, longest } => write!(
                 f,
-                "sequence {index} of length {length} is longer than any that the statistics know: the \
-                 longest has {longest}"
+                "sequence {index} of length {length} is longer than any that the statistics know and \
+                 that is planned: the longest has {longest}"
             ),
             Error::OverLongElsewhere { longest, what } => {
                 write!(f, "the statistics know a sequence of length {longest}, and {what}")
+            }
+            Error::NotNeeded { position, ended: false } => {
+                write!(
+                    f,
+                    "the window is full, and has no place for the sequence at position {position}"
+                )
+            }
+            Error::NotNeeded { position, ended: true } => {
+                write!(f, "the stream has ended before the sequence at position {position}")
             }
             Error::BadStatistics { what } => write!(f, "the statistics cannot be used: {what}"),
             Error::BadShard { shard, of } => {

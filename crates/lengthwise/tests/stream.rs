@@ -386,6 +386,32 @@ fn settings_that_make_no_sense_are_refused() {
     assert!(made.iter().all(|batch| batch.items.len() as u32 * batch.length <= 80));
 }
 
+/// Nothing is held that no step could have.
+#[test]
+fn what_is_not_needed_is_refused() {
+    let mut feed = Streamer::new(Budget::sequences(1)).window(2).feed().unwrap();
+    feed.push(3).unwrap();
+    feed.push(4).unwrap();
+    assert_eq!(feed.push(5), Err(Error::NotNeeded { position: 2, ended: false }));
+    feed.step().unwrap();
+    feed.end().unwrap();
+    assert_eq!(feed.push(5), Err(Error::NotNeeded { position: 2, ended: true }));
+    assert!(feed.step().unwrap().is_some() && feed.step().unwrap().is_none());
+}
+
+/// What is left out or cut need not be rounded.
+#[test]
+fn over_long_lengths_are_not_rounded() {
+    let streamer = Streamer::new(Budget::padded(100)).shapes(Shapes::Multiple(8));
+    for (over_long, sizes) in [(OverLong::Drop, vec![1]), (OverLong::Truncate, vec![1, 1])] {
+        let made = batches(&streamer.clone().over_long(over_long), &[7, u32::MAX]);
+        let made: Vec<usize> = made.iter().map(|batch| batch.items.len()).collect();
+        assert_eq!(made, sizes);
+    }
+    let mut feed = streamer.over_long(OverLong::Alone).feed().unwrap();
+    assert!(matches!(feed.push(u32::MAX), Err(Error::LengthOverflow { .. })));
+}
+
 #[test]
 fn states_of_other_streams_are_refused() {
     let lengths = random_lengths(500, 50, 4);
@@ -398,13 +424,20 @@ fn states_of_other_streams_are_refused() {
         (streamer.clone().window(51), "window `50`"),
         (streamer.clone().shapes(Shapes::Multiple(8)), "shapes `exact`"),
         (streamer.clone().pivot(Pivot::Quantile), "pivot `oldest`"),
-        (streamer.clone().over_long(OverLong::Drop), "over_long `error`"),
         (streamer.clone().seed(1), "seed `0`"),
         (streamer.clone().epoch(1), "epoch `0`"),
     ] {
         let error = other.resume(&state).unwrap_err();
         assert!(error.to_string().contains(what), "{error}");
     }
+
+    // What is over-long was an error, so it may now be treated in another way, but not the reverse.
+    let dropping = streamer.clone().over_long(OverLong::Drop);
+    assert_eq!(rest(&dropping, &state, &lengths), rest(&streamer, &state, &lengths));
+    let mut running = dropping.over(lengths.iter().copied(), |&length| length).unwrap();
+    _ = running.by_ref().take(10).count();
+    let error = streamer.resume(&running.state()).unwrap_err();
+    assert!(error.to_string().contains("over_long `drop`"), "{error}");
 
     // Another source, or one that is read from elsewhere.
     let first = |source: Vec<u32>| {

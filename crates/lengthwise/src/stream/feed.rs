@@ -180,8 +180,13 @@ impl Feed {
     /// Takes the length of the next sequence. Gives the slot in which it is held until a step has it:
     /// a number below the window, for whoever keeps items. Gives none if it is not held, because it
     /// is over-long and left out, or was in a batch before the stream was resumed.
+    ///
+    /// Refused while none is [needed](Feed::needs).
     pub fn push(&mut self, length: u32) -> Result<Option<u32>, Error> {
         let position = self.read;
+        if !self.needs() {
+            return Err(Error::NotNeeded { position, ended: self.ended });
+        }
         if let Some(again) = &mut self.again {
             if again.state.held.get(again.found) != Some(&position) {
                 self.read += 1;

@@ -177,7 +177,7 @@ impl Streamer {
     }
 
     /// What a state remembers: all that batches depend on, but for ranks and the tail, which may
-    /// change.
+    /// change. Over-long sequences come last: see [`StreamState::check`].
     fn settings(&self) -> String {
         let Self { budget, shapes, window, pivot, over_long, .. } = self;
         let mut settings = String::new();

@@ -63,16 +63,17 @@ impl Rounds {
         if length == 0 {
             return Err(Error::BadLength { index, given: "0".to_owned() });
         }
-        if let Shapes::Multiple(multiple) = self.shapes
-            && length.checked_next_multiple_of(multiple).is_none()
-        {
-            return Err(Error::LengthOverflow { length, multiple });
-        }
+        let whole = || match self.shapes {
+            Shapes::Multiple(multiple) if length.checked_next_multiple_of(multiple).is_none() => {
+                Err(Error::LengthOverflow { length, multiple })
+            }
+            _ => Ok(Admitted::Whole),
+        };
         if length <= self.longest {
-            return Ok(Admitted::Whole);
+            return whole();
         }
         match self.over_long {
-            OverLong::Alone => Ok(Admitted::Whole),
+            OverLong::Alone => whole(),
             OverLong::Drop => Ok(Admitted::LeftOut),
             OverLong::Truncate if self.longest > 0 => Ok(Admitted::Truncated(self.longest)),
             _ => Err(self.over_budget(index, length)),

@@ -47,7 +47,13 @@ impl StreamState {
             Err(Error::OtherStream { what, state, now })
         };
         let settings = streamer.settings();
-        let [ours, theirs] = [&self.settings, &settings].map(|text| text.split(' '));
+        // Nothing that was over-long has been read where it is an error, so it may be treated in another
+        // way from here on.
+        let state = match self.settings.strip_suffix("over_long=error") {
+            Some(others) => format!("{others}over_long={}", streamer.over_long),
+            None => self.settings.clone(),
+        };
+        let [ours, theirs] = [&state, &settings].map(|text| text.split(' '));
         for (state, now) in ours.zip(theirs) {
             if state != now {
                 let value = |text| str::split_once(text, '=').map_or(text, |(_, value)| value);
@@ -55,8 +61,8 @@ impl StreamState {
                 return differ(name, value(state), value(now));
             }
         }
-        if self.settings != settings {
-            return differ("settings", &self.settings, &settings);
+        if state != settings {
+            return differ("settings", &state, &settings);
         }
         let numbers = [("seed", self.seed, streamer.seed), ("epoch", self.epoch, streamer.epoch)];
         for (what, state, now) in numbers {
