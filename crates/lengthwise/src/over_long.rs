@@ -4,7 +4,9 @@ mod pairs;
 
 use std::{borrow::Cow, fmt, str::FromStr, sync::Arc};
 
-use crate::{Budget, Error, Lengths, Row, Shapes, room::Capacity, settings::Setting};
+use crate::{
+    Budget, Error, Lengths, Row, Shapes, room::Capacity, settings::Setting, shard::Population,
+};
 
 /// What happens to sequences that exceed the budget even alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,6 +70,9 @@ impl OverLong {
             Some(Ok(Some(left))) => Some(Arc::new(left)),
             _ => lengths.shared_part(),
         };
+        if let Some(left) = &population {
+            known(left, lengths, longest)?;
+        }
         if lengths.max() <= longest {
             if lengths.part().is_none_or(|all| all.longest <= longest) {
                 return Ok(all);
@@ -89,6 +94,7 @@ impl OverLong {
                 let cut = Lengths::new(cut.collect::<Vec<_>>())?.within(population);
                 Ok(Admitted { lengths: Cow::Owned(cut), kept: None, over })
             }
+            _ if let Some(error) = too_short(shapes, &limit, lengths, over[0]) => Err(error),
             _ => Err(match (self.over_budget(lengths, &over, &limit, shapes), row) {
                 (
                     Error::OverBudget { index, length, cells, count, largest, treatment, .. },
@@ -127,6 +133,26 @@ impl OverLong {
             other => other,
         }
     }
+}
+
+/// That a sequence is above the top of a ladder, if it would keep the budget.
+fn too_short(shapes: &Shapes, limit: &Capacity, lengths: &Lengths, over: u32) -> Option<Error> {
+    let Shapes::Rungs(rungs) = shapes else { return None };
+    let (&top, length) = (rungs.last()?, lengths.of(over));
+    let fits = length <= limit.longest_alone();
+    (fits && top < length).then_some(Error::LadderTooShort { top, index: over as usize, length })
+}
+
+/// Refuses a sequence that is not over-long, but longer than all of those that the statistics know of.
+fn known(left: &Population, lengths: &Lengths, longest: u32) -> Result<(), Error> {
+    let beyond = |&length: &u32| length <= longest && length > left.longest_known();
+    let Some(index) = lengths.as_slice().iter().position(beyond) else { return Ok(()) };
+    if left.histogram.is_empty() {
+        let what = "every length that they know is over-long".to_owned();
+        return Err(Error::BadStatistics { what });
+    }
+    let length = lengths.as_slice()[index];
+    Err(Error::BeyondStatistics { index, length, longest: left.longest })
 }
 
 /// Lengths without over-long sequences.

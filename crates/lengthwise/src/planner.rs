@@ -205,10 +205,7 @@ impl<S: Group> Planner<S> {
 
     /// Refuses shards of sequences with two lengths, which statistics do not know.
     fn check_shard(&self, lengths: &Lengths) -> Result<(), Error> {
-        match self.shard.filter(|_| lengths.second().is_some()) {
-            Some(shard) => Err(Error::SecondLengths { what: format!("shard {shard}") }),
-            None => Ok(()),
-        }
+        self.shard.map_or(Ok(()), |shard| lengths.only_one(&format!("shard {shard}")))
     }
 
     /// The randomness of what one shard draws.
@@ -307,8 +304,10 @@ impl<S: Group> Planner<S> {
         };
         let (mut batches, mut dealing) = drawn(&self.strategy, &rng)?;
         if let Some(fixed) = fixed {
-            if let Some(shard) = self.shard.filter(|_| lengths.len() < fixed as usize) {
-                return Err(Error::SmallShard { shard, sequences: lengths.len(), batches: fixed });
+            let left_out = if self.over_long == OverLong::Drop { admitted.over.len() } else { 0 };
+            let sequences = lengths.len() - left_out;
+            if let Some(shard) = self.shard.filter(|_| sequences < fixed as usize) {
+                return Err(Error::SmallShard { shard, sequences, batches: fixed });
             }
             for turn in REDRAWS {
                 if batches.len() <= fixed as usize {
@@ -318,6 +317,10 @@ impl<S: Group> Planner<S> {
             }
             if batches.len() > fixed as usize {
                 (batches, dealing) = drawn(self.last_resort(lengths), &rng)?;
+            }
+            if self.shard.is_some() && batches.len() > fixed as usize {
+                let [counted, given] = [fixed as usize, batches.len()].map(|it| it.to_string());
+                return Err(Error::OtherNeeds { what: "batches".to_owned(), counted, given });
             }
             let gathered = batches.gathered(workspace);
             let halved = match (dealing, &resolved) {
@@ -383,9 +386,7 @@ impl<S: Group> Planner<S> {
     /// The bytes that are left for grouping, if memory is bounded; refused if there are too few.
     fn memory(&self, workspace: &Workspace, lengths: &Lengths) -> Result<Option<u64>, Error> {
         let Some(bound) = workspace.bound() else { return Ok(None) };
-        if lengths.second().is_some() {
-            return Err(Error::SecondLengths { what: "a bound on memory".to_owned() });
-        }
+        lengths.only_one("a bound on memory")?;
         let count = lengths.len();
         let each = if self.strategy.in_passes() { 4 } else { OTHERS };
         let held = self.held(lengths);

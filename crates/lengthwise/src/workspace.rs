@@ -61,7 +61,8 @@ impl Workspace {
     /// included. No plan depends on it.
     ///
     /// Strategies that sort by keys then do so in several passes, and keep to it whatever the number
-    /// of sequences, as long as the order of all sequences fits, with four bytes for each:
+    /// of sequences, as long as the order of all sequences fits, with four bytes for each, and those of
+    /// any one length are not too many to be sorted together, with 64 bytes for each:
     /// `shuffled`, `sorted`, `semi-sorted`, `blurred`, `length-buckets` and `optimal-buckets`. What
     /// cannot keep to it is refused by [`Error::OverMemory`](crate::Error::OverMemory), which says
     /// what it takes. [`Planner::loose_in`](crate::Planner::loose_in) takes four bytes less for each

@@ -3,8 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use lengthwise::{
-    Arrange, Budget, Error, Example, Group as _, Lengths, OverLong, Planner, Shapes, Strategy,
-    Workspace,
+    Arrange, Budget, Error, Example, Group as _, Lengths, OverLong, Planner, Shapes, Sorted,
+    Strategy, Workspace,
 };
 
 /// `count` lengths of an example, over and over.
@@ -93,6 +93,17 @@ fn one_byte_less_is_refused() {
 }
 
 /// Keys that are all equal cannot be told apart by passes, and are refused.
+/// Of lengths that are equal a part is large, but only one is: a second thread has little to sort.
+#[test]
+fn equal_lengths_are_counted_once() {
+    let many: Vec<u32> =
+        (0..200_000).map(|at| if at % 2 == 0 { 400 } else { 1 + at % 300 }).collect();
+    let lengths = Lengths::new(many).unwrap();
+    let planner = planner(&Sorted.into(), "exact", OverLong::Error);
+    let [one, four] = [1, 4].map(|threads| least(&planner, threads, &lengths));
+    assert!(four < one + one / 4, "{four} against {one}");
+}
+
 #[test]
 fn what_cannot_be_divided_is_refused() {
     let same = Lengths::new(vec![100; 100_000]).unwrap();

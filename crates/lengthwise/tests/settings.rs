@@ -2,8 +2,8 @@
 
 use expect_test::expect;
 use lengthwise::{
-    Arrange, Budget, Chunks, Error, Example, Group, Groups, Lengths, OverLong, Planner, Rng, Room,
-    Shapes, Shuffled, Strategy,
+    Arrange, Budget, Chunks, Error, Example, Group, Groups, Lengths, OverLong, Packed, Planner,
+    Rng, Room, Shapes, Shuffled, Strategy,
 };
 use proptest::prelude::*;
 
@@ -401,4 +401,20 @@ fn over_long_sequences_are_treated_as_asked() {
 fn a_second_limit_on_sequences_is_the_smaller_one() {
     assert_eq!(Budget::sequences(16).at_most(4), Budget::sequences(4));
     assert_eq!(Budget::sequences(4).at_most(16).to_string(), "sequences:4");
+}
+
+/// What keeps the budget is not said to exceed it.
+#[test]
+fn a_given_ladder_that_is_too_short_says_so() {
+    let lengths = Lengths::new([90, 660, 3000]).unwrap();
+    let short = Shapes::Rungs(vec![100, 500]);
+    let error = Error::LadderTooShort { top: 500, index: 1, length: 660 };
+    for budget in [Budget::padded(20_000), Budget::sequences(3)] {
+        let planner = Planner::new(Shuffled, budget).shapes(short.clone());
+        assert_eq!(planner.plan(&lengths, 0), Err(error.clone()));
+    }
+    let rows = Planner::new(Packed::default(), Budget::padded(4096)).shapes(short.clone());
+    assert_eq!(rows.plan(&lengths, 0), Err(error));
+    let planner = Planner::new(Shuffled, Budget::padded(600)).shapes(short);
+    assert!(matches!(planner.plan(&lengths, 0), Err(Error::OverBudget { length: 660, .. })));
 }

@@ -314,6 +314,32 @@ fn over_long_sequences_are_known_to_all_shards() {
     assert!(rungs.rungs(&part(0)).is_err());
 }
 
+/// Other data, planned with the statistics of a corpus whose longest are over-long.
+#[test]
+fn lengths_between_what_is_known_and_what_fits_are_refused() {
+    let of = |lengths: &[u32]| Lengths::new(lengths).unwrap();
+    let part =
+        |corpus: &[u32]| of(&[30, 80]).part_of(Arc::new(Statistics::of(&of(corpus)))).unwrap();
+    for strategy in Strategy::all_of_one_length() {
+        for over_long in [OverLong::Alone, OverLong::Drop, OverLong::Truncate] {
+            for shapes in [Shapes::Ladder(3), Shapes::Exact] {
+                let planner =
+                    Planner::new(strategy.clone(), Budget::padded(100)).over_long(over_long);
+                let planner = planner.shapes(shapes);
+                let (some, none) = (part(&[20, 50, 50, 500]), part(&[500, 500]));
+                if over_long == OverLong::Truncate {
+                    assert!([some, none].iter().all(|part| planner.plan(part, 0).is_ok()));
+                    continue;
+                }
+                let error = Error::BeyondStatistics { index: 1, length: 80, longest: 50 };
+                assert_eq!(planner.plan(&some, 0), Err(error));
+                let error = planner.plan(&none, 0).unwrap_err();
+                assert!(error.to_string().ends_with("every length that they know is over-long"));
+            }
+        }
+    }
+}
+
 #[test]
 fn what_is_missing_or_does_not_fit_is_said() {
     let [one, other] = [[5_u32; 30], [9; 30]].map(|part| Lengths::new(part).unwrap());
@@ -349,11 +375,24 @@ fn what_is_missing_or_does_not_fit_is_said() {
     assert!(
         matches!(first.plan(&part(&grown), 0), Err(Error::OtherNeeds { what, .. }) if what == "statistics")
     );
-    let small = Lengths::new([5, 5]).unwrap().part_of(whole).unwrap();
+    let of_many = |lengths: &[u32]| Lengths::new(lengths).unwrap();
+    let small = of_many(&[5, 5]).part_of(Arc::clone(&whole)).unwrap();
     assert!(matches!(
         first.plan(&small, 0),
         Err(Error::SmallShard { sequences: 2, batches: 8, .. })
     ));
+    let grown = of_many(&[5; 60]).part_of(Arc::clone(&whole)).unwrap();
+    let error = first.plan(&grown, 0).unwrap_err();
+    assert!(matches!(error, Error::OtherNeeds { what, .. } if what == "batches"));
+
+    // Those that are dropped make no batches.
+    let long: Vec<u32> = [vec![500; 20], vec![5, 6]].concat();
+    let shards = [of_many(&long), of_many(&(41..=60).collect::<Vec<u32>>())];
+    let planner = Planner::new(Strategy::from(Shuffled), Budget::padded(100));
+    let planner = planner.over_long(OverLong::Drop);
+    let parts = gathered(&shards, &planner);
+    let error = planner.shard(Shard { number: 0, of: 2 }).plan(&parts[0], 0).unwrap_err();
+    assert!(matches!(error, Error::SmallShard { sequences: 2, .. }), "{error}");
     assert!(Shard::new(2, 2).is_err());
 }
 

@@ -42,6 +42,11 @@ impl Population {
         self.histogram.iter().map(|&(_, count)| count as usize).sum()
     }
 
+    /// The longest length; 0 if none is left.
+    pub(crate) fn longest_known(&self) -> u32 {
+        if self.histogram.is_empty() { 0 } else { self.longest }
+    }
+
     /// What is left when sequences over `longest` are treated in the given way; nothing if there are
     /// none of them. Every shard comes to the same, whether it has such sequences itself or not.
     pub(crate) fn within(&self, longest: u32, over_long: OverLong) -> Result<Option<Self>, Error> {

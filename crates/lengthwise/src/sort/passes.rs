@@ -83,9 +83,12 @@ impl Counted {
 
     /// What passes take beside the elements: the memory to sort in, and the lists of parts.
     fn beside(&self, threads: usize) -> u64 {
-        let largest = u64::from(self.all.iter().copied().max().unwrap_or(0));
+        // Each thread sorts one part at a time.
+        let mut largest = self.all.clone();
+        largest.sort_unstable_by_key(|&count| std::cmp::Reverse(count));
+        let largest: u64 = largest.iter().take(threads).copied().map(u64::from).sum();
         let (threads, parts) = (threads as u64, self.all.len() as u64);
-        threads * (local::TABLES + largest * local::PER_ELEMENT) + parts * (16 + 16 * threads)
+        threads * local::TABLES + largest * local::PER_ELEMENT + parts * (16 + 16 * threads)
     }
 
     /// What the elements of all parts take in one pass, and those of the largest part.
