@@ -182,7 +182,7 @@ proptest! {
                 prop_assert!(steps - came[&position] <= bound);
             }
             // Rungs are learned by the step.
-            let StreamState { rungs, .. } = feed.state();
+            let rungs = feed.rungs().to_vec();
             prop_assert_eq!(feed.state_before_step(), StreamState { rungs, ..before });
         }
     }
@@ -397,6 +397,25 @@ fn what_is_not_needed_is_refused() {
     feed.end().unwrap();
     assert_eq!(feed.push(5), Err(Error::NotNeeded { position: 2, ended: true }));
     assert!(feed.step().unwrap().is_some() && feed.step().unwrap().is_none());
+}
+
+/// A ladder that was learned from a few lines is not kept for a file that grows.
+#[test]
+fn ladders_of_short_beginnings_are_learned_anew() {
+    let streamer = Streamer::new(Budget::padded(300)).window(50).shapes(Shapes::Ladder(3));
+    let lengths = random_lengths(400, 60, 8);
+    let ended = |state: &StreamState, lengths: &[u32]| {
+        let source = lengths.iter().copied().skip(state.from() as usize);
+        let mut running = streamer.resume_over(state, source, |&length| length).unwrap();
+        assert!(running.by_ref().all(|batch| batch.is_ok()));
+        running.state()
+    };
+    let none = streamer.feed().unwrap().state();
+    let first = ended(&none, &lengths[..3]);
+    assert!(first.rungs.is_empty() && first.read == 3);
+    let second = ended(&first, &lengths[..200]);
+    assert!(second.rungs.len() >= 3);
+    assert_eq!(ended(&second, &lengths).rungs[..3], second.rungs[..3]);
 }
 
 /// What is left out or cut need not be rounded.

@@ -306,6 +306,9 @@ impl Feed {
 
     /// The state with these positions and lengths held.
     fn state_of(&self, held: Vec<(u64, u32)>, steps: u64) -> StreamState {
+        // A ladder of a stream that ended before a window was full is not for what may come yet.
+        let few = held.is_empty() && self.read < self.streamer.window.into();
+        let rungs = if few { &[] } else { self.rounds.learned() };
         StreamState {
             settings: self.streamer.settings(),
             seed: self.streamer.seed,
@@ -314,7 +317,7 @@ impl Feed {
             read: self.read,
             left_out: self.left_out,
             truncated: self.truncated,
-            rungs: self.rounds.learned().to_vec(),
+            rungs: rungs.to_vec(),
             lengths: digest(held.iter().copied()),
             held: held.into_iter().map(|(position, _)| position).collect(),
         }
