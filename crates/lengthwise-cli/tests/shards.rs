@@ -160,6 +160,7 @@ fn mistakes_are_named() {
         "statistics cut.lws".to_owned(),
         "statistics other.lws".to_owned(),
         "statistics ready.lws needs-2.lws".to_owned(),
+        "statistics all.lws shard-0.txt needs-2.lws".to_owned(),
         "statistics shard-0.txt -o all.json".to_owned(),
     ];
     let all: Vec<&str> = all.iter().map(String::as_str).collect();
@@ -238,6 +239,11 @@ fn mistakes_are_named() {
         error: needs-2.lws: what shard 2 needs is there twice
 
         hint: merge what each shard needs once
+
+        $ lengthwise statistics all.lws shard-0.txt needs-2.lws
+        error: what the shards need was counted with statistics of other lengths than these
+
+        hint: count it anew, with `lengthwise plan --statistics … --needs` on every shard, or merge it with the statistics that it was counted with
 
         $ lengthwise statistics shard-0.txt -o all.json
         error: all.json: statistics have another name

@@ -124,6 +124,33 @@ fn ctrl_c_loses_nothing() {
     assert_eq!(kept + &again, whole);
 }
 
+/// At most the step that is being written comes again, however long it takes to end.
+#[cfg(unix)]
+#[test]
+fn ctrl_c_while_writing_repeats_one_step() {
+    let mut folder = Folder::new().with("lengths.txt", lengths(200_000));
+    // Looking for unfinished files takes a while here.
+    for file in 0..4000 {
+        folder = folder.with(&format!("{file}.txt"), "");
+    }
+    let mut child = folder
+        .command(&format!("stream lengths.txt {SETTINGS} --state here.json"))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    let mut first = String::new();
+    output.read_line(&mut first).unwrap();
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let written = 1 + output.lines().map(Result::unwrap).count() as u64;
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let state = std::fs::read_to_string(folder.path("here.json")).unwrap();
+    let (_, steps) = state.split_once("\"steps\":").unwrap();
+    let steps: u64 = steps.split(',').next().unwrap().parse().unwrap();
+    assert!(steps <= written && written <= steps + 1, "{written} written, {steps} in the state");
+}
+
 /// Whoever reads the batches may have had enough: that is no error, and what was not read comes again.
 #[test]
 fn a_reader_may_go() {

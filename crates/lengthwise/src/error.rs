@@ -807,8 +807,8 @@ impl fmt::Display for Error {
             Error::BadPlan { what } => write!(f, "the plan does not hold together: {what}"),
             Error::BeyondStatistics { index, length, longest } => write!(
                 f,
-                "sequence {index} of length {length} is longer than any that the statistics know and \
-                 that is planned: the longest has {longest}"
+                "sequence {index} of length {length} is longer than any that the statistics know: the \
+                 longest has {longest}"
             ),
             Error::OverLongElsewhere { longest, what } => {
                 write!(f, "the statistics know a sequence of length {longest}, and {what}")

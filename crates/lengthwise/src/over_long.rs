@@ -147,12 +147,14 @@ fn too_short(shapes: &Shapes, limit: &Capacity, lengths: &Lengths, over: u32) ->
 fn known(left: &Population, lengths: &Lengths, longest: u32) -> Result<(), Error> {
     let beyond = |&length: &u32| length <= longest && length > left.longest_known();
     let Some(index) = lengths.as_slice().iter().position(beyond) else { return Ok(()) };
-    if left.histogram.is_empty() {
-        let what = "every length that they know is over-long".to_owned();
-        return Err(Error::BadStatistics { what });
-    }
-    let length = lengths.as_slice()[index];
-    Err(Error::BeyondStatistics { index, length, longest: left.longest })
+    let what = match (lengths.as_slice()[index], left.longest_known()) {
+        (_, 0) => "every length that they know is over-long".to_owned(),
+        (length, longest) => format!(
+            "sequence {index} of length {length} is not over-long, but longer than {longest}, the \
+             longest that they know of such"
+        ),
+    };
+    Err(Error::BadStatistics { what })
 }
 
 /// Lengths without over-long sequences.

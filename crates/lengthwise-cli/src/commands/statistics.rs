@@ -31,6 +31,15 @@ pub(crate) fn run(args: &args::Statistics) -> Result<(), Failure> {
     let Some(all) = all else {
         return Err(Failure::new("no input", "name files of lengths, or of statistics"));
     };
+    if let Some(needs) = all.needs().filter(|_| all.count() > 0)
+        && needs.statistics != all.digest()
+    {
+        return Err(Failure::new(
+            "what the shards need was counted with statistics of other lengths than these",
+            "count it anew, with `lengthwise plan --statistics … --needs` on every shard, or merge it with \
+             the statistics that it was counted with",
+        ));
+    }
     if let Some(path) = &args.output {
         interrupt::writing(path);
         save_statistics(path, &all)?;

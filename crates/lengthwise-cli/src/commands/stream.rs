@@ -4,6 +4,7 @@ mod lines;
 
 use std::{
     io::{self, Write},
+    mem,
     path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
@@ -33,7 +34,14 @@ pub(crate) fn run(args: &args::Stream) -> Result<(), Failure> {
     if let Some(path) = args.state.clone() {
         interrupt::writing(&path);
         let shared = Arc::clone(&shared);
-        interrupt::before_end(move || _ = save_stream_state(&path, &locked(&shared).state()));
+        interrupt::before_end(move || {
+            let standing = locked(&shared);
+            if let Err(error) = save_stream_state(&path, &standing.state()) {
+                printer::say(&format!("the state is not kept: {error}"));
+            }
+            // It is never given back, so that no step follows the one that is being written.
+            mem::forget(standing);
+        });
     }
     let mut streaming = Streaming {
         args,
@@ -115,7 +123,8 @@ impl Streaming<'_> {
         let mut lengths = lengths;
         for at in 0..skip {
             let Some(length) = lengths.next() else {
-                return Err(lengthwise::Error::StreamTooShort { at, read: skip }.into());
+                let read = locked(&self.shared).feed.state().read;
+                return Err(lengthwise::Error::StreamTooShort { at, read }.into());
             };
             length?;
         }
