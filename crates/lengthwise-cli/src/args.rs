@@ -623,9 +623,10 @@ pub(crate) struct Verify {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Explain {
-    /// A strategy, or budget, cost, shapes, arrange, steps, stream, shards; without it, the list of
-    /// all
-    pub(crate) name: Option<String>,
+    /// A strategy, or budgets, cost models, shapes, arrangements, steps, streams, shards, tune;
+    /// without it, the list of all
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Vec<String>,
 
     /// Print JSON
     #[arg(long, help_heading = "Output")]

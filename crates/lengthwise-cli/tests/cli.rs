@@ -859,3 +859,33 @@ fn help_has_one_line_for_every_command() {
         "#]],
     );
 }
+
+/// All that help and documentation call a setting by.
+#[test]
+fn settings_are_explained_under_every_name() {
+    let folder = Folder::new();
+    let first = |name: &str| {
+        let output = folder.run(&format!("explain {name}"));
+        assert!(output.status.success(), "{name}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    for (name, others) in [
+        ("budget", &["budgets"][..]),
+        ("cost", &["cost-models", "cost-model", "cost models"]),
+        ("shapes", &["shape"]),
+        ("arrange", &["arrangements", "arrangement"]),
+        ("stream", &["streams"]),
+        ("shards", &["shard"]),
+        ("steps", &["step"]),
+    ] {
+        for other in others {
+            assert_eq!(first(name), first(other), "{other}");
+        }
+    }
+    assert_eq!(first("strategies"), first(""));
+    let said = refusal(&folder, "explain steams");
+    assert!(said.contains("nothing is called `steams`"), "{said}");
+    for name in ["blurred", "paired", "budget", "cost", "stream", "tune"] {
+        assert!(said.contains(&format!("`{name}`")), "{name}: {said}");
+    }
+}
