@@ -431,13 +431,22 @@ pub(crate) struct Plan {
     lengths. Run `lengthwise explain stream` to read more."
 )]
 pub(crate) struct Stream {
-    /// File with a length on each line, read as it grows; `-`, or nothing, is standard input
+    /// File with a length on each line, packed by gzip or zstd or not; `-`, or nothing, is standard
+    /// input, read as it comes
     #[arg(value_name = "INPUT", conflicts_with = "example", help_heading = "Input")]
     pub(crate) path: Option<PathBuf>,
 
     /// Use built-in lengths instead of a file: speech, documents or bimodal
     #[arg(long, value_name = "NAME", help_heading = "Input")]
     pub(crate) example: Option<String>,
+
+    /// Other commands have it: it is taken to say why a stream does not
+    #[arg(long, hide = true)]
+    pub(crate) column: Option<String>,
+
+    /// Other commands have it: it is taken to say why a stream does not
+    #[arg(long, hide = true)]
+    pub(crate) second: Option<String>,
 
     /// Limit of every batch: sequences:16, padded:20000, cost:MODEL,limit=0.05
     #[arg(long, value_name = "BUDGET", help_heading = "Settings")]
