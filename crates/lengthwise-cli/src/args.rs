@@ -90,7 +90,8 @@ pub(crate) struct Source {
     pub(crate) path: Option<PathBuf>,
 
     /// Use built-in lengths instead of a file: speech, documents or bimodal
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME",
+          conflicts_with_all = ["column", "second", "format", "frame_shift", "rate", "unit", "ids"])]
     pub(crate) example: Option<String>,
 
     /// Column of a table, or field of JSON with dots, that holds the lengths
