@@ -99,7 +99,7 @@ pub(crate) struct Source {
     pub(crate) column: Option<String>,
 
     /// Second length of each sequence: another column or field, for pairs such as frames and tokens;
-    /// `--frame-shift` and `--rate` are for the first, and `--unit` then for the second alone
+    /// `--frame-shift` and `--rate` are for the first, and `--unit` for those that hold texts
     #[arg(long, value_name = "NAME", requires = "path")]
     pub(crate) second: Option<String>,
 

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use lengthwise::{Error, Workspace};
 use lengthwise_files::{Form, LoosePlanFile, Written};
 
-use super::{Settings, print, say_measures, say_over_long, write_lines};
+use super::{Settings, print, say_chosen, say_measures, say_over_long, write_lines};
 use crate::{
     args,
     failure::Failure,
@@ -68,6 +68,7 @@ pub(super) fn run(
     input.unchanged()?;
     drop(progress);
     say_measures(&plan.measure(&positions), "sequences", plan.made(), plan.digest());
+    say_chosen(&input);
     say_over_long(plan.over_long());
     Ok(())
 }
