@@ -171,7 +171,11 @@ fn what_cannot_be_is_refused() {
             "plan data.csv --column frames --second tokens --budget padded:200 --statistics a.lws",
             "sequences of two have no shards",
         ),
-        ("verify plan.npz data.csv --column frames --second tokens --memory 1GB", "batch by batch"),
+        (
+            "verify plan.npz data.csv --column frames --second tokens --memory 1GB",
+            "batch by batch\n\nhint: leave out `--memory`",
+        ),
+        ("verify plan.npz data.csv --column frames --memory 1GB", "leave out `--memory`"),
     ] {
         let said = refusal(&folder, arguments);
         assert!(said.contains(expected), "{arguments}: {said}");
