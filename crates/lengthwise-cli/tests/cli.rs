@@ -895,3 +895,14 @@ fn settings_are_explained_under_every_name() {
         assert!(said.contains(&format!("`{name}`")), "{name}: {said}");
     }
 }
+
+/// What was assumed where nothing was said.
+#[test]
+fn a_frontier_says_its_settings() {
+    let folder = Folder::new();
+    let output = folder.run("frontier --example bimodal --steps 2 --epochs 2");
+    let text = String::from_utf8(output.stdout).unwrap();
+    let heading = "example `bimodal`: 8000 sequences\n\
+                   budget sequences:16, shapes exact, seed 0, 2 epochs\n\nstrategy";
+    assert!(text.starts_with(heading), "{text}");
+}
