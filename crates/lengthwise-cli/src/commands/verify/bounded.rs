@@ -37,9 +37,10 @@ pub(super) fn verify(args: &Verify, bound: u64) -> Result<Right, Failure> {
     let is_table = args.plan.extension().is_some_and(|name| name.eq_ignore_ascii_case("parquet"));
     let needed = if is_table { ASIDE_TABLE } else { ASIDE } + bits + stream.memory();
     let Some(left) = bound.checked_sub(needed) else {
-        let more = match stream.knows_over_long() {
-            true if stream.memory() > bits => "; a plan of JSON lines takes less, or leave it out",
-            _ => ", or leave it out",
+        let more = if stream.knows_over_long() && stream.memory() > bits {
+            "; a plan of JSON lines takes less, or leave it out"
+        } else {
+            ", or leave it out"
         };
         return Err(memory::over("verifying the plan batch by batch", needed, bound, more));
     };
