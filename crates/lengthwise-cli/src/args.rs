@@ -90,7 +90,8 @@ pub(crate) struct Source {
     pub(crate) path: Option<PathBuf>,
 
     /// Use built-in lengths instead of a file: speech, documents or bimodal
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME",
+          conflicts_with_all = ["column", "second", "format", "frame_shift", "rate", "unit", "ids"])]
     pub(crate) example: Option<String>,
 
     /// Column of a table, or field of JSON with dots, that holds the lengths
@@ -98,7 +99,7 @@ pub(crate) struct Source {
     pub(crate) column: Option<String>,
 
     /// Second length of each sequence: another column or field, for pairs such as frames and tokens;
-    /// `--frame-shift` and `--rate` are for the first, and `--unit` then for the second alone
+    /// `--frame-shift` and `--rate` are for the first, and `--unit` for those that hold texts
     #[arg(long, value_name = "NAME", requires = "path")]
     pub(crate) second: Option<String>,
 
@@ -431,13 +432,22 @@ pub(crate) struct Plan {
     lengths. Run `lengthwise explain stream` to read more."
 )]
 pub(crate) struct Stream {
-    /// File with a length on each line, read as it grows; `-`, or nothing, is standard input
+    /// File with a length on each line, packed by gzip or zstd or not; `-`, or nothing, is standard
+    /// input, read as it comes
     #[arg(value_name = "INPUT", conflicts_with = "example", help_heading = "Input")]
     pub(crate) path: Option<PathBuf>,
 
     /// Use built-in lengths instead of a file: speech, documents or bimodal
     #[arg(long, value_name = "NAME", help_heading = "Input")]
     pub(crate) example: Option<String>,
+
+    /// Other commands have it: it is taken to say why a stream does not
+    #[arg(long, hide = true)]
+    pub(crate) column: Option<String>,
+
+    /// Other commands have it: it is taken to say why a stream does not
+    #[arg(long, hide = true)]
+    pub(crate) second: Option<String>,
 
     /// Limit of every batch: sequences:16, padded:20000, cost:MODEL,limit=0.05
     #[arg(long, value_name = "BUDGET", help_heading = "Settings")]
@@ -623,9 +633,10 @@ pub(crate) struct Verify {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Explain {
-    /// A strategy, or budget, cost, shapes, arrange, steps, stream, shards; without it, the list of
-    /// all
-    pub(crate) name: Option<String>,
+    /// A strategy, or budgets, cost models, shapes, arrangements, steps, streams, shards, tune;
+    /// without it, the list of all
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Vec<String>,
 
     /// Print JSON
     #[arg(long, help_heading = "Output")]

@@ -24,6 +24,8 @@ use crate::{
 pub(crate) struct Sequences {
     /// What they are, for people.
     pub(crate) source: String,
+    /// The column that was chosen where nobody named one.
+    pub(crate) chosen: Option<String>,
     /// What the lengths count, if that is known.
     pub(crate) unit: Option<&'static str>,
     lengths: Lengths,
@@ -170,7 +172,15 @@ impl Source {
             (None, name) => {
                 let example = name.as_deref().map_or(Ok(Example::default()), str::parse)?;
                 let (source, lengths) = (format!("example `{example}`"), example.lengths());
-                Sequences { source, unit: None, lengths, chunks: None, ids: None, mapped: None }
+                Sequences {
+                    source,
+                    chosen: None,
+                    unit: None,
+                    lengths,
+                    chunks: None,
+                    ids: None,
+                    mapped: None,
+                }
             }
         };
         let lengths = read.lengths.as_slice();
@@ -226,10 +236,19 @@ impl Source {
             let skipped = skipped(column.skipped, column.first_skipped);
             printer::say(&format!("{}: {skipped}", path.display()));
         }
-        let (source, unit) = self.described(path, column.name);
+        let chosen = self.chosen(column.name.as_ref());
+        let (source, unit) = self.described(path, column.name, true);
         let mapped = Arc::new(column.lengths);
         let lengths = Lengths::shared(Arc::<Mapped>::clone(&mapped))?;
-        Ok(Sequences { source, unit, lengths, chunks: None, ids: None, mapped: Some(mapped) })
+        Ok(Sequences {
+            source,
+            chosen,
+            unit,
+            lengths,
+            chunks: None,
+            ids: None,
+            mapped: Some(mapped),
+        })
     }
 
     fn read_path(&self, path: &Path, reader: Reader) -> Result<Sequences, Failure> {
@@ -239,64 +258,134 @@ impl Source {
                 "save it, and name the file",
             ));
         }
+        let pipe = || path.metadata().is_ok_and(|about| !about.is_file() && !about.is_dir());
+        if self.second.is_some() && pipe() {
+            return Err(Failure::new(
+                format!(
+                    "{}: is no file, and cannot be read twice, as two columns are",
+                    path.display()
+                ),
+                "save it, and name the file",
+            ));
+        }
         let format = self.format.as_deref().map(str::parse::<Format>).transpose()?;
-        let reader = self.reader(reader, format)?;
-        let column = if path == Path::new("-") {
-            self.read_stream(&reader, format)?
+        let (column, counted) = if path == Path::new("-") {
+            (self.read_stream(&self.reader(reader, format)?, format)?, true)
         } else {
-            let mut progress = Progress::start();
-            let name = printer::safe(&path.display().to_string());
-            reader.read_path_with(path, |far| progress.often(|| format!("{name}: {}", bar(far))))?
+            self.read_side(path, reader, format)?
         };
         if column.skipped > 0 {
             let skipped = skipped(column.skipped, column.first_skipped);
             printer::say(&format!("{}: {skipped}", path.display()));
         }
-        let (mut source, unit) = self.described(path, column.name);
+        let chosen = self.chosen(column.name.as_ref());
+        let (mut source, unit) = self.described(path, column.name, counted);
         let (mut lengths, ids) = (Lengths::new(column.lengths)?, column.ids);
         if let Some(name) = &self.second {
-            let second = self.read_second(path, name, format)?;
+            let (second, texts) = self.read_second(path, name, format)?;
+            if let (Some(unit), false, false) = (&self.unit, counted, texts) {
+                return Err(Failure::new(
+                    format!("{source} and `{name}`: both are numbers, with no {unit} to count"),
+                    "leave out `--unit`, or choose a column of texts",
+                ));
+            }
             lengths = Pairs::new(lengths, second)?.into();
             _ = write!(source, " and `{name}`");
         }
-        Ok(Sequences { source, unit, lengths, chunks: None, ids, mapped: None })
+        Ok(Sequences { source, chosen, unit, lengths, chunks: None, ids, mapped: None })
     }
 
-    /// What the lengths are, for people, and what they count.
-    fn described(&self, path: &Path, column: Option<String>) -> (String, Option<&'static str>) {
+    /// The column that was chosen, if nobody named one.
+    fn chosen(&self, column: Option<&String>) -> Option<String> {
+        column.filter(|_| self.column.is_none()).cloned()
+    }
+
+    /// Reads one column of a file, and tells whether it holds texts that were counted. Of two columns,
+    /// the unit is for those that hold texts.
+    fn read_side(
+        &self,
+        path: &Path,
+        reader: Reader,
+        format: Option<Format>,
+    ) -> Result<(Column, bool), Failure> {
+        let mut progress = Progress::start();
+        let name = printer::safe(&path.display().to_string());
+        let mut read = |reader: Reader| {
+            reader.read_path_with(path, |far| progress.often(|| format!("{name}: {}", bar(far))))
+        };
+        let texts = self.unit.is_some() && !self.is_timed();
+        let counting = self.reader(reader.clone(), format)?;
+        if self.second.is_none() || !texts {
+            return Ok((read(counting)?, texts));
+        }
+        let numbers = Self { unit: None, ..self.clone() }.reader(reader.numbers_only(), format)?;
+        if self.column.is_some() {
+            return match read(numbers) {
+                Ok(column) => Ok((column, false)),
+                Err(error) if error.is_of_texts() => Ok((read(counting)?, true)),
+                Err(error) => Err(error.into()),
+            };
+        }
+        match read(counting) {
+            Ok(column) => Ok((column, true)),
+            Err(error) => Ok((read(numbers).map_err(|_| error)?, false)),
+        }
+    }
+
+    /// What the lengths are, for people, and what they count; `counted` if they are of texts.
+    fn described(
+        &self,
+        path: &Path,
+        column: Option<String>,
+        counted: bool,
+    ) -> (String, Option<&'static str>) {
         let mut source = path.display().to_string();
-        let unit = self.counted(column.as_deref());
+        let unit = self.counts(column.as_deref(), counted);
         if let Some(name) = column {
             _ = write!(source, ", `{name}`");
         }
-        if let Some(unit) = &self.unit {
+        if let Some(unit) = self.unit.as_ref().filter(|_| counted) {
             _ = write!(source, ", {unit}");
         }
         (source, unit)
     }
 
-    /// Reads the second lengths, which are in the same file.
+    /// Reads the second lengths, which are in the same file, and tells whether they are of texts.
     fn read_second(
         &self,
         path: &Path,
         name: &str,
         format: Option<Format>,
-    ) -> Result<Lengths, Failure> {
+    ) -> Result<(Lengths, bool), Failure> {
         let column = Some(name.to_owned());
         let second = Self { column, frame_shift: None, rate: None, ids: None, ..self.clone() };
-        let read = second.reader(Reader::new(), format)?.read_path(path)?;
-        Ok(Lengths::new(read.lengths)?)
+        let read = second.read_side(path, Reader::new(), format);
+        let (read, texts) = read.map_err(|failure| match failure {
+            // The option that was wrong.
+            Failure::Input(error) => {
+                let hint = error.hint().unwrap_or_default();
+                Failure::new(error.to_string(), hint.replace("`--column", "`--second"))
+            }
+            other => other,
+        })?;
+        Ok((Lengths::new(read.lengths)?, texts))
+    }
+
+    /// Whether the first lengths are made of seconds.
+    fn is_timed(&self) -> bool {
+        self.frame_shift.is_some() || self.rate.is_some()
     }
 
     /// What the lengths of a column count, where that is said or its name tells.
-    fn counted(&self, column: Option<&str>) -> Option<&'static str> {
+    fn counts(&self, column: Option<&str>, counted: bool) -> Option<&'static str> {
         if self.frame_shift.is_some() {
             return Some("frames");
         }
         if self.rate.is_some() {
             return None;
         }
-        let name = self.unit.as_deref().or(column)?.to_ascii_lowercase();
+        let unit = self.unit.as_deref().filter(|_| counted);
+        let name = unit.or(column)?.to_ascii_lowercase();
         let units = ["frame", "token", "sample", "word", "char", "byte"];
         let plurals = ["frames", "tokens", "samples", "words", "characters", "bytes"];
         let at = units.iter().position(|unit| name.contains(unit))?;
@@ -339,8 +428,7 @@ impl Source {
             reader = reader.time(Time::Rate(rate));
         }
         // Of two columns, seconds are in the first, and what is counted is in the second.
-        let timed = self.frame_shift.is_some() || self.rate.is_some();
-        let counted = self.unit.as_ref().filter(|_| self.second.is_none() || !timed);
+        let counted = self.unit.as_ref().filter(|_| self.second.is_none() || !self.is_timed());
         if let Some(unit) = counted {
             let unit = unit.parse().map_err(|error: UnknownUnit| {
                 Failure::new(error.to_string(), "count words, for example: `--unit words`")

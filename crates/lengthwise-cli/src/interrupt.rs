@@ -1,17 +1,22 @@
 //! Ctrl-C: what was not finished is removed, and what must be kept is kept.
 
-#[cfg(unix)]
-use std::thread;
 use std::{
     fs,
     path::{Path, PathBuf},
     process,
     sync::{Mutex, PoisonError},
 };
+#[cfg(unix)]
+use std::{
+    sync::{Arc, atomic::AtomicBool},
+    thread,
+};
 
 use lengthwise_files::unfinished;
 #[cfg(unix)]
 use nix::sys::signal::{SigSet, Signal};
+#[cfg(unix)]
+use signal_hook::{consts::SIGXFSZ, flag::register};
 
 /// Folders in which files are being written.
 static FOLDERS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
@@ -23,6 +28,9 @@ static LAST: Mutex<Option<Box<dyn FnOnce() + Send>>> = Mutex::new(None);
 /// shell expects it: with 128 and the number of the signal. Called before there are other threads.
 #[cfg(unix)]
 pub(crate) fn watch() {
+    // A file that grows over a limit is then a write that fails, after which the normal way removes
+    // what is unfinished. The flag is for nobody: without a handler the signal would end the command.
+    _ = register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
     let signals: SigSet = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP].into_iter().collect();
     // They come to the one thread that waits for them. Without it they still end the command; that
     // leaves a hidden file at worst.

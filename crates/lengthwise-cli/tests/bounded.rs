@@ -68,17 +68,18 @@ fn what_cannot_keep_the_bound_is_refused() {
         "plan many.npy --budget padded:100000 --ids --memory 1GB",
         "plan --budget padded:100000 --memory 1GB",
         "verify none.npz --memory 1GB",
+        "plan many.npy --budget padded:9999 --statistics a.lws --shard 0 --of 2 --memory 1GB",
     ];
     expect![[r#"
         $ lengthwise plan many.npy --budget padded:100000 --memory 1MB
-        error: planning 200000 sequences by `sorted` takes about 24.9MB of memory, over the bound of 1000KB
+        error: planning 200000 sequences by `sorted` takes about 24.9MB of memory, over the bound of 1MB
 
-        hint: raise the bound to 24.9MB or more (`--memory` on the command line); `shuffled`, `sorted`, `semi-sorted`, `blurred` and buckets of lengths take least
+        hint: raise the bound to 24.9MB or more: `--memory 24.9MB`
 
         $ lengthwise plan many.npy --budget padded:100000 --strategy rotating --memory 30MB
         error: planning 200000 sequences by `rotating:epochs=16` takes about 35.3MB of memory, over the bound of 30MB
 
-        hint: raise the bound to 35.3MB or more (`--memory` on the command line); `shuffled`, `sorted`, `semi-sorted`, `blurred` and buckets of lengths take least
+        hint: raise the bound to 35.3MB or more: `--memory 35.3MB`; `shuffled`, `sorted`, `semi-sorted`, `blurred` and buckets of lengths take least
 
         $ lengthwise plan many.npy --budget padded:100000 --world-size 4 --memory 1GB
         error: dealing batches to ranks and steps takes the whole plan in memory, 8 bytes for each sequence, which `--memory` does not bound
@@ -110,11 +111,54 @@ fn what_cannot_keep_the_bound_is_refused() {
 
         hint: check the path
 
+        $ lengthwise plan many.npy --budget padded:9999 --statistics a.lws --shard 0 --of 2 --memory 1GB
+        error: a shard has a fixed number of batches, which takes several plans in memory, which `--memory` does not bound
+
+        hint: leave out `--memory`: shards are not planned with a bound
+
     "#]].assert_eq(&refusals(&folder, &asked));
+    if cfg!(feature = "parquet") {
+        let table = "plan many.npy --budget 64 --strategy sorted --memory 50MB -o plan.parquet";
+        let said = refusals(&folder, &[table]);
+        assert!(said.contains("; .npz takes 2"), "{said}");
+        assert!(!said.contains("take least"), "{said}");
+    }
     let output = folder.run("plan many.npy --budget padded:100000 --memory 8");
     assert_eq!(output.status.code(), Some(2));
     let text = String::from_utf8(output.stderr).unwrap();
     assert!(text.contains("expected a number and a unit, as in 500MB"), "{text}");
+}
+
+/// What is listed as over-long is as long as the input, and counts.
+#[test]
+fn over_long_sequences_count() {
+    let lengths: Vec<u32> =
+        (0..300_000_u32).map(|i| 1 + i.wrapping_mul(2_654_435_761) % 1999).collect();
+    let folder = Folder::new().with("many.npy", npy(&lengths));
+    for settings in [
+        "--strategy packed:capacity=500 --over-long truncate",
+        "--strategy sorted --budget padded:500 --over-long truncate",
+        "--strategy sorted --budget padded:500 --over-long alone",
+        "--strategy sorted --budget padded:500 --over-long drop",
+    ] {
+        for form in ["jsonl", "npz"] {
+            let plan = folder.run(&format!("plan many.npy {settings} -q -o plan.{form}"));
+            assert!(plan.status.success(), "{settings}");
+            let verify = format!("verify plan.{form} many.npy");
+            let said = refusals(&folder, &[&format!("{verify} --memory 25MB")]);
+            assert!(said.contains("the bound"), "{said}");
+            assert!(said.contains("hint: raise the bound"), "{said}");
+            assert!(!said.contains("`shuffled`"), "that is for plans: {said}");
+            let bounded = folder.run(&format!("{verify} --memory 60MB"));
+            assert!(bounded.status.success(), "{}", String::from_utf8_lossy(&bounded.stderr));
+            // All that is said of a plan that was read as a whole, but for what only that can tell.
+            let [bounded, whole] = [bounded, folder.run(&verify)].map(|output| {
+                let text = String::from_utf8(output.stdout).unwrap();
+                text.replace(", digest", "").replace(", bytes", "")
+            });
+            assert_eq!(bounded, whole, "{settings} {form}");
+        }
+    }
 }
 
 #[test]

@@ -32,6 +32,7 @@ fn a_plan_is_one_batch_a_line() {
             1
             --- stderr
             10 sequences in 5 batches (sorted, shapes exact), 11.86 % padding, digest 8dda99fe84a14dbc
+            lengths are those of `frames`; `--column` chooses others
         "#]],
     );
 }
@@ -47,6 +48,7 @@ fn a_plan_as_json() {
             {"version":1,"digest":"e5d251db8d596277","batches":[[8,0,3,4],[6,5],[7,1,9,2]],"batch_lengths":[7,3,9],"positions":[21,4,27],"made":{"strategy":"alternated:bins=2","budget":"sequences:4","shapes":"exact","arrange":"spread","over_long":"error","steps":"aligned","tail":"split","accumulate":1,"seed":0,"epoch":0,"lengths":"0b42b6c9404e6913"},"checksum":"caaee27acd389afd"}
             --- stderr
             10 sequences in 3 batches (alternated:bins=2, shapes exact), 25.71 % padding, digest e5d251db8d596277
+            lengths are those of `frames`; `--column` chooses others
         "#]],
     );
     folder.expect("plan ten.csv --budget sequences:8 --chunk 4 --json", &expect![[r#"
@@ -55,6 +57,7 @@ fn a_plan_as_json() {
         {"version":1,"digest":"42d2365e4824b019","batches":[[14,7,11,9,16],[3,8,15,0,2,12,13,5],[10,4,1],[6]],"batch_lengths":[3,4,1,4],"chunks":{"sequences":[0,0,1,1,1,2,3,3,4,4,5,6,7,7,8,9,9],"offsets":[0,4,0,4,8,0,0,4,0,4,0,0,0,4,0,0,4],"lengths":[4,1,4,4,1,4,4,3,4,3,1,3,4,4,2,4,2]},"positions":[13,32,3,4],"made":{"strategy":"shuffled","budget":"sequences:8","shapes":"ladder:3","arrange":"spread","over_long":"error","steps":"aligned","tail":"split","accumulate":1,"seed":0,"epoch":0,"lengths":"42294cb962215c3a"},"checksum":"7d8b721b7e11c0d3"}
         --- stderr
         17 pieces of sequences in 4 batches (shuffled, shapes ladder:3), 3.70 % padding, digest 42d2365e4824b019
+        lengths are those of `frames`; `--column` chooses others
     "#]]);
     folder.expect("plan ten.csv --budget padded:7 --over-long drop --json", &expect![[r#"
         exit 0
@@ -62,6 +65,7 @@ fn a_plan_as_json() {
         {"version":1,"digest":"a19c7a016091ee5f","batches":[[8],[9],[2],[4],[6],[3],[0],[5]],"batch_lengths":[2,6,4,7,3,7,5,1],"left_out":[1,7],"positions":[2,6,4,7,3,7,5,1],"made":{"strategy":"shuffled","budget":"padded:7","shapes":"ladder:9","arrange":"spread","over_long":"drop","steps":"stratified","tail":"split","accumulate":1,"seed":0,"epoch":0,"lengths":"0b42b6c9404e6913"},"checksum":"3aeec7e802a8d5f3"}
         --- stderr
         8 sequences in 8 batches (shuffled, shapes ladder:9), 0.00 % padding, digest a19c7a016091ee5f
+        lengths are those of `frames`; `--column` chooses others
         2 over-long, left out: 1, 7
     "#]]);
 }
@@ -98,6 +102,7 @@ fn plans_are_written_whole_to_files() {
             --- stdout
             --- stderr
             10 sequences in 3 batches (sorted, shapes exact), 16.13 % padding, digest dd002d62f6354518
+            lengths are those of `frames`; `--column` chooses others
         "#]],
     );
     folder.expect(
@@ -107,6 +112,7 @@ fn plans_are_written_whole_to_files() {
             --- stdout
             --- stderr
             10 sequences in 3 batches (sorted, shapes exact), 16.13 % padding, digest dd002d62f6354518
+            lengths are those of `frames`; `--column` chooses others
         "#]],
     );
     assert_eq!(
@@ -858,4 +864,45 @@ fn help_has_one_line_for_every_command() {
             --- stderr
         "#]],
     );
+}
+
+/// All that help and documentation call a setting by.
+#[test]
+fn settings_are_explained_under_every_name() {
+    let folder = Folder::new();
+    let first = |name: &str| {
+        let output = folder.run(&format!("explain {name}"));
+        assert!(output.status.success(), "{name}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    for (name, others) in [
+        ("budget", &["budgets"][..]),
+        ("cost", &["cost-models", "cost-model", "cost models"]),
+        ("shapes", &["shape"]),
+        ("arrange", &["arrangements", "arrangement"]),
+        ("stream", &["streams"]),
+        ("shards", &["shard"]),
+        ("steps", &["step"]),
+    ] {
+        for other in others {
+            assert_eq!(first(name), first(other), "{other}");
+        }
+    }
+    assert_eq!(first("strategies"), first(""));
+    let said = refusal(&folder, "explain steams");
+    assert!(said.contains("nothing is called `steams`"), "{said}");
+    for name in ["blurred", "paired", "budget", "cost", "stream", "tune"] {
+        assert!(said.contains(&format!("`{name}`")), "{name}: {said}");
+    }
+}
+
+/// What was assumed where nothing was said.
+#[test]
+fn a_frontier_says_its_settings() {
+    let folder = Folder::new();
+    let output = folder.run("frontier --example bimodal --steps 2 --epochs 2");
+    let text = String::from_utf8(output.stdout).unwrap();
+    let heading = "example `bimodal`: 8000 sequences\n\
+                   budget sequences:16, shapes exact, seed 0, 2 epochs\n\nstrategy";
+    assert!(text.starts_with(heading), "{text}");
 }

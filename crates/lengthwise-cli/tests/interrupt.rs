@@ -50,3 +50,18 @@ fn stopped_by(signal: &str, code: i32) {
         assert_eq!(fs::read_to_string(folder.path("plan.json")).unwrap(), "the old plan");
     }
 }
+
+/// A limit on the size of files is a write that fails.
+#[test]
+fn a_limit_on_files_leaves_nothing_behind() {
+    let folder = Folder::new().with("lengths.txt", "7\n".repeat(100_000)).with("plan.npz", "old");
+    let lengthwise = env!("CARGO_BIN_EXE_lengthwise");
+    let script = format!("ulimit -f 16 && {lengthwise} plan lengths.txt --budget 4 -o plan.npz");
+    let output =
+        Command::new("sh").args(["-c", &script]).current_dir(folder.folder()).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.starts_with("error: plan.npz: ") && said.contains("\n\nhint: "), "{said}");
+    assert_eq!(fs::read_to_string(folder.path("plan.npz")).unwrap(), "old");
+    assert_eq!(fs::read_dir(folder.folder()).unwrap().count(), 2);
+}

@@ -45,6 +45,77 @@ fn seconds_are_in_the_first_column_and_texts_in_the_second() {
     assert_eq!(counted["second_positions"][0], 10);
 }
 
+/// The unit is for whichever columns hold texts, in every format.
+#[test]
+fn units_are_for_texts() {
+    let rows = r#"{"frames":50,"text":"x y","words":"a b c d e"}
+{"frames":90,"text":"7 8 9","words":"a"}
+"#;
+    let table = "frames,text,words\n50,x y,a b c d e\n90,7 8 9,a\n";
+    let folder = Folder::new().with("data.jsonl", rows).with("data.csv", table);
+    for file in ["data.jsonl", "data.csv"] {
+        for (columns, first, second) in [
+            ("--column frames --second text", 90, 3),
+            ("--column text --second frames", 3, 90),
+            ("--column text --second words", 3, 5),
+            ("--second words", 3, 5),
+        ] {
+            let asked = format!("plan {file} {columns} --unit words --budget sequences:9 --json");
+            let plan = folder.json(&asked);
+            assert_eq!(plan["batch_lengths"][0], first, "{asked}");
+            assert_eq!(plan["second_batch_lengths"][0], second, "{asked}");
+        }
+    }
+}
+
+/// A pipe has nothing left for the second column.
+#[cfg(unix)]
+#[test]
+fn pipes_are_not_read_twice() {
+    let folder = Folder::new().with("data.csv", TABLE);
+    let made = std::process::Command::new("mkfifo").arg(folder.path("pipe.csv")).status().unwrap();
+    assert!(made.success());
+    let said = refusal(&folder, "plan pipe.csv --column frames --second tokens --budget 4");
+    assert!(said.contains("pipe.csv: is no file, and cannot be read twice"), "{said}");
+}
+
+/// The column that nobody named is named.
+#[test]
+fn a_choice_is_said() {
+    let folder = Folder::new().with("data.csv", TABLE);
+    let said = |more: &str| {
+        let output = folder.run(&format!("plan data.csv {more} --budget 2"));
+        assert!(output.status.success(), "{more}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let chosen = "lengths are those of `frames`; `--column` chooses others\n";
+    for more in ["", "--memory 1GB", "--second tokens"] {
+        assert!(said(more).contains(chosen), "{more}");
+    }
+    assert!(!said("--column frames").contains("lengths are"));
+}
+
+/// Built-in lengths have no columns and no units.
+#[test]
+fn examples_have_no_columns() {
+    let folder = Folder::new();
+    for option in [
+        "--column a",
+        "--second a",
+        "--unit words",
+        "--rate 3",
+        "--format csv",
+        "--ids",
+        "--frame-shift 1",
+    ] {
+        for input in ["--example speech", ""] {
+            let output = folder.run(&format!("ladder {input} {option}"));
+            assert_eq!(output.status.code(), Some(2), "{input} {option}");
+            assert_eq!(output.stdout, b"", "{input} {option}");
+        }
+    }
+}
+
 #[test]
 fn both_paddings_are_compared() {
     let folder = Folder::new().with("data.csv", TABLE);
@@ -59,7 +130,10 @@ fn both_paddings_are_compared() {
 
 #[test]
 fn what_cannot_be_is_refused() {
-    let folder = Folder::new().with("data.csv", TABLE);
+    let folder = Folder::new()
+        .with("data.csv", TABLE)
+        .with("lengths.txt", "3\n4\n")
+        .with("wrong.csv", "frames,zero,text\n5,0,x\nNA,1,y\n");
     let plan = "plan data.csv --column frames --second tokens --budget padded:200 -o plan.npz";
     assert!(folder.run(plan).status.success());
     for (arguments, expected) in [
@@ -67,7 +141,26 @@ fn what_cannot_be_is_refused() {
         ("plan data.csv --column frames --budget padded:max=99", "needs a second length"),
         ("plan data.csv --column frames --second tokens --budget padded:60", "lengths 90 and 9"),
         ("plan data.csv --column frames --second nothing --budget 4", "no column `nothing`"),
+        (
+            "plan data.csv --column frames --second nothing --budget 4",
+            "hint: choose one with `--second NAME`",
+        ),
+        ("plan lengths.txt --second tokens --budget 4", "hint: leave out `--second`"),
         ("plan - --second tokens --budget 4", "cannot be read twice"),
+        (
+            "plan data.csv --column frames --second tokens --unit words --budget 4",
+            "both are numbers, with no words to count",
+        ),
+        (
+            "plan data.csv --column frames --rate 2 --second tokens --unit words --budget 4",
+            "both are numbers",
+        ),
+        // A mistake among numbers makes no texts of them.
+        ("plan wrong.csv --column frames --second text --unit words --budget 4", "holds `NA`"),
+        (
+            "plan wrong.csv --column zero --second text --unit words --budget 4",
+            "`0`, which is less than 1",
+        ),
         ("inspect data.csv --column frames --second tokens", "for sequences of one length"),
         ("plan data.csv --column frames --second tokens --budget 4 --chunk 9 --json", "pieces"),
         (
@@ -78,7 +171,11 @@ fn what_cannot_be_is_refused() {
             "plan data.csv --column frames --second tokens --budget padded:200 --statistics a.lws",
             "sequences of two have no shards",
         ),
-        ("verify plan.npz data.csv --column frames --second tokens --memory 1GB", "batch by batch"),
+        (
+            "verify plan.npz data.csv --column frames --second tokens --memory 1GB",
+            "batch by batch\n\nhint: leave out `--memory`",
+        ),
+        ("verify plan.npz data.csv --column frames --memory 1GB", "leave out `--memory`"),
     ] {
         let said = refusal(&folder, arguments);
         assert!(said.contains(expected), "{arguments}: {said}");

@@ -43,6 +43,7 @@ fn all_ranks_are_printed_step_by_step() {
             1
             --- stderr
             10 sequences in 6 batches (sorted, shapes exact), 11.86 % padding, digest acfc5c260dfba584
+            lengths are those of `frames`; `--column` chooses others
             2 ranks in 3 in-order steps, 7.8 % idle (at least 7.8 %), time by cells
         "#]],
     );
@@ -52,6 +53,7 @@ fn all_ranks_are_printed_step_by_step() {
         {"version":1,"digest":"ca0aae2eccc10632","batches":[[0,9],[4],[1]],"batch_lengths":[6,7,9],"positions":[11,7,9],"made":{"strategy":"sorted","budget":"padded:16","shapes":"exact","arrange":"as-built","over_long":"error","steps":"in-order","tail":"split","accumulate":1,"seed":0,"epoch":0,"lengths":"0b42b6c9404e6913"},"ranks":{"world_size":2,"rank":1,"accumulate":1,"steps":3,"step_counts":{"sequences":[6,2,2],"positions":[21,14,17]}},"checksum":"eeff53e526cb03b2"}
         --- stderr
         4 sequences in 3 batches (sorted, shapes exact), 3.57 % padding, digest ca0aae2eccc10632
+        lengths are those of `frames`; `--column` chooses others
         rank 1 of 2 in 3 in-order steps, 7.8 % idle (at least 7.8 %), time by cells
     "#]]);
     folder.expect(
@@ -67,6 +69,7 @@ fn all_ranks_are_printed_step_by_step() {
             5 8 6 2
             --- stderr
             14 sequences in 6 batches (sorted, shapes exact), 17.33 % padding, digest 75c3b919a6fa98e2
+            lengths are those of `frames`; `--column` chooses others
             2 ranks in 3 in-order steps, 18.5 % idle (at least 3.8 %), time by cells
             4 repeated with the tail: 5, 8, 6, 2
         "#]],
@@ -77,6 +80,7 @@ fn all_ranks_are_printed_step_by_step() {
         {"version":1,"digest":"f093eac6fc15c5fb","batches":[[5,8,6,2],[0,9],[3,4],[7]],"batch_lengths":[4,6,7,8],"positions":[10,11,14,8],"made":{"strategy":"sorted","budget":"padded:16","shapes":"exact","arrange":"as-built","over_long":"error","steps":"in-order","tail":"drop","accumulate":1,"seed":0,"epoch":0,"lengths":"0b42b6c9404e6913"},"ranks":{"world_size":2,"accumulate":1,"steps":2,"step_counts":{"sequences":[6,3],"positions":[21,22]},"dropped":[1]},"checksum":"f092eef2228d8581"}
         --- stderr
         9 sequences in 4 batches (sorted, shapes exact), 14.00 % padding, digest f093eac6fc15c5fb
+        lengths are those of `frames`; `--column` chooses others
         2 ranks in 2 in-order steps, 16.7 % idle (at least 10.7 %), time by cells
         1 dropped with the tail: 1
     "#]]);
@@ -93,6 +97,7 @@ fn all_ranks_are_printed_step_by_step() {
             4
             --- stderr
             10 sequences in 6 batches (sorted, shapes exact), 11.86 % padding, digest 4870c77aa1921141
+            lengths are those of `frames`; `--column` chooses others
             1 rank with 2 batches each in 3 stratified steps, 0.0 % idle (at least 0.0 %), time by cells
         "#]],
     );
@@ -501,13 +506,14 @@ fn plans_for_other_programs_are_written_and_verified() {
     folder.expect(
         &format!("{plan} -o plan.npz"),
         &expect![[r#"
-        exit 0
-        --- stdout
-        --- stderr
-        8 sequences in 8 batches (sorted, shapes exact), 2.78 % padding, digest e877674ba60ccb97
-        2 over-long, left out: 1, 7
-        2 ranks in 4 stratified steps, 28.0 % idle (at least 5.3 %), time by cells
-    "#]],
+            exit 0
+            --- stdout
+            --- stderr
+            8 sequences in 8 batches (sorted, shapes exact), 2.78 % padding, digest e877674ba60ccb97
+            lengths are those of `frames`; `--column` chooses others
+            2 over-long, left out: 1, 7
+            2 ranks in 4 stratified steps, 28.0 % idle (at least 5.3 %), time by cells
+        "#]],
     );
     folder.expect("verify plan.npz ten.csv", &expect![[r#"
         exit 0
@@ -544,13 +550,14 @@ fn tables_are_written_and_verified() {
     folder.expect(
         &format!("{plan} -o plan.parquet"),
         &expect![[r#"
-        exit 0
-        --- stdout
-        --- stderr
-        8 sequences in 8 batches (sorted, shapes exact), 2.78 % padding, digest e877674ba60ccb97
-        2 over-long, left out: 1, 7
-        2 ranks in 4 stratified steps, 28.0 % idle (at least 5.3 %), time by cells
-    "#]],
+            exit 0
+            --- stdout
+            --- stderr
+            8 sequences in 8 batches (sorted, shapes exact), 2.78 % padding, digest e877674ba60ccb97
+            lengths are those of `frames`; `--column` chooses others
+            2 over-long, left out: 1, 7
+            2 ranks in 4 stratified steps, 28.0 % idle (at least 5.3 %), time by cells
+        "#]],
     );
     folder.expect("verify plan.parquet ten.csv", &expect![[r#"
         exit 0
@@ -745,7 +752,8 @@ fn wrong_plans_fail_the_check_with_what_is_wrong() {
 #[test]
 fn the_commands_of_the_readme_work() {
     let lengths: String =
-        (0..60_000).flat_map(|i| [(50 + i * 7 % 900).to_string(), "\n".into()]).collect();
+        (0..6000).flat_map(|i| [(50 + i * 7 % 900).to_string(), "\n".into()]).collect();
+    // An epoch of few steps, as it may well be.
     let folder = Folder::new().with("lengths.csv", format!("frames\n{lengths}"));
     let readme = include_str!("../../../README.md");
     let section = &readme[readme.find("## Several ranks").unwrap()..];
@@ -817,7 +825,7 @@ fn the_help_of_ranks() {
               --column <NAME>          Column of a table, or field of JSON with dots, that holds the lengths
               --second <NAME>          Second length of each sequence: another column or field, for pairs
                                        such as frames and tokens; `--frame-shift` and `--rate` are for the
-                                       first, and `--unit` then for the second alone
+                                       first, and `--unit` for those that hold texts
               --format <FORMAT>        Format of the input, if its name does not tell: csv, tsv, jsonl, txt,
                                        npy, `utt2num_frames`, `utt2dur`, audio, parquet or arrow
               --frame-shift <SECONDS>  The numbers are seconds: make frames of them, one every so many

@@ -58,6 +58,31 @@ fn what_a_report_shows_can_be_had_as_json() {
     assert_eq!(fs::read_dir(folder.folder()).unwrap().count(), 0, "nothing is written");
 }
 
+/// More pairs than the pictures show: their second lengths are drawn with the first.
+#[test]
+fn pairs_have_reports_too() {
+    let rows = (0..200).map(|i| format!("{},{}\n", 20 + i * 37 % 400, 2 + i * 37 % 400 / 9));
+    let folder =
+        Folder::new().with("data.csv", "frames,tokens\n".to_owned() + &rows.collect::<String>());
+    let input = "report data.csv --column frames --second tokens";
+    for settings in [
+        "--budget padded:2000",
+        "--budget padded:first=2000,second=200 --epochs 2 --world-size 2",
+        "--budget padded:2000 --shapes ladder:4 --strategy paired --strategy sorted",
+        "--budget padded:440 --over-long drop --strategy paired",
+    ] {
+        let study = folder.json(&format!("{input} {settings} --json"));
+        let rows = study["rows"].as_array().unwrap();
+        let pictures = study["pictures"].as_array().unwrap();
+        assert_eq!(rows.len(), pictures.len(), "{settings}");
+        assert!(rows.iter().any(|row| row["strategy"] == "paired:spread=0.1"), "{settings}");
+        assert!(rows.iter().all(|row| row["second_padding_rate"].is_number()), "{settings}");
+    }
+    let written = folder.run(&format!("{input} --budget padded:2000 -o pairs.html"));
+    assert!(written.status.success(), "{}", String::from_utf8_lossy(&written.stderr));
+    assert!(fs::read_to_string(folder.path("pairs.html")).unwrap().contains("paired:spread=0.1"));
+}
+
 #[test]
 fn a_report_that_cannot_be_is_refused() {
     let folder = Folder::new().with("lengths.txt", LENGTHS);

@@ -171,6 +171,44 @@ fn a_reader_may_go() {
     assert_eq!(again, whole);
 }
 
+/// As `cut` leaves it: the name of the column comes first.
+#[test]
+fn a_header_is_passed_over() {
+    let folder = Folder::new()
+        .with("lengths.txt", lengths(200))
+        .with("cut.txt", "\n frames\n".to_owned() + &lengths(200))
+        .with("zero.txt", "0\n5\n")
+        .with("two.txt", "frames\nseven\n5\n");
+    let whole = stdout(&folder, &format!("stream lengths.txt {SETTINGS}"));
+    let cut = folder.run(&format!("stream cut.txt {SETTINGS} --state here.json --take 4"));
+    let said = String::from_utf8(cut.stderr).unwrap();
+    assert_eq!(said.matches("cut.txt:2: `frames` is no number, and passed over\n").count(), 1);
+    let rest = stdout(&folder, &format!("stream cut.txt {SETTINGS} --state here.json"));
+    assert_eq!(String::from_utf8(cut.stdout).unwrap() + &rest, whole);
+    for (file, what) in [("zero.txt", "zero.txt:1: `0`"), ("two.txt", "two.txt:2: `seven`")] {
+        let output = folder.run(&format!("stream {file} --budget 4"));
+        assert_eq!(output.status.code(), Some(2));
+        assert!(String::from_utf8(output.stderr).unwrap().contains(what), "{file}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn packed_files_are_unpacked() {
+    let folder = Folder::new().with("plain.txt", lengths(300)).with("lengths.txt", lengths(300));
+    let whole = stdout(&folder, &format!("stream plain.txt {SETTINGS}"));
+    let packed = Command::new("gzip").arg(folder.path("lengths.txt")).status().unwrap();
+    assert!(packed.success());
+    assert_eq!(stdout(&folder, &format!("stream lengths.txt.gz {SETTINGS}")), whole);
+    let bytes = fs::read(folder.path("lengths.txt.gz")).unwrap();
+    let mut child = piped(&folder, "");
+    child.stdin.take().unwrap().write_all(&bytes).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("standard input: is packed\n\nhint: unpack it first"), "{said}");
+}
+
 #[test]
 fn what_is_wrong_is_said() {
     let folder = Folder::new().with("bad.txt", "5\n\n7\nseven\n").with("lengths.txt", "5\n500\n");
@@ -184,12 +222,19 @@ fn what_is_wrong_is_said() {
         ("stream lengths.txt --budget dynamic:4", "the budget of a stream cannot be `dynamic:4`"),
         ("stream lengths.txt --budget 4 --window 0", "the window cannot be `0`"),
         ("stream lengths.txt --budget 4 --state bad.txt", "bad.txt: is cut off or not a state"),
+        ("stream lengths.txt --budget 4 --column frames", "streams take one length a line"),
+        ("stream lengths.txt --budget 4 --second tokens", "streams take one length a line"),
+        (
+            "stream lengths.txt --budget 4 --state none/here.json",
+            "none/here.json: there is no such folder",
+        ),
         ("stream lengths.txt --budget 4 --pivot newest", "unknown pivot `newest`"),
         ("stream lengths.txt --budget 4 --world-size 2 --rank 2", "there is no rank 2 among 2"),
     ] {
         let output = folder.run(arguments);
         let text = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{arguments}");
+        assert_eq!(output.stdout, b"", "{arguments}");
         assert!(text.starts_with(&format!("error: {what}")), "{text}");
         assert!(text.contains("\nhint: "), "{text}");
     }

@@ -95,7 +95,7 @@ pub(crate) fn directory(
         match &first {
             None => first = Some((name.clone(), header.rate)),
             Some((other, rate)) if *rate != header.rate => {
-                if matches!(request.measure, Measure::Numbers) {
+                if matches!(request.measure, Measure::Numbers | Measure::NumbersOnly) {
                     return Err(mixed(other, *rate, header.rate).in_source(&source));
                 }
             }

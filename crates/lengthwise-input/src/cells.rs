@@ -50,7 +50,7 @@ impl<'a> Cells<'a> {
 
     /// A list with so many elements, or binary data with so many bytes.
     pub(crate) fn count(&mut self, count: u64, what: &str) -> Result<(), Error> {
-        if !matches!(self.request.measure, Measure::Numbers) {
+        if !matches!(self.request.measure, Measure::Numbers | Measure::NumbersOnly) {
             return Err(Error::new(format!("column {} holds {what}", quote(&self.name))).hint_to(
                 "leave out `--unit`, `--frame-shift` and `--rate`: its elements are counted",
             ));

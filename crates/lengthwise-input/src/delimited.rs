@@ -45,7 +45,12 @@ pub(crate) fn read<R: Read>(
             }
             measure => measure
                 .bytes(field)
-                .map_err(|reason| choice.refuse(field, width, reason).at(records.line()))?,
+                .map_err(|reason| match (reason, column.count()) {
+                    // Among numbers it is a mistake, and no text.
+                    (Reason::NotNumber, 0) => choice.refuse(field, width, reason).of_texts(),
+                    _ => choice.refuse(field, width, reason),
+                })
+                .map_err(|error| error.at(records.line()))?,
         };
         column.push(length)?;
         if let Some(index) = id {

@@ -16,6 +16,7 @@ pub struct Error {
     message: String,
     hint: Option<String>,
     cause: Option<io::Error>,
+    is_of_texts: bool,
 }
 
 impl Error {
@@ -24,9 +25,27 @@ impl Error {
         self.hint.clone()
     }
 
+    /// Whether lengths were expected of a column of texts.
+    pub fn is_of_texts(&self) -> bool {
+        self.is_of_texts
+    }
+
+    /// The column holds texts.
+    pub(crate) fn of_texts(mut self) -> Self {
+        self.is_of_texts = true;
+        self
+    }
+
     pub(crate) fn new(message: impl Into<String>) -> Self {
         let message = message.into();
-        Self { source: String::new(), line: None, message, hint: None, cause: None }
+        Self {
+            source: String::new(),
+            line: None,
+            message,
+            hint: None,
+            cause: None,
+            is_of_texts: false,
+        }
     }
 
     pub(crate) fn at(mut self, line: u64) -> Self {
@@ -73,6 +92,7 @@ impl Error {
             message: one_line(&message),
             hint: hint.map(str::to_owned),
             cause: Some(cause),
+            is_of_texts: false,
         }
     }
 

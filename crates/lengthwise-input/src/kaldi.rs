@@ -57,8 +57,9 @@ fn check(table: Table, request: &Request) -> Result<(), Error> {
             .hint_to("ask for ids without naming a column"));
     }
     match (table, &request.measure) {
-        (Table::Frames, Measure::Numbers) | (Table::Seconds, Measure::Seconds(_)) => Ok(()),
-        (Table::Seconds, Measure::Numbers) => {
+        (Table::Frames, Measure::Numbers | Measure::NumbersOnly)
+        | (Table::Seconds, Measure::Seconds(_)) => Ok(()),
+        (Table::Seconds, Measure::Numbers | Measure::NumbersOnly) => {
             Err(Error::new("utt2dur holds seconds, and a plan needs whole numbers")
                 .hint_to("say how many frames they make with `--frame-shift 0.01` or `--rate 100`"))
         }

@@ -134,6 +134,16 @@ pub fn read_from(
     Reader::from(options).read_from(reader, source, format)
 }
 
+/// What a reader has, unpacked if it is packed by gzip or zstd. Its first four bytes are waited for.
+pub fn unpacked(reader: impl Read) -> std::io::Result<impl Read> {
+    packed::Unpacked::new(reader)
+}
+
+/// Whether bytes begin as those of gzip and zstd do.
+pub fn is_packed(start: &[u8]) -> bool {
+    packed::is(start)
+}
+
 /// Reads measured training steps from the CSV file at `path`, which has the columns `batch_size`,
 /// `batch_length` and `seconds`.
 pub fn read_steps(path: &Path) -> Result<Vec<MeasuredStep>, Error> {

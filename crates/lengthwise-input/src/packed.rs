@@ -12,6 +12,11 @@ use crate::error::Damaged;
 
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+/// Whether what begins like this is compressed.
+pub(crate) fn is(start: &[u8]) -> bool {
+    start.starts_with(&GZIP) || start.starts_with(&ZSTD)
+}
+
 /// How much of a zstd frame is unpacked at a time.
 const PIECE: usize = 1 << 17;
 

@@ -45,6 +45,7 @@ pub struct Reader {
     own_ids: bool,
     time: Option<Time>,
     unit: Option<Unit>,
+    numbers_only: bool,
     blank_lines: BlankLines,
 }
 
@@ -104,6 +105,14 @@ impl Reader {
     #[must_use]
     pub fn unit(mut self, unit: Unit) -> Self {
         self.unit = Some(unit);
+        self
+    }
+
+    /// Refuses texts even in a column that was asked for by name, whose characters are counted
+    /// otherwise. For whoever tries whether a column holds lengths or texts.
+    #[must_use]
+    pub fn numbers_only(mut self) -> Self {
+        self.numbers_only = true;
         self
     }
 
@@ -208,6 +217,7 @@ impl Reader {
                 time.check()?;
                 Measure::Seconds(time)
             }
+            (None, None) if self.numbers_only => Measure::NumbersOnly,
             (None, None) => Measure::Numbers,
         };
         let named = matches!(format, Format::Utt2NumFrames | Format::Utt2Dur | Format::Audio);

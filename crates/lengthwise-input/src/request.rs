@@ -13,6 +13,8 @@ use crate::{BlankLines, Column, columns};
 pub(crate) enum Measure {
     /// Lengths.
     Numbers,
+    /// Lengths, and no texts: those are refused even where their column was asked for.
+    NumbersOnly,
     /// Durations.
     Seconds(Time),
     /// Texts, whose length is counted.
@@ -73,7 +75,8 @@ impl Measure {
             _ => {}
         }
         let error =
-            Error::new(format!("{} holds the string {}, not a number", holder(), quote(text)));
+            Error::new(format!("{} holds the string {}, not a number", holder(), quote(text)))
+                .of_texts();
         Err(match (digits, named) {
             (true, false) => error.hint_to("write the number without quotes"),
             (true, true) => error
@@ -86,7 +89,7 @@ impl Measure {
     /// The names that a column of such values usually has.
     pub(crate) fn habit(&self) -> &'static [&'static str] {
         match self {
-            Measure::Numbers => columns::LENGTHS,
+            Measure::Numbers | Measure::NumbersOnly => columns::LENGTHS,
             Measure::Seconds(_) => columns::DURATIONS,
             Measure::Texts(_) => columns::TEXTS,
         }
@@ -95,7 +98,7 @@ impl Measure {
     /// What such a column holds, for messages.
     pub(crate) fn noun(&self) -> &'static str {
         match self {
-            Measure::Numbers => "lengths",
+            Measure::Numbers | Measure::NumbersOnly => "lengths",
             Measure::Seconds(_) => "seconds",
             Measure::Texts(_) => "text",
         }

@@ -65,6 +65,14 @@ pub fn page(given: &str) -> Result<Page, Error> {
         ("steps", &Tail::NAMES[..]),
         ("steps", &["ranks", "tail", "cursor", "resume", "idle", "world-size", "verify"][..]),
         ("shards", &["shard", "statistics", "needs", "of"][..]),
+        // As they are called in help and documentation.
+        ("budget", &["budgets"][..]),
+        ("cost", &["costs", "cost-model", "cost-models", "cost model", "cost models"][..]),
+        ("shapes", &["shape", "ladders"][..]),
+        ("arrange", &["arrangement", "arrangements"][..]),
+        ("steps", &["step", "cursors"][..]),
+        ("stream", &["streams", "streaming"][..]),
+        ("tune", &["tuning"][..]),
     ]
     .into_iter()
     .find(|(_, names)| names.contains(&name))

@@ -1,8 +1,8 @@
 //! All that a report shows besides the table: lengths, orders, batches, curves and waiting.
 
 use lengthwise::{
-    Alternated, Arrange, Bucketed, Budget, Conditions, Curve, Error, Lengths, Planner, Pooled,
-    Purpose, Rng, Strategy, frontier, ladder,
+    Alternated, Arrange, Bucketed, Budget, Conditions, Curve, Error, Lengths, Pairs, Planner,
+    Pooled, Purpose, Rng, Strategy, frontier, ladder,
 };
 use serde::Serialize;
 
@@ -281,11 +281,19 @@ fn sampled(lengths: &Lengths, count: usize, seed: u64) -> Result<Lengths, Error>
         return Ok(lengths.clone());
     }
     let words = Rng::new(seed, 0).words(Purpose::Own(0xF16), lengths.len() as u32);
-    let mut drawn: Vec<(u32, u32)> = words.zip(lengths.as_slice().iter().copied()).collect();
+    let all = lengths.as_slice().iter().copied();
+    let mut drawn: Vec<(u32, u32, usize)> =
+        words.zip(all).zip(0..).map(|((word, length), at)| (word, length, at)).collect();
     drawn.select_nth_unstable(count);
     drawn.truncate(count);
     drawn.sort_unstable();
-    Lengths::new(drawn.into_iter().map(|(_, length)| length).collect::<Vec<_>>())
+    let of = |side: &Lengths| {
+        Lengths::new(drawn.iter().map(|&(.., at)| side.as_slice()[at]).collect::<Vec<_>>())
+    };
+    match lengths.second() {
+        None => of(lengths),
+        Some(second) => Ok(Pairs::new(of(lengths)?, of(second)?)?.into()),
+    }
 }
 
 /// The same strategy for fewer sequences: what counts bins, sequences or batches counts fewer.
@@ -322,7 +330,12 @@ impl Frontier {
         let curves = match frontier(&lengths, &conditions, 9, 3, |family| on_start(family.name())) {
             Ok(curves) => curves,
             // Sequences over the budget: the curves have nothing to say about them.
-            Err(Error::OverBudget { .. } | Error::OverBudgetSeconds { .. }) => Vec::new(),
+            Err(
+                Error::OverBudget { .. }
+                | Error::OverBudgetSeconds { .. }
+                | Error::OverBudgetPair { .. }
+                | Error::OverBudgetShape { .. },
+            ) => Vec::new(),
             Err(error) => return Err(error),
         };
         let curves = curves.iter().map(FamilyCurve::new).collect();

@@ -9,15 +9,25 @@ use crate::{args::Explain, failure::Failure, printer};
 const LAST: &str = "\n`lengthwise explain NAME` explains a strategy or a setting.\n";
 
 pub(crate) fn run(args: &Explain) -> Result<(), Failure> {
-    match &args.name {
-        Some(name) => show(name, args.json),
-        None if args.json => printer::print(&json(&pages())),
-        None => printer::print(&(list_of_pages() + LAST)),
+    match args.name.join(" ").as_str() {
+        "" | "strategy" | "strategies" if args.json => printer::print(&json(&pages())),
+        "" | "strategy" | "strategies" => printer::print(&(list_of_pages() + LAST)),
+        name => show(name, args.json),
     }
 }
 
 fn show(name: &str, as_json: bool) -> Result<(), Failure> {
-    let page = page(name)?;
+    let page = page(name).map_err(|error| {
+        // A slip of a strategy's name is known there.
+        if error.hint().is_some_and(|hint| hint.starts_with("did you mean")) {
+            return Failure::from(error);
+        }
+        let names: Vec<String> = pages().iter().map(|page| format!("`{}`", page.name)).collect();
+        Failure::new(
+            format!("nothing is called `{}` that could be explained", printer::safe(name)),
+            format!("one of {}, or a setting by its name, as in `padded`", names.join(", ")),
+        )
+    })?;
     printer::print(&if as_json { json(&page) } else { page.text })
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use lengthwise::{Conditions, Curve, Family, Lengths, frontier};
-use lengthwise_report::{PointFigures, points_table};
+use lengthwise_report::{PointFigures, one_line, points_table};
 use serde::Serialize;
 
 use crate::{
@@ -60,7 +60,16 @@ pub(crate) fn run(args: &Frontier) -> Result<(), Failure> {
     drop(progress);
     let levels = LEVELS.map(|share| level(&curves, share * lengths.len() as f64));
     if !args.json {
-        return printer::print(&readable(&curves, &levels, lengths));
+        let heading = format!(
+            "{}: {} sequences\nbudget {}, shapes {}, seed {}, {} epochs\n\n",
+            one_line(&input.source),
+            lengths.len(),
+            conditions.budget,
+            conditions.shapes,
+            conditions.seed,
+            args.epochs
+        );
+        return printer::print(&(heading + &readable(&curves, &levels, lengths)));
     }
     let answer = Answer {
         version: 1,

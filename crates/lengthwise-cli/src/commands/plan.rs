@@ -223,6 +223,7 @@ fn write_lines<'a>(
 fn say(plan: &Plan, input: &Sequences) {
     let what = if input.chunks.is_some() { "pieces of sequences" } else { "sequences" };
     say_measures(&plan.measure(input.lengths()), what, plan.made(), plan.digest());
+    say_chosen(input);
     say_over_long(plan.over_long());
     if let Some(shard) = plan.made().shard {
         shard::say(shard, plan);
@@ -242,6 +243,14 @@ fn say_measures(measures: &Measures, what: &str, made: &Made, digest: u64) {
         made.shapes,
         100.0 * measures.padding_rate,
     ));
+}
+
+/// Says which column was taken where nobody named one.
+fn say_chosen(input: &Sequences) {
+    if let Some(name) = &input.chosen {
+        let name = printer::safe(name);
+        printer::say(&format!("lengths are those of `{name}`; `--column` chooses others"));
+    }
 }
 
 fn say_over_long((treatment, sequences): (OverLong, &[u32])) {

@@ -11,13 +11,22 @@ use std::{
 };
 
 use lengthwise::{Example, Feed, OverLong, Picked, Shapes, StreamStep, Streamer};
-use lengthwise_files::{read_stream_state, save_stream_state};
+use lengthwise_files::{Written, read_stream_state, save_stream_state};
 use serde::Serialize;
 
 use self::lines::Lines;
 use crate::{args, cost_model, failure::Failure, interrupt, printer};
 
 pub(crate) fn run(args: &args::Stream) -> Result<(), Failure> {
+    for (given, option) in [(&args.column, "--column"), (&args.second, "--second")] {
+        if given.is_some() {
+            return Err(Failure::new(
+                format!("streams take one length a line, and have no `{option}`"),
+                "take the column out of the table first: `cut -d, -f2 table.csv | lengthwise stream \
+                 --budget padded:20000`",
+            ));
+        }
+    }
     let streamer = streamer(args)?;
     let state = match &args.state {
         Some(path) if path.exists() => Some(read_stream_state(path)?),
@@ -33,6 +42,8 @@ pub(crate) fn run(args: &args::Stream) -> Result<(), Failure> {
     let shared = Arc::new(Mutex::new(Standing { feed, writing: false }));
     if let Some(path) = args.state.clone() {
         interrupt::writing(&path);
+        // A state that cannot be kept is no use, and that is better known before the first batch.
+        Written::new(&path, |_| Ok(()))?;
         let shared = Arc::clone(&shared);
         interrupt::before_end(move || {
             let standing = locked(&shared);

@@ -90,7 +90,11 @@ impl<'a> Unchecked<'a> {
             return Ok(());
         }
         let what = "is of two lengths, and does not come batch by batch";
-        Err(Error::new("plan", what, "read it as a whole"))
+        Err(Error::new(
+            "plan",
+            what,
+            "read it as a whole: leave out `--memory` on the command line",
+        ))
     }
 
     /// Refuses an object that does not have the checksum at its end.

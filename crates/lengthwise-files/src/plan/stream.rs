@@ -109,6 +109,21 @@ impl PlanStream {
         }
     }
 
+    /// Refuses lines of more than so many bytes, of JSON lines. A line of the over-long sequences takes
+    /// about three times its bytes in memory, and is as long as they are many.
+    #[must_use]
+    pub fn longest_line(mut self, bytes: u64) -> Self {
+        if let Source::Lines(lines) = &mut self.source {
+            lines.longest = bytes;
+        }
+        self
+    }
+
+    /// Whether the over-long sequences are known before the batches; of JSON lines they are not.
+    pub fn knows_over_long(&self) -> bool {
+        matches!(self.source, Source::Table(_))
+    }
+
     /// The sequences that exceed the budget even alone; of JSON lines they are known at the end.
     pub fn over_long(&self) -> &[u32] {
         &self.over_long
@@ -151,7 +166,8 @@ fn whole(why: &str) -> Error {
     Error::new(
         "plan",
         why,
-        "read it as a whole, or write the plan to a file .npz, .parquet or .jsonl",
+        "read it as a whole (without `--memory` on the command line), or write the plan to a file .npz, \
+         .parquet or .jsonl",
     )
 }
 
@@ -166,6 +182,8 @@ struct Lines {
     hash: Xxh3Debug,
     number: usize,
     text: Vec<u8>,
+    /// The most bytes of a line.
+    longest: u64,
 }
 
 /// The last line is looked for in so many bytes.
@@ -185,7 +203,7 @@ impl Lines {
         file.rewind().map_err(|error| unreadable(&error))?;
         let others = BufReader::with_capacity(1 << 20, file).take(start);
         let hash = Xxh3Debug(Xxh3::new());
-        let lines = Self { others, last, hash, number: 0, text: Vec::new() };
+        let lines = Self { others, last, hash, number: 0, text: Vec::new(), longest: u64::MAX };
         Ok((About { made, digest, over_long: Vec::new() }, Source::Lines(Box::new(lines))))
     }
 
@@ -196,8 +214,12 @@ impl Lines {
     ) -> Result<Option<StreamedBatch>, Error> {
         loop {
             self.text.clear();
-            let read = self.others.read_until(b'\n', &mut self.text);
-            if read.map_err(|error| unreadable(&error))? == 0 {
+            let read = (&mut self.others).take(self.longest).read_until(b'\n', &mut self.text);
+            let read = read.map_err(|error| unreadable(&error))?;
+            if read as u64 == self.longest && !self.text.ends_with(b"\n") {
+                return Err(self.too_long().at(self.number + 1));
+            }
+            if read == 0 {
                 check_content(&self.last, self.hash.0.clone())?;
                 return Ok(None);
             }
@@ -224,6 +246,20 @@ impl Lines {
                 }
             }
         }
+    }
+}
+
+impl Lines {
+    /// How long the line is that was begun, and what memory it takes.
+    fn too_long(&mut self) -> Error {
+        let rest = self.others.skip_until(b'\n').unwrap_or_default() as u64;
+        let all = self.longest + rest;
+        let [all, more] = [all, 3 * rest].map(|bytes| bytes.div_ceil(100_000) as f64 / 10.0);
+        Error::new(
+            "plan",
+            format!("has a line of {all} MB, which the bound on memory leaves no room for"),
+            format!("raise the bound by {more} MB or more (`--memory` on the command line)"),
+        )
     }
 }
 

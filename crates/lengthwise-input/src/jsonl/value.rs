@@ -23,7 +23,9 @@ pub(super) fn length(
         }
         (_, Value::Number(found)) => from_number(found, measure)
             .map_err(|reason| reason.error(&holder(), &found.to_string())),
-        (Measure::Numbers, Value::Array(list)) if named => count(list.len(), &holder()),
+        (Measure::Numbers | Measure::NumbersOnly, Value::Array(list)) if named => {
+            count(list.len(), &holder())
+        }
         _ => Err(refuse(value, &holder())),
     }
 }

@@ -1,15 +1,18 @@
 //! A plan with a bound on memory: lengths from a file that is mapped, batches one by one into another.
 
-use std::io::{self, Write};
+use std::{
+    fmt::Write as _,
+    io::{self, Write},
+};
 
 use lengthwise::{Error, Workspace};
 use lengthwise_files::{Form, LoosePlanFile, Written};
 
-use super::{Settings, print, say_measures, say_over_long, write_lines};
+use super::{Settings, print, say_chosen, say_measures, say_over_long, write_lines};
 use crate::{
     args,
     failure::Failure,
-    interrupt,
+    interrupt, memory,
     printer::{self, Progress},
 };
 
@@ -35,10 +38,9 @@ pub(super) fn run(
     let mut progress = Progress::start();
     progress.at("planning");
     let workspace = Workspace::new().memory(bound.saturating_sub(aside));
-    // What is set aside counts too.
     let in_all = |failure: Failure| match failure {
         Failure::Plan(Error::OverMemory { what, needed, .. }) => {
-            Error::OverMemory { what, needed: needed + aside, bound }.into()
+            over(&what, needed, is_table, bound)
         }
         other => other,
     };
@@ -68,8 +70,28 @@ pub(super) fn run(
     input.unchanged()?;
     drop(progress);
     say_measures(&plan.measure(&positions), "sequences", plan.made(), plan.digest());
+    say_chosen(&input);
     say_over_long(plan.over_long());
     Ok(())
+}
+
+/// The strategies that take least.
+const LEAST: [&str; 6] =
+    ["shuffled", "sorted", "semi-sorted", "blurred", "length-buckets", "optimal-buckets"];
+
+/// Too much for the bound. What is set aside counts too.
+fn over(what: &str, needed: u64, is_table: bool, bound: u64) -> Failure {
+    let aside = if is_table { ASIDE_TABLE } else { ASIDE };
+    let mut more = String::new();
+    if is_table {
+        let file = memory::in_words(needed + ASIDE, f64::ceil);
+        _ = write!(more, "; .npz takes {file}, as it is not written a million rows at a time");
+    }
+    if !LEAST.iter().any(|name| what.contains(&format!("by `{name}"))) {
+        more +=
+            "; `shuffled`, `sorted`, `semi-sorted`, `blurred` and buckets of lengths take least";
+    }
+    memory::over(what, needed + aside, bound, &more)
 }
 
 /// Refuses what needs the whole plan in memory, or more.
@@ -78,14 +100,18 @@ fn refuse(args: &args::Plan) -> Result<(), Failure> {
     let dealt = args.ranks.world_size > 1 || args.ranks.accumulate > 1;
     let dealt = dealt || part.canonical_ranks.is_some() || part.rank.is_some();
     let some = part.take.is_some() || part.cursor.is_some() || !part.resume.is_empty();
+    if args.shards.statistics.is_some() {
+        return Err(Failure::new(
+            "a shard has a fixed number of batches, which takes several plans in memory, which \
+             `--memory` does not bound",
+            "leave out `--memory`: shards are not planned with a bound",
+        ));
+    }
     let what = if args.input.chunk.is_some() {
         "cutting sequences into pieces takes 12 bytes for each piece, which `--memory` does not bound"
     } else if dealt || some {
         "dealing batches to ranks and steps takes the whole plan in memory, 8 bytes for each \
          sequence, which `--memory` does not bound"
-    } else if args.shards.statistics.is_some() {
-        "a shard has a fixed number of batches, which takes several plans in memory, which `--memory` \
-         does not bound"
     } else if part.constant_steps {
         "a constant number of steps takes five plans in memory, which `--memory` does not bound"
     } else {

@@ -11,12 +11,14 @@ use crate::{failure::Failure, printer};
 /// No length has as many digits.
 const LONGEST_LINE: u64 = 1000;
 
-/// The lengths of a text, one a line. Blank lines are passed over.
+/// The lengths of a text, one a line. Blank lines are passed over, and a first line that is no number.
 pub(crate) struct Lines {
     name: String,
     input: Box<dyn BufRead>,
     line: u64,
     text: Vec<u8>,
+    /// Whether a line was there that is not blank.
+    begun: bool,
 }
 
 impl Lines {
@@ -33,6 +35,11 @@ impl Lines {
         if file.metadata().is_ok_and(|about| about.is_dir()) {
             return Err(unreadable(io::ErrorKind::IsADirectory.into()));
         }
+        // What is packed is a file; bytes of anything else are not waited for.
+        if file.metadata().is_ok_and(|about| about.is_file()) {
+            let unpacked = lengthwise_input::unpacked(file).map_err(unreadable)?;
+            return Ok(Self::new(name.clone(), BufReader::new(unpacked)));
+        }
         Ok(Self::new(name.clone(), BufReader::new(file)))
     }
 
@@ -47,7 +54,21 @@ impl Lines {
     }
 
     fn new(name: String, input: impl BufRead + 'static) -> Self {
-        Self { name, input: Box::new(input), line: 0, text: Vec::new() }
+        Self { name, input: Box::new(input), line: 0, text: Vec::new(), begun: false }
+    }
+
+    /// Whether the line is the name of the column that was cut out of a table, which is passed over
+    /// where it comes first.
+    fn is_header(&self) -> bool {
+        let text = str::from_utf8(&self.text).unwrap_or("0").trim();
+        !self.begun && text.parse::<f64>().is_err()
+    }
+
+    fn packed(&self) -> Failure {
+        Failure::new(
+            format!("{}: is packed", self.name),
+            "unpack it first, as with `zcat FILE | lengthwise stream`, or name the file",
+        )
     }
 
     fn length(&self) -> Result<u32, Failure> {
@@ -84,9 +105,20 @@ impl Iterator for Lines {
                     return Some(Err(Failure::new(what, "check where the lengths come from")));
                 }
             }
-            if !self.text.trim_ascii().is_empty() {
+            if self.text.trim_ascii().is_empty() {
+                continue;
+            }
+            if !self.begun && lengthwise_input::is_packed(&self.text) {
+                return Some(Err(self.packed()));
+            }
+            let is_header = self.is_header();
+            self.begun = true;
+            if !is_header {
                 return Some(self.length());
             }
+            let (name, line) = (&self.name, self.line);
+            let text = printer::safe(String::from_utf8_lossy(&self.text).trim());
+            printer::say(&format!("{name}:{line}: `{text}` is no number, and passed over"));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The same checks batch by batch, with a bound on memory. A bit for each sequence tells whether it was
 //! met.
 
-use lengthwise::{Error, Lengths, Made, OverLong};
+use lengthwise::{Lengths, Made, OverLong};
 use lengthwise_files::{PlanStream, StreamedBatch};
 
 use super::{Found, ROOM, Right, refused};
@@ -9,22 +9,55 @@ use crate::{
     args::Verify,
     failure::Failure,
     input::Sequences,
+    memory,
     printer::{Progress, safe},
 };
 
 /// Pieces of both files.
 const ASIDE: u64 = 24_000_000;
 
+/// The same where the plan is a table, which is unpacked page by page.
+const ASIDE_TABLE: u64 = 40_000_000;
+
+/// A line of so many bytes is among the pieces.
+const LINE: u64 = 1_000_000;
+
 pub(super) fn verify(args: &Verify, bound: u64) -> Result<Right, Failure> {
+    if args.source.second.is_some() {
+        return Err(Failure::new(
+            "plans of two lengths are not read batch by batch",
+            "leave out `--memory`",
+        ));
+    }
     let stream = PlanStream::open(&args.plan).map_err(refused)?;
     let input = args.source.is_named().then(|| args.source.map()).transpose()?;
-    let bits = input.as_ref().map_or(0, |input| input.lengths().len() as u64 / 8);
-    let needed = ASIDE + bits + stream.memory();
-    if needed > bound {
-        let what = "verifying the plan batch by batch".to_owned();
-        return Err(Error::OverMemory { what, needed, bound }.into());
+    let count = input.as_ref().map_or(0, |input| input.lengths().len());
+    // Which were met, and which are listed.
+    let bits = 2 * count.div_ceil(8) as u64;
+    let is_table = args.plan.extension().is_some_and(|name| name.eq_ignore_ascii_case("parquet"));
+    let needed = if is_table { ASIDE_TABLE } else { ASIDE } + bits + stream.memory();
+    let Some(left) = bound.checked_sub(needed) else {
+        let more = if stream.knows_over_long() && stream.memory() > bits {
+            "; a plan of JSON lines takes less, or leave it out"
+        } else {
+            ", or leave it out"
+        };
+        return Err(memory::over("verifying the plan batch by batch", needed, bound, more));
+    };
+    let longest = LINE + left / 3;
+    let mut checks = Checks::new(stream.made(), count);
+    if count > 0 && stream.knows_over_long() {
+        checks.list(stream.over_long());
+    } else if count > 0 && checks.made.over_long != OverLong::Error {
+        // Of JSON lines they come behind the batches.
+        let mut ahead = PlanStream::open(&args.plan).map_err(refused)?.longest_line(longest);
+        for batch in ahead.by_ref() {
+            batch.map_err(refused)?;
+        }
+        checks.list(ahead.over_long());
     }
-    let (mut right, checks) = checked(args, stream, input.as_ref().map(Sequences::lengths))?;
+    let lengths = input.as_ref().map(Sequences::lengths);
+    let mut right = checked(args, stream.longest_line(longest), lengths, &mut checks)?;
     if let Some(input) = &input {
         input.unchanged()?;
         let failed =
@@ -40,8 +73,8 @@ fn checked(
     args: &Verify,
     mut stream: PlanStream,
     lengths: Option<&Lengths>,
-) -> Result<(Right, Checks), Failure> {
-    let mut checks = Checks::new(stream.made(), lengths.map_or(0, Lengths::len));
+    checks: &mut Checks,
+) -> Result<Right, Failure> {
     let (mut sequences, mut batches) = (0_u64, 0_u64);
     let mut progress = Progress::start();
     let name = safe(&args.plan.display().to_string());
@@ -56,28 +89,43 @@ fn checked(
             progress.often(|| format!("{name}: {batches} batches"));
         }
     }
-    checks.over_long = stream.over_long().to_vec();
-    let truncated = checks.made.over_long == OverLong::Truncate && !checks.over_long.is_empty();
+    let truncated = checks.made.over_long == OverLong::Truncate && !stream.over_long().is_empty();
     let mut names = vec!["checksum"];
-    if !args.plan.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("jsonl")) {
+    if stream.knows_over_long() {
         names.push("digest");
     }
-    Ok((Right { sequences, batches, truncated, checks: names }, checks))
+    Ok(Right { sequences, batches, truncated, checks: names })
 }
 
-/// What was found wrong.
+/// A bit for each sequence.
+struct Bits(Vec<u64>);
+
+impl Bits {
+    fn new(count: usize) -> Self {
+        Self(vec![0; count.div_ceil(64)])
+    }
+
+    fn has(&self, sequence: u32) -> bool {
+        self.0[sequence as usize / 64] >> (sequence % 64) & 1 == 1
+    }
+
+    fn set(&mut self, sequence: u32) {
+        self.0[sequence as usize / 64] |= 1 << (sequence % 64);
+    }
+}
+
+/// What was found wrong. None of it grows with the sequences but the bits.
 struct Checks {
     made: Made,
-    over_long: Vec<u32>,
-    /// A bit for each sequence.
-    met: Vec<u64>,
+    count: usize,
+    met: Bits,
+    /// Those that exceed the budget even alone, as the plan says.
+    listed: Bits,
     beyond: Found,
     twice: Found,
-    /// Sequences longer than their batch, batches over the budget, of one sequence or of more; which
-    /// of them are listed as over-long is known at the end.
-    longer: Vec<u32>,
-    longer_rows: Vec<(u32, u32, Vec<u32>)>,
-    alone: Vec<(u32, u32)>,
+    /// Sequences longer than their batch, and rows longer than theirs.
+    longer: Found,
+    longer_rows: Found,
     over: Found,
     miscounted: Found,
 }
@@ -86,15 +134,25 @@ impl Checks {
     fn new(made: &Made, count: usize) -> Self {
         Self {
             made: made.clone(),
-            over_long: Vec::new(),
-            met: vec![0; count.div_ceil(64)],
+            count,
+            met: Bits::new(count),
+            listed: Bits::new(count),
             beyond: Found::default(),
             twice: Found::default(),
-            longer: Vec::new(),
-            longer_rows: Vec::new(),
-            alone: Vec::new(),
+            longer: Found::default(),
+            longer_rows: Found::default(),
             over: Found::default(),
             miscounted: Found::default(),
+        }
+    }
+
+    fn list(&mut self, over_long: &[u32]) {
+        for &sequence in over_long {
+            if (sequence as usize) < self.count {
+                self.listed.set(sequence);
+            } else {
+                self.beyond.add(sequence);
+            }
         }
     }
 
@@ -103,42 +161,41 @@ impl Checks {
         let StreamedBatch { sequences, length, positions, .. } = batch;
         let mut known = true;
         for &sequence in sequences {
-            let (word, bit) = (sequence as usize / 64, 1 << (sequence % 64));
             if sequence as usize >= all.len() {
                 self.beyond.add(sequence);
                 known = false;
-            } else if self.met[word] & bit != 0 {
+            } else if self.met.has(sequence) {
                 self.twice.add(sequence);
             } else {
-                self.met[word] |= bit;
+                self.met.set(sequence);
             }
         }
         if !known {
             return;
         }
-        let own = sequences.iter().map(|&sequence| u64::from(all[sequence as usize]));
+        let own = |&sequence: &u32| u64::from(all[sequence as usize]);
         let row = u64::from(*length);
+        let truncated = self.made.over_long == OverLong::Truncate;
+        let (listed, longer) = (&self.listed, &mut self.longer);
+        let whole = sequences.iter().filter(|&&at| !(truncated && listed.has(at)));
         if self.made.packed {
-            if own.clone().sum::<u64>() > row {
-                self.longer_rows.push((number, *length, sequences.clone()));
+            if whole.map(own).sum::<u64>() > row {
+                self.longer_rows.add(number);
             }
-        } else if own.clone().any(|own| own > row) {
-            let longer = sequences.iter().copied().filter(|&at| u64::from(all[at as usize]) > row);
-            // As many as are to be truncated may be longer, and a few more tell that it is wrong.
-            self.longer.extend(longer);
+        } else {
+            whole.filter(|&at| own(at) > row).for_each(|&at| longer.add(at));
         }
-        if !self.made.admits(sequences, *length, lengths) {
-            match sequences[..] {
-                [sequence] => self.alone.push((sequence, number)),
-                _ => self.over.add(number),
-            }
+        let alone = self.made.over_long == OverLong::Alone;
+        let may_exceed = matches!(sequences[..], [at] if alone && listed.has(at));
+        if !may_exceed && !self.made.admits(sequences, *length, lengths) {
+            self.over.add(number);
         }
-        if own.map(|own| own.min(row)).sum::<u64>() != *positions {
+        if sequences.iter().map(|at| own(at).min(row)).sum::<u64>() != *positions {
             self.miscounted.add(number);
         }
     }
 
-    fn finish(mut self, lengths: &Lengths, source: &str) -> Result<(), String> {
+    fn finish(self, lengths: &Lengths, source: &str) -> Result<(), String> {
         let (planned, given) = (self.made.lengths, lengths.digest());
         if planned != given {
             return Err(format!(
@@ -146,37 +203,20 @@ impl Checks {
                  {given:016x}"
             ));
         }
-        let count = lengths.len();
-        self.over_long.sort_unstable();
-        let listed = |sequence: u32| self.over_long.binary_search(&sequence).is_ok();
-        let over_long = self.over_long.iter().copied();
-        over_long.filter(|&at| at as usize >= count).for_each(|at| self.beyond.add(at));
+        let count = self.count;
         self.beyond.none(&format!("sequences that are not among the {count} of the input"))?;
-        let met = |sequence: u32| self.met[sequence as usize / 64] >> (sequence % 64) & 1 == 1;
         let dropped = self.made.over_long == OverLong::Drop;
+        let left_out = |at: u32| dropped && self.listed.has(at);
         super::none(
-            self.over_long.iter().copied().filter(|&at| dropped && met(at)),
+            (0..count as u32).filter(|&at| left_out(at) && self.met.has(at)),
             "sequences that are listed as left out, and yet in a batch",
         )?;
         self.twice.none("sequences that are there too often")?;
-        let missing = (0..count as u32).filter(|&at| !(met(at) || dropped && listed(at)));
+        let missing = (0..count as u32).filter(|&at| !(self.met.has(at) || left_out(at)));
         super::none(missing, "sequences that are missing")?;
-        let truncated = self.made.over_long == OverLong::Truncate;
-        let longer = self.longer.iter().copied().filter(|&at| !(truncated && listed(at)));
-        super::none(longer, "sequences that are longer than the batch length")?;
+        self.longer.none("sequences that are longer than the batch length")?;
         let rows = "rows whose sequences are longer together than the batch length";
-        let longer = self.longer_rows.iter().filter(|(_, length, row)| {
-            let whole = row.iter().filter(|&&at| !(truncated && listed(at)));
-            whole.map(|&at| u64::from(lengths.as_slice()[at as usize])).sum::<u64>()
-                > u64::from(*length)
-        });
-        super::none(longer.map(|(number, ..)| *number), rows)?;
-        let alone = self.made.over_long == OverLong::Alone;
-        for &(sequence, batch) in &self.alone {
-            if !(alone && listed(sequence)) {
-                self.over.add(batch);
-            }
-        }
+        self.longer_rows.none(rows)?;
         self.over.none(&format!("batches that exceed the budget {}", self.made.budget))?;
         self.miscounted.none("batches with other positions than are listed")
     }
