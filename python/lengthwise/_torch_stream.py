@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from torch.utils.data import IterableDataset, get_worker_info
+from torch.utils.data._utils import worker as _workers
 
 from ._checks import checked_epoch
 from ._ranks import find_ranks, given_ranks
 from .errors import RankError, StateError
-from .stream import StreamBatch, Streaming
+from .stream import StreamBatch, Streaming, read_from
 
 VERSION = 1
 
@@ -27,7 +28,9 @@ class StreamBatches(IterableDataset[StreamBatch]):
     stream, and each gives out its own batches. With ``pivot="quantile"`` each has a stream of its own.
 
     With workers every worker reads the stream and holds a window of it, and they give out the batches in
-    turn: what comes out of the loader is the same with any number of workers.
+    turn: what comes out of the loader is the same with any number of workers. A source need not split
+    itself by worker, and while it is read ``get_worker_info`` gives ``None``, so that it does not. It must
+    not split itself by rank either, except with ``pivot="quantile"``.
 
     Every iteration begins the stream anew, with the randomness of the epoch that ``set_epoch`` chose.
     """
@@ -152,11 +155,38 @@ class StreamBatches(IterableDataset[StreamBatch]):
             text = state["stream"]
             if share[1] > 1 and state.get("workers") == share[1]:
                 base = state["base"]
+        source = self._source if worker is None else _Whole(self._source)
         return Streaming(
-            self._source, self._length, rank=rank, world_size=world_size, share=share, base=base,
+            source, self._length, rank=rank, world_size=world_size, share=share, base=base,
             keep=not alone, state=text, epoch=self._epoch, **self._settings
         )  # fmt: skip
 
     def __repr__(self) -> str:
         rank, world_size = self._ranks()
         return f"StreamBatches(rank {rank} of {world_size}, epoch {self._epoch})"
+
+
+class _Whole:
+    """A source that every worker reads as a whole.
+
+    Many datasets give a worker its own part, as PyTorch advises. Here every worker needs all of it, for
+    batches are dealt to the workers and not items: so the source does not learn that it is in one.
+    """
+
+    def __init__(self, source: Iterable[Any] | Callable[[int], Iterable[Any]]) -> None:
+        self._source = source
+
+    def __call__(self, start: int) -> Iterator[Any]:
+        items: Iterator[Any] | None = None
+        while True:
+            # Around every item: generators look at their first one, and others at any.
+            worker, _workers._worker_info = _workers._worker_info, None
+            try:
+                if items is None:
+                    items = read_from(self._source, start)
+                item = next(items)
+            except StopIteration:
+                return
+            finally:
+                _workers._worker_info = worker
+            yield item

@@ -101,7 +101,7 @@ class Streaming(Iterator[StreamBatch]):
         feed, items, keep = self._feed, self._items, self._keep
         if self._rest is None:
             # Not before: whoever only asks for the state reads nothing.
-            self._rest = _from(self._source, feed.position)
+            self._rest = read_from(self._source, feed.position)
         while feed.needs():
             try:
                 item = next(self._rest)
@@ -168,7 +168,8 @@ def _steps(state: str) -> int:
     return int(json.loads(state)["steps"])
 
 
-def _from(source: Iterable[Any] | Callable[[int], Iterable[Any]], start: int) -> Iterator[Any]:
+def read_from(source: Iterable[Any] | Callable[[int], Iterable[Any]], start: int) -> Iterator[Any]:
+    """The items of a source from a position on."""
     if callable(source):
         return iter(source(start))
     return islice(source, start, None)

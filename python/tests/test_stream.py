@@ -158,6 +158,32 @@ def test_loaders_give_the_same_with_any_number_of_workers():
         assert ids(loader(stream(), workers)) == alone
 
 
+class Splitting(torch.utils.data.IterableDataset):
+    """Gives a worker its own part, as PyTorch advises, and looks when it is first asked or at each item."""
+
+    def __init__(self, always=False):
+        self.always = always
+
+    def __iter__(self):
+        worker = torch.utils.data.get_worker_info()
+        for number, item in enumerate(Source()(0)):
+            if self.always:
+                worker = torch.utils.data.get_worker_info()
+            if worker is None or number % worker.num_workers == worker.id:
+                yield item
+
+
+@pytest.mark.parametrize("always", [False, True])
+def test_sources_that_split_themselves_by_worker_are_read_as_a_whole(always):
+    def load(item):
+        assert torch.utils.data.get_worker_info() is not None  # It is only hidden from the source.
+        return item
+
+    alone = ids(loader(stream()))
+    dataset = StreamBatches(Splitting(always), length, load=load, **SETTINGS)
+    assert ids(loader(dataset, 2)) == alone
+
+
 def test_load_is_done_for_given_items_only():
     loaded = []
 
