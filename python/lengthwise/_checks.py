@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-import inspect
 import operator
 from collections.abc import Collection, Iterator
 from typing import Any
@@ -30,15 +28,29 @@ def check_settings(
     for setting in settings:
         if setting in known:
             continue
+        import difflib  # Here, since it takes long.
+
         near = difflib.get_close_matches(setting, known, n=1)
         hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(known)}"
         raise SettingError(f"{name} has no setting `{setting}`", hint=hint)
 
 
 def _settings(maker: Any) -> Iterator[str]:
+    import inspect
+
     for each in inspect.signature(maker).parameters.values():
         if each.kind is not each.VAR_KEYWORD and each.name != "self":
             yield each.name
+
+
+def check_budget(budget: str | int | None) -> str | int:
+    """The budget of a stream, which must be given."""
+    if budget is None:
+        raise SettingError(
+            "there is no budget, and batches have no other size",
+            hint='give one, as in budget="padded:20000"',
+        )
+    return budget
 
 
 def check_source(source: Any) -> None:
@@ -47,4 +59,14 @@ def check_source(source: Any) -> None:
         raise SettingError(
             f"{source!r} cannot be iterated over",
             hint="give a list, a dataset, or a function that gives an iterator from a position on",
+        )
+
+
+def check_again(source: Any) -> None:
+    """Refuses what can be read only once."""
+    if not callable(source) and isinstance(source, Iterator) and iter(source) is source:
+        raise SettingError(
+            f"a {type(source).__name__} can be read once, and the next epoch would be empty",
+            hint="give something that can be iterated over again, as a list or a dataset, or a function "
+            "that gives an iterator from a position on",
         )

@@ -11,8 +11,9 @@ from typing import Any
 from torch.utils.data import IterableDataset, get_worker_info
 from torch.utils.data._utils import worker as _workers
 
-from ._checks import checked_epoch
+from ._checks import check_again, check_budget, check_settings, check_source, checked_epoch
 from ._iterations import Iterations
+from ._lengthwise import Feed
 from ._ranks import find_ranks, given_ranks
 from .errors import LengthwiseWarning, RankError, StateError
 from .stream import StreamBatch, Streaming, read_from
@@ -44,7 +45,7 @@ class StreamBatches(IterableDataset[StreamBatch]):
         source: Iterable[Any] | Callable[[int], Iterable[Any]],
         length: Callable[[Any], int] = len,
         *,
-        budget: str | int,
+        budget: str | int | None = None,
         load: Callable[[Any], Any] | None = None,
         rank: int | None = None,
         world_size: int | None = None,
@@ -52,8 +53,11 @@ class StreamBatches(IterableDataset[StreamBatch]):
         **settings: Any,
     ) -> None:
         super().__init__()
+        check_settings("StreamBatches", settings, StreamBatches, Feed, but=["state"])
+        check_source(source)
+        check_again(source)
         self._source, self._length, self._load = source, length, load
-        self._settings = {"budget": budget, **settings}
+        self._settings = {"budget": check_budget(budget), **settings}
         given, size = given_ranks(rank, world_size)
         if given == "all":
             raise RankError(

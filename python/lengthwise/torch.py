@@ -37,7 +37,7 @@ from . import (
     SettingError,
     StateError,
 )
-from ._checks import checked_epoch
+from ._checks import check_settings, checked_epoch
 from ._ranks import find_ranks, given_ranks
 from ._torch_stream import StreamBatches
 
@@ -53,6 +53,8 @@ __all__ = [
 ]
 
 VERSION = 1
+#: What batch samplers of PyTorch are made with.
+SIZES = ("batch_size", "drop_last")
 
 
 class Batch(list[int]):
@@ -110,7 +112,15 @@ class BatchSampler(Sampler[list[int]]):
         constant_steps: bool = True,
         **settings: Any,
     ) -> None:
+        # Lightning gives these two to samplers that it makes anew: what is said below is for it.
+        named = [name for name in settings if budget is not None or name not in SIZES]
+        check_settings("BatchSampler", named, BatchSampler, Planner)
         if budget is None and not (strategy or "").startswith("packed:"):
+            if strategy == "packed":
+                raise SettingError(
+                    "there is no budget, and rows have no other length",
+                    hint='say how long a row may be, as in "packed:capacity=4096"',
+                )
             raise SettingError(
                 "there is no budget, and batches have no other size",
                 hint='give one, as in budget="padded:20000"; where Lightning makes samplers anew, in '
@@ -263,6 +273,14 @@ class BatchSampler(Sampler[list[int]]):
         if world_size is None:
             found, world_size = find_ranks()
             rank = found if rank is None else rank
+            shards = self._settings.get("shards") or 1
+            if world_size > 1 and shards > 1:
+                raise RankError(
+                    f"there are {shards} shards and {world_size} ranks, and it is not said which ranks "
+                    "have this shard",
+                    hint="give `rank=0, world_size=1` if this rank has it for itself, or "
+                    "`rank=local_rank, world_size=local_world_size` if all ranks of a node have it",
+                )
         return rank or 0, world_size
 
     def _plan_of(self, epoch: int) -> Plan:
@@ -415,6 +433,16 @@ def _checked(state: Mapping[str, Any]) -> tuple[dict[str, Any], int]:
     return parts, epoch
 
 
+def _checked_sampler(sampler: Any, name: str) -> BatchSampler:
+    if isinstance(sampler, BatchSampler):
+        return sampler
+    if isinstance(sampler, StreamBatches):
+        hint = f"leave it out, as in `{name}()`: batches of a stream know their lengths"
+    else:
+        hint = "give a `lengthwise.torch.BatchSampler`"
+    raise SettingError(f"`{name}` needs a sampler, and a {type(sampler).__name__} is none", hint=hint)
+
+
 def _check_dataset(dataset: Any, lengths: Lengths) -> None:
     if dataset is None:
         return
@@ -480,7 +508,7 @@ class _Marker(DistributedSampler[Any]):
 
 def loader(
     dataset: Any,
-    sampler: BatchSampler,
+    sampler: BatchSampler | None = None,
     *,
     collate_fn: Callable[[Any], Any] | None = None,
     **options: Any,
@@ -492,6 +520,13 @@ def loader(
     rows. Lightning takes it as it is, with its
     own distributed sampler switched on or off.
     """
+    if isinstance(dataset, StreamBatches):
+        raise SettingError(
+            "the batches of a stream need no sampler, and none of its loaders",
+            hint="use `DataLoader(stream, batch_size=None, collate_fn=pad_collate())`, or torchdata's "
+            "`StatefulDataLoader` with the same",
+        )
+    sampler = _checked_sampler(sampler, "loader")
     _check_dataset(dataset, sampler.lengths)
     try:
         from torchdata.stateful_dataloader import StatefulDataLoader as kind
@@ -554,6 +589,7 @@ class pad_collate:
         self.top: int | None = None
         self.second_top: int | None = None
         if sampler is not None:
+            sampler = _checked_sampler(sampler, type(self).__name__)
             plan = sampler._plan_of(sampler.epoch)
             if plan.packed and not self._packs:
                 raise SettingError(
@@ -676,7 +712,9 @@ class pack_collate(pad_collate):
 
     Items are those of :class:`pad_collate`. The first field that is a sequence (or ``field``), and the
     fields in ``like``, or without it those that are as long in every item of the batch, become rows of
-    shape ``(1, length, …)``; others are collated as PyTorch does, or stay lists. Added are, for
+    shape ``(1, length, …)``; others are collated as PyTorch does, or stay lists. Without ``like``, fields
+    whose lengths differ from item to item must be as long: others are refused, for labels that are one
+    shorter would lie beside other tokens. ``like=[]`` leaves all but the first as they are. Added are, for
     dictionaries by these names, and otherwise as last parts in this order:
 
     - ``lengths``: that of each sequence (``lengths=None`` leaves them out),
@@ -775,12 +813,17 @@ class pack_collate(pad_collate):
         except (TypeError, ValueError):
             return values  # Words, say.
         lengths = [len(tensor) for tensor in tensors]
-        if not (lengths == raw if self.like is None else key in (*self.like, main)):
+        if self.like is not None and key not in (*self.like, main):
             return tensors
+        if self.like is None and lengths != raw and len({*lengths}) == 1:
+            return tensors  # The same from every item, as what is known about a speaker.
         if lengths != raw:
+            item = next(item for item, length in enumerate(raw) if lengths[item] != length)
             raise LengthsError(
-                f"field {key!r} has lengths {lengths}, and {main!r} has {raw}",
-                hint="leave it out of `like`: what goes into the row must be as long",
+                f"item {item} of the batch has {lengths[item]} of {key!r} and {raw[item]} of {main!r}: "
+                "in a row they would not lie beside each other",
+                hint="make them as long; or name in `like` the fields that go into the row, and others "
+                "stay lists",
             )
         kind = _common_kind(tensors)
         row = torch.full(

@@ -330,6 +330,14 @@ def test_wrong_ranks_and_datasets_are_refused(lengths, data):
     assert "rank 1 of 2" in repr(BatchSampler(lengths, budget=BUDGET, rank=np.int64(1), world_size=2))
     with pytest.raises(lw.SettingError, match="no budget"):
         BatchSampler(lengths, batch_size=4, drop_last=False)
+    with pytest.raises(lw.SettingError, match="BatchSampler has no setting `batch_size`"):
+        BatchSampler(lengths, budget=BUDGET, batch_size=4)
+    for wrong, right in {"budgte": "budget", "shape": "shapes", "world_sise": "world_size"}.items():
+        with pytest.raises(lw.SettingError, match=f"BatchSampler has no setting `{wrong}`") as error:
+            BatchSampler(lengths, **{wrong: "exact"})
+        assert error.value.hint == f"did you mean `{right}`?"
+    with pytest.raises(lw.SettingError, match="plan has no setting `shape`"):
+        lw.plan(lengths, budget=BUDGET, shape="exact")
     for epoch in (-1, 1.5, None):
         with pytest.raises(lw.SettingError):
             BatchSampler(lengths, budget=BUDGET).set_epoch(epoch)

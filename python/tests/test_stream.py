@@ -123,6 +123,7 @@ torch = pytest.importorskip("torch")
 from torch.utils.data import DataLoader  # noqa: E402
 
 from lengthwise.torch import StreamBatches, pad_collate  # noqa: E402
+from lengthwise.torch import loader as torch_loader  # noqa: E402
 
 
 class Source:
@@ -386,3 +387,39 @@ def test_states_that_are_none_are_refused():
         dataset.state_dict(-1)
     with pytest.raises(RankError, match="no batches of all ranks"):
         stream(rank="all", world_size=2)
+
+
+def test_what_can_be_read_once_is_refused():
+    for once in (items(), map(len, []), iter([])):
+        with pytest.raises(SettingError, match="can be read once"):
+            StreamBatches(once, **SETTINGS)
+    assert len(list(StreamBatches(Source(), length, **SETTINGS))) > 1
+    for wrong in (StreamBatches, lw.stream_batches):
+        with pytest.raises(SettingError, match="7 cannot be iterated over"):
+            wrong(7, **SETTINGS)
+
+
+def test_settings_that_do_not_exist_are_named():
+    for made, name in ((StreamBatches, "StreamBatches"), (lw.stream_batches, "stream_batches")):
+        with pytest.raises(SettingError, match=f"{name} has no setting `windw`") as error:
+            made([], budget=4, windw=3)
+        assert error.value.hint == "did you mean `window`?"
+        with pytest.raises(SettingError, match=f"{name} has no setting `budgte`") as error:
+            made([], budgte=4)
+        assert error.value.hint == "did you mean `budget`?"
+        with pytest.raises(SettingError, match="there is no budget"):
+            made([])
+    with pytest.raises(SettingError, match="has no setting `state`"):
+        StreamBatches([], budget=4, state="")
+
+
+def test_samplers_of_streams_are_refused():
+    with pytest.raises(SettingError, match="StreamBatches is none") as error:
+        pad_collate(stream())
+    assert "`pad_collate()`" in error.value.hint
+    for sampler in ([], [None], [stream()]):
+        with pytest.raises(SettingError, match="a stream need no sampler") as error:
+            torch_loader(stream(), *sampler)
+        assert "batch_size=None" in error.value.hint
+    with pytest.raises(SettingError, match="NoneType is none"):
+        torch_loader(["ab"])
