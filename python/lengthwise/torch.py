@@ -55,6 +55,8 @@ __all__ = [
 VERSION = 1
 #: What batch samplers of PyTorch are made with.
 SIZES = ("batch_size", "drop_last")
+#: What to do about items that are longer than was said.
+REALLY = "give the lengths that the items really have, with all that is added to them"
 
 
 class Batch(list[int]):
@@ -458,6 +460,15 @@ def _check_dataset(dataset: Any, lengths: Lengths) -> None:
         )
 
 
+def _cells(plan: Plan) -> int | None:
+    """The most cells that a batch can have, if they are what the budget limits."""
+    name, _, limits = plan.settings["budget"].partition(":")
+    limit = limits.partition(",")[0]
+    if name != "padded" or not limit.isdigit() or plan.second_batch_lengths is not None:
+        return None
+    return int(limit)
+
+
 class _Rows(list[Any]):
     """The items of a batch, and what they are to be padded to."""
 
@@ -563,6 +574,10 @@ class pad_collate:
 
     ``padding_value`` is a number, or a dictionary with one for each field. The planned length is exact
     in batches of :func:`loader`; elsewhere the longest item is rounded up as the sampler's shapes say.
+
+    In batches of :func:`loader` items that are longer than their batch was planned for are refused. Elsewhere
+    the plan of the batch is not known: refused are items longer than any that was planned, and, where one
+    length has a budget of ``padded`` cells, batches that exceed it.
     """
 
     #: Whether sequences share rows.
@@ -588,6 +603,12 @@ class pad_collate:
         # What over-long items are cut to, if they are to be cut.
         self.top: int | None = None
         self.second_top: int | None = None
+        # How many cells a batch may have, as far as that is known without its plan.
+        self.cells: int | None = None
+        self.alone = False
+        # The longest that was planned.
+        self.longest: int | None = None
+        self.second_longest: int | None = None
         if sampler is not None:
             sampler = _checked_sampler(sampler, type(self).__name__)
             plan = sampler._plan_of(sampler.epoch)
@@ -609,6 +630,10 @@ class pad_collate:
             name, _, value = first_shapes.partition(":")
             self.rungs = sampler.rungs
             self.multiple = int(value) if name == "multiple" else 1
+            self.cells, self.alone = _cells(plan), plan.settings["over_long"] == "alone"
+            self.longest = sampler.lengths.max
+            seconds = sampler.lengths.second
+            self.second_longest = None if seconds is None else seconds.max
             if plan.settings["over_long"] == "truncate":
                 self.top = int(plan.batch_lengths.max())
                 if plan.second_batch_lengths is not None:
@@ -620,24 +645,22 @@ class pad_collate:
         self._check(columns)
         main = self._main(columns)
         raw = [len(value) for value in columns[main]]
-        target = getattr(rows, "length", None) or self._rounded(max(raw))
-        if max(raw) > target and self.top is None:
-            raise LengthsError(
-                f"an item has length {max(raw)}, and its batch was planned for {target}",
-                hint="give the lengths that the items really have, with all that is added to them",
-            )
+        planned = getattr(rows, "length", None)
+        target = planned or self._rounded(max(raw))
+        self._check_length("length", max(raw), planned or self.longest, self.top)
+        if planned is None:
+            self._check_cells(len(rows), len(rows) * target)
         padded = {
             key: self._column(key, values, main, raw, target) for key, values in columns.items()
         }
         counts = {self.lengths: torch.tensor([min(length, target) for length in raw])}
         if self.second is not None:
             own = [len(value) for value in columns[self.second]]
-            target = getattr(rows, "second_length", None) or min(max(own), self.second_top or max(own))
-            if max(own) > target and self.second_top is None:
-                raise LengthsError(
-                    f"an item has second length {max(own)}, and its batch was planned for {target}",
-                    hint="give the lengths that the items really have, with all that is added to them",
-                )
+            planned = getattr(rows, "second_length", None)
+            target = planned or min(max(own), self.second_top or max(own))
+            self._check_length(
+                "second length", max(own), planned or self.second_longest, self.second_top
+            )
             padded[self.second] = self._column(
                 self.second, columns[self.second], self.second, own, target
             )
@@ -646,6 +669,21 @@ class pad_collate:
             return {**padded, **(counts if self.lengths else {})}
         parts = (*padded.values(), *(counts.values() if self.lengths else ()))
         return parts if isinstance(first, tuple) or len(parts) > 1 else parts[0]
+
+    def _check_length(self, name: str, length: int, planned: int | None, top: int | None) -> None:
+        if planned is not None and length > planned and top is None:
+            raise LengthsError(
+                f"an item has {name} {length}, and its batch was planned for {planned} at most", hint=REALLY
+            )
+
+    def _check_cells(self, items: int, cells: int) -> None:
+        if self.cells is None or cells <= self.cells or (self.alone and items == 1):
+            return
+        raise LengthsError(
+            f"the batch would have {cells} cells, and the budget is {self.cells}: its {items} items are "
+            "longer than planned",
+            hint=REALLY,
+        )
 
     def _check(self, columns: Mapping[Any, Any]) -> None:
         named = self.padding_value if isinstance(self.padding_value, Mapping) else {}
@@ -767,8 +805,11 @@ class pack_collate(pad_collate):
         if total > target:
             raise LengthsError(
                 f"the items have length {total} together, and their row was planned for {target}",
-                hint="give the lengths that the items really have, with all that is added to them",
+                hint=REALLY,
             )
+        if planned is None:
+            self._check_length("length", max(raw), self.longest, self.top)
+            self._check_cells(len(rows), target)
         packed = {
             key: self._row(key, values, main, raw, own, target) for key, values in columns.items()
         }

@@ -196,3 +196,18 @@ def test_a_capacity_is_asked_for():
     with pytest.raises(lw.SettingError) as error:
         BatchSampler([3, 4], "packed")
     assert "packed:capacity=4096" in error.value.hint
+
+
+def test_plain_loaders_keep_the_capacity_too(lengths):
+    sampler = BatchSampler(lengths, f"packed:capacity={CAPACITY}")
+    for more in (0, 2):
+        items = [torch.zeros(int(length) + more) for length in lengths]
+        batches = DataLoader(items, batch_sampler=sampler, collate_fn=pack_collate(sampler))
+        if more:
+            with pytest.raises(lw.LengthsError, match="longer than planned|was planned for"):
+                list(batches)
+        else:
+            assert len(list(batches)) == len(sampler)
+    short = BatchSampler([3, 3, 3], "packed:capacity=9")
+    with pytest.raises(lw.LengthsError, match="12 cells, and the budget is 9: its 4 items"):
+        pack_collate(short)([torch.zeros(3)] * 4)

@@ -460,3 +460,32 @@ def test_without_constant_steps_epochs_may_differ_in_length(lengths):
         counts.add(len(sampler))
         assert len(list(sampler)) == len(sampler)
     assert len(counts) > 1
+
+
+@pytest.mark.parametrize("budget", ["padded:600", "padded:600,at-most=30"])
+@pytest.mark.parametrize("shapes", ["exact", "multiple:8", "ladder:8"])
+def test_plain_loaders_keep_the_budget_too(lengths, data, budget, shapes):
+    for over_long in ("error", "alone", "truncate"):
+        more = {"budget": "padded:100"} if over_long != "error" else {"budget": budget}
+        sampler = BatchSampler(lengths, shapes=shapes, over_long=over_long, **more)
+        batches = DataLoader(data, batch_sampler=sampler, collate_fn=pad_collate(sampler))
+        assert sum(len(counts) for _, counts in batches) == len(lengths)
+    sampler = BatchSampler(lengths, budget=budget, shapes=shapes)
+    longer = Sequences(lengths + 2)
+    batches = DataLoader(longer, batch_sampler=sampler, collate_fn=pad_collate(sampler))
+    with pytest.raises(lw.LengthsError, match="longer than planned|was planned for") as error:
+        list(batches)
+    assert "really have" in error.value.hint
+    # Whatever the budget.
+    sampler = BatchSampler(lengths, budget=8, shapes=shapes)
+    batches = DataLoader(longer, batch_sampler=sampler, collate_fn=pad_collate(sampler))
+    with pytest.raises(lw.LengthsError, match=f"was planned for {lengths.max()} at most"):
+        list(batches)
+
+
+def test_plain_loaders_refuse_second_items_that_are_longer():
+    items = [{"x": torch.ones(3), "y": torch.ones(length)} for length in (2, 3, 5)]
+    sampler = BatchSampler([3, 3, 3], second=[2, 3, 4], budget=3)
+    collate = pad_collate(sampler, field="x", second="y")
+    with pytest.raises(lw.LengthsError, match="second length 5, and its batch was planned for 4"):
+        list(DataLoader(items, batch_sampler=sampler, collate_fn=collate))
