@@ -38,7 +38,8 @@ class pad_collate:
 
     In batches of :func:`loader` items that are longer than their batch was planned for are refused. Elsewhere
     the plan of the batch is not known: refused are items longer than any that was planned, and, where one
-    length has a budget of ``padded`` cells, batches that exceed it.
+    length has a budget of ``padded`` cells, batches that exceed it. So batches that are not the sampler's are
+    collated without it.
     """
 
     #: Whether sequences share rows.
@@ -143,7 +144,7 @@ class pad_collate:
         raise LengthsError(
             f"the batch would have {cells} cells, and the budget is {self.cells}: its {items} items are "
             "longer than planned",
-            hint=REALLY,
+            hint=f"{REALLY}; batches that are not the sampler's are collated without it",
         )
 
     def _check(self, columns: Mapping[Any, Any]) -> None:
