@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence as _Sequence
 from typing import TYPE_CHECKING, Any
 
+from ._checks import check_settings as _check_settings
 from ._lengthwise import (
     Chunks,
     Comparison,
@@ -104,6 +105,7 @@ def plan(lengths: Any, strategy: str | None = None, *, epoch: int = 0, **setting
     Takes the settings of :class:`Planner`, of which only ``budget`` must be given, and not
     even that with ``packed:capacity=4096``. To plan several epochs, make a :class:`Planner` once: it checks the lengths once.
     """
+    _check_settings("plan", settings, plan, Planner)
     return Planner(lengths, strategy, **settings).plan(epoch)
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import operator
 import os
 import sys
+from typing import Any, Literal
 
 from .errors import RankError
 
@@ -38,6 +40,32 @@ def find_ranks() -> tuple[int, int]:
             log.debug("rank %d of %d, says %s", *found, launcher)
             return found
     return 0, 1
+
+
+def given_ranks(rank: Any, world_size: Any) -> tuple[int | Literal["all"] | None, int | None]:
+    """A rank and a world size that go together, or neither."""
+    try:
+        rank = rank if rank is None or rank == "all" else operator.index(rank)
+        world_size = world_size if world_size is None else operator.index(world_size)
+    except TypeError:
+        raise RankError(
+            f"rank {rank!r} of {world_size!r}", hint='ranks are whole numbers; `rank="all"` is all of them'
+        ) from None
+    if world_size is not None and world_size < 1:
+        raise RankError(f"a world size of {world_size}", hint="give at least one rank")
+    if isinstance(rank, int) and world_size is None:
+        raise RankError(f"rank {rank} of how many?", hint="give `world_size` too, or neither of them")
+    if rank is None and world_size is not None and world_size != 1:
+        raise RankError(
+            f"which of the {world_size} ranks is this?",
+            hint='give `rank` too, or neither of them; `rank="all"` gives the batches of all ranks',
+        )
+    if isinstance(rank, int) and not 0 <= rank < (world_size or 1):
+        raise RankError(
+            f"there is no rank {rank} among {world_size} ranks",
+            hint=f"ranks are numbered from 0; the last one is {(world_size or 1) - 1}",
+        )
+    return rank, world_size
 
 
 def _number(name: str) -> int:

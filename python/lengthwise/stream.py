@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any
 
+from ._checks import check_budget, check_settings, check_source
 from ._lengthwise import Feed
 from .errors import LengthsError, RankError
 
@@ -101,7 +102,7 @@ class Streaming(Iterator[StreamBatch]):
         feed, items, keep = self._feed, self._items, self._keep
         if self._rest is None:
             # Not before: whoever only asks for the state reads nothing.
-            self._rest = _from(self._source, feed.position)
+            self._rest = read_from(self._source, feed.position)
         while feed.needs():
             try:
                 item = next(self._rest)
@@ -141,7 +142,7 @@ def stream_batches(
     source: Iterable[Any] | Callable[[int], Iterable[Any]],
     length: Callable[[Any], int] = len,
     *,
-    budget: str | int,
+    budget: str | int | None = None,
     rank: int = 0,
     world_size: int = 1,
     state: str | None = None,
@@ -158,6 +159,9 @@ def stream_batches(
     ``.state()`` says where the stream stands, and ``state=…`` goes on from there. The items before are
     passed over, unless ``source`` is a function: it is called with the position to begin at.
     """
+    check_settings("stream_batches", settings, stream_batches, Feed)
+    check_source(source)
+    budget = check_budget(budget)
     return Streaming(
         source, length, budget=budget, rank=rank, world_size=world_size, state=state, **settings
     )
@@ -168,7 +172,8 @@ def _steps(state: str) -> int:
     return int(json.loads(state)["steps"])
 
 
-def _from(source: Iterable[Any] | Callable[[int], Iterable[Any]], start: int) -> Iterator[Any]:
+def read_from(source: Iterable[Any] | Callable[[int], Iterable[Any]], start: int) -> Iterator[Any]:
+    """The items of a source from a position on."""
     if callable(source):
         return iter(source(start))
     return islice(source, start, None)

@@ -52,3 +52,11 @@ def test_the_guide_runs(tmp_path, monkeypatch):
             exec(compile(block, f"docs/python.md, block {number}", "exec"), names)
     assert (tmp_path / "report.html").exists() and (tmp_path / "model.json").exists()
     assert len(names["rest"]) == len(names["sampler"]) - 1 or names["rest"]
+
+
+def test_the_guide_to_shards_runs(on_ranks):
+    made = on_ranks("sharded.py", 2, str(ROOT / "docs" / "shards.md"))
+    # Each rank has its own half of the sequences, and all of it.
+    assert [len(batches) for batches in made] == [len(made[0])] * 2
+    for batches in made:
+        assert sorted(index for batch in batches for index in batch) == list(range(200))

@@ -234,7 +234,7 @@ def gradients() -> None:
     alone = made.Tagger().double()
     model = DistributedDataParallel(copy.deepcopy(alone))
     sampler = BatchSampler([len(item["symbols"]) for item in data], budget=BUDGET)
-    collate = pad_collate(sampler, padding_value={"tags": made.PADDING})
+    collate = pad_collate(padding_value={"tags": made.PADDING})  # Also of two batches together.
 
     def gradient(module: torch.nn.Module, indices: list[int], weight: float) -> torch.Tensor:
         module.zero_grad()

@@ -128,7 +128,7 @@ def test_attention_over_a_row_is_attention_over_each_sequence():
 
 
 def test_what_a_row_is_made_of():
-    pack = pack_collate(padding_value={"labels": -100}, first={"labels": -100})
+    pack = pack_collate(like=["labels"], padding_value={"labels": -100}, first={"labels": -100})
     pack.multiple = 8
     batch = pack(
         [
@@ -184,3 +184,30 @@ def test_what_does_not_go_together_is_refused(lengths, data):
         pack_collate()([{"x": [1], "position_ids": [0]}])
     with pytest.raises(lw.LengthsError, match="as long|lengths"):
         pack_collate(like=["y"])([{"x": [1, 2], "y": [1]}])
+    items = [{"x": [1, 2, 3], "y": [1, 2, 3], "who": [7, 7]}, {"x": [1, 2], "y": [1], "who": [7, 7]}]
+    with pytest.raises(lw.LengthsError, match="item 1 of the batch has 1 of 'y' and 2 of 'x'") as error:
+        pack_collate()(items)
+    assert "`like`" in error.value.hint
+    packed = pack_collate(like=[])(items)
+    assert [len(part) for part in packed["y"]] == [3, 1] and len(packed["who"]) == 2
+
+
+def test_a_capacity_is_asked_for():
+    with pytest.raises(lw.SettingError) as error:
+        BatchSampler([3, 4], "packed")
+    assert "packed:capacity=4096" in error.value.hint
+
+
+def test_plain_loaders_keep_the_capacity_too(lengths):
+    sampler = BatchSampler(lengths, f"packed:capacity={CAPACITY}")
+    for more in (0, 2):
+        items = [torch.zeros(int(length) + more) for length in lengths]
+        batches = DataLoader(items, batch_sampler=sampler, collate_fn=pack_collate(sampler))
+        if more:
+            with pytest.raises(lw.LengthsError, match="longer than planned|was planned for"):
+                list(batches)
+        else:
+            assert len(list(batches)) == len(sampler)
+    short = BatchSampler([3, 3, 3], "packed:capacity=9")
+    with pytest.raises(lw.LengthsError, match="12 cells, and the budget is 9: its 4 items"):
+        pack_collate(short)([torch.zeros(3)] * 4)

@@ -330,6 +330,14 @@ def test_wrong_ranks_and_datasets_are_refused(lengths, data):
     assert "rank 1 of 2" in repr(BatchSampler(lengths, budget=BUDGET, rank=np.int64(1), world_size=2))
     with pytest.raises(lw.SettingError, match="no budget"):
         BatchSampler(lengths, batch_size=4, drop_last=False)
+    with pytest.raises(lw.SettingError, match="BatchSampler has no setting `batch_size`"):
+        BatchSampler(lengths, budget=BUDGET, batch_size=4)
+    for wrong, right in {"budgte": "budget", "shape": "shapes", "world_sise": "world_size"}.items():
+        with pytest.raises(lw.SettingError, match=f"BatchSampler has no setting `{wrong}`") as error:
+            BatchSampler(lengths, **{wrong: "exact"})
+        assert error.value.hint == f"did you mean `{right}`?"
+    with pytest.raises(lw.SettingError, match="plan has no setting `shape`"):
+        lw.plan(lengths, budget=BUDGET, shape="exact")
     for epoch in (-1, 1.5, None):
         with pytest.raises(lw.SettingError):
             BatchSampler(lengths, budget=BUDGET).set_epoch(epoch)
@@ -452,3 +460,32 @@ def test_without_constant_steps_epochs_may_differ_in_length(lengths):
         counts.add(len(sampler))
         assert len(list(sampler)) == len(sampler)
     assert len(counts) > 1
+
+
+@pytest.mark.parametrize("budget", ["padded:600", "padded:600,at-most=30"])
+@pytest.mark.parametrize("shapes", ["exact", "multiple:8", "ladder:8"])
+def test_plain_loaders_keep_the_budget_too(lengths, data, budget, shapes):
+    for over_long in ("error", "alone", "truncate"):
+        more = {"budget": "padded:100"} if over_long != "error" else {"budget": budget}
+        sampler = BatchSampler(lengths, shapes=shapes, over_long=over_long, **more)
+        batches = DataLoader(data, batch_sampler=sampler, collate_fn=pad_collate(sampler))
+        assert sum(len(counts) for _, counts in batches) == len(lengths)
+    sampler = BatchSampler(lengths, budget=budget, shapes=shapes)
+    longer = Sequences(lengths + 2)
+    batches = DataLoader(longer, batch_sampler=sampler, collate_fn=pad_collate(sampler))
+    with pytest.raises(lw.LengthsError, match="longer than planned|was planned for") as error:
+        list(batches)
+    assert "really have" in error.value.hint
+    # Whatever the budget.
+    sampler = BatchSampler(lengths, budget=8, shapes=shapes)
+    batches = DataLoader(longer, batch_sampler=sampler, collate_fn=pad_collate(sampler))
+    with pytest.raises(lw.LengthsError, match=f"was planned for {lengths.max()} at most"):
+        list(batches)
+
+
+def test_plain_loaders_refuse_second_items_that_are_longer():
+    items = [{"x": torch.ones(3), "y": torch.ones(length)} for length in (2, 3, 5)]
+    sampler = BatchSampler([3, 3, 3], second=[2, 3, 4], budget=3)
+    collate = pad_collate(sampler, field="x", second="y")
+    with pytest.raises(lw.LengthsError, match="second length 5, and its batch was planned for 4"):
+        list(DataLoader(items, batch_sampler=sampler, collate_fn=collate))

@@ -94,3 +94,19 @@ def test_a_sampler_of_a_shard(shards):
     assert {len(sampler) for sampler in samplers} == {ready.needs["batches"]}
     first = [list(batch) for batch in samplers[2]]
     assert sorted(sum(first, [])) == list(range(len(shards[2])))
+
+
+def test_a_sampler_of_a_shard_does_not_guess_its_ranks(shards, monkeypatch):
+    pytest.importorskip("torch")
+    from lengthwise.torch import BatchSampler
+
+    ready = gathered(shards, **SETTINGS)
+    monkeypatch.setenv("RANK", "2")
+    monkeypatch.setenv("WORLD_SIZE", "8")
+    with pytest.raises(lw.RankError, match="8 shards and 8 ranks") as error:
+        BatchSampler(shards[2], statistics=ready, shard=2, shards=8, **SETTINGS)
+    assert "rank=0, world_size=1" in error.value.hint
+    for ranks in ({"rank": 0, "world_size": 1}, {"rank": 1, "world_size": 2}):
+        assert BatchSampler(shards[2], statistics=ready, shard=2, shards=8, **ranks, **SETTINGS)
+    # Statistics alone make no shard.
+    assert BatchSampler(shards[2], statistics=ready, **SETTINGS)

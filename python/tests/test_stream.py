@@ -123,6 +123,7 @@ torch = pytest.importorskip("torch")
 from torch.utils.data import DataLoader  # noqa: E402
 
 from lengthwise.torch import StreamBatches, pad_collate  # noqa: E402
+from lengthwise.torch import loader as torch_loader  # noqa: E402
 
 
 class Source:
@@ -145,8 +146,10 @@ def ids(loader):
     return [batch["id"].tolist() for batch in loader]
 
 
-def loader(dataset, workers=0, kind=DataLoader):
-    return kind(dataset, batch_size=None, num_workers=workers, collate_fn=pad_collate())
+def loader(dataset, num_workers=0, kind=DataLoader, **options):
+    return kind(
+        dataset, batch_size=None, num_workers=num_workers, collate_fn=pad_collate(), **options
+    )
 
 
 def test_loaders_give_the_same_with_any_number_of_workers():
@@ -156,6 +159,32 @@ def test_loaders_give_the_same_with_any_number_of_workers():
         assert batch["input_ids"].shape[1] % 8 == 0
     for workers in (1, 2):
         assert ids(loader(stream(), workers)) == alone
+
+
+class Splitting(torch.utils.data.IterableDataset):
+    """Gives a worker its own part, as PyTorch advises, and looks when it is first asked or at each item."""
+
+    def __init__(self, always=False):
+        self.always = always
+
+    def __iter__(self):
+        worker = torch.utils.data.get_worker_info()
+        for number, item in enumerate(Source()(0)):
+            if self.always:
+                worker = torch.utils.data.get_worker_info()
+            if worker is None or number % worker.num_workers == worker.id:
+                yield item
+
+
+@pytest.mark.parametrize("always", [False, True])
+def test_sources_that_split_themselves_by_worker_are_read_as_a_whole(always):
+    def load(item):
+        assert torch.utils.data.get_worker_info() is not None  # It is only hidden from the source.
+        return item
+
+    alone = ids(loader(stream()))
+    dataset = StreamBatches(Splitting(always), length, load=load, **SETTINGS)
+    assert ids(loader(dataset, 2)) == alone
 
 
 def test_load_is_done_for_given_items_only():
@@ -169,13 +198,119 @@ def test_load_is_done_for_given_items_only():
     assert loaded == sum(given, [])
 
 
-def test_epochs_differ():
+KINDS = pytest.mark.parametrize(
+    "options",
+    [{}, {"num_workers": 2}, {"num_workers": 2, "persistent_workers": True}],
+    ids=["none", "two", "persistent"],
+)
+
+
+@KINDS
+def test_epochs_follow_each_other_or_are_chosen(options):
+    expected = [ids(loader(stream(epoch=epoch))) for epoch in range(4)]
     dataset = stream()
-    first = ids(loader(dataset))
-    assert ids(loader(dataset)) == first
-    dataset.set_epoch(1)
+    batches = loader(dataset, **options)
+    assert [ids(batches), ids(batches)] == expected[:2]
     assert dataset.epoch == 1
-    assert ids(loader(dataset)) != first
+    dataset.set_epoch(3)
+    assert dataset.epoch == 3
+    assert ids(batches) == expected[3]
+    dataset.set_epoch(1)
+    assert [ids(batches), ids(batches)] == expected[1:3]
+    # Whoever breaks off has begun it.
+    next(iter(batches))
+    assert ids(batches) == ids(loader(stream(epoch=4)))
+
+
+def test_epochs_follow_each_other_in_loaders_of_all_kinds():
+    expected = [ids(loader(stream(epoch=epoch))) for epoch in range(5)]
+    dataset = stream()
+    # The same seed for the workers of every iteration.
+    seeds = torch.Generator()
+    for epoch, workers in enumerate([1, 2, 0, 2, 2]):
+        assert ids(loader(dataset, workers, generator=seeds.manual_seed(7))) == expected[epoch]
+
+
+@KINDS
+def test_a_state_is_for_one_iteration(options):
+    whole, following = ids(loader(stream())), ids(loader(stream(epoch=1)))
+    dataset = stream()
+    dataset.load_state_dict(stream().state_dict(batches=11))
+    batches = loader(dataset, **options)
+    assert ids(batches) == whole[11:]
+    assert [ids(batches), dataset.epoch] == [following, 1]
+
+
+def test_workers_that_are_spawned_know_as_much():
+    dataset = stream()
+    dataset.load_state_dict(stream().state_dict(batches=11))
+    batches = loader(dataset, 2, multiprocessing_context="spawn")
+    assert ids(batches) == ids(loader(stream()))[11:]
+    assert ids(batches) == ids(loader(stream(epoch=1)))
+    with pytest.raises(StateError, match="given out by workers"):
+        dataset.state_dict()
+
+
+def test_a_state_for_workers_that_stay_is_refused():
+    dataset = stream()
+    batches = loader(dataset, 2, persistent_workers=True)
+    first = ids(batches)
+    dataset.load_state_dict(dataset.state_dict(batches=3))
+    with pytest.raises(StateError, match="they do not have it"):
+        ids(batches)
+    dataset.set_epoch(0)
+    assert ids(batches) == first
+
+
+@KINDS
+def test_who_does_not_see_the_batches_is_asked_for_their_number(options):
+    dataset = stream()
+    fresh = dataset.state_dict()
+    batches = loader(dataset, **options)
+    for _ in itertools.islice(batches, 5):
+        pass
+    if options:
+        with pytest.raises(StateError, match="given out by workers") as error:
+            dataset.state_dict()
+        assert "state_dict(batches=k)" in error.value.hint
+    else:
+        assert dataset.state_dict() == stream().state_dict(batches=5)
+    assert dataset.state_dict(batches=5) == stream().state_dict(batches=5) != fresh
+    # An epoch that was chosen and has not begun has no batches yet.
+    dataset.set_epoch(4)
+    assert dataset.state_dict() == stream(epoch=4).state_dict()
+    # And so does one that goes on.
+    dataset.load_state_dict(stream().state_dict(batches=5))
+    assert dataset.state_dict(batches=2) == stream().state_dict(batches=7)
+
+
+def test_an_iteration_that_goes_on_is_counted_from_where_it_began():
+    dataset = stream()
+    dataset.load_state_dict(stream().state_dict(batches=5))
+    for _ in itertools.islice(loader(dataset, 2), 2):
+        pass
+    assert dataset.state_dict(batches=2) == stream().state_dict(batches=7)
+
+
+def test_a_state_of_another_epoch_is_dropped():
+    dataset = stream()
+    dataset.load_state_dict(stream().state_dict(batches=5))
+    dataset.set_epoch(0)
+    with pytest.warns(lw.LengthwiseWarning, match="the state is dropped"):
+        dataset.set_epoch(1)
+    assert ids(loader(dataset)) == ids(loader(stream(epoch=1)))
+
+
+def test_copies_go_on_by_themselves():
+    dataset = stream()
+    dataset.set_epoch(2)
+    other = pickle.loads(pickle.dumps(dataset))
+    assert other.epoch == 2
+    other.set_epoch(5)
+    assert [ids(loader(other, workers)) for workers in (0, 2)] == [
+        ids(loader(stream(epoch=epoch))) for epoch in (5, 6)
+    ]
+    assert [dataset.epoch, other.epoch] == [2, 6]
 
 
 @pytest.mark.parametrize("workers", [0, 2])
@@ -203,7 +338,7 @@ def test_plain_loaders_go_on(workers):
 @pytest.mark.parametrize("workers", [0, 2])
 def test_stateful_loaders_go_on(workers):
     stateful = pytest.importorskip("torchdata.stateful_dataloader").StatefulDataLoader
-    whole = ids(loader(stream()))
+    whole, following = ids(loader(stream())), ids(loader(stream(epoch=1)))
     for taken in (1, 6, 11):
         running = loader(stream(), workers, stateful)
         assert ids(itertools.islice(running, taken)) == whole[:taken]
@@ -211,6 +346,29 @@ def test_stateful_loaders_go_on(workers):
         other = loader(stream(), workers, stateful)
         other.load_state_dict(state)
         assert ids(other) == whole[taken:]
+        # And then anew.
+        assert ids(other) == following
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_stateful_loaders_go_on_in_later_epochs(workers):
+    stateful = pytest.importorskip("torchdata.stateful_dataloader").StatefulDataLoader
+    expected = [ids(loader(stream(epoch=epoch))) for epoch in range(7)]
+    running = loader(stream(epoch=5), workers, stateful)
+    assert ids(itertools.islice(running, 6)) == expected[5][:6]
+    state = running.state_dict()
+    # The loader, and with it the workers, learn the epoch from the state.
+    dataset = stream()
+    for _ in range(2):
+        other = loader(dataset, workers, stateful)
+        other.load_state_dict(state)
+        assert [ids(other), ids(other)] == [expected[5][6:], expected[6]]
+    # After the end of an epoch comes the next one.
+    other = loader(stream(), workers, stateful)
+    assert ids(other) == expected[0]
+    again = loader(stream(), workers, stateful)
+    again.load_state_dict(other.state_dict())
+    assert ids(again) == expected[1]
 
 
 def test_states_that_are_none_are_refused():
@@ -225,5 +383,43 @@ def test_states_that_are_none_are_refused():
         dataset.load_state_dict(stream(seed=9).state_dict())
     with pytest.raises(StateError, match="2000 batches of"):
         dataset.state_dict(2000)
+    with pytest.raises(StateError, match="-1 batches"):
+        dataset.state_dict(-1)
     with pytest.raises(RankError, match="no batches of all ranks"):
         stream(rank="all", world_size=2)
+
+
+def test_what_can_be_read_once_is_refused():
+    for once in (items(), map(len, []), iter([])):
+        with pytest.raises(SettingError, match="can be read once"):
+            StreamBatches(once, **SETTINGS)
+    assert len(list(StreamBatches(Source(), length, **SETTINGS))) > 1
+    for wrong in (StreamBatches, lw.stream_batches):
+        with pytest.raises(SettingError, match="7 cannot be iterated over"):
+            wrong(7, **SETTINGS)
+
+
+def test_settings_that_do_not_exist_are_named():
+    for made, name in ((StreamBatches, "StreamBatches"), (lw.stream_batches, "stream_batches")):
+        with pytest.raises(SettingError, match=f"{name} has no setting `windw`") as error:
+            made([], budget=4, windw=3)
+        assert error.value.hint == "did you mean `window`?"
+        with pytest.raises(SettingError, match=f"{name} has no setting `budgte`") as error:
+            made([], budgte=4)
+        assert error.value.hint == "did you mean `budget`?"
+        with pytest.raises(SettingError, match="there is no budget"):
+            made([])
+    with pytest.raises(SettingError, match="has no setting `state`"):
+        StreamBatches([], budget=4, state="")
+
+
+def test_samplers_of_streams_are_refused():
+    with pytest.raises(SettingError, match="StreamBatches is none") as error:
+        pad_collate(stream())
+    assert "`pad_collate()`" in error.value.hint
+    for sampler in ([], [None], [stream()]):
+        with pytest.raises(SettingError, match="a stream need no sampler") as error:
+            torch_loader(stream(), *sampler)
+        assert "batch_size=None" in error.value.hint
+    with pytest.raises(SettingError, match="NoneType is none"):
+        torch_loader(["ab"])

@@ -1,0 +1,425 @@
+"""Batches as tensors: padded, or as rows that several sequences share."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils.data import default_collate
+
+from ._lengthwise import Plan
+from ._torch_sampler import BatchSampler
+from ._torch_stream import StreamBatches
+from .errors import LengthsError, SettingError
+
+#: What to do about items that are longer than was said.
+REALLY = "give the lengths that the items really have, with all that is added to them"
+
+
+class pad_collate:
+    """Pads the sequences of a batch to its planned length.
+
+    Items are tensors, arrays or lists of numbers; or dictionaries or tuples of such. The first
+    field that is a sequence (or ``field``) is the one whose length was planned: it is padded to the
+    planned length, and so are the fields in ``like``; without it, those that are as long in every item
+    of the batch. Others are stacked if they are all as long, or padded to their own longest; what is no
+    sequence is collated as PyTorch does. The lengths are added as a last part, or under the key
+    ``lengths``; ``lengths=None`` leaves them out.
+
+    ``second`` is the field of the second of two planned lengths, such as the target of a translation:
+    it is padded to its own planned length, and its lengths are added behind the others, or under the
+    key ``second_lengths``.
+
+    ``padding_value`` is a number, or a dictionary with one for each field. The planned length is exact
+    in batches of :func:`loader`; elsewhere the longest item is rounded up as the sampler's shapes say.
+
+    In batches of :func:`loader` items that are longer than their batch was planned for are refused. Elsewhere
+    the plan of the batch is not known: refused are items longer than any that was planned, and, where one
+    length has a budget of ``padded`` cells, batches that exceed it. So batches that are not the sampler's are
+    collated without it.
+    """
+
+    #: Whether sequences share rows.
+    _packs = False
+
+    def __init__(
+        self,
+        sampler: BatchSampler | None = None,
+        *,
+        field: str | int | None = None,
+        second: str | int | None = None,
+        like: Sequence[str | int] | None = None,
+        padding_value: Any = 0,
+        lengths: str | None = "lengths",
+    ) -> None:
+        self.field = field
+        self.second = second
+        self.like = like
+        self.padding_value = padding_value
+        self.lengths = lengths
+        self.rungs: list[int] | None = None
+        self.multiple = 1
+        # What over-long items are cut to, if they are to be cut.
+        self.top: int | None = None
+        self.second_top: int | None = None
+        # How many cells a batch may have, as far as that is known without its plan.
+        self.cells: int | None = None
+        self.alone = False
+        # The longest that was planned.
+        self.longest: int | None = None
+        self.second_longest: int | None = None
+        if sampler is not None:
+            sampler = checked_sampler(sampler, type(self).__name__)
+            plan = sampler._plan_of(sampler.epoch)
+            if plan.packed and not self._packs:
+                raise SettingError(
+                    "the sequences of these batches share rows", hint="collate with `pack_collate`"
+                )
+            if self._packs and not plan.packed:
+                raise SettingError(
+                    "every sequence of these batches has a row of its own",
+                    hint='plan with the strategy "packed", or collate with `pad_collate`',
+                )
+            if second is not None and plan.second_batch_lengths is None:
+                raise SettingError(
+                    f"{second!r} is to be padded to a second length, and none was planned",
+                    hint="make the sampler with `second=`, a second length for each sequence",
+                )
+            first_shapes = plan.settings["shapes"].partition("+")[0]
+            name, _, value = first_shapes.partition(":")
+            self.rungs = sampler.rungs
+            self.multiple = int(value) if name == "multiple" else 1
+            self.cells, self.alone = _cells(plan), plan.settings["over_long"] == "alone"
+            self.longest = sampler.lengths.max
+            seconds = sampler.lengths.second
+            self.second_longest = None if seconds is None else seconds.max
+            if plan.settings["over_long"] == "truncate":
+                self.top = int(plan.batch_lengths.max())
+                if plan.second_batch_lengths is not None:
+                    self.second_top = int(plan.second_batch_lengths.max())
+
+    def __call__(self, rows: Sequence[Any]) -> Any:
+        first = rows[0]
+        columns = _columns(rows)
+        self._check(columns)
+        main = self._main(columns)
+        raw = [len(value) for value in columns[main]]
+        planned = getattr(rows, "length", None)
+        target = planned or self._rounded(max(raw))
+        self._check_length("length", max(raw), planned or self.longest, self.top)
+        if planned is None:
+            self._check_cells(len(rows), len(rows) * target)
+        padded = {
+            key: self._column(key, values, main, raw, target) for key, values in columns.items()
+        }
+        counts = {self.lengths: torch.tensor([min(length, target) for length in raw])}
+        if self.second is not None:
+            own = [len(value) for value in columns[self.second]]
+            planned = getattr(rows, "second_length", None)
+            target = planned or min(max(own), self.second_top or max(own))
+            self._check_length(
+                "second length", max(own), planned or self.second_longest, self.second_top
+            )
+            padded[self.second] = self._column(
+                self.second, columns[self.second], self.second, own, target
+            )
+            counts[f"second_{self.lengths}"] = torch.tensor([min(length, target) for length in own])
+        if isinstance(first, Mapping):
+            return {**padded, **(counts if self.lengths else {})}
+        parts = (*padded.values(), *(counts.values() if self.lengths else ()))
+        return parts if isinstance(first, tuple) or len(parts) > 1 else parts[0]
+
+    def _check_length(self, name: str, length: int, planned: int | None, top: int | None) -> None:
+        if planned is not None and length > planned and top is None:
+            raise LengthsError(
+                f"an item has {name} {length}, and its batch was planned for {planned} at most", hint=REALLY
+            )
+
+    def _check_cells(self, items: int, cells: int) -> None:
+        if self.cells is None or cells <= self.cells or (self.alone and items == 1):
+            return
+        raise LengthsError(
+            f"the batch would have {cells} cells, and the budget is {self.cells}: its {items} items are "
+            "longer than planned",
+            hint=f"{REALLY}; batches that are not the sampler's are collated without it",
+        )
+
+    def _check(self, columns: Mapping[Any, Any]) -> None:
+        named = self.padding_value if isinstance(self.padding_value, Mapping) else {}
+        given = [name for name in (self.field, self.second) if name is not None]
+        wanted = [*named, *(self.like or ()), *given]
+        for name in wanted:
+            if name not in columns:
+                raise SettingError(
+                    f"the items have no field {name!r}",
+                    hint=f"their fields are {', '.join(map(repr, columns))}",
+                )
+        if self.lengths in columns:
+            raise SettingError(
+                f"the items have a field {self.lengths!r} of their own",
+                hint='give another name, as in `lengths="counts"`, or none',
+            )
+
+    def _main(self, columns: Mapping[Any, Sequence[Any]]) -> Any:
+        if self.field is not None:
+            return self.field
+        for key, values in columns.items():
+            if _is_sequence(values[0]):
+                return key
+        raise LengthsError(
+            "the items have no field that is a sequence",
+            hint="give tensors, arrays or lists of numbers, or name the `field`",
+        )
+
+    def _rounded(self, longest: int) -> int:
+        if self.top is not None:
+            longest = min(longest, self.top)
+        if self.rungs:
+            return next((rung for rung in self.rungs if rung >= longest), longest)
+        rounded = -(-longest // self.multiple) * self.multiple
+        return rounded if self.top is None else min(rounded, self.top)
+
+    def _column(self, key: Any, values: list[Any], main: Any, raw: list[int], target: int) -> Any:
+        if not _is_sequence(values[0]):
+            return default_collate(values)
+        try:
+            tensors = [torch.as_tensor(value) for value in values]
+        except (TypeError, ValueError):
+            return values  # Words, say.
+        own = [len(tensor) for tensor in tensors]
+        if not (own == raw if self.like is None else key in (*self.like, main)):
+            target = max(own)
+        kind = _common_kind(tensors)
+        value = self._padding(key, kind)
+        widest = next((tensor for tensor in tensors if len(tensor)), tensors[0])
+        padded = torch.full((len(tensors), target, *widest.shape[1:]), value, dtype=kind)
+        for row, tensor in enumerate(tensors):
+            padded[row, : min(len(tensor), target)] = tensor[:target]
+        return padded
+
+    def _padding(self, key: Any, kind: torch.dtype) -> Any:
+        value = self.padding_value
+        value = value.get(key, 0) if isinstance(value, Mapping) else value
+        return _among(value, kind, "padding_value")
+
+
+class pack_collate(pad_collate):
+    """Puts the sequences of a batch into one row, one after another: what attention of variable length
+    takes, as ``flash_attn_varlen_func`` does.
+
+    Items are those of :class:`pad_collate`. The first field that is a sequence (or ``field``), and the
+    fields in ``like``, or without it those that are as long in every item of the batch, become rows of
+    shape ``(1, length, …)``; others are collated as PyTorch does, or stay lists. Without ``like``, fields
+    whose lengths differ from item to item must be as long: others are refused, for labels that are one
+    shorter would lie beside other tokens. ``like=[]`` leaves all but the first as they are. Added are, for
+    dictionaries by these names, and otherwise as last parts in this order:
+
+    - ``lengths``: that of each sequence (``lengths=None`` leaves them out),
+    - ``position_ids``, of shape ``(1, length)``: they begin at 0 in every sequence,
+    - ``cu_seqlens``, of type ``int32``: where each sequence begins, and the end,
+    - ``max_seqlen``: the longest, a number.
+
+    Items that are neither dictionaries nor tuples come as a dictionary with the row as ``input_ids``.
+
+    Where the row was planned to be longer than its sequences, it is filled with ``padding_value``, a
+    number or a dictionary with one for each field. What is filled counts as one more sequence in
+    ``position_ids``, ``cu_seqlens`` and ``max_seqlen``, and not in ``lengths``: so no position is
+    without a result, and no sequence sees it. ``first`` has, for fields that it names, what the first
+    position of every sequence is set to, as in ``first={"labels": -100}``: a model that shifts labels
+    itself would otherwise learn to say the beginning of the next sequence.
+    """
+
+    _packs = True
+
+    def __init__(
+        self,
+        sampler: BatchSampler | None = None,
+        *,
+        field: str | int | None = None,
+        like: Sequence[str | int] | None = None,
+        padding_value: Any = 0,
+        first: Mapping[str | int, Any] | None = None,
+        lengths: str | None = "lengths",
+    ) -> None:
+        super().__init__(
+            sampler, field=field, like=like, padding_value=padding_value, lengths=lengths
+        )
+        self.first = dict(first or {})
+
+    def __call__(self, rows: Sequence[Any]) -> Any:
+        columns = _columns(rows)
+        plain = not isinstance(rows[0], (Mapping, tuple))
+        if plain:
+            columns = {"input_ids": columns[0]}
+        self._check(columns)
+        main = self._main(columns)
+        raw = [len(value) for value in columns[main]]
+        # An over-long sequence has a row of its own, and may have to be cut to it.
+        planned = getattr(rows, "length", None)
+        own = raw
+        if self.top is not None:
+            own = [min(length, planned or self.top) for length in raw]
+        total = sum(own)
+        target = planned or self._rounded(total)
+        if total > target:
+            raise LengthsError(
+                f"the items have length {total} together, and their row was planned for {target}",
+                hint=REALLY,
+            )
+        if planned is None:
+            self._check_length("length", max(raw), self.longest, self.top)
+            self._check_cells(len(rows), target)
+        packed = {
+            key: self._row(key, values, main, raw, own, target) for key, values in columns.items()
+        }
+        added = {
+            **({self.lengths: torch.tensor(own)} if self.lengths else {}),
+            "position_ids": position_ids(own, target)[None],
+            "cu_seqlens": cu_seqlens(own, target),
+            "max_seqlen": max(*own, target - total),
+        }
+        if plain or isinstance(rows[0], Mapping):
+            return {**packed, **added}
+        return (*packed.values(), *added.values())
+
+    def _rounded(self, longest: int) -> int:
+        # What is cut is cut before; a row of several may be as long as there is room.
+        if self.rungs:
+            return next((rung for rung in self.rungs if rung >= longest), longest)
+        return -(-longest // self.multiple) * self.multiple
+
+    def _check(self, columns: Mapping[Any, Any]) -> None:
+        super()._check(columns)
+        names = ", ".join(map(repr, columns))
+        for name in self.first:
+            if name not in columns:
+                raise SettingError(
+                    f"the items have no field {name!r}", hint=f"their fields are {names}"
+                )
+        for name in ("position_ids", "cu_seqlens", "max_seqlen"):
+            if name in columns:
+                raise SettingError(
+                    f"the items have a field {name!r} of their own",
+                    hint="leave it out: it is made anew for the row",
+                )
+
+    def _row(
+        self, key: Any, values: list[Any], main: Any, raw: list[int], own: list[int], target: int
+    ) -> Any:
+        if not _is_sequence(values[0]):
+            return default_collate(values)
+        try:
+            tensors = [torch.as_tensor(value) for value in values]
+        except (TypeError, ValueError):
+            return values  # Words, say.
+        lengths = [len(tensor) for tensor in tensors]
+        if self.like is not None and key not in (*self.like, main):
+            return tensors
+        if self.like is None and lengths != raw and len({*lengths}) == 1:
+            return tensors  # The same from every item, as what is known about a speaker.
+        if lengths != raw:
+            item = next(item for item, length in enumerate(raw) if lengths[item] != length)
+            raise LengthsError(
+                f"item {item} of the batch has {lengths[item]} of {key!r} and {raw[item]} of {main!r}: "
+                "in a row they would not lie beside each other",
+                hint="make them as long; or name in `like` the fields that go into the row, and others "
+                "stay lists",
+            )
+        kind = _common_kind(tensors)
+        row = torch.full(
+            (1, target, *tensors[0].shape[1:]), self._padding(key, kind), dtype=kind
+        )
+        place = 0
+        for tensor, length in zip(tensors, own):
+            row[0, place : place + length] = tensor[:length]
+            if key in self.first and length:
+                row[0, place] = _among(self.first[key], kind, "first")
+            place += length
+        return row
+
+
+def cu_seqlens(lengths: Sequence[int], padded_to: int | None = None) -> torch.Tensor:
+    """Where each sequence of a packed row begins, and the end: 0, and the sums of the lengths so far.
+    What a row of length ``padded_to`` has beyond them counts as one more sequence.
+
+    >>> cu_seqlens([3, 4], 10)
+    tensor([ 0,  3,  7, 10], dtype=torch.int32)
+    """
+    return torch.tensor([0, *np.cumsum(_pieces(lengths, padded_to))], dtype=torch.int32)
+
+
+def position_ids(lengths: Sequence[int], padded_to: int | None = None) -> torch.Tensor:
+    """The positions of a packed row: they begin at 0 in every sequence, and in what a row of length
+    ``padded_to`` has beyond them.
+
+    >>> position_ids([3, 2], 6)
+    tensor([0, 1, 2, 0, 1, 0])
+    """
+    return torch.cat([torch.arange(length) for length in _pieces(lengths, padded_to)])
+
+
+def _pieces(lengths: Sequence[int], padded_to: int | None) -> list[int]:
+    pieces = [operator.index(length) for length in lengths]
+    beyond = 0 if padded_to is None else padded_to - sum(pieces)
+    if beyond < 0:
+        raise LengthsError(
+            f"the sequences have length {sum(pieces)} together, and their row {padded_to}",
+            hint="give the length of the whole row",
+        )
+    return [*pieces, *([beyond] if beyond else [])]
+
+
+def _columns(rows: Sequence[Any]) -> dict[Any, list[Any]]:
+    """The items of a batch field by field."""
+    first = rows[0]
+    if isinstance(first, Mapping):
+        return {key: [row[key] for row in rows] for key in first}
+    if isinstance(first, tuple):
+        return {place: list(values) for place, values in enumerate(zip(*rows))}
+    return {0: list(rows)}
+
+
+def _common_kind(tensors: Sequence[torch.Tensor]) -> torch.dtype:
+    # Rows without anything say nothing about the type of the others.
+    kinds = [tensor.dtype for tensor in tensors if len(tensor)] or [tensors[0].dtype]
+    kind = kinds[0]
+    for other in kinds[1:]:
+        kind = torch.promote_types(kind, other)
+    return kind
+
+
+def _among(value: Any, kind: torch.dtype, name: str) -> Any:
+    """A value that can be among those of a type."""
+    if torch.tensor(value).to(kind).item() != value and value == value:
+        raise SettingError(
+            f"{value} cannot be among values of {kind}", hint=f"choose another `{name}`"
+        )
+    return value
+
+
+def _is_sequence(value: Any) -> bool:
+    if isinstance(value, (str, bytes, Mapping)):
+        return False
+    return getattr(value, "ndim", 1) > 0 and hasattr(value, "__len__")
+
+
+def checked_sampler(sampler: Any, name: str) -> BatchSampler:
+    if isinstance(sampler, BatchSampler):
+        return sampler
+    if isinstance(sampler, StreamBatches):
+        hint = f"leave it out, as in `{name}()`: batches of a stream know their lengths"
+    else:
+        hint = "give a `lengthwise.torch.BatchSampler`"
+    raise SettingError(f"`{name}` needs a sampler, and a {type(sampler).__name__} is none", hint=hint)
+
+
+def _cells(plan: Plan) -> int | None:
+    """The most cells that a batch can have, if they are what the budget limits."""
+    name, _, limits = plan.settings["budget"].partition(":")
+    limit = limits.partition(",")[0]
+    if name != "padded" or not limit.isdigit() or plan.second_batch_lengths is not None:
+        return None
+    return int(limit)
