@@ -212,8 +212,10 @@ fn packed_files_are_unpacked() {
 #[test]
 fn what_is_wrong_is_said() {
     let folder = Folder::new().with("bad.txt", "5\n\n7\nseven\n").with("lengths.txt", "5\n500\n");
+    let folder = folder.with("wide.txt", format!("7\n{:999}12\n5\n", ""));
     for (arguments, what) in [
         ("stream bad.txt --budget 4", "bad.txt:4: `seven` is no length"),
+        ("stream wide.txt --budget 4", "wide.txt:2: the line is too long"),
         ("stream none.txt --budget 4", "none.txt: there is no such file"),
         (
             "stream lengths.txt --budget padded:100",

@@ -105,6 +105,12 @@ impl Iterator for Lines {
                     return Some(Err(Failure::new(what, "check where the lengths come from")));
                 }
             }
+            if self.text.len() as u64 == LONGEST_LINE && !self.text.ends_with(b"\n") {
+                let what = format!("{}:{}: the line is too long", self.name, self.line);
+                let hint =
+                    format!("a length and blanks around it have {LONGEST_LINE} bytes at most");
+                return Some(Err(Failure::new(what, hint)));
+            }
             if self.text.trim_ascii().is_empty() {
                 continue;
             }
