@@ -5,7 +5,7 @@
 use lengthwise::{
     Arrange, Budget, Chunks, Conditions, Error, Group, Groups, Lengths, Limits, OverLong, Packed,
     Paired, Pairs, Plan, Planner, Purpose, Rng, Room, Shapes, Shard, Side, Sides, Statistics,
-    Strategy, Streamer, Tail, Workspace, frontier, mate_repeat_rate, tune,
+    Strategy, Streamer, Tail, Workspace, mate_repeat_rate, tune,
 };
 
 /// Like speech recognition: 100 to 2,000 frames, and a token for every 8 to 16 of them.
@@ -304,8 +304,6 @@ fn what_knows_one_length_says_so() {
     let conditions = Conditions { budget, shapes, seed: 0, cost_model: None };
     let tuned = tune(&two(), &conditions, Limits::default());
     assert!(matches!(tuned, Err(Error::SecondLengths { .. })));
-    let frontier = frontier(&two(), &conditions, 3, 2, |_| {});
-    assert!(matches!(frontier, Err(Error::SecondLengths { .. })));
     let pairs = small();
     let planner = Planner::new(Paired::default(), Budget::padded(900));
     let one = Lengths::new([5, 6, 7]).unwrap();

@@ -121,7 +121,6 @@ pub fn frontier(
     epochs: u64,
     mut on_start: impl FnMut(Family),
 ) -> Result<Vec<Curve>, Error> {
-    lengths.only_one("the frontier")?;
     let batches = batch_count(lengths, conditions)?;
     let mut curves = Vec::new();
     for family in Family::ALL {
