@@ -588,7 +588,10 @@ class Statistics:
         """
         The statistics of these lengths alone.
         """
-    def __radd__(self, other: object, /) -> Statistics: ...
+    def __radd__(self, other: object, /) -> Statistics:
+        """
+        `sum` begins with 0.
+        """
     def __reduce__(self, /) -> tuple[Any, tuple[bytes]]: ...
     def __repr__(self, /) -> str: ...
     @property
