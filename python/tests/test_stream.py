@@ -107,6 +107,85 @@ def test_what_is_wrong_is_said():
         list(lw.stream_batches(items(120), **SETTINGS, state=running.state()))
 
 
+def raises(item):
+    raise OSError("not there")
+
+
+@pytest.mark.parametrize(
+    ("failing", "wrong"),
+    [
+        (raises, "not there"),
+        (lambda item: next(iter([])), "item at position 300 has no length"),
+        (lambda item: 0, "sequence 300 has length 0"),
+        (lambda item: 401, "sequence 300 of length 401"),
+    ],
+)
+def test_nothing_comes_after_an_error_and_the_state_is_right(failing, wrong):
+    whole = plain(lw.stream_batches(items(), **SETTINGS))
+    asked = itertools.count()
+
+    def length(item):
+        return failing(item) if next(asked) == 300 else len(item)
+
+    running, given = lw.stream_batches(items(), length, **SETTINGS), []
+    with pytest.raises((OSError, lw.LengthwiseError), match=wrong):
+        for batch in running:
+            given.append(batch)
+    for _ in range(2):
+        with pytest.raises(StateError, match="failed before, at position 300") as error:
+            next(running)
+        assert "go on from its state" in error.value.hint
+    rest = lw.stream_batches(items(), state=running.state(), **SETTINGS)
+    assert plain(given) + plain(rest) == whole
+
+
+def test_a_source_that_fails_has_not_ended():
+    def source():
+        yield from items(300)
+        raise OSError("not there")
+
+    running, given = lw.stream_batches(source(), **SETTINGS), []
+    with pytest.raises(OSError, match="not there"):
+        for batch in running:
+            given.append(batch)
+    with pytest.raises(StateError, match="failed before, at position 300"):
+        next(running)
+    rest = lw.stream_batches(items(), state=running.state(), **SETTINGS)
+    assert plain(given) + plain(rest) == plain(lw.stream_batches(items(), **SETTINGS))
+
+
+def test_an_error_while_going_on_leaves_the_state_as_it_was():
+    running = lw.stream_batches(items(), **SETTINGS)
+    first = plain(itertools.islice(running, 20))
+    state = running.state()
+    start = json.loads(state)["from"]
+
+    def source(start):
+        return itertools.chain(["x" * 401], items(1000, start + 1))
+
+    going_on = lw.stream_batches(source, state=state, **SETTINGS)
+    with pytest.raises(lw.BudgetError, match=f"sequence {start} of length 401"):
+        next(going_on)
+    with pytest.raises(StateError, match=f"failed before, at position {start}"):
+        next(going_on)
+    rest = lw.stream_batches(items(), state=going_on.state(), **SETTINGS)
+    assert first + plain(rest) == plain(lw.stream_batches(items(), **SETTINGS))
+
+
+@pytest.mark.parametrize("over_long", ["error", "drop", "truncate", "alone"])
+def test_lengths_that_cannot_be_counted_are_named(over_long):
+    with pytest.raises(LengthsError, match="sequence 1 has length 4294967296") as error:
+        list(lw.stream_batches([3, 2**32], lambda n: n, budget="padded:8", over_long=over_long))
+    assert error.value.index == 1
+
+
+def test_a_source_that_is_too_short_to_go_on_says_where_it_ended():
+    running = lw.stream_batches(items(), **SETTINGS)
+    list(itertools.islice(running, 20))
+    with pytest.raises(StateError, match="the stream ended at position 3, and it was to go on"):
+        list(lw.stream_batches(["x"] * 3, **SETTINGS, state=running.state()))
+
+
 def test_over_long_items_are_counted():
     running = lw.stream_batches(["ab", "x" * 9, "abc"], budget="padded:8", over_long="drop")
     assert sum(map(len, running)) == 2
