@@ -277,6 +277,54 @@ def test_load_is_done_for_given_items_only():
     assert loaded == sum(given, [])
 
 
+@pytest.mark.parametrize("kind", [OSError, StopIteration])
+def test_a_batch_that_could_not_be_loaded_was_not_given_out(kind):
+    whole, failing = ids(loader(stream())), [True]
+
+    def load(item):
+        if item["id"] == whole[10][-1] and failing:
+            raise kind("not there")
+        return item
+
+    dataset = stream(load=load)
+    batches, given = iter(loader(dataset)), []
+    with pytest.raises((OSError, RuntimeError)):
+        for batch in batches:
+            given.append(batch)
+    assert ids(given) == whole[:10]
+    state = dataset.state_dict()
+    assert state == stream().state_dict(batches=10)
+    failing.clear()
+    # It is tried again, here and by whoever goes on.
+    other = stream(load=load)
+    other.load_state_dict(state)
+    assert ids(loader(other)) == whole[10:]
+    assert ids([next(batches)]) == whole[10:11]
+    assert dataset.state_dict() == stream().state_dict(batches=11)
+
+
+class FailsOnce:
+    """Loads no item of a batch the first time."""
+
+    def __init__(self, at):
+        self.at, self.failed = at, False
+
+    def __call__(self, item):
+        if item["id"] == self.at and not self.failed:
+            self.failed = True
+            raise OSError("not there")
+        return item
+
+
+def test_workers_give_out_a_batch_that_failed_at_first():
+    whole = ids(loader(stream()))
+    batches, given = iter(loader(stream(load=FailsOnce(whole[10][0])), 2)), []
+    with pytest.raises(OSError, match="not there"):
+        for batch in batches:
+            given.append(batch)
+    assert sorted(ids([*given, *batches])) == sorted(whole)
+
+
 KINDS = pytest.mark.parametrize(
     "options",
     [{}, {"num_workers": 2}, {"num_workers": 2, "persistent_workers": True}],
