@@ -115,7 +115,7 @@ class StreamBatches(IterableDataset[StreamBatch]):
         """
         chosen, last = self._iterations.chosen, self._iterations.last
         if last is None or self._iterations.is_pending():
-            if last is None or chosen.resumes or chosen.epoch != last.epoch:
+            if last is None or chosen.resumes or chosen.epoch != last.epoch or self._is_over():
                 # The next iteration is meant.
                 state = self._state(chosen.number) if chosen.resumes else None
                 if not batches and state is not None:
@@ -140,6 +140,11 @@ class StreamBatches(IterableDataset[StreamBatch]):
         if stream._workers > 1:
             made.update(base=stream._base, workers=stream._workers)
         return made
+
+    def _is_over(self) -> bool:
+        """Whether the last iteration is one of this process, and has ended."""
+        running = self._running
+        return running is not None and running.ended and not self._iterations.is_elsewhere
 
     def _state_after(
         self, batches: int, state: Mapping[str, Any] | None, epoch: int
@@ -224,16 +229,17 @@ class _Running(Iterator[StreamBatch]):
         self._load = load
         # The batch that is being loaded, and the state before it.
         self._pending: tuple[StreamBatch, str] | None = None
+        self.ended = False
 
     def state(self) -> str:
         return self.stream.state() if self._pending is None else self._pending[1]
 
     def __next__(self) -> StreamBatch:
         if self._load is None:
-            return next(self.stream)
+            return self._next()
         if self._pending is None:
             before = self.stream.state()
-            self._pending = next(self.stream), before
+            self._pending = self._next(), before
         batch = self._pending[0]
         try:
             loaded = [self._load(item) for item in batch]
@@ -243,6 +249,13 @@ class _Running(Iterator[StreamBatch]):
         self._pending = None
         batch[:] = loaded
         return batch
+
+    def _next(self) -> StreamBatch:
+        try:
+            return next(self.stream)
+        except StopIteration:
+            self.ended = True
+            raise
 
 
 def _refuse_state() -> Iterator[StreamBatch]:

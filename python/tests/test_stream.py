@@ -419,6 +419,39 @@ def test_an_iteration_that_goes_on_is_counted_from_where_it_began():
     assert dataset.state_dict(batches=2) == stream().state_dict(batches=7)
 
 
+def test_an_epoch_that_is_chosen_again_when_it_is_over_begins_anew():
+    for state in (None, stream().state_dict(batches=10)):
+        dataset = stream()
+        if state:
+            dataset.load_state_dict(state)
+        first = ids(loader(dataset))
+        end = dataset.state_dict()
+        assert end == stream().state_dict(batches=len(first) + (10 if state else 0))
+        dataset.set_epoch(0)
+        assert dataset.state_dict() == dataset.state_dict(batches=0) == stream().state_dict()
+        # Who chooses the epoch that runs means the one that runs.
+        batches = iter(dataset)
+        next(batches)
+        dataset.set_epoch(0)
+        assert dataset.state_dict() == dataset.state_dict(batches=1) == stream().state_dict(batches=1)
+
+
+def test_states_are_of_the_iteration_that_began_last():
+    dataset = stream()
+    dataset.load_state_dict(stream().state_dict(batches=10))
+    list(dataset)
+    dataset.set_epoch(1)
+    assert dataset.state_dict(batches=0) == stream(epoch=1).state_dict()
+    dataset.load_state_dict(stream().state_dict(batches=10))
+    next(iter(dataset))
+    following = ids(itertools.islice(loader(dataset, 2), 3))
+    assert following == ids(itertools.islice(loader(stream(epoch=1)), 3))
+    assert dataset.state_dict(batches=3) == stream(epoch=1).state_dict(batches=3)
+    list(dataset)
+    iter(dataset)
+    assert dataset.state_dict() == stream(epoch=3).state_dict()
+
+
 def test_a_state_of_another_epoch_is_dropped():
     dataset = stream()
     dataset.load_state_dict(stream().state_dict(batches=5))
