@@ -39,7 +39,8 @@ class pad_collate:
     In batches of :func:`loader` items that are longer than their batch was planned for are refused. Elsewhere
     the plan of the batch is not known: refused are items longer than any that was planned, and, where one
     length has a budget of ``padded`` cells, batches that exceed it. So batches that are not the sampler's are
-    collated without it.
+    collated without it. Of two lengths on a ladder, or cut by ``over_long="truncate"``, only the plan knows
+    the batch length: such batches must be those of :func:`loader`.
     """
 
     #: Whether sequences share rows.
@@ -61,10 +62,12 @@ class pad_collate:
         self.padding_value = padding_value
         self.lengths = lengths
         self.rungs: list[int] | None = None
-        self.multiple = 1
+        self.multiple = self.second_multiple = 1
         # What over-long items are cut to, if they are to be cut.
         self.top: int | None = None
         self.second_top: int | None = None
+        # Why the batch length cannot be known without the plan, if it cannot.
+        self.unknown: str | None = None
         # How many cells a batch may have, as far as that is known without its plan.
         self.cells: int | None = None
         self.alone = False
@@ -88,10 +91,10 @@ class pad_collate:
                     f"{second!r} is to be padded to a second length, and none was planned",
                     hint="make the sampler with `second=`, a second length for each sequence",
                 )
-            first_shapes = plan.settings["shapes"].partition("+")[0]
-            name, _, value = first_shapes.partition(":")
+            shapes, _, second_shapes = plan.settings["shapes"].partition("+")
             self.rungs = sampler.rungs
-            self.multiple = int(value) if name == "multiple" else 1
+            self.multiple = _multiple(shapes)
+            self.second_multiple = _multiple(second_shapes or shapes)
             self.cells, self.alone = _cells(plan), plan.settings["over_long"] == "alone"
             self.longest = sampler.lengths.max
             seconds = sampler.lengths.second
@@ -100,6 +103,9 @@ class pad_collate:
                 self.top = int(plan.batch_lengths.max())
                 if plan.second_batch_lengths is not None:
                     self.second_top = int(plan.second_batch_lengths.max())
+                    self.unknown = "the lengths of a pair are cut one by the other"
+            if plan.second_batch_lengths is not None and "ladder" in plan.settings["shapes"]:
+                self.unknown = "ladders of two lengths depend on each other"
 
     def __call__(self, rows: Sequence[Any]) -> Any:
         first = rows[0]
@@ -108,6 +114,12 @@ class pad_collate:
         main = self._main(columns)
         raw = [len(value) for value in columns[main]]
         planned = getattr(rows, "length", None)
+        if planned is None and self.unknown is not None:
+            raise SettingError(
+                f"{self.unknown}, and this batch does not say what it was planned for",
+                hint="make the loader with `lengthwise.torch.loader(dataset, sampler, collate_fn=…)`: its "
+                "batches know",
+            )
         target = planned or self._rounded(max(raw))
         self._check_length("length", max(raw), planned or self.longest, self.top)
         if planned is None:
@@ -119,7 +131,7 @@ class pad_collate:
         if self.second is not None:
             own = [len(value) for value in columns[self.second]]
             planned = getattr(rows, "second_length", None)
-            target = planned or min(max(own), self.second_top or max(own))
+            target = planned or _up(max(own), self.second_multiple)
             self._check_length(
                 "second length", max(own), planned or self.second_longest, self.second_top
             )
@@ -179,7 +191,7 @@ class pad_collate:
             longest = min(longest, self.top)
         if self.rungs:
             return next((rung for rung in self.rungs if rung >= longest), longest)
-        rounded = -(-longest // self.multiple) * self.multiple
+        rounded = _up(longest, self.multiple)
         return rounded if self.top is None else min(rounded, self.top)
 
     def _column(self, key: Any, values: list[Any], main: Any, raw: list[int], target: int) -> Any:
@@ -289,7 +301,7 @@ class pack_collate(pad_collate):
         # What is cut is cut before; a row of several may be as long as there is room.
         if self.rungs:
             return next((rung for rung in self.rungs if rung >= longest), longest)
-        return -(-longest // self.multiple) * self.multiple
+        return _up(longest, self.multiple)
 
     def _check(self, columns: Mapping[Any, Any]) -> None:
         super()._check(columns)
@@ -414,6 +426,16 @@ def checked_sampler(sampler: Any, name: str) -> BatchSampler:
     else:
         hint = "give a `lengthwise.torch.BatchSampler`"
     raise SettingError(f"`{name}` needs a sampler, and a {type(sampler).__name__} is none", hint=hint)
+
+
+def _multiple(shapes: str) -> int:
+    """What batch lengths are a multiple of."""
+    name, _, value = shapes.partition(":")
+    return int(value) if name == "multiple" else 1
+
+
+def _up(length: int, multiple: int) -> int:
+    return -(-length // multiple) * multiple
 
 
 def _cells(plan: Plan) -> int | None:
