@@ -18,6 +18,9 @@ from .errors import LengthsError, SettingError
 #: What to do about items that are longer than was said.
 REALLY = "give the lengths that the items really have, with all that is added to them"
 
+#: What packed rows come with.
+ADDED = ("position_ids", "cu_seqlens", "max_seqlen")
+
 
 class pad_collate:
     """Pads the sequences of a batch to its planned length.
@@ -39,7 +42,8 @@ class pad_collate:
     In batches of :func:`loader` items that are longer than their batch was planned for are refused. Elsewhere
     the plan of the batch is not known: refused are items longer than any that was planned, and, where one
     length has a budget of ``padded`` cells, batches that exceed it. So batches that are not the sampler's are
-    collated without it.
+    collated without it. Of two lengths on a ladder, or cut by ``over_long="truncate"``, only the plan knows
+    the batch length: such batches must be those of :func:`loader`.
     """
 
     #: Whether sequences share rows.
@@ -61,10 +65,12 @@ class pad_collate:
         self.padding_value = padding_value
         self.lengths = lengths
         self.rungs: list[int] | None = None
-        self.multiple = 1
+        self.multiple = self.second_multiple = 1
         # What over-long items are cut to, if they are to be cut.
         self.top: int | None = None
         self.second_top: int | None = None
+        # Why the batch length cannot be known without the plan, if it cannot.
+        self.unknown: str | None = None
         # How many cells a batch may have, as far as that is known without its plan.
         self.cells: int | None = None
         self.alone = False
@@ -88,10 +94,10 @@ class pad_collate:
                     f"{second!r} is to be padded to a second length, and none was planned",
                     hint="make the sampler with `second=`, a second length for each sequence",
                 )
-            first_shapes = plan.settings["shapes"].partition("+")[0]
-            name, _, value = first_shapes.partition(":")
+            shapes, _, second_shapes = plan.settings["shapes"].partition("+")
             self.rungs = sampler.rungs
-            self.multiple = int(value) if name == "multiple" else 1
+            self.multiple = _multiple(shapes)
+            self.second_multiple = _multiple(second_shapes or shapes)
             self.cells, self.alone = _cells(plan), plan.settings["over_long"] == "alone"
             self.longest = sampler.lengths.max
             seconds = sampler.lengths.second
@@ -100,6 +106,9 @@ class pad_collate:
                 self.top = int(plan.batch_lengths.max())
                 if plan.second_batch_lengths is not None:
                     self.second_top = int(plan.second_batch_lengths.max())
+                    self.unknown = "the lengths of a pair are cut one by the other"
+            if plan.second_batch_lengths is not None and "ladder" in plan.settings["shapes"]:
+                self.unknown = "ladders of two lengths depend on each other"
 
     def __call__(self, rows: Sequence[Any]) -> Any:
         first = rows[0]
@@ -108,6 +117,12 @@ class pad_collate:
         main = self._main(columns)
         raw = [len(value) for value in columns[main]]
         planned = getattr(rows, "length", None)
+        if planned is None and self.unknown is not None:
+            raise SettingError(
+                f"{self.unknown}, and this batch does not say what it was planned for",
+                hint="make the loader with `lengthwise.torch.loader(dataset, sampler, collate_fn=…)`: its "
+                "batches know",
+            )
         target = planned or self._rounded(max(raw))
         self._check_length("length", max(raw), planned or self.longest, self.top)
         if planned is None:
@@ -119,7 +134,7 @@ class pad_collate:
         if self.second is not None:
             own = [len(value) for value in columns[self.second]]
             planned = getattr(rows, "second_length", None)
-            target = planned or min(max(own), self.second_top or max(own))
+            target = planned or _up(max(own), self.second_multiple)
             self._check_length(
                 "second length", max(own), planned or self.second_longest, self.second_top
             )
@@ -157,11 +172,13 @@ class pad_collate:
                     f"the items have no field {name!r}",
                     hint=f"their fields are {', '.join(map(repr, columns))}",
                 )
-        if self.lengths in columns:
-            raise SettingError(
-                f"the items have a field {self.lengths!r} of their own",
-                hint='give another name, as in `lengths="counts"`, or none',
-            )
+        added = [self.lengths] if self.second is None else [self.lengths, f"second_{self.lengths}"]
+        for name in added if self.lengths is not None else ():
+            if name in columns:
+                raise SettingError(
+                    f"the items have a field {name!r} of their own",
+                    hint='give another name, as in `lengths="counts"`, or none',
+                )
 
     def _main(self, columns: Mapping[Any, Sequence[Any]]) -> Any:
         if self.field is not None:
@@ -179,7 +196,7 @@ class pad_collate:
             longest = min(longest, self.top)
         if self.rungs:
             return next((rung for rung in self.rungs if rung >= longest), longest)
-        rounded = -(-longest // self.multiple) * self.multiple
+        rounded = _up(longest, self.multiple)
         return rounded if self.top is None else min(rounded, self.top)
 
     def _column(self, key: Any, values: list[Any], main: Any, raw: list[int], target: int) -> Any:
@@ -247,6 +264,11 @@ class pack_collate(pad_collate):
         super().__init__(
             sampler, field=field, like=like, padding_value=padding_value, lengths=lengths
         )
+        if lengths in ADDED:
+            raise SettingError(
+                f"the lengths would have the name {lengths!r}, which the row adds itself",
+                hint='give another name, as in `lengths="counts"`, or none',
+            )
         self.first = dict(first or {})
 
     def __call__(self, rows: Sequence[Any]) -> Any:
@@ -289,7 +311,7 @@ class pack_collate(pad_collate):
         # What is cut is cut before; a row of several may be as long as there is room.
         if self.rungs:
             return next((rung for rung in self.rungs if rung >= longest), longest)
-        return -(-longest // self.multiple) * self.multiple
+        return _up(longest, self.multiple)
 
     def _check(self, columns: Mapping[Any, Any]) -> None:
         super()._check(columns)
@@ -299,7 +321,7 @@ class pack_collate(pad_collate):
                 raise SettingError(
                     f"the items have no field {name!r}", hint=f"their fields are {names}"
                 )
-        for name in ("position_ids", "cu_seqlens", "max_seqlen"):
+        for name in ADDED:
             if name in columns:
                 raise SettingError(
                     f"the items have a field {name!r} of their own",
@@ -310,16 +332,17 @@ class pack_collate(pad_collate):
         self, key: Any, values: list[Any], main: Any, raw: list[int], own: list[int], target: int
     ) -> Any:
         if not _is_sequence(values[0]):
-            return default_collate(values)
+            return self._beside(key, default_collate(values))
         try:
             tensors = [torch.as_tensor(value) for value in values]
         except (TypeError, ValueError):
-            return values  # Words, say.
+            return self._beside(key, values)  # Words, say.
         lengths = [len(tensor) for tensor in tensors]
         if self.like is not None and key not in (*self.like, main):
-            return tensors
+            return self._beside(key, tensors)
         if self.like is None and lengths != raw and len({*lengths}) == 1:
-            return tensors  # The same from every item, as what is known about a speaker.
+            # The same from every item, as what is known about a speaker.
+            return self._beside(key, tensors)
         if lengths != raw:
             item = next(item for item, length in enumerate(raw) if lengths[item] != length)
             raise LengthsError(
@@ -340,6 +363,16 @@ class pack_collate(pad_collate):
             place += length
         return row
 
+    def _beside(self, key: Any, values: Any) -> Any:
+        """A field that does not go into the row."""
+        if key in self.first:
+            raise SettingError(
+                f"`first` names {key!r}, which does not go into the row",
+                hint="make it as long as the field that is packed, and name it in `like` if that is given; "
+                "or leave it out of `first`",
+            )
+        return values
+
 
 def cu_seqlens(lengths: Sequence[int], padded_to: int | None = None) -> torch.Tensor:
     """Where each sequence of a packed row begins, and the end: 0, and the sums of the lengths so far.
@@ -348,7 +381,12 @@ def cu_seqlens(lengths: Sequence[int], padded_to: int | None = None) -> torch.Te
     >>> cu_seqlens([3, 4], 10)
     tensor([ 0,  3,  7, 10], dtype=torch.int32)
     """
-    return torch.tensor([0, *np.cumsum(_pieces(lengths, padded_to))], dtype=torch.int32)
+    pieces = _pieces(lengths, padded_to)
+    if sum(pieces) >= 2**31:
+        raise LengthsError(
+            f"the row has length {sum(pieces)}, which is no `int32`", hint="make rows shorter than 2**31"
+        )
+    return torch.tensor([0, *np.cumsum(pieces)], dtype=torch.int32)
 
 
 def position_ids(lengths: Sequence[int], padded_to: int | None = None) -> torch.Tensor:
@@ -363,6 +401,13 @@ def position_ids(lengths: Sequence[int], padded_to: int | None = None) -> torch.
 
 def _pieces(lengths: Sequence[int], padded_to: int | None) -> list[int]:
     pieces = [operator.index(length) for length in lengths]
+    if not pieces:
+        raise LengthsError("a row has no sequences", hint="give the length of each sequence of the row")
+    for index, length in enumerate(pieces):
+        if length < 0:
+            raise LengthsError(
+                f"sequence {index} has length {length}", hint="lengths are whole numbers", index=index
+            )
     beyond = 0 if padded_to is None else padded_to - sum(pieces)
     if beyond < 0:
         raise LengthsError(
@@ -393,11 +438,25 @@ def _common_kind(tensors: Sequence[torch.Tensor]) -> torch.dtype:
 
 def _among(value: Any, kind: torch.dtype, name: str) -> Any:
     """A value that can be among those of a type."""
-    if torch.tensor(value).to(kind).item() != value and value == value:
+    try:
+        fits = _fits(value, kind)
+    except (TypeError, ValueError, RuntimeError):
+        fits = False  # It is no number at all.
+    if not fits:
         raise SettingError(
             f"{value} cannot be among values of {kind}", hint=f"choose another `{name}`"
         )
     return value
+
+
+def _fits(value: Any, kind: torch.dtype) -> bool:
+    given = torch.as_tensor(value, dtype=torch.float64 if isinstance(value, float) else None)
+    if given.ndim or (given.is_complex() and not kind.is_complex):
+        return False
+    if kind.is_floating_point or kind.is_complex:
+        # It is rounded as all others are, but is not made infinite.
+        return bool(given.to(kind).isfinite() == given.isfinite())
+    return bool(given.to(kind).item() == value)
 
 
 def _is_sequence(value: Any) -> bool:
@@ -414,6 +473,16 @@ def checked_sampler(sampler: Any, name: str) -> BatchSampler:
     else:
         hint = "give a `lengthwise.torch.BatchSampler`"
     raise SettingError(f"`{name}` needs a sampler, and a {type(sampler).__name__} is none", hint=hint)
+
+
+def _multiple(shapes: str) -> int:
+    """What batch lengths are a multiple of."""
+    name, _, value = shapes.partition(":")
+    return int(value) if name == "multiple" else 1
+
+
+def _up(length: int, multiple: int) -> int:
+    return -(-length // multiple) * multiple
 
 
 def _cells(plan: Plan) -> int | None:

@@ -26,7 +26,8 @@ class StreamBatches(IterableDataset[StreamBatch]):
 
     ``source``, ``length`` and the settings are those of :func:`lengthwise.stream_batches`, of which
     ``budget`` must be given. ``load`` makes what is trained on of an item, when its batch is given
-    out: only the rank and the worker that give it out do this, so items can be cheap, as paths are.
+    out: only the rank and the worker that give it out do this, so items can be cheap, as paths are. A
+    batch whose ``load`` raised is not given out: it is loaded once more when the next one is asked for.
 
     ``rank`` and ``world_size`` are found out as by :class:`BatchSampler`. All ranks read the same
     stream, and each gives out its own batches. With ``pivot="quantile"`` each has a stream of its own.
@@ -67,7 +68,7 @@ class StreamBatches(IterableDataset[StreamBatch]):
         self._iterations = Iterations(checked_epoch(epoch))
         # The state that was loaded last, and with which choice.
         self._loaded: tuple[int, dict[str, Any]] | None = None
-        self._running: Streaming | None = None
+        self._running: _Running | None = None
         self._stream(None, self.epoch)  # What makes no sense is refused here, and not in training.
 
     @property
@@ -102,15 +103,8 @@ class StreamBatches(IterableDataset[StreamBatch]):
         self._running = None
         if begun.resumes and state is None:
             return _refuse_state()
-        self._running = self._stream(state, begun.epoch)
-        return self._give_out(self._running)
-
-    def _give_out(self, running: Streaming) -> Iterator[StreamBatch]:
-        load = self._load
-        for batch in running:
-            if load is not None:
-                batch[:] = map(load, batch)
-            yield batch
+        self._running = _Running(self._stream(state, begun.epoch), self._load)
+        return self._running
 
     def state_dict(self, batches: int | None = None) -> dict[str, Any]:
         """Where the stream stands: a few kilobytes, the same on every rank.
@@ -121,7 +115,7 @@ class StreamBatches(IterableDataset[StreamBatch]):
         """
         chosen, last = self._iterations.chosen, self._iterations.last
         if last is None or self._iterations.is_pending():
-            if last is None or chosen.resumes or chosen.epoch != last.epoch:
+            if last is None or chosen.resumes or chosen.epoch != last.epoch or self._is_over():
                 # The next iteration is meant.
                 state = self._state(chosen.number) if chosen.resumes else None
                 if not batches and state is not None:
@@ -141,10 +135,16 @@ class StreamBatches(IterableDataset[StreamBatch]):
                 hint="say how many were trained on, as in `state_dict(batches=k)`, or use "
                 "torchdata's `StatefulDataLoader` and its `state_dict`",
             )
+        stream = self._running.stream
         made: dict[str, Any] = {"version": VERSION, "stream": self._running.state()}
-        if self._running._workers > 1:
-            made.update(base=self._running._base, workers=self._running._workers)
+        if stream._workers > 1:
+            made.update(base=stream._base, workers=stream._workers)
         return made
+
+    def _is_over(self) -> bool:
+        """Whether the last iteration is one of this process, and has ended."""
+        running = self._running
+        return running is not None and running.ended and not self._iterations.is_elsewhere
 
     def _state_after(
         self, batches: int, state: Mapping[str, Any] | None, epoch: int
@@ -219,6 +219,43 @@ class StreamBatches(IterableDataset[StreamBatch]):
     def __repr__(self) -> str:
         rank, world_size = self._ranks()
         return f"StreamBatches(rank {rank} of {world_size}, epoch {self.epoch})"
+
+
+class _Running(Iterator[StreamBatch]):
+    """One iteration: batches count as given out once their items are loaded."""
+
+    def __init__(self, stream: Streaming, load: Callable[[Any], Any] | None) -> None:
+        self.stream = stream
+        self._load = load
+        # The batch that is being loaded, and the state before it.
+        self._pending: tuple[StreamBatch, str] | None = None
+        self.ended = False
+
+    def state(self) -> str:
+        return self.stream.state() if self._pending is None else self._pending[1]
+
+    def __next__(self) -> StreamBatch:
+        if self._load is None:
+            return self._next()
+        if self._pending is None:
+            before = self.stream.state()
+            self._pending = self._next(), before
+        batch = self._pending[0]
+        try:
+            loaded = [self._load(item) for item in batch]
+        except StopIteration as error:
+            # It would look like the end of the stream.
+            raise RuntimeError("`load` raised StopIteration") from error
+        self._pending = None
+        batch[:] = loaded
+        return batch
+
+    def _next(self) -> StreamBatch:
+        try:
+            return next(self.stream)
+        except StopIteration:
+            self.ended = True
+            raise
 
 
 def _refuse_state() -> Iterator[StreamBatch]:

@@ -21,7 +21,7 @@ from typing import Any
 
 from ._checks import check_budget, check_settings, check_source
 from ._lengthwise import Feed
-from .errors import LengthsError, RankError
+from .errors import LengthsError, RankError, StateError
 
 __all__ = ["StreamBatch", "Streaming", "stream_batches"]
 
@@ -76,6 +76,8 @@ class Streaming(Iterator[StreamBatch]):
         self._base = self._step if base is None else base
         self._source = source
         self._rest: Iterator[Any] | None = None
+        # What the stream ended with: then nothing more is read, for the item that failed is gone.
+        self._failed: BaseException | None = None
 
     def state(self) -> str:
         """Where the stream stands after the batches that were given out: one line of JSON, the same on
@@ -99,36 +101,21 @@ class Streaming(Iterator[StreamBatch]):
                 return StreamBatch(items, length, positions)
 
     def _advance(self) -> tuple[list[Any], int, list[int]]:
-        feed, items, keep = self._feed, self._items, self._keep
-        if self._rest is None:
-            # Not before: whoever only asks for the state reads nothing.
-            self._rest = read_from(self._source, feed.position)
-        while feed.needs():
-            try:
-                item = next(self._rest)
-            except StopIteration:
-                feed.end()
-                break
-            try:
-                length = operator.index(self._length(item))
-            except TypeError as error:
-                raise LengthsError(
-                    f"the item at position {feed.position} has no length: {error}",
-                    hint="give `length`, which says how long an item is, as a whole number",
-                ) from None
-            if length < 1:
-                raise LengthsError(
-                    f"sequence {feed.position} has length {length}",
-                    hint="lengths are whole numbers from 1; leave empty sequences out",
-                    index=feed.position,
-                )
-            slot = feed.push(length)
-            if slot is not None and keep:
-                items[slot] = item
-        step = feed.step()
+        if self._failed is not None:
+            raise StateError(
+                f"the stream failed before, at position {self._feed.position}: {self._failed!r}",
+                hint="mend what was wrong, and go on from its state with a new stream",
+            ) from self._failed
+        try:
+            self._fill()
+            step = self._feed.step()
+        except BaseException as error:
+            self._failed = error
+            raise
         if step is None:
             raise StopIteration
         self._step += 1
+        items, keep = self._items, self._keep
         slots, positions, length = step[self._rank]
         own = [items[slot] for slot in slots] if keep else []
         if keep:
@@ -136,6 +123,41 @@ class Streaming(Iterator[StreamBatch]):
                 for slot in others:
                     items.pop(slot, None)
         return own, length, positions
+
+    def _fill(self) -> None:
+        """Reads as many items as the next step needs."""
+        feed = self._feed
+        while feed.needs():
+            if self._rest is None:
+                # Not before: whoever only asks for the state reads nothing.
+                self._rest = read_from(self._source, feed.position)
+            try:
+                item = next(self._rest)
+            except StopIteration:
+                feed.end()
+                break
+            slot = feed.push(self._length_of(item))
+            if slot is not None and self._keep:
+                self._items[slot] = item
+
+    def _length_of(self, item: Any) -> int:
+        """The length of the item that was read last."""
+        position = self._feed.position
+        try:
+            length = operator.index(self._length(item))
+        except (TypeError, StopIteration) as error:
+            raise LengthsError(
+                f"the item at position {position} has no length: {error}",
+                hint="give `length`, which says how long an item is, as a whole number",
+                index=position,
+            ) from None
+        if not 1 <= length < 2**32:
+            raise LengthsError(
+                f"sequence {position} has length {length}",
+                hint="lengths are whole numbers from 1 to 4294967295; leave empty sequences out",
+                index=position,
+            )
+        return length
 
 
 def stream_batches(
@@ -158,6 +180,9 @@ def stream_batches(
 
     ``.state()`` says where the stream stands, and ``state=…`` goes on from there. The items before are
     passed over, unless ``source`` is a function: it is called with the position to begin at.
+
+    After an error nothing more is given out, and the state is that of before: going on from it gives the
+    item that failed once more.
     """
     check_settings("stream_batches", settings, stream_batches, Feed)
     check_source(source)
@@ -176,4 +201,11 @@ def read_from(source: Iterable[Any] | Callable[[int], Iterable[Any]], start: int
     """The items of a source from a position on."""
     if callable(source):
         return iter(source(start))
-    return islice(source, start, None)
+    items = iter(source)
+    passed = sum(1 for _ in islice(items, start))
+    if passed < start:
+        raise StateError(
+            f"the stream ended at position {passed}, and it was to go on from position {start}",
+            hint="read the same stream again that the state was made of",
+        )
+    return items

@@ -155,6 +155,30 @@ def test_helpers():
     assert position_ids(torch.tensor([2, 1]), 5).tolist() == [0, 1, 0, 0, 1]
     with pytest.raises(lw.LengthsError, match="together"):
         cu_seqlens([3, 4], 6)
+    for helper in (cu_seqlens, position_ids):
+        with pytest.raises(lw.LengthsError, match="a row has no sequences"):
+            helper([])
+        with pytest.raises(lw.LengthsError, match="sequence 1 has length -1") as error:
+            helper([3, -1])
+        assert error.value.index == 1
+    with pytest.raises(lw.LengthsError, match="2147483648, which is no `int32`"):
+        cu_seqlens([2**30, 2**30])
+
+
+@pytest.mark.parametrize("name", ["position_ids", "cu_seqlens", "max_seqlen"])
+def test_lengths_do_not_take_the_name_of_what_is_added(name):
+    with pytest.raises(lw.SettingError, match=name):
+        pack_collate(lengths=name)
+
+
+@pytest.mark.parametrize(
+    ("like", "labels"),
+    [([], [[1, 2, 3], [4, 5]]), (None, [[1], [2]]), (None, [1, 2]), (None, [["a"], ["b", "c"]])],
+)
+def test_first_is_for_fields_of_the_row(like, labels):
+    items = [{"x": [1, 2, 3], "labels": labels[0]}, {"x": [4, 5], "labels": labels[1]}]
+    with pytest.raises(lw.SettingError, match="`first` names 'labels'"):
+        pack_collate(like=like, first={"labels": -100})(items)
 
 
 def test_truncated_sequences_fill_their_rows(lengths, data):

@@ -91,3 +91,63 @@ def test_batches_are_collated_to_both_lengths():
     assert len(weights) == len(sampler)
     with pytest.raises(lengthwise.SettingError, match="none was planned"):
         pad_collate(BatchSampler(FIRST, budget="padded:20000"), second="target")
+
+
+def _pairs(**settings):
+    torch = pytest.importorskip("torch")
+    from lengthwise.torch import BatchSampler, pad_collate
+
+    data = [{"source": torch.ones(a), "target": torch.ones(b)} for a, b in zip(FIRST, SECOND)]
+    sampler = BatchSampler(FIRST, second=SECOND, **{"budget": "padded:20000", **settings})
+    return data, sampler, pad_collate(sampler, field="source", second="target")
+
+
+@pytest.mark.parametrize(
+    ("shapes", "first", "second"),
+    [
+        ("exact", 1, 1),
+        ("multiple:8", 8, 8),
+        ("multiple:160+multiple:8", 160, 8),
+        ("exact+multiple:8", 1, 8),
+        ("multiple:8+exact", 8, 1),
+    ],
+)
+def test_plain_loaders_round_both_lengths_up(shapes, first, second):
+    data, sampler, collate = _pairs(shapes=shapes)
+    from torch.utils.data import DataLoader
+
+    plan = sampler.plan
+    batches = DataLoader(data, batch_sampler=sampler, collate_fn=collate)
+    for number, (planned, batch) in enumerate(zip(plan, batches, strict=True)):
+        found = (batch["source"].shape[1], batch["target"].shape[1])
+        longest = int(FIRST[planned].max()), int(SECOND[planned].max())
+        assert found == (-(-longest[0] // first) * first, -(-longest[1] // second) * second)
+        # Batches that were split may be planned for more.
+        assert found[0] <= plan.batch_lengths[number]
+        assert found[1] <= plan.second_batch_lengths[number]
+
+
+@pytest.mark.parametrize(
+    ("settings", "wrong"),
+    [
+        ({"shapes": "ladder:8"}, "ladders of two lengths"),
+        ({"shapes": "ladder:8+multiple:8"}, "ladders of two lengths"),
+        ({"shapes": "multiple:8+ladder:8"}, "ladders of two lengths"),
+        ({"budget": "padded:1500", "over_long": "truncate"}, "cut one by the other"),
+    ],
+)
+def test_plain_loaders_that_cannot_know_both_lengths_are_refused(settings, wrong):
+    data, sampler, collate = _pairs(**settings)
+    from lengthwise.torch import loader
+    from torch.utils.data import DataLoader
+
+    with pytest.raises(lengthwise.SettingError, match=wrong) as error:
+        next(iter(DataLoader(data, batch_sampler=sampler, collate_fn=collate)))
+    assert "lengthwise.torch.loader(" in error.value.hint
+    sampler.set_epoch(0)
+    plan = sampler.plan
+    found = [
+        (batch["source"].shape[1], batch["target"].shape[1])
+        for batch in loader(data, sampler, collate_fn=collate)
+    ]
+    assert found == list(zip(plan.batch_lengths, plan.second_batch_lengths))

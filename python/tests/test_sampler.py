@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import pickle
 import random
 
@@ -433,6 +434,42 @@ def test_padding(lengths):
             wrong(fields)
     with pytest.raises(lw.SettingError, match="-100"):
         pad_collate(padding_value=-100)([torch.zeros(2, dtype=torch.uint8)])
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        (math.nan, torch.int64),
+        (math.inf, torch.int64),
+        (0.5, torch.int64),
+        (2**70, torch.int64),
+        (-1e30, torch.float16),
+        (1e300, torch.float32),
+        (1j, torch.float32),
+        ("x", torch.float32),
+        (None, torch.float32),
+        ([0.0], torch.float32),
+    ],
+)
+def test_padding_that_cannot_be_is_refused(value, kind):
+    with pytest.raises(lw.SettingError, match="cannot be among values of"):
+        pad_collate(padding_value=value)([torch.zeros(2, dtype=kind)])
+
+
+@pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_padding_is_rounded_as_all_values_are(kind):
+    for value in (-11.5129, math.nan, -math.inf, 3, True, np.float32(0.1)):
+        values, _ = pad_collate(padding_value=value)([torch.ones(2, dtype=kind), torch.ones(1, dtype=kind)])
+        expected = torch.tensor(float(value), dtype=kind)
+        assert values.dtype == kind
+        assert torch.equal(values[1, 1].nan_to_num(7), expected.nan_to_num(7))
+
+
+def test_both_names_of_lengths_must_be_free():
+    items = [{"x": [1, 2], "y": [3], "second_lengths": 4}]
+    with pytest.raises(lw.SettingError, match="'second_lengths' of their own"):
+        pad_collate(field="x", second="y")(items)
+    assert "lengths" not in pad_collate(field="x", second="y", lengths=None)(items)
 
 
 def test_items_longer_than_planned_are_refused(lengths):

@@ -107,6 +107,85 @@ def test_what_is_wrong_is_said():
         list(lw.stream_batches(items(120), **SETTINGS, state=running.state()))
 
 
+def raises(item):
+    raise OSError("not there")
+
+
+@pytest.mark.parametrize(
+    ("failing", "wrong"),
+    [
+        (raises, "not there"),
+        (lambda item: next(iter([])), "item at position 300 has no length"),
+        (lambda item: 0, "sequence 300 has length 0"),
+        (lambda item: 401, "sequence 300 of length 401"),
+    ],
+)
+def test_nothing_comes_after_an_error_and_the_state_is_right(failing, wrong):
+    whole = plain(lw.stream_batches(items(), **SETTINGS))
+    asked = itertools.count()
+
+    def length(item):
+        return failing(item) if next(asked) == 300 else len(item)
+
+    running, given = lw.stream_batches(items(), length, **SETTINGS), []
+    with pytest.raises((OSError, lw.LengthwiseError), match=wrong):
+        for batch in running:
+            given.append(batch)
+    for _ in range(2):
+        with pytest.raises(StateError, match="failed before, at position 300") as error:
+            next(running)
+        assert "go on from its state" in error.value.hint
+    rest = lw.stream_batches(items(), state=running.state(), **SETTINGS)
+    assert plain(given) + plain(rest) == whole
+
+
+def test_a_source_that_fails_has_not_ended():
+    def source():
+        yield from items(300)
+        raise OSError("not there")
+
+    running, given = lw.stream_batches(source(), **SETTINGS), []
+    with pytest.raises(OSError, match="not there"):
+        for batch in running:
+            given.append(batch)
+    with pytest.raises(StateError, match="failed before, at position 300"):
+        next(running)
+    rest = lw.stream_batches(items(), state=running.state(), **SETTINGS)
+    assert plain(given) + plain(rest) == plain(lw.stream_batches(items(), **SETTINGS))
+
+
+def test_an_error_while_going_on_leaves_the_state_as_it_was():
+    running = lw.stream_batches(items(), **SETTINGS)
+    first = plain(itertools.islice(running, 20))
+    state = running.state()
+    start = json.loads(state)["from"]
+
+    def source(start):
+        return itertools.chain(["x" * 401], items(1000, start + 1))
+
+    going_on = lw.stream_batches(source, state=state, **SETTINGS)
+    with pytest.raises(lw.BudgetError, match=f"sequence {start} of length 401"):
+        next(going_on)
+    with pytest.raises(StateError, match=f"failed before, at position {start}"):
+        next(going_on)
+    rest = lw.stream_batches(items(), state=going_on.state(), **SETTINGS)
+    assert first + plain(rest) == plain(lw.stream_batches(items(), **SETTINGS))
+
+
+@pytest.mark.parametrize("over_long", ["error", "drop", "truncate", "alone"])
+def test_lengths_that_cannot_be_counted_are_named(over_long):
+    with pytest.raises(LengthsError, match="sequence 1 has length 4294967296") as error:
+        list(lw.stream_batches([3, 2**32], lambda n: n, budget="padded:8", over_long=over_long))
+    assert error.value.index == 1
+
+
+def test_a_source_that_is_too_short_to_go_on_says_where_it_ended():
+    running = lw.stream_batches(items(), **SETTINGS)
+    list(itertools.islice(running, 20))
+    with pytest.raises(StateError, match="the stream ended at position 3, and it was to go on"):
+        list(lw.stream_batches(["x"] * 3, **SETTINGS, state=running.state()))
+
+
 def test_over_long_items_are_counted():
     running = lw.stream_batches(["ab", "x" * 9, "abc"], budget="padded:8", over_long="drop")
     assert sum(map(len, running)) == 2
@@ -196,6 +275,54 @@ def test_load_is_done_for_given_items_only():
 
     given = ids(loader(stream(load=load, rank=1, world_size=4)))
     assert loaded == sum(given, [])
+
+
+@pytest.mark.parametrize("kind", [OSError, StopIteration])
+def test_a_batch_that_could_not_be_loaded_was_not_given_out(kind):
+    whole, failing = ids(loader(stream())), [True]
+
+    def load(item):
+        if item["id"] == whole[10][-1] and failing:
+            raise kind("not there")
+        return item
+
+    dataset = stream(load=load)
+    batches, given = iter(loader(dataset)), []
+    with pytest.raises((OSError, RuntimeError)):
+        for batch in batches:
+            given.append(batch)
+    assert ids(given) == whole[:10]
+    state = dataset.state_dict()
+    assert state == stream().state_dict(batches=10)
+    failing.clear()
+    # It is tried again, here and by whoever goes on.
+    other = stream(load=load)
+    other.load_state_dict(state)
+    assert ids(loader(other)) == whole[10:]
+    assert ids([next(batches)]) == whole[10:11]
+    assert dataset.state_dict() == stream().state_dict(batches=11)
+
+
+class FailsOnce:
+    """Loads no item of a batch the first time."""
+
+    def __init__(self, at):
+        self.at, self.failed = at, False
+
+    def __call__(self, item):
+        if item["id"] == self.at and not self.failed:
+            self.failed = True
+            raise OSError("not there")
+        return item
+
+
+def test_workers_give_out_a_batch_that_failed_at_first():
+    whole = ids(loader(stream()))
+    batches, given = iter(loader(stream(load=FailsOnce(whole[10][0])), 2)), []
+    with pytest.raises(OSError, match="not there"):
+        for batch in batches:
+            given.append(batch)
+    assert sorted(ids([*given, *batches])) == sorted(whole)
 
 
 KINDS = pytest.mark.parametrize(
@@ -290,6 +417,39 @@ def test_an_iteration_that_goes_on_is_counted_from_where_it_began():
     for _ in itertools.islice(loader(dataset, 2), 2):
         pass
     assert dataset.state_dict(batches=2) == stream().state_dict(batches=7)
+
+
+def test_an_epoch_that_is_chosen_again_when_it_is_over_begins_anew():
+    for state in (None, stream().state_dict(batches=10)):
+        dataset = stream()
+        if state:
+            dataset.load_state_dict(state)
+        first = ids(loader(dataset))
+        end = dataset.state_dict()
+        assert end == stream().state_dict(batches=len(first) + (10 if state else 0))
+        dataset.set_epoch(0)
+        assert dataset.state_dict() == dataset.state_dict(batches=0) == stream().state_dict()
+        # Who chooses the epoch that runs means the one that runs.
+        batches = iter(dataset)
+        next(batches)
+        dataset.set_epoch(0)
+        assert dataset.state_dict() == dataset.state_dict(batches=1) == stream().state_dict(batches=1)
+
+
+def test_states_are_of_the_iteration_that_began_last():
+    dataset = stream()
+    dataset.load_state_dict(stream().state_dict(batches=10))
+    list(dataset)
+    dataset.set_epoch(1)
+    assert dataset.state_dict(batches=0) == stream(epoch=1).state_dict()
+    dataset.load_state_dict(stream().state_dict(batches=10))
+    next(iter(dataset))
+    following = ids(itertools.islice(loader(dataset, 2), 3))
+    assert following == ids(itertools.islice(loader(stream(epoch=1)), 3))
+    assert dataset.state_dict(batches=3) == stream(epoch=1).state_dict(batches=3)
+    list(dataset)
+    iter(dataset)
+    assert dataset.state_dict() == stream(epoch=3).state_dict()
 
 
 def test_a_state_of_another_epoch_is_dropped():
