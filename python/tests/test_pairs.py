@@ -53,6 +53,17 @@ def test_what_cannot_be_is_refused():
         lengthwise.Planner(FIRST, "paired", budget="padded:20000").plan(0)
     with pytest.raises(lengthwise.LengthwiseError, match="already"):
         lengthwise.Planner(lengthwise.Lengths(FIRST, SECOND), second=SECOND, budget=4)
+    both = lengthwise.Lengths(FIRST, SECOND)
+    for one_length in [
+        lambda: lengthwise.Lengths(FIRST, both),
+        lambda: lengthwise.Chunks(both, 100),
+        lambda: lengthwise.ladder(both),
+        lambda: lengthwise.inspect(both, budget="padded:20000"),
+        lambda: lengthwise.tune(both, budget="padded:20000"),
+        lambda: lengthwise.Statistics(both),
+    ]:
+        with pytest.raises(lengthwise.LengthwiseError, match="and these have two"):
+            one_length()
 
 
 def test_files_keep_both(tmp_path):

@@ -34,6 +34,9 @@ def test_statistics_are_the_same_in_any_order(shards, tmp_path):
     one = gathered(shards, **SETTINGS)
     parts = [lw.Statistics(shard) for shard in shards]
     assert (parts[0] + parts[1]).to_bytes() == (parts[1] + parts[0]).to_bytes()
+    assert sum(parts[:2]).to_bytes() == (parts[0] + parts[1]).to_bytes()
+    with pytest.raises(TypeError):
+        1 + parts[0]
     assert len(one) == 4000 and one.exact and one.total == sum(int(shard.sum()) for shard in shards)
     assert lw.Statistics.from_bytes(one.to_bytes()) == one
     assert pickle.loads(pickle.dumps(one)) == one
