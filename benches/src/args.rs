@@ -122,6 +122,16 @@ impl Args {
         counts
     }
 
+    /// How often one and the other are measured in turns.
+    pub(crate) fn turns(&self, count: u32) -> u32 {
+        match count {
+            _ if self.quick => 1,
+            0..=1_000_000 => 4,
+            1_000_001..=10_000_000 => 12,
+            _ => 1,
+        }
+    }
+
     /// How many rounds a plan of `count` sequences gets.
     pub(crate) fn rounds(&self, count: u32) -> u32 {
         match count {

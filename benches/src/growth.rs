@@ -50,21 +50,23 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> io::Result<Vec<Row>> {
         for example in Example::ALL {
             eprintln!("growth: {} sequences like {example}", grouped(u64::from(count)));
             let numbers = data::lengths(example, count).as_slice().to_vec();
-            let mut measured: Vec<Row> = [1, 2]
-                .map(|threads| measure(&numbers, example, threads, args.rounds(count)))
-                .into();
-            let numpy = match &args.numpy {
-                Some(python) => Some(numpy(python, &numbers)?),
-                None => None,
-            };
-            // Again, so that the machine was the same for both in one of the two.
-            for row in &mut measured {
-                row.numpy = numpy;
-                let again = measure(&numbers, example, row.threads, args.rounds(count));
-                if again.later < row.later {
-                    (row.later, row.stages) = (again.later, again.stages);
+            let rounds = args.rounds(count);
+            let mut measured = [1, 2].map(|threads| measure(&numbers, example, threads, rounds));
+            // In turns, so that no one has a better machine than the others: the fastest counts.
+            for _ in 0..args.turns(count) {
+                if let Some(python) = &args.numpy {
+                    let time = numpy(python, &numbers)?;
+                    for row in &mut measured {
+                        row.numpy = Some(row.numpy.map_or(time, |before| before.min(time)));
+                    }
                 }
-                row.first = row.first.min(again.first);
+                for row in &mut measured {
+                    let again = measure(&numbers, example, row.threads, rounds);
+                    if again.later < row.later {
+                        (row.later, row.stages) = (again.later, again.stages);
+                    }
+                    row.first = row.first.min(again.first);
+                }
             }
             for row in measured {
                 output.raw(&row.raw())?;
