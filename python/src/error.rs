@@ -97,7 +97,8 @@ fn class(error: &Error) -> &'static str {
         | Error::BadCursor { .. }
         | Error::OtherStream { .. }
         | Error::BadState { .. }
-        | Error::StreamTooShort { .. } => "StateError",
+        | Error::StreamTooShort { .. }
+        | Error::NotNeeded { .. } => "StateError",
         _ => "SettingError",
     }
 }
