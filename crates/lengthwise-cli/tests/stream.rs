@@ -91,6 +91,16 @@ fn piped(folder: &Folder, more: &str) -> Child {
         .unwrap()
 }
 
+/// The command on a file, with a pipe behind it.
+fn of_file(folder: &Folder) -> Child {
+    folder
+        .command(&format!("stream lengths.txt {SETTINGS} --state here.json"))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
 /// Batches are written as soon as they are made, and a request to end while nothing comes keeps what
 /// was written.
 #[cfg(unix)]
@@ -133,12 +143,7 @@ fn ctrl_c_while_writing_repeats_one_step() {
     for file in 0..4000 {
         folder = folder.with(&format!("{file}.txt"), "");
     }
-    let mut child = folder
-        .command(&format!("stream lengths.txt {SETTINGS} --state here.json"))
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = of_file(&folder);
     let mut output = BufReader::new(child.stdout.take().unwrap());
     let mut first = String::new();
     output.read_line(&mut first).unwrap();
@@ -155,12 +160,7 @@ fn ctrl_c_while_writing_repeats_one_step() {
 #[test]
 fn a_reader_may_go() {
     let folder = Folder::new().with("lengths.txt", lengths(100_000));
-    let mut child = folder
-        .command(&format!("stream lengths.txt {SETTINGS} --state here.json"))
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = of_file(&folder);
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success());
