@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import operator
-import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
@@ -14,6 +13,7 @@ from torch.utils.data import Sampler
 
 from ._checks import check_settings, checked_epoch
 from ._lengthwise import Lengths, Plan, Planner
+from ._private import asked_by_torchdata, reader
 from ._ranks import find_ranks, given_ranks
 from .errors import LengthsError, LengthwiseWarning, RankError, SettingError, StateError
 
@@ -51,12 +51,18 @@ class BatchSampler(Sampler[list[int]]):
     ``second`` is a second length for each sequence, if there are two: a target for each source, tokens
     for frames. Batches then have little padding in both, and a ``second_length``.
 
-    ``rank`` and ``world_size`` are found out if they are not given: from ``torch.distributed`` if it
-    is initialised, then from the variables that torchrun, mpirun and srun set. With ``rank="all"``
-    the batches of all ranks come step by step, for frameworks that deal them to the ranks in turn.
+    ``rank`` and ``world_size`` come from ``torch.distributed`` if you do not give them and it is
+    initialised; otherwise from the variables that torchrun, mpirun and srun set, with a warning. Where
+    several ranks share their data, as under tensor, pipeline or context parallelism, give the
+    ``process_group`` that divides the data, or the data-parallel part of a ``device_mesh``, as in
+    ``device_mesh=mesh["dp"]``. With ``rank="all"`` the batches of all ranks come step by step, for
+    frameworks that divide them among the ranks in turn.
 
-    ``set_epoch`` chooses the epoch; whoever does not call it gets the next epoch with every new
-    iteration. ``dataset`` is only asked for its length, which must be that of ``lengths``.
+    Call ``set_epoch`` before each epoch. If you do not, one rank alone advances to the next epoch once
+    all batches of an epoch were taken; an iteration that was broken off begins again. With several
+    ranks only ``set_epoch`` changes the epoch, as with PyTorch's ``DistributedSampler``: ranks cannot
+    know how far the others are. ``dataset`` is only asked for its length, which must be that of
+    ``lengths``.
     """
 
     #: Batches differ in size: frameworks must not cut or fill them.
@@ -72,6 +78,8 @@ class BatchSampler(Sampler[list[int]]):
         budget: str | int | None = None,
         rank: int | Literal["all"] | None = None,
         world_size: int | None = None,
+        process_group: Any = None,
+        device_mesh: Any = None,
         epoch: int = 0,
         dataset: Any = None,
         constant_steps: bool = True,
@@ -97,12 +105,15 @@ class BatchSampler(Sampler[list[int]]):
             "strategy": strategy, "budget": budget, "constant_steps": constant_steps, **settings
         }  # fmt: skip
         self._planner = Planner(lengths, **self._settings)
-        self._given = given_ranks(rank, world_size)
-        # The next iteration is of this epoch if it was chosen since the last one began, and otherwise
-        # of the one after it.
+        self._given = given_ranks(rank, world_size, process_group, device_mesh)
         self._epoch = checked_epoch(epoch)
+        # Whether the epoch was chosen since the last iteration began, and which one by `set_epoch`.
         self._chosen = True
-        self._resumed: dict[str, Any] | None = None
+        self._asked: int | None = None
+        # How many iterations have begun since then.
+        self._begun = 0
+        # A state that was loaded, and the epoch that it is in: iterations of that epoch go on from it.
+        self._loaded: tuple[int, dict[str, Any]] | None = None
         self._running: _Running | None = None
         self._planned: Plan | None = None
         # How many batches a rank takes in this epoch on so many ranks: loaders ask often.
@@ -141,19 +152,19 @@ class BatchSampler(Sampler[list[int]]):
         return self._current().plan
 
     def set_epoch(self, epoch: int) -> None:
-        """Chooses the epoch of the next iteration. The epoch that a loaded state is in goes on where
-        it stood; another one begins at its beginning."""
+        """Chooses the epoch of the next iteration. A state that was loaded belongs to its epoch:
+        iterations of that epoch go on from it, until another epoch is chosen."""
         epoch = checked_epoch(epoch)
-        if self._resumed is not None and epoch != self._epoch:
-            if self._chosen:
+        if self._loaded is not None and epoch != self._loaded[0]:
+            if self._chosen and self._epoch == self._loaded[0]:
                 warnings.warn(
                     f"the state that was loaded is in epoch {self._epoch}, and epoch {epoch} was "
                     "chosen: the state is dropped",
                     LengthwiseWarning,
                     stacklevel=2,
                 )
-            self._resumed = None
-        self._epoch, self._chosen = epoch, True
+            self._loaded = None
+        self._epoch, self._chosen, self._asked, self._begun = epoch, True, epoch, 0
 
     def __len__(self) -> int:
         """The batches of a whole epoch on this rank."""
@@ -196,15 +207,22 @@ class BatchSampler(Sampler[list[int]]):
     def state_dict(self, batches: int | None = None) -> dict[str, Any]:
         """Where the epoch stands: a few hundred bytes, the same on every rank.
 
-        It counts the batches that this sampler has given out. A plain ``DataLoader`` with workers
-        asks for batches ahead of training: say how many ``batches`` of this iteration were trained
-        on (of all ranks together if ``rank="all"``), or use ``StatefulDataLoader``, which keeps count
-        itself.
+        It counts the batches that this sampler has given out. A plain ``DataLoader`` with workers, and
+        Accelerate, take batches ahead of training: pass the number of ``batches`` of this iteration that
+        were trained on (of all ranks together if ``rank="all"``), or use ``StatefulDataLoader``, which
+        keeps count itself. Without it the state is refused there.
         """
-        if batches is None and self._is_pending() and self._resumed is not None:
-            return dict(self._resumed)
+        if batches is None and self._is_pending() and self._state_of(self._epoch) is not None:
+            return dict(self._state_of(self._epoch) or {})
         running = self._current()
-        taken = running.taken if batches is None else batches
+        if batches is None and running.ahead and not asked_by_torchdata():
+            raise StateError(
+                "the loader takes batches ahead of training, and the sampler does not know how many were "
+                "trained on",
+                hint="say how many, as in `state_dict(batches=k)`, or make the loader with "
+                "`lengthwise.torch.loader` and torchdata installed, and keep the loader's `state_dict`",
+            )
+        taken = running.taken if batches is None else operator.index(batches)
         if not 0 <= taken <= running.left():
             raise StateError(
                 f"{taken} batches of {running.left()}", hint="count the batches of this iteration only"
@@ -214,10 +232,11 @@ class BatchSampler(Sampler[list[int]]):
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Goes on from a state, also with another number of ranks: the next iteration gives what no
         rank has seen of that epoch. After a state from the end of an epoch comes the next epoch,
-        unless ``set_epoch`` asks for the one that is over: then nothing."""
+        unless ``set_epoch`` chooses the one that is over: then nothing."""
         state, epoch = _checked(state)
         left = _Running(self, epoch, state).left()  # A state of another run is refused here.
-        self._epoch, self._resumed, self._running, self._chosen = epoch, state, None, left > 0
+        self._loaded, self._running, self._begun = (epoch, state), None, 0
+        self._go_on(epoch, left)
 
     def __repr__(self) -> str:
         rank, world_size = self._ranks()
@@ -225,13 +244,20 @@ class BatchSampler(Sampler[list[int]]):
 
     def __getstate__(self) -> dict[str, Any]:
         state = {**self.__dict__, "_planner": self.lengths, "_planned": None, "_running": None}
-        if not self._is_pending() and self._current().taken < self._current().left():
-            state.update(_resumed=self.state_dict(), _chosen=True)
+        running = self._current()
+        if not self._is_pending():
+            if running.is_over():
+                state["_running"] = "over"
+            else:  # The copy goes on after the batches that were given out.
+                state.update(_loaded=(running.epoch, running.state(running.taken)), _chosen=True)
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._planner = Planner(state["_planner"], **self._settings)
+        if state["_running"] == "over":
+            self._running = _Running(self, self._epoch, self._state_of(self._epoch))
+            self._running.end()
 
     def _ranks(self) -> tuple[int | Literal["all"], int]:
         rank, world_size = self._given
@@ -253,28 +279,52 @@ class BatchSampler(Sampler[list[int]]):
             self._planned = self._planner.plan(epoch)
         return self._planned
 
+    def _advances(self) -> bool:
+        """Whether the epoch advances by itself: ranks cannot know how far the others are."""
+        return self._ranks()[1] == 1
+
+    def _state_of(self, epoch: int) -> dict[str, Any] | None:
+        """The state that iterations of an epoch go on from, if there is one."""
+        return self._loaded[1] if self._loaded is not None and self._loaded[0] == epoch else None
+
+    def _go_on(self, epoch: int, left: int) -> None:
+        """Chooses the epoch of a state that was loaded, or if it is over the next one. Some loaders load it
+        after the epoch was chosen."""
+        self._epoch = epoch if left or self._asked == epoch else epoch + 1
+        self._chosen = True
+
     def _is_pending(self) -> bool:
-        """Whether what counts is an iteration that has not begun. Whoever chooses the epoch that runs
-        means the one that runs, unless it is over."""
+        """Whether what counts is an iteration that has not begun. Who chooses the epoch that runs means
+        the one that runs, unless it is over."""
         running = self._running
         if running is None:
             return True
-        return self._chosen and (running.epoch != self._epoch or running.taken >= running.left())
+        return self._chosen and (running.epoch != self._epoch or running.is_over())
 
     def _current(self) -> _Running:
         """The iteration that was chosen, or began last."""
         if self._running is None or self._is_pending():
-            return _Running(self, self._epoch, self._resumed if self._chosen else None)
+            return _Running(self, self._epoch, self._state_of(self._epoch))
         return self._running
 
     def _begin(self, running: _Running) -> tuple[int, dict[str, Any] | None]:
         """The epoch of an iteration that begins, and the state that it goes on from."""
-        if not self._chosen:
-            self._epoch += 1
-            self._resumed = None
-        state = self._resumed
-        self._resumed, self._chosen, self._running = None, False, running
-        return self._epoch, state
+        before = self._running
+        if before is not None and not self._chosen:
+            if before.is_over() and self._advances():
+                self._epoch += 1
+                self._begun = 0
+            # A look at the first batch is common, so to begin again after one is no mistake.
+            elif self._begun >= (1 if before.is_over() else 2):
+                warnings.warn(
+                    f"epoch {self._epoch} begins again, and gives the same batches: call "
+                    "`set_epoch` before each epoch",
+                    LengthwiseWarning,
+                    stacklevel=4,
+                )
+        self._begun += 1
+        self._chosen, self._asked, self._running = False, None, running
+        return self._epoch, self._state_of(self._epoch)
 
 
 class _Running(Iterator[Batch]):
@@ -287,7 +337,11 @@ class _Running(Iterator[Batch]):
         self, sampler: BatchSampler, epoch: int | None = None, state: dict[str, Any] | None = None
     ) -> None:
         self.sampler = sampler
-        self.begun = False
+        self.begun = self.met = False
+        #: Whether batches are taken before training asks for them, and how many at once.
+        self.ahead, self.lead = False, 0
+        #: How often another batch was asked for in vain.
+        self.misses = 0
         self.taken = self.skipped = 0
         if epoch is not None:
             self._plan(epoch, state)
@@ -331,16 +385,22 @@ class _Running(Iterator[Batch]):
         """The batches from where it goes on to the end."""
         return len(self.plan) - self.skipped
 
+    def is_over(self) -> bool:
+        """Whether all of its batches were given out, and not only taken ahead."""
+        return self.begun and self.taken >= self.left() and self.misses >= self.lead
+
     def __iter__(self) -> _Running:
         return self
 
     def __next__(self) -> Batch:
         if not self.begun:
             self._plan(*self.sampler._begin(self))
-            self._refuse_second_dealing()
             self.begun = True
+        if not self.met:
+            self._meet_reader()
         place = self.skipped + self.taken
         if place >= len(self.batch_lengths):
+            self.misses += 1
             raise StopIteration
         self.taken += 1
         second = self.second_batch_lengths
@@ -355,25 +415,30 @@ class _Running(Iterator[Batch]):
         }  # fmt: skip
 
     def state_dict(self) -> dict[str, Any]:
-        return self.state(self.taken) if self.begun else self.sampler.state_dict()
+        return self.state(self.taken) if self.begun else self.sampler.state_dict(batches=0)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         state, epoch = _checked(state)
         self._plan(epoch, state)
-        sampler = self.sampler
-        sampler._epoch, sampler._resumed, sampler._chosen = epoch, None, False
-        sampler._running, self.begun = self, True
+        self.begun, sampler = True, self.sampler
+        sampler._loaded, sampler._running, sampler._begun = (epoch, state), self, 1
+        sampler._go_on(epoch, self.left())
+        if self.left():
+            sampler._chosen, sampler._asked = False, None
 
-    def _refuse_second_dealing(self) -> None:
-        """Accelerate deals the batches that it is given to its processes. If they are those of one
-        rank already, most of the data is never seen, and nothing says so."""
-        caller = sys._getframe(2)
-        if caller.f_globals.get("__name__") != "accelerate.data_loader" or self.rank == "all":
-            return
-        if getattr(caller.f_locals.get("self"), "num_processes", 1) > 1:
+    def end(self) -> None:
+        """Takes all batches."""
+        self.begun, self.taken = True, self.left()
+
+    def _meet_reader(self) -> None:
+        """Notes how the batches are taken. Accelerate divides the batches that it is given among its
+        processes: if they are those of one rank already, most of the data would never be seen."""
+        who = reader()
+        self.met, self.ahead, self.lead = True, who.ahead, who.lead
+        if who.processes > 1 and self.rank != "all":
             raise RankError(
-                f"the batches of rank {self.rank} would be dealt to processes a second time",
-                hint='make the sampler with `rank="all"`: Accelerate deals the batches itself',
+                f"Accelerate would divide the batches of rank {self.rank} among its processes once more",
+                hint='make the sampler with `rank="all"`: Accelerate gives each process its batches',
             )
 
 

@@ -11,10 +11,11 @@ It is the same object in ``DataLoader``, ``StatefulDataLoader``, Lightning and p
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 from torch.utils.data import DataLoader, Dataset, DistributedSampler
 
+from ._private import set_sampler
 from ._torch_collate import checked_sampler, cu_seqlens, pack_collate, pad_collate, position_ids
 from ._torch_sampler import Batch, BatchSampler, check_dataset
 from ._torch_stream import StreamBatches
@@ -68,6 +69,7 @@ class _Marker(DistributedSampler[Any]):
     """Says to Lightning and Ray that the ranks are taken care of, and passes the epoch on."""
 
     def __init__(self, sampler: BatchSampler) -> None:
+        super().__init__(cast(Any, sampler.lengths), num_replicas=1, rank=0, shuffle=False)
         self.batches = sampler
 
     def __iter__(self) -> Iterator[int]:
@@ -115,7 +117,5 @@ def loader(
         collate_fn=collate_fn,
         **options,
     )
-    # Attributes of a loader cannot be set once it is made. Lightning would put a sampler of its own
-    # in the place of any that is not this, and Ray would drop it.
-    made.__dict__["sampler"] = _Marker(sampler)
+    set_sampler(made, _Marker(sampler))
     return made

@@ -6,11 +6,13 @@ import copy
 import math
 import pickle
 import random
+from itertools import islice
 
 import lengthwise as lw
 import numpy as np
 import pytest
 from conftest import everything_once
+from lengthwise import _ranks
 
 torch = pytest.importorskip("torch")
 from lengthwise.torch import BatchSampler, loader, pad_collate  # noqa: E402
@@ -162,7 +164,9 @@ def test_a_state_is_of_the_batches_that_were_trained_on(lengths, data):
     batches = DataLoader(data, batch_sampler=sampler, collate_fn=pad_collate(sampler), num_workers=2)
     running = iter(batches)
     trained = rows([next(running) for _ in range(3)])
-    assert sampler.state_dict() != sampler.state_dict(batches=3)
+    with pytest.raises(lw.StateError, match="ahead of training") as error:
+        sampler.state_dict()
+    assert "batches=k" in error.value.hint
     again = BatchSampler(lengths, budget=BUDGET)
     again.load_state_dict(sampler.state_dict(batches=3))
     assert everything_once(trained + list(again))
@@ -225,7 +229,7 @@ def test_two_iterators_do_not_disturb_each_other(sampler):
     pairs = list(zip(one, other))
     assert everything_once([first for first, _ in pairs])
     assert everything_once([second for _, second in pairs])
-    assert [first for first, _ in pairs] != [second for _, second in pairs]
+    assert [first for first, _ in pairs] == [second for _, second in pairs]
 
 
 def test_the_epoch_can_be_chosen_until_the_first_batch(sampler):
@@ -356,10 +360,13 @@ def test_ranks_are_found(lengths, monkeypatch):
     whole = len(BatchSampler(lengths, budget=BUDGET))
     monkeypatch.setenv("RANK", "1")
     monkeypatch.setenv("WORLD_SIZE", "4")
-    sampler = BatchSampler(lengths, budget=BUDGET)
+    monkeypatch.setattr(_ranks, "_said", set())
+    with pytest.warns(lw.LengthwiseWarning, match=r"rank 1 of 4, because of .* RANK and WORLD_SIZE"):
+        sampler = BatchSampler(lengths, budget=BUDGET)
     assert "rank 1 of 4" in repr(sampler) and len(sampler) < whole / 3
     everyone = BatchSampler(lengths, budget=BUDGET, rank="all")
     assert everything_once(list(everyone)) and len(everyone) == 4 * len(sampler)
+    everyone.set_epoch(1)
     assert list(everyone)[1::4] == [list(batch) for batch in BatchSampler(lengths, budget=BUDGET, epoch=1)]
     monkeypatch.setenv("RANK", "4")
     with pytest.raises(lw.RankError, match="RANK=4"):
@@ -367,6 +374,105 @@ def test_ranks_are_found(lengths, monkeypatch):
     monkeypatch.setenv("RANK", "first")
     with pytest.raises(lw.RankError, match="first"):
         BatchSampler(lengths, budget=BUDGET)
+
+
+@pytest.mark.parametrize(
+    ("launcher", "rank", "size"),
+    [
+        ("torchrun", "RANK", "WORLD_SIZE"),
+        ("mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+        ("srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),
+    ],
+)
+def test_ranks_of_variables_are_spoken_of(lengths, monkeypatch, launcher, rank, size):
+    """They may be left over from another job, and a single process would see a part of the data."""
+    monkeypatch.setattr(_ranks, "_said", set())
+    monkeypatch.setenv(rank, "3")
+    monkeypatch.setenv(size, "8")
+    with pytest.warns(lw.LengthwiseWarning, match=launcher):
+        BatchSampler(lengths, budget=BUDGET)
+    assert everything_once(list(BatchSampler(lengths, budget=BUDGET, rank=0, world_size=1)))
+    monkeypatch.setenv(rank, "0")
+    monkeypatch.setenv(size, "1")  # One rank has everything: there is nothing to say.
+    assert everything_once(list(BatchSampler(lengths, budget=BUDGET)))
+
+
+class Mesh:
+    """What a `DeviceMesh` says of itself."""
+
+    def __init__(self, shape, place):
+        self.shape, self.place = shape, place
+
+    def get_coordinate(self):
+        return self.place
+
+
+def test_ranks_come_from_groups_and_meshes(lengths):
+    def ranks(**given):
+        return repr(BatchSampler(lengths, budget=BUDGET, **given)).split(",")[0]
+
+    assert ranks(device_mesh=Mesh((4,), [2])) == "BatchSampler(rank 2 of 4"
+    assert ranks(device_mesh=Mesh((2, 3), [1, 1])) == "BatchSampler(rank 4 of 6"
+    assert ranks(device_mesh=Mesh((4,), [2]), rank="all") == "BatchSampler(rank all of 4"
+    for wrong, what in (
+        ({"device_mesh": Mesh((4,), None)}, "not in `device_mesh`"),
+        ({"device_mesh": 4}, "cannot be a int"),
+        ({"device_mesh": Mesh((4,), [2]), "world_size": 4, "rank": 2}, "given twice"),
+        ({"process_group": "dp"}, "not a process group that is initialised"),
+    ):
+        with pytest.raises(lw.RankError, match=what):
+            BatchSampler(lengths, budget=BUDGET, **wrong)
+
+
+def test_what_is_broken_off_begins_again(lengths, data):
+    """On one rank the epoch advances once all batches were taken."""
+    sampler = BatchSampler(lengths, budget=BUDGET)
+    expected = [list(BatchSampler(lengths, budget=BUDGET, epoch=epoch)) for epoch in range(3)]
+    next(iter(sampler))
+    assert list(sampler) == expected[0]
+    batches = iter(sampler)
+    for _ in range(len(sampler)):  # All but the end.
+        next(batches)
+    assert list(sampler) == expected[2]
+    sampler.set_epoch(0)
+    next(iter(sampler))
+    next(iter(sampler))
+    with pytest.warns(lw.LengthwiseWarning, match="epoch 0 begins again"):
+        assert list(sampler) == expected[0]
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_look_on_one_rank_does_not_put_ranks_out_of_step(lengths, data, workers):
+    ranks = [BatchSampler(lengths, budget=BUDGET, rank=rank, world_size=2) for rank in range(2)]
+    options = {"num_workers": workers, "prefetch_factor": 50} if workers else {}
+    batches = [
+        DataLoader(data, batch_sampler=sampler, collate_fn=pad_collate(sampler), **options)
+        for sampler in ranks
+    ]
+    next(iter(batches[0]))
+    assert everything_once(rows(batches[0]) + rows(batches[1]))
+    # Nor does the end of an epoch change it: ranks cannot know where the others are.
+    with pytest.warns(lw.LengthwiseWarning, match="call `set_epoch` before each epoch"):
+        again = rows(batches[0]) + rows(batches[1])
+    assert everything_once(again)
+    for sampler in ranks:
+        sampler.set_epoch(1)
+    other = rows(batches[0]) + rows(batches[1])
+    assert everything_once(other) and other != again
+
+
+def test_a_look_after_a_state_was_loaded_goes_on_from_it(lengths):
+    sampler = BatchSampler(lengths, budget=BUDGET, rank=0, world_size=2)
+    running = iter(sampler)
+    first = [next(running) for _ in range(3)]
+    ranks = [BatchSampler(lengths, budget=BUDGET, rank=rank, world_size=2) for rank in range(2)]
+    for rank in ranks:
+        rank.load_state_dict(sampler.state_dict())
+    next(iter(ranks[0]))
+    for rank in ranks:
+        rank.set_epoch(0)
+    second = list(islice(BatchSampler(lengths, budget=BUDGET, rank=1, world_size=2), 3))
+    assert everything_once(first + second + list(ranks[0]) + list(ranks[1]))
 
 
 def test_weights_make_the_mean_over_positions(lengths):

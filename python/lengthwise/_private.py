@@ -1,0 +1,95 @@
+"""The private parts of PyTorch and of frameworks that this package uses: all of them, each with the reason.
+
+Nothing else in the package looks at names of others that begin with an underscore, or at the frames of its
+callers. ``tests/test_private.py`` fails when one of these parts changes.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any, NamedTuple
+
+from torch.utils.data import DataLoader
+from torch.utils.data._utils import worker as _workers
+
+#: Where batches are asked for: a sampler is called through a handful of functions.
+DEPTH = 24
+
+
+@contextmanager
+def outside_workers() -> Iterator[None]:
+    """Inside, ``get_worker_info`` gives ``None``.
+
+    Why: datasets split themselves by worker, as PyTorch advises, and offer no switch for it. Every worker
+    needs the whole stream here, because batches are divided among the workers, not items. PyTorch has no
+    public way to hide a worker from a dataset.
+    """
+    worker, _workers._worker_info = _workers._worker_info, None
+    try:
+        yield
+    finally:
+        _workers._worker_info = worker
+
+
+def set_sampler(loader: DataLoader[Any], sampler: Any) -> None:
+    """Sets ``loader.sampler``, although the loader has a batch sampler.
+
+    Why: Lightning and Ray look only at this attribute to see that a loader takes care of its ranks, and
+    pass the epoch on to it. A loader takes one of ``sampler`` and ``batch_sampler``, and refuses to have
+    its attributes set later.
+    """
+    loader.__dict__["sampler"] = sampler
+
+
+class Reader(NamedTuple):
+    """Who takes the batches of a sampler."""
+
+    #: Whether batches are taken before training asks for them.
+    ahead: bool
+    #: How many a loader with workers asks for at once; then it asks for one more with each that it gives out.
+    lead: int
+    #: How many processes Accelerate divides the batches among.
+    processes: int
+
+
+def reader() -> Reader:
+    """Who takes the batches of the sampler that calls this.
+
+    Why: a loader does not tell its sampler how many workers it has or how far it reads ahead, and
+    Accelerate does not tell it that batches are divided among processes. Without this, the state of a
+    sampler would skip batches that were taken and never trained on, and the batches of one rank would
+    be divided once more, both without an error.
+    """
+    ahead, lead, processes = False, 0, 1
+    for module, owner in _callers():
+        if module.startswith(("torch.utils.data", "torchdata.")):
+            lead = max(lead, getattr(owner, "_num_workers", 0) * getattr(owner, "_prefetch_factor", 0))
+        elif module == "accelerate.data_loader":
+            # Its loaders ask for the next batch before they give out one, to know which is the last.
+            ahead |= isinstance(owner, DataLoader)
+            processes = max(processes, getattr(owner, "num_processes", 1))
+        elif module.endswith(".loops.fetchers"):  # Lightning
+            ahead |= getattr(owner, "prefetch_batches", 0) > 0
+    return Reader(ahead or lead > 0, lead, processes)
+
+
+def asked_by_torchdata() -> bool:
+    """Whether torchdata asks for the state of the sampler that calls this.
+
+    Why: ``StatefulDataLoader`` reads ahead too, but notes the state with each batch it asks for, and
+    goes back to the one of the batch that was given out last. It asks through the same method as users.
+    """
+    return any(module.startswith("torchdata.") for module, _ in _callers(4))
+
+
+def _callers(depth: int = DEPTH) -> Iterator[tuple[str, Any]]:
+    """The modules of those who call, from near to far, and the objects whose methods they are."""
+    frame: FrameType | None = sys._getframe(2)
+    for _ in range(depth):
+        if frame is None:
+            return
+        yield str(frame.f_globals.get("__name__", "")), frame.f_locals.get("self")
+        frame = frame.f_back
