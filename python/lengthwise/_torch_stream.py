@@ -6,14 +6,14 @@ import json
 import operator
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from torch.utils.data import IterableDataset, get_worker_info
-from torch.utils.data._utils import worker as _workers
 
 from ._checks import check_again, check_budget, check_settings, check_source, checked_epoch
-from ._iterations import Iterations
+from ._choice import Choice, SharedChoice
 from ._lengthwise import Feed
+from ._private import outside_workers
 from ._ranks import find_ranks, given_ranks
 from .errors import LengthwiseWarning, RankError, StateError
 from .stream import StreamBatch, Streaming, read_from
@@ -25,20 +25,24 @@ class StreamBatches(IterableDataset[StreamBatch]):
     """The batches of one rank over a stream: an ``IterableDataset`` for ``DataLoader(…, batch_size=None)``.
 
     ``source``, ``length`` and the settings are those of :func:`lengthwise.stream_batches`, of which
-    ``budget`` must be given. ``load`` makes what is trained on of an item, when its batch is given
-    out: only the rank and the worker that give it out do this, so items can be cheap, as paths are. A
+    ``budget`` must be given. ``load`` turns an item into what is trained on, when its batch is given
+    out. Only the rank and the worker that give it out call it, so items can be cheap, such as paths. A
     batch whose ``load`` raised is not given out: it is loaded once more when the next one is asked for.
 
-    ``rank`` and ``world_size`` are found out as by :class:`BatchSampler`. All ranks read the same
-    stream, and each gives out its own batches. With ``pivot="quantile"`` each has a stream of its own.
+    ``rank``, ``world_size``, ``process_group`` and ``device_mesh`` are those of :class:`BatchSampler`.
+    All ranks read the same stream, and each gives out its own batches. With ``pivot="quantile"`` each
+    rank has a stream of its own.
 
-    With workers every worker reads the stream and holds a window of it, and they give out the batches in
-    turn: what comes out of the loader is the same with any number of workers. A source need not split
-    itself by worker, and while it is read ``get_worker_info`` gives ``None``, so that it does not. It must
-    not split itself by rank either, except with ``pivot="quantile"``.
+    With workers, every worker reads the stream and holds a window of it, and the workers give out the
+    batches in turn: what comes out of the loader is the same with any number of workers. A source need
+    not split itself by worker: while it is read, ``get_worker_info`` gives ``None``, so that it does not.
+    It must not split itself by rank either, except with ``pivot="quantile"``.
 
-    Every iteration begins the stream anew. ``set_epoch`` chooses the epoch, and with it the randomness;
-    whoever does not call it gets the next epoch with every new iteration, with workers too.
+    Call ``set_epoch`` before each epoch: it chooses the randomness, and it is passed on to a source that
+    has a ``set_epoch``. Every iteration begins the chosen epoch anew. Without ``set_epoch`` all iterations
+    give the same batches: a loader does not tell its dataset when an epoch is over. Call it between
+    iterations: workers that a ``DataLoader`` keeps (``persistent_workers=True``) read the choice when
+    they begin one.
     """
 
     def __init__(
@@ -50,6 +54,8 @@ class StreamBatches(IterableDataset[StreamBatch]):
         load: Callable[[Any], Any] | None = None,
         rank: int | None = None,
         world_size: int | None = None,
+        process_group: Any = None,
+        device_mesh: Any = None,
         epoch: int = 0,
         **settings: Any,
     ) -> None:
@@ -59,92 +65,112 @@ class StreamBatches(IterableDataset[StreamBatch]):
         check_again(source)
         self._source, self._length, self._load = source, length, load
         self._settings = {"budget": check_budget(budget), **settings}
-        given, size = given_ranks(rank, world_size)
+        given, size = given_ranks(rank, world_size, process_group, device_mesh)
         if given == "all":
             raise RankError(
                 "a stream has no batches of all ranks", hint="give the `rank`, or leave it out"
             )
         self._given: tuple[int | None, int | None] = (given, size)
-        self._iterations = Iterations(checked_epoch(epoch))
-        # The state that was loaded last, and with which choice.
-        self._loaded: tuple[int, dict[str, Any]] | None = None
+        self._choice = SharedChoice(checked_epoch(epoch))
+        # The state that was loaded last, and its number.
+        self._loaded: _Loaded | None = None
+        self._loads = 0
+        # The epoch that `set_epoch` chose since an iteration began in this process.
+        self._asked: int | None = None
+        # An epoch and a state for one iteration of this process alone: loaders may give each worker its own.
+        self._once: tuple[int, dict[str, Any] | None] | None = None
         self._running: _Running | None = None
         self._stream(None, self.epoch)  # What makes no sense is refused here, and not in training.
 
     @property
     def epoch(self) -> int:
-        """The epoch that was chosen, or began last."""
-        last = self._iterations.last
-        if last is None or self._iterations.is_pending():
-            return self._iterations.chosen.epoch
-        return last.epoch
+        """The epoch that was chosen last."""
+        return self._choice.latest.epoch if self._once is None else self._once[0]
 
     def set_epoch(self, epoch: int) -> None:
-        """Chooses the epoch of the next iteration, before it begins. The epoch that a loaded state is in
-        goes on where it stood; another one begins at its beginning."""
+        """Chooses the epoch of the iterations that begin from now on. A state that was loaded belongs to
+        its epoch: iterations of that epoch go on from it, until another epoch is chosen."""
         epoch = checked_epoch(epoch)
-        chosen = self._iterations.chosen
-        if chosen.resumes and self._iterations.is_pending():
-            if epoch == chosen.epoch:
-                return
+        if get_worker_info() is not None:
+            self._once = epoch, None
+            return
+        loaded, chosen = self._loaded, self._choice.latest
+        self._asked = epoch
+        if epoch == chosen.epoch:
+            self._choice.confirm()
+            return
+        if loaded is not None and epoch == loaded.epoch:
+            self._choice.choose(epoch, loaded.number)
+            return
+        if chosen.state and not self._choice.has_begun():
             warnings.warn(
                 f"the state that was loaded is in epoch {chosen.epoch}, and epoch {epoch} was chosen: "
                 "the state is dropped",
                 LengthwiseWarning,
                 stacklevel=2,
             )
-        self._iterations.choose(epoch)
+        self._loaded = None
+        self._choice.choose(epoch)
 
     def __iter__(self) -> Iterator[StreamBatch]:
-        # At once, and not when the first batch is asked for: other workers and the main process ask
-        # which iteration this is.
-        begun = self._iterations.begin()
-        state = self._state(begun.choice) if begun.resumes else None
+        # At once, and not when the first batch is asked for: this is when workers take up a choice.
+        if get_worker_info() is None:
+            self._use_up()
+            self._asked = None
+        once, self._once = self._once, None
+        chosen, begun = self._choice.begin(own=once is not None)
+        epoch, state = chosen.epoch, self._state(chosen)
         self._running = None
-        if begun.resumes and state is None:
+        if once is not None:
+            epoch, state = once
+        elif chosen.state and state is None:
             return _refuse_state()
-        self._running = _Running(self._stream(state, begun.epoch), self._load)
+        # A look at the first batch is common, so to begin twice is no mistake.
+        elif begun == (3 if state is None else 2):
+            again = "" if state is None else " from the state that was loaded"
+            warnings.warn(
+                f"epoch {epoch} begins again{again}, and gives the same batches: call `set_epoch` before "
+                "each epoch",
+                LengthwiseWarning,
+                stacklevel=2,
+            )
+        self._running = _Running(self._stream(state, epoch), self._load, chosen.number)
         return self._running
 
     def state_dict(self, batches: int | None = None) -> dict[str, Any]:
         """Where the stream stands: a few kilobytes, the same on every rank.
 
-        It counts the batches that this object has given out. A plain ``DataLoader`` with workers has
-        copies of it: say how many ``batches`` of this iteration were trained on, and the lengths of the
-        stream are read again up to there, or use ``StatefulDataLoader``, which asks the workers.
+        It counts the batches that this object has given out since the epoch was chosen. A plain
+        ``DataLoader`` with workers has copies of it: pass the number of ``batches`` of this iteration that
+        were trained on, and the lengths of the stream are read again up to there, or use
+        ``StatefulDataLoader``, which asks the workers.
         """
-        chosen, last = self._iterations.chosen, self._iterations.last
-        if last is None or self._iterations.is_pending():
-            if last is None or chosen.resumes or chosen.epoch != last.epoch or self._is_over():
-                # The next iteration is meant.
-                state = self._state(chosen.number) if chosen.resumes else None
-                if not batches and state is not None:
-                    return dict(state)
-                return self._state_after(operator.index(batches or 0), state, chosen.epoch)
+        chosen = self._choice.latest
+        state = self._state(chosen)
+        if get_worker_info() is None and self._choice.resumed_elsewhere():
+            raise StateError(
+                "this iteration goes on from a state that only the workers have",
+                hint="ask the loader for its `state_dict`",
+            )
         if batches is not None:
-            state = self._state(last.choice) if last.resumes else None
-            if last.resumes and state is None:
-                raise StateError(
-                    "this iteration goes on from a state that only the workers have",
-                    hint="ask the loader for its `state_dict`",
-                )
-            return self._state_after(operator.index(batches), state, last.epoch)
-        if self._running is None or (self._iterations.is_elsewhere and get_worker_info() is None):
+            return self._state_after(operator.index(batches), state, chosen.epoch)
+        running = self._running
+        if get_worker_info() is None and self._choice.begun_elsewhere():
             raise StateError(
                 "the batches were given out by workers, and this process does not know how many",
                 hint="say how many were trained on, as in `state_dict(batches=k)`, or use "
                 "torchdata's `StatefulDataLoader` and its `state_dict`",
             )
-        stream = self._running.stream
-        made: dict[str, Any] = {"version": VERSION, "stream": self._running.state()}
+        if running is None or running.choice != chosen.number:
+            # No batch of the chosen epoch was given out yet.
+            return dict(state) if state is not None else self._state_after(0, None, chosen.epoch)
+        stream = running.stream
+        made: dict[str, Any] = {"version": VERSION, "stream": running.state()}
+        if running.ended:
+            made["ended"] = True
         if stream._workers > 1:
             made.update(base=stream._base, workers=stream._workers)
         return made
-
-    def _is_over(self) -> bool:
-        """Whether the last iteration is one of this process, and has ended."""
-        running = self._running
-        return running is not None and running.ended and not self._iterations.is_elsewhere
 
     def _state_after(
         self, batches: int, state: Mapping[str, Any] | None, epoch: int
@@ -158,12 +184,17 @@ class StreamBatches(IterableDataset[StreamBatch]):
                 raise StateError(
                     f"{batches} batches of {taken}", hint="count the batches of this iteration only"
                 )
-        return {"version": VERSION, "stream": ahead.state()}
+        made: dict[str, Any] = {"version": VERSION, "stream": ahead.state()}
+        if batches and next(ahead, None) is None:
+            made["ended"] = True
+        return made
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Goes on from a state, also with another number of ranks: the next iteration gives the batches
-        that come after it, and the one after that is the next epoch. Workers that a ``DataLoader``
-        keeps (``persistent_workers=True``) must be given it before they begin: later it is refused."""
+        """Goes on from a state, also with another number of ranks: iterations give the batches that come
+        after it, until another epoch is chosen. After a state from the end of an epoch comes the next
+        epoch, unless ``set_epoch`` chooses the one that is over: then nothing. Workers that a
+        ``DataLoader`` keeps (``persistent_workers=True``) must be given the state before they begin:
+        later it is refused."""
         if not isinstance(state, Mapping) or not isinstance(state.get("stream"), str):
             raise StateError(
                 "the state is none of a stream", hint="give what `state_dict` of a stream returned"
@@ -179,12 +210,31 @@ class StreamBatches(IterableDataset[StreamBatch]):
         except (ValueError, KeyError, TypeError):
             pass  # It is refused below, with a better message.
         self._stream(state, epoch)
-        self._iterations.choose(epoch, resumes=True)
-        self._loaded = self._iterations.chosen.number, dict(state)
+        if get_worker_info() is not None:
+            self._once = epoch, dict(state)
+            return
+        self._loads += 1
+        self._loaded = _Loaded(self._loads, epoch, dict(state))
+        # Some loaders load the state after the epoch was chosen.
+        if state.get("ended") and self._asked != epoch:
+            self._choice.choose((epoch + 1) % 2**64)
+        else:
+            self._choice.choose(epoch, self._loads)
 
-    def _state(self, choice: int) -> dict[str, Any] | None:
-        """The state that was loaded with a choice, if this copy has it."""
-        return self._loaded[1] if self._loaded and self._loaded[0] == choice else None
+    def _use_up(self) -> None:
+        """Drops the state that was loaded, if the iteration that went on from it has ended and no epoch
+        was chosen since. Not with several ranks: the others may not have ended."""
+        chosen, running = self._choice.latest, self._running
+        if running is None or not running.ended or running.choice != chosen.number:
+            return
+        if chosen.state and self._asked is None and self._ranks()[1] == 1:
+            self._loaded = None
+            self._choice.choose(chosen.epoch)
+
+    def _state(self, chosen: Choice) -> dict[str, Any] | None:
+        """The state that iterations with a choice go on from, if there is one and this copy has it."""
+        loaded = self._loaded
+        return loaded.state if loaded is not None and loaded.number == chosen.state else None
 
     def __getstate__(self) -> dict[str, Any]:
         # Workers are no processes of `torch.distributed`: they are told.
@@ -221,11 +271,23 @@ class StreamBatches(IterableDataset[StreamBatch]):
         return f"StreamBatches(rank {rank} of {world_size}, epoch {self.epoch})"
 
 
+class _Loaded(NamedTuple):
+    """A state that was loaded, and the epoch that it is in."""
+
+    number: int
+    epoch: int
+    state: dict[str, Any]
+
+
 class _Running(Iterator[StreamBatch]):
     """One iteration: batches count as given out once their items are loaded."""
 
-    def __init__(self, stream: Streaming, load: Callable[[Any], Any] | None) -> None:
+    def __init__(
+        self, stream: Streaming, load: Callable[[Any], Any] | None, choice: int
+    ) -> None:
         self.stream = stream
+        #: The number of the choice that it began with.
+        self.choice = choice
         self._load = load
         # The batch that is being loaded, and the state before it.
         self._pending: tuple[StreamBatch, str] | None = None
@@ -271,24 +333,26 @@ def _refuse_state() -> Iterator[StreamBatch]:
 class _Whole:
     """A source that every worker reads as a whole.
 
-    Many datasets give a worker its own part, as PyTorch advises. Here every worker needs all of it, for
-    batches are dealt to the workers and not items: so the source does not learn that it is in one.
+    Many datasets give a worker its own part, as PyTorch advises. Here every worker needs all of it, because
+    batches are divided among the workers, not items.
     """
 
     def __init__(self, source: Iterable[Any] | Callable[[int], Iterable[Any]]) -> None:
         self._source = source
 
+    def set_epoch(self, epoch: int) -> None:
+        if callable(choose := getattr(self._source, "set_epoch", None)):
+            choose(epoch)
+
     def __call__(self, start: int) -> Iterator[Any]:
         items: Iterator[Any] | None = None
         while True:
             # Around every item: generators look at their first one, and others at any.
-            worker, _workers._worker_info = _workers._worker_info, None
-            try:
-                if items is None:
-                    items = read_from(self._source, start)
-                item = next(items)
-            except StopIteration:
-                return
-            finally:
-                _workers._worker_info = worker
+            with outside_workers():
+                try:
+                    if items is None:
+                        items = read_from(self._source, start)
+                    item = next(items)
+                except StopIteration:
+                    return
             yield item

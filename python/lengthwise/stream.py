@@ -65,6 +65,7 @@ class Streaming(Iterator[StreamBatch]):
                 hint="ranks are numbered from 0",
             )
         self._feed = Feed(world_size=world_size, state=state, **settings)
+        self._epoch = settings.get("epoch", 0) if state is None else _number(state, "epoch")
         self._rank, self._length = rank, length
         # Which of the batches of this rank: those of one worker among several, which take turns from
         # the step `base` on.
@@ -72,7 +73,7 @@ class Streaming(Iterator[StreamBatch]):
         # Without items only the plan goes on.
         self._keep = keep
         self._items: dict[int, Any] = {}
-        self._step = 0 if state is None else _steps(state)
+        self._step = 0 if state is None else _number(state, "steps")
         self._base = self._step if base is None else base
         self._source = source
         self._rest: Iterator[Any] | None = None
@@ -130,6 +131,8 @@ class Streaming(Iterator[StreamBatch]):
         while feed.needs():
             if self._rest is None:
                 # Not before: whoever only asks for the state reads nothing.
+                if callable(choose := getattr(self._source, "set_epoch", None)):
+                    choose(self._epoch)
                 self._rest = read_from(self._source, feed.position)
             try:
                 item = next(self._rest)
@@ -192,9 +195,9 @@ def stream_batches(
     )
 
 
-def _steps(state: str) -> int:
+def _number(state: str, name: str) -> int:
     # The state was read before: it is whole.
-    return int(json.loads(state)["steps"])
+    return int(json.loads(state)[name])
 
 
 def read_from(source: Iterable[Any] | Callable[[int], Iterable[Any]], start: int) -> Iterator[Any]:

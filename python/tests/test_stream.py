@@ -333,39 +333,98 @@ KINDS = pytest.mark.parametrize(
 
 
 @KINDS
-def test_epochs_follow_each_other_or_are_chosen(options):
+def test_epochs_are_chosen_and_looks_change_nothing(options):
     expected = [ids(loader(stream(epoch=epoch))) for epoch in range(4)]
     dataset = stream()
     batches = loader(dataset, **options)
-    assert [ids(batches), ids(batches)] == expected[:2]
-    assert dataset.epoch == 1
-    dataset.set_epoch(3)
-    assert dataset.epoch == 3
-    assert ids(batches) == expected[3]
+    for epoch in (0, 1, 3, 1):
+        dataset.set_epoch(epoch)
+        assert dataset.epoch == epoch
+        if epoch != 1:
+            next(iter(batches))
+        assert ids(batches) == expected[epoch]
+    # Without a choice nothing changes.
+    assert ids(batches) == expected[1]
+
+
+def test_an_epoch_that_begins_again_and_again_is_spoken_of():
+    dataset = stream()
+    for _ in range(2):
+        next(iter(dataset))
+    with pytest.warns(lw.LengthwiseWarning, match="epoch 0 begins again, and gives the same"):
+        iter(dataset)
     dataset.set_epoch(1)
-    assert [ids(batches), ids(batches)] == expected[1:3]
-    # Whoever breaks off has begun it.
-    next(iter(batches))
-    assert ids(batches) == ids(loader(stream(epoch=4)))
+    for _ in range(2):
+        next(iter(dataset))
+    dataset.load_state_dict(stream().state_dict(batches=11))
+    next(iter(dataset))
+    with pytest.warns(lw.LengthwiseWarning, match="epoch 0 begins again from the state"):
+        iter(dataset)
 
 
-def test_epochs_follow_each_other_in_loaders_of_all_kinds():
+def test_epochs_are_chosen_in_loaders_of_all_kinds():
     expected = [ids(loader(stream(epoch=epoch))) for epoch in range(5)]
     dataset = stream()
     # The same seed for the workers of every iteration.
     seeds = torch.Generator()
     for epoch, workers in enumerate([1, 2, 0, 2, 2]):
+        dataset.set_epoch(epoch)
         assert ids(loader(dataset, workers, generator=seeds.manual_seed(7))) == expected[epoch]
 
 
+@pytest.mark.parametrize("again", [True, False], ids=["chosen again", "not chosen again"])
+@pytest.mark.parametrize("context", ["fork", "spawn"])
+def test_workers_that_stay_lose_nothing_after_a_look(context, again):
+    """Workers that are late to start must not take the second iteration for the first."""
+    for _ in range(3 if context == "fork" else 1):
+        dataset = StreamBatches(Source(), length, budget="padded:500", window=128)
+        options = {"persistent_workers": True, "multiprocessing_context": context}
+        batches = loader(dataset, 4 if context == "fork" else 2, **options)
+        next(iter(batches))
+        if again:
+            dataset.set_epoch(0)
+        assert sorted(sum(ids(batches), [])) == list(range(1000))
+
+
 @KINDS
-def test_a_state_is_for_one_iteration(options):
+def test_a_state_belongs_to_its_epoch(options):
     whole, following = ids(loader(stream())), ids(loader(stream(epoch=1)))
     dataset = stream()
     dataset.load_state_dict(stream().state_dict(batches=11))
     batches = loader(dataset, **options)
+    dataset.set_epoch(0)
     assert ids(batches) == whole[11:]
+    dataset.set_epoch(1)
     assert [ids(batches), dataset.epoch] == [following, 1]
+    dataset.set_epoch(0)
+    assert ids(batches) == whole
+
+
+def test_a_look_after_a_state_was_loaded_changes_nothing():
+    whole, dataset = ids(loader(stream())), stream()
+    dataset.load_state_dict(stream().state_dict(batches=11))
+    next(iter(dataset))
+    with pytest.warns(lw.LengthwiseWarning, match="from the state"):
+        assert ids(loader(dataset)) == whole[11:]
+    # In this process it is known to be used up.
+    assert ids(loader(dataset)) == whole
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_after_a_state_from_the_end_comes_the_next_epoch(workers):
+    whole, following = ids(loader(stream())), ids(loader(stream(epoch=1)))
+    dataset = stream()
+    ids(loader(dataset, workers))
+    end = dataset.state_dict(batches=len(whole))
+    if not workers:
+        assert dataset.state_dict() == end
+    for chosen, expected in ((None, following), (0, []), (1, following), (2, None)):
+        other = stream()
+        other.load_state_dict(end)
+        if chosen is not None:
+            other.set_epoch(chosen)
+        taken = ids(loader(other, workers))
+        assert taken == expected or expected is None and taken == ids(loader(stream(epoch=2)))
 
 
 def test_workers_that_are_spawned_know_as_much():
@@ -373,6 +432,7 @@ def test_workers_that_are_spawned_know_as_much():
     dataset.load_state_dict(stream().state_dict(batches=11))
     batches = loader(dataset, 2, multiprocessing_context="spawn")
     assert ids(batches) == ids(loader(stream()))[11:]
+    dataset.set_epoch(1)
     assert ids(batches) == ids(loader(stream(epoch=1)))
     with pytest.raises(StateError, match="given out by workers"):
         dataset.state_dict()
@@ -385,8 +445,32 @@ def test_a_state_for_workers_that_stay_is_refused():
     dataset.load_state_dict(dataset.state_dict(batches=3))
     with pytest.raises(StateError, match="they do not have it"):
         ids(batches)
+    dataset.set_epoch(1)
     dataset.set_epoch(0)
     assert ids(batches) == first
+
+
+class Shuffling(Source):
+    """Has an order of its own in each epoch."""
+
+    epoch = None
+
+    def set_epoch(self, epoch):
+        self.epoch = epoch
+
+    def __call__(self, start):
+        for number in range(start, 1000):
+            yield {"input_ids": [0] * (1 + number % 7), "id": number + 1000 * self.epoch}
+
+
+@KINDS
+def test_the_epoch_is_passed_on_to_the_source(options):
+    dataset = StreamBatches(Shuffling(), length, **SETTINGS)
+    batches = loader(dataset, **options)
+    for epoch in (0, 4):
+        dataset.set_epoch(epoch)
+        assert sorted(sum(ids(batches), [])) == list(range(1000 * epoch, 1000 * epoch + 1000))
+    assert lw.stream_batches(Shuffling(), length, epoch=3, **SETTINGS).__next__()[0]["id"] >= 3000
 
 
 @KINDS
@@ -419,37 +503,19 @@ def test_an_iteration_that_goes_on_is_counted_from_where_it_began():
     assert dataset.state_dict(batches=2) == stream().state_dict(batches=7)
 
 
-def test_an_epoch_that_is_chosen_again_when_it_is_over_begins_anew():
-    for state in (None, stream().state_dict(batches=10)):
-        dataset = stream()
-        if state:
-            dataset.load_state_dict(state)
-        first = ids(loader(dataset))
-        end = dataset.state_dict()
-        assert end == stream().state_dict(batches=len(first) + (10 if state else 0))
-        dataset.set_epoch(0)
-        assert dataset.state_dict() == dataset.state_dict(batches=0) == stream().state_dict()
-        # Who chooses the epoch that runs means the one that runs.
-        batches = iter(dataset)
-        next(batches)
-        dataset.set_epoch(0)
-        assert dataset.state_dict() == dataset.state_dict(batches=1) == stream().state_dict(batches=1)
-
-
-def test_states_are_of_the_iteration_that_began_last():
+def test_states_are_of_the_epoch_that_was_chosen():
     dataset = stream()
     dataset.load_state_dict(stream().state_dict(batches=10))
     list(dataset)
     dataset.set_epoch(1)
-    assert dataset.state_dict(batches=0) == stream(epoch=1).state_dict()
+    assert dataset.state_dict() == dataset.state_dict(batches=0) == stream(epoch=1).state_dict()
+    batches = iter(dataset)
+    next(batches)
+    dataset.set_epoch(1)  # The epoch that runs: it goes on.
+    assert dataset.state_dict() == dataset.state_dict(batches=1) == stream(epoch=1).state_dict(batches=1)
     dataset.load_state_dict(stream().state_dict(batches=10))
     next(iter(dataset))
-    following = ids(itertools.islice(loader(dataset, 2), 3))
-    assert following == ids(itertools.islice(loader(stream(epoch=1)), 3))
-    assert dataset.state_dict(batches=3) == stream(epoch=1).state_dict(batches=3)
-    list(dataset)
-    iter(dataset)
-    assert dataset.state_dict() == stream(epoch=3).state_dict()
+    assert dataset.state_dict() == dataset.state_dict(batches=1) == stream().state_dict(batches=11)
 
 
 def test_a_state_of_another_epoch_is_dropped():
@@ -466,10 +532,9 @@ def test_copies_go_on_by_themselves():
     dataset.set_epoch(2)
     other = pickle.loads(pickle.dumps(dataset))
     assert other.epoch == 2
-    other.set_epoch(5)
-    assert [ids(loader(other, workers)) for workers in (0, 2)] == [
-        ids(loader(stream(epoch=epoch))) for epoch in (5, 6)
-    ]
+    for epoch, workers in ((5, 0), (6, 2)):
+        other.set_epoch(epoch)
+        assert ids(loader(other, workers)) == ids(loader(stream(epoch=epoch)))
     assert [dataset.epoch, other.epoch] == [2, 6]
 
 
@@ -503,10 +568,13 @@ def test_stateful_loaders_go_on(workers):
         running = loader(stream(), workers, stateful)
         assert ids(itertools.islice(running, taken)) == whole[:taken]
         state = running.state_dict()
-        other = loader(stream(), workers, stateful)
+        dataset = stream()
+        other = loader(dataset, workers, stateful)
         other.load_state_dict(state)
         assert ids(other) == whole[taken:]
         # And then anew.
+        assert ids(other) == whole
+        dataset.set_epoch(1)
         assert ids(other) == following
 
 
@@ -522,12 +590,16 @@ def test_stateful_loaders_go_on_in_later_epochs(workers):
     for _ in range(2):
         other = loader(dataset, workers, stateful)
         other.load_state_dict(state)
-        assert [ids(other), ids(other)] == [expected[5][6:], expected[6]]
+        assert ids(other) == expected[5][6:]
+        dataset.set_epoch(6)
+        assert ids(other) == expected[6]
     # After the end of an epoch comes the next one.
     other = loader(stream(), workers, stateful)
     assert ids(other) == expected[0]
-    again = loader(stream(), workers, stateful)
+    dataset = stream()
+    again = loader(dataset, workers, stateful)
     again.load_state_dict(other.state_dict())
+    dataset.set_epoch(1)
     assert ids(again) == expected[1]
 
 
