@@ -188,8 +188,10 @@ class History:
     def finish(self) -> None:
         """The epoch is over: every sequence came once."""
         missing, repeated = self.loaders.missed(self.seen)
-        # At the end of a stream there may be fewer sequences than ranks.
-        allowed = 2 if self.loaders.streams else 0
+        # Where fewer sequences are left than ranks need, the plan itself repeats some.
+        allowed = 2
+        if not self.loaders.streams:
+            allowed = len(self.samplers[0]._current().schedule.repeated)
         assert not missing and len(repeated) <= allowed, f"{missing} are missing, {repeated} came again"
         self.seen = []
 
@@ -239,7 +241,9 @@ class History:
             self.resumed = True
             over = not self.loaders.missed(self.seen)[0]
             if over and self.hidden:
-                break  # After the end of an epoch a stateful loader gives the one that is chosen.
+                # After the end of an epoch a stateful loader gives the one that is chosen.
+                self.begin(self.ranks)
+                break
             # Where an epoch is over, the next one would come.
             if over or self.draw.random() < 0.7:
                 self.choose(self.epoch)
