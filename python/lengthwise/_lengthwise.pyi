@@ -459,6 +459,11 @@ class Plan:
         What the second lengths of every batch are padded to; `None` if sequences have one length.
         """
     @property
+    def second_lengths(self, /) -> np.ndarray | None:
+        """
+        The second lengths of all sequences; `None` if sequences have one length.
+        """
+    @property
     def second_positions(self, /) -> np.ndarray | None:
         """
         How many positions of second lengths of each batch are not padding; `None` if sequences have

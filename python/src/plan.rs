@@ -198,6 +198,12 @@ impl Plan {
         PyArray1::from_slice(py, self.lengths.as_slice())
     }
 
+    /// The second lengths of all sequences; `None` if sequences have one length.
+    #[getter]
+    fn second_lengths<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<u32>>> {
+        self.lengths.second().map(|second| PyArray1::from_slice(py, second.as_slice()))
+    }
+
     /// A fingerprint of the batches, as the command line prints it: equal on every machine.
     #[getter]
     fn digest(&self) -> String {
