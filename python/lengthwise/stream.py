@@ -93,6 +93,21 @@ class Streaming(Iterator[StreamBatch]):
     def __iter__(self) -> Streaming:
         return self
 
+    def __getstate__(self) -> dict[str, Any]:
+        if not isinstance(self._source, Iterator) or callable(self._source):
+            # The copy reads the source itself, from where this one stands.
+            return {**self.__dict__, "_rest": None}
+        try:
+            self._source.__reduce_ex__(4)
+        except TypeError:
+            raise StateError(
+                f"a {type(self._source).__name__} can be read once, and the stream that reads it cannot be "
+                "pickled or copied",
+                hint="keep its `state()`, and go on with `stream_batches(source, …, state=state)`; or give "
+                "a source that can be read again, such as a list or a function",
+            ) from None
+        return self.__dict__
+
     def __next__(self) -> StreamBatch:
         while True:
             number = self._step - self._base
