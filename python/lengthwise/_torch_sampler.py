@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from torch.utils.data import Sampler
 
-from ._checks import check_settings, checked_epoch
+from ._checks import check_settings, checked_epoch, checked_word
 from ._lengthwise import Lengths, Plan, Planner
 from ._ranks import find_ranks, given_ranks
 from .errors import LengthsError, LengthwiseWarning, RankError, SettingError, StateError
@@ -20,6 +20,14 @@ from .errors import LengthsError, LengthwiseWarning, RankError, SettingError, St
 VERSION = 1
 #: What batch samplers of PyTorch are made with.
 SIZES = ("batch_size", "drop_last")
+#: What a mean loss can be taken over, and what is counted for it.
+WEIGHTS = {
+    "positions": "positions",
+    "tokens": "positions",
+    "frames": "positions",
+    "second_positions": "second_positions",
+    "sequences": "sequences",
+}
 
 
 class Batch(list[int]):
@@ -171,19 +179,27 @@ class BatchSampler(Sampler[list[int]]):
         return _Running(self)
 
     def weights(
-        self, of: Literal["positions", "second_positions", "sequences"] = "positions"
+        self,
+        of: Literal["positions", "tokens", "frames", "second_positions", "sequences"] = "positions",
     ) -> np.ndarray:
-        """What to multiply the mean loss of each batch by, so that the mean over all batches of a
-        step, on all ranks, is the mean over its positions (or sequences; of two lengths,
-        "second_positions" are those of the second, such as target tokens): one number for each batch
-        of the epoch that was chosen, or began last. With ``rank="all"``, for the batches of all
-        ranks."""
+        """Returns what to multiply the mean loss of each batch by, so that the mean over all batches of a
+        step, on all ranks, is the mean over its positions.
+
+        There is one number for each batch of the epoch that was chosen, or began last. With
+        ``rank="all"``, these are the batches of all ranks.
+
+        Args:
+            of: What the mean is taken over: "positions", which you can also call "tokens" or "frames";
+                "second_positions", those of the second of two lengths, such as target tokens; or
+                "sequences". The default is "positions".
+        """
+        counted = checked_word("weights", of, WEIGHTS)
         running = self._current()
         schedule, plan = running.schedule, running.plan
         own, step = plan.batch_sizes.astype(np.uint64), schedule.sequences
-        if of == "positions":
+        if counted == "positions":
             own, step = plan.positions, schedule.positions
-        elif of == "second_positions":
+        elif counted == "second_positions":
             if plan.second_positions is None:
                 raise SettingError(
                     "there are no second positions", hint="give a second length for each sequence"
