@@ -7,7 +7,7 @@ import operator
 import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from torch.utils.data import Sampler
@@ -16,6 +16,11 @@ from ._checks import check_settings, checked_epoch, checked_word
 from ._lengthwise import Lengths, Plan, Planner
 from ._ranks import find_ranks, given_ranks
 from .errors import LengthsError, LengthwiseWarning, RankError, SettingError, StateError
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._settings import SamplerSettings
 
 VERSION = 1
 #: What batch samplers of PyTorch are made with.
@@ -83,7 +88,7 @@ class BatchSampler(Sampler[list[int]]):
         epoch: int = 0,
         dataset: Any = None,
         constant_steps: bool = True,
-        **settings: Any,
+        **settings: Unpack[SamplerSettings],
     ) -> None:
         # Lightning gives these two to samplers that it makes anew: what is said below is for it.
         named = [name for name in settings if budget is not None or name not in SIZES]
@@ -101,7 +106,7 @@ class BatchSampler(Sampler[list[int]]):
             )
         lengths = Lengths(lengths, second)
         check_dataset(dataset, lengths)
-        self._settings = {
+        self._settings: dict[str, Any] = {
             "strategy": strategy, "budget": budget, "constant_steps": constant_steps, **settings
         }  # fmt: skip
         self._planner = Planner(lengths, **self._settings)

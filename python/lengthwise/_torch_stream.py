@@ -6,7 +6,7 @@ import json
 import operator
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torch.utils.data import IterableDataset, get_worker_info
 from torch.utils.data._utils import worker as _workers
@@ -17,6 +17,11 @@ from ._lengthwise import Feed
 from ._ranks import find_ranks, given_ranks
 from .errors import LengthwiseWarning, RankError, StateError
 from .stream import StreamBatch, Streaming, read_from
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._settings import StreamSettings
 
 VERSION = 1
 
@@ -51,14 +56,14 @@ class StreamBatches(IterableDataset[StreamBatch]):
         rank: int | None = None,
         world_size: int | None = None,
         epoch: int = 0,
-        **settings: Any,
+        **settings: Unpack[StreamSettings],
     ) -> None:
         super().__init__()
         check_settings("StreamBatches", settings, StreamBatches, Feed, but=["state"])
         check_source(source)
         check_again(source)
         self._source, self._length, self._load = source, length, load
-        self._settings = {"budget": check_budget(budget), **settings}
+        self._settings: dict[str, Any] = {"budget": check_budget(budget), **settings}
         given, size = given_ranks(rank, world_size)
         if given == "all":
             raise RankError(

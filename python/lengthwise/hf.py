@@ -7,9 +7,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from torch.utils.data import DataLoader
@@ -19,6 +18,9 @@ from transformers.trainer_utils import seed_worker
 from . import LengthsError, SettingError
 from ._convert import array
 from .torch import BatchSampler
+
+if TYPE_CHECKING:
+    from ._settings import TrainerSettings
 
 __all__ = ["TrainerMixin", "lengths_of"]
 
@@ -73,8 +75,8 @@ class TrainerMixin:
 
     _planned_batches: BatchSampler | None = None
 
-    def __init__(self, *args: Any, batches: Mapping[str, Any], **keywords: Any) -> None:
-        self._batch_settings = dict(batches)
+    def __init__(self, *args: Any, batches: TrainerSettings, **keywords: Any) -> None:
+        self._batch_settings: dict[str, Any] = dict(batches)
         strategy = self._batch_settings.get("strategy") or ""
         if "budget" not in self._batch_settings and not strategy.startswith("packed:"):
             raise SettingError(
