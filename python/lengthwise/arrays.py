@@ -17,13 +17,16 @@ __all__ = ["PaddedBatch", "batches", "shapes"]
 
 
 class PaddedBatch(NamedTuple):
-    """A batch as a rectangle. Rows beyond the sequences have length 0 and index -1."""
+    """A padded batch. Rows beyond its sequences have length 0 and index -1.
 
-    #: The padded values, of shape (rows, batch length, …).
+    Attributes:
+        values: The padded values, of shape (rows, batch length, …).
+        lengths: The length of each row.
+        indices: The index of the sequence in each row.
+    """
+
     values: np.ndarray
-    #: The length of each row.
     lengths: np.ndarray
-    #: The index of the sequence in each row.
     indices: np.ndarray
 
 
