@@ -589,16 +589,19 @@ class Planner:
             all lengths), "aligned" (batches that take about the same time) or "in-order". By default, the
             arrangement and the budget decide.
         `tail`: What happens to the last batches if they do not fill a step: "split" (divided among the
-            ranks), "repeat" (the step is filled with batches of the epoch) or "drop". The default is
-            "split".
+            ranks), "repeat" (the step is filled with batches that were used before) or "drop". The default
+            is "split".
         `cost_model`: How long a batch takes: a `CostModel`, the name of a preset ("recurrent", "encoder"
             or "paper-2"), coefficients such as "a=0.001,c=1e-9", or a file that `CostModel.load` reads.
-            By default, time is proportional to cells, or to the batch length if steps are "aligned".
+            By default, it is the model of a "cost" budget. Without one, time is proportional to cells, or
+            to the batch length if steps are "aligned".
         `accumulate`: Gradient-accumulation steps per rank: how many batches each rank processes for one
             optimizer step. The default is 1.
-        `canonical_ranks`: How many batches one optimizer step has over all ranks, whatever the world size
-            is. It replaces `accumulate`. By default, this is the world size times `accumulate`.
-        `constant_steps`: Whether every epoch has the same number of steps. The default is false.
+        `canonical_ranks`: How many batches one optimizer step has over all ranks, for every world size that
+            divides this number: training then takes the same steps on 1 rank as on 8. It replaces
+            `accumulate`. By default, a step has `accumulate` batches for each rank.
+        `constant_steps`: Whether every epoch has the same number of steps, for trainers that ask for it
+            only once. The default is false.
         `seed`: The seed of all random choices, from 0 to 2⁶⁴ − 1. The default is 0.
         `statistics`: The `Statistics` of all shards, if `lengths` are one shard of a larger dataset. By
             default, `lengths` are all there is.
