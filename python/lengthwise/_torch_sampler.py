@@ -13,6 +13,7 @@ import numpy as np
 from torch.utils.data import Sampler
 
 from ._checks import check_settings, checked_epoch, checked_word
+from ._describe import described
 from ._lengthwise import Lengths, Plan, Planner
 from ._ranks import find_ranks, given_ranks
 from .errors import LengthsError, LengthwiseWarning, RankError, SettingError, StateError
@@ -36,7 +37,13 @@ WEIGHTS = {
 
 
 class Batch(list[int]):
-    """The indices of a batch, and what it is padded to."""
+    """The indices of a batch, and what it is padded to.
+
+    Args:
+        indices: The indices of its sequences.
+        length: The batch length.
+        second_length: The second batch length, if sequences have two lengths. The default is ``None``.
+    """
 
     __slots__ = ("length", "second_length")
 
@@ -54,6 +61,7 @@ class Batch(list[int]):
         return (Batch, (list(self), self.length, self.second_length))
 
 
+@described(Planner)
 class BatchSampler(Sampler[list[int]]):
     """The batches of one rank, epoch after epoch: lists of indices for ``DataLoader(batch_sampler=…)``.
 
@@ -70,6 +78,15 @@ class BatchSampler(Sampler[list[int]]):
 
     ``set_epoch`` chooses the epoch; whoever does not call it gets the next epoch with every new
     iteration. ``dataset`` is only asked for its length, which must be that of ``lengths``.
+
+    Args:
+        rank: The rank of this process, from 0, or "all" for the batches of all ranks. By default, it is
+            detected, as described above.
+        world_size: The number of ranks. By default, it is detected.
+        epoch: The first epoch, from 0. The default is 0.
+        dataset: The dataset, to check that it has as many items as there are lengths. By default, this
+            is not checked.
+        constant_steps: Whether every epoch has the same number of steps. The default is true.
     """
 
     #: Batches differ in size: frameworks must not cut or fill them.
@@ -154,7 +171,7 @@ class BatchSampler(Sampler[list[int]]):
         return self._current().plan
 
     def set_epoch(self, epoch: int) -> None:
-        """Chooses the epoch of the next iteration. The epoch that a loaded state is in goes on where
+        """Chooses the ``epoch`` of the next iteration. The epoch that a loaded state is in goes on where
         it stood; another one begins at its beginning."""
         epoch = checked_epoch(epoch)
         if self._resumed is not None and epoch != self._epoch:
@@ -233,7 +250,7 @@ class BatchSampler(Sampler[list[int]]):
         return running.state(taken)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Goes on from a state, also with another number of ranks: the next iteration gives what no
+        """Goes on from a ``state``, also with another number of ranks: the next iteration gives what no
         rank has seen of that epoch. After a state from the end of an epoch comes the next epoch,
         unless ``set_epoch`` asks for the one that is over: then nothing."""
         state, epoch = _checked(state)

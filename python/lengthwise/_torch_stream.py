@@ -12,11 +12,12 @@ from torch.utils.data import IterableDataset, get_worker_info
 from torch.utils.data._utils import worker as _workers
 
 from ._checks import check_again, check_budget, check_settings, check_source, checked_epoch
+from ._describe import described
 from ._iterations import Iterations
 from ._lengthwise import Feed
 from ._ranks import find_ranks, given_ranks
 from .errors import LengthwiseWarning, RankError, StateError
-from .stream import StreamBatch, Streaming, read_from
+from .stream import StreamBatch, Streaming, read_from, stream_batches
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 VERSION = 1
 
 
+@described(stream_batches, Feed, but=("state",))
 class StreamBatches(IterableDataset[StreamBatch]):
     """The batches of one rank over a stream: an ``IterableDataset`` for ``DataLoader(…, batch_size=None)``.
 
@@ -44,6 +46,13 @@ class StreamBatches(IterableDataset[StreamBatch]):
 
     Every iteration begins the stream anew. ``set_epoch`` chooses the epoch, and with it the randomness;
     whoever does not call it gets the next epoch with every new iteration, with workers too.
+
+    Args:
+        load: A function that turns an item into what you train on, such as a path into a tensor. By
+            default, batches have the items themselves.
+        rank: The rank of this process, from 0. By default, it is detected, as by :class:`BatchSampler`.
+        world_size: The number of ranks. By default, it is detected.
+        epoch: The first epoch, from 0. The default is 0.
     """
 
     def __init__(
@@ -85,7 +94,7 @@ class StreamBatches(IterableDataset[StreamBatch]):
         return last.epoch
 
     def set_epoch(self, epoch: int) -> None:
-        """Chooses the epoch of the next iteration, before it begins. The epoch that a loaded state is in
+        """Chooses the ``epoch`` of the next iteration, before it begins. The epoch that a loaded state is in
         goes on where it stood; another one begins at its beginning."""
         epoch = checked_epoch(epoch)
         chosen = self._iterations.chosen
@@ -166,7 +175,7 @@ class StreamBatches(IterableDataset[StreamBatch]):
         return {"version": VERSION, "stream": ahead.state()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Goes on from a state, also with another number of ranks: the next iteration gives the batches
+        """Goes on from a ``state``, also with another number of ranks: the next iteration gives the batches
         that come after it, and the one after that is the next epoch. Workers that a ``DataLoader``
         keeps (``persistent_workers=True``) must be given it before they begin: later it is refused."""
         if not isinstance(state, Mapping) or not isinstance(state.get("stream"), str):
