@@ -33,6 +33,11 @@ def lengths_of(dataset: Any, column: str | None = None) -> np.ndarray:
 
     A ``datasets.Dataset`` gives its column at once, in the order of its rows; other datasets are read
     item by item.
+
+    Args:
+        dataset: The dataset.
+        column: The column or field. By default, it is the first of the usual names, such as "length" or
+            "input_ids".
     """
     names = getattr(dataset, "column_names", None)
     if names is not None:
@@ -71,6 +76,11 @@ class TrainerMixin:
     ``per_device_train_batch_size`` then says nothing about training. Gradient accumulation, any
     number of processes, and going on from a checkpoint are taken care of; the seed is
     ``data_seed``, or ``seed``, of the training arguments.
+
+    Args:
+        batches: The settings, such as ``{"budget": "padded:20000"}``.
+        args: The arguments of ``Trainer``, by position.
+        keywords: The arguments of ``Trainer``, by name.
     """
 
     _planned_batches: BatchSampler | None = None
@@ -86,6 +96,7 @@ class TrainerMixin:
         self.add_callback(_Epochs(self))  # type: ignore[attr-defined]
 
     def get_train_dataloader(self: Any) -> DataLoader[Any]:
+        """Returns the loader of the planned batches, for ``Trainer``."""
         dataset = self.train_dataset
         if dataset is None:
             raise ValueError("Trainer: training requires a train_dataset.")
