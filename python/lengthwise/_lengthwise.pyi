@@ -937,8 +937,9 @@ def read_lengths(path: str | PathLike[str], *, column: str | None = None, format
         `frame_shift`: Seconds per frame, if the file has seconds. Do not combine it with `rate`. By default,
             the numbers are lengths.
         `rate`: Frames or samples per second, if the file has seconds. By default, the numbers are lengths.
-        `unit`: What the length of a text counts: "words", "characters" or "bytes". By default, a column of
-            texts has no lengths.
+        `unit`: What is counted if the column holds texts: "words", "characters" or "bytes". By default, the
+            column holds numbers; a field of JSON lines may also hold texts or lists, whose characters or
+            elements are counted.
     """
 
 def tune(lengths: Any, *, budget: str | SupportsIndex, shapes: str | None = None, max_padding: SupportsFloat | SupportsIndex | None = None, min_mates: SupportsFloat | SupportsIndex | None = None, max_shapes: SupportsIndex | None = None, max_seconds: SupportsFloat | SupportsIndex | None = None, cost_model: CostModel | str | PathLike[str] | None = None, seed: SupportsIndex = 0) -> Tuning:

@@ -20,8 +20,9 @@ use crate::error::{Failure, Result};
 ///     `frame_shift`: Seconds per frame, if the file has seconds. Do not combine it with `rate`. By default,
 ///         the numbers are lengths.
 ///     `rate`: Frames or samples per second, if the file has seconds. By default, the numbers are lengths.
-///     `unit`: What the length of a text counts: "words", "characters" or "bytes". By default, a column of
-///         texts has no lengths.
+///     `unit`: What is counted if the column holds texts: "words", "characters" or "bytes". By default, the
+///         column holds numbers; a field of JSON lines may also hold texts or lists, whose characters or
+///         elements are counted.
 #[pyfunction]
 #[pyo3(signature = (path, *, column = None, format = None, frame_shift = None, rate = None, unit = None))]
 pub(crate) fn read_lengths<'py>(

@@ -186,7 +186,10 @@ fn read(array: &Bound<'_, PyAny>) -> Result<lengthwise::Lengths> {
     let dtype = array.cast::<PyUntypedArray>().map(|array| array.dtype().to_string());
     Err(Failure::Own(
         "LengthsError",
-        format!("an array of {} is no lengths", dtype.unwrap_or_else(|_| "objects".to_owned())),
+        format!(
+            "cannot interpret an array of {} as lengths",
+            dtype.unwrap_or_else(|_| "objects".to_owned())
+        ),
         "give whole numbers, one for each sequence".to_owned(),
     ))
 }
