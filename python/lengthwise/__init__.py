@@ -1,13 +1,16 @@
-"""Plans the batches of variable-length sequences: little padding, few shapes, fresh company.
+"""Plans the batches of variable-length sequences: little padding, few shapes, and new batch-mates in
+every epoch.
 
 >>> import lengthwise as lw
 >>> plan = lw.plan(lw.example("speech"), budget="padded:20000")
 >>> len(plan), plan[0][:3].tolist(), plan.batch_lengths[:3].tolist()  # doctest: +SKIP
 
-``lengthwise.stream_batches`` makes batches of data that comes one item after another;
-``lengthwise.torch`` has the batch sampler for PyTorch, ``lengthwise.hf`` what the Hugging Face
-``Trainer`` needs, ``lengthwise.arrays`` batches of fixed shapes without any framework, and
-``lengthwise.calibrate`` measures how long training steps take.
+- ``lengthwise.plan`` plans one epoch, and :class:`Planner` plans many.
+- ``lengthwise.stream_batches`` batches data that arrives one item after another.
+- ``lengthwise.torch`` has the batch sampler for PyTorch.
+- ``lengthwise.hf`` plans the batches of the Hugging Face ``Trainer``.
+- ``lengthwise.arrays`` pads batches to fixed shapes without a framework.
+- ``lengthwise.calibrate`` measures how long training steps take, and recommends settings.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from collections.abc import Sequence as _Sequence
 from typing import TYPE_CHECKING, Any
 
 from ._checks import check_settings as _check_settings
+from ._describe import described as _described
 from ._lengthwise import (
     Chunks,
     Comparison,
@@ -54,7 +58,10 @@ from .errors import (
 from .stream import StreamBatch, stream_batches
 
 if TYPE_CHECKING:
-    from .calibration import Calibration
+    from typing_extensions import Unpack
+
+    from ._settings import PlannerSettings
+    from .calibration import calibrate
 
 __version__ = "0.1.0"
 
@@ -99,24 +106,19 @@ __all__ = [
 _Sequence.register(Plan)
 
 
-def plan(lengths: Any, strategy: str | None = None, *, epoch: int = 0, **settings: Any) -> Plan:
-    """The plan of one epoch.
+@_described(Planner)
+def plan(
+    lengths: Any, strategy: str | None = None, *, epoch: int = 0, **settings: Unpack[PlannerSettings]
+) -> Plan:
+    """Plans the batches of one epoch.
 
-    Takes the settings of :class:`Planner`, of which only ``budget`` must be given, and not
-    even that with ``packed:capacity=4096``. To plan several epochs, make a :class:`Planner` once: it checks the lengths once.
+    To plan several epochs, make a :class:`Planner`: it checks the lengths once.
+
+    Args:
+        epoch: The epoch, from 0: each epoch has other batches. The default is 0.
     """
     _check_settings("plan", settings, plan, Planner)
     return Planner(lengths, strategy, **settings).plan(epoch)
-
-
-def calibrate(step: Any, lengths: Any, **options: Any) -> Calibration:
-    """Times a training step on a grid of shapes, and recommends budget, shapes and strategy.
-
-    See :func:`lengthwise.calibration.calibrate`.
-    """
-    from .calibration import calibrate
-
-    return calibrate(step, lengths, **options)
 
 
 def __getattr__(name: str) -> Any:
@@ -125,4 +127,12 @@ def __getattr__(name: str) -> Any:
         import importlib
 
         return importlib.import_module(f"{__name__}.{name}")
+    if name == "calibrate":
+        from .calibration import calibrate
+
+        return calibrate
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,9 +1,9 @@
-"""What is looked at before anything is made of it."""
+"""Checks of arguments."""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from .errors import SettingError
@@ -22,17 +22,27 @@ def checked_epoch(epoch: Any) -> int:
 def check_settings(
     name: str, settings: Collection[str], *makers: Any, but: Collection[str] = ()
 ) -> None:
-    """Refuses settings that none of ``makers`` takes, by the name that users know; ``but`` are those
-    that are not theirs to give."""
+    """Refuses settings that none of ``makers`` takes, and those in ``but``. ``name`` is what users call."""
     known = sorted({each for maker in makers for each in _settings(maker)} - set(but))
     for setting in settings:
-        if setting in known:
-            continue
-        import difflib  # Here, since it takes long.
+        if setting not in known:
+            raise SettingError(f"{name} has no setting `{setting}`", hint=_meant(setting, known, "`"))
 
-        near = difflib.get_close_matches(setting, known, n=1)
-        hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(known)}"
-        raise SettingError(f"{name} has no setting `{setting}`", hint=hint)
+
+def checked_word(name: str, given: Any, known: Mapping[str, str]) -> str:
+    """What a word means; refuses words that ``name`` does not know."""
+    if isinstance(given, str) and given in known:
+        return known[given]
+    raise SettingError(f"{name} does not know {given!r}", hint=_meant(str(given), [*known], '"'))
+
+
+def _meant(given: str, known: Sequence[str], quote: str) -> str:
+    import difflib  # Here, since it takes long.
+
+    near = difflib.get_close_matches(given, known, n=1)
+    if near:
+        return f"did you mean {quote}{near[0]}{quote}?"
+    return f"use one of {', '.join(f'{quote}{each}{quote}' for each in known)}"
 
 
 def _settings(maker: Any) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Lengths in whatever form they come, as one NumPy array."""
+"""Converts lengths of any form to a NumPy array."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ WHOLE = "lengths are whole numbers from 1 to 4294967295; leave empty sequences o
 
 
 def array(lengths: Any) -> np.ndarray:
-    """A one-dimensional array of whole numbers or floats, of the same memory where that can be."""
+    """A one-dimensional array of whole numbers or floats, without a copy if possible."""
     made = _made(lengths)
     if isinstance(made, np.ma.MaskedArray) and made.mask.any():
         index = int(np.flatnonzero(made.mask)[0])
         raise LengthsError(f"sequence {index} has a length that is masked", hint=WHOLE, index=index)
     if made.ndim != 1:
         raise LengthsError(
-            f"an array of {made.ndim} dimensions is no lengths",
+            f"cannot interpret an array of {made.ndim} dimensions as lengths",
             hint="give one number for each sequence",
         )
     if made.dtype.kind in "iuf" and made.dtype.itemsize <= 8:
@@ -45,6 +45,11 @@ def array(lengths: Any) -> np.ndarray:
     return np.array(values, dtype=np.float64)
 
 
+def _named(value: object) -> str:
+    name = type(value).__name__
+    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
+
+
 def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
@@ -54,7 +59,7 @@ def _made(lengths: Any) -> np.ndarray:
         return lengths
     if isinstance(lengths, (str, bytes, bytearray, dict, set, frozenset)) or lengths is None:
         raise LengthsError(
-            f"{type(lengths).__name__} is no lengths",
+            f"cannot interpret {_named(lengths)} as lengths",
             hint="give a list or an array with one number for each sequence; `read_lengths` reads files",
         )
     column = _dataset_column(lengths)
@@ -75,7 +80,7 @@ def _made(lengths: Any) -> np.ndarray:
         return np.asarray(lengths)
     if not isinstance(lengths, Iterable):
         raise LengthsError(
-            f"{type(lengths).__name__} is no lengths",
+            f"cannot interpret {_named(lengths)} as lengths",
             hint="give a list or an array with one number for each sequence",
         )
     items = lengths if isinstance(lengths, (list, tuple)) else list(lengths)

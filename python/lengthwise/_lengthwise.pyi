@@ -1,7 +1,7 @@
 # Written by stubs.py from the Rust signatures; not edited by hand.
 
 import numpy as np
-from _typeshed import SupportsGetItem
+from _typeshed import SupportsGetItem, SupportsLenAndGetItem
 from os import PathLike
 from typing import Any, SupportsFloat, SupportsIndex, final
 
@@ -15,15 +15,22 @@ class Batches:
     def __iter__(self, /) -> Batches: ...
     def __length_hint__(self, /) -> int: ...
     def __next__(self, /) -> Any: ...
+    def __reduce__(self, /) -> tuple[Any, tuple[Plan], int]: ...
+    def __setstate__(self, /, next: SupportsIndex) -> None: ...
 
 @final
 class Chunks:
     """
-    Sequences cut into pieces of at most `size`. The pieces are planned as sequences of their own:
-    give `pieces` as lengths. Piece `i` is from sequence `sequences[i]`, and begins at `offsets[i]`.
+    Cuts sequences into pieces. To plan the pieces as sequences of their own, use `pieces` as lengths.
+    Piece `i` is a part of sequence `sequences[i]`, and begins at `offsets[i]`.
+
+    Args:
+        `lengths`: The length of each sequence, as for `Planner`.
+        `size`: The length of a piece. The last piece of a sequence may be shorter.
     """
     def __len__(self, /) -> int: ...
-    def __new__(cls, /, lengths: Any, size: Any) -> Chunks: ...
+    def __new__(cls, /, lengths: Any, size: SupportsIndex) -> Chunks: ...
+    def __reduce__(self, /) -> tuple[type, tuple[Lengths, int]]: ...
     def __repr__(self, /) -> str: ...
     @property
     def offsets(self, /) -> np.ndarray:
@@ -38,38 +45,44 @@ class Chunks:
     @property
     def sequences(self, /) -> np.ndarray:
         """
-        The sequence that each piece is from.
+        The sequence that each piece is a part of.
         """
 
 @final
 class Comparison:
     """
-    The measures of several strategies on the same lengths.
+    The measures of several strategies on the same lengths. `lengthwise.compare` makes it.
     """
+    def __reduce__(self, /) -> tuple[Any, tuple[tuple[Lengths, list[str]], list[str], tuple[str | None, int, list[int]], CostModel | None, str, list[list[float | None]]]]: ...
     def __repr__(self, /) -> str: ...
     def __str__(self, /) -> str: ...
     def _repr_html_(self, /) -> Any: ...
+    @staticmethod
+    def _restore(what: tuple[Lengths, SupportsGetItem[int, str]], text: SupportsLenAndGetItem[str], numbers: tuple[str | None, SupportsIndex, SupportsLenAndGetItem[SupportsIndex]], cost_model: CostModel | None, figures: str, mates: SupportsGetItem[int, SupportsLenAndGetItem[SupportsFloat | SupportsIndex | None]]) -> Comparison:
+        """
+        A comparison from how it was pickled.
+        """
     @property
     def rows(self, /) -> Any:
         """
-        One dictionary for each strategy: means over the epochs, and `sd` with their deviations.
+        One dictionary for each strategy: means over the epochs, and their standard deviations as `sd`.
         """
     def save_html(self, /, path: str | PathLike[str]) -> None:
         """
-        Writes the report to an .html file, whole or not at all.
+        Writes the report to the .html file `path`. An error leaves no partial file.
         """
     @property
     def settings(self, /) -> Any:
         """
-        The settings that all strategies have in common.
+        The settings that all strategies share.
         """
     def to_html(self, /) -> str:
         """
-        The report as one HTML page that needs neither network nor other files.
+        Returns the report as one HTML page, which needs no network and no other files.
         """
     def to_json(self, /) -> str:
         """
-        The JSON that `lengthwise compare --json` prints.
+        Returns the JSON that `lengthwise compare --json` prints.
         """
 
 @final
@@ -77,13 +90,14 @@ class CostModel:
     """
     How many seconds a training step takes on a batch of B sequences padded to L:
     a + b·L + c·B·L + d·B·L².
+
+    Args:
+        `model`: The name of a preset ("recurrent", "encoder" or "paper-2"), coefficients such as
+            "a=0.001,c=1e-9", a file that `Fit.save` or `lengthwise cost` wrote, or a `CostModel`.
     """
     def __eq__(self, value: object, /) -> bool: ...
     def __ne__(self, value: object, /) -> bool: ...
-    def __new__(cls, /, model: Any) -> CostModel:
-        """
-        The model that a preset, coefficients as in "a=0.001,c=1e-9", or a file names.
-        """
+    def __new__(cls, /, model: CostModel | str | PathLike[str]) -> CostModel: ...
     def __reduce__(self, /) -> tuple[type, tuple[str]]: ...
     def __repr__(self, /) -> str: ...
     def __str__(self, /) -> str: ...
@@ -94,34 +108,65 @@ class CostModel:
         """
     def epoch_seconds(self, /, plan: Plan) -> float:
         """
-        How many seconds the steps of a plan take, one batch a step.
+        Returns how many seconds the epoch of a `plan` takes, with one batch in each step.
         """
     @staticmethod
     def fit(batch_sizes: SupportsGetItem[int, SupportsIndex], batch_lengths: SupportsGetItem[int, SupportsIndex], seconds: SupportsGetItem[int, SupportsFloat | SupportsIndex]) -> Fit:
         """
         Fits a model to measured steps.
+
+        Args:
+            `batch_sizes`: The batch size of each step.
+            `batch_lengths`: The batch length of each step.
+            `seconds`: How long each step took.
         """
     @staticmethod
     def load(path: str | PathLike[str]) -> CostModel:
         """
-        Reads a model from a file.
+        Reads a model from the file `path`, which `Fit.save` or `lengthwise cost` wrote.
         """
     def seconds(self, /, batch_size: SupportsIndex, batch_length: SupportsIndex) -> float:
         """
-        How many seconds a step takes.
+        Returns how many seconds a step takes on a batch of `batch_size` sequences padded to `batch_length`.
         """
 
 @final
 class Feed:
     """
-    Plans the batches of a stream from lengths: they are pushed one after another, and steps are taken.
-    `lengthwise.stream_batches` does both for an iterable of items.
+    Plans the batches of a stream from the lengths alone: you push one length after another, and take
+    steps. `lengthwise.stream_batches` does both for an iterable of items.
+
+    Args:
+        `budget`: The hard limit of a batch: a number of sequences, or a string such as "padded:20000"
+            (cells, padding included), "sequences:16" or "cost:encoder,limit=0.05" (seconds).
+        `shapes`: Which batch lengths may occur: "exact" (the longest sequence of the batch), "multiple:8"
+            (rounded up), "ladder:16" (16 lengths, learned from the first window) or "ladder:100/200/400"
+            (these lengths). The default is "exact".
+        `window`: How many sequences are held at most. A larger window pads less. The default is 4096.
+        `pivot`: Which sequence a step is built around: "oldest" (the one that was held longest) or
+            "quantile" (for ranks that each read a stream of their own: all choose the same quantile of
+            the lengths). The default is "oldest".
+        `over_long`: What happens to a sequence that exceeds the budget alone: "error", "alone" (a batch of
+            its own), "drop" or "truncate" (you cut it to the batch length). The default is "error".
+        `tail`: What happens at the end of the stream if the last batches do not fill a step: "split"
+            (divided among the ranks), "repeat" or "drop". The default is "split".
+        `world_size`: The number of ranks that read the stream. The default is 1.
+        `seed`: The seed of all random choices, from 0 to 2⁶⁴ − 1. The default is 0.
+        `epoch`: The epoch, from 0: each has other random choices. The default is 0.
+        `state`: What `state()` of an earlier feed returned, to go on from there. By default, the stream
+            begins.
     """
-    def __new__(cls, /, budget: Any, *, shapes: str = "exact", window: Any = ..., pivot: str = "oldest", over_long: str = "error", tail: str = "split", world_size: Any = ..., seed: Any = ..., epoch: Any = ..., state: str | None = None) -> Feed: ...
+    def __new__(cls, /, budget: str | SupportsIndex, *, shapes: str = "exact", window: SupportsIndex = 4096, pivot: str = "oldest", over_long: str = "error", tail: str = "split", world_size: SupportsIndex = 1, seed: SupportsIndex = 0, epoch: SupportsIndex = 0, state: str | None = None) -> Feed: ...
+    def __reduce__(self, /) -> tuple[Any, tuple[dict[str, Any], str, int, list[tuple[int, int, int]], bool]]: ...
     def __repr__(self, /) -> str: ...
+    @staticmethod
+    def _restore(settings: dict[str, Any], state: str, position: SupportsIndex, held: SupportsGetItem[int, tuple[SupportsIndex, SupportsIndex, SupportsIndex]], ended: bool) -> Feed:
+        """
+        A feed from how it was pickled.
+        """
     def end(self, /) -> None:
         """
-        The stream has no more sequences.
+        Says that the stream has no more sequences.
         """
     @property
     def held(self, /) -> int:
@@ -135,32 +180,32 @@ class Feed:
         """
     def needs(self, /) -> bool:
         """
-        Whether the next step needs another sequence, or the word that there is none.
+        Whether the next step needs another `push`, or `end` if there are no more sequences.
         """
     @property
     def position(self, /) -> int:
         """
-        The position of the sequence to be pushed next: how many were read, and after a resume where
-        the source must be read from.
+        The position of the next sequence in the stream. After a resume, read the source from there.
         """
-    def push(self, /, length: Any) -> int | None:
+    def push(self, /, length: SupportsIndex) -> int | None:
         """
-        Takes the length of the next sequence. Gives the slot in which it is held, a number below the
-        window; `None` if it is left out, or was in a batch before the stream was resumed.
+        Adds the next sequence, of this `length`. Returns the slot that holds it, a number below the window,
+        or `None` if the sequence is left out or was in a batch before the stream was resumed.
         """
     @property
     def rungs(self, /) -> list[int]:
         """
-        The batch lengths of a ladder that was learned from the stream, rising; empty if there is none.
+        The batch lengths of the ladder that was learned from the stream, in ascending order; empty if
+        there is none.
         """
     def state(self, /) -> str:
         """
-        Where the stream stands, as one line of JSON.
+        Returns the state of the stream as one line of JSON, for `Feed(…, state=…)`.
         """
     def step(self, /) -> list[tuple[list[int], list[int], int]] | None:
         """
-        The next step: for each rank the slots and the positions of its batch, and the batch length.
-        `None` while another sequence is needed, and at the end.
+        Returns the next step: for each rank, the slots and the positions of its batch, and the batch
+        length. Returns `None` while another sequence is needed, and at the end.
         """
     @property
     def truncated(self, /) -> int:
@@ -176,13 +221,16 @@ class Feed:
 @final
 class Fit:
     """
-    A cost model, and how well it says what was measured.
+    A cost model, and how well it fits the measured steps. `CostModel.fit` makes it.
     """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __reduce__(self, /) -> tuple[Any, tuple[list[int], list[int], list[float]]]: ...
     def __repr__(self, /) -> str: ...
     @property
     def mean_relative_error(self, /) -> float:
         """
-        The mean of the relative errors without their signs.
+        The mean of the absolute relative errors.
         """
     @property
     def model(self, /) -> CostModel:
@@ -196,12 +244,12 @@ class Fit:
         """
     def save(self, /, path: str | PathLike[str]) -> None:
         """
-        Writes the model to a file that `CostModel.load` and the command line read.
+        Writes the model to the .json file `path`, which `CostModel.load` and the command line read.
         """
     @property
     def worst(self, /) -> int:
         """
-        The measured step that the model is furthest from, by index.
+        The index of the measured step with the largest relative error.
         """
     @property
     def worst_relative_error(self, /) -> float:
@@ -212,40 +260,56 @@ class Fit:
 @final
 class Inspection:
     """
-    What a set of lengths is like.
+    A description of lengths. `lengthwise.inspect` makes it.
     """
+    def __reduce__(self, /) -> tuple[Any, tuple[Lengths, str, str]]: ...
     def __repr__(self, /) -> str: ...
     def __str__(self, /) -> str: ...
+    @staticmethod
+    def _restore(lengths: Any, budget: str | SupportsIndex, source: str) -> Inspection:
+        """
+        An inspection from how it was pickled.
+        """
     def asdict(self, /) -> Any:
         """
-        Everything by name, as in the JSON of `lengthwise inspect --json`.
+        Returns all figures by name, as in the JSON of `lengthwise inspect --json`.
         """
     def to_json(self, /) -> str:
         """
-        The JSON that `lengthwise inspect --json` prints.
+        Returns the JSON that `lengthwise inspect --json` prints.
         """
     @property
     def warnings(self, /) -> list[str]:
         """
-        What deserves a second look.
+        Warnings, such as outliers or many equal lengths.
         """
 
 @final
 class Lengths:
     """
-    The lengths of all sequences, checked once.
+    The lengths of all sequences, checked once. Every function that takes lengths takes this object too,
+    and does not check it again.
 
-    Whatever takes lengths takes one of these too, and then need not check them again.
+    Args:
+        `lengths`: The length of each sequence: a list, an array, a tensor, or a column of a table or of a
+            dataset. Lengths are whole numbers from 1 to 4294967295.
+        `second`: A second length for each sequence, such as the length of its target. By default,
+            sequences have one length.
     """
     def __eq__(self, other: object, /) -> bool: ...
     def __len__(self, /) -> int: ...
     def __new__(cls, /, lengths: Any, second: Any | None = None) -> Lengths: ...
-    def __reduce__(self, /) -> tuple[type, tuple[np.ndarray, Lengths | None]]: ...
+    def __reduce__(self, /) -> tuple[Any, tuple[np.ndarray, Lengths | None, Statistics | None]]: ...
     def __repr__(self, /) -> str: ...
+    @staticmethod
+    def _restore(lengths: Any, second: Any | None, statistics: Statistics | None) -> Lengths:
+        """
+        Lengths from how they were pickled.
+        """
     @property
     def digest(self, /) -> str:
         """
-        A fingerprint of the lengths in their order, as sixteen hexadecimal digits.
+        A fingerprint of the lengths in their order: sixteen hexadecimal digits.
         """
     @property
     def max(self, /) -> int:
@@ -259,7 +323,7 @@ class Lengths:
         """
     def numpy(self, /) -> np.ndarray:
         """
-        A copy as an array.
+        Returns a copy as an array.
         """
     @property
     def second(self, /) -> Lengths | None:
@@ -275,14 +339,20 @@ class Lengths:
 @final
 class Measures:
     """
-    What one plan costs.
+    The measures of one plan. `Plan.measure` makes them.
     """
     def __eq__(self, value: object, /) -> bool: ...
     def __ne__(self, value: object, /) -> bool: ...
+    def __reduce__(self, /) -> tuple[Any, tuple[list[int], list[float], list[tuple[int, float]] | None]]: ...
     def __repr__(self, /) -> str: ...
+    @staticmethod
+    def _restore(counts: SupportsLenAndGetItem[SupportsIndex], rates: SupportsLenAndGetItem[SupportsFloat | SupportsIndex], sides: SupportsLenAndGetItem[tuple[SupportsIndex, SupportsFloat | SupportsIndex]] | None) -> Measures:
+        """
+        Measures from how they were pickled.
+        """
     def asdict(self, /) -> dict[str, Any]:
         """
-        All of them by name.
+        Returns all measures by name.
         """
     @property
     def batches(self, /) -> int:
@@ -297,8 +367,8 @@ class Measures:
     @property
     def first_padding_rate(self, /) -> float | None:
         """
-        Empty cells ÷ all cells of the first of two lengths; `None` if there is one. Everything else is
-        of both together.
+        The padding rate of the first of two lengths; `None` if sequences have one length. All other
+        measures are of both lengths together.
         """
     @property
     def lag1_correlation(self, /) -> float:
@@ -308,12 +378,12 @@ class Measures:
     @property
     def largest_batch(self, /) -> int:
         """
-        The most sequences in any batch.
+        The number of sequences in the largest batch.
         """
     @property
     def largest_batch_cells(self, /) -> int:
         """
-        The most cells in any batch: what memory must hold.
+        The number of cells in the largest batch, which must fit in memory.
         """
     @property
     def mean_batch_length(self, /) -> float:
@@ -323,22 +393,22 @@ class Measures:
     @property
     def mean_batch_padding_rate(self, /) -> float:
         """
-        The mean of the batches' own padding rates, weighted by batch size.
+        The mean of the padding rates of the batches, weighted by batch size.
         """
     @property
     def padding_rate(self, /) -> float:
         """
-        Empty cells ÷ all cells, over the whole plan.
+        The padding rate: padding ÷ all cells, over the whole plan.
         """
     @property
     def second_padding_rate(self, /) -> float | None:
         """
-        The same of the second.
+        The padding rate of the second of two lengths; `None` if sequences have one length.
         """
     @property
     def sequences(self, /) -> int:
         """
-        The number of sequences in them.
+        The number of sequences in all batches.
         """
     @property
     def shapes(self, /) -> int:
@@ -348,13 +418,14 @@ class Measures:
     @property
     def steps(self, /) -> int:
         """
-        The sum of the batch lengths: what a recurrent network waits for.
+        Sequential steps: the sum of the batch lengths, which a recurrent network computes one by one.
         """
 
 @final
 class Plan:
     """
-    All batches of one epoch, in order: a sequence of arrays of indices.
+    All batches of one epoch, in order: a sequence of arrays of indices. `lengthwise.plan` and
+    `Planner.plan` make it.
     """
     def __contains__(self, batch: Any, /) -> bool: ...
     def __eq__(self, other: object, /) -> bool: ...
@@ -373,7 +444,7 @@ class Plan:
     @property
     def batch_lengths(self, /) -> np.ndarray:
         """
-        What each batch is padded to.
+        The length that each batch is padded to.
         """
     @property
     def batch_sizes(self, /) -> np.ndarray:
@@ -382,12 +453,12 @@ class Plan:
         """
     def count(self, /, batch: Any) -> int:
         """
-        How many batches have exactly these indices.
+        Returns how many batches have exactly the indices of `batch`.
         """
     @property
     def digest(self, /) -> str:
         """
-        A fingerprint of the batches, as the command line prints it: equal on every machine.
+        A fingerprint of the batches, as the command line prints it. It is the same on every machine.
         """
     @property
     def ends(self, /) -> np.ndarray:
@@ -401,30 +472,30 @@ class Plan:
         """
     def for_rank(self, /, rank: SupportsIndex, world_size: SupportsIndex) -> Plan:
         """
-        The batches of one of `world_size` ranks: the same number on every rank.
+        Returns the batches of one `rank` of `world_size` ranks. Every rank has the same number of batches.
         """
     def index(self, /, batch: Any) -> int:
         """
-        The number of the first batch that has exactly these indices.
+        Returns the number of the first batch that has exactly the indices of `batch`.
         """
     @property
     def indices(self, /) -> np.ndarray:
         """
-        The sequences of all batches, one batch after another.
+        The indices of the sequences of all batches, one batch after another.
         """
     @property
     def left_out(self, /) -> np.ndarray:
         """
-        The sequences that are in no batch, because over-long ones were to be dropped.
+        The sequences that are in no batch, because `over_long` is "drop".
         """
     @property
     def lengths(self, /) -> np.ndarray:
         """
-        The lengths of all sequences, padded or not.
+        The lengths of all sequences, without padding.
         """
     def measure(self, /) -> Measures:
         """
-        What the plan costs.
+        Measures the plan: padding, cells, shapes and more.
         """
     @property
     def over_long(self, /) -> np.ndarray:
@@ -434,29 +505,35 @@ class Plan:
     @property
     def packed(self, /) -> bool:
         """
-        Whether a batch is one row that its sequences share, one after another.
+        Whether a batch is one row that holds its sequences one after another.
         """
     @property
     def positions(self, /) -> np.ndarray:
         """
-        How many positions of each batch are not padding: what a mean loss is divided by.
+        How many positions of each batch are not padding: divide the loss by this for a mean.
         """
     def resume(self, /, cursor: str, world_size: SupportsIndex) -> Schedule:
         """
-        What is left of the epoch after all that a cursor counts, for as many ranks as there are now.
+        Assigns the rest of the epoch after a `cursor` (see `Schedule.cursor`) to `world_size` ranks, which
+        may be another number of ranks than before.
         """
     def save(self, /, path: str | PathLike[str]) -> None:
         """
-        Writes the plan to a .json, .jsonl or .npz file, whole or not at all.
+        Writes the plan to the .json, .jsonl or .npz file `path`. An error leaves no partial file.
         """
     def schedule(self, /, world_size: SupportsIndex) -> Schedule:
         """
-        The batches dealt to `world_size` ranks, step by step.
+        Assigns the batches to `world_size` ranks, step by step.
         """
     @property
     def second_batch_lengths(self, /) -> np.ndarray | None:
         """
-        What the second lengths of every batch are padded to; `None` if sequences have one length.
+        The length that the second side of each batch is padded to; `None` if sequences have one length.
+        """
+    @property
+    def second_lengths(self, /) -> np.ndarray | None:
+        """
+        The second lengths of all sequences; `None` if sequences have one length.
         """
     @property
     def second_positions(self, /) -> np.ndarray | None:
@@ -467,68 +544,129 @@ class Plan:
     @property
     def settings(self, /) -> dict[str, Any]:
         """
-        How it was made: every setting by name.
+        The settings that the plan was made with, by name.
         """
     def tolist(self, /) -> list[Any]:
         """
-        The batches as lists of Python's integers.
+        Returns the batches as lists of integers.
         """
     @property
     def truncated(self, /) -> np.ndarray:
         """
-        The sequences that are to be cut to their batch length.
+        The sequences that you must cut to their batch length, because `over_long` is "truncate".
         """
 
 @final
 class Planner:
     """
-    Plans epochs: the same lengths, settings, seed and epoch give the same plan on every machine.
+    Plans epoch after epoch. The same lengths, settings, seed and epoch give the same plan on every
+    machine.
+
+    Strings such as "padded:20000" have the form that the command line uses. `lengthwise.explain()`
+    lists the pages that describe them.
+
+    Args:
+        `lengths`: The length of each sequence: a list, an array, a tensor, a column of a table or of a
+            dataset, or `Lengths`.
+        `strategy`: How sequences are grouped into batches, such as "shuffled", "blurred:spread=0.02" or
+            "packed:capacity=4096". By default, it is "shuffled" if the shapes are a ladder, "blurred" if
+            they are not, and "paired" for two lengths.
+        `second`: A second length for each sequence, such as the length of its target. By default,
+            sequences have one length.
+        `budget`: The hard limit of a batch: a number of sequences, or a string such as "padded:20000"
+            (cells, padding included), "sequences:16", "dynamic:16" or "cost:encoder,limit=0.05"
+            (seconds). It has no default, except that the capacity of "packed:capacity=4096" is a budget.
+        `shapes`: Which batch lengths may occur: "exact" (the longest sequence of the batch), "multiple:8"
+            (rounded up), "ladder:16" (the 16 lengths that pad the least) or "ladder:100/200/400" (these
+            lengths). By default, it is a ladder of up to 16 rungs, and "exact" if you give a strategy or
+            second lengths.
+        `arrange`: The order of the batches in the epoch: "spread" (random, with short and long batches in
+            proportion in every part of the epoch), "shuffled", "short-first", "long-first" or
+            "as-built". The default is "spread".
+        `over_long`: What happens to a sequence that exceeds the budget alone: "error", "alone" (a batch of
+            its own), "drop" or "truncate" (you cut it to the batch length). The default is "error".
+        `steps`: Which batches the ranks process in the same step: "stratified" (each step is a sample of
+            all lengths), "aligned" (batches that take about the same time) or "in-order". By default, the
+            arrangement and the budget decide.
+        `tail`: What happens to the last batches if they do not fill a step: "split" (divided among the
+            ranks), "repeat" (the step is filled with batches that were used before) or "drop". The default
+            is "split".
+        `cost_model`: How long a batch takes: a `CostModel`, the name of a preset ("recurrent", "encoder"
+            or "paper-2"), coefficients such as "a=0.001,c=1e-9", or a file that `CostModel.load` reads.
+            By default, it is the model of a "cost" budget. Without one, time is proportional to cells, or
+            to the batch length if steps are "aligned".
+        `accumulate`: Gradient-accumulation steps per rank: how many batches each rank processes for one
+            optimizer step. The default is 1.
+        `canonical_ranks`: How many batches one optimizer step has over all ranks, for every world size that
+            divides this number: training then takes the same steps on 1 rank as on 8. It replaces
+            `accumulate`. By default, a step has `accumulate` batches for each rank.
+        `constant_steps`: Whether every epoch has the same number of steps, for trainers that ask for it
+            only once. The default is false.
+        `seed`: The seed of all random choices, from 0 to 2⁶⁴ − 1. The default is 0.
+        `statistics`: The `Statistics` of all shards, if `lengths` are one shard of a larger dataset. By
+            default, `lengths` are all there is.
+        `shard`: The number of this shard, from 0. Give it together with `shards`; by default, there is
+            one shard.
+        `shards`: The number of shards. By default, there is one.
     """
-    def __new__(cls, /, lengths: Any, strategy: str | None = None, *, second: Any | None = None, budget: Any | None = None, shapes: str | None = None, arrange: str = "spread", over_long: str = "error", steps: str | None = None, tail: str = "split", cost_model: Any | None = None, accumulate: Any = ..., canonical_ranks: Any | None = None, constant_steps: bool = False, seed: Any = ..., statistics: Statistics | None = None, shard: Any | None = None, shards: Any | None = None) -> Planner: ...
+    def __new__(cls, /, lengths: Any, strategy: str | None = None, *, second: Any | None = None, budget: str | SupportsIndex | None = None, shapes: str | None = None, arrange: str = "spread", over_long: str = "error", steps: str | None = None, tail: str = "split", cost_model: CostModel | str | PathLike[str] | None = None, accumulate: SupportsIndex = 1, canonical_ranks: SupportsIndex | None = None, constant_steps: bool = False, seed: SupportsIndex = 0, statistics: Statistics | None = None, shard: SupportsIndex | None = None, shards: SupportsIndex | None = None) -> Planner: ...
+    def __reduce__(self, /) -> tuple[Any, tuple[Lengths, dict[str, Any]]]: ...
     def __repr__(self, /) -> str: ...
+    @staticmethod
+    def _restore(lengths: Lengths, settings: dict[str, Any]) -> Any:
+        """
+        A planner from how it was pickled.
+        """
     @property
     def lengths(self, /) -> Lengths:
         """
-        The lengths that are planned.
+        The lengths.
         """
     def needs(self, /) -> Statistics:
         """
-        What this shard needs: merged into the statistics with what all others need, it says how many
-        batches every shard takes.
+        Returns what this shard needs. Merge the needs of all shards into the statistics: they then say
+        how many batches every shard processes.
         """
-    def plan(self, /, epoch: Any = ...) -> Plan:
+    def plan(self, /, epoch: SupportsIndex = 0) -> Plan:
         """
-        The plan of one epoch.
+        Returns the plan of one epoch. `epoch` is a number from 0, which is also the default.
         """
     @property
     def rungs(self, /) -> list[int] | None:
         """
-        The batch lengths of the ladder, rising; `None` if the shapes are no ladder.
+        The batch lengths of the ladder in ascending order; `None` if the shapes are not a ladder.
         """
 
 @final
 class Schedule:
     """
-    The batches of an epoch dealt to ranks, step by step.
+    The batches of an epoch assigned to ranks, step by step. `Plan.schedule` makes it.
     """
     def __len__(self, /) -> int:
         """
         The number of steps, the same on every rank.
         """
+    def __reduce__(self, /) -> tuple[Any, tuple[Plan, int, str | None]]: ...
     def __repr__(self, /) -> str: ...
+    @staticmethod
+    def _restore(plan: Plan, world_size: SupportsIndex, cursor: str | None) -> Schedule:
+        """
+        A schedule from how it was pickled.
+        """
     @property
     def accumulate(self, /) -> int:
         """
-        How many batches each rank takes in a step.
+        Gradient-accumulation steps per rank: how many batches each rank processes in a step.
         """
     def all_ranks(self, /) -> Plan:
         """
-        All batches: those of the first step, rank after rank, then those of the second, and so on.
+        Returns the batches of all ranks: first those of the first step, rank after rank, then those of the
+        second step, and so on.
         """
     def cursor(self, /, steps: SupportsIndex) -> str:
         """
-        Where the epoch stands when every rank has taken so many of these steps, as one line of JSON:
-        the same on every rank, and small enough for every checkpoint.
+        Returns a cursor, for `Plan.resume`, after every rank has processed this many `steps`. It is one
+        short line of JSON, the same on every rank.
         """
     @property
     def dropped(self, /) -> np.ndarray:
@@ -537,17 +675,17 @@ class Schedule:
         """
     def for_rank(self, /, rank: SupportsIndex) -> Plan:
         """
-        The batches of one rank, step by step.
+        Returns the batches of one `rank`, step by step.
         """
     @property
     def idle_bound(self, /) -> float:
         """
-        What the idle share is at least, however these batches are dealt to steps of as many.
+        A lower bound of the idle share, for any way to assign these batches to as many ranks.
         """
     @property
     def idle_share(self, /) -> float:
         """
-        The share of the ranks' time that is spent waiting for the slowest rank of each step.
+        The share of the ranks' time that they spend waiting for the slowest rank of each step.
         """
     @property
     def positions(self, /) -> np.ndarray:
@@ -557,12 +695,13 @@ class Schedule:
     @property
     def repeated(self, /) -> np.ndarray:
         """
-        The sequences that were met before, as often as they were.
+        The sequences that occur more than once, as often as they are repeated.
         """
     @property
     def second_positions(self, /) -> np.ndarray:
         """
-        The same of the second of two lengths; zeros if there is one.
+        How many positions of second lengths that are not padding all ranks have in each step; zeros if
+        sequences have one length.
         """
     @property
     def sequences(self, /) -> np.ndarray:
@@ -578,8 +717,12 @@ class Schedule:
 @final
 class Statistics:
     """
-    What the lengths of many shards are like, and what the shards need once that was counted: small,
-    and the same bytes in whatever order it is merged.
+    Summary statistics of lengths, for datasets whose shards are planned by different nodes: small, and
+    the same bytes in whatever order shards are merged. Once it was counted, they also say how many
+    batches each shard processes.
+
+    Args:
+        `lengths`: The length of each sequence of one shard, as for `Planner`.
     """
     def __add__(self, other: object, /) -> Statistics: ...
     def __eq__(self, other: object, /) -> bool: ...
@@ -597,22 +740,22 @@ class Statistics:
     @property
     def digest(self, /) -> str:
         """
-        A fingerprint of the lengths, as sixteen hexadecimal digits.
+        A fingerprint of the lengths: sixteen hexadecimal digits.
         """
     @property
     def exact(self, /) -> bool:
         """
-        Whether every distinct length is counted by itself, and not in a class of lengths.
+        Whether each distinct length has a count of its own, instead of sharing one with similar lengths.
         """
     @staticmethod
     def from_bytes(given: bytes) -> Statistics:
         """
-        The statistics that `to_bytes` gave.
+        Returns the statistics whose `to_bytes` returned `given`.
         """
     @staticmethod
     def load(path: str | PathLike[str]) -> Statistics:
         """
-        Reads a .lws file.
+        Reads the .lws file `path`.
         """
     @property
     def max(self, /) -> int:
@@ -621,7 +764,7 @@ class Statistics:
         """
     def merge(self, /, other: Statistics) -> Statistics:
         """
-        Both together; no shard may be in both.
+        Returns the statistics of these shards and those of `other` together. No shard may be in both.
         """
     @property
     def min(self, /) -> int:
@@ -631,17 +774,17 @@ class Statistics:
     @property
     def needs(self, /) -> dict[str, Any] | None:
         """
-        What the shards need, if it was counted: `settings`, `shards`, `counted`, `batches` that each
-        takes, the `least` that one needs, and `added_share`, the share of batches that are there only
-        because others need more.
+        What the shards need, if it was counted: the `settings`, the number of `shards`, how many of them
+        were `counted`, the `batches` that each processes, the `least` that one needs, and `added_share`,
+        the share of batches that exist only because other shards need more.
         """
     def save(self, /, path: str | PathLike[str]) -> None:
         """
-        Writes a .lws file, whole or not at all.
+        Writes the .lws file `path`. An error leaves no partial file.
         """
     def to_bytes(self, /) -> bytes:
         """
-        As bytes, to send to other nodes: the same for equal statistics.
+        Returns bytes that you can send to other nodes. Equal statistics have equal bytes.
         """
     @property
     def total(self, /) -> int:
@@ -652,29 +795,35 @@ class Statistics:
 @final
 class Tuning:
     """
-    What tuning found.
+    The best strategy within limits. `lengthwise.tune` makes it.
     """
+    def __reduce__(self, /) -> tuple[Any, tuple[str, int]]: ...
     def __repr__(self, /) -> str: ...
     def __str__(self, /) -> str: ...
+    @staticmethod
+    def _restore(json: str, seed: SupportsIndex) -> Tuning:
+        """
+        Tuning from how it was pickled.
+        """
     @property
     def best(self, /) -> Any:
         """
-        What the choice was measured to give.
+        The measures of the choice.
         """
     @property
     def candidates(self, /) -> Any:
         """
-        The best point of every family within the limits.
+        The best choice of each family of strategies within the limits.
         """
     @property
     def settings(self, /) -> dict[str, Any]:
         """
-        The arguments of `plan` and of samplers that use the choice: `plan(lengths, **tuning.settings)`.
+        The choice as arguments of `plan` and of samplers: `plan(lengths, **tuning.settings)`.
         """
     @property
     def shapes(self, /) -> str:
         """
-        The shapes that go with it.
+        The shapes to use with the strategy.
         """
     @property
     def strategy(self, /) -> str:
@@ -683,59 +832,132 @@ class Tuning:
         """
     def to_json(self, /) -> str:
         """
-        The JSON that `lengthwise tune --json` prints.
+        Returns the JSON that `lengthwise tune --json` prints.
         """
     @property
     def within_limits(self, /) -> bool:
         """
-        Whether the choice keeps all limits; if not, it comes nearest.
+        Whether the choice is within all limits. If not, it is the one that comes closest.
         """
 
-def compare(lengths: Any, strategies: str | SupportsGetItem[int, str] | None = None, *, budget: Any = ..., shapes: str = "exact", arrange: str = "spread", over_long: str = "error", epochs: Any = ..., world_size: Any = ..., accumulate: Any = ..., steps: str | None = None, tail: str = "split", cost_model: Any | None = None, seed: Any = ..., source: str = "lengths") -> Comparison:
+def compare(lengths: Any, strategies: str | SupportsGetItem[int, str] | None = None, *, budget: str | SupportsIndex = "sequences:16", shapes: str = "exact", arrange: str = "spread", over_long: str = "error", epochs: SupportsIndex = 5, world_size: SupportsIndex = 1, accumulate: SupportsIndex = 1, steps: str | None = None, tail: str = "split", cost_model: CostModel | str | PathLike[str] | None = None, seed: SupportsIndex = 0, source: str = "lengths") -> Comparison:
     """
-    Plans several epochs with every strategy, and measures them.
+    Compares strategies: plans several epochs with each of them, and measures the plans.
+
+    Args:
+        `lengths`: The length of each sequence, as for `Planner`.
+        `strategies`: One strategy or a list of them, such as "blurred:spread=0.02". By default, all
+            strategies that pad are compared.
+        `budget`: The hard limit of a batch, as for `Planner`. The default is "sequences:16".
+        `shapes`: Which batch lengths may occur, as for `Planner`. The default is "exact".
+        `arrange`: The order of the batches, as for `Planner`. The default is "spread".
+        `over_long`: What happens to a sequence that exceeds the budget alone, as for `Planner`. The default
+            is "error".
+        `epochs`: How many epochs are planned. Figures are means over these. The default is 5.
+        `world_size`: The number of ranks. The default is 1.
+        `accumulate`: Gradient-accumulation steps per rank. The default is 1.
+        `steps`: Which batches the ranks process in the same step, as for `Planner`. By default, the
+            arrangement and the budget decide.
+        `tail`: What happens to the last batches if they do not fill a step, as for `Planner`. The default
+            is "split".
+        `cost_model`: How long a batch takes, as for `Planner`. With a cost model, the comparison has the
+            predicted seconds of an epoch. By default, there is none.
+        `seed`: The seed of all random choices. The default is 0.
+        `source`: What the report calls the lengths. The default is "lengths".
     """
 
 def effective_mates(plans: SupportsGetItem[int, Plan]) -> float | None:
     """
-    From how many candidates the mates of a sequence are in effect drawn over these epochs; `inf` if
-    nobody met again, `None` for fewer than two epochs or if no sequence has mates.
+    Returns the size of the pool that batch-mates are effectively drawn from over several epochs.
+
+    Returns `inf` if no two sequences share a batch twice, and `None` for fewer than two epochs or if every
+    batch has one sequence.
+
+    Args:
+        `plans`: Plans of the same lengths for different epochs.
     """
 
 def example(name: str = "speech") -> np.ndarray:
     """
-    Built-in lengths to try things with: "speech", "documents" or "bimodal".
+    Returns built-in lengths to try things with.
+
+    Args:
+        `name`: "speech" (10,480 sentences in frames), "documents" (6,000 web documents in tokens) or
+            "bimodal" (8,000 recordings in frames). The default is "speech".
     """
 
 def explain(name: str | None = None) -> str:
     """
-    The manual page of a strategy or a kind of setting, in Markdown; without a name, the list of them.
+    Returns a page of the manual in Markdown.
+
+    Args:
+        `name`: A strategy such as "blurred", or a kind of setting such as "budget" or "shapes". By default,
+            you get the list of all pages.
     """
 
-def inspect(lengths: Any, *, budget: Any = ..., source: str = "lengths") -> Inspection:
+def inspect(lengths: Any, *, budget: str | SupportsIndex = "sequences:16", source: str = "lengths") -> Inspection:
     """
-    Shows what lengths are like, and what they do to random batches.
+    Describes lengths: their distribution, outliers, and how much random batches of them are padded.
+
+    Args:
+        `lengths`: The length of each sequence, as for `Planner`.
+        `budget`: The hard limit of a batch, as for `Planner`. The default is "sequences:16".
+        `source`: What the output calls the lengths. The default is "lengths".
     """
 
-def ladder(lengths: Any, rungs: Any = ...) -> np.ndarray:
+def ladder(lengths: Any, rungs: SupportsIndex = 8) -> np.ndarray:
     """
-    The batch lengths that pad the least, rising: `rungs` of them, or as many as there are different
-    lengths.
+    Returns the batch lengths that pad the least, in ascending order.
+
+    Args:
+        `lengths`: The length of each sequence, as for `Planner`.
+        `rungs`: How many batch lengths. If there are fewer different lengths, you get these. The default
+            is 8.
     """
 
 def load_plan(path: str | PathLike[str], lengths: Any) -> Plan:
     """
-    Reads a plan from a .json, .jsonl or .npz file. The lengths that it was made for must be given
-    again; it is refused if they are others.
+    Reads a plan from a file.
+
+    Args:
+        `path`: A .json, .jsonl or .npz file that `Plan.save` or the command line wrote.
+        `lengths`: The lengths that the plan was made for, in the same order. Others raise an error.
     """
 
 def read_lengths(path: str | PathLike[str], *, column: str | None = None, format: str | None = None, frame_shift: SupportsFloat | SupportsIndex | None = None, rate: SupportsFloat | SupportsIndex | None = None, unit: str | None = None) -> np.ndarray:
     """
-    Reads the lengths in a file: .csv, .tsv, .jsonl, .npy, .txt, Kaldi's `utt2num_frames` or
-    `utt2dur`, packed by gzip or zstd or not, or a folder of WAV and FLAC files.
+    Reads lengths from a file or a folder.
+
+    Args:
+        `path`: A .csv, .tsv, .jsonl, .npy or .txt file, Kaldi's `utt2num_frames` or `utt2dur`, any of
+            these compressed with gzip or zstd, or a folder of WAV and FLAC files.
+        `column`: The column or field that has the lengths. By default, it is found by its usual names.
+        `format`: The format of the file: "csv", "tsv", "jsonl", "txt", "npy", "`utt2num_frames`" or
+            "utt2dur". By default, the name of the file decides.
+        `frame_shift`: Seconds per frame, if the file has seconds. Do not combine it with `rate`. By default,
+            the numbers are lengths.
+        `rate`: Frames or samples per second, if the file has seconds. By default, the numbers are lengths.
+        `unit`: What is counted if the column holds texts: "words", "characters" or "bytes". By default, the
+            column holds numbers; a field of JSON lines may also hold texts or lists, whose characters or
+            elements are counted.
     """
 
-def tune(lengths: Any, *, budget: Any, shapes: str | None = None, max_padding: SupportsFloat | SupportsIndex | None = None, min_mates: SupportsFloat | SupportsIndex | None = None, max_shapes: Any | None = None, max_seconds: SupportsFloat | SupportsIndex | None = None, cost_model: Any | None = None, seed: Any = ...) -> Tuning:
+def tune(lengths: Any, *, budget: str | SupportsIndex, shapes: str | None = None, max_padding: SupportsFloat | SupportsIndex | None = None, min_mates: SupportsFloat | SupportsIndex | None = None, max_shapes: SupportsIndex | None = None, max_seconds: SupportsFloat | SupportsIndex | None = None, cost_model: CostModel | str | PathLike[str] | None = None, seed: SupportsIndex = 0) -> Tuning:
     """
-    Finds the best strategy within limits on padding, company, shapes and time.
+    Finds the best strategy within limits on padding, batch-mates, shapes and time.
+
+    Args:
+        `lengths`: The length of each sequence, as for `Planner`.
+        `budget`: The hard limit of a batch, as for `Planner`.
+        `shapes`: Which batch lengths may occur, as for `Planner`. By default, it is a ladder of up to 16
+            rungs if you set no limit and no cost model, and "exact" otherwise.
+        `max_padding`: The highest padding rate, above 0 and below 1, such as 0.05. By default, there is no
+            limit.
+        `min_mates`: The fewest effective mates: the smallest pool that batch-mates may be drawn from. By
+            default, there is no limit.
+        `max_shapes`: The most different shapes (pairs of batch size and batch length). By default, there is
+            no limit.
+        `max_seconds`: The most seconds for an epoch. It needs a cost model. By default, there is no limit.
+        `cost_model`: How long a batch takes, as for `Planner`. By default, there is none.
+        `seed`: The seed of all random choices. The default is 0.
     """

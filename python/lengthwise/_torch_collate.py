@@ -44,6 +44,17 @@ class pad_collate:
     length has a budget of ``padded`` cells, batches that exceed it. So batches that are not the sampler's are
     collated without it. Of two lengths on a ladder, or cut by ``over_long="truncate"``, only the plan knows
     the batch length: such batches must be those of :func:`loader`.
+
+    Args:
+        sampler: The sampler of the batches, which has their shapes. By default, batches are padded to
+            their longest item, or to the length that they were planned for if they know it.
+        field: The field whose length was planned. By default, it is the first one that is a sequence.
+        second: The field of the second of two planned lengths. By default, there is none.
+        like: The fields that are as long as ``field``. By default, they are found by their lengths.
+        padding_value: The value of the padding: a number, or a dictionary with one for each field. The
+            default is 0.
+        lengths: The name of the field with the lengths, or ``None`` for no such field. The default is
+            "lengths".
     """
 
     #: Whether sequences share rows.
@@ -247,6 +258,18 @@ class pack_collate(pad_collate):
     without a result, and no sequence sees it. ``first`` has, for fields that it names, what the first
     position of every sequence is set to, as in ``first={"labels": -100}``: a model that shifts labels
     itself would otherwise learn to say the beginning of the next sequence.
+
+    Args:
+        sampler: The sampler of the batches, which has their shapes. By default, a row is as long as its
+            sequences, or as it was planned if the batch knows that.
+        field: The field whose length was planned. By default, it is the first one that is a sequence.
+        like: The other fields that become rows. By default, they are found by their lengths.
+        padding_value: The value of the padding: a number, or a dictionary with one for each field. The
+            default is 0.
+        first: What the first position of every sequence is set to, for each field that is named. By
+            default, nothing is set.
+        lengths: The name of the field with the lengths, or ``None`` for no such field. The default is
+            "lengths".
     """
 
     _packs = True
@@ -375,7 +398,7 @@ class pack_collate(pad_collate):
 
 
 def cu_seqlens(lengths: Sequence[int], padded_to: int | None = None) -> torch.Tensor:
-    """Where each sequence of a packed row begins, and the end: 0, and the sums of the lengths so far.
+    """Where each sequence of a packed row begins, and the end: 0, and the sums of the ``lengths`` so far.
     What a row of length ``padded_to`` has beyond them counts as one more sequence.
 
     >>> cu_seqlens([3, 4], 10)
@@ -390,8 +413,8 @@ def cu_seqlens(lengths: Sequence[int], padded_to: int | None = None) -> torch.Te
 
 
 def position_ids(lengths: Sequence[int], padded_to: int | None = None) -> torch.Tensor:
-    """The positions of a packed row: they begin at 0 in every sequence, and in what a row of length
-    ``padded_to`` has beyond them.
+    """The positions of a packed row of sequences of these ``lengths``: they begin at 0 in every sequence,
+    and in what a row of length ``padded_to`` has beyond them.
 
     >>> position_ids([3, 2], 6)
     tensor([0, 1, 2, 0, 1, 0])

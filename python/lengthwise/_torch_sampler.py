@@ -6,24 +6,44 @@ import json
 import operator
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from torch.utils.data import Sampler
 
-from ._checks import check_settings, checked_epoch
+from ._checks import check_settings, checked_epoch, checked_word
+from ._describe import described
 from ._lengthwise import Lengths, Plan, Planner
 from ._private import asked_by_torchdata, reader
 from ._ranks import find_ranks, given_ranks
 from .errors import LengthsError, LengthwiseWarning, RankError, SettingError, StateError
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._settings import SamplerSettings
+
 VERSION = 1
 #: What batch samplers of PyTorch are made with.
 SIZES = ("batch_size", "drop_last")
+#: What a mean loss can be taken over, and what is counted for it.
+WEIGHTS = {
+    "positions": "positions",
+    "tokens": "positions",
+    "frames": "positions",
+    "second_positions": "second_positions",
+    "sequences": "sequences",
+}
 
 
 class Batch(list[int]):
-    """The indices of a batch, and what it is padded to."""
+    """The indices of a batch, and what it is padded to.
+
+    Args:
+        indices: The indices of its sequences.
+        length: The batch length.
+        second_length: The second batch length, if sequences have two lengths. The default is ``None``.
+    """
 
     __slots__ = ("length", "second_length")
 
@@ -41,6 +61,7 @@ class Batch(list[int]):
         return (Batch, (list(self), self.length, self.second_length))
 
 
+@described(Planner)
 class BatchSampler(Sampler[list[int]]):
     """The batches of one rank, epoch after epoch: lists of indices for ``DataLoader(batch_sampler=…)``.
 
@@ -63,6 +84,17 @@ class BatchSampler(Sampler[list[int]]):
     ranks only ``set_epoch`` changes the epoch, as with PyTorch's ``DistributedSampler``: ranks cannot
     know how far the others are. ``dataset`` is only asked for its length, which must be that of
     ``lengths``.
+
+    Args:
+        rank: The rank of this process, from 0, or "all" for the batches of all ranks. By default, it is
+            detected, as described above.
+        world_size: The number of ranks. By default, it is detected.
+        process_group: The process group that divides the data, in place of ``rank`` and ``world_size``.
+        device_mesh: The data-parallel part of a device mesh, in place of ``rank`` and ``world_size``.
+        epoch: The first epoch, from 0. The default is 0.
+        dataset: The dataset, to check that it has as many items as there are lengths. By default, this
+            is not checked.
+        constant_steps: Whether every epoch has the same number of steps. The default is true.
     """
 
     #: Batches differ in size: frameworks must not cut or fill them.
@@ -83,7 +115,7 @@ class BatchSampler(Sampler[list[int]]):
         epoch: int = 0,
         dataset: Any = None,
         constant_steps: bool = True,
-        **settings: Any,
+        **settings: Unpack[SamplerSettings],
     ) -> None:
         # Lightning gives these two to samplers that it makes anew: what is said below is for it.
         named = [name for name in settings if budget is not None or name not in SIZES]
@@ -101,7 +133,7 @@ class BatchSampler(Sampler[list[int]]):
             )
         lengths = Lengths(lengths, second)
         check_dataset(dataset, lengths)
-        self._settings = {
+        self._settings: dict[str, Any] = {
             "strategy": strategy, "budget": budget, "constant_steps": constant_steps, **settings
         }  # fmt: skip
         self._planner = Planner(lengths, **self._settings)
@@ -152,7 +184,7 @@ class BatchSampler(Sampler[list[int]]):
         return self._current().plan
 
     def set_epoch(self, epoch: int) -> None:
-        """Chooses the epoch of the next iteration. A state that was loaded belongs to its epoch:
+        """Chooses the ``epoch`` of the next iteration. A state that was loaded belongs to its epoch:
         iterations of that epoch go on from it, until another epoch is chosen."""
         epoch = checked_epoch(epoch)
         if self._loaded is not None and epoch != self._loaded[0]:
@@ -182,19 +214,27 @@ class BatchSampler(Sampler[list[int]]):
         return _Running(self)
 
     def weights(
-        self, of: Literal["positions", "second_positions", "sequences"] = "positions"
+        self,
+        of: Literal["positions", "tokens", "frames", "second_positions", "sequences"] = "positions",
     ) -> np.ndarray:
-        """What to multiply the mean loss of each batch by, so that the mean over all batches of a
-        step, on all ranks, is the mean over its positions (or sequences; of two lengths,
-        "second_positions" are those of the second, such as target tokens): one number for each batch
-        of the epoch that was chosen, or began last. With ``rank="all"``, for the batches of all
-        ranks."""
+        """Returns what to multiply the mean loss of each batch by, so that the mean over all batches of a
+        step, on all ranks, is the mean over its positions.
+
+        There is one number for each batch of the epoch that was chosen, or began last. With
+        ``rank="all"``, these are the batches of all ranks.
+
+        Args:
+            of: What the mean is taken over: "positions", which you can also call "tokens" or "frames";
+                "second_positions", those of the second of two lengths, such as target tokens; or
+                "sequences". The default is "positions".
+        """
+        counted = checked_word("weights", of, WEIGHTS)
         running = self._current()
         schedule, plan = running.schedule, running.plan
         own, step = plan.batch_sizes.astype(np.uint64), schedule.sequences
-        if of == "positions":
+        if counted == "positions":
             own, step = plan.positions, schedule.positions
-        elif of == "second_positions":
+        elif counted == "second_positions":
             if plan.second_positions is None:
                 raise SettingError(
                     "there are no second positions", hint="give a second length for each sequence"
@@ -230,7 +270,7 @@ class BatchSampler(Sampler[list[int]]):
         return running.state(taken)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Goes on from a state, also with another number of ranks: the next iteration gives what no
+        """Goes on from a ``state``, also with another number of ranks: the next iteration gives what no
         rank has seen of that epoch. After a state from the end of an epoch comes the next epoch,
         unless ``set_epoch`` chooses the one that is over: then nothing."""
         state, epoch = _checked(state)

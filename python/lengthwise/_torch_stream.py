@@ -6,21 +6,28 @@ import json
 import operator
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from torch.utils.data import IterableDataset, get_worker_info
 
 from ._checks import check_again, check_budget, check_settings, check_source, checked_epoch
 from ._choice import Choice, SharedChoice
+from ._describe import described
 from ._lengthwise import Feed
 from ._private import outside_workers
 from ._ranks import find_ranks, given_ranks
 from .errors import LengthwiseWarning, RankError, StateError
-from .stream import StreamBatch, Streaming, read_from
+from .stream import StreamBatch, Streaming, read_from, stream_batches
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._settings import StreamSettings
 
 VERSION = 1
 
 
+@described(stream_batches, Feed, but=("state",))
 class StreamBatches(IterableDataset[StreamBatch]):
     """The batches of one rank over a stream: an ``IterableDataset`` for ``DataLoader(…, batch_size=None)``.
 
@@ -43,6 +50,15 @@ class StreamBatches(IterableDataset[StreamBatch]):
     give the same batches: a loader does not tell its dataset when an epoch is over. Call it between
     iterations: workers that a ``DataLoader`` keeps (``persistent_workers=True``) read the choice when
     they begin one.
+
+    Args:
+        load: A function that turns an item into what you train on, such as a path into a tensor. By
+            default, batches have the items themselves.
+        rank: The rank of this process, from 0. By default, it is detected, as by :class:`BatchSampler`.
+        world_size: The number of ranks. By default, it is detected.
+        process_group: The process group that divides the data, in place of ``rank`` and ``world_size``.
+        device_mesh: The data-parallel part of a device mesh, in place of ``rank`` and ``world_size``.
+        epoch: The first epoch, from 0. The default is 0.
     """
 
     def __init__(
@@ -57,14 +73,14 @@ class StreamBatches(IterableDataset[StreamBatch]):
         process_group: Any = None,
         device_mesh: Any = None,
         epoch: int = 0,
-        **settings: Any,
+        **settings: Unpack[StreamSettings],
     ) -> None:
         super().__init__()
         check_settings("StreamBatches", settings, StreamBatches, Feed, but=["state"])
         check_source(source)
         check_again(source)
         self._source, self._length, self._load = source, length, load
-        self._settings = {"budget": check_budget(budget), **settings}
+        self._settings: dict[str, Any] = {"budget": check_budget(budget), **settings}
         given, size = given_ranks(rank, world_size, process_group, device_mesh)
         if given == "all":
             raise RankError(
@@ -88,7 +104,7 @@ class StreamBatches(IterableDataset[StreamBatch]):
         return self._choice.latest.epoch if self._once is None else self._once[0]
 
     def set_epoch(self, epoch: int) -> None:
-        """Chooses the epoch of the iterations that begin from now on. A state that was loaded belongs to
+        """Chooses the ``epoch`` of the iterations that begin from now on. A state that was loaded belongs to
         its epoch: iterations of that epoch go on from it, until another epoch is chosen."""
         epoch = checked_epoch(epoch)
         if get_worker_info() is not None:
@@ -190,7 +206,7 @@ class StreamBatches(IterableDataset[StreamBatch]):
         return made
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Goes on from a state, also with another number of ranks: iterations give the batches that come
+        """Goes on from a ``state``, also with another number of ranks: iterations give the batches that come
         after it, until another epoch is chosen. After a state from the end of an epoch comes the next
         epoch, unless ``set_epoch`` chooses the one that is over: then nothing. Workers that a
         ``DataLoader`` keeps (``persistent_workers=True``) must be given the state before they begin:

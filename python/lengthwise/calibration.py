@@ -45,7 +45,13 @@ KINDS = [
 
 @dataclass(frozen=True)
 class MeasuredStep:
-    """A training step that was timed."""
+    """A training step that was timed.
+
+    Attributes:
+        batch_size: The number of sequences.
+        batch_length: The length that they were padded to.
+        seconds: How long the step took.
+    """
 
     batch_size: int
     batch_length: int
@@ -54,7 +60,18 @@ class MeasuredStep:
 
 @dataclass(frozen=True)
 class Recommendation:
-    """Settings, and what they are predicted to give."""
+    """Settings, and what they are predicted to give.
+
+    Attributes:
+        strategy: The strategy.
+        budget: The hard limit of a batch.
+        shapes: Which batch lengths may occur.
+        predicted_seconds: How long an epoch takes, by the cost model.
+        padding_rate: The padding rate of the first epoch.
+        batches: The number of batches of the first epoch.
+        shape_count: The number of different shapes in the first three epochs together.
+        effective_mates: The size of the pool that batch-mates are effectively drawn from.
+    """
 
     strategy: str
     budget: str
@@ -62,19 +79,26 @@ class Recommendation:
     predicted_seconds: float
     padding_rate: float
     batches: int
-    #: Different shapes in the first three epochs together.
     shape_count: int
     effective_mates: float
 
     @property
-    def settings(self) -> dict[str, str]:
-        """The arguments of ``plan`` and of samplers."""
+    def settings(self) -> dict[str, Any]:
+        """The settings as arguments of ``plan`` and of samplers."""
         return {"strategy": self.strategy, "budget": self.budget, "shapes": self.shapes}
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """What was measured, and what follows from it."""
+    """What was measured, and the settings that follow from it. :func:`calibrate` makes it.
+
+    Attributes:
+        steps: The measured steps.
+        fit: The cost model, and how well it fits them.
+        largest_cells: The number of cells of the largest batch that fitted in memory.
+        ran_out: Whether a larger batch ran out of memory.
+        recommendations: Settings, the best ones first.
+    """
 
     steps: list[MeasuredStep] = field(repr=False)
     fit: Fit
@@ -84,25 +108,26 @@ class Calibration:
 
     @property
     def model(self) -> CostModel:
-        """How long a step takes."""
+        """The cost model: how long a step takes."""
         return self.fit.model
 
     @property
     def best(self) -> Recommendation:
-        """The first of the recommendations."""
+        """The first recommendation."""
         return self.recommendations[0]
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The arguments of ``plan`` and of samplers that are recommended, with the cost model."""
+        """The recommended settings and the cost model, as arguments of ``plan`` and of samplers."""
         return {**self.best.settings, "cost_model": self.model}
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the cost model to a .json file that ``CostModel.load`` and the command line read."""
+        """Writes the cost model to the .json file ``path``, which ``CostModel.load`` and the command line
+        read."""
         self.fit.save(path)
 
     def save_steps(self, path: str | os.PathLike[str]) -> None:
-        """Writes the measured steps to a .csv file that ``lengthwise cost`` reads."""
+        """Writes the measured steps to the .csv file ``path``, which ``lengthwise cost`` reads."""
         with open(path, "w", newline="") as file:
             writer = csv.writer(file)
             writer.writerow(["batch_size", "batch_length", "seconds"])
@@ -137,13 +162,22 @@ def calibrate(
     seed: int = 0,
     on_progress: Callable[[str], None] | None = None,
 ) -> Calibration:
-    """Times ``step(batch_size, length)`` on a small grid of shapes.
+    """Times a training step on a small grid of shapes, and recommends budget, shapes and strategy.
 
-    ``step`` makes an input of that shape, and does everything that a training step does. Batches grow
-    until memory ends (the error is caught) or they hold ``max_cells`` cells; then about twenty
-    shapes are timed, each ``repeats`` times after ``warmup`` steps, in about ``seconds`` at most.
-    On CUDA the clock waits for the device. ``on_progress`` is told what comes next; without it,
-    long measurements say so on standard error if that is a terminal.
+    Batches grow until memory ends (the error is caught) or they have ``max_cells`` cells. Then about
+    twenty shapes are timed. On CUDA the clock waits for the device.
+
+    Args:
+        step: A function ``step(batch_size, length)``. It makes an input of that shape, and does everything
+            that a training step does.
+        lengths: The length of each sequence, as for :class:`lengthwise.Planner`.
+        max_cells: The most cells of a batch. By default, it is 4194304.
+        warmup: How many steps of each shape are not timed. The default is 2.
+        repeats: How many steps of each shape are timed; the median counts. The default is 5.
+        seconds: About how long the measurement may take. The default is 120.0.
+        seed: The seed of the plans that are compared. The default is 0.
+        on_progress: A function that is called with a line of text before each shape. By default, long
+            measurements print these lines on standard error if it is a terminal.
     """
     lengths = Lengths(lengths)
     say = _progress(on_progress)

@@ -1,10 +1,16 @@
-"""What can go wrong. Each exception says what to do about it in ``hint``."""
+"""The exceptions of this package. The ``hint`` of each says what to do about it."""
 
 from __future__ import annotations
 
 
 class LengthwiseError(ValueError):
-    """Any error of this package; ``index`` is the sequence it is about, if it is about one."""
+    """Any error of this package.
+
+    Args:
+        message: What is wrong.
+        hint: What to do about it. By default, there is no hint.
+        index: The index of the sequence that is wrong. By default, the error is not about one sequence.
+    """
 
     hint: str | None
     index: int | None
@@ -28,32 +34,32 @@ def _restored(
 
 
 class LengthsError(LengthwiseError):
-    """Lengths that cannot be: zero, negative, not whole, not numbers, or none at all."""
+    """Invalid lengths: zero, negative, not whole, not numbers, or none at all; or data of other lengths."""
 
 
 class BudgetError(LengthwiseError):
-    """A sequence that exceeds the budget even alone."""
+    """A sequence exceeds the budget alone."""
 
 
 class SettingError(LengthwiseError):
-    """A setting that does not exist, or has a value that it cannot have."""
+    """A setting that does not exist, or an invalid value of a setting."""
 
 
 class RankError(LengthwiseError):
-    """A rank or a number of ranks that cannot be."""
+    """An invalid rank or world size."""
 
 
 class StateError(LengthwiseError):
-    """A state to go on from that is damaged, or belongs to another run."""
+    """A saved state that is damaged or belongs to another run."""
 
 
 class CostError(LengthwiseError):
-    """Measured steps that decide no cost model."""
+    """Measured steps that do not determine a cost model."""
 
 
 class FileError(LengthwiseError):
-    """A file that cannot be read or written, or is not what it should be."""
+    """A file that cannot be read or written, or has the wrong content."""
 
 
 class LengthwiseWarning(UserWarning):
-    """Something that works, but hardly as intended."""
+    """Something works, but probably not as intended."""

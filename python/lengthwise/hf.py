@@ -7,9 +7,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from torch.utils.data import DataLoader
@@ -19,6 +18,9 @@ from transformers.trainer_utils import seed_worker
 from . import LengthsError, SettingError
 from ._convert import array
 from .torch import BatchSampler
+
+if TYPE_CHECKING:
+    from ._settings import TrainerSettings
 
 __all__ = ["TrainerMixin", "lengths_of"]
 
@@ -31,6 +33,11 @@ def lengths_of(dataset: Any, column: str | None = None) -> np.ndarray:
 
     A ``datasets.Dataset`` gives its column at once, in the order of its rows; other datasets are read
     item by item.
+
+    Args:
+        dataset: The dataset.
+        column: The column or field. By default, it is the first of the usual names, such as "length" or
+            "input_ids".
     """
     names = getattr(dataset, "column_names", None)
     if names is not None:
@@ -69,12 +76,17 @@ class TrainerMixin:
     ``per_device_train_batch_size`` then says nothing about training. Gradient accumulation, any
     number of processes, and going on from a checkpoint are taken care of; the seed is
     ``data_seed``, or ``seed``, of the training arguments.
+
+    Args:
+        batches: The settings, such as ``{"budget": "padded:20000"}``.
+        args: The arguments of ``Trainer``, by position.
+        keywords: The arguments of ``Trainer``, by name.
     """
 
     _planned_batches: BatchSampler | None = None
 
-    def __init__(self, *args: Any, batches: Mapping[str, Any], **keywords: Any) -> None:
-        self._batch_settings = dict(batches)
+    def __init__(self, *args: Any, batches: TrainerSettings, **keywords: Any) -> None:
+        self._batch_settings: dict[str, Any] = dict(batches)
         strategy = self._batch_settings.get("strategy") or ""
         if "budget" not in self._batch_settings and not strategy.startswith("packed:"):
             raise SettingError(
@@ -84,6 +96,7 @@ class TrainerMixin:
         self.add_callback(_Epochs(self))  # type: ignore[attr-defined]
 
     def get_train_dataloader(self: Any) -> DataLoader[Any]:
+        """Returns the loader of the planned batches, for ``Trainer``."""
         dataset = self.train_dataset
         if dataset is None:
             raise ValueError("Trainer: training requires a train_dataset.")

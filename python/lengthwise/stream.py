@@ -1,4 +1,4 @@
-"""Batches of data that comes one item after another: no index, no end, no framework.
+"""Batches of data that arrives one item after another: no index, no end, no framework.
 
 >>> import lengthwise as lw
 >>> lines = ("a bc def g hi jkl".split() for _ in range(3))
@@ -17,17 +17,29 @@ import json
 import operator
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._checks import check_budget, check_settings, check_source
+from ._describe import described
 from ._lengthwise import Feed
 from .errors import LengthsError, RankError, StateError
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._settings import EpochSettings, FeedSettings
 
 __all__ = ["StreamBatch", "Streaming", "stream_batches"]
 
 
 class StreamBatch(list[Any]):
-    """The items of a batch, what it is padded to, and where the items were in the stream."""
+    """The items of a batch.
+
+    Args:
+        items: The items.
+        length: The batch length: what the items are padded to.
+        positions: The positions of the items in the stream, from 0.
+    """
 
     __slots__ = ("length", "positions")
 
@@ -44,7 +56,7 @@ class StreamBatch(list[Any]):
 
 
 class Streaming(Iterator[StreamBatch]):
-    """The batches of one rank over a stream of items: see :func:`stream_batches`."""
+    """The batches of one rank over a stream of items. :func:`stream_batches` makes it."""
 
     def __init__(
         self,
@@ -57,7 +69,7 @@ class Streaming(Iterator[StreamBatch]):
         base: int | None = None,
         keep: bool = True,
         state: str | None = None,
-        **settings: Any,
+        **settings: Unpack[FeedSettings],
     ) -> None:
         if not 0 <= operator.index(rank) < max(world_size, 1):
             raise RankError(
@@ -81,18 +93,32 @@ class Streaming(Iterator[StreamBatch]):
         self._failed: BaseException | None = None
 
     def state(self) -> str:
-        """Where the stream stands after the batches that were given out: one line of JSON, the same on
-        every rank. ``stream_batches(…, state=…)`` goes on from it, also with another number of
-        ranks."""
+        """Returns where the stream stands after the batches that it returned: one line of JSON, the same
+        on every rank. ``stream_batches(…, state=…)`` goes on from it, also with another world size."""
         return self._feed.state()
 
     @property
     def feed(self) -> Feed:
-        """What it is planned by."""
+        """The :class:`lengthwise.Feed` that plans the batches."""
         return self._feed
 
     def __iter__(self) -> Streaming:
         return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        if not isinstance(self._source, Iterator) or callable(self._source):
+            # The copy reads the source itself, from where this one stands.
+            return {**self.__dict__, "_rest": None}
+        try:
+            self._source.__reduce_ex__(4)
+        except TypeError:
+            raise StateError(
+                f"a {type(self._source).__name__} can be read once, and the stream that reads it cannot be "
+                "pickled or copied",
+                hint="keep its `state()`, and go on with `stream_batches(source, …, state=state)`; or give "
+                "a source that can be read again, such as a list or a function",
+            ) from None
+        return self.__dict__
 
     def __next__(self) -> StreamBatch:
         while True:
@@ -163,6 +189,7 @@ class Streaming(Iterator[StreamBatch]):
         return length
 
 
+@described(Feed)
 def stream_batches(
     source: Iterable[Any] | Callable[[int], Iterable[Any]],
     length: Callable[[Any], int] = len,
@@ -171,21 +198,26 @@ def stream_batches(
     rank: int = 0,
     world_size: int = 1,
     state: str | None = None,
-    **settings: Any,
+    **settings: Unpack[EpochSettings],
 ) -> Streaming:
-    """Batches of the items of ``source``, which come one after another: lists of items, with what they
-    are padded to as ``.length`` and their positions in the stream as ``.positions``.
+    """Batches the items of a stream.
 
-    ``length`` says how long an item is. The settings are ``budget``, ``shapes``, ``window`` (how many
-    items are held at most), ``pivot``, ``over_long``, ``tail``, ``seed`` and ``epoch``:
-    ``lengthwise.explain("stream")`` has more about them. Of ``world_size`` ranks that read the same stream each
-    takes its own batches, and all take as many.
+    A batch is a list of items. Its ``length`` is the length to pad them to, and its ``positions`` are
+    the positions of the items in the stream. ``lengthwise.explain("stream")`` says how batches are made.
 
-    ``.state()`` says where the stream stands, and ``state=…`` goes on from there. The items before are
-    passed over, unless ``source`` is a function: it is called with the position to begin at.
+    ``.state()`` returns where the stream stands, and ``state=…`` goes on from there. After an error no
+    more batches come, and the state is the one before the error: if you go on from it, you get the item
+    that failed again.
 
-    After an error nothing more is given out, and the state is that of before: going on from it gives the
-    item that failed once more.
+    Args:
+        source: The items: an iterable, or a function that takes a position and returns an iterator from
+            there. With ``state``, a function saves reading the items before that position.
+        length: A function that returns the length of an item. The default is ``len``.
+        rank: The rank of this process, from 0. The default is 0.
+        world_size: The number of ranks. All ranks read the same stream; each gets its own batches, and
+            all get the same number of batches. The default is 1.
+        state: What ``.state()`` returned before, also with another world size. By default, the stream
+            begins.
     """
     check_settings("stream_batches", settings, stream_batches, Feed)
     check_source(source)

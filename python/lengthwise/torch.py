@@ -95,6 +95,13 @@ def loader(
     ``collate_fn`` is :func:`pad_collate` if it is not given, or :func:`pack_collate` if sequences share
     rows. Lightning takes it as it is, with its
     own distributed sampler switched on or off.
+
+    Args:
+        dataset: The dataset, with as many items as the sampler has lengths.
+        sampler: The :class:`BatchSampler`.
+        collate_fn: What makes a batch of items. By default, it is :func:`pad_collate` or
+            :func:`pack_collate` with the sampler.
+        options: Other options of the data loader, such as ``num_workers``.
     """
     if isinstance(dataset, StreamBatches):
         raise SettingError(

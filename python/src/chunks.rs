@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use numpy::PyArray1;
-use pyo3::prelude::*;
+use pyo3::{prelude::*, types::PyType};
 
 use crate::{
     error::Failure,
@@ -11,12 +11,19 @@ use crate::{
     settings::Whole,
 };
 
-/// Sequences cut into pieces of at most `size`. The pieces are planned as sequences of their own:
-/// give `pieces` as lengths. Piece `i` is from sequence `sequences[i]`, and begins at `offsets[i]`.
+/// Cuts sequences into pieces. To plan the pieces as sequences of their own, use `pieces` as lengths.
+/// Piece `i` is a part of sequence `sequences[i]`, and begins at `offsets[i]`.
+///
+/// Args:
+///     `lengths`: The length of each sequence, as for `Planner`.
+///     `size`: The length of a piece. The last piece of a sequence may be shorter.
 #[pyclass(frozen, module = "lengthwise")]
 #[derive(Debug)]
+#[expect(clippy::struct_field_names, reason = "they are the chunks of Rust")]
 pub(crate) struct Chunks {
     chunks: lengthwise::Chunks,
+    lengths: Arc<lengthwise::Lengths>,
+    size: u32,
     pieces: Arc<lengthwise::Lengths>,
 }
 
@@ -27,7 +34,7 @@ impl Chunks {
         let chunks =
             py.detach(|| lengthwise::Chunks::new(&lengths.0, size.0)).map_err(Failure::from)?;
         let pieces = Arc::new(chunks.lengths().clone());
-        Ok(Self { chunks, pieces })
+        Ok(Self { chunks, lengths: lengths.0, size: size.0, pieces })
     }
 
     fn __len__(&self) -> usize {
@@ -38,13 +45,17 @@ impl Chunks {
         format!("Chunks({} pieces)", self.chunks.len())
     }
 
+    fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyType>, (Lengths, u32)) {
+        (py.get_type::<Self>(), (Lengths(Arc::clone(&self.lengths)), self.size))
+    }
+
     /// The lengths of the pieces.
     #[getter]
     fn pieces(&self) -> Lengths {
         Lengths(Arc::clone(&self.pieces))
     }
 
-    /// The sequence that each piece is from.
+    /// The sequence that each piece is a part of.
     #[getter]
     fn sequences<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
         self.column(py, |piece| piece.sequence)

@@ -8,9 +8,11 @@ use lengthwise_report::{Look, Request, Study};
 use pyo3::prelude::*;
 
 use crate::{
+    cost::CostModel,
     error::{Failure, Result},
-    lengths::Column,
-    settings::{BudgetArgument, ModelArgument, Whole, parsed},
+    lengths::{Column, Lengths},
+    pickle::{Reduced, from_json, reduced},
+    settings::{BudgetArgument, ModelArgument, parsed, whole},
 };
 
 /// What is compared; owns what a `Request` borrows.
@@ -54,7 +56,7 @@ impl Compared {
     }
 }
 
-/// The measures of several strategies on the same lengths.
+/// The measures of several strategies on the same lengths. `lengthwise.compare` makes it.
 #[pyclass(frozen, module = "lengthwise")]
 #[derive(Debug)]
 pub(crate) struct Comparison {
@@ -62,7 +64,28 @@ pub(crate) struct Comparison {
     comparison: lengthwise_report::Comparison,
 }
 
-/// Plans several epochs with every strategy, and measures them.
+/// Compares strategies: plans several epochs with each of them, and measures the plans.
+///
+/// Args:
+///     `lengths`: The length of each sequence, as for `Planner`.
+///     `strategies`: One strategy or a list of them, such as "blurred:spread=0.02". By default, all
+///         strategies that pad are compared.
+///     `budget`: The hard limit of a batch, as for `Planner`. The default is "sequences:16".
+///     `shapes`: Which batch lengths may occur, as for `Planner`. The default is "exact".
+///     `arrange`: The order of the batches, as for `Planner`. The default is "spread".
+///     `over_long`: What happens to a sequence that exceeds the budget alone, as for `Planner`. The default
+///         is "error".
+///     `epochs`: How many epochs are planned. Figures are means over these. The default is 5.
+///     `world_size`: The number of ranks. The default is 1.
+///     `accumulate`: Gradient-accumulation steps per rank. The default is 1.
+///     `steps`: Which batches the ranks process in the same step, as for `Planner`. By default, the
+///         arrangement and the budget decide.
+///     `tail`: What happens to the last batches if they do not fill a step, as for `Planner`. The default
+///         is "split".
+///     `cost_model`: How long a batch takes, as for `Planner`. With a cost model, the comparison has the
+///         predicted seconds of an epoch. By default, there is none.
+///     `seed`: The seed of all random choices. The default is 0.
+///     `source`: What the report calls the lengths. The default is "lengths".
 #[pyfunction]
 #[pyo3(signature = (
     lengths,
@@ -72,15 +95,17 @@ pub(crate) struct Comparison {
     shapes = "exact",
     arrange = "spread",
     over_long = "error",
-    epochs = Whole(5),
-    world_size = Whole(1),
-    accumulate = Whole(1),
+    epochs: "SupportsIndex" = 5,
+    world_size: "SupportsIndex" = 1,
+    accumulate: "SupportsIndex" = 1,
     steps = None,
     tail = "split",
     cost_model = None,
-    seed = Whole(0),
+    seed: "SupportsIndex" = 0,
     source = "lengths",
-))]
+), text_signature = "(lengths, strategies=None, *, budget='sequences:16', shapes='exact', arrange='spread', \
+over_long='error', epochs=5, world_size=1, accumulate=1, steps=None, tail='split', cost_model=None, seed=0, \
+source='lengths')")]
 #[expect(clippy::too_many_arguments, reason = "each is a setting with a name in Python")]
 pub(crate) fn compare(
     py: Python<'_>,
@@ -90,16 +115,15 @@ pub(crate) fn compare(
     shapes: &str,
     arrange: &str,
     over_long: &str,
-    epochs: Whole<u32>,
-    world_size: Whole<u32>,
-    accumulate: Whole<u32>,
+    #[pyo3(from_py_with = whole)] epochs: u32,
+    #[pyo3(from_py_with = whole)] world_size: u32,
+    #[pyo3(from_py_with = whole)] accumulate: u32,
     steps: Option<&str>,
     tail: &str,
     cost_model: Option<ModelArgument>,
-    seed: Whole<u64>,
+    #[pyo3(from_py_with = whole)] seed: u64,
     source: &str,
 ) -> PyResult<Comparison> {
-    let (epochs, world_size, accumulate, seed) = (epochs.0, world_size.0, accumulate.0, seed.0);
     let make = || -> Result<Compared> {
         let strategies = match strategies {
             None => Strategy::all_padded(),
@@ -162,31 +186,107 @@ pub(crate) enum Named {
     Many(Vec<String>),
 }
 
+/// What is compared, as it is pickled: the lengths and the strategies; the settings that are text; the
+/// numbers; the cost model; the figures as JSON; and the effective mates, which may be infinite.
+type Pickled = (
+    (Lengths, Vec<String>),
+    [String; 6],
+    (Option<String>, u64, [u32; 3]),
+    Option<CostModel>,
+    String,
+    Vec<[Option<f64>; 2]>,
+);
+
 #[pymethods]
 impl Comparison {
-    /// One dictionary for each strategy: means over the epochs, and `sd` with their deviations.
+    /// A comparison from how it was pickled.
+    #[staticmethod]
+    fn _restore(
+        what: (Bound<'_, Lengths>, Vec<String>),
+        text: [String; 6],
+        numbers: (Option<String>, u64, [u32; 3]),
+        cost_model: Option<Bound<'_, CostModel>>,
+        figures: &str,
+        mates: Vec<[Option<f64>; 2]>,
+    ) -> PyResult<Self> {
+        let ((lengths, strategies), (steps, seed, [epochs, world_size, accumulate])) =
+            (what, numbers);
+        let [source, budget, shapes, arrange, over_long, tail] = text;
+        let mut comparison: lengthwise_report::Comparison = from_json(figures, "Comparison")?;
+        for (row, mates) in comparison.rows.iter_mut().zip(mates) {
+            [row.mean.effective_mates, row.sd.effective_mates] = mates;
+        }
+        let make = || -> Result<Compared> {
+            let strategies: std::result::Result<Vec<Strategy>, lengthwise::Error> =
+                strategies.iter().map(|strategy| strategy.parse()).collect();
+            Ok(Compared {
+                source,
+                lengths: Arc::clone(&lengths.get().0),
+                strategies: strategies?,
+                budget: budget.parse()?,
+                shapes: shapes.parse()?,
+                arrange: arrange.parse()?,
+                over_long: over_long.parse()?,
+                seed,
+                epochs,
+                world_size,
+                accumulate,
+                steps: parsed(steps.as_deref())?,
+                tail: tail.parse()?,
+                cost_model: cost_model.map(|model| model.get().0),
+            })
+        };
+        Ok(Self { compared: make()?, comparison })
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, Pickled>> {
+        let all = &self.compared;
+        let strategies = all.strategies.iter().map(ToString::to_string).collect();
+        let text = [
+            all.source.clone(),
+            all.budget.to_string(),
+            all.shapes.to_string(),
+            all.arrange.to_string(),
+            all.over_long.to_string(),
+            all.tail.to_string(),
+        ];
+        let steps = all.steps.map(|steps| steps.to_string());
+        let mates =
+            |row: &lengthwise_report::Row| [row.mean.effective_mates, row.sd.effective_mates];
+        let pickled = (
+            (Lengths(Arc::clone(&all.lengths)), strategies),
+            text,
+            (steps, all.seed, [all.epochs, all.world_size, all.accumulate]),
+            all.cost_model.map(CostModel),
+            self.comparison.to_json(),
+            self.comparison.rows.iter().map(mates).collect(),
+        );
+        reduced::<Self, _>(py, pickled)
+    }
+
+    /// One dictionary for each strategy: means over the epochs, and their standard deviations as `sd`.
     #[getter]
     fn rows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         loaded(py, &self.comparison.to_json())?.get_item("rows")
     }
 
-    /// The settings that all strategies have in common.
+    /// The settings that all strategies share.
     #[getter]
     fn settings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         loaded(py, &self.comparison.to_json())?.get_item("settings")
     }
 
-    /// The JSON that `lengthwise compare --json` prints.
+    /// Returns the JSON that `lengthwise compare --json` prints.
     fn to_json(&self) -> String {
         self.comparison.to_json()
     }
 
-    /// The report as one HTML page that needs neither network nor other files.
+    /// Returns the report as one HTML page, which needs no network and no other files.
     fn to_html(&self, py: Python<'_>) -> PyResult<String> {
         Ok(py.detach(|| self.page())?)
     }
 
-    /// Writes the report to an .html file, whole or not at all.
+    /// Writes the report to the .html file `path`. An error leaves no partial file.
     fn save_html(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let write = || -> Result<()> {
             let page = self.page()?;
@@ -226,45 +326,88 @@ impl Comparison {
     }
 }
 
-/// What a set of lengths is like.
+/// A description of lengths. `lengthwise.inspect` makes it.
 #[pyclass(frozen, module = "lengthwise")]
 #[derive(Debug)]
-pub(crate) struct Inspection(lengthwise_report::Inspection);
+#[expect(clippy::struct_field_names, reason = "it is the inspection of Rust")]
+pub(crate) struct Inspection {
+    inspection: lengthwise_report::Inspection,
+    /// What was inspected: a pickled one is made again.
+    lengths: Arc<lengthwise::Lengths>,
+    budget: Budget,
+}
 
-/// Shows what lengths are like, and what they do to random batches.
+impl Inspection {
+    fn new(
+        py: Python<'_>,
+        lengths: Arc<lengthwise::Lengths>,
+        budget: Budget,
+        source: &str,
+    ) -> PyResult<Self> {
+        lengths.only_one("an inspection").map_err(Failure::from)?;
+        let look = || lengthwise_report::Inspection::new(source, &lengths, budget, |_| None, None);
+        let inspection = py.detach(look).map_err(Failure::from)?;
+        Ok(Self { inspection, lengths, budget })
+    }
+}
+
+/// Describes lengths: their distribution, outliers, and how much random batches of them are padded.
+///
+/// Args:
+///     `lengths`: The length of each sequence, as for `Planner`.
+///     `budget`: The hard limit of a batch, as for `Planner`. The default is "sequences:16".
+///     `source`: What the output calls the lengths. The default is "lengths".
 #[pyfunction]
-#[pyo3(signature = (lengths, *, budget = BudgetArgument::sequences(16), source = "lengths"))]
+#[pyo3(
+    signature = (lengths, *, budget = BudgetArgument::sequences(16), source = "lengths"),
+    text_signature = "(lengths, *, budget='sequences:16', source='lengths')"
+)]
 pub(crate) fn inspect(
     py: Python<'_>,
     lengths: Column,
     budget: BudgetArgument,
     source: &str,
 ) -> PyResult<Inspection> {
-    lengths.0.only_one("an inspection").map_err(Failure::from)?;
-    let look = || lengthwise_report::Inspection::new(source, &lengths.0, budget.0, |_| None, None);
-    Ok(Inspection(py.detach(look).map_err(Failure::from)?))
+    Inspection::new(py, lengths.0, budget.0, source)
 }
 
 #[pymethods]
 impl Inspection {
-    /// Everything by name, as in the JSON of `lengthwise inspect --json`.
+    /// An inspection from how it was pickled.
+    #[staticmethod]
+    fn _restore(
+        py: Python<'_>,
+        lengths: Column,
+        budget: BudgetArgument,
+        source: &str,
+    ) -> PyResult<Self> {
+        Self::new(py, lengths.0, budget.0, source)
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, (Lengths, String, &str)>> {
+        let lengths = Lengths(Arc::clone(&self.lengths));
+        let made = (lengths, self.budget.to_string(), self.inspection.source.as_str());
+        reduced::<Self, _>(py, made)
+    }
+
+    /// Returns all figures by name, as in the JSON of `lengthwise inspect --json`.
     fn asdict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        loaded(py, &self.0.to_json())
+        loaded(py, &self.inspection.to_json())
     }
 
-    /// The JSON that `lengthwise inspect --json` prints.
+    /// Returns the JSON that `lengthwise inspect --json` prints.
     fn to_json(&self) -> String {
-        self.0.to_json()
+        self.inspection.to_json()
     }
 
-    /// What deserves a second look.
+    /// Warnings, such as outliers or many equal lengths.
     #[getter]
     fn warnings(&self) -> Vec<String> {
-        self.0.warnings.clone()
+        self.inspection.warnings.clone()
     }
 
     fn __str__(&self) -> String {
-        self.0.to_text(100, false)
+        self.inspection.to_text(100, false)
     }
 
     fn __repr__(&self) -> String {

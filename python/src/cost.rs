@@ -14,36 +14,44 @@ use crate::{
 
 /// How many seconds a training step takes on a batch of B sequences padded to L:
 /// a + b·L + c·B·L + d·B·L².
+///
+/// Args:
+///     `model`: The name of a preset ("recurrent", "encoder" or "paper-2"), coefficients such as
+///         "a=0.001,c=1e-9", a file that `Fit.save` or `lengthwise cost` wrote, or a `CostModel`.
 #[pyclass(frozen, eq, module = "lengthwise")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct CostModel(pub(crate) lengthwise::CostModel);
 
 #[pymethods]
 impl CostModel {
-    /// The model that a preset, coefficients as in "a=0.001,c=1e-9", or a file names.
     #[new]
     fn new(model: ModelArgument) -> Self {
         Self(model.0)
     }
 
     /// Fits a model to measured steps.
+    ///
+    /// Args:
+    ///     `batch_sizes`: The batch size of each step.
+    ///     `batch_lengths`: The batch length of each step.
+    ///     `seconds`: How long each step took.
     #[staticmethod]
     fn fit(batch_sizes: Vec<u32>, batch_lengths: Vec<u32>, seconds: Vec<f64>) -> PyResult<Fit> {
         Ok(fit(&batch_sizes, &batch_lengths, &seconds)?)
     }
 
-    /// Reads a model from a file.
+    /// Reads a model from the file `path`, which `Fit.save` or `lengthwise cost` wrote.
     #[staticmethod]
     fn load(path: PathBuf) -> PyResult<Self> {
         Ok(Self(read_cost_model(&path).map_err(Failure::from)?))
     }
 
-    /// How many seconds a step takes.
+    /// Returns how many seconds a step takes on a batch of `batch_size` sequences padded to `batch_length`.
     fn seconds(&self, batch_size: u32, batch_length: u32) -> f64 {
         self.0.seconds(batch_size, batch_length)
     }
 
-    /// How many seconds the steps of a plan take, one batch a step.
+    /// Returns how many seconds the epoch of a `plan` takes, with one batch in each step.
     fn epoch_seconds(&self, plan: &Plan) -> f64 {
         self.0.epoch_seconds(&plan.plan)
     }
@@ -67,12 +75,21 @@ impl CostModel {
     }
 }
 
-/// A cost model, and how well it says what was measured.
-#[pyclass(frozen, module = "lengthwise")]
+/// A cost model, and how well it fits the measured steps. `CostModel.fit` makes it.
+#[pyclass(frozen, eq, module = "lengthwise")]
 #[derive(Debug)]
+#[expect(clippy::struct_field_names, reason = "it is the fit of Rust")]
 pub(crate) struct Fit {
     fit: lengthwise::Fit,
     worst: WorstStep,
+    /// What it was fitted to: a pickled one is fitted again.
+    steps: Vec<Step>,
+}
+
+impl PartialEq for Fit {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.fit, &self.steps) == (&other.fit, &other.steps)
+    }
 }
 
 #[pymethods]
@@ -89,13 +106,13 @@ impl Fit {
         self.fit.r2
     }
 
-    /// The mean of the relative errors without their signs.
+    /// The mean of the absolute relative errors.
     #[getter]
     fn mean_relative_error(&self) -> f64 {
         self.fit.mean_relative_error
     }
 
-    /// The measured step that the model is furthest from, by index.
+    /// The index of the measured step with the largest relative error.
     #[getter]
     fn worst(&self) -> usize {
         self.fit.worst
@@ -107,7 +124,7 @@ impl Fit {
         self.fit.worst_relative_error
     }
 
-    /// Writes the model to a file that `CostModel.load` and the command line read.
+    /// Writes the model to the .json file `path`, which `CostModel.load` and the command line read.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let json = CostModelFile::new(&self.fit, self.worst).to_json();
         let write = || save(&path, |file| file.write_all(json.as_bytes()));
@@ -123,7 +140,17 @@ impl Fit {
             self.fit.rows
         )
     }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Measured)> {
+        let sizes = self.steps.iter().map(|step| step.size).collect();
+        let lengths = self.steps.iter().map(|step| step.length).collect();
+        let seconds = self.steps.iter().map(|step| step.seconds).collect();
+        Ok((py.get_type::<CostModel>().getattr("fit")?, (sizes, lengths, seconds)))
+    }
 }
+
+/// Measured steps as `CostModel.fit` takes them: batch sizes, batch lengths and seconds.
+type Measured = (Vec<u32>, Vec<u32>, Vec<f64>);
 
 fn fit(sizes: &[u32], lengths: &[u32], seconds: &[f64]) -> Result<Fit> {
     if sizes.len() != lengths.len() || sizes.len() != seconds.len() {
@@ -150,5 +177,5 @@ fn fit(sizes: &[u32], lengths: &[u32], seconds: &[f64]) -> Result<Fit> {
         predicted_seconds: fit.model.seconds(size, length),
         relative_error: fit.worst_relative_error,
     };
-    Ok(Fit { fit, worst })
+    Ok(Fit { fit, worst, steps })
 }

@@ -5,7 +5,11 @@ use pyo3::prelude::*;
 
 use crate::error::Failure;
 
-/// The manual page of a strategy or a kind of setting, in Markdown; without a name, the list of them.
+/// Returns a page of the manual in Markdown.
+///
+/// Args:
+///     `name`: A strategy such as "blurred", or a kind of setting such as "budget" or "shapes". By default,
+///         you get the list of all pages.
 #[pyfunction]
 #[pyo3(signature = (name = None))]
 pub(crate) fn explain(name: Option<&str>) -> PyResult<String> {

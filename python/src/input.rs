@@ -9,8 +9,20 @@ use pyo3::prelude::*;
 
 use crate::error::{Failure, Result};
 
-/// Reads the lengths in a file: .csv, .tsv, .jsonl, .npy, .txt, Kaldi's `utt2num_frames` or
-/// `utt2dur`, packed by gzip or zstd or not, or a folder of WAV and FLAC files.
+/// Reads lengths from a file or a folder.
+///
+/// Args:
+///     `path`: A .csv, .tsv, .jsonl, .npy or .txt file, Kaldi's `utt2num_frames` or `utt2dur`, any of
+///         these compressed with gzip or zstd, or a folder of WAV and FLAC files.
+///     `column`: The column or field that has the lengths. By default, it is found by its usual names.
+///     `format`: The format of the file: "csv", "tsv", "jsonl", "txt", "npy", "`utt2num_frames`" or
+///         "utt2dur". By default, the name of the file decides.
+///     `frame_shift`: Seconds per frame, if the file has seconds. Do not combine it with `rate`. By default,
+///         the numbers are lengths.
+///     `rate`: Frames or samples per second, if the file has seconds. By default, the numbers are lengths.
+///     `unit`: What is counted if the column holds texts: "words", "characters" or "bytes". By default, the
+///         column holds numbers; a field of JSON lines may also hold texts or lists, whose characters or
+///         elements are counted.
 #[pyfunction]
 #[pyo3(signature = (path, *, column = None, format = None, frame_shift = None, rate = None, unit = None))]
 pub(crate) fn read_lengths<'py>(
@@ -57,7 +69,11 @@ pub(crate) fn read_lengths<'py>(
     Ok(PyArray1::from_vec(py, py.detach(read)?))
 }
 
-/// Built-in lengths to try things with: "speech", "documents" or "bimodal".
+/// Returns built-in lengths to try things with.
+///
+/// Args:
+///     `name`: "speech" (10,480 sentences in frames), "documents" (6,000 web documents in tokens) or
+///         "bimodal" (8,000 recordings in frames). The default is "speech".
 #[pyfunction]
 #[pyo3(signature = (name = "speech"))]
 pub(crate) fn example<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyArray1<u32>>> {

@@ -3,22 +3,30 @@
 use std::sync::Arc;
 
 use numpy::{Element, PyArray1, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
-use pyo3::{prelude::*, types::PyType};
+use pyo3::prelude::*;
 
 use crate::{
     error::{Failure, Result},
-    settings::Whole,
+    pickle::{Reduced, reduced},
+    settings::whole,
+    statistics::Statistics,
 };
 
-/// The lengths of all sequences, checked once.
+/// The lengths of all sequences, checked once. Every function that takes lengths takes this object too,
+/// and does not check it again.
 ///
-/// Whatever takes lengths takes one of these too, and then need not check them again.
+/// Args:
+///     `lengths`: The length of each sequence: a list, an array, a tensor, or a column of a table or of a
+///         dataset. Lengths are whole numbers from 1 to 4294967295.
+///     `second`: A second length for each sequence, such as the length of its target. By default,
+///         sequences have one length.
 #[pyclass(frozen, module = "lengthwise")]
 #[derive(Debug)]
 pub(crate) struct Lengths(pub(crate) Arc<lengthwise::Lengths>);
 
-/// What lengths are made of: the first ones as an array, and the second ones.
-type Columns<'py> = (Bound<'py, PyArray1<u32>>, Option<Lengths>);
+/// What lengths are made of: the first ones as an array, the second ones, and the statistics of what
+/// they are a part of.
+type Columns<'py> = (Bound<'py, PyArray1<u32>>, Option<Lengths>, Option<Statistics>);
 
 /// An argument that is lengths, or can be made into them.
 #[derive(Debug)]
@@ -72,11 +80,25 @@ impl Lengths {
         self.0 == other.0
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyType>, Columns<'py>) {
-        (py.get_type::<Self>(), (self.numpy(py), self.second()))
+    /// Lengths from how they were pickled.
+    #[staticmethod]
+    fn _restore(
+        lengths: Column,
+        second: Option<Column>,
+        statistics: Option<PyRef<'_, Statistics>>,
+    ) -> PyResult<Self> {
+        let lengths = paired(lengths, second)?;
+        let Some(all) = statistics else { return Ok(Self(lengths)) };
+        let part = Arc::unwrap_or_clone(lengths).part_of(Arc::clone(&all.0));
+        Ok(Self(Arc::new(part.map_err(Failure::from)?)))
     }
 
-    /// A copy as an array.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, Columns<'py>>> {
+        let statistics = self.0.statistics().map(|all| Statistics(Arc::clone(all)));
+        reduced::<Self, _>(py, (self.numpy(py), self.second(), statistics))
+    }
+
+    /// Returns a copy as an array.
     fn numpy<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
         PyArray1::from_slice(py, self.0.as_slice())
     }
@@ -99,7 +121,7 @@ impl Lengths {
         self.0.total()
     }
 
-    /// A fingerprint of the lengths in their order, as sixteen hexadecimal digits.
+    /// A fingerprint of the lengths in their order: sixteen hexadecimal digits.
     #[getter]
     fn digest(&self) -> String {
         format!("{:016x}", self.0.digest())
@@ -120,16 +142,19 @@ pub(crate) fn paired(lengths: Column, second: Option<Column>) -> Result<Arc<leng
     Ok(Arc::new(lengthwise::Pairs::new(first, second)?.into()))
 }
 
-/// The batch lengths that pad the least, rising: `rungs` of them, or as many as there are different
-/// lengths.
+/// Returns the batch lengths that pad the least, in ascending order.
+///
+/// Args:
+///     `lengths`: The length of each sequence, as for `Planner`.
+///     `rungs`: How many batch lengths. If there are fewer different lengths, you get these. The default
+///         is 8.
 #[pyfunction]
-#[pyo3(signature = (lengths, rungs = Whole(8)))]
+#[pyo3(signature = (lengths, rungs: "SupportsIndex" = 8))]
 pub(crate) fn ladder(
     py: Python<'_>,
     lengths: Column,
-    rungs: Whole<u32>,
+    #[pyo3(from_py_with = whole)] rungs: u32,
 ) -> PyResult<Bound<'_, PyArray1<u32>>> {
-    let rungs = rungs.0;
     if rungs == 0 {
         let hint = "it must be a whole number from 1".to_owned();
         return Err(Failure::Own("SettingError", "a ladder of 0 rungs".to_owned(), hint).into());
@@ -161,7 +186,10 @@ fn read(array: &Bound<'_, PyAny>) -> Result<lengthwise::Lengths> {
     let dtype = array.cast::<PyUntypedArray>().map(|array| array.dtype().to_string());
     Err(Failure::Own(
         "LengthsError",
-        format!("an array of {} is no lengths", dtype.unwrap_or_else(|_| "objects".to_owned())),
+        format!(
+            "cannot interpret an array of {} as lengths",
+            dtype.unwrap_or_else(|_| "objects".to_owned())
+        ),
         "give whole numbers, one for each sequence".to_owned(),
     ))
 }

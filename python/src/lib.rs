@@ -13,6 +13,7 @@ mod explain;
 mod input;
 mod lengths;
 mod measures;
+mod pickle;
 mod plan;
 mod planner;
 mod schedule;

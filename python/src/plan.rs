@@ -15,10 +15,12 @@ use crate::{
     error::{Failure, Result},
     lengths::{Column, Lengths},
     measures::{Measures, measured},
+    pickle::{Reduced, reduced},
     schedule::Schedule,
 };
 
-/// All batches of one epoch, in order: a sequence of arrays of indices.
+/// All batches of one epoch, in order: a sequence of arrays of indices. `lengthwise.plan` and
+/// `Planner.plan` make it.
 #[pyclass(frozen, sequence, module = "lengthwise")]
 #[expect(clippy::struct_field_names, reason = "it is the plan of Rust")]
 pub(crate) struct Plan {
@@ -66,12 +68,11 @@ impl Plan {
         Ok(Self::new(file.plan, &lengths.0))
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Pickled<'py>)> {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, Pickled<'py>>> {
         let mut bytes = Vec::new();
         py.detach(|| self.file().write(Form::Npz, &mut bytes))?;
         let lengths = Lengths(Arc::clone(&self.lengths));
-        let restore = py.get_type::<Self>().getattr("_restore")?;
-        Ok((restore, (PyBytes::new(py, &bytes), lengths)))
+        reduced::<Self, _>(py, (PyBytes::new(py, &bytes), lengths))
     }
 
     fn __len__(&self) -> usize {
@@ -111,12 +112,12 @@ impl Plan {
         self.find(batch).is_ok_and(|found| found.is_some())
     }
 
-    /// The number of the first batch that has exactly these indices.
+    /// Returns the number of the first batch that has exactly the indices of `batch`.
     fn index(&self, batch: &Bound<'_, PyAny>) -> PyResult<usize> {
         self.find(batch)?.ok_or_else(|| PyValueError::new_err("there is no such batch"))
     }
 
-    /// How many batches have exactly these indices.
+    /// Returns how many batches have exactly the indices of `batch`.
     fn count(&self, batch: &Bound<'_, PyAny>) -> PyResult<usize> {
         let batch = indices_of(batch)?;
         Ok(self.plan.iter().filter(|one| **one == batch).count())
@@ -152,7 +153,7 @@ impl Plan {
         slf.py().import("lengthwise._html")?.call_method1("plan", (slf,))
     }
 
-    /// The sequences of all batches, one batch after another.
+    /// The indices of the sequences of all batches, one batch after another.
     #[getter]
     fn indices<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
         let made = self.indices.get_or_try_init(py, || {
@@ -167,7 +168,7 @@ impl Plan {
         PyArray1::from_slice(py, self.plan.ends())
     }
 
-    /// What each batch is padded to.
+    /// The length that each batch is padded to.
     #[getter]
     fn batch_lengths<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
         PyArray1::from_slice(py, self.plan.batch_lengths())
@@ -179,26 +180,32 @@ impl Plan {
         PyArray1::from_iter(py, self.plan.iter().map(|batch| batch.len() as u32))
     }
 
-    /// Whether a batch is one row that its sequences share, one after another.
+    /// Whether a batch is one row that holds its sequences one after another.
     #[getter]
     fn packed(&self) -> bool {
         self.plan.is_packed()
     }
 
-    /// How many positions of each batch are not padding: what a mean loss is divided by.
+    /// How many positions of each batch are not padding: divide the loss by this for a mean.
     #[getter]
     fn positions<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
         let counts = self.plan.counts(&self.lengths);
         PyArray1::from_iter(py, counts.iter().map(|counts| counts.positions))
     }
 
-    /// The lengths of all sequences, padded or not.
+    /// The lengths of all sequences, without padding.
     #[getter]
     fn lengths<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
         PyArray1::from_slice(py, self.lengths.as_slice())
     }
 
-    /// A fingerprint of the batches, as the command line prints it: equal on every machine.
+    /// The second lengths of all sequences; `None` if sequences have one length.
+    #[getter]
+    fn second_lengths<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<u32>>> {
+        self.lengths.second().map(|second| PyArray1::from_slice(py, second.as_slice()))
+    }
+
+    /// A fingerprint of the batches, as the command line prints it. It is the same on every machine.
     #[getter]
     fn digest(&self) -> String {
         format!("{:016x}", self.plan.digest())
@@ -210,7 +217,7 @@ impl Plan {
         self.plan.made().epoch
     }
 
-    /// How it was made: every setting by name.
+    /// The settings that the plan was made with, by name.
     #[getter]
     fn settings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let made = self.plan.made();
@@ -237,19 +244,19 @@ impl Plan {
         PyArray1::from_slice(py, self.plan.over_long().1)
     }
 
-    /// The sequences that are in no batch, because over-long ones were to be dropped.
+    /// The sequences that are in no batch, because `over_long` is "drop".
     #[getter]
     fn left_out<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
         PyArray1::from_slice(py, self.plan.left_out())
     }
 
-    /// The sequences that are to be cut to their batch length.
+    /// The sequences that you must cut to their batch length, because `over_long` is "truncate".
     #[getter]
     fn truncated<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
         PyArray1::from_slice(py, self.plan.truncated())
     }
 
-    /// What the second lengths of every batch are padded to; `None` if sequences have one length.
+    /// The length that the second side of each batch is padded to; `None` if sequences have one length.
     #[getter]
     fn second_batch_lengths<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<u32>>> {
         self.plan.second_batch_lengths().map(|lengths| PyArray1::from_slice(py, lengths))
@@ -264,40 +271,35 @@ impl Plan {
         Some(PyArray1::from_iter(py, counts.iter().map(|counts| counts.second_positions)))
     }
 
-    /// What the plan costs.
+    /// Measures the plan: padding, cells, shapes and more.
     fn measure(&self, py: Python<'_>) -> Measures {
         py.detach(|| measured(&self.plan, &self.lengths))
     }
 
-    /// The batches of one of `world_size` ranks: the same number on every rank.
+    /// Returns the batches of one `rank` of `world_size` ranks. Every rank has the same number of batches.
     fn for_rank(&self, py: Python<'_>, rank: i64, world_size: i64) -> PyResult<Plan> {
         let (rank, world_size) = ranks(rank, world_size)?;
         let plan = py.detach(|| self.plan.for_rank(rank, world_size)).map_err(Failure::from)?;
         Ok(Plan::new(plan, &self.lengths))
     }
 
-    /// The batches dealt to `world_size` ranks, step by step.
+    /// Assigns the batches to `world_size` ranks, step by step.
     fn schedule(&self, py: Python<'_>, world_size: i64) -> PyResult<Schedule> {
-        let (_, world_size) = ranks(0, world_size)?;
-        let schedule = py.detach(|| self.plan.schedule(world_size)).map_err(Failure::from)?;
-        Ok(Schedule::new(schedule, &self.lengths))
+        Schedule::new(py, self, world_size, None)
     }
 
-    /// What is left of the epoch after all that a cursor counts, for as many ranks as there are now.
+    /// Assigns the rest of the epoch after a `cursor` (see `Schedule.cursor`) to `world_size` ranks, which
+    /// may be another number of ranks than before.
     fn resume(&self, py: Python<'_>, cursor: &str, world_size: i64) -> PyResult<Schedule> {
-        let (_, world_size) = ranks(0, world_size)?;
-        let cursor = lengthwise_files::from_json(cursor).map_err(damaged_state)?;
-        let schedule =
-            py.detach(|| self.plan.resume(&cursor, world_size)).map_err(Failure::from)?;
-        Ok(Schedule::new(schedule, &self.lengths))
+        Schedule::new(py, self, world_size, Some(cursor))
     }
 
-    /// Writes the plan to a .json, .jsonl or .npz file, whole or not at all.
+    /// Writes the plan to the .json, .jsonl or .npz file `path`. An error leaves no partial file.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         Ok(py.detach(|| self.file().save(&path)).map_err(Failure::from)?)
     }
 
-    /// The batches as lists of Python's integers.
+    /// Returns the batches as lists of integers.
     fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         PyList::new(py, self.plan.iter())
     }
@@ -336,6 +338,9 @@ pub(crate) fn ranks(rank: i64, world_size: i64) -> PyResult<(u32, u32)> {
     Ok((rank, size))
 }
 
+/// How batches are pickled: `iter`, the plan, and the number of the next batch.
+type Rest<'py> = (Bound<'py, PyAny>, (Py<Plan>,), usize);
+
 /// The batches of a plan, one after another.
 #[pyclass(module = "lengthwise")]
 pub(crate) struct Batches {
@@ -358,13 +363,24 @@ impl Batches {
         plan.batch(py, self.next - 1).map(Some)
     }
 
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Rest<'py>> {
+        Ok((py.import("builtins")?.getattr("iter")?, (self.plan.clone_ref(py),), self.next))
+    }
+
+    fn __setstate__(&mut self, next: usize) {
+        self.next = next.min(self.plan.get().plan.len());
+    }
+
     fn __length_hint__(&self) -> usize {
         self.plan.get().plan.len() - self.next
     }
 }
 
-/// Reads a plan from a .json, .jsonl or .npz file. The lengths that it was made for must be given
-/// again; it is refused if they are others.
+/// Reads a plan from a file.
+///
+/// Args:
+///     `path`: A .json, .jsonl or .npz file that `Plan.save` or the command line wrote.
+///     `lengths`: The lengths that the plan was made for, in the same order. Others raise an error.
 #[pyfunction]
 pub(crate) fn load_plan(py: Python<'_>, path: PathBuf, lengths: Column) -> PyResult<Plan> {
     let file = py.detach(|| read_plan(&path)).map_err(Failure::from)?;

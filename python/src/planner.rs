@@ -3,17 +3,67 @@
 use std::sync::Arc;
 
 use lengthwise::{Shard, Strategy, recommended};
-use pyo3::prelude::*;
+use pyo3::{prelude::*, types::PyDict};
 
 use crate::{
+    cost::CostModel,
     error::{Failure, Result},
     lengths::{Column, Lengths, paired},
+    pickle::{Reduced, reduced},
     plan::Plan,
-    settings::{BudgetArgument, ModelArgument, Whole, parsed},
+    settings::{BudgetArgument, ModelArgument, Whole, parsed, whole},
     statistics::Statistics,
 };
 
-/// Plans epochs: the same lengths, settings, seed and epoch give the same plan on every machine.
+/// Plans epoch after epoch. The same lengths, settings, seed and epoch give the same plan on every
+/// machine.
+///
+/// Strings such as "padded:20000" have the form that the command line uses. `lengthwise.explain()`
+/// lists the pages that describe them.
+///
+/// Args:
+///     `lengths`: The length of each sequence: a list, an array, a tensor, a column of a table or of a
+///         dataset, or `Lengths`.
+///     `strategy`: How sequences are grouped into batches, such as "shuffled", "blurred:spread=0.02" or
+///         "packed:capacity=4096". By default, it is "shuffled" if the shapes are a ladder, "blurred" if
+///         they are not, and "paired" for two lengths.
+///     `second`: A second length for each sequence, such as the length of its target. By default,
+///         sequences have one length.
+///     `budget`: The hard limit of a batch: a number of sequences, or a string such as "padded:20000"
+///         (cells, padding included), "sequences:16", "dynamic:16" or "cost:encoder,limit=0.05"
+///         (seconds). It has no default, except that the capacity of "packed:capacity=4096" is a budget.
+///     `shapes`: Which batch lengths may occur: "exact" (the longest sequence of the batch), "multiple:8"
+///         (rounded up), "ladder:16" (the 16 lengths that pad the least) or "ladder:100/200/400" (these
+///         lengths). By default, it is a ladder of up to 16 rungs, and "exact" if you give a strategy or
+///         second lengths.
+///     `arrange`: The order of the batches in the epoch: "spread" (random, with short and long batches in
+///         proportion in every part of the epoch), "shuffled", "short-first", "long-first" or
+///         "as-built". The default is "spread".
+///     `over_long`: What happens to a sequence that exceeds the budget alone: "error", "alone" (a batch of
+///         its own), "drop" or "truncate" (you cut it to the batch length). The default is "error".
+///     `steps`: Which batches the ranks process in the same step: "stratified" (each step is a sample of
+///         all lengths), "aligned" (batches that take about the same time) or "in-order". By default, the
+///         arrangement and the budget decide.
+///     `tail`: What happens to the last batches if they do not fill a step: "split" (divided among the
+///         ranks), "repeat" (the step is filled with batches that were used before) or "drop". The default
+///         is "split".
+///     `cost_model`: How long a batch takes: a `CostModel`, the name of a preset ("recurrent", "encoder"
+///         or "paper-2"), coefficients such as "a=0.001,c=1e-9", or a file that `CostModel.load` reads.
+///         By default, it is the model of a "cost" budget. Without one, time is proportional to cells, or
+///         to the batch length if steps are "aligned".
+///     `accumulate`: Gradient-accumulation steps per rank: how many batches each rank processes for one
+///         optimizer step. The default is 1.
+///     `canonical_ranks`: How many batches one optimizer step has over all ranks, for every world size that
+///         divides this number: training then takes the same steps on 1 rank as on 8. It replaces
+///         `accumulate`. By default, a step has `accumulate` batches for each rank.
+///     `constant_steps`: Whether every epoch has the same number of steps, for trainers that ask for it
+///         only once. The default is false.
+///     `seed`: The seed of all random choices, from 0 to 2⁶⁴ − 1. The default is 0.
+///     `statistics`: The `Statistics` of all shards, if `lengths` are one shard of a larger dataset. By
+///         default, `lengths` are all there is.
+///     `shard`: The number of this shard, from 0. Give it together with `shards`; by default, there is
+///         one shard.
+///     `shards`: The number of shards. By default, there is one.
 #[pyclass(frozen, module = "lengthwise")]
 #[derive(Debug)]
 #[expect(clippy::struct_field_names, reason = "it is the planner of Rust")]
@@ -22,7 +72,26 @@ pub(crate) struct Planner {
     lengths: Arc<lengthwise::Lengths>,
     /// What batch lengths there can be, if they are few.
     rungs: Option<Vec<u32>>,
-    described: String,
+    settings: Settings,
+}
+
+/// The settings in their string forms, which make the same planner again: files are read, and what is
+/// recommended is chosen.
+#[derive(Debug)]
+struct Settings {
+    strategy: String,
+    budget: String,
+    shapes: String,
+    arrange: String,
+    over_long: String,
+    steps: Option<String>,
+    tail: String,
+    cost_model: Option<CostModel>,
+    accumulate: u32,
+    canonical_ranks: Option<u32>,
+    constant_steps: bool,
+    seed: u64,
+    shard: Option<Shard>,
 }
 
 #[pymethods]
@@ -40,10 +109,10 @@ impl Planner {
         steps = None,
         tail = "split",
         cost_model = None,
-        accumulate = Whole(1),
+        accumulate: "SupportsIndex" = 1,
         canonical_ranks = None,
         constant_steps = false,
-        seed = Whole(0),
+        seed: "SupportsIndex" = 0,
         statistics = None,
         shard = None,
         shards = None,
@@ -61,15 +130,15 @@ impl Planner {
         steps: Option<&str>,
         tail: &str,
         cost_model: Option<ModelArgument>,
-        accumulate: Whole<u32>,
+        #[pyo3(from_py_with = whole)] accumulate: u32,
         canonical_ranks: Option<Whole<u32>>,
         constant_steps: bool,
-        seed: Whole<u64>,
+        #[pyo3(from_py_with = whole)] seed: u64,
         statistics: Option<PyRef<'_, Statistics>>,
         shard: Option<Whole<u32>>,
         shards: Option<Whole<u32>>,
     ) -> PyResult<Self> {
-        let (lengths, accumulate, seed) = (paired(lengths, second)?, accumulate.0, seed.0);
+        let lengths = paired(lengths, second)?;
         let statistics = statistics.map(|statistics| Arc::clone(&statistics.0));
         let shard = match (shard, shards) {
             (Some(shard), Some(shards)) => {
@@ -97,11 +166,21 @@ impl Planner {
                 )
             })?;
             let (strategy, shapes) = recommended(&lengths, budget, strategy, parsed(shapes)?)?;
-            let part = shard.map_or_else(String::new, |Shard { number, of }| {
-                format!(", shard {number} of {of}")
-            });
-            let described =
-                format!("strategy {strategy}, budget {budget}, shapes {shapes}, seed {seed}{part}");
+            let settings = Settings {
+                strategy: strategy.to_string(),
+                budget: budget.to_string(),
+                shapes: shapes.to_string(),
+                arrange: arrange.to_owned(),
+                over_long: over_long.to_owned(),
+                steps: steps.map(str::to_owned),
+                tail: tail.to_owned(),
+                cost_model: cost_model.as_ref().map(|model| CostModel(model.0)),
+                accumulate,
+                canonical_ranks: canonical_ranks.map(|ranks| ranks.0),
+                constant_steps,
+                seed,
+                shard,
+            };
             let mut planner = lengthwise::Planner::new(strategy, budget)
                 .shapes(shapes)
                 .arrange(arrange.parse()?)
@@ -134,39 +213,80 @@ impl Planner {
                 planner = planner.constant_steps(&lengths)?;
             }
             let rungs = planner.rungs(&lengths)?;
-            Ok(Self { planner, lengths: Arc::clone(&lengths), rungs, described })
+            Ok(Self { planner, lengths: Arc::clone(&lengths), rungs, settings })
         };
         Ok(py.detach(make)?)
     }
 
-    /// The plan of one epoch.
-    #[pyo3(signature = (epoch = Whole(0)))]
-    fn plan(&self, py: Python<'_>, epoch: Whole<u64>) -> PyResult<Plan> {
-        let plan =
-            py.detach(|| self.planner.plan(&self.lengths, epoch.0)).map_err(Failure::from)?;
+    /// Returns the plan of one epoch. `epoch` is a number from 0, which is also the default.
+    #[pyo3(signature = (epoch: "SupportsIndex" = 0))]
+    fn plan(&self, py: Python<'_>, #[pyo3(from_py_with = whole)] epoch: u64) -> PyResult<Plan> {
+        let plan = py.detach(|| self.planner.plan(&self.lengths, epoch)).map_err(Failure::from)?;
         Ok(Plan::new(plan, &self.lengths))
     }
 
-    /// What this shard needs: merged into the statistics with what all others need, it says how many
-    /// batches every shard takes.
+    /// Returns what this shard needs. Merge the needs of all shards into the statistics: they then say
+    /// how many batches every shard processes.
     fn needs(&self, py: Python<'_>) -> PyResult<Statistics> {
         let needs = py.detach(|| self.planner.needs(&self.lengths)).map_err(Failure::from)?;
         Ok(Statistics(Arc::new(needs)))
     }
 
-    /// The lengths that are planned.
+    /// The lengths.
     #[getter]
     fn lengths(&self) -> Lengths {
         Lengths(Arc::clone(&self.lengths))
     }
 
-    /// The batch lengths of the ladder, rising; `None` if the shapes are no ladder.
+    /// The batch lengths of the ladder in ascending order; `None` if the shapes are not a ladder.
     #[getter]
     fn rungs(&self) -> Option<Vec<u32>> {
         self.rungs.clone()
     }
 
     fn __repr__(&self) -> String {
-        format!("Planner({} sequences; {})", self.lengths.len(), self.described)
+        let Settings { strategy, budget, shapes, seed, .. } = &self.settings;
+        let part = self
+            .settings
+            .shard
+            .map_or_else(String::new, |Shard { number, of }| format!(", shard {number} of {of}"));
+        format!(
+            "Planner({} sequences; strategy {strategy}, budget {budget}, shapes {shapes}, seed \
+             {seed}{part})",
+            self.lengths.len()
+        )
+    }
+
+    /// A planner from how it was pickled.
+    #[staticmethod]
+    fn _restore<'py>(
+        py: Python<'py>,
+        lengths: Bound<'py, Lengths>,
+        settings: &Bound<'py, PyDict>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        py.get_type::<Self>().call((lengths,), Some(settings))
+    }
+
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<Reduced<'py, (Lengths, Bound<'py, PyDict>)>> {
+        let given = &self.settings;
+        let settings = PyDict::new(py);
+        settings.set_item("strategy", &given.strategy)?;
+        settings.set_item("budget", &given.budget)?;
+        settings.set_item("shapes", &given.shapes)?;
+        settings.set_item("arrange", &given.arrange)?;
+        settings.set_item("over_long", &given.over_long)?;
+        settings.set_item("steps", given.steps.as_ref())?;
+        settings.set_item("tail", &given.tail)?;
+        settings.set_item("cost_model", given.cost_model)?;
+        settings.set_item("accumulate", given.accumulate)?;
+        settings.set_item("canonical_ranks", given.canonical_ranks)?;
+        settings.set_item("constant_steps", given.constant_steps)?;
+        settings.set_item("seed", given.seed)?;
+        settings.set_item("shard", given.shard.map(|shard| shard.number))?;
+        settings.set_item("shards", given.shard.map(|shard| shard.of))?;
+        reduced::<Self, _>(py, (self.lengths(), settings))
     }
 }

@@ -8,25 +8,67 @@ use pyo3::prelude::*;
 
 use crate::{
     error::Failure,
-    plan::{Plan, ranks},
+    pickle::{Reduced, reduced},
+    plan::{Plan, damaged_state, ranks},
 };
 
-/// The batches of an epoch dealt to ranks, step by step.
+/// The batches of an epoch assigned to ranks, step by step. `Plan.schedule` makes it.
 #[pyclass(frozen, module = "lengthwise")]
 #[derive(Debug)]
+#[expect(clippy::struct_field_names, reason = "it is the schedule of Rust")]
 pub(crate) struct Schedule {
     schedule: lengthwise::Schedule,
+    /// The plan that is scheduled, and the cursor that it goes on from: a pickled one is made again.
+    plan: lengthwise::Plan,
+    cursor: Option<String>,
     lengths: Arc<lengthwise::Lengths>,
 }
 
 impl Schedule {
-    pub(crate) fn new(schedule: lengthwise::Schedule, lengths: &Arc<lengthwise::Lengths>) -> Self {
-        Self { schedule, lengths: Arc::clone(lengths) }
+    /// The batches of a plan for so many ranks, from a cursor on if there is one.
+    pub(crate) fn new(
+        py: Python<'_>,
+        plan: &Plan,
+        world_size: i64,
+        cursor: Option<&str>,
+    ) -> PyResult<Self> {
+        let (_, world_size) = ranks(0, world_size)?;
+        let from = cursor.map(lengthwise_files::from_json).transpose().map_err(damaged_state)?;
+        let make = || match &from {
+            Some(cursor) => plan.plan.resume(cursor, world_size),
+            None => plan.plan.schedule(world_size),
+        };
+        Ok(Self {
+            schedule: py.detach(make).map_err(Failure::from)?,
+            plan: plan.plan.clone(),
+            cursor: cursor.map(str::to_owned),
+            lengths: Arc::clone(&plan.lengths),
+        })
     }
 }
 
 #[pymethods]
 impl Schedule {
+    /// A schedule from how it was pickled.
+    #[staticmethod]
+    fn _restore(
+        py: Python<'_>,
+        plan: PyRef<'_, Plan>,
+        world_size: i64,
+        cursor: Option<&str>,
+    ) -> PyResult<Self> {
+        Self::new(py, &plan, world_size, cursor)
+    }
+
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<Reduced<'py, (Plan, u32, Option<&str>)>> {
+        let plan = Plan::new(self.plan.clone(), &self.lengths);
+        let made = (plan, self.schedule.world_size(), self.cursor.as_deref());
+        reduced::<Self, _>(py, made)
+    }
+
     /// The number of steps, the same on every rank.
     fn __len__(&self) -> usize {
         self.schedule.len()
@@ -48,20 +90,21 @@ impl Schedule {
         self.schedule.world_size()
     }
 
-    /// How many batches each rank takes in a step.
+    /// Gradient-accumulation steps per rank: how many batches each rank processes in a step.
     #[getter]
     fn accumulate(&self) -> u32 {
         self.schedule.accumulate()
     }
 
-    /// The batches of one rank, step by step.
+    /// Returns the batches of one `rank`, step by step.
     fn for_rank(&self, py: Python<'_>, rank: i64) -> PyResult<Plan> {
         let (rank, _) = ranks(rank, self.schedule.world_size().into())?;
         let plan = py.detach(|| self.schedule.for_rank(rank)).map_err(Failure::from)?;
         Ok(Plan::new(plan, &self.lengths))
     }
 
-    /// All batches: those of the first step, rank after rank, then those of the second, and so on.
+    /// Returns the batches of all ranks: first those of the first step, rank after rank, then those of the
+    /// second step, and so on.
     fn all_ranks(&self, py: Python<'_>) -> Plan {
         Plan::new(py.detach(|| self.schedule.all_ranks()), &self.lengths)
     }
@@ -78,19 +121,20 @@ impl Schedule {
         self.counts(py, |counts| counts.positions)
     }
 
-    /// The same of the second of two lengths; zeros if there is one.
+    /// How many positions of second lengths that are not padding all ranks have in each step; zeros if
+    /// sequences have one length.
     #[getter]
     fn second_positions<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
         self.counts(py, |counts| counts.second_positions)
     }
 
-    /// The share of the ranks' time that is spent waiting for the slowest rank of each step.
+    /// The share of the ranks' time that they spend waiting for the slowest rank of each step.
     #[getter]
     fn idle_share(&self) -> f64 {
         self.schedule.idle_share()
     }
 
-    /// What the idle share is at least, however these batches are dealt to steps of as many.
+    /// A lower bound of the idle share, for any way to assign these batches to as many ranks.
     #[getter]
     fn idle_bound(&self) -> f64 {
         self.schedule.idle_bound()
@@ -102,14 +146,14 @@ impl Schedule {
         PyArray1::from_vec(py, self.schedule.dropped())
     }
 
-    /// The sequences that were met before, as often as they were.
+    /// The sequences that occur more than once, as often as they are repeated.
     #[getter]
     fn repeated<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
         PyArray1::from_vec(py, self.schedule.repeated())
     }
 
-    /// Where the epoch stands when every rank has taken so many of these steps, as one line of JSON:
-    /// the same on every rank, and small enough for every checkpoint.
+    /// Returns a cursor, for `Plan.resume`, after every rank has processed this many `steps`. It is one
+    /// short line of JSON, the same on every rank.
     fn cursor(&self, steps: usize) -> PyResult<String> {
         let cursor = self.schedule.cursor(steps).map_err(Failure::from)?;
         Ok(lengthwise_files::to_json(&cursor))

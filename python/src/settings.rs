@@ -5,7 +5,10 @@ use std::str::FromStr;
 
 use lengthwise::Budget;
 use lengthwise_files::{model_file, model_file_of_budget, read_cost_model};
-use pyo3::{exceptions::PyOverflowError, prelude::*, types::PyBool};
+use pyo3::{
+    PyTypeInfo, exceptions::PyOverflowError, inspect::PyStaticExpr, prelude::*, type_hint_union,
+    types::PyBool,
+};
 
 use crate::{cost::CostModel, error::Failure};
 
@@ -22,6 +25,8 @@ pub(crate) struct BudgetArgument(pub(crate) Budget);
 
 impl<'py> FromPyObject<'_, 'py> for BudgetArgument {
     type Error = PyErr;
+
+    const INPUT_TYPE: PyStaticExpr = type_hint_union!(<&str>::INPUT_TYPE, u32::INPUT_TYPE);
 
     fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         let text = if given.is_instance_of::<PyBool>() {
@@ -59,6 +64,9 @@ pub(crate) struct ModelArgument(pub(crate) lengthwise::CostModel);
 impl<'py> FromPyObject<'_, 'py> for ModelArgument {
     type Error = PyErr;
 
+    const INPUT_TYPE: PyStaticExpr =
+        type_hint_union!(CostModel::TYPE_HINT, std::path::PathBuf::INPUT_TYPE);
+
     fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         if let Ok(model) = given.cast::<CostModel>() {
             return Ok(Self(model.get().0));
@@ -87,6 +95,8 @@ macro_rules! whole {
         impl<'py> FromPyObject<'_, 'py> for Whole<$number> {
             type Error = PyErr;
 
+            const INPUT_TYPE: PyStaticExpr = <$number>::INPUT_TYPE;
+
             fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
                 given.extract().map(Self).map_err(|error| {
                     if !error.is_instance_of::<PyOverflowError>(given.py()) {
@@ -104,3 +114,12 @@ macro_rules! whole {
     )*};
 }
 whole!(u32, u64);
+
+/// Reads a [`Whole`] number as a plain one, for `from_py_with`: its default is then a plain number too,
+/// which `help` and the stubs show.
+pub(crate) fn whole<'py, T>(given: &Bound<'py, PyAny>) -> PyResult<T>
+where
+    for<'a> Whole<T>: FromPyObject<'a, 'py, Error = PyErr>,
+{
+    Ok(given.extract::<Whole<T>>()?.0)
+}

@@ -13,8 +13,12 @@ use pyo3::{
 
 use crate::{error::Failure, lengths::Column};
 
-/// What the lengths of many shards are like, and what the shards need once that was counted: small,
-/// and the same bytes in whatever order it is merged.
+/// Summary statistics of lengths, for datasets whose shards are planned by different nodes: small, and
+/// the same bytes in whatever order shards are merged. Once it was counted, they also say how many
+/// batches each shard processes.
+///
+/// Args:
+///     `lengths`: The length of each sequence of one shard, as for `Planner`.
 #[pyclass(frozen, module = "lengthwise")]
 #[derive(Debug)]
 pub(crate) struct Statistics(pub(crate) Arc<lengthwise::Statistics>);
@@ -28,7 +32,7 @@ impl Statistics {
         Ok(Self(Arc::new(py.detach(|| lengthwise::Statistics::of(&lengths.0)))))
     }
 
-    /// Both together; no shard may be in both.
+    /// Returns the statistics of these shards and those of `other` together. No shard may be in both.
     fn merge(&self, other: &Self) -> PyResult<Self> {
         let both = self.0.merge(&other.0).map_err(Failure::from)?;
         Ok(Self(Arc::new(both)))
@@ -46,24 +50,24 @@ impl Statistics {
         }
     }
 
-    /// As bytes, to send to other nodes: the same for equal statistics.
+    /// Returns bytes that you can send to other nodes. Equal statistics have equal bytes.
     fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &statistics_to_bytes(&self.0))
     }
 
-    /// The statistics that `to_bytes` gave.
+    /// Returns the statistics whose `to_bytes` returned `given`.
     #[staticmethod]
     fn from_bytes(given: &[u8]) -> PyResult<Self> {
         let read = statistics_from_bytes(given).map_err(Failure::from)?;
         Ok(Self(Arc::new(read)))
     }
 
-    /// Writes a .lws file, whole or not at all.
+    /// Writes the .lws file `path`. An error leaves no partial file.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         Ok(py.detach(|| save_statistics(&path, &self.0)).map_err(Failure::from)?)
     }
 
-    /// Reads a .lws file.
+    /// Reads the .lws file `path`.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         let read = py.detach(|| read_statistics(&path)).map_err(Failure::from)?;
@@ -123,21 +127,21 @@ impl Statistics {
         self.0.total()
     }
 
-    /// Whether every distinct length is counted by itself, and not in a class of lengths.
+    /// Whether each distinct length has a count of its own, instead of sharing one with similar lengths.
     #[getter]
     fn exact(&self) -> bool {
         self.0.is_exact()
     }
 
-    /// A fingerprint of the lengths, as sixteen hexadecimal digits.
+    /// A fingerprint of the lengths: sixteen hexadecimal digits.
     #[getter]
     fn digest(&self) -> String {
         format!("{:016x}", self.0.digest())
     }
 
-    /// What the shards need, if it was counted: `settings`, `shards`, `counted`, `batches` that each
-    /// takes, the `least` that one needs, and `added_share`, the share of batches that are there only
-    /// because others need more.
+    /// What the shards need, if it was counted: the `settings`, the number of `shards`, how many of them
+    /// were `counted`, the `batches` that each processes, the `least` that one needs, and `added_share`,
+    /// the share of batches that exist only because other shards need more.
     #[getter]
     fn needs<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let Some(needs) = self.0.needs() else { return Ok(None) };

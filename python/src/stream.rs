@@ -2,21 +2,67 @@
 
 use lengthwise::Pivot;
 use lengthwise_files::{stream_from_json, stream_to_json};
-use pyo3::prelude::*;
+use pyo3::{prelude::*, types::PyDict};
 
 use crate::{
     error::{Failure, Result},
-    settings::{BudgetArgument, Whole},
+    pickle::{Reduced, damaged, reduced},
+    settings::{BudgetArgument, Whole, whole},
 };
 
-/// Plans the batches of a stream from lengths: they are pushed one after another, and steps are taken.
-/// `lengthwise.stream_batches` does both for an iterable of items.
+/// Plans the batches of a stream from the lengths alone: you push one length after another, and take
+/// steps. `lengthwise.stream_batches` does both for an iterable of items.
+///
+/// Args:
+///     `budget`: The hard limit of a batch: a number of sequences, or a string such as "padded:20000"
+///         (cells, padding included), "sequences:16" or "cost:encoder,limit=0.05" (seconds).
+///     `shapes`: Which batch lengths may occur: "exact" (the longest sequence of the batch), "multiple:8"
+///         (rounded up), "ladder:16" (16 lengths, learned from the first window) or "ladder:100/200/400"
+///         (these lengths). The default is "exact".
+///     `window`: How many sequences are held at most. A larger window pads less. The default is 4096.
+///     `pivot`: Which sequence a step is built around: "oldest" (the one that was held longest) or
+///         "quantile" (for ranks that each read a stream of their own: all choose the same quantile of
+///         the lengths). The default is "oldest".
+///     `over_long`: What happens to a sequence that exceeds the budget alone: "error", "alone" (a batch of
+///         its own), "drop" or "truncate" (you cut it to the batch length). The default is "error".
+///     `tail`: What happens at the end of the stream if the last batches do not fill a step: "split"
+///         (divided among the ranks), "repeat" or "drop". The default is "split".
+///     `world_size`: The number of ranks that read the stream. The default is 1.
+///     `seed`: The seed of all random choices, from 0 to 2⁶⁴ − 1. The default is 0.
+///     `epoch`: The epoch, from 0: each has other random choices. The default is 0.
+///     `state`: What `state()` of an earlier feed returned, to go on from there. By default, the stream
+///         begins.
 #[pyclass(module = "lengthwise")]
 #[derive(Debug)]
+#[expect(clippy::struct_field_names, reason = "it is the feed of Rust")]
 pub(crate) struct Feed {
     feed: lengthwise::Feed,
-    ranks: u32,
+    settings: Settings,
+    /// The position and the length of what each slot holds.
+    held: Vec<Option<(u64, u32)>>,
+    /// What slots are called, those that are not called by their own number: a feed that was pickled
+    /// holds its sequences in other slots, and whoever keeps the items knows them by these.
+    names: Vec<u32>,
+    ended: bool,
 }
+
+/// The settings in their string forms, which make the same feed again.
+#[derive(Debug)]
+struct Settings {
+    budget: String,
+    shapes: String,
+    window: u32,
+    pivot: String,
+    over_long: String,
+    tail: String,
+    world_size: u32,
+    seed: u64,
+    epoch: u64,
+}
+
+/// A feed as it is pickled: settings, state, position, what is held (the name of the slot, position and
+/// length), and whether the stream has ended.
+type Pickled<'py> = (Bound<'py, PyDict>, String, u64, Vec<(u32, u64, u32)>, bool);
 
 /// A batch: the slots that its sequences were held in, their positions, and the batch length.
 type Batch = (Vec<u32>, Vec<u64>, u32);
@@ -28,38 +74,38 @@ impl Feed {
         budget,
         *,
         shapes = "exact",
-        window = Whole(lengthwise::Streamer::WINDOW),
+        window: "SupportsIndex" = 4096,
         pivot = "oldest",
         over_long = "error",
         tail = "split",
-        world_size = Whole(1),
-        seed = Whole(0),
-        epoch = Whole(0),
+        world_size: "SupportsIndex" = 1,
+        seed: "SupportsIndex" = 0,
+        epoch: "SupportsIndex" = 0,
         state = None,
     ))]
     #[expect(clippy::too_many_arguments, reason = "each is a setting with a name in Python")]
     fn new(
         budget: BudgetArgument,
         shapes: &str,
-        window: Whole<u32>,
+        #[pyo3(from_py_with = whole)] window: u32,
         pivot: &str,
         over_long: &str,
         tail: &str,
-        world_size: Whole<u32>,
-        seed: Whole<u64>,
-        epoch: Whole<u64>,
+        #[pyo3(from_py_with = whole)] world_size: u32,
+        #[pyo3(from_py_with = whole)] seed: u64,
+        #[pyo3(from_py_with = whole)] epoch: u64,
         state: Option<&str>,
     ) -> PyResult<Self> {
         let make = || -> Result<Self> {
             let streamer = lengthwise::Streamer::new(budget.0)
                 .shapes(shapes.parse()?)
-                .window(window.0)
+                .window(window)
                 .pivot(pivot.parse::<Pivot>()?)
                 .over_long(over_long.parse()?)
                 .tail(tail.parse()?)
-                .rank(0, world_size.0)
-                .seed(seed.0)
-                .epoch(epoch.0);
+                .rank(0, world_size)
+                .seed(seed)
+                .epoch(epoch);
             let feed = match state {
                 Some(text) => {
                     let state = stream_from_json(text).map_err(|error| {
@@ -70,44 +116,62 @@ impl Feed {
                 }
                 None => streamer.feed()?,
             };
-            Ok(Self { feed, ranks: world_size.0 })
+            let settings = Settings {
+                budget: budget.0.to_string(),
+                shapes: shapes.to_owned(),
+                window,
+                pivot: pivot.to_owned(),
+                over_long: over_long.to_owned(),
+                tail: tail.to_owned(),
+                world_size,
+                seed,
+                epoch,
+            };
+            Ok(Self { feed, settings, held: Vec::new(), names: Vec::new(), ended: false })
         };
         Ok(make()?)
     }
 
-    /// Whether the next step needs another sequence, or the word that there is none.
+    /// Whether the next step needs another `push`, or `end` if there are no more sequences.
     fn needs(&self) -> bool {
         self.feed.needs()
     }
 
-    /// Takes the length of the next sequence. Gives the slot in which it is held, a number below the
-    /// window; `None` if it is left out, or was in a batch before the stream was resumed.
+    /// Adds the next sequence, of this `length`. Returns the slot that holds it, a number below the window,
+    /// or `None` if the sequence is left out or was in a batch before the stream was resumed.
     fn push(&mut self, length: Whole<u32>) -> PyResult<Option<u32>> {
-        Ok(self.feed.push(length.0).map_err(Failure::from)?)
+        Ok(self.hold(length.0)?.map(|slot| self.name(slot)))
     }
 
-    /// The stream has no more sequences.
+    /// Says that the stream has no more sequences.
     fn end(&mut self) -> PyResult<()> {
-        Ok(self.feed.end().map_err(Failure::from)?)
+        self.feed.end().map_err(Failure::from)?;
+        self.ended = true;
+        Ok(())
     }
 
-    /// The next step: for each rank the slots and the positions of its batch, and the batch length.
-    /// `None` while another sequence is needed, and at the end.
+    /// Returns the next step: for each rank, the slots and the positions of its batch, and the batch
+    /// length. Returns `None` while another sequence is needed, and at the end.
     fn step(&mut self) -> PyResult<Option<Vec<Batch>>> {
-        let step = self.feed.step().map_err(Failure::from)?;
-        Ok(step.map(|step| {
-            let batches = step.batches();
-            batches.map(|b| (b.slots.to_vec(), b.positions.to_vec(), b.length)).collect()
-        }))
+        let Self { feed, held, names, .. } = self;
+        let Some(step) = feed.step().map_err(Failure::from)? else { return Ok(None) };
+        let mut named = |&slot: &u32| {
+            held[slot as usize] = None;
+            names.get(slot as usize).copied().unwrap_or(slot)
+        };
+        let batches = step.batches().map(|batch| {
+            let slots = batch.slots.iter().map(&mut named).collect();
+            (slots, batch.positions.to_vec(), batch.length)
+        });
+        Ok(Some(batches.collect()))
     }
 
-    /// Where the stream stands, as one line of JSON.
+    /// Returns the state of the stream as one line of JSON, for `Feed(…, state=…)`.
     fn state(&self) -> String {
         stream_to_json(&self.feed.state())
     }
 
-    /// The position of the sequence to be pushed next: how many were read, and after a resume where
-    /// the source must be read from.
+    /// The position of the next sequence in the stream. After a resume, read the source from there.
     #[getter]
     fn position(&self) -> u64 {
         self.feed.position()
@@ -122,7 +186,7 @@ impl Feed {
     /// The number of ranks.
     #[getter]
     fn world_size(&self) -> u32 {
-        self.ranks
+        self.settings.world_size
     }
 
     /// How many over-long sequences were left out.
@@ -137,13 +201,105 @@ impl Feed {
         self.feed.over_long().1
     }
 
-    /// The batch lengths of a ladder that was learned from the stream, rising; empty if there is none.
+    /// The batch lengths of the ladder that was learned from the stream, in ascending order; empty if
+    /// there is none.
     #[getter]
     fn rungs(&self) -> Vec<u32> {
         self.feed.rungs().to_vec()
     }
 
+    /// A feed from how it was pickled.
+    #[staticmethod]
+    fn _restore<'py>(
+        py: Python<'py>,
+        settings: &Bound<'py, PyDict>,
+        state: &str,
+        position: u64,
+        held: Vec<(u32, u64, u32)>,
+        ended: bool,
+    ) -> PyResult<Bound<'py, Self>> {
+        let settings = settings.copy()?;
+        settings.set_item("state", state)?;
+        let feed = py.get_type::<Self>().call((), Some(&settings))?.cast_into::<Self>()?;
+        feed.borrow_mut().read_again(position, held, ended)?;
+        Ok(feed)
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, Pickled<'py>>> {
+        let given = &self.settings;
+        let settings = PyDict::new(py);
+        settings.set_item("budget", &given.budget)?;
+        settings.set_item("shapes", &given.shapes)?;
+        settings.set_item("window", given.window)?;
+        settings.set_item("pivot", &given.pivot)?;
+        settings.set_item("over_long", &given.over_long)?;
+        settings.set_item("tail", &given.tail)?;
+        settings.set_item("world_size", given.world_size)?;
+        settings.set_item("seed", given.seed)?;
+        settings.set_item("epoch", given.epoch)?;
+        let held = self.held.iter().enumerate().filter_map(|(slot, held)| {
+            held.map(|(position, length)| (self.name(slot as u32), position, length))
+        });
+        let mut held: Vec<(u32, u64, u32)> = held.collect();
+        held.sort_unstable_by_key(|&(_, position, _)| position);
+        let pickled = (settings, self.state(), self.feed.position(), held, self.ended);
+        reduced::<Self, _>(py, pickled)
+    }
+
     fn __repr__(&self) -> String {
         format!("Feed({} read, {} held)", self.feed.position(), self.feed.held())
+    }
+}
+
+impl Feed {
+    /// What a slot is called.
+    fn name(&self, slot: u32) -> u32 {
+        self.names.get(slot as usize).copied().unwrap_or(slot)
+    }
+
+    /// Takes the next length. Gives the slot by its own number.
+    fn hold(&mut self, length: u32) -> Result<Option<u32>> {
+        let position = self.feed.position();
+        let slot = self.feed.push(length)?;
+        if let Some(slot) = slot {
+            let place = slot as usize;
+            if self.held.len() <= place {
+                self.held.resize(place + 1, None);
+            }
+            self.held[place] = Some((position, length));
+        }
+        Ok(slot)
+    }
+
+    /// Reads again what a pickled feed held, up to where it stood.
+    fn read_again(&mut self, position: u64, held: Vec<(u32, u64, u32)>, ended: bool) -> Result<()> {
+        let size = held.iter().map(|&(name, ..)| name as usize + 1).max().unwrap_or(0);
+        let mut names = vec![None; size];
+        let mut taken = vec![false; size];
+        let mut held = held.into_iter().peekable();
+        while self.feed.position() < position {
+            let here = self.feed.position();
+            let Some((name, _, length)) = held.next_if(|&(_, at, _)| at == here) else {
+                // It was in a batch before: its length is not asked for.
+                self.hold(1)?;
+                continue;
+            };
+            match self.hold(length)?.and_then(|slot| names.get_mut(slot as usize)) {
+                Some(called) if !taken[name as usize] => *called = Some(name),
+                _ => return Err(damaged("Feed", "it holds what cannot be held")),
+            }
+            taken[name as usize] = true;
+        }
+        if held.next().is_some() || self.feed.position() != position {
+            return Err(damaged("Feed", "it holds what was not read"));
+        }
+        // Slots that hold nothing have the names that are left.
+        let mut free = (0..size as u32).filter(|&name| !taken[name as usize]);
+        self.names = names.into_iter().filter_map(|name| name.or_else(|| free.next())).collect();
+        if ended {
+            self.feed.end()?;
+            self.ended = true;
+        }
+        Ok(())
     }
 }

@@ -7,10 +7,11 @@ use crate::{
     compare::loaded,
     error::{Failure, Result},
     lengths::Column,
-    settings::{BudgetArgument, ModelArgument, Whole, parsed},
+    pickle::{Reduced, from_json, reduced},
+    settings::{BudgetArgument, ModelArgument, Whole, parsed, whole},
 };
 
-/// What tuning found.
+/// The best strategy within limits. `lengthwise.tune` makes it.
 #[pyclass(frozen, module = "lengthwise")]
 #[derive(Debug)]
 pub(crate) struct Tuning {
@@ -18,7 +19,22 @@ pub(crate) struct Tuning {
     seed: u64,
 }
 
-/// Finds the best strategy within limits on padding, company, shapes and time.
+/// Finds the best strategy within limits on padding, batch-mates, shapes and time.
+///
+/// Args:
+///     `lengths`: The length of each sequence, as for `Planner`.
+///     `budget`: The hard limit of a batch, as for `Planner`.
+///     `shapes`: Which batch lengths may occur, as for `Planner`. By default, it is a ladder of up to 16
+///         rungs if you set no limit and no cost model, and "exact" otherwise.
+///     `max_padding`: The highest padding rate, above 0 and below 1, such as 0.05. By default, there is no
+///         limit.
+///     `min_mates`: The fewest effective mates: the smallest pool that batch-mates may be drawn from. By
+///         default, there is no limit.
+///     `max_shapes`: The most different shapes (pairs of batch size and batch length). By default, there is
+///         no limit.
+///     `max_seconds`: The most seconds for an epoch. It needs a cost model. By default, there is no limit.
+///     `cost_model`: How long a batch takes, as for `Planner`. By default, there is none.
+///     `seed`: The seed of all random choices. The default is 0.
 #[pyfunction]
 #[pyo3(signature = (
     lengths,
@@ -30,7 +46,7 @@ pub(crate) struct Tuning {
     max_shapes = None,
     max_seconds = None,
     cost_model = None,
-    seed = Whole(0),
+    seed: "SupportsIndex" = 0,
 ))]
 #[expect(clippy::too_many_arguments, reason = "each is a limit or a setting with a name in Python")]
 pub(crate) fn tune(
@@ -43,9 +59,9 @@ pub(crate) fn tune(
     max_shapes: Option<Whole<u32>>,
     max_seconds: Option<f64>,
     cost_model: Option<ModelArgument>,
-    seed: Whole<u64>,
+    #[pyo3(from_py_with = whole)] seed: u64,
 ) -> PyResult<Tuning> {
-    let (max_shapes, seed) = (max_shapes.map(|most| most.0), seed.0);
+    let max_shapes = max_shapes.map(|most| most.0);
     let find = || -> Result<Tuning> {
         let limits = Limits { max_padding, min_mates, max_shapes, max_seconds };
         check(&limits, cost_model.is_some())?;
@@ -94,25 +110,35 @@ fn check(limits: &Limits, timed: bool) -> Result<()> {
 
 #[pymethods]
 impl Tuning {
+    /// Tuning from how it was pickled.
+    #[staticmethod]
+    fn _restore(json: &str, seed: u64) -> PyResult<Self> {
+        Ok(Self { tuning: from_json(json, "Tuning")?, seed })
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, (String, u64)>> {
+        reduced::<Self, _>(py, (self.tuning.to_json(), self.seed))
+    }
+
     /// The strategy.
     #[getter]
     fn strategy(&self) -> &str {
         &self.tuning.strategy
     }
 
-    /// The shapes that go with it.
+    /// The shapes to use with the strategy.
     #[getter]
     fn shapes(&self) -> &str {
         &self.tuning.shapes
     }
 
-    /// Whether the choice keeps all limits; if not, it comes nearest.
+    /// Whether the choice is within all limits. If not, it is the one that comes closest.
     #[getter]
     fn within_limits(&self) -> bool {
         self.tuning.within_limits
     }
 
-    /// The arguments of `plan` and of samplers that use the choice: `plan(lengths, **tuning.settings)`.
+    /// The choice as arguments of `plan` and of samplers: `plan(lengths, **tuning.settings)`.
     #[getter]
     fn settings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let settings = PyDict::new(py);
@@ -123,19 +149,19 @@ impl Tuning {
         Ok(settings)
     }
 
-    /// What the choice was measured to give.
+    /// The measures of the choice.
     #[getter]
     fn best<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         loaded(py, &self.tuning.to_json())?.get_item("best")
     }
 
-    /// The best point of every family within the limits.
+    /// The best choice of each family of strategies within the limits.
     #[getter]
     fn candidates<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         loaded(py, &self.tuning.to_json())?.get_item("candidates")
     }
 
-    /// The JSON that `lengthwise tune --json` prints.
+    /// Returns the JSON that `lengthwise tune --json` prints.
     fn to_json(&self) -> String {
         self.tuning.to_json()
     }

@@ -6,7 +6,7 @@ use lengthwise::{
     Arrange, Budget, CostModel, Error, Lengths, Measures, OverLong, Plan, Planner, Shapes, Steps,
     Strategy, Tail, mate_repeat_rates,
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What to compare, and under which settings.
 #[derive(Clone, Debug)]
@@ -64,7 +64,7 @@ impl Request<'_> {
 }
 
 /// The measures of several strategies on the same lengths.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Comparison {
     /// The version of the JSON form.
     pub version: u32,
@@ -77,7 +77,7 @@ pub struct Comparison {
 }
 
 /// The lengths in brief.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Input {
     /// What the lengths are.
     pub source: String,
@@ -95,7 +95,7 @@ pub struct Input {
 }
 
 /// The settings in their string forms.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[expect(missing_docs, reason = "the fields are those of `Request`")]
 pub struct Settings {
     pub budget: String,
@@ -115,7 +115,7 @@ pub struct Settings {
 }
 
 /// One strategy: its figures as means over the epochs, and their standard deviations.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Row {
     /// The strategy in its string form.
     pub strategy: String,
@@ -131,7 +131,7 @@ pub struct Row {
 }
 
 /// The figures of a row; see [`Measures`] for what each is.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
 #[expect(missing_docs, reason = "the fields are those of `Measures`, and those with a line")]
 pub struct Figures {
     pub batches: f64,

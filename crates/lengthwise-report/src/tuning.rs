@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 
 use lengthwise::{Choice, Conditions, Limits, Point};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What tuning found.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Tuning {
     /// The version of the JSON form.
     pub version: u32,
@@ -21,7 +21,7 @@ pub struct Tuning {
     /// What it was measured to give on epochs that the search had not seen.
     pub best: PointFigures,
     /// Limits that the measured figures miss by no more than the error of measuring them.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
     /// The command that plans with it, if the input is known to the command line.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -35,7 +35,7 @@ pub struct Tuning {
 }
 
 /// A measured point.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[expect(missing_docs, reason = "the fields are those of `lengthwise::Point`")]
 pub struct PointFigures {
     pub strategy: String,

@@ -13,7 +13,7 @@ use crate::{Counts, Lengths, Plan, pairs::Pad};
 /// assert_eq!(measures.padding_rate, 1.0 - 34.0 / 36.0);
 /// # Ok::<(), lengthwise::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Measures {
     /// The number of batches.
