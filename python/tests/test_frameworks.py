@@ -100,3 +100,14 @@ def test_lightning_goes_on_in_the_middle_of_an_epoch(on_ranks, tmp_path, workers
     second = on_ranks("lit.py", 2, folder, "default", workers)
     for rank in range(2):
         assert first[rank]["seen"] + second[rank]["seen"] == whole[rank]["seen"]
+
+
+def test_meshes_and_groups_say_which_ranks_divide_the_data(on_ranks):
+    ranks = on_ranks("meshes.py", 4)
+    assert [rank["place"] for rank in ranks] == [0, 0, 1, 1]
+    assert [rank["both"].split(",")[0] for rank in ranks] == [
+        f"BatchSampler(rank {rank} of 4" for rank in range(4)
+    ]
+    for kind in ("mesh", "group", "stream"):
+        assert ranks[0][kind] == ranks[1][kind] != ranks[2][kind] == ranks[3][kind]
+        assert everything_once(ranks[0][kind] + ranks[2][kind])
