@@ -152,6 +152,8 @@ pub enum Error {
     PoorFit {
         /// The mean relative error of the best one.
         mean_relative_error: f64,
+        /// How much better it is than the best constant time, from 0 to 1.
+        r2: f64,
     },
     /// A name that is not in the list of its kind.
     UnknownName {
@@ -486,8 +488,8 @@ impl Error {
                     .to_owned()
             }
             Error::PoorFit { .. } => {
-                "measure after a warm-up of each shape, take the median of several steps, or \
-                 measure more shapes"
+                "check that each time belongs to its batch size and batch length; measure after a \
+                 warm-up of each shape, take the median of several steps, and measure more shapes"
                     .to_owned()
             }
             Error::UnknownName { nearest: Some(nearest), .. } => {
@@ -695,10 +697,12 @@ impl fmt::Display for Error {
                 write!(f, "measured step {index} has {what} {given}")
             }
             Error::TooFewSteps { what } => f.write_str(what),
-            Error::PoorFit { mean_relative_error } => write!(
+            Error::PoorFit { mean_relative_error, r2 } => write!(
                 f,
-                "the best cost model is wrong by {:.0} % on average",
-                100.0 * mean_relative_error
+                "the best cost model is wrong by {:.0} % on average, and explains {:.0} % of the \
+                 differences between the measured times (r2 {r2:.4})",
+                100.0 * mean_relative_error,
+                100.0 * r2
             ),
             Error::UnknownName { kind, given, .. } => {
                 write!(f, "unknown {kind} `{}`", shortened(given))
