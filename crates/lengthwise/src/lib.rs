@@ -9,6 +9,7 @@ mod cursor;
 mod cut;
 mod error;
 mod example;
+mod footprint;
 mod groups;
 mod ladder;
 mod lanes;

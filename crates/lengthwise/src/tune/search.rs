@@ -63,7 +63,7 @@ fn shapes_in(workspace: &Workspace, lengths: &Lengths, budget: Budget) -> Result
     // Where it is certain that there are enough, they need not be made.
     let batches = match planner.least_batches(lengths)? {
         certain if certain >= MOST as u64 => MOST,
-        _ => planner.loose_in(workspace, lengths, 0)?.len().min(MOST),
+        _ => planner.sorted_batches(workspace, lengths, MOST)?,
     };
     Ok(Shapes::Ladder(batches as u32))
 }
