@@ -311,6 +311,9 @@ pub enum Error {
         /// What is wrong.
         what: String,
     },
+    /// The work was stopped before its end, as its caller asked
+    /// ([`Workspace::stopped_by`](crate::Workspace::stopped_by)).
+    Stopped,
     /// More memory than the [bound](crate::Workspace::memory) allows.
     OverMemory {
         /// What takes it.
@@ -547,6 +550,7 @@ impl Error {
                     .to_owned()
             }
             Error::BadCursor { .. } => "the cursor is damaged; use another checkpoint".to_owned(),
+            Error::Stopped => return None,
             Error::OverMemory { needed, .. } => format!(
                 "raise the bound to {} or more (`--memory` on the command line); `shuffled`, `sorted`, \
                  `semi-sorted`, `blurred` and buckets of lengths take least",
@@ -788,6 +792,7 @@ impl fmt::Display for Error {
             Error::BadCursor { what } => {
                 write!(f, "the cursor counts {}, which cannot be", shortened(what))
             }
+            Error::Stopped => write!(f, "stopped before the end"),
             Error::OverMemory { what, needed, bound } => write!(
                 f,
                 "{what} takes about {} of memory, over the bound of {}",

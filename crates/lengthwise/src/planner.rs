@@ -324,6 +324,7 @@ impl<S: Group> Planner<S> {
         epoch: u64,
     ) -> Result<LoosePlan, Error> {
         self.check()?;
+        workspace.check_stop()?;
         let rng = self.rng(epoch);
         let memory = self.memory(workspace, lengths)?;
         let fixed = self.fixed_batches(lengths)?;
@@ -339,6 +340,7 @@ impl<S: Group> Planner<S> {
             memory = Some(left);
         }
         let drawn = |strategy: &dyn Group, rng: &Rng| {
+            workspace.check_stop()?;
             let grouped = self.grouped(strategy, lengths, &admitted, resolved.as_ref(), rng);
             grouped.map_err(|error| match (workspace.bound(), memory) {
                 (Some(bound), Some(left)) => error.with_memory(bound - left),
@@ -374,6 +376,7 @@ impl<S: Group> Planner<S> {
             };
             batches = halved.into();
         }
+        workspace.check_stop()?;
         let packed = dealing == Dealing::Packed;
         let cost_model = self.cost_model.or(self.budget.model());
         let steps = match (self.steps, &resolved) {
@@ -412,6 +415,7 @@ impl<S: Group> Planner<S> {
             // Strategies that sort in passes were asked before.
             Error::check_memory(needed, bound, || format!("a plan of {count} batches"))?;
         }
+        workspace.check_stop()?;
         let batches = workspace.stage("arrange", || match self.shard {
             None => self.arrange.apply(batches, packed, &rng),
             Some(shard) => {
