@@ -23,7 +23,7 @@ class Chunks:
     give `pieces` as lengths. Piece `i` is from sequence `sequences[i]`, and begins at `offsets[i]`.
     """
     def __len__(self, /) -> int: ...
-    def __new__(cls, /, lengths: Any, size: Any) -> Chunks: ...
+    def __new__(cls, /, lengths: Any, size: SupportsIndex) -> Chunks: ...
     def __repr__(self, /) -> str: ...
     @property
     def offsets(self, /) -> np.ndarray:
@@ -97,7 +97,7 @@ class CostModel:
         How many seconds the steps of a plan take, one batch a step.
         """
     @staticmethod
-    def fit(batch_sizes: SupportsGetItem[int, SupportsIndex], batch_lengths: SupportsGetItem[int, SupportsIndex], seconds: SupportsGetItem[int, SupportsFloat | SupportsIndex]) -> Fit:
+    def fit(batch_sizes: Any, batch_lengths: Any, seconds: Any) -> Fit:
         """
         Fits a model to measured steps.
         """
@@ -117,7 +117,7 @@ class Feed:
     Plans the batches of a stream from lengths: they are pushed one after another, and steps are taken.
     `lengthwise.stream_batches` does both for an iterable of items.
     """
-    def __new__(cls, /, budget: Any, *, shapes: str = "exact", window: Any = ..., pivot: str = "oldest", over_long: str = "error", tail: str = "split", world_size: Any = ..., seed: Any = ..., epoch: Any = ..., state: str | None = None) -> Feed: ...
+    def __new__(cls, /, budget: Any, *, shapes: str = ..., window: SupportsIndex = ..., pivot: str = ..., over_long: str = ..., tail: str = ..., world_size: SupportsIndex = ..., seed: SupportsIndex = ..., epoch: SupportsIndex = ..., state: str | None = None) -> Feed: ...
     def __repr__(self, /) -> str: ...
     def end(self, /) -> None:
         """
@@ -143,7 +143,7 @@ class Feed:
         The position of the sequence to be pushed next: how many were read, and after a resume where
         the source must be read from.
         """
-    def push(self, /, length: Any) -> int | None:
+    def push(self, /, length: SupportsIndex) -> int | None:
         """
         Takes the length of the next sequence. Gives the slot in which it is held, a number below the
         window; `None` if it is left out, or was in a batch before the stream was resumed.
@@ -484,7 +484,7 @@ class Planner:
     """
     Plans epochs: the same lengths, settings, seed and epoch give the same plan on every machine.
     """
-    def __new__(cls, /, lengths: Any, strategy: str | None = None, *, second: Any | None = None, budget: Any | None = None, shapes: str | None = None, arrange: str = "spread", over_long: str = "error", steps: str | None = None, tail: str = "split", cost_model: Any | None = None, accumulate: Any = ..., canonical_ranks: Any | None = None, constant_steps: bool = False, seed: Any = ..., statistics: Statistics | None = None, shard: Any | None = None, shards: Any | None = None) -> Planner: ...
+    def __new__(cls, /, lengths: Any, strategy: str | None = None, *, second: Any | None = None, budget: Any | None = None, shapes: str | None = None, arrange: str = ..., over_long: str = ..., steps: str | None = None, tail: str = ..., cost_model: Any | None = None, accumulate: SupportsIndex = ..., canonical_ranks: SupportsIndex | None = None, constant_steps: bool = ..., seed: SupportsIndex = ..., statistics: Statistics | None = None, shard: SupportsIndex | None = None, shards: SupportsIndex | None = None) -> Planner: ...
     def __repr__(self, /) -> str: ...
     @property
     def lengths(self, /) -> Lengths:
@@ -496,7 +496,7 @@ class Planner:
         What this shard needs: merged into the statistics with what all others need, it says how many
         batches every shard takes.
         """
-    def plan(self, /, epoch: Any = ...) -> Plan:
+    def plan(self, /, epoch: SupportsIndex = ...) -> Plan:
         """
         The plan of one epoch.
         """
@@ -691,7 +691,7 @@ class Tuning:
         Whether the choice keeps all limits; if not, it comes nearest.
         """
 
-def compare(lengths: Any, strategies: str | SupportsGetItem[int, str] | None = None, *, budget: Any = ..., shapes: str = "exact", arrange: str = "spread", over_long: str = "error", epochs: Any = ..., world_size: Any = ..., accumulate: Any = ..., steps: str | None = None, tail: str = "split", cost_model: Any | None = None, seed: Any = ..., source: str = "lengths") -> Comparison:
+def compare(lengths: Any, strategies: Any | None = None, *, budget: Any = ..., shapes: str = ..., arrange: str = ..., over_long: str = ..., epochs: SupportsIndex = ..., world_size: SupportsIndex = ..., accumulate: SupportsIndex = ..., steps: str | None = None, tail: str = ..., cost_model: Any | None = None, seed: SupportsIndex = ..., source: str = ...) -> Comparison:
     """
     Plans several epochs with every strategy, and measures them.
     """
@@ -702,7 +702,7 @@ def effective_mates(plans: SupportsGetItem[int, Plan]) -> float | None:
     nobody met again, `None` for fewer than two epochs or if no sequence has mates.
     """
 
-def example(name: str = "speech") -> np.ndarray:
+def example(name: str = ...) -> np.ndarray:
     """
     Built-in lengths to try things with: "speech", "documents" or "bimodal".
     """
@@ -712,12 +712,12 @@ def explain(name: str | None = None) -> str:
     The manual page of a strategy or a kind of setting, in Markdown; without a name, the list of them.
     """
 
-def inspect(lengths: Any, *, budget: Any = ..., source: str = "lengths") -> Inspection:
+def inspect(lengths: Any, *, budget: Any = ..., source: str = ...) -> Inspection:
     """
     Shows what lengths are like, and what they do to random batches.
     """
 
-def ladder(lengths: Any, rungs: Any = ...) -> np.ndarray:
+def ladder(lengths: Any, rungs: SupportsIndex = ...) -> np.ndarray:
     """
     The batch lengths that pad the least, rising: `rungs` of them, or as many as there are different
     lengths.
@@ -735,7 +735,7 @@ def read_lengths(path: str | PathLike[str], *, column: str | None = None, format
     `utt2dur`, packed by gzip or zstd or not, or a folder of WAV and FLAC files.
     """
 
-def tune(lengths: Any, *, budget: Any, shapes: str | None = None, max_padding: SupportsFloat | SupportsIndex | None = None, min_mates: SupportsFloat | SupportsIndex | None = None, max_shapes: Any | None = None, max_seconds: SupportsFloat | SupportsIndex | None = None, cost_model: Any | None = None, seed: Any = ...) -> Tuning:
+def tune(lengths: Any, *, budget: Any, shapes: str | None = None, max_padding: SupportsFloat | SupportsIndex | None = None, min_mates: SupportsFloat | SupportsIndex | None = None, max_shapes: SupportsIndex | None = None, max_seconds: SupportsFloat | SupportsIndex | None = None, cost_model: Any | None = None, seed: SupportsIndex = ...) -> Tuning:
     """
     Finds the best strategy within limits on padding, company, shapes and time.
     """

@@ -1,16 +1,20 @@
 //! Comparisons and inspections, as the command line has them.
 
-use std::{io::Write as _, path::PathBuf, sync::Arc};
+use std::{io::Write as _, sync::Arc};
 
-use lengthwise::{Arrange, Budget, OverLong, Shapes, Steps, Strategy, Tail};
+use lengthwise::{Arrange, Budget, OverLong, Shapes, Steps, Strategy, Tail, Workspace};
 use lengthwise_files::save;
 use lengthwise_report::{Look, Request, Study};
-use pyo3::prelude::*;
+use pyo3::{prelude::*, types::PyString};
 
 use crate::{
     error::{Failure, Result},
+    interrupt::interruptible,
     lengths::Column,
-    settings::{BudgetArgument, ModelArgument, Whole, parsed},
+    settings::{
+        BudgetArgument, FilePath, ModelArgument, Parsed, Several, Text, Whole, at_least_one,
+        expected, given,
+    },
 };
 
 /// What is compared; owns what a `Request` borrows.
@@ -69,17 +73,17 @@ pub(crate) struct Comparison {
     strategies = None,
     *,
     budget = BudgetArgument::sequences(16),
-    shapes = "exact",
-    arrange = "spread",
-    over_long = "error",
+    shapes = Parsed(Shapes::Exact),
+    arrange = Parsed(Arrange::Spread),
+    over_long = Parsed(OverLong::Error),
     epochs = Whole(5),
     world_size = Whole(1),
     accumulate = Whole(1),
     steps = None,
-    tail = "split",
+    tail = Parsed(Tail::Split),
     cost_model = None,
     seed = Whole(0),
-    source = "lengths",
+    source = Text::new("lengths"),
 ))]
 #[expect(clippy::too_many_arguments, reason = "each is a setting with a name in Python")]
 pub(crate) fn compare(
@@ -87,79 +91,74 @@ pub(crate) fn compare(
     lengths: Column,
     strategies: Option<Named>,
     budget: BudgetArgument,
-    shapes: &str,
-    arrange: &str,
-    over_long: &str,
+    shapes: Parsed<Shapes>,
+    arrange: Parsed<Arrange>,
+    over_long: Parsed<OverLong>,
     epochs: Whole<u32>,
     world_size: Whole<u32>,
     accumulate: Whole<u32>,
-    steps: Option<&str>,
-    tail: &str,
+    steps: Option<Parsed<Steps>>,
+    tail: Parsed<Tail>,
     cost_model: Option<ModelArgument>,
     seed: Whole<u64>,
-    source: &str,
+    source: Text,
 ) -> PyResult<Comparison> {
     let (epochs, world_size, accumulate, seed) = (epochs.0, world_size.0, accumulate.0, seed.0);
     let make = || -> Result<Compared> {
         let strategies = match strategies {
             None => Strategy::all_padded(),
-            Some(Named::One(given)) => vec![given.parse()?],
-            Some(Named::Many(given)) if given.is_empty() => {
+            Some(Named(given)) if given.is_empty() => {
                 let hint = "name some, or leave them out for all".to_owned();
                 return Err(Failure::Own("SettingError", "no strategies".to_owned(), hint));
             }
-            Some(Named::Many(given)) => given
-                .iter()
-                .map(|given| given.parse())
-                .collect::<std::result::Result<_, lengthwise::Error>>()?,
+            Some(Named(given)) => given,
         };
-        for (name, value) in [("epochs", epochs), ("accumulate", accumulate)] {
-            if value == 0 {
-                let hint = "it must be a whole number from 1".to_owned();
-                return Err(Failure::Own("SettingError", format!("`{name}` is 0"), hint));
-            }
-        }
+        at_least_one("epochs", epochs)?;
+        at_least_one("accumulate", accumulate)?;
+        at_least_one("world_size", world_size)?;
         let compared = Compared {
-            source: source.to_owned(),
+            source: source.0,
             lengths: lengths.0,
             strategies,
             budget: budget.0,
-            shapes: shapes.parse()?,
-            arrange: arrange.parse()?,
-            over_long: over_long.parse()?,
+            shapes: shapes.0,
+            arrange: arrange.0,
+            over_long: over_long.0,
             seed,
             epochs,
             world_size,
             accumulate,
-            steps: parsed(steps)?,
-            tail: tail.parse()?,
+            steps: given(steps),
+            tail: tail.0,
             cost_model: cost_model.map(|model| model.0),
         };
         Ok(compared)
     };
     let compared = make()?;
-    let mut comparison: Option<lengthwise_report::Comparison> = None;
-    // One at a time, so that Ctrl-C is heard.
-    for strategy in &compared.strategies {
-        py.check_signals()?;
-        let request = Request { strategies: std::slice::from_ref(strategy), ..compared.request() };
-        let one = py
-            .detach(|| lengthwise_report::Comparison::run(&request, |_| {}))
-            .map_err(Failure::from)?;
-        match &mut comparison {
-            Some(all) => all.rows.extend(one.rows),
-            None => comparison = Some(one),
-        }
-    }
-    let none = || Failure::Plan(lengthwise::Error::NoSequences);
-    Ok(Comparison { comparison: comparison.ok_or_else(none)?, compared })
+    let compare = move |workspace: &Workspace| -> Result<Comparison> {
+        let request = compared.request();
+        let comparison = lengthwise_report::Comparison::run_in(workspace, &request, |_| {})?;
+        Ok(Comparison { comparison, compared })
+    };
+    Ok(interruptible(py, compare)??)
 }
 
 /// One strategy, or several.
-#[derive(Debug, FromPyObject)]
-pub(crate) enum Named {
-    One(String),
-    Many(Vec<String>),
+#[derive(Debug)]
+pub(crate) struct Named(Vec<Strategy>);
+
+impl<'py> FromPyObject<'_, 'py> for Named {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if given.is_instance_of::<PyString>() {
+            return Ok(Self(vec![given.extract::<Parsed<Strategy>>()?.0]));
+        }
+        let several = given.extract::<Several<Text>>();
+        let several = several.map_err(|_| expected("a strategy, or a list of them", given))?;
+        let parsed = several.0.iter().map(|text| text.0.parse());
+        Ok(Self(parsed.collect::<std::result::Result<_, _>>().map_err(Failure::Plan)?))
+    }
 }
 
 #[pymethods]
@@ -187,10 +186,10 @@ impl Comparison {
     }
 
     /// Writes the report to an .html file, whole or not at all.
-    fn save_html(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+    fn save_html(&self, py: Python<'_>, path: FilePath) -> PyResult<()> {
         let write = || -> Result<()> {
             let page = self.page()?;
-            Ok(save(&path, |file| file.write_all(page.as_bytes()))?)
+            Ok(save(&path.0, |file| file.write_all(page.as_bytes()))?)
         };
         Ok(py.detach(write)?)
     }
@@ -233,15 +232,16 @@ pub(crate) struct Inspection(lengthwise_report::Inspection);
 
 /// Shows what lengths are like, and what they do to random batches.
 #[pyfunction]
-#[pyo3(signature = (lengths, *, budget = BudgetArgument::sequences(16), source = "lengths"))]
+#[pyo3(signature = (lengths, *, budget = BudgetArgument::sequences(16), source = Text::new("lengths")))]
 pub(crate) fn inspect(
     py: Python<'_>,
     lengths: Column,
     budget: BudgetArgument,
-    source: &str,
+    source: Text,
 ) -> PyResult<Inspection> {
     lengths.0.only_one("an inspection").map_err(Failure::from)?;
-    let look = || lengthwise_report::Inspection::new(source, &lengths.0, budget.0, |_| None, None);
+    let look =
+        || lengthwise_report::Inspection::new(&source.0, &lengths.0, budget.0, |_| None, None);
     Ok(Inspection(py.detach(look).map_err(Failure::from)?))
 }
 

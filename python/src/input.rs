@@ -1,13 +1,14 @@
 //! Lengths from files.
 
-use std::path::PathBuf;
-
 use lengthwise::Example;
 use lengthwise_input::{Format, Reader, Time, Unit};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 
-use crate::error::{Failure, Result};
+use crate::{
+    error::{Failure, Result},
+    settings::{FilePath, Number, Parsed, Text},
+};
 
 /// Reads the lengths in a file: .csv, .tsv, .jsonl, .npy, .txt, Kaldi's `utt2num_frames` or
 /// `utt2dur`, packed by gzip or zstd or not, or a folder of WAV and FLAC files.
@@ -15,12 +16,12 @@ use crate::error::{Failure, Result};
 #[pyo3(signature = (path, *, column = None, format = None, frame_shift = None, rate = None, unit = None))]
 pub(crate) fn read_lengths<'py>(
     py: Python<'py>,
-    path: PathBuf,
-    column: Option<String>,
-    format: Option<&str>,
-    frame_shift: Option<f64>,
-    rate: Option<f64>,
-    unit: Option<&str>,
+    path: FilePath,
+    column: Option<Text>,
+    format: Option<Text>,
+    frame_shift: Option<Number>,
+    rate: Option<Number>,
+    unit: Option<Text>,
 ) -> PyResult<Bound<'py, PyArray1<u32>>> {
     let read = || -> Result<Vec<u32>> {
         let setting = |what: String| {
@@ -28,17 +29,17 @@ pub(crate) fn read_lengths<'py>(
         };
         let mut reader = Reader::new();
         if let Some(column) = column {
-            reader = reader.column(column);
+            reader = reader.column(column.0);
         }
         if let Some(format) = format {
-            let format: Format = format.parse().map_err(|error| {
+            let format: Format = format.0.parse().map_err(|error| {
                 let error: lengthwise_input::UnknownFormat = error;
                 setting(error.to_string())
             })?;
             reader = reader.format(format);
         }
         if let Some(unit) = unit {
-            let unit: Unit = unit.parse().map_err(|error| {
+            let unit: Unit = unit.0.parse().map_err(|error| {
                 let error: lengthwise_input::UnknownUnit = error;
                 setting(error.to_string())
             })?;
@@ -48,19 +49,18 @@ pub(crate) fn read_lengths<'py>(
             (Some(_), Some(_)) => {
                 return Err(setting("`frame_shift` and `rate` are both given".to_owned()));
             }
-            (Some(seconds), None) => reader = reader.time(Time::FrameShift(seconds)),
-            (None, Some(rate)) => reader = reader.time(Time::Rate(rate)),
+            (Some(seconds), None) => reader = reader.time(Time::FrameShift(seconds.0)),
+            (None, Some(rate)) => reader = reader.time(Time::Rate(rate.0)),
             (None, None) => {}
         }
-        Ok(reader.read_path(&path)?.lengths)
+        Ok(reader.read_path(&path.0)?.lengths)
     };
     Ok(PyArray1::from_vec(py, py.detach(read)?))
 }
 
 /// Built-in lengths to try things with: "speech", "documents" or "bimodal".
 #[pyfunction]
-#[pyo3(signature = (name = "speech"))]
-pub(crate) fn example<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyArray1<u32>>> {
-    let example: Example = name.parse().map_err(Failure::Plan)?;
-    Ok(PyArray1::from_slice(py, example.lengths().as_slice()))
+#[pyo3(signature = (name = Parsed(Example::Speech)))]
+pub(crate) fn example(py: Python<'_>, name: Parsed<Example>) -> Bound<'_, PyArray1<u32>> {
+    PyArray1::from_slice(py, name.0.lengths().as_slice())
 }

@@ -1,6 +1,6 @@
 //! Plans as sequences of NumPy arrays.
 
-use std::{path::PathBuf, sync::Arc};
+use std::sync::Arc;
 
 use lengthwise_files::{Form, PlanFile, read_plan, read_plan_from};
 use numpy::{PyArray1, PyReadonlyArray1};
@@ -16,6 +16,7 @@ use crate::{
     lengths::{Column, Lengths},
     measures::{Measures, measured},
     schedule::Schedule,
+    settings::{FilePath, Signed, Text},
 };
 
 /// All batches of one epoch, in order: a sequence of arrays of indices.
@@ -270,31 +271,31 @@ impl Plan {
     }
 
     /// The batches of one of `world_size` ranks: the same number on every rank.
-    fn for_rank(&self, py: Python<'_>, rank: i64, world_size: i64) -> PyResult<Plan> {
-        let (rank, world_size) = ranks(rank, world_size)?;
+    fn for_rank(&self, py: Python<'_>, rank: Signed, world_size: Signed) -> PyResult<Plan> {
+        let (rank, world_size) = ranks(rank.0, world_size.0)?;
         let plan = py.detach(|| self.plan.for_rank(rank, world_size)).map_err(Failure::from)?;
         Ok(Plan::new(plan, &self.lengths))
     }
 
     /// The batches dealt to `world_size` ranks, step by step.
-    fn schedule(&self, py: Python<'_>, world_size: i64) -> PyResult<Schedule> {
-        let (_, world_size) = ranks(0, world_size)?;
+    fn schedule(&self, py: Python<'_>, world_size: Signed) -> PyResult<Schedule> {
+        let (_, world_size) = ranks(0, world_size.0)?;
         let schedule = py.detach(|| self.plan.schedule(world_size)).map_err(Failure::from)?;
         Ok(Schedule::new(schedule, &self.lengths))
     }
 
     /// What is left of the epoch after all that a cursor counts, for as many ranks as there are now.
-    fn resume(&self, py: Python<'_>, cursor: &str, world_size: i64) -> PyResult<Schedule> {
-        let (_, world_size) = ranks(0, world_size)?;
-        let cursor = lengthwise_files::from_json(cursor).map_err(damaged_state)?;
+    fn resume(&self, py: Python<'_>, cursor: Text, world_size: Signed) -> PyResult<Schedule> {
+        let (_, world_size) = ranks(0, world_size.0)?;
+        let cursor = lengthwise_files::from_json(&cursor.0).map_err(damaged_state)?;
         let schedule =
             py.detach(|| self.plan.resume(&cursor, world_size)).map_err(Failure::from)?;
         Ok(Schedule::new(schedule, &self.lengths))
     }
 
     /// Writes the plan to a .json, .jsonl or .npz file, whole or not at all.
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        Ok(py.detach(|| self.file().save(&path)).map_err(Failure::from)?)
+    fn save(&self, py: Python<'_>, path: FilePath) -> PyResult<()> {
+        Ok(py.detach(|| self.file().save(&path.0)).map_err(Failure::from)?)
     }
 
     /// The batches as lists of Python's integers.
@@ -326,10 +327,9 @@ pub(crate) fn damaged_state(error: lengthwise_files::Error) -> PyErr {
 /// A rank and a world size as Python has them.
 pub(crate) fn ranks(rank: i64, world_size: i64) -> PyResult<(u32, u32)> {
     let bad = |what: String, hint: &str| Failure::Own("RankError", what, hint.to_owned());
-    let size = u32::try_from(world_size)
-        .ok()
-        .filter(|&size| size > 0)
-        .ok_or_else(|| bad(format!("a world size of {world_size}"), "give at least one rank"))?;
+    let size = u32::try_from(world_size).ok().filter(|&size| size > 0).ok_or_else(|| {
+        bad(format!("`world_size` cannot be {world_size}"), "give at least one rank")
+    })?;
     let hint = format!("ranks are numbered from 0; the last one is {}", size - 1);
     let rank = u32::try_from(rank)
         .map_err(|_| bad(format!("there is no rank {rank} of {size}"), &hint))?;
@@ -366,8 +366,8 @@ impl Batches {
 /// Reads a plan from a .json, .jsonl or .npz file. The lengths that it was made for must be given
 /// again; it is refused if they are others.
 #[pyfunction]
-pub(crate) fn load_plan(py: Python<'_>, path: PathBuf, lengths: Column) -> PyResult<Plan> {
-    let file = py.detach(|| read_plan(&path)).map_err(Failure::from)?;
+pub(crate) fn load_plan(py: Python<'_>, path: FilePath, lengths: Column) -> PyResult<Plan> {
+    let file = py.detach(|| read_plan(&path.0)).map_err(Failure::from)?;
     let made = file.plan.made();
     if made.lengths != lengths.0.digest() {
         check_lengths(made.lengths, &lengths.0)?;

@@ -2,16 +2,20 @@
 
 use std::sync::Arc;
 
-use lengthwise::{Shard, Strategy, recommended};
+use lengthwise::{Arrange, OverLong, Shapes, Shard, Steps, Strategy, Tail, recommended};
 use pyo3::prelude::*;
 
 use crate::{
     error::{Failure, Result},
+    interrupt::interruptible,
     lengths::{Column, Lengths, paired},
     plan::Plan,
-    settings::{BudgetArgument, ModelArgument, Whole, parsed},
+    settings::{BudgetArgument, Flag, ModelArgument, Parsed, Whole, at_least_one, given},
     statistics::Statistics,
 };
+
+/// So many sequences take long enough to plan for Ctrl-C to be noticed.
+const LONG: usize = 1 << 20;
 
 /// Plans epochs: the same lengths, settings, seed and epoch give the same plan on every machine.
 #[pyclass(frozen, module = "lengthwise")]
@@ -35,14 +39,14 @@ impl Planner {
         second = None,
         budget = None,
         shapes = None,
-        arrange = "spread",
-        over_long = "error",
+        arrange = Parsed(Arrange::Spread),
+        over_long = Parsed(OverLong::Error),
         steps = None,
-        tail = "split",
+        tail = Parsed(Tail::Split),
         cost_model = None,
         accumulate = Whole(1),
         canonical_ranks = None,
-        constant_steps = false,
+        constant_steps = Flag(false),
         seed = Whole(0),
         statistics = None,
         shard = None,
@@ -52,24 +56,26 @@ impl Planner {
     fn new(
         py: Python<'_>,
         lengths: Column,
-        strategy: Option<&str>,
+        strategy: Option<Parsed<Strategy>>,
         second: Option<Column>,
         budget: Option<BudgetArgument>,
-        shapes: Option<&str>,
-        arrange: &str,
-        over_long: &str,
-        steps: Option<&str>,
-        tail: &str,
+        shapes: Option<Parsed<Shapes>>,
+        arrange: Parsed<Arrange>,
+        over_long: Parsed<OverLong>,
+        steps: Option<Parsed<Steps>>,
+        tail: Parsed<Tail>,
         cost_model: Option<ModelArgument>,
         accumulate: Whole<u32>,
         canonical_ranks: Option<Whole<u32>>,
-        constant_steps: bool,
+        constant_steps: Flag,
         seed: Whole<u64>,
         statistics: Option<PyRef<'_, Statistics>>,
         shard: Option<Whole<u32>>,
         shards: Option<Whole<u32>>,
     ) -> PyResult<Self> {
         let (lengths, accumulate, seed) = (paired(lengths, second)?, accumulate.0, seed.0);
+        at_least_one("accumulate", accumulate)?;
+        canonical_ranks.map_or(Ok(()), |ranks| at_least_one("canonical_ranks", ranks.0))?;
         let statistics = statistics.map(|statistics| Arc::clone(&statistics.0));
         let shard = match (shard, shards) {
             (Some(shard), Some(shards)) => {
@@ -87,7 +93,7 @@ impl Planner {
                 Some(all) => Arc::new(lengthwise::Lengths::clone(&lengths).part_of(all)?),
                 None => lengths,
             };
-            let strategy: Option<Strategy> = parsed(strategy)?;
+            let strategy = given(strategy);
             let own = || strategy.as_ref().and_then(Strategy::own_budget);
             let budget = budget.map(|given| given.0).or_else(own).ok_or_else(|| {
                 Failure::Own(
@@ -96,7 +102,7 @@ impl Planner {
                     "give one, as in budget=\"padded:20000\"".to_owned(),
                 )
             })?;
-            let (strategy, shapes) = recommended(&lengths, budget, strategy, parsed(shapes)?)?;
+            let (strategy, shapes) = recommended(&lengths, budget, strategy, given(shapes))?;
             let part = shard.map_or_else(String::new, |Shard { number, of }| {
                 format!(", shard {number} of {of}")
             });
@@ -104,9 +110,9 @@ impl Planner {
                 format!("strategy {strategy}, budget {budget}, shapes {shapes}, seed {seed}{part}");
             let mut planner = lengthwise::Planner::new(strategy, budget)
                 .shapes(shapes)
-                .arrange(arrange.parse()?)
-                .over_long(over_long.parse()?)
-                .tail(tail.parse()?)
+                .arrange(arrange.0)
+                .over_long(over_long.0)
+                .tail(tail.0)
                 .accumulate(accumulate)
                 .seed(seed);
             if let Some(ranks) = canonical_ranks {
@@ -124,13 +130,13 @@ impl Planner {
             if let Some(shard) = shard {
                 planner = planner.shard(shard);
             }
-            if let Some(steps) = parsed(steps)? {
+            if let Some(steps) = given(steps) {
                 planner = planner.steps(steps);
             }
             if let Some(model) = cost_model {
                 planner = planner.cost_model(model.0);
             }
-            if constant_steps {
+            if constant_steps.0 {
                 planner = planner.constant_steps(&lengths)?;
             }
             let rungs = planner.rungs(&lengths)?;
@@ -142,8 +148,13 @@ impl Planner {
     /// The plan of one epoch.
     #[pyo3(signature = (epoch = Whole(0)))]
     fn plan(&self, py: Python<'_>, epoch: Whole<u64>) -> PyResult<Plan> {
-        let plan =
-            py.detach(|| self.planner.plan(&self.lengths, epoch.0)).map_err(Failure::from)?;
+        let plan = if self.lengths.len() < LONG {
+            py.detach(|| self.planner.plan(&self.lengths, epoch.0))
+        } else {
+            let (planner, lengths) = (self.planner.clone(), Arc::clone(&self.lengths));
+            interruptible(py, move |workspace| planner.plan_in(workspace, &lengths, epoch.0))?
+        };
+        let plan = plan.map_err(Failure::from)?;
         Ok(Plan::new(plan, &self.lengths))
     }
 

@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use crate::{
     error::Failure,
     plan::{Plan, ranks},
+    settings::Signed,
 };
 
 /// The batches of an epoch dealt to ranks, step by step.
@@ -55,8 +56,8 @@ impl Schedule {
     }
 
     /// The batches of one rank, step by step.
-    fn for_rank(&self, py: Python<'_>, rank: i64) -> PyResult<Plan> {
-        let (rank, _) = ranks(rank, self.schedule.world_size().into())?;
+    fn for_rank(&self, py: Python<'_>, rank: Signed) -> PyResult<Plan> {
+        let (rank, _) = ranks(rank.0, self.schedule.world_size().into())?;
         let plan = py.detach(|| self.schedule.for_rank(rank)).map_err(Failure::from)?;
         Ok(Plan::new(plan, &self.lengths))
     }

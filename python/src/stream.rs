@@ -1,12 +1,12 @@
 //! Streams: lengths in, steps out. The items stay in Python.
 
-use lengthwise::Pivot;
+use lengthwise::{OverLong, Pivot, Shapes, Tail};
 use lengthwise_files::{stream_from_json, stream_to_json};
 use pyo3::prelude::*;
 
 use crate::{
     error::{Failure, Result},
-    settings::{BudgetArgument, Whole},
+    settings::{BudgetArgument, Parsed, Text, Whole, at_least_one},
 };
 
 /// Plans the batches of a stream from lengths: they are pushed one after another, and steps are taken.
@@ -27,11 +27,11 @@ impl Feed {
     #[pyo3(signature = (
         budget,
         *,
-        shapes = "exact",
+        shapes = Parsed(Shapes::Exact),
         window = Whole(lengthwise::Streamer::WINDOW),
-        pivot = "oldest",
-        over_long = "error",
-        tail = "split",
+        pivot = Parsed(Pivot::Oldest),
+        over_long = Parsed(OverLong::Error),
+        tail = Parsed(Tail::Split),
         world_size = Whole(1),
         seed = Whole(0),
         epoch = Whole(0),
@@ -40,29 +40,30 @@ impl Feed {
     #[expect(clippy::too_many_arguments, reason = "each is a setting with a name in Python")]
     fn new(
         budget: BudgetArgument,
-        shapes: &str,
+        shapes: Parsed<Shapes>,
         window: Whole<u32>,
-        pivot: &str,
-        over_long: &str,
-        tail: &str,
+        pivot: Parsed<Pivot>,
+        over_long: Parsed<OverLong>,
+        tail: Parsed<Tail>,
         world_size: Whole<u32>,
         seed: Whole<u64>,
         epoch: Whole<u64>,
-        state: Option<&str>,
+        state: Option<Text>,
     ) -> PyResult<Self> {
         let make = || -> Result<Self> {
+            at_least_one("world_size", world_size.0)?;
             let streamer = lengthwise::Streamer::new(budget.0)
-                .shapes(shapes.parse()?)
+                .shapes(shapes.0)
                 .window(window.0)
-                .pivot(pivot.parse::<Pivot>()?)
-                .over_long(over_long.parse()?)
-                .tail(tail.parse()?)
+                .pivot(pivot.0)
+                .over_long(over_long.0)
+                .tail(tail.0)
                 .rank(0, world_size.0)
                 .seed(seed.0)
                 .epoch(epoch.0);
             let feed = match state {
                 Some(text) => {
-                    let state = stream_from_json(text).map_err(|error| {
+                    let state = stream_from_json(&text.0).map_err(|error| {
                         let hint = error.hint().unwrap_or_default();
                         Failure::Own("StateError", error.to_string(), hint)
                     })?;
