@@ -138,7 +138,7 @@ pub(crate) fn compare(
     let compare = move |workspace: &Workspace| -> Result<Comparison> {
         let request = compared.request();
         let comparison = lengthwise_report::Comparison::run_in(workspace, &request, |_| {})?;
-        Ok(Comparison { comparison, compared })
+        Ok(Comparison { compared, comparison })
     };
     Ok(interruptible(py, compare)??)
 }

@@ -14,15 +14,15 @@ use crate::{
 /// `utt2dur`, packed by gzip or zstd or not, or a folder of WAV and FLAC files.
 #[pyfunction]
 #[pyo3(signature = (path, *, column = None, format = None, frame_shift = None, rate = None, unit = None))]
-pub(crate) fn read_lengths<'py>(
-    py: Python<'py>,
+pub(crate) fn read_lengths(
+    py: Python<'_>,
     path: FilePath,
     column: Option<Text>,
     format: Option<Text>,
     frame_shift: Option<Number>,
     rate: Option<Number>,
     unit: Option<Text>,
-) -> PyResult<Bound<'py, PyArray1<u32>>> {
+) -> PyResult<Bound<'_, PyArray1<u32>>> {
     let read = || -> Result<Vec<u32>> {
         let setting = |what: String| {
             Failure::Own("SettingError", what, "see `lengthwise compare --help`".to_owned())

@@ -26,19 +26,19 @@ pub(crate) fn interruptible<T: Send + 'static>(
 ) -> PyResult<T> {
     let stop = Arc::new(AtomicBool::new(false));
     let workspace = Workspace::new().stopped_by(Arc::clone(&stop));
-    let (sender, mut receiver) = channel();
+    let (sender, mut results) = channel();
     thread::Builder::new().spawn(move || {
         let result = catch_unwind(AssertUnwindSafe(|| work(&workspace)));
         // Nobody receives it after an exception.
         _ = sender.send(result);
     })?;
     loop {
-        let received;
-        (receiver, received) = py.detach(move || {
-            let received = receiver.recv_timeout(ASK);
-            (receiver, received)
+        let come;
+        (results, come) = py.detach(move || {
+            let come = results.recv_timeout(ASK);
+            (results, come)
         });
-        match received {
+        match come {
             Ok(Ok(result)) => return Ok(result),
             Ok(Err(panic)) => resume_unwind(panic),
             Err(RecvTimeoutError::Timeout) => py.check_signals().inspect_err(|_| {

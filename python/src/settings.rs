@@ -14,7 +14,7 @@ use pyo3::{
 
 use crate::{cost::CostModel, error::Failure};
 
-/// What is not of the type that an argument takes. PyO3 tells the exception which argument that is, and
+/// What is not of the type that an argument takes. `PyO3` tells the exception which argument that is, and
 /// `lengthwise.errors` puts its name into the message.
 pub(crate) fn expected(what: &str, given: Borrowed<'_, '_, PyAny>) -> PyErr {
     let shown = given.repr().map_or_else(|_| String::new(), |text| text.to_string());
@@ -195,15 +195,10 @@ impl<'py> FromPyObject<'_, 'py> for ModelArgument {
         if let Ok(model) = given.cast::<CostModel>() {
             return Ok(Self(model.get().0));
         }
-        let text = match given.extract::<String>() {
-            Ok(text) => text,
-            Err(_) => {
-                let path = given.extract::<PathBuf>().map_err(|_| {
-                    expected("a CostModel, or the name, the coefficients or the file of one", given)
-                })?;
-                path.to_string_lossy().into_owned()
-            }
-        };
+        let path = || given.extract::<PathBuf>().map(|path| path.to_string_lossy().into_owned());
+        let text = given.extract::<String>().or_else(|_| path()).map_err(|_| {
+            expected("a CostModel, or the name, the coefficients or the file of one", given)
+        })?;
         Ok(Self(model(&text)?))
     }
 }

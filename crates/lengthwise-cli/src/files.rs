@@ -4,11 +4,9 @@
 //! spelled and whatever links lead to them. This is decided once for all commands, before any of them
 //! begins: a new command must say here what it reads and writes.
 
-use std::{
-    fs::Metadata,
-    io,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
+#[cfg(unix)]
+use std::{fs::Metadata, io};
 
 use lengthwise_files::{model_file, model_file_of_budget};
 use lengthwise_input::audio_files;
@@ -72,10 +70,7 @@ pub(crate) fn check(command: &Command) -> Result<(), Failure> {
         }
     }
     // A shell has emptied the file where it can, but not where it appends to it.
-    let redirected = standard_output().filter(Metadata::is_file);
-    let Some(redirected) = redirected.and_then(|about| Identity::of(&about)) else {
-        return Ok(());
-    };
+    let Some(redirected) = Identity::of_output() else { return Ok(()) };
     for input in &files.read {
         if let Some(name) = input.place.overwritten_by(&redirected) {
             return Err(Failure::new(
@@ -248,7 +243,7 @@ impl Place<'_> {
         let is_written = |path: &Path| Identity::of_path(path).as_ref() == Some(written);
         match self {
             Place::StandardInput => {
-                let read = standard_input().and_then(|about| Identity::of(&about));
+                let read = Identity::of_input();
                 (read.as_ref() == Some(written)).then(|| "standard input".to_owned())
             }
             // A folder that cannot be read is refused with its reason where it is read.
@@ -293,14 +288,24 @@ struct Identity(u64, u64);
 
 #[cfg(unix)]
 impl Identity {
-    fn of(about: &Metadata) -> Option<Self> {
+    fn of(about: &Metadata) -> Self {
         use std::os::unix::fs::MetadataExt as _;
-        Some(Self(about.dev(), about.ino()))
+        Self(about.dev(), about.ino())
     }
 
     /// Of what exists; links are followed.
     fn of_path(path: &Path) -> Option<Self> {
-        path.metadata().ok().as_ref().and_then(Self::of)
+        path.metadata().ok().as_ref().map(Self::of)
+    }
+
+    /// Of standard input, if it can be told.
+    fn of_input() -> Option<Self> {
+        metadata_of(&io::stdin()).as_ref().map(Self::of)
+    }
+
+    /// Of standard output, if it is a file.
+    fn of_output() -> Option<Self> {
+        metadata_of(&io::stdout()).filter(Metadata::is_file).as_ref().map(Self::of)
     }
 }
 
@@ -311,37 +316,21 @@ struct Identity(PathBuf);
 
 #[cfg(not(unix))]
 impl Identity {
-    fn of(_: &Metadata) -> Option<Self> {
-        None
-    }
-
     fn of_path(path: &Path) -> Option<Self> {
         path.canonicalize().ok().map(Self)
     }
-}
 
-#[cfg(unix)]
-fn standard_input() -> Option<Metadata> {
-    metadata_of(&io::stdin())
-}
+    fn of_input() -> Option<Self> {
+        None
+    }
 
-#[cfg(unix)]
-fn standard_output() -> Option<Metadata> {
-    metadata_of(&io::stdout())
+    fn of_output() -> Option<Self> {
+        None
+    }
 }
 
 #[cfg(unix)]
 fn metadata_of(stream: &impl std::os::fd::AsFd) -> Option<Metadata> {
     let file = std::fs::File::from(stream.as_fd().try_clone_to_owned().ok()?);
     file.metadata().ok()
-}
-
-#[cfg(not(unix))]
-fn standard_input() -> Option<Metadata> {
-    None
-}
-
-#[cfg(not(unix))]
-fn standard_output() -> Option<Metadata> {
-    None
 }

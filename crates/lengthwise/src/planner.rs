@@ -331,14 +331,15 @@ impl<S: Group> Planner<S> {
         let admitted = self.admit(lengths)?;
         let mut resolved =
             workspace.stage("resolve", || self.resolve(&admitted, workspace, memory))?;
-        let mut memory = memory;
-        if let (Some(bound), Some((rounding, room))) = (workspace.bound(), &mut resolved)
-            && self.strategy.in_passes()
-        {
-            let left = self.check_footprint(lengths, &admitted, (rounding, room), &rng, bound)?;
-            *room = room.clone().with_memory(Some(left));
-            memory = Some(left);
-        }
+        let memory = match (workspace.bound(), &mut resolved) {
+            (Some(bound), Some((rounding, room))) if self.strategy.in_passes() => {
+                let left =
+                    self.check_footprint(lengths, &admitted, (rounding, room), &rng, bound)?;
+                *room = room.clone().with_memory(Some(left));
+                Some(left)
+            }
+            _ => memory,
+        };
         let drawn = |strategy: &dyn Group, rng: &Rng| {
             workspace.check_stop()?;
             let grouped = self.grouped(strategy, lengths, &admitted, resolved.as_ref(), rng);
@@ -376,7 +377,6 @@ impl<S: Group> Planner<S> {
             };
             batches = halved.into();
         }
-        workspace.check_stop()?;
         let packed = dealing == Dealing::Packed;
         let cost_model = self.cost_model.or(self.budget.model());
         let steps = match (self.steps, &resolved) {
@@ -409,13 +409,7 @@ impl<S: Group> Planner<S> {
             epoch,
             lengths: workspace.stage("digest", || lengths.digest()),
         };
-        if let Some(bound) = workspace.bound() {
-            let (sequences, count) = (lengths.len() as u64, batches.len() as u64);
-            let needed = 4 * sequences + OF_BATCH * count + self.held(lengths);
-            // Strategies that sort in passes were asked before.
-            Error::check_memory(needed, bound, || format!("a plan of {count} batches"))?;
-        }
-        workspace.check_stop()?;
+        self.check_batches(workspace, lengths, batches.len())?;
         let batches = workspace.stage("arrange", || match self.shard {
             None => self.arrange.apply(batches, packed, &rng),
             Some(shard) => {
@@ -444,6 +438,21 @@ impl<S: Group> Planner<S> {
             Error::check_memory(most, bound, || self.what_is_planned(lengths))?;
         }
         Ok(Some(bound.saturating_sub(held)))
+    }
+
+    /// Refuses to go on once the work is to be stopped, and batches that are too many to be arranged and
+    /// written within a bound on memory. Strategies that sort in passes were asked before they were made.
+    fn check_batches(
+        &self,
+        workspace: &Workspace,
+        lengths: &Lengths,
+        count: usize,
+    ) -> Result<(), Error> {
+        workspace.check_stop()?;
+        let Some(bound) = workspace.bound() else { return Ok(()) };
+        let needed = 4 * lengths.len() as u64 + OF_BATCH * count as u64 + self.held(lengths);
+        Error::check_memory(needed, bound, || format!("a plan of {count} batches"))?;
+        Ok(())
     }
 
     fn what_is_planned(&self, lengths: &Lengths) -> String {
