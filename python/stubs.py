@@ -41,7 +41,7 @@ def stubs() -> str:
             head, _, result = line.rpartition("->")
             line = f"{head.replace('Incomplete', 'Any')}->{result.replace('Incomplete', 'np.ndarray')}"
             line = re.sub(r"\bdict\b(?!\[)", "dict[str, Any]", line).replace("-> list:", "-> list[Any]:")
-            line = line.replace('"SupportsIndex"', "SupportsIndex")
+            line = re.sub(r': "(\w+)" =', r": \1 =", line)
             for unknown, default in DEFAULTS.items():
                 line = line.replace(unknown, default)
             if " = ..." in line:

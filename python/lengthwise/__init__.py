@@ -45,6 +45,7 @@ from ._lengthwise import (
     tune,
 )
 from .errors import (
+    ArgumentTypeError,
     BudgetError,
     CostError,
     FileError,
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "ArgumentTypeError",
     "BudgetError",
     "Chunks",
     "Comparison",

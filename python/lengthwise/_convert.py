@@ -83,6 +83,11 @@ def _made(lengths: Any) -> np.ndarray:
             f"cannot interpret {_named(lengths)} as lengths",
             hint="give a list or an array with one number for each sequence",
         )
+    if any(kind.__name__ == "IterableDataset" for kind in type(lengths).__mro__):
+        raise LengthsError(
+            f"expected lengths, got the samples of a {type(lengths).__name__}",
+            hint="give one number for each sequence; `stream_batches` makes batches of a stream of samples",
+        )
     items = lengths if isinstance(lengths, (list, tuple)) else list(lengths)
     try:
         made = np.asarray(items)

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
+# The extension module tells an exception by a note which argument was being read.
+_ARGUMENT = re.compile(r"while processing '(\w+)'")
+
 
 class LengthwiseError(ValueError):
     """Any error of this package.
@@ -19,6 +24,17 @@ class LengthwiseError(ValueError):
         super().__init__(f"{message}\nhint: {hint}" if hint else message)
         self.hint = hint
         self.index = index
+
+    def add_note(self, note: str) -> None:
+        """Adds a note. The name of an argument becomes part of the message, if it is not there."""
+        found = _ARGUMENT.fullmatch(note)
+        if found is None:
+            # Python 3.10 has no notes.
+            self.__notes__ = [*getattr(self, "__notes__", []), note]
+            return
+        name, message = found[1], str(self.args[0])
+        if not re.search(rf"\b{name.rstrip('s')}", message.partition("\nhint: ")[0]):
+            self.args = (f"`{name}`: {message}", *self.args[1:])
 
     def __reduce__(self) -> tuple[object, ...]:
         # Workers of a data loader send exceptions to the main process.
@@ -43,6 +59,10 @@ class BudgetError(LengthwiseError):
 
 class SettingError(LengthwiseError):
     """A setting that does not exist, or an invalid value of a setting."""
+
+
+class ArgumentTypeError(SettingError, TypeError):
+    """An argument of a type that it cannot have."""
 
 
 class RankError(LengthwiseError):

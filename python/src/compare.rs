@@ -1,18 +1,22 @@
 //! Comparisons and inspections, as the command line has them.
 
-use std::{io::Write as _, path::PathBuf, sync::Arc};
+use std::{io::Write as _, sync::Arc};
 
-use lengthwise::{Arrange, Budget, OverLong, Shapes, Steps, Strategy, Tail};
+use lengthwise::{Arrange, Budget, OverLong, Shapes, Steps, Strategy, Tail, Workspace};
 use lengthwise_files::save;
 use lengthwise_report::{Look, Request, Study};
-use pyo3::prelude::*;
+use pyo3::{prelude::*, types::PyString};
 
 use crate::{
     cost::CostModel,
     error::{Failure, Result},
+    interrupt::interruptible,
     lengths::{Column, Lengths},
     pickle::{Reduced, from_json, reduced},
-    settings::{BudgetArgument, ModelArgument, parsed, whole},
+    settings::{
+        BudgetArgument, FilePath, ModelArgument, Parsed, Several, Text, at_least_one, expected,
+        given, text, whole,
+    },
 };
 
 /// What is compared; owns what a `Request` borrows.
@@ -92,17 +96,17 @@ pub(crate) struct Comparison {
     strategies = None,
     *,
     budget = BudgetArgument::sequences(16),
-    shapes = "exact",
-    arrange = "spread",
-    over_long = "error",
+    shapes: "str" = "exact",
+    arrange: "str" = "spread",
+    over_long: "str" = "error",
     epochs: "SupportsIndex" = 5,
     world_size: "SupportsIndex" = 1,
     accumulate: "SupportsIndex" = 1,
     steps = None,
-    tail = "split",
+    tail: "str" = "split",
     cost_model = None,
     seed: "SupportsIndex" = 0,
-    source = "lengths",
+    source: "str" = "lengths",
 ), text_signature = "(lengths, strategies=None, *, budget='sequences:16', shapes='exact', arrange='spread', \
 over_long='error', epochs=5, world_size=1, accumulate=1, steps=None, tail='split', cost_model=None, seed=0, \
 source='lengths')")]
@@ -112,37 +116,30 @@ pub(crate) fn compare(
     lengths: Column,
     strategies: Option<Named>,
     budget: BudgetArgument,
-    shapes: &str,
-    arrange: &str,
-    over_long: &str,
+    #[pyo3(from_py_with = text)] shapes: &str,
+    #[pyo3(from_py_with = text)] arrange: &str,
+    #[pyo3(from_py_with = text)] over_long: &str,
     #[pyo3(from_py_with = whole)] epochs: u32,
     #[pyo3(from_py_with = whole)] world_size: u32,
     #[pyo3(from_py_with = whole)] accumulate: u32,
-    steps: Option<&str>,
-    tail: &str,
+    steps: Option<Parsed<Steps>>,
+    #[pyo3(from_py_with = text)] tail: &str,
     cost_model: Option<ModelArgument>,
     #[pyo3(from_py_with = whole)] seed: u64,
-    source: &str,
+    #[pyo3(from_py_with = text)] source: &str,
 ) -> PyResult<Comparison> {
     let make = || -> Result<Compared> {
         let strategies = match strategies {
             None => Strategy::all_padded(),
-            Some(Named::One(given)) => vec![given.parse()?],
-            Some(Named::Many(given)) if given.is_empty() => {
+            Some(Named(given)) if given.is_empty() => {
                 let hint = "name some, or leave them out for all".to_owned();
                 return Err(Failure::Own("SettingError", "no strategies".to_owned(), hint));
             }
-            Some(Named::Many(given)) => given
-                .iter()
-                .map(|given| given.parse())
-                .collect::<std::result::Result<_, lengthwise::Error>>()?,
+            Some(Named(given)) => given,
         };
-        for (name, value) in [("epochs", epochs), ("accumulate", accumulate)] {
-            if value == 0 {
-                let hint = "it must be a whole number from 1".to_owned();
-                return Err(Failure::Own("SettingError", format!("`{name}` is 0"), hint));
-            }
-        }
+        at_least_one("epochs", epochs)?;
+        at_least_one("accumulate", accumulate)?;
+        at_least_one("world_size", world_size)?;
         let compared = Compared {
             source: source.to_owned(),
             lengths: lengths.0,
@@ -155,35 +152,37 @@ pub(crate) fn compare(
             epochs,
             world_size,
             accumulate,
-            steps: parsed(steps)?,
+            steps: given(steps),
             tail: tail.parse()?,
             cost_model: cost_model.map(|model| model.0),
         };
         Ok(compared)
     };
     let compared = make()?;
-    let mut comparison: Option<lengthwise_report::Comparison> = None;
-    // One at a time, so that Ctrl-C is heard.
-    for strategy in &compared.strategies {
-        py.check_signals()?;
-        let request = Request { strategies: std::slice::from_ref(strategy), ..compared.request() };
-        let one = py
-            .detach(|| lengthwise_report::Comparison::run(&request, |_| {}))
-            .map_err(Failure::from)?;
-        match &mut comparison {
-            Some(all) => all.rows.extend(one.rows),
-            None => comparison = Some(one),
-        }
-    }
-    let none = || Failure::Plan(lengthwise::Error::NoSequences);
-    Ok(Comparison { comparison: comparison.ok_or_else(none)?, compared })
+    let compare = move |workspace: &Workspace| -> Result<Comparison> {
+        let request = compared.request();
+        let comparison = lengthwise_report::Comparison::run_in(workspace, &request, |_| {})?;
+        Ok(Comparison { compared, comparison })
+    };
+    Ok(interruptible(py, compare)??)
 }
 
 /// One strategy, or several.
-#[derive(Debug, FromPyObject)]
-pub(crate) enum Named {
-    One(String),
-    Many(Vec<String>),
+#[derive(Debug)]
+pub(crate) struct Named(Vec<Strategy>);
+
+impl<'py> FromPyObject<'_, 'py> for Named {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if given.is_instance_of::<PyString>() {
+            return Ok(Self(vec![given.extract::<Parsed<Strategy>>()?.0]));
+        }
+        let several = given.extract::<Several<Text>>();
+        let several = several.map_err(|_| expected("a strategy, or a list of them", given))?;
+        let parsed = several.0.iter().map(|text| text.0.parse());
+        Ok(Self(parsed.collect::<std::result::Result<_, _>>().map_err(Failure::Plan)?))
+    }
 }
 
 /// What is compared, as it is pickled: the lengths and the strategies; the settings that are text; the
@@ -231,7 +230,7 @@ impl Comparison {
                 epochs,
                 world_size,
                 accumulate,
-                steps: parsed(steps.as_deref())?,
+                steps: steps.as_deref().map(str::parse).transpose()?,
                 tail: tail.parse()?,
                 cost_model: cost_model.map(|model| model.get().0),
             })
@@ -287,10 +286,10 @@ impl Comparison {
     }
 
     /// Writes the report to the .html file `path`. An error leaves no partial file.
-    fn save_html(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+    fn save_html(&self, py: Python<'_>, path: FilePath) -> PyResult<()> {
         let write = || -> Result<()> {
             let page = self.page()?;
-            Ok(save(&path, |file| file.write_all(page.as_bytes()))?)
+            Ok(save(&path.0, |file| file.write_all(page.as_bytes()))?)
         };
         Ok(py.detach(write)?)
     }
@@ -359,14 +358,14 @@ impl Inspection {
 ///     `source`: What the output calls the lengths. The default is "lengths".
 #[pyfunction]
 #[pyo3(
-    signature = (lengths, *, budget = BudgetArgument::sequences(16), source = "lengths"),
+    signature = (lengths, *, budget = BudgetArgument::sequences(16), source: "str" = "lengths"),
     text_signature = "(lengths, *, budget='sequences:16', source='lengths')"
 )]
 pub(crate) fn inspect(
     py: Python<'_>,
     lengths: Column,
     budget: BudgetArgument,
-    source: &str,
+    #[pyo3(from_py_with = text)] source: &str,
 ) -> PyResult<Inspection> {
     Inspection::new(py, lengths.0, budget.0, source)
 }

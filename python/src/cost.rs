@@ -1,6 +1,6 @@
 //! Cost models.
 
-use std::{io::Write as _, path::PathBuf};
+use std::{ffi::CString, io::Write as _};
 
 use lengthwise::Step;
 use lengthwise_files::{CostModelFile, WorstStep, read_cost_model, save};
@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use crate::{
     error::{Failure, Result},
     plan::Plan,
-    settings::ModelArgument,
+    settings::{FilePath, ModelArgument, Number, Several, Whole},
 };
 
 /// How many seconds a training step takes on a batch of B sequences padded to L:
@@ -36,19 +36,37 @@ impl CostModel {
     ///     `batch_lengths`: The batch length of each step.
     ///     `seconds`: How long each step took.
     #[staticmethod]
-    fn fit(batch_sizes: Vec<u32>, batch_lengths: Vec<u32>, seconds: Vec<f64>) -> PyResult<Fit> {
-        Ok(fit(&batch_sizes, &batch_lengths, &seconds)?)
+    fn fit(
+        py: Python<'_>,
+        batch_sizes: Several<Whole<u32>>,
+        batch_lengths: Several<Whole<u32>>,
+        seconds: Several<Number>,
+    ) -> PyResult<Fit> {
+        let whole = |several: Several<Whole<u32>>| several.0.into_iter().map(|one| one.0).collect();
+        let (sizes, lengths): (Vec<u32>, Vec<u32>) = (whole(batch_sizes), whole(batch_lengths));
+        let seconds: Vec<f64> = seconds.0.into_iter().map(|one| one.0).collect();
+        let fit = fit(&sizes, &lengths, &seconds)?;
+        if fit.fit.is_flat() {
+            let category = py.import("lengthwise.errors")?.getattr("LengthwiseWarning")?;
+            let message = format!(
+                "the measured times hardly depend on batch size and batch length (r2 {:.4}): a budget of \
+                 this cost model limits nothing",
+                fit.fit.r2
+            );
+            PyErr::warn(py, &category, &CString::new(message).unwrap_or_default(), 1)?;
+        }
+        Ok(fit)
     }
 
     /// Reads a model from the file `path`, which `Fit.save` or `lengthwise cost` wrote.
     #[staticmethod]
-    fn load(path: PathBuf) -> PyResult<Self> {
-        Ok(Self(read_cost_model(&path).map_err(Failure::from)?))
+    fn load(path: FilePath) -> PyResult<Self> {
+        Ok(Self(read_cost_model(&path.0).map_err(Failure::from)?))
     }
 
     /// Returns how many seconds a step takes on a batch of `batch_size` sequences padded to `batch_length`.
-    fn seconds(&self, batch_size: u32, batch_length: u32) -> f64 {
-        self.0.seconds(batch_size, batch_length)
+    fn seconds(&self, batch_size: Whole<u32>, batch_length: Whole<u32>) -> f64 {
+        self.0.seconds(batch_size.0, batch_length.0)
     }
 
     /// Returns how many seconds the epoch of a `plan` takes, with one batch in each step.
@@ -125,9 +143,9 @@ impl Fit {
     }
 
     /// Writes the model to the .json file `path`, which `CostModel.load` and the command line read.
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+    fn save(&self, py: Python<'_>, path: FilePath) -> PyResult<()> {
         let json = CostModelFile::new(&self.fit, self.worst).to_json();
-        let write = || save(&path, |file| file.write_all(json.as_bytes()));
+        let write = || save(&path.0, |file| file.write_all(json.as_bytes()));
         Ok(py.detach(write).map_err(Failure::from)?)
     }
 

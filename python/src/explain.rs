@@ -3,7 +3,7 @@
 use lengthwise_report::{list_of_pages, page};
 use pyo3::prelude::*;
 
-use crate::error::Failure;
+use crate::{error::Failure, settings::Text};
 
 /// Returns a page of the manual in Markdown.
 ///
@@ -12,9 +12,9 @@ use crate::error::Failure;
 ///         you get the list of all pages.
 #[pyfunction]
 #[pyo3(signature = (name = None))]
-pub(crate) fn explain(name: Option<&str>) -> PyResult<String> {
+pub(crate) fn explain(name: Option<Text>) -> PyResult<String> {
     match name {
-        Some(name) => Ok(page(name).map_err(Failure::from)?.text),
+        Some(name) => Ok(page(&name.0).map_err(Failure::from)?.text),
         None => Ok(list_of_pages()),
     }
 }

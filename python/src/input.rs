@@ -1,13 +1,14 @@
 //! Lengths from files.
 
-use std::path::PathBuf;
-
 use lengthwise::Example;
 use lengthwise_input::{Format, Reader, Time, Unit};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 
-use crate::error::{Failure, Result};
+use crate::{
+    error::{Failure, Result},
+    settings::{FilePath, Number, Text, text},
+};
 
 /// Reads lengths from a file or a folder.
 ///
@@ -25,32 +26,32 @@ use crate::error::{Failure, Result};
 ///         elements are counted.
 #[pyfunction]
 #[pyo3(signature = (path, *, column = None, format = None, frame_shift = None, rate = None, unit = None))]
-pub(crate) fn read_lengths<'py>(
-    py: Python<'py>,
-    path: PathBuf,
-    column: Option<String>,
-    format: Option<&str>,
-    frame_shift: Option<f64>,
-    rate: Option<f64>,
-    unit: Option<&str>,
-) -> PyResult<Bound<'py, PyArray1<u32>>> {
+pub(crate) fn read_lengths(
+    py: Python<'_>,
+    path: FilePath,
+    column: Option<Text>,
+    format: Option<Text>,
+    frame_shift: Option<Number>,
+    rate: Option<Number>,
+    unit: Option<Text>,
+) -> PyResult<Bound<'_, PyArray1<u32>>> {
     let read = || -> Result<Vec<u32>> {
         let setting = |what: String| {
             Failure::Own("SettingError", what, "see `lengthwise compare --help`".to_owned())
         };
         let mut reader = Reader::new();
         if let Some(column) = column {
-            reader = reader.column(column);
+            reader = reader.column(column.0);
         }
         if let Some(format) = format {
-            let format: Format = format.parse().map_err(|error| {
+            let format: Format = format.0.parse().map_err(|error| {
                 let error: lengthwise_input::UnknownFormat = error;
                 setting(error.to_string())
             })?;
             reader = reader.format(format);
         }
         if let Some(unit) = unit {
-            let unit: Unit = unit.parse().map_err(|error| {
+            let unit: Unit = unit.0.parse().map_err(|error| {
                 let error: lengthwise_input::UnknownUnit = error;
                 setting(error.to_string())
             })?;
@@ -60,11 +61,11 @@ pub(crate) fn read_lengths<'py>(
             (Some(_), Some(_)) => {
                 return Err(setting("`frame_shift` and `rate` are both given".to_owned()));
             }
-            (Some(seconds), None) => reader = reader.time(Time::FrameShift(seconds)),
-            (None, Some(rate)) => reader = reader.time(Time::Rate(rate)),
+            (Some(seconds), None) => reader = reader.time(Time::FrameShift(seconds.0)),
+            (None, Some(rate)) => reader = reader.time(Time::Rate(rate.0)),
             (None, None) => {}
         }
-        Ok(reader.read_path(&path)?.lengths)
+        Ok(reader.read_path(&path.0)?.lengths)
     };
     Ok(PyArray1::from_vec(py, py.detach(read)?))
 }
@@ -75,8 +76,11 @@ pub(crate) fn read_lengths<'py>(
 ///     `name`: "speech" (10,480 sentences in frames), "documents" (6,000 web documents in tokens) or
 ///         "bimodal" (8,000 recordings in frames). The default is "speech".
 #[pyfunction]
-#[pyo3(signature = (name = "speech"))]
-pub(crate) fn example<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyArray1<u32>>> {
+#[pyo3(signature = (name: "str" = "speech"))]
+pub(crate) fn example<'py>(
+    py: Python<'py>,
+    #[pyo3(from_py_with = text)] name: &str,
+) -> PyResult<Bound<'py, PyArray1<u32>>> {
     let example: Example = name.parse().map_err(Failure::Plan)?;
     Ok(PyArray1::from_slice(py, example.lengths().as_slice()))
 }

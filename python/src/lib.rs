@@ -11,6 +11,7 @@ mod cost;
 mod error;
 mod explain;
 mod input;
+mod interrupt;
 mod lengths;
 mod measures;
 mod pickle;

@@ -1,6 +1,6 @@
 //! Plans as sequences of NumPy arrays.
 
-use std::{path::PathBuf, sync::Arc};
+use std::sync::Arc;
 
 use lengthwise_files::{Form, PlanFile, read_plan, read_plan_from};
 use numpy::{PyArray1, PyReadonlyArray1};
@@ -17,6 +17,7 @@ use crate::{
     measures::{Measures, measured},
     pickle::{Reduced, reduced},
     schedule::Schedule,
+    settings::{FilePath, Signed, Text},
 };
 
 /// All batches of one epoch, in order: a sequence of arrays of indices. `lengthwise.plan` and
@@ -277,26 +278,26 @@ impl Plan {
     }
 
     /// Returns the batches of one `rank` of `world_size` ranks. Every rank has the same number of batches.
-    fn for_rank(&self, py: Python<'_>, rank: i64, world_size: i64) -> PyResult<Plan> {
-        let (rank, world_size) = ranks(rank, world_size)?;
+    fn for_rank(&self, py: Python<'_>, rank: Signed, world_size: Signed) -> PyResult<Plan> {
+        let (rank, world_size) = ranks(rank.0, world_size.0)?;
         let plan = py.detach(|| self.plan.for_rank(rank, world_size)).map_err(Failure::from)?;
         Ok(Plan::new(plan, &self.lengths))
     }
 
     /// Assigns the batches to `world_size` ranks, step by step.
-    fn schedule(&self, py: Python<'_>, world_size: i64) -> PyResult<Schedule> {
-        Schedule::new(py, self, world_size, None)
+    fn schedule(&self, py: Python<'_>, world_size: Signed) -> PyResult<Schedule> {
+        Schedule::new(py, self, world_size.0, None)
     }
 
     /// Assigns the rest of the epoch after a `cursor` (see `Schedule.cursor`) to `world_size` ranks, which
     /// may be another number of ranks than before.
-    fn resume(&self, py: Python<'_>, cursor: &str, world_size: i64) -> PyResult<Schedule> {
-        Schedule::new(py, self, world_size, Some(cursor))
+    fn resume(&self, py: Python<'_>, cursor: Text, world_size: Signed) -> PyResult<Schedule> {
+        Schedule::new(py, self, world_size.0, Some(&cursor.0))
     }
 
     /// Writes the plan to the .json, .jsonl or .npz file `path`. An error leaves no partial file.
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        Ok(py.detach(|| self.file().save(&path)).map_err(Failure::from)?)
+    fn save(&self, py: Python<'_>, path: FilePath) -> PyResult<()> {
+        Ok(py.detach(|| self.file().save(&path.0)).map_err(Failure::from)?)
     }
 
     /// Returns the batches as lists of integers.
@@ -328,10 +329,9 @@ pub(crate) fn damaged_state(error: lengthwise_files::Error) -> PyErr {
 /// A rank and a world size as Python has them.
 pub(crate) fn ranks(rank: i64, world_size: i64) -> PyResult<(u32, u32)> {
     let bad = |what: String, hint: &str| Failure::Own("RankError", what, hint.to_owned());
-    let size = u32::try_from(world_size)
-        .ok()
-        .filter(|&size| size > 0)
-        .ok_or_else(|| bad(format!("a world size of {world_size}"), "give at least one rank"))?;
+    let size = u32::try_from(world_size).ok().filter(|&size| size > 0).ok_or_else(|| {
+        bad(format!("`world_size` cannot be {world_size}"), "give at least one rank")
+    })?;
     let hint = format!("ranks are numbered from 0; the last one is {}", size - 1);
     let rank = u32::try_from(rank)
         .map_err(|_| bad(format!("there is no rank {rank} of {size}"), &hint))?;
@@ -382,8 +382,8 @@ impl Batches {
 ///     `path`: A .json, .jsonl or .npz file that `Plan.save` or the command line wrote.
 ///     `lengths`: The lengths that the plan was made for, in the same order. Others raise an error.
 #[pyfunction]
-pub(crate) fn load_plan(py: Python<'_>, path: PathBuf, lengths: Column) -> PyResult<Plan> {
-    let file = py.detach(|| read_plan(&path)).map_err(Failure::from)?;
+pub(crate) fn load_plan(py: Python<'_>, path: FilePath, lengths: Column) -> PyResult<Plan> {
+    let file = py.detach(|| read_plan(&path.0)).map_err(Failure::from)?;
     let made = file.plan.made();
     if made.lengths != lengths.0.digest() {
         check_lengths(made.lengths, &lengths.0)?;

@@ -2,18 +2,24 @@
 
 use std::sync::Arc;
 
-use lengthwise::{Shard, Strategy, recommended};
+use lengthwise::{Shapes, Shard, Steps, Strategy, recommended};
 use pyo3::{prelude::*, types::PyDict};
 
 use crate::{
     cost::CostModel,
     error::{Failure, Result},
+    interrupt::interruptible,
     lengths::{Column, Lengths, paired},
     pickle::{Reduced, reduced},
     plan::Plan,
-    settings::{BudgetArgument, ModelArgument, Whole, parsed, whole},
+    settings::{
+        BudgetArgument, ModelArgument, Parsed, Whole, at_least_one, flag, given, text, whole,
+    },
     statistics::Statistics,
 };
+
+/// So many sequences take long enough to plan for Ctrl-C to be noticed.
+const LONG: usize = 1 << 20;
 
 /// Plans epoch after epoch. The same lengths, settings, seed and epoch give the same plan on every
 /// machine.
@@ -104,14 +110,14 @@ impl Planner {
         second = None,
         budget = None,
         shapes = None,
-        arrange = "spread",
-        over_long = "error",
+        arrange: "str" = "spread",
+        over_long: "str" = "error",
         steps = None,
-        tail = "split",
+        tail: "str" = "split",
         cost_model = None,
         accumulate: "SupportsIndex" = 1,
         canonical_ranks = None,
-        constant_steps = false,
+        constant_steps: "bool" = false,
         seed: "SupportsIndex" = 0,
         statistics = None,
         shard = None,
@@ -121,24 +127,26 @@ impl Planner {
     fn new(
         py: Python<'_>,
         lengths: Column,
-        strategy: Option<&str>,
+        strategy: Option<Parsed<Strategy>>,
         second: Option<Column>,
         budget: Option<BudgetArgument>,
-        shapes: Option<&str>,
-        arrange: &str,
-        over_long: &str,
-        steps: Option<&str>,
-        tail: &str,
+        shapes: Option<Parsed<Shapes>>,
+        #[pyo3(from_py_with = text)] arrange: &str,
+        #[pyo3(from_py_with = text)] over_long: &str,
+        steps: Option<Parsed<Steps>>,
+        #[pyo3(from_py_with = text)] tail: &str,
         cost_model: Option<ModelArgument>,
         #[pyo3(from_py_with = whole)] accumulate: u32,
         canonical_ranks: Option<Whole<u32>>,
-        constant_steps: bool,
+        #[pyo3(from_py_with = flag)] constant_steps: bool,
         #[pyo3(from_py_with = whole)] seed: u64,
         statistics: Option<PyRef<'_, Statistics>>,
         shard: Option<Whole<u32>>,
         shards: Option<Whole<u32>>,
     ) -> PyResult<Self> {
         let lengths = paired(lengths, second)?;
+        at_least_one("accumulate", accumulate)?;
+        canonical_ranks.map_or(Ok(()), |ranks| at_least_one("canonical_ranks", ranks.0))?;
         let statistics = statistics.map(|statistics| Arc::clone(&statistics.0));
         let shard = match (shard, shards) {
             (Some(shard), Some(shards)) => {
@@ -156,7 +164,7 @@ impl Planner {
                 Some(all) => Arc::new(lengthwise::Lengths::clone(&lengths).part_of(all)?),
                 None => lengths,
             };
-            let strategy: Option<Strategy> = parsed(strategy)?;
+            let strategy = given(strategy);
             let own = || strategy.as_ref().and_then(Strategy::own_budget);
             let budget = budget.map(|given| given.0).or_else(own).ok_or_else(|| {
                 Failure::Own(
@@ -165,14 +173,14 @@ impl Planner {
                     "give one, as in budget=\"padded:20000\"".to_owned(),
                 )
             })?;
-            let (strategy, shapes) = recommended(&lengths, budget, strategy, parsed(shapes)?)?;
+            let (strategy, shapes) = recommended(&lengths, budget, strategy, given(shapes))?;
             let settings = Settings {
                 strategy: strategy.to_string(),
                 budget: budget.to_string(),
                 shapes: shapes.to_string(),
                 arrange: arrange.to_owned(),
                 over_long: over_long.to_owned(),
-                steps: steps.map(str::to_owned),
+                steps: steps.as_ref().map(|steps| steps.0.to_string()),
                 tail: tail.to_owned(),
                 cost_model: cost_model.as_ref().map(|model| CostModel(model.0)),
                 accumulate,
@@ -203,7 +211,7 @@ impl Planner {
             if let Some(shard) = shard {
                 planner = planner.shard(shard);
             }
-            if let Some(steps) = parsed(steps)? {
+            if let Some(steps) = given(steps) {
                 planner = planner.steps(steps);
             }
             if let Some(model) = cost_model {
@@ -221,7 +229,13 @@ impl Planner {
     /// Returns the plan of one epoch. `epoch` is a number from 0, which is also the default.
     #[pyo3(signature = (epoch: "SupportsIndex" = 0))]
     fn plan(&self, py: Python<'_>, #[pyo3(from_py_with = whole)] epoch: u64) -> PyResult<Plan> {
-        let plan = py.detach(|| self.planner.plan(&self.lengths, epoch)).map_err(Failure::from)?;
+        let plan = if self.lengths.len() < LONG {
+            py.detach(|| self.planner.plan(&self.lengths, epoch))
+        } else {
+            let (planner, lengths) = (self.planner.clone(), Arc::clone(&self.lengths));
+            interruptible(py, move |workspace| planner.plan_in(workspace, &lengths, epoch))?
+        };
+        let plan = plan.map_err(Failure::from)?;
         Ok(Plan::new(plan, &self.lengths))
     }
 

@@ -10,6 +10,7 @@ use crate::{
     error::Failure,
     pickle::{Reduced, reduced},
     plan::{Plan, damaged_state, ranks},
+    settings::Signed,
 };
 
 /// The batches of an epoch assigned to ranks, step by step. `Plan.schedule` makes it.
@@ -97,8 +98,8 @@ impl Schedule {
     }
 
     /// Returns the batches of one `rank`, step by step.
-    fn for_rank(&self, py: Python<'_>, rank: i64) -> PyResult<Plan> {
-        let (rank, _) = ranks(rank, self.schedule.world_size().into())?;
+    fn for_rank(&self, py: Python<'_>, rank: Signed) -> PyResult<Plan> {
+        let (rank, _) = ranks(rank.0, self.schedule.world_size().into())?;
         let plan = py.detach(|| self.schedule.for_rank(rank)).map_err(Failure::from)?;
         Ok(Plan::new(plan, &self.lengths))
     }

@@ -1,22 +1,144 @@
 //! Settings as Python has them: the strings of the command line, and numbers and objects where they
 //! say it better.
 
-use std::str::FromStr;
+use std::{path::PathBuf, str::FromStr};
 
 use lengthwise::Budget;
 use lengthwise_files::{model_file, model_file_of_budget, read_cost_model};
 use pyo3::{
-    PyTypeInfo, exceptions::PyOverflowError, inspect::PyStaticExpr, prelude::*, type_hint_union,
-    types::PyBool,
+    PyTypeInfo,
+    exceptions::PyOverflowError,
+    inspect::PyStaticExpr,
+    prelude::*,
+    type_hint_union,
+    types::{PyBool, PyString},
 };
 
 use crate::{cost::CostModel, error::Failure};
 
-/// A setting that may be left out.
-pub(crate) fn parsed<T: FromStr<Err = lengthwise::Error>>(
-    given: Option<&str>,
-) -> Result<Option<T>, Failure> {
-    Ok(given.map(str::parse).transpose()?)
+/// What is not of the type that an argument takes. `PyO3` tells the exception which argument that is, and
+/// `lengthwise.errors` puts its name into the message.
+pub(crate) fn expected(what: &str, given: Borrowed<'_, '_, PyAny>) -> PyErr {
+    let shown = given.repr().map_or_else(|_| String::new(), |text| text.to_string());
+    let mut shown: Vec<char> = shown.chars().collect();
+    if shown.len() > 40 {
+        shown.truncate(39);
+        shown.push('…');
+    }
+    let shown: String = shown.into_iter().collect();
+    let kind = given.get_type().name().map_or_else(|_| String::new(), |name| name.to_string());
+    Failure::Own(
+        "ArgumentTypeError",
+        format!("expected {what}, got {shown} of type {kind}"),
+        format!("give {what}"),
+    )
+    .into()
+}
+
+/// A text.
+#[derive(Clone, Debug)]
+pub(crate) struct Text(pub(crate) String);
+
+impl<'py> FromPyObject<'_, 'py> for Text {
+    type Error = PyErr;
+
+    const INPUT_TYPE: PyStaticExpr = <String as FromPyObject>::INPUT_TYPE;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        match given.cast::<PyString>() {
+            Ok(text) => Ok(Self(text.extract()?)),
+            Err(_) => Err(expected("a str", given)),
+        }
+    }
+}
+
+/// A setting in its string form.
+#[derive(Clone, Debug)]
+pub(crate) struct Parsed<T>(pub(crate) T);
+
+impl<'py, T: FromStr<Err = lengthwise::Error>> FromPyObject<'_, 'py> for Parsed<T> {
+    type Error = PyErr;
+
+    const INPUT_TYPE: PyStaticExpr = Text::INPUT_TYPE;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let text: Text = given.extract()?;
+        Ok(Self(text.0.parse().map_err(Failure::Plan)?))
+    }
+}
+
+/// What a setting is that was given, if it was.
+pub(crate) fn given<T>(setting: Option<Parsed<T>>) -> Option<T> {
+    setting.map(|setting| setting.0)
+}
+
+/// A number.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Number(pub(crate) f64);
+
+impl<'py> FromPyObject<'_, 'py> for Number {
+    type Error = PyErr;
+
+    const INPUT_TYPE: PyStaticExpr = <f64 as FromPyObject>::INPUT_TYPE;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        given.extract().map(Self).map_err(|_| expected("a number", given))
+    }
+}
+
+/// A whole number that may be below 0.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Signed(pub(crate) i64);
+
+impl<'py> FromPyObject<'_, 'py> for Signed {
+    type Error = PyErr;
+
+    const INPUT_TYPE: PyStaticExpr = <i64 as FromPyObject>::INPUT_TYPE;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        given.extract().map(Self).map_err(|_| expected("a whole number", given))
+    }
+}
+
+/// Yes or no.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Flag(pub(crate) bool);
+
+impl<'py> FromPyObject<'_, 'py> for Flag {
+    type Error = PyErr;
+
+    const INPUT_TYPE: PyStaticExpr = <bool as FromPyObject>::INPUT_TYPE;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        given.extract().map(Self).map_err(|_| expected("True or False", given))
+    }
+}
+
+/// The path of a file.
+#[derive(Clone, Debug)]
+pub(crate) struct FilePath(pub(crate) PathBuf);
+
+impl<'py> FromPyObject<'_, 'py> for FilePath {
+    type Error = PyErr;
+
+    const INPUT_TYPE: PyStaticExpr = <PathBuf as FromPyObject>::INPUT_TYPE;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        given.extract().map(Self).map_err(|_| expected("a path", given))
+    }
+}
+
+/// Several of something.
+#[derive(Clone, Debug)]
+pub(crate) struct Several<T>(pub(crate) Vec<T>);
+
+impl<'py, T: FromPyObjectOwned<'py, Error = PyErr>> FromPyObject<'_, 'py> for Several<T> {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let items = given.try_iter().map_err(|_| expected("a list", given))?;
+        items.map(|item| item?.extract()).collect::<PyResult<_>>().map(Self)
+    }
 }
 
 /// A budget: `"padded:20000"`, or a number of sequences.
@@ -30,12 +152,15 @@ impl<'py> FromPyObject<'_, 'py> for BudgetArgument {
 
     fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         let text = if given.is_instance_of::<PyBool>() {
-            "true".to_owned()
+            None
         } else if let Ok(number) = given.extract::<i64>() {
-            number.to_string()
+            Some(number.to_string())
         } else {
-            given.extract::<String>()?
+            given.extract::<String>().ok()
         };
+        let text = text.ok_or_else(|| {
+            expected("a budget such as \"padded:20000\", or a whole number of sequences", given)
+        })?;
         Ok(Self(budget(&text)?))
     }
 }
@@ -71,10 +196,10 @@ impl<'py> FromPyObject<'_, 'py> for ModelArgument {
         if let Ok(model) = given.cast::<CostModel>() {
             return Ok(Self(model.get().0));
         }
-        let text = match given.extract::<String>() {
-            Ok(text) => text,
-            Err(_) => given.extract::<std::path::PathBuf>()?.to_string_lossy().into_owned(),
-        };
+        let path = || given.extract::<PathBuf>().map(|path| path.to_string_lossy().into_owned());
+        let text = given.extract::<String>().or_else(|_| path()).map_err(|_| {
+            expected("a CostModel, or the name, the coefficients or the file of one", given)
+        })?;
         Ok(Self(model(&text)?))
     }
 }
@@ -95,12 +220,12 @@ macro_rules! whole {
         impl<'py> FromPyObject<'_, 'py> for Whole<$number> {
             type Error = PyErr;
 
-            const INPUT_TYPE: PyStaticExpr = <$number>::INPUT_TYPE;
+            const INPUT_TYPE: PyStaticExpr = <$number as FromPyObject>::INPUT_TYPE;
 
             fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-                given.extract().map(Self).map_err(|error| {
+                given.extract().map(Self).map_err(|error: PyErr| {
                     if !error.is_instance_of::<PyOverflowError>(given.py()) {
-                        return error;
+                        return expected("a whole number", given);
                     }
                     Failure::Own(
                         "SettingError",
@@ -122,4 +247,26 @@ where
     for<'a> Whole<T>: FromPyObject<'a, 'py, Error = PyErr>,
 {
     Ok(given.extract::<Whole<T>>()?.0)
+}
+
+/// Reads a text, for `from_py_with`: as [`whole`].
+pub(crate) fn text<'a>(given: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {
+    match given.cast::<PyString>() {
+        Ok(text) => text.to_str(),
+        Err(_) => Err(expected("a str", given.as_borrowed())),
+    }
+}
+
+/// Reads a [`Flag`], for `from_py_with`: as [`whole`].
+pub(crate) fn flag(given: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(given.extract::<Flag>()?.0)
+}
+
+/// Refuses an argument that is 0.
+pub(crate) fn at_least_one(name: &str, value: u32) -> Result<(), Failure> {
+    if value > 0 {
+        return Ok(());
+    }
+    let hint = "it must be a whole number from 1".to_owned();
+    Err(Failure::Own("SettingError", format!("`{name}` is 0"), hint))
 }

@@ -1,6 +1,6 @@
 //! Statistics of all shards of a corpus.
 
-use std::{path::PathBuf, sync::Arc};
+use std::sync::Arc;
 
 use lengthwise_files::{
     read_statistics, save_statistics, statistics_from_bytes, statistics_to_bytes,
@@ -11,7 +11,7 @@ use pyo3::{
     types::{PyBytes, PyDict, PyType},
 };
 
-use crate::{error::Failure, lengths::Column};
+use crate::{error::Failure, lengths::Column, settings::FilePath};
 
 /// Summary statistics of lengths, for datasets whose shards are planned by different nodes: small, and
 /// the same bytes in whatever order shards are merged. Once it was counted, they also say how many
@@ -63,14 +63,14 @@ impl Statistics {
     }
 
     /// Writes the .lws file `path`. An error leaves no partial file.
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        Ok(py.detach(|| save_statistics(&path, &self.0)).map_err(Failure::from)?)
+    fn save(&self, py: Python<'_>, path: FilePath) -> PyResult<()> {
+        Ok(py.detach(|| save_statistics(&path.0, &self.0)).map_err(Failure::from)?)
     }
 
     /// Reads the .lws file `path`.
     #[staticmethod]
-    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        let read = py.detach(|| read_statistics(&path)).map_err(Failure::from)?;
+    fn load(py: Python<'_>, path: FilePath) -> PyResult<Self> {
+        let read = py.detach(|| read_statistics(&path.0)).map_err(Failure::from)?;
         Ok(Self(Arc::new(read)))
     }
 

@@ -7,7 +7,7 @@ use pyo3::{prelude::*, types::PyDict};
 use crate::{
     error::{Failure, Result},
     pickle::{Reduced, damaged, reduced},
-    settings::{BudgetArgument, Whole, whole},
+    settings::{BudgetArgument, Text, Whole, at_least_one, text, whole},
 };
 
 /// Plans the batches of a stream from the lengths alone: you push one length after another, and take
@@ -73,11 +73,11 @@ impl Feed {
     #[pyo3(signature = (
         budget,
         *,
-        shapes = "exact",
+        shapes: "str" = "exact",
         window: "SupportsIndex" = 4096,
-        pivot = "oldest",
-        over_long = "error",
-        tail = "split",
+        pivot: "str" = "oldest",
+        over_long: "str" = "error",
+        tail: "str" = "split",
         world_size: "SupportsIndex" = 1,
         seed: "SupportsIndex" = 0,
         epoch: "SupportsIndex" = 0,
@@ -86,17 +86,18 @@ impl Feed {
     #[expect(clippy::too_many_arguments, reason = "each is a setting with a name in Python")]
     fn new(
         budget: BudgetArgument,
-        shapes: &str,
+        #[pyo3(from_py_with = text)] shapes: &str,
         #[pyo3(from_py_with = whole)] window: u32,
-        pivot: &str,
-        over_long: &str,
-        tail: &str,
+        #[pyo3(from_py_with = text)] pivot: &str,
+        #[pyo3(from_py_with = text)] over_long: &str,
+        #[pyo3(from_py_with = text)] tail: &str,
         #[pyo3(from_py_with = whole)] world_size: u32,
         #[pyo3(from_py_with = whole)] seed: u64,
         #[pyo3(from_py_with = whole)] epoch: u64,
-        state: Option<&str>,
+        state: Option<Text>,
     ) -> PyResult<Self> {
         let make = || -> Result<Self> {
+            at_least_one("world_size", world_size)?;
             let streamer = lengthwise::Streamer::new(budget.0)
                 .shapes(shapes.parse()?)
                 .window(window)
@@ -108,7 +109,7 @@ impl Feed {
                 .epoch(epoch);
             let feed = match state {
                 Some(text) => {
-                    let state = stream_from_json(text).map_err(|error| {
+                    let state = stream_from_json(&text.0).map_err(|error| {
                         let hint = error.hint().unwrap_or_default();
                         Failure::Own("StateError", error.to_string(), hint)
                     })?;

@@ -1,14 +1,15 @@
 //! The best strategy within limits.
 
-use lengthwise::{Conditions, Limits, Shapes, recommended_shapes};
+use lengthwise::{Conditions, Limits, Shapes, Workspace, recommended_shapes};
 use pyo3::{prelude::*, types::PyDict};
 
 use crate::{
     compare::loaded,
     error::{Failure, Result},
+    interrupt::interruptible,
     lengths::Column,
     pickle::{Reduced, from_json, reduced},
-    settings::{BudgetArgument, ModelArgument, Whole, parsed, whole},
+    settings::{BudgetArgument, ModelArgument, Number, Parsed, Whole, whole},
 };
 
 /// The best strategy within limits. `lengthwise.tune` makes it.
@@ -53,33 +54,38 @@ pub(crate) fn tune(
     py: Python<'_>,
     lengths: Column,
     budget: BudgetArgument,
-    shapes: Option<&str>,
-    max_padding: Option<f64>,
-    min_mates: Option<f64>,
+    shapes: Option<Parsed<Shapes>>,
+    max_padding: Option<Number>,
+    min_mates: Option<Number>,
     max_shapes: Option<Whole<u32>>,
-    max_seconds: Option<f64>,
+    max_seconds: Option<Number>,
     cost_model: Option<ModelArgument>,
     #[pyo3(from_py_with = whole)] seed: u64,
 ) -> PyResult<Tuning> {
-    let max_shapes = max_shapes.map(|most| most.0);
-    let find = || -> Result<Tuning> {
-        let limits = Limits { max_padding, min_mates, max_shapes, max_seconds };
-        check(&limits, cost_model.is_some())?;
-        let cost_model = cost_model.map(|model| model.0);
-        let budget = budget.0;
-        let shapes = match parsed(shapes)? {
-            Some(shapes) => shapes,
+    let number = |given: Option<Number>| given.map(|given| given.0);
+    let limits = Limits {
+        max_padding: number(max_padding),
+        min_mates: number(min_mates),
+        max_shapes: max_shapes.map(|most| most.0),
+        max_seconds: number(max_seconds),
+    };
+    check(&limits, cost_model.is_some())?;
+    let budget = budget.0;
+    let cost_model = cost_model.map(|model| model.0);
+    let find = move |workspace: &Workspace| -> Result<Tuning> {
+        let shapes = match shapes {
+            Some(shapes) => shapes.0,
             None if limits == Limits::default() && cost_model.is_none() => {
                 recommended_shapes(&lengths.0, budget)?
             }
             None => Shapes::Exact,
         };
         let conditions = Conditions { budget, shapes, seed, cost_model };
-        let choice = lengthwise::tune(&lengths.0, &conditions, limits)?;
+        let choice = lengthwise::tune_in(workspace, &lengths.0, &conditions, limits)?;
         let tuning = lengthwise_report::Tuning::new(&choice, &conditions, &limits, None);
         Ok(Tuning { tuning, seed })
     };
-    Ok(py.detach(find)?)
+    Ok(interruptible(py, find)??)
 }
 
 fn check(limits: &Limits, timed: bool) -> Result<()> {

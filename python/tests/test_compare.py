@@ -57,3 +57,26 @@ def test_the_manual():
     assert "noise" in lw.explain("semi-sorted")
     with pytest.raises(lw.SettingError, match="unknown"):
         lw.explain("nothing")
+
+
+def test_sequences_over_the_budget_are_no_sequences_without_padding():
+    found = lw.inspect([30, 900, 50], budget="padded:10")
+    assert "under padded:10 no sequence fits a batch" in str(found)
+    assert found.asdict()["random_padding_rate"] is None
+    assert found.asdict()["over_budget"]["count"] == 3
+    assert any("sequence 0 of length 30 alone costs 30 cells" in text for text in found.warnings)
+    some = lw.inspect([3, 900, 4], budget="padded:10")
+    assert some.asdict()["over_budget"]["count"] == 1
+    assert some.asdict()["random_padding_rate"] == pytest.approx(1 / 8)
+    assert "over_budget" not in lw.inspect([3, 900, 4], budget="padded:1000").asdict()
+
+
+def test_a_cost_model_that_explains_nothing_is_refused():
+    sizes, lengths = [1, 8, 8, 32, 32, 1], [50, 50, 400, 400, 50, 400]
+    falling = [(size * length) ** -0.1 for size, length in zip(sizes, lengths)]
+    with pytest.raises(lw.CostError, match=r"explains 0 % of the differences.*\(r2 0\.0000\)") as caught:
+        lw.CostModel.fit(sizes, lengths, falling)
+    assert "check that each time belongs to its batch size" in caught.value.hint
+    flat = [(size * length) ** -0.005 for size, length in zip(sizes, lengths)]
+    with pytest.warns(lw.LengthwiseWarning, match="hardly depend on batch size and batch length"):
+        assert lw.CostModel.fit(sizes, lengths, flat).r2 < 0.1

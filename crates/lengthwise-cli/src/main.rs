@@ -4,6 +4,7 @@ mod args;
 mod commands;
 mod cost_model;
 mod failure;
+mod files;
 mod input;
 mod interrupt;
 mod memory;
@@ -26,7 +27,7 @@ fn main() -> ExitCode {
     printer::set(args.quiet, args.color);
     memory::watch();
     interrupt::watch();
-    let result = match args.command {
+    let result = files::check(&args.command).and_then(|()| match args.command {
         Command::Inspect(args) => commands::inspect::run(&args),
         Command::Compare(args) => commands::compare::run(&args),
         Command::Report(args) => commands::compare::report(&args),
@@ -41,7 +42,7 @@ fn main() -> ExitCode {
         Command::Completions(args) => commands::manual::completions(&args),
         Command::Man(args) => commands::manual::pages(&args),
         Command::Explain(args) => commands::explain::run(&args),
-    };
+    });
     match result {
         Ok(()) | Err(Failure::ReaderGone) => ExitCode::SUCCESS,
         Err(failure) => {

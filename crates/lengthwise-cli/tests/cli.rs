@@ -755,9 +755,9 @@ fn bad_settings_are_refused_with_a_hint() {
         hint: `drop` leaves nothing to plan; raise the budget, up to 300 cells
 
         $ lengthwise plan good.jsonl --budget 16 -o good.jsonl
-        error: good.jsonl: is the input
+        error: good.jsonl: the plan would overwrite the input good.jsonl
 
-        hint: write the plan to another file
+        hint: write the plan to another file, as in `-o good-2.jsonl`
 
         $ lengthwise plan good.txt --budget tokens:16
         error: unknown budget `tokens`

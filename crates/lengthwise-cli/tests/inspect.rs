@@ -74,11 +74,42 @@ fn suspicious_lengths_are_pointed_out() {
     .assert_eq(&[warning(&"7\n".repeat(50)), warning(&labels), warning("3\n4\n5\n")].concat());
 }
 
-/// Sequences over the budget are no reason not to look.
+/// Sequences over the budget are no reason not to look, and never pass for sequences without padding.
 #[test]
-fn a_budget_that_is_too_small_is_no_error() {
-    let folder = Folder::new().with("lengths.txt", "3\n900\n5\n");
-    assert!(folder.run("inspect lengths.txt --budget padded:10").status.success());
+fn sequences_over_the_budget_are_named() {
+    let folder = Folder::new().with("lengths.txt", "3\n900\n5\n4\n").with("none.txt", "30\n900\n");
+    let said = |arguments: &str| {
+        let output = folder.run(arguments);
+        assert!(output.status.success());
+        let text = String::from_utf8(output.stdout).unwrap();
+        let from = text.find("under ").unwrap();
+        text[from..].to_owned()
+    };
+    expect![[r#"
+        under padded:10 random batches spend 7.7 % of their cells on padding, sorted ones 7.69 %
+        1 sequence is longer than 11 (the upper quartile 5 and three times its distance 2 from the lower one), with 98.7 % of all positions; the longest: 900 (1)
+
+        warning: 1 of 4 sequences exceed the budget padded:10 even alone, and are left out of the padding: sequence 1 of length 900 alone costs 900 cells, over the budget of 10
+    "#]]
+    .assert_eq(&said("inspect lengths.txt --budget padded:10"));
+    expect![[r#"
+        under padded:10 no sequence fits a batch
+
+        warning: 2 of 2 sequences exceed the budget padded:10 even alone, and are left out of the padding: sequence 0 of length 30 alone costs 30 cells, over the budget of 10; so does 1 more sequence
+    "#]]
+    .assert_eq(&said("inspect none.txt --budget padded:10"));
+    let seconds = said("inspect none.txt --budget cost:a=1,c=1,limit=5");
+    assert!(seconds.contains("no sequence fits a batch") && seconds.contains("30"), "{seconds}");
+
+    let json = folder.json("inspect none.txt --budget padded:10 --json");
+    assert_eq!(json["over_budget"]["count"], 2);
+    assert!(json["over_budget"]["message"].as_str().unwrap().contains("over the budget of 10"));
+    assert!(json["random_padding_rate"].is_null() && json["sorted_padding_rate"].is_null());
+    let json = folder.json("inspect lengths.txt --budget padded:10 --json");
+    assert_eq!(json["over_budget"]["count"], 1);
+    assert!(json["sorted_padding_rate"].is_f64());
+    let json = folder.json("inspect lengths.txt --budget padded:1000 --json");
+    assert!(json.get("over_budget").is_none() && json["random_padding_rate"].is_f64());
 }
 
 #[test]

@@ -65,3 +65,23 @@ fn a_limit_on_files_leaves_nothing_behind() {
     assert_eq!(fs::read_to_string(folder.path("plan.npz")).unwrap(), "old");
     assert_eq!(fs::read_dir(folder.folder()).unwrap().count(), 2);
 }
+
+/// A search that takes many plans ends in the midst of one.
+#[test]
+fn ctrl_c_ends_a_search() {
+    let lengths: String =
+        (0_u64..1_000_000).map(|i| (1 + i * 7919 % 1997).to_string() + "\n").collect();
+    let folder = Folder::new().with("lengths.txt", lengths);
+    let mut child = folder
+        .command("tune lengths.txt --budget padded:20000 --max-padding 0.05")
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    thread::sleep(Duration::from_millis(700));
+    assert!(child.try_wait().unwrap().is_none(), "a search takes longer");
+    let id = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    assert!(output.stdout.is_empty());
+}

@@ -361,9 +361,9 @@ fn ranks_that_cannot_be_are_refused() {
         hint: name a file that `lengthwise cost STEPS.csv -o model.json` wrote, or a preset: `recurrent`, `encoder`, `paper-2`
 
         $ lengthwise plan ten.csv --budget 4 --cursor ten.csv
-        error: ten.csv: is the input
+        error: ten.csv: the cursor would overwrite the input ten.csv
 
-        hint: write the cursor to another file
+        hint: write the cursor to another file, as in `--cursor ten-2.csv`
 
         $ lengthwise plan ten.csv --budget 4 --cursor no/such/cursor.json -o plan.json
         error: no/such/cursor.json: there is no such folder
@@ -371,14 +371,14 @@ fn ranks_that_cannot_be_are_refused() {
         hint: nothing was written to it; check that the folder exists and can be written to
 
         $ lengthwise plan ten.csv --budget 4 --cursor plan.json -o plan.json
-        error: plan.json: is the file of the plan
+        error: plan.json: the cursor would overwrite the plan plan.json
 
-        hint: write the cursor to another file
+        hint: write the cursor to another file, as in `--cursor plan-2.json`
 
         $ lengthwise plan ten.csv --budget 4 --resume c.json -o c.json
-        error: c.json: is the cursor to go on from
+        error: c.json: the plan would overwrite the cursor c.json
 
-        hint: write the plan to another file
+        hint: write the plan to another file, as in `-o c-2.json`
 
     "#]].assert_eq(&said);
     assert_eq!(fs::read_to_string(folder.path("ten.csv")).unwrap(), TEN);

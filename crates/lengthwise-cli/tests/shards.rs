@@ -216,14 +216,14 @@ fn mistakes_are_named() {
         hint: check the path
 
         $ lengthwise plan shard-0.txt --statistics all.lws --shard 0 --of 4 --budget padded:4000 --needs shard-0.txt
-        error: shard-0.txt: is the input
+        error: shard-0.txt: the needs of the shard would overwrite the input shard-0.txt
 
-        hint: write the needs of the shard to another file
+        hint: write the needs of the shard to another file, as in `--needs shard-0-2.lws`
 
         $ lengthwise plan shard-0.txt --statistics all.lws --shard 0 --of 4 --budget padded:4000 --needs all.lws
-        error: all.lws: is the file of statistics
+        error: all.lws: the needs of the shard would overwrite the statistics all.lws
 
-        hint: write the needs of the shard to another file
+        hint: write the needs of the shard to another file, as in `--needs all-2.lws`
 
         $ lengthwise statistics cut.lws
         error: cut.lws: has been altered: its checksum is 0201030103010201, its content has 7f68b26e12651b00

@@ -13,7 +13,7 @@ mod wav;
 
 use std::fs::File;
 use std::io::{BufReader, Read, Seek};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::error::{Error, quote};
 use crate::ids::IdColumn;
@@ -69,6 +69,12 @@ pub(crate) fn file(path: &Path, request: &Request) -> Result<Column, Error> {
     column.push(length(header, &request.measure)?)?;
     column.push_id(&path.file_name().unwrap_or_default().to_string_lossy())?;
     Ok(column)
+}
+
+/// The paths of all audio files below a directory, in their order.
+pub(crate) fn files(root: &Path) -> Result<Vec<PathBuf>, Error> {
+    let found = walk::files(root, |_| {})?;
+    Ok(found.files.into_iter().map(|name| root.join(name)).collect())
 }
 
 /// The lengths of all audio files below a directory, in the order of their paths.

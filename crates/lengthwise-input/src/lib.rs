@@ -70,7 +70,7 @@ mod tokens;
 mod unit;
 
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub use error::Error;
 pub use format::{Format, UnknownFormat};
@@ -132,6 +132,11 @@ pub fn read_from(
     options: &Options,
 ) -> Result<Column, Error> {
     Reader::from(options).read_from(reader, source, format)
+}
+
+/// The audio files below a folder that its lengths are read from, in the order of their paths.
+pub fn audio_files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    audio::files(folder)
 }
 
 /// What a reader has, unpacked if it is packed by gzip or zstd. Its first four bytes are waited for.

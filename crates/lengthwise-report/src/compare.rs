@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, time::Instant};
 
 use lengthwise::{
     Arrange, Budget, CostModel, Error, Lengths, Measures, OverLong, Plan, Planner, Shapes, Steps,
-    Strategy, Tail, mate_repeat_rates,
+    Strategy, Tail, Workspace, mate_repeat_rates,
 };
 use serde::{Deserialize, Serialize};
 
@@ -171,14 +171,24 @@ pub struct Figures {
 
 impl Comparison {
     /// Plans all epochs of all strategies. `on_start` is told each strategy before its turn.
-    pub fn run(request: &Request, mut on_start: impl FnMut(&Strategy)) -> Result<Self, Error> {
+    pub fn run(request: &Request, on_start: impl FnMut(&Strategy)) -> Result<Self, Error> {
+        Self::run_in(&Workspace::new(), request, on_start)
+    }
+
+    /// The same with the threads and the memory of a workspace, which can
+    /// [stop it](Workspace::stopped_by).
+    pub fn run_in(
+        workspace: &Workspace,
+        request: &Request,
+        mut on_start: impl FnMut(&Strategy),
+    ) -> Result<Self, Error> {
         let lengths = request.lengths;
         let rows = request
             .strategies
             .iter()
             .map(|strategy| {
                 on_start(strategy);
-                Row::measure(request, strategy)
+                Row::measure(workspace, request, strategy)
             })
             .collect::<Result<Vec<(Row, [&str; 2])>, _>>()?;
         // How steps are made depends on the lengths and the settings: it is the same in all rows.
@@ -229,14 +239,18 @@ fn is_sampled(epoch: u64, epochs: u64) -> bool {
 
 impl Row {
     /// The row of one strategy, how its steps are made, and what time follows.
-    fn measure(request: &Request, strategy: &Strategy) -> Result<(Self, [&'static str; 2]), Error> {
+    fn measure(
+        workspace: &Workspace,
+        request: &Request,
+        strategy: &Strategy,
+    ) -> Result<(Self, [&'static str; 2]), Error> {
         let planner = request.planner(strategy);
         let mut plans: Vec<Plan> = Vec::new();
         let mut figures = Vec::new();
         let mut shapes: BTreeSet<(u32, u32, u32)> = BTreeSet::new();
         for epoch in 0..u64::from(request.epochs) {
             let start = Instant::now();
-            let mut plan = planner.plan(request.lengths, epoch)?;
+            let mut plan = planner.plan_in(workspace, request.lengths, epoch)?;
             let schedule = plan.schedule(request.world_size)?;
             let plan_seconds = start.elapsed().as_secs_f64();
             let mut measures = plan.measure(request.lengths);
@@ -266,6 +280,7 @@ impl Row {
                 plans.push(plan);
             }
         }
+        workspace.check_stop()?;
         let (mut mean, mut sd) = (mean(&figures), sd(&figures));
         (mean.effective_mates, sd.effective_mates) = mates(&plans);
         let over_long = plans.first().map_or(0, |plan| plan.over_long().1.len());

@@ -37,10 +37,14 @@ pub struct Inspection {
     pub duplicate_ids: Option<Duplicates>,
     /// Under which budget padding was measured.
     pub budget: String,
-    /// The share of padding in random batches, and in sorted ones.
-    pub random_padding_rate: f64,
-    /// The share of padding in sorted batches.
-    pub sorted_padding_rate: f64,
+    /// The sequences that exceed the budget even alone, if there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub over_budget: Option<OverBudget>,
+    /// The share of padding in random batches of the sequences that fit the budget; nothing if none
+    /// does.
+    pub random_padding_rate: Option<f64>,
+    /// The same for sorted batches.
+    pub sorted_padding_rate: Option<f64>,
     /// Intervals of lengths, with how many sequences are in each.
     pub histogram: Vec<Bin>,
     /// What deserves a second look.
@@ -85,6 +89,15 @@ pub struct Outlier {
     pub id: Option<String>,
 }
 
+/// Sequences that exceed the budget even alone.
+#[derive(Clone, Debug, Serialize)]
+pub struct OverBudget {
+    /// How many there are.
+    pub count: usize,
+    /// What planning says of them.
+    pub message: String,
+}
+
 /// Ids that occur more than once.
 #[derive(Clone, Debug, Serialize)]
 pub struct Duplicates {
@@ -125,10 +138,7 @@ impl Inspection {
         };
         let shares = [0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0];
         let quantiles = shares.map(|share| Quantile { share, length: quantile(share) }).to_vec();
-        let [random, sorted] = [
-            Planner::new(Shuffled, budget).over_long(OverLong::Alone).plan(lengths, 0),
-            Planner::new(Sorted, budget).over_long(OverLong::Alone).plan(lengths, 0),
-        ];
+        let (over_budget, [random_padding_rate, sorted_padding_rate]) = padding(lengths, budget)?;
         let outliers = Outliers::new(lengths, (quantile(0.25), quantile(0.75)), id);
         let mut inspection = Self {
             version: 1,
@@ -142,8 +152,9 @@ impl Inspection {
             outliers,
             duplicate_ids,
             budget: budget.to_string(),
-            random_padding_rate: random?.measure(lengths).padding_rate,
-            sorted_padding_rate: sorted?.measure(lengths).padding_rate,
+            over_budget,
+            random_padding_rate,
+            sorted_padding_rate,
             histogram: bins(lengths, ROWS).0,
             warnings: Vec::new(),
         };
@@ -153,6 +164,13 @@ impl Inspection {
 
     fn warned(&self, lengths: &Lengths) -> Vec<String> {
         let mut warnings = Vec::new();
+        if let Some(OverBudget { count, message }) = &self.over_budget {
+            warnings.push(format!(
+                "{count} of {} sequences exceed the budget {} even alone, and are left out of the \
+                 padding: {message}",
+                self.sequences, self.budget
+            ));
+        }
         if lengths.min() == lengths.max() && lengths.len() > 1 {
             warnings.push(format!(
                 "all lengths are {}: nothing is ever padded; is this the right column?",
@@ -217,12 +235,15 @@ impl Inspection {
         text.push('\n');
         text += &self.bars(width, plain);
         text.push('\n');
-        text += &line(&format!(
-            "under {} random batches spend {:.1} % of their cells on padding, sorted ones {:.2} %",
-            self.budget,
-            100.0 * self.random_padding_rate,
-            100.0 * self.sorted_padding_rate
-        ));
+        text += &line(&match (self.random_padding_rate, self.sorted_padding_rate) {
+            (Some(random), Some(sorted)) => format!(
+                "under {} random batches spend {:.1} % of their cells on padding, sorted ones {:.2} %",
+                self.budget,
+                100.0 * random,
+                100.0 * sorted
+            ),
+            _ => format!("under {} no sequence fits a batch", self.budget),
+        });
         if self.outliers.count > 0 {
             text += &line(&self.outliers.to_text());
         }
@@ -264,6 +285,29 @@ impl Inspection {
         }
         text
     }
+}
+
+/// The sequences that exceed the budget even alone, and the padding rates of the others in random and in
+/// sorted batches.
+fn padding(
+    lengths: &Lengths,
+    budget: Budget,
+) -> Result<(Option<OverBudget>, [Option<f64>; 2]), Error> {
+    let rates = |over_long| -> Result<[Option<f64>; 2], Error> {
+        let random = Planner::new(Shuffled, budget).over_long(over_long).plan(lengths, 0)?;
+        let sorted = Planner::new(Sorted, budget).over_long(over_long).plan(lengths, 0)?;
+        Ok([random, sorted].map(|plan| Some(plan.measure(lengths).padding_rate)))
+    };
+    let over = match rates(OverLong::Error) {
+        Ok(rates) => return Ok((None, rates)),
+        Err(error) => error,
+    };
+    let (Error::OverBudget { count, .. } | Error::OverBudgetSeconds { count, .. }) = over else {
+        return Err(over);
+    };
+    let message = over.to_string();
+    let rates = if count < lengths.len() { rates(OverLong::Drop)? } else { [None; 2] };
+    Ok((Some(OverBudget { count, message }), rates))
 }
 
 impl Outliers {

@@ -19,7 +19,7 @@ pub mod training;
 mod tuning;
 
 pub use compare::{Comparison, Figures, Input, Request, Row, Settings};
-pub use inspect::{Duplicates, Inspection, Outlier, Outliers, Quantile};
+pub use inspect::{Duplicates, Inspection, Outlier, Outliers, OverBudget, Quantile};
 pub use manual::{Page, list_of_pages, page, pages};
 pub use picture::padding_picture;
 pub use study::{

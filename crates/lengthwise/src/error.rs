@@ -152,6 +152,8 @@ pub enum Error {
     PoorFit {
         /// The mean relative error of the best one.
         mean_relative_error: f64,
+        /// How much better it is than the best constant time, from 0 to 1.
+        r2: f64,
     },
     /// A name that is not in the list of its kind.
     UnknownName {
@@ -309,6 +311,9 @@ pub enum Error {
         /// What is wrong.
         what: String,
     },
+    /// The work was stopped before its end, as its caller asked
+    /// ([`Workspace::stopped_by`](crate::Workspace::stopped_by)).
+    Stopped,
     /// More memory than the [bound](crate::Workspace::memory) allows.
     OverMemory {
         /// What takes it.
@@ -486,8 +491,8 @@ impl Error {
                     .to_owned()
             }
             Error::PoorFit { .. } => {
-                "measure after a warm-up of each shape, take the median of several steps, or \
-                 measure more shapes"
+                "check that each time belongs to its batch size and batch length; measure after a \
+                 warm-up of each shape, take the median of several steps, and measure more shapes"
                     .to_owned()
             }
             Error::UnknownName { nearest: Some(nearest), .. } => {
@@ -545,6 +550,7 @@ impl Error {
                     .to_owned()
             }
             Error::BadCursor { .. } => "the cursor is damaged; use another checkpoint".to_owned(),
+            Error::Stopped => return None,
             Error::OverMemory { needed, .. } => format!(
                 "raise the bound to {} or more (`--memory` on the command line); `shuffled`, `sorted`, \
                  `semi-sorted`, `blurred` and buckets of lengths take least",
@@ -695,10 +701,12 @@ impl fmt::Display for Error {
                 write!(f, "measured step {index} has {what} {given}")
             }
             Error::TooFewSteps { what } => f.write_str(what),
-            Error::PoorFit { mean_relative_error } => write!(
+            Error::PoorFit { mean_relative_error, r2 } => write!(
                 f,
-                "the best cost model is wrong by {:.0} % on average",
-                100.0 * mean_relative_error
+                "the best cost model is wrong by {:.0} % on average, and explains {:.0} % of the \
+                 differences between the measured times (r2 {r2:.4})",
+                100.0 * mean_relative_error,
+                100.0 * r2
             ),
             Error::UnknownName { kind, given, .. } => {
                 write!(f, "unknown {kind} `{}`", shortened(given))
@@ -784,6 +792,7 @@ impl fmt::Display for Error {
             Error::BadCursor { what } => {
                 write!(f, "the cursor counts {}, which cannot be", shortened(what))
             }
+            Error::Stopped => write!(f, "stopped before the end"),
             Error::OverMemory { what, needed, bound } => write!(
                 f,
                 "{what} takes about {} of memory, over the bound of {}",

@@ -9,6 +9,7 @@ mod cursor;
 mod cut;
 mod error;
 mod example;
+mod footprint;
 mod groups;
 mod ladder;
 mod lanes;
@@ -67,7 +68,7 @@ pub use strategy::{
 pub use stream::{Batched, Feed, Picked, Pivot, StreamBatch, StreamState, StreamStep, Streamer};
 pub use tune::{
     Choice, Conditions, Curve, Family, Limits, Point, frontier, recommended, recommended_in,
-    recommended_shapes, tune,
+    recommended_shapes, tune, tune_in,
 };
 pub use workspace::Workspace;
 

@@ -7,6 +7,7 @@ use crate::{
     Paired, Plan, Purpose, Rng, Room, Row, Shapes, Shard, Sorted, Statistics, Steps, Tail,
     Workspace, arrange,
     cut::{Loose, cut, rows, weighed},
+    footprint::{self, OF_CUT, OF_EQUALS},
     groups::Dealing,
     ladder::{Staircase, ladder},
     lengths::is_small_table,
@@ -259,6 +260,39 @@ impl<S: Group> Planner<S> {
         Ok((lengths.len() as u64).div_ceil(most.max(1)))
     }
 
+    /// How many batches there are if sequences are sorted, at most `most`. None is made: how often each
+    /// length occurs decides, so this takes no memory for each sequence.
+    pub(crate) fn sorted_batches(
+        &self,
+        workspace: &Workspace,
+        lengths: &Lengths,
+        most: usize,
+    ) -> Result<usize, Error> {
+        self.check()?;
+        self.memory(workspace, lengths)?;
+        let admitted = self.admit(lengths)?;
+        let alone = if self.over_long == OverLong::Alone { admitted.over.len() } else { 0 };
+        let Some((rounding, room)) = self.resolve(&admitted, workspace, None)? else {
+            return Ok(alone.min(most));
+        };
+        let mut end = 0;
+        let ends = admitted.lengths.histogram().iter().map(|&(length, count)| {
+            end += count as usize;
+            (end, rounding.of(length))
+        });
+        let ends: Vec<(usize, u32)> = ends.collect();
+        Ok(footprint::sorted_batches(&ends, &room, most.saturating_sub(alone)) + alone.min(most))
+    }
+
+    /// The most batches of any epoch.
+    #[cfg(test)]
+    pub(crate) fn most_in_any_epoch(&self, lengths: &Lengths) -> Result<u64, Error> {
+        let (admitted, workspace) = (self.admit(lengths)?, Workspace::new());
+        let resolved = self.resolve(&admitted, &workspace, None)?;
+        let most = resolved.map(|(rounding, room)| self.most_of(&admitted, &rounding, &room));
+        Ok(most.unwrap_or(admitted.over.len() as u64))
+    }
+
     /// With this seed.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
@@ -290,12 +324,24 @@ impl<S: Group> Planner<S> {
         epoch: u64,
     ) -> Result<LoosePlan, Error> {
         self.check()?;
+        workspace.check_stop()?;
         let rng = self.rng(epoch);
         let memory = self.memory(workspace, lengths)?;
         let fixed = self.fixed_batches(lengths)?;
         let admitted = self.admit(lengths)?;
-        let resolved = workspace.stage("resolve", || self.resolve(&admitted, workspace, memory))?;
+        let mut resolved =
+            workspace.stage("resolve", || self.resolve(&admitted, workspace, memory))?;
+        let memory = match (workspace.bound(), &mut resolved) {
+            (Some(bound), Some((rounding, room))) if self.strategy.in_passes() => {
+                let left =
+                    self.check_footprint(lengths, &admitted, (rounding, room), &rng, bound)?;
+                *room = room.clone().with_memory(Some(left));
+                Some(left)
+            }
+            _ => memory,
+        };
         let drawn = |strategy: &dyn Group, rng: &Rng| {
+            workspace.check_stop()?;
             let grouped = self.grouped(strategy, lengths, &admitted, resolved.as_ref(), rng);
             grouped.map_err(|error| match (workspace.bound(), memory) {
                 (Some(bound), Some(left)) => error.with_memory(bound - left),
@@ -363,11 +409,7 @@ impl<S: Group> Planner<S> {
             epoch,
             lengths: workspace.stage("digest", || lengths.digest()),
         };
-        if let Some(bound) = workspace.bound() {
-            let (sequences, count) = (lengths.len() as u64, batches.len() as u64);
-            let needed = 4 * sequences + OF_BATCH * count + self.held(lengths);
-            Error::check_memory(needed, bound, || format!("a plan of {count} batches"))?;
-        }
+        self.check_batches(workspace, lengths, batches.len())?;
         let batches = workspace.stage("arrange", || match self.shard {
             None => self.arrange.apply(batches, packed, &rng),
             Some(shard) => {
@@ -387,12 +429,73 @@ impl<S: Group> Planner<S> {
     fn memory(&self, workspace: &Workspace, lengths: &Lengths) -> Result<Option<u64>, Error> {
         let Some(bound) = workspace.bound() else { return Ok(None) };
         lengths.only_one("a bound on memory")?;
-        let count = lengths.len();
-        let each = if self.strategy.in_passes() { 4 } else { OTHERS };
-        let held = self.held(lengths);
-        let what = || format!("planning {count} sequences by `{}`", self.strategy.describe());
-        Error::check_memory(held + each * count as u64, bound, what)?;
-        Ok(Some(bound - held))
+        let (count, held) = (lengths.len() as u64, self.held(lengths));
+        if !self.strategy.in_passes() {
+            Error::check_memory(held + OTHERS * count, bound, || self.what_is_planned(lengths))?;
+        } else if held > bound.max(SMALL) {
+            // The tables that would say how much it takes are too large themselves.
+            let most = held + (4 + OF_EQUALS + OF_BATCH) * count;
+            Error::check_memory(most, bound, || self.what_is_planned(lengths))?;
+        }
+        Ok(Some(bound.saturating_sub(held)))
+    }
+
+    /// Refuses to go on once the work is to be stopped, and batches that are too many to be arranged and
+    /// written within a bound on memory. Strategies that sort in passes were asked before they were made.
+    fn check_batches(
+        &self,
+        workspace: &Workspace,
+        lengths: &Lengths,
+        count: usize,
+    ) -> Result<(), Error> {
+        workspace.check_stop()?;
+        let Some(bound) = workspace.bound() else { return Ok(()) };
+        let needed = 4 * lengths.len() as u64 + OF_BATCH * count as u64 + self.held(lengths);
+        Error::check_memory(needed, bound, || format!("a plan of {count} batches"))?;
+        Ok(())
+    }
+
+    fn what_is_planned(&self, lengths: &Lengths) -> String {
+        format!("planning {} sequences by `{}`", lengths.len(), self.strategy.describe())
+    }
+
+    /// Refuses a plan that does not keep a bound on memory, before anything large is allocated, with a
+    /// number that is enough. Gives the bytes that are left for grouping.
+    fn check_footprint(
+        &self,
+        lengths: &Lengths,
+        admitted: &Admitted,
+        (rounding, room): (&Rounding, &Room),
+        rng: &Rng,
+        bound: u64,
+    ) -> Result<u64, Error> {
+        let (held, batches) = (self.held(lengths), self.most_of(admitted, rounding, room));
+        let while_cut = OF_CUT * batches;
+        let needed = held + 4 * lengths.len() as u64 + OF_BATCH * batches;
+        if needed <= bound {
+            return Ok(bound.saturating_sub(held + while_cut));
+        }
+        // What sorting takes is asked of sorting itself, which counts before it begins: first what the
+        // order takes, then what it takes to make it.
+        let mut sorting = 0;
+        for _ in 0..2 {
+            let room = room.clone().with_memory(Some(sorting));
+            match self.strategy.group(&admitted.lengths, &room, rng) {
+                Err(Error::OverMemory { needed, .. }) => sorting = needed,
+                _ => break,
+            }
+        }
+        let needed = needed.max(held + while_cut + sorting);
+        Err(Error::OverMemory { what: self.what_is_planned(lengths), needed, bound })
+    }
+
+    /// The most batches of any epoch.
+    fn most_of(&self, admitted: &Admitted, rounding: &Rounding, room: &Room) -> u64 {
+        let lengths = &*admitted.lengths;
+        let groups = self.strategy.most_groups(lengths);
+        let multiple = self.budget.multiple();
+        let alone = if self.over_long == OverLong::Alone { admitted.over.len() } else { 0 };
+        footprint::most_batches(lengths, rounding, room, multiple, groups) + alone as u64
     }
 
     /// What is held in memory beside the order of sequences and their batches: tables by length, the
@@ -620,6 +723,9 @@ impl<S: Group> Planner<S> {
 
 /// Batches are even enough for stratified steps if ranks would work at least so much of the time.
 const EVEN: f64 = 0.8;
+
+/// Tables of so many bytes are made under every bound: to say what is enough takes them.
+const SMALL: u64 = 4_000_000;
 
 /// How many bytes strategies that do not sort in passes take for each sequence, at most.
 const OTHERS: u64 = 56;

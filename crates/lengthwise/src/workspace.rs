@@ -1,11 +1,14 @@
 //! The threads and the memory that plans are made with.
 
 use std::{
-    sync::{Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
-use crate::{Plan, sort::Pool, threads};
+use crate::{Error, Plan, sort::Pool, threads};
 
 /// The threads and the memory that plans are made with. No plan depends on it.
 ///
@@ -29,6 +32,7 @@ use crate::{Plan, sort::Pool, threads};
 pub struct Workspace {
     threads: Option<usize>,
     memory: Option<u64>,
+    stop: Option<Arc<AtomicBool>>,
     kept: Mutex<Kept>,
     stages: Option<Mutex<Vec<(&'static str, Duration)>>>,
 }
@@ -71,6 +75,36 @@ impl Workspace {
     pub fn memory(mut self, bytes: u64) -> Self {
         self.memory = Some(bytes);
         self
+    }
+
+    /// Stops work that is done with it once the flag is set: between the stages of a plan, and between
+    /// plans. It then ends with [`Error::Stopped`].
+    ///
+    /// ```
+    /// use std::sync::{Arc, atomic::{AtomicBool, Ordering}};
+    /// use lengthwise::{Budget, Error, Lengths, Planner, Shuffled, Workspace};
+    ///
+    /// let stop = Arc::new(AtomicBool::new(false));
+    /// let workspace = Workspace::new().stopped_by(Arc::clone(&stop));
+    /// let planner = Planner::new(Shuffled, Budget::sequences(2));
+    /// let lengths = Lengths::new(vec![3, 4, 5])?;
+    /// assert!(planner.plan_in(&workspace, &lengths, 0).is_ok());
+    /// stop.store(true, Ordering::Relaxed);
+    /// assert_eq!(planner.plan_in(&workspace, &lengths, 1), Err(Error::Stopped));
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[must_use]
+    pub fn stopped_by(mut self, stop: Arc<AtomicBool>) -> Self {
+        self.stop = Some(stop);
+        self
+    }
+
+    /// Refuses to go on once the work is to be stopped.
+    pub fn check_stop(&self) -> Result<(), Error> {
+        match &self.stop {
+            Some(stop) if stop.load(Ordering::Relaxed) => Err(Error::Stopped),
+            _ => Ok(()),
+        }
     }
 
     /// The most bytes that a plan may take.

@@ -248,6 +248,29 @@ fn a_fit_of_noisy_times_is_near_and_names_the_worst() {
     assert!((-0.55..-0.3).contains(&fit.worst_relative_error), "{fit:?}");
 }
 
+/// Times that vary, but not with the shape: the best model is a constant, which explains nothing.
+#[test]
+fn a_model_that_explains_nothing_is_refused() {
+    // The larger the batch, the less time it takes.
+    let steps = |power: f64| {
+        measured(|size, length| 0.01 * (f64::from(size) * f64::from(length)).powf(-power))
+    };
+    match CostModel::fit(&steps(0.1)) {
+        Err(error @ Error::PoorFit { r2, mean_relative_error }) => {
+            assert!(r2 < 1e-9 && (0.05..0.5).contains(&mean_relative_error), "{error}");
+            let said = error.to_string();
+            assert!(said.contains("explains 0 % of the differences"), "{said}");
+            assert!(said.contains("(r2 0.0000)"), "{said}");
+        }
+        other => panic!("{other:?}"),
+    }
+    // A machine on which every step takes the same, but for noise, is described by a constant.
+    let flat = CostModel::fit(&steps(0.005)).unwrap();
+    assert!(flat.is_flat() && flat.mean_relative_error < 0.05, "{flat:?}");
+    let steep = CostModel::fit(&measured(|size, length| model("a=1,c=1").seconds(size, length)));
+    assert!(!steep.unwrap().is_flat());
+}
+
 #[test]
 fn bad_measurements_are_refused_with_a_hint() {
     let good = measured(|size, length| model("a=1,c=1").seconds(size, length));
@@ -295,8 +318,8 @@ fn bad_measurements_are_refused_with_a_hint() {
           measure at least 4 steps, with 2 or more batch sizes and 2 or more batch lengths
         all measured steps have batch size 8
           measure at least 4 steps, with 2 or more batch sizes and 2 or more batch lengths
-        the best cost model is wrong by 77 % on average
-          measure after a warm-up of each shape, take the median of several steps, or measure more shapes
+        the best cost model is wrong by 77 % on average, and explains 0 % of the differences between the measured times (r2 0.0000)
+          check that each time belongs to its batch size and batch length; measure after a warm-up of each shape, take the median of several steps, and measure more shapes
     "#]].assert_eq(&said);
 }
 

@@ -45,6 +45,13 @@ pub(crate) fn run(args: &Cost) -> Result<(), Failure> {
         interrupt::writing(path);
         save(path, |file| file.write_all(json.as_bytes()))?;
     }
+    if fit.is_flat() {
+        printer::say(&format!(
+            "warning: the measured times hardly depend on batch size and batch length (r2 {:.4}): a \
+             budget of this cost model limits nothing",
+            fit.r2
+        ));
+    }
     printer::print(&if args.json { json } else { readable(&fit, &worst, &measured) })
 }
 

@@ -4,16 +4,13 @@ mod bounded;
 mod part;
 mod shard;
 
-use std::{
-    io::{self, BufWriter, Stdout, Write},
-    path::Path,
-};
+use std::io::{self, BufWriter, Stdout, Write};
 
 use lengthwise::{
     Arrange, Budget, CostModel, Lengths, Made, Measures, OverLong, Plan, Planner, Shapes, Steps,
     Strategy, Tail, Workspace, recommended_in,
 };
-use lengthwise_files::{Form, PlanFile, Written, model_file_of_budget, save, to_json};
+use lengthwise_files::{Form, PlanFile, Written, save, to_json};
 
 use crate::{args, cost_model, failure::Failure, input::Sequences, interrupt, memory, printer};
 
@@ -28,7 +25,6 @@ pub(crate) fn run(args: &args::Plan) -> Result<(), Failure> {
             "print the plan with `--json`, or write it to a file with `-o`",
         ));
     }
-    spare_what_is_read(args)?;
     let settings = Settings::read(args)?;
     if let Some(bound) = args.memory {
         return bounded::run(args, form, settings, bound);
@@ -152,49 +148,6 @@ impl Settings {
         }
         Ok(planner)
     }
-}
-
-/// Refuses to write over a file that is read. A cursor may take the place of the one before.
-fn spare_what_is_read(args: &args::Plan) -> Result<(), Failure> {
-    let refused = |path: &Path, is: &str, written: &str| {
-        let what = format!("{}: is {is}", path.display());
-        Err(Failure::new(what, format!("write the {written} to another file")))
-    };
-    let input = args.input.source.path.as_deref();
-    let model = args.part.cost_model.as_deref().map(Path::new);
-    let limit = args.budget.as_deref().and_then(model_file_of_budget);
-    let statistics = args.shards.statistics.as_deref();
-    for (path, written) in [
-        (&args.output, "plan"),
-        (&args.part.cursor, "cursor"),
-        (&args.shards.needs, "needs of the shard"),
-    ] {
-        let Some(path) = path else { continue };
-        for (read, is) in [
-            (input, "the input"),
-            (model, "the cost model"),
-            (limit, "the cost model"),
-            (statistics, "the file of statistics"),
-        ] {
-            if read.is_some_and(|read| same_file(path, read)) {
-                return refused(path, is, written);
-            }
-        }
-    }
-    if let Some(output) = &args.output {
-        if args.part.cursor.as_ref().is_some_and(|path| path == output || same_file(path, output)) {
-            return refused(output, "the file of the plan", "cursor");
-        }
-        if args.part.resume.iter().any(|path| same_file(path, output)) {
-            return refused(output, "the cursor to go on from", "plan");
-        }
-    }
-    Ok(())
-}
-
-fn same_file(one: &Path, other: &Path) -> bool {
-    let real = |path: &Path| path.canonicalize().ok();
-    real(one).is_some_and(|path| Some(path) == real(other))
 }
 
 fn print(write: impl FnOnce(&mut BufWriter<Stdout>) -> io::Result<()>) -> Result<(), Failure> {

@@ -199,6 +199,21 @@ pub(super) fn read(bytes: &[u8]) -> Result<PlanFile, Error> {
     })
 }
 
+/// How many bytes it takes to open a file to be read batch by batch, by its directory: all arrays but the
+/// indices, the over-long sequences twice, and one array as it is read.
+pub(super) fn memory_of(file: File) -> Result<u64, Error> {
+    let mut zip = ZipArchive::new(BufReader::new(file)).map_err(|error| refused(&error))?;
+    let (mut all, mut largest) = (0_u64, 0);
+    for name in [HEADER, "ends", "batch_lengths", "positions", "over_long"] {
+        // What is missing is refused where it is read.
+        let Ok(entry) = zip.by_name(&format!("{name}.npy")) else { continue };
+        let size = entry.size();
+        all = all.saturating_add(if name == "over_long" { 2 * size } else { size });
+        largest = largest.max(size);
+    }
+    Ok(all.saturating_add(largest))
+}
+
 /// Opens a file to be read batch by batch.
 pub(super) fn stream(file: File) -> Result<Table, Error> {
     let failed = |error: io::Error| not_a_plan(&format!("it cannot be read: {error}"));

@@ -28,7 +28,7 @@ use ::parquet::{
 use lengthwise::Chunk;
 use xxhash_rust::xxh3::Xxh3;
 
-pub(super) use self::read::{read, stream, version};
+pub(super) use self::read::{memory_of, read, stream, version};
 use super::{
     header::{self, Rest},
     sheet::{Batches, Sheet},

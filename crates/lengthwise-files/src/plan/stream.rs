@@ -89,6 +89,23 @@ impl PlanStream {
         Ok(Self { path: path.to_owned(), made, digest, over_long, source, done: false })
     }
 
+    /// How many bytes it takes to [open](PlanStream::open) a file, found without taking them: a few bytes
+    /// for each batch, and for each over-long sequence. Of JSON lines it is one line.
+    pub fn memory_of(path: &Path) -> Result<u64, Error> {
+        let form = Form::of_path(path)?;
+        if path.is_dir() {
+            return Err(unreadable(&io::ErrorKind::IsADirectory.into()).of(path));
+        }
+        let file = File::open(path).map_err(|error| unreadable(&error).of(path))?;
+        let bytes = match form {
+            Form::Json | Form::JsonLines => Ok(0),
+            Form::Npz => fence::guard(|| npz::memory_of(file)),
+            #[cfg(feature = "parquet")]
+            Form::Parquet => fence::guard(|| parquet::memory_of(file)),
+        };
+        bytes.map_err(|error| error.of(path))
+    }
+
     /// How the plan was made, as the file says: believe it at the end.
     pub fn made(&self) -> &Made {
         &self.made

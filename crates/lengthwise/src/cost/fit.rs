@@ -40,6 +40,12 @@ pub struct Fit {
 const LEAST_ROWS: usize = 4;
 /// A model that is off by more says nothing about the machine.
 const MOST_ERROR: f64 = 0.5;
+/// A model that explains less of the differences between times says nothing about the shape of a batch:
+/// it is a constant, and so much can be chance.
+const LEAST_R2: f64 = 0.1;
+/// Times that differ from one constant by no more than this on average do not depend on the shape, as on
+/// a machine that waits for something else. The constant is then right.
+const NOISE: f64 = 0.05;
 /// A column that is left with less than this part of itself depends on the others.
 const DEPENDENT: f64 = 1e-9;
 /// How much one more coefficient must lower the mean squared error. Rounding alone lowers it by
@@ -84,6 +90,12 @@ impl CostModel {
 }
 
 impl Fit {
+    /// Whether the model is hardly better than one constant time: batch size and batch length then
+    /// make no difference to it, and a budget on time limits nothing.
+    pub fn is_flat(&self) -> bool {
+        self.r2 < LEAST_R2
+    }
+
     fn of(model: CostModel, steps: &[Step]) -> Result<Self, Error> {
         let rows = steps.len();
         let error = |step: &Step| model.seconds(step.size, step.length) / step.seconds - 1.0;
@@ -97,9 +109,6 @@ impl Fit {
             }
         }
         let mean_relative_error = sum / rows as f64;
-        if mean_relative_error > MOST_ERROR {
-            return Err(Error::PoorFit { mean_relative_error });
-        }
         let inverse = |power| steps.iter().map(|step| step.seconds.powi(power)).sum::<f64>();
         let constant = inverse(-1) / inverse(-2);
         let of_constant: f64 =
@@ -107,6 +116,10 @@ impl Fit {
         // Where all times are equal, the constant leaves nothing but rounding.
         let exact = squares <= ROUNDING * rows as f64;
         let r2 = if exact { 1.0 } else { (1.0 - squares / of_constant).max(0.0) };
+        let unexplained = r2 < LEAST_R2 && mean_relative_error > NOISE;
+        if mean_relative_error > MOST_ERROR || unexplained {
+            return Err(Error::PoorFit { mean_relative_error, r2 });
+        }
         let (worst, worst_relative_error) = worst;
         Ok(Self { model, rows, r2, mean_relative_error, worst, worst_relative_error })
     }

@@ -71,6 +71,10 @@ impl Group for LengthBuckets {
         true
     }
 
+    fn most_groups(&self, lengths: &Lengths) -> u64 {
+        lengths.histogram().len() as u64
+    }
+
     fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error> {
         self.check()?;
         let groups = match self {

@@ -75,6 +75,13 @@ pub trait Group {
         false
     }
 
+    /// The most groups that it makes of these lengths, if it sorts in passes: each may end with a batch
+    /// that is not full, which counts against a bound on memory.
+    fn most_groups(&self, lengths: &Lengths) -> u64 {
+        _ = lengths;
+        1
+    }
+
     /// Orders all sequences in groups that no batch may cross.
     fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error>;
 }
@@ -226,6 +233,10 @@ impl Group for Strategy {
 
     fn in_passes(&self) -> bool {
         self.inner().in_passes()
+    }
+
+    fn most_groups(&self, lengths: &Lengths) -> u64 {
+        self.inner().most_groups(lengths)
     }
 
     fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error> {

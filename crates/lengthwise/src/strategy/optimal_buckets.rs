@@ -46,6 +46,10 @@ impl Group for OptimalBuckets {
         true
     }
 
+    fn most_groups(&self, _: &Lengths) -> u64 {
+        self.count.into()
+    }
+
     fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error> {
         self.check()?;
         let steps = Staircase::new(ladder(lengths, self.count), lengths);

@@ -8,10 +8,11 @@ mod family;
 mod search;
 
 pub use family::Family;
-pub use search::{Choice, Limits, recommended, recommended_in, recommended_shapes, tune};
+pub use search::{Choice, Limits, recommended, recommended_in, recommended_shapes, tune, tune_in};
 
 use crate::{
-    Arrange, Budget, CostModel, Error, Lengths, Plan, Planner, Shapes, Strategy, effective_mates,
+    Arrange, Budget, CostModel, Error, Lengths, Plan, Planner, Shapes, Strategy, Workspace,
+    effective_mates,
 };
 
 /// The settings under which strategies are measured.
@@ -58,14 +59,31 @@ impl Conditions {
         first_epoch: u64,
         epochs: u64,
     ) -> Result<Point, Error> {
+        self.measure_in(&Workspace::new(), strategy, lengths, first_epoch, epochs)
+    }
+
+    /// The same with the threads and the memory of a workspace.
+    pub fn measure_in(
+        &self,
+        workspace: &Workspace,
+        strategy: Strategy,
+        lengths: &Lengths,
+        first_epoch: u64,
+        epochs: u64,
+    ) -> Result<Point, Error> {
         let planner = Planner::new(strategy.clone(), self.budget)
             .shapes(self.shapes.clone())
             .arrange(Arrange::AsBuilt)
             .seed(self.seed);
         let plans = (first_epoch..first_epoch + epochs.max(2))
-            .map(|epoch| planner.plan(lengths, epoch))
+            .map(|epoch| planner.plan_in(workspace, lengths, epoch))
             .collect::<Result<Vec<Plan>, Error>>()?;
-        let measures: Vec<_> = plans.iter().map(|plan| plan.measure(lengths)).collect();
+        let measures = plans.iter().map(|plan| {
+            workspace.check_stop()?;
+            Ok(plan.measure(lengths))
+        });
+        let measures = measures.collect::<Result<Vec<_>, Error>>()?;
+        workspace.check_stop()?;
         let mean = |of: fn(&crate::Measures) -> f64| {
             measures.iter().map(of).sum::<f64>() / measures.len() as f64
         };
@@ -121,7 +139,7 @@ pub fn frontier(
     epochs: u64,
     mut on_start: impl FnMut(Family),
 ) -> Result<Vec<Curve>, Error> {
-    let batches = batch_count(lengths, conditions)?;
+    let batches = batch_count(&Workspace::new(), lengths, conditions)?;
     let mut curves = Vec::new();
     for family in Family::ALL {
         on_start(family);
@@ -140,7 +158,11 @@ pub fn frontier(
 }
 
 /// How many batches there are when nothing is mixed.
-fn batch_count(lengths: &Lengths, conditions: &Conditions) -> Result<usize, Error> {
+fn batch_count(
+    workspace: &Workspace,
+    lengths: &Lengths,
+    conditions: &Conditions,
+) -> Result<usize, Error> {
     let planner = Planner::new(crate::Sorted, conditions.budget).shapes(conditions.shapes.clone());
-    Ok(planner.plan(lengths, 0)?.len())
+    Ok(planner.plan_in(workspace, lengths, 0)?.len())
 }

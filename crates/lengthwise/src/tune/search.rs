@@ -63,7 +63,7 @@ fn shapes_in(workspace: &Workspace, lengths: &Lengths, budget: Budget) -> Result
     // Where it is certain that there are enough, they need not be made.
     let batches = match planner.least_batches(lengths)? {
         certain if certain >= MOST as u64 => MOST,
-        _ => planner.loose_in(workspace, lengths, 0)?.len().min(MOST),
+        _ => planner.sorted_batches(workspace, lengths, MOST)?,
     };
     Ok(Shapes::Ladder(batches as u32))
 }
@@ -123,15 +123,26 @@ const BATCHES: usize = 1500;
 /// Finds the freshest strategy within the limits on padding and shapes; where only company is
 /// limited, the one that pads least for it, or takes the least time if there is a cost model.
 pub fn tune(lengths: &Lengths, conditions: &Conditions, limits: Limits) -> Result<Choice, Error> {
+    tune_in(&Workspace::new(), lengths, conditions, limits)
+}
+
+/// The same with the threads and the memory of a workspace, which can
+/// [stop it](Workspace::stopped_by).
+pub fn tune_in(
+    workspace: &Workspace,
+    lengths: &Lengths,
+    conditions: &Conditions,
+    limits: Limits,
+) -> Result<Choice, Error> {
     lengths.only_one("tuning")?;
     let mut limits = limits;
     if limits == Limits::default() && conditions.cost_model.is_some() {
         // Hardly slower than it can be, and as fresh as that allows.
-        let sorted = conditions.measure(Sorted.into(), lengths, 0, 2)?;
+        let sorted = conditions.measure_in(workspace, Sorted.into(), lengths, 0, 2)?;
         limits.max_seconds = sorted.seconds.map(|seconds| 1.02 * seconds);
     }
     let conditions = match limits.max_shapes {
-        Some(most) => with_few_shapes(lengths, conditions, most, limits)?,
+        Some(most) => with_few_shapes(workspace, lengths, conditions, most, limits)?,
         None => conditions.clone(),
     };
     let target = match limits.min_mates {
@@ -139,15 +150,16 @@ pub fn tune(lengths: &Lengths, conditions: &Conditions, limits: Limits) -> Resul
         Some(mates) => Target::Mates(mates),
         None => Target::Freshest,
     };
-    let batches = batch_count(lengths, &conditions)?;
+    let batches = batch_count(workspace, lengths, &conditions)?;
     let epochs = (BATCHES / batches.max(1)).clamp(2, 10) as u64;
     let mut searched = Vec::new();
     let mut candidates = Vec::new();
     for family in Family::ALL {
-        let search = Search { family, lengths, conditions: &conditions, batches, epochs, target };
+        let conditions = &conditions;
+        let search = Search { workspace, family, lengths, conditions, batches, epochs, target };
         candidates.extend(search.run(&mut searched)?);
     }
-    let shuffled = conditions.measure(Shuffled.into(), lengths, 0, epochs)?;
+    let shuffled = conditions.measure_in(workspace, Shuffled.into(), lengths, 0, epochs)?;
     candidates.push(shuffled.clone());
     let order = |a: &&Point, b: &&Point| {
         let (a, b) = (limits.shortfall(a), limits.shortfall(b));
@@ -161,7 +173,8 @@ pub fn tune(lengths: &Lengths, conditions: &Conditions, limits: Limits) -> Resul
     if as_good {
         best = &shuffled;
     }
-    let best = conditions.measure(best.strategy.clone(), lengths, 1000, epochs + 2)?;
+    let best =
+        conditions.measure_in(workspace, best.strategy.clone(), lengths, 1000, epochs + 2)?;
     let within_limits = limits.keeps(&best);
     Ok(Choice { best, shapes: conditions.shapes, candidates, searched, within_limits })
 }
@@ -204,6 +217,7 @@ impl Limits {
 /// because they are freshest; without such limits of as many as company allows, because they pad
 /// least.
 fn with_few_shapes(
+    workspace: &Workspace,
     lengths: &Lengths,
     conditions: &Conditions,
     most: u32,
@@ -211,7 +225,7 @@ fn with_few_shapes(
 ) -> Result<Conditions, Error> {
     let on = |rungs: u32| Conditions { shapes: Shapes::Ladder(rungs), ..conditions.clone() };
     // On a ladder shapes and padding follow from the lengths alone, and random order is freshest.
-    let at = |rungs: u32| on(rungs).measure(Shuffled.into(), lengths, 0, 2);
+    let at = |rungs: u32| on(rungs).measure_in(workspace, Shuffled.into(), lengths, 0, 2);
     let limited = limits.max_padding.is_some() || limits.max_seconds.is_some();
     let suits = |point: &Point| {
         point.shapes <= f64::from(most)
@@ -243,6 +257,7 @@ enum Target {
 
 /// The search for the place of one family's knob where its curve meets the target.
 struct Search<'a> {
+    workspace: &'a Workspace,
     family: Family,
     lengths: &'a Lengths,
     conditions: &'a Conditions,
@@ -255,7 +270,7 @@ impl Search<'_> {
     fn run(&self, searched: &mut Vec<Point>) -> Result<Option<Point>, Error> {
         let at = |knob: f64| {
             let strategy = self.family.at(knob, self.lengths, self.batches);
-            self.conditions.measure(strategy, self.lengths, 0, self.epochs)
+            self.conditions.measure_in(self.workspace, strategy, self.lengths, 0, self.epochs)
         };
         let share: Box<dyn Fn(&Point) -> f64> = match self.target {
             Target::Freshest => return at(1.0).map(Some),

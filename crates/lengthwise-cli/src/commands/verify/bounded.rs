@@ -29,21 +29,28 @@ pub(super) fn verify(args: &Verify, bound: u64) -> Result<Right, Failure> {
             "leave out `--memory`",
         ));
     }
-    let stream = PlanStream::open(&args.plan).map_err(refused)?;
+    // Before the plan is opened, which takes some bytes for each batch.
+    let opened = PlanStream::memory_of(&args.plan).map_err(refused)?;
     let input = args.source.is_named().then(|| args.source.map()).transpose()?;
     let count = input.as_ref().map_or(0, |input| input.lengths().len());
     // Which were met, and which are listed.
     let bits = 2 * count.div_ceil(8) as u64;
     let is_table = args.plan.extension().is_some_and(|name| name.eq_ignore_ascii_case("parquet"));
-    let needed = if is_table { ASIDE_TABLE } else { ASIDE } + bits + stream.memory();
-    let Some(left) = bound.checked_sub(needed) else {
-        let more = if stream.knows_over_long() && stream.memory() > bits {
+    let needed = if is_table { ASIDE_TABLE } else { ASIDE } + bits + opened;
+    let over = |needed: u64, knows_over_long: bool| {
+        let more = if knows_over_long && opened > bits {
             "; a plan of JSON lines takes less, or leave it out"
         } else {
             ", or leave it out"
         };
-        return Err(memory::over("verifying the plan batch by batch", needed, bound, more));
+        memory::over("verifying the plan batch by batch", needed, bound, more)
     };
+    if needed > bound {
+        return Err(over(needed, opened > 0));
+    }
+    let stream = PlanStream::open(&args.plan).map_err(refused)?;
+    let needed = needed - opened + opened.max(stream.memory());
+    let left = bound.checked_sub(needed).ok_or_else(|| over(needed, stream.knows_over_long()))?;
     let longest = LINE + left / 3;
     let mut checks = Checks::new(stream.made(), count);
     if count > 0 && stream.knows_over_long() {

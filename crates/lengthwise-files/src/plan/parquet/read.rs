@@ -63,6 +63,28 @@ pub(in super::super) fn read(bytes: &[u8]) -> Result<PlanFile, Error> {
     })
 }
 
+/// How many bytes it takes to open a file to be read batch by batch: its batches are counted, and not
+/// kept. Lists of them grow, and have up to three times their bytes while they do.
+pub(in super::super) fn memory_of(file: File) -> Result<u64, Error> {
+    let size = file.metadata().map_err(|error| Error::unreadable("plan", &error))?.len();
+    let table = Table::of(Guarded::of_file(file, size))?;
+    let header = table.header()?.len() as u64;
+    let wrong = |why: Wrong| not_a_plan(&why);
+    let (columns, _) = table.columns().map_err(wrong)?;
+    let (mut batches, mut before) = (0_u64, None);
+    if let Some(at) = columns.iter().position(|&column| column == Column::Batch) {
+        let count = |numbers: &[u64]| {
+            for &number in numbers {
+                batches += u64::from(before.replace(number) != Some(number));
+            }
+            Ok(())
+        };
+        table.numbers(at, Column::Batch, count).map_err(wrong)?;
+    }
+    // The header lists the over-long sequences, which takes less in numbers than in text.
+    Ok(batches.saturating_mul(3 * 16).saturating_add(3 * header))
+}
+
 /// Opens a file to be read batch by batch.
 pub(in super::super) fn stream(file: File) -> Result<stream::Table, Error> {
     let size = file.metadata().map_err(|error| Error::unreadable("plan", &error))?.len();

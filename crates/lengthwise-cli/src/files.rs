@@ -1,0 +1,336 @@
+//! Which files a command reads and writes. No command writes over a file that it reads.
+//!
+//! Files are the same if the system says so (by device and inode on Unix), however their paths are
+//! spelled and whatever links lead to them. This is decided once for all commands, before any of them
+//! begins: a new command must say here what it reads and writes.
+
+use std::path::{Path, PathBuf};
+#[cfg(unix)]
+use std::{fs::Metadata, io};
+
+use lengthwise_files::{model_file, model_file_of_budget};
+use lengthwise_input::audio_files;
+
+use crate::{
+    args::{Command, Comparing, Input, Plan, Source, Stream},
+    failure::Failure,
+    input::quoted,
+};
+
+/// What reports are named.
+const PAGE: &[&str] = &["html", "htm"];
+
+/// The files of a command.
+#[derive(Default)]
+struct Files<'a> {
+    read: Vec<Read<'a>>,
+    written: Vec<Write<'a>>,
+}
+
+struct Read<'a> {
+    /// What it is for the command, as in "the input".
+    role: &'static str,
+    place: Place<'a>,
+}
+
+struct Write<'a> {
+    /// What is written, as in "the plan".
+    role: &'static str,
+    option: &'static str,
+    path: &'a Path,
+    /// What its name may end in; anything, if there are none.
+    endings: &'static [&'static str],
+    /// The role of files that are read and that it may replace.
+    replaces: Option<&'static str>,
+}
+
+enum Place<'a> {
+    Path(&'a Path),
+    StandardInput,
+}
+
+/// Refuses a command that would write over a file that it reads, or write two files to one place.
+pub(crate) fn check(command: &Command) -> Result<(), Failure> {
+    let files = Files::of(command);
+    for output in &files.written {
+        let Some(there) = Identity::of_path(output.path) else { continue };
+        for input in &files.read {
+            if output.replaces == Some(input.role) {
+                continue;
+            }
+            if let Some(name) = input.place.overwritten_by(&there) {
+                return Err(output.refused(&format!("{} {name}", input.role)));
+            }
+        }
+    }
+    for (at, output) in files.written.iter().enumerate() {
+        let earlier = &files.written[..at];
+        if let Some(other) = earlier.iter().find(|other| same_place(other.path, output.path)) {
+            return Err(output.refused(&format!("the {} {}", other.role, other.path.display())));
+        }
+    }
+    // A shell has emptied the file where it can, but not where it appends to it.
+    let Some(redirected) = Identity::of_output() else { return Ok(()) };
+    for input in &files.read {
+        if let Some(name) = input.place.overwritten_by(&redirected) {
+            return Err(Failure::new(
+                format!("standard output: it would overwrite {} {name}", input.role),
+                "redirect it to another file",
+            ));
+        }
+    }
+    Ok(())
+}
+
+impl<'a> Files<'a> {
+    fn of(command: &'a Command) -> Self {
+        let mut files = Self::default();
+        match command {
+            Command::Inspect(args) => files.input(&args.input).budget(&args.budget),
+            Command::Compare(args) => {
+                let files = files.comparing(&args.comparing);
+                files.may_write("report", "--report", args.report.as_deref(), PAGE)
+            }
+            Command::Report(args) => {
+                let files = files.comparing(&args.comparing);
+                files.may_write("report", "-o", (!args.json).then_some(&args.output), PAGE)
+            }
+            Command::Plan(args) => files.plan(args),
+            Command::Stream(args) => files.stream(args),
+            Command::Tune(args) => {
+                files.input(&args.input).budget(&args.budget).model(args.cost_model.as_deref())
+            }
+            Command::Frontier(args) => files.input(&args.input).budget(&args.budget),
+            Command::Ladder(args) => files.input(&args.input),
+            Command::Cost(args) => {
+                let files = files.reads("the measured steps in", &args.steps);
+                files.may_write("cost model", "-o", args.output.as_deref(), &["json"])
+            }
+            Command::Statistics(args) => {
+                for path in &args.inputs {
+                    files.reads("the input", path);
+                }
+                let files = files.unit(args.unit.as_deref());
+                files.may_write("statistics", "-o", args.output.as_deref(), &["lws"])
+            }
+            Command::Verify(args) => files.reads("the plan", &args.plan).source(&args.source),
+            Command::Completions(_) | Command::Man(_) | Command::Explain(_) => &mut files,
+        };
+        files
+    }
+
+    fn reads(&mut self, role: &'static str, path: &'a Path) -> &mut Self {
+        let place = if path == Path::new("-") { Place::StandardInput } else { Place::Path(path) };
+        self.read.push(Read { role, place });
+        self
+    }
+
+    fn may_write(
+        &mut self,
+        role: &'static str,
+        option: &'static str,
+        path: Option<&'a (impl AsRef<Path> + ?Sized)>,
+        endings: &'static [&'static str],
+    ) -> &mut Self {
+        let path = path.map(AsRef::as_ref);
+        self.written.extend(path.map(|path| Write { role, option, path, endings, replaces: None }));
+        self
+    }
+
+    /// The last file that is written may replace a file that is read with this role.
+    fn replacing(&mut self, role: &'static str) -> &mut Self {
+        if let Some(last) = self.written.last_mut() {
+            last.replaces = Some(role);
+        }
+        self
+    }
+
+    fn input(&mut self, input: &'a Input) -> &mut Self {
+        self.source(&input.source)
+    }
+
+    fn source(&mut self, source: &'a Source) -> &mut Self {
+        if let Some(path) = &source.path {
+            self.reads("the input", path);
+        }
+        self.unit(source.unit.as_deref())
+    }
+
+    /// A unit may name the file of a tokenizer.
+    fn unit(&mut self, unit: Option<&'a str>) -> &mut Self {
+        match unit.and_then(|unit| unit.trim().strip_prefix("tokens:")) {
+            Some(path) => self.reads("the tokenizer", Path::new(path)),
+            None => self,
+        }
+    }
+
+    fn budget(&mut self, budget: &'a str) -> &mut Self {
+        match model_file_of_budget(budget) {
+            Some(path) => self.reads("the cost model of the budget,", path),
+            None => self,
+        }
+    }
+
+    fn model(&mut self, model: Option<&'a str>) -> &mut Self {
+        match model.and_then(model_file) {
+            Some(path) => self.reads("the cost model", path),
+            None => self,
+        }
+    }
+
+    fn comparing(&mut self, args: &'a Comparing) -> &mut Self {
+        self.input(&args.input).budget(&args.budget).model(args.cost_model.as_deref())
+    }
+
+    fn plan(&mut self, args: &'a Plan) -> &mut Self {
+        const CURSOR: &str = "the cursor";
+        self.input(&args.input).model(args.part.cost_model.as_deref());
+        if let Some(budget) = &args.budget {
+            self.budget(budget);
+        }
+        if let Some(path) = &args.shards.statistics {
+            self.reads("the statistics", path);
+        }
+        for path in &args.part.resume {
+            self.reads(CURSOR, path);
+        }
+        let plan = args.output.as_deref();
+        self.may_write("plan", "-o", plan, &["json", "jsonl", "npz", "parquet"]);
+        if let Some(cursor) = &args.part.cursor {
+            self.may_write("cursor", "--cursor", Some(cursor), &[]).replacing(CURSOR);
+        }
+        let needs = args.shards.needs.as_deref();
+        self.may_write("needs of the shard", "--needs", needs, &["lws"])
+    }
+
+    /// The state is read and replaced by the same option.
+    fn stream(&mut self, args: &'a Stream) -> &mut Self {
+        match &args.path {
+            Some(path) => _ = self.reads("the input", path),
+            None if args.example.is_none() => _ = self.reads("the input", Path::new("-")),
+            None => {}
+        }
+        self.budget(&args.budget).may_write("state", "--state", args.state.as_deref(), &[])
+    }
+}
+
+impl Write<'_> {
+    fn refused(&self, what: &str) -> Failure {
+        let Self { role, option, path, endings, .. } = self;
+        let other = quoted(&another(path, endings).display().to_string());
+        Failure::new(
+            format!("{}: the {role} would overwrite {what}", path.display()),
+            format!("write the {role} to another file, as in `{option} {other}`"),
+        )
+    }
+}
+
+/// A name beside a file that no file has, with one of these endings.
+fn another(path: &Path, endings: &[&str]) -> PathBuf {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let own = path.extension().map(|own| own.to_string_lossy().into_owned());
+    let own = own.filter(|own| endings.is_empty() || endings.contains(&own.as_str()));
+    let ending = own.or_else(|| endings.first().map(|&ending| ending.to_owned()));
+    let ending = ending.map_or_else(String::new, |ending| format!(".{ending}"));
+    let mut names = (2_u32..).map(|number| path.with_file_name(format!("{stem}-{number}{ending}")));
+    names.find(|name| name.symlink_metadata().is_err()).unwrap_or_default()
+}
+
+impl Place<'_> {
+    /// The name of what is read, if it is the file that is written. A folder of audio is read file by
+    /// file.
+    fn overwritten_by(&self, written: &Identity) -> Option<String> {
+        let is_written = |path: &Path| Identity::of_path(path).as_ref() == Some(written);
+        match self {
+            Place::StandardInput => {
+                let read = Identity::of_input();
+                (read.as_ref() == Some(written)).then(|| "standard input".to_owned())
+            }
+            // A folder that cannot be read is refused with its reason where it is read.
+            Place::Path(path) if path.is_dir() => {
+                let files = audio_files(path).unwrap_or_default();
+                let found = files.into_iter().find(|file| is_written(file));
+                found.map(|file| file.display().to_string())
+            }
+            Place::Path(path) => is_written(path).then(|| path.display().to_string()),
+        }
+    }
+}
+
+/// Whether two paths are the same file, or will be once it is written.
+fn same_place(one: &Path, other: &Path) -> bool {
+    match (Identity::of_path(one), Identity::of_path(other)) {
+        (Some(one), Some(other)) => one == other,
+        (None, None) => place(one) == place(other),
+        _ => false,
+    }
+}
+
+/// Where a file will be that does not exist: through a link that leads nowhere, too.
+fn place(path: &Path) -> PathBuf {
+    let target = path.read_link().map(|target| match path.parent() {
+        Some(folder) => folder.join(target),
+        None => target,
+    });
+    let path = target.unwrap_or_else(|_| path.to_owned());
+    let folder = path.parent().filter(|folder| *folder != Path::new(""));
+    let folder = folder.unwrap_or(Path::new(".")).canonicalize();
+    match (folder, path.file_name()) {
+        (Ok(folder), Some(name)) => folder.join(name),
+        _ => path,
+    }
+}
+
+/// What makes a file the same as another.
+#[cfg(unix)]
+#[derive(PartialEq, Eq)]
+struct Identity(u64, u64);
+
+#[cfg(unix)]
+impl Identity {
+    fn of(about: &Metadata) -> Self {
+        use std::os::unix::fs::MetadataExt as _;
+        Self(about.dev(), about.ino())
+    }
+
+    /// Of what exists; links are followed.
+    fn of_path(path: &Path) -> Option<Self> {
+        path.metadata().ok().as_ref().map(Self::of)
+    }
+
+    /// Of standard input, if it can be told.
+    fn of_input() -> Option<Self> {
+        metadata_of(&io::stdin()).as_ref().map(Self::of)
+    }
+
+    /// Of standard output, if it is a file.
+    fn of_output() -> Option<Self> {
+        metadata_of(&io::stdout()).filter(Metadata::is_file).as_ref().map(Self::of)
+    }
+}
+
+/// Elsewhere the standard library tells no more than the path that links lead to.
+#[cfg(not(unix))]
+#[derive(PartialEq, Eq)]
+struct Identity(PathBuf);
+
+#[cfg(not(unix))]
+impl Identity {
+    fn of_path(path: &Path) -> Option<Self> {
+        path.canonicalize().ok().map(Self)
+    }
+
+    fn of_input() -> Option<Self> {
+        None
+    }
+
+    fn of_output() -> Option<Self> {
+        None
+    }
+}
+
+#[cfg(unix)]
+fn metadata_of(stream: &impl std::os::fd::AsFd) -> Option<Metadata> {
+    let file = std::fs::File::from(stream.as_fd().try_clone_to_owned().ok()?);
+    file.metadata().ok()
+}
