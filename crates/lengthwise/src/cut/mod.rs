@@ -5,10 +5,13 @@ pub(crate) mod halve;
 mod loose;
 pub(crate) mod pairs;
 
+use std::ops::Range;
+
 pub(crate) use loose::Loose;
+use loose::Span;
 
 use crate::{
-    Error, Lengths, Open, Room, Row,
+    Error, Lengths, Open, Purpose, Rng, Room, Row, Stream,
     cover::Cover,
     groups::{Dealing, Groups, Order},
     pairs::Pad,
@@ -27,11 +30,6 @@ pub(crate) struct Batches {
 }
 
 impl Batches {
-    /// Room for so many sequences.
-    fn with_capacity(sequences: usize) -> Self {
-        Self { indices: Vec::with_capacity(sequences), ..Self::default() }
-    }
-
     pub(crate) fn len(&self) -> usize {
         self.ends.len()
     }
@@ -107,65 +105,199 @@ pub(crate) fn rows(
 
 /// Cuts the groups into batches: from the front as many sequences as the budget admits, then the
 /// next batch. For a given order no other way of cutting makes fewer batches, because whatever fits
-/// together still fits when one is taken away. With rungs, see [`deal`](deal::deal).
+/// together still fits when one is taken away. With rungs, see [`deal`](deal::finish).
 pub(crate) fn cut(groups: Groups, room: &Room, rounding: &Rounding) -> Loose {
-    let dealing = groups.dealing();
+    let (dealing, short) = (groups.dealing(), groups.short());
+    let short = short.as_ref();
     let (order, ends) = groups.into_parts();
-    if let (Order::Flat(flat), Some(sides)) = (&order, room.sides()) {
-        return match sides.cover() {
-            Cover::Grid(grid) if dealing == Dealing::Free => {
-                pairs::deal(&flat.order, room, grid).into()
-            }
-            _ => pairs::in_order(&flat.order, &ends, room).into(),
-        };
-    }
     match (order, rounding, dealing) {
-        (Order::Dealt(dealt), Rounding::Rungs(rungs), _) => deal::finish(dealt, room, rungs),
+        (Order::Flat(Flat { order, .. }), ..) if let Some(sides) = room.sides() => {
+            match sides.cover() {
+                Cover::Grid(grid) if dealing == Dealing::Free => {
+                    pairs::deal(&order, room, grid, short)
+                }
+                _ => {
+                    let grow = |open: Open, place: usize| room.grown(open, order[place]);
+                    let spans = in_order(&ends, short, room, grow);
+                    Loose { indices: order, tail: Vec::new(), spans }
+                }
+            }
+        }
+        (Order::Dealt(dealt), Rounding::Rungs(rungs), _) => {
+            deal::finish(dealt, room, &deal::shapes_of(rungs), short)
+        }
         (Order::Flat(flat), Rounding::Rungs(rungs), Dealing::Free) => {
-            deal::deal(flat, room, rungs).into()
+            deal::deal(flat, room, rungs, short)
         }
-        (Order::Flat(Flat { order, padded: Some(padded) }), ..) => {
-            in_order(order, ends, room, |place, _| padded[place])
-        }
-        (Order::Flat(Flat { order, padded: None }), ..) => {
-            in_order(order, ends, room, |_, sequence| room.padded_length(sequence))
+        (Order::Flat(Flat { order, padded }), ..) => {
+            let spans = match padded {
+                Some(padded) => {
+                    in_order(&ends, short, room, |open, place| Some(open.with(padded[place])))
+                }
+                None => in_order(&ends, short, room, |open, place| {
+                    Some(open.with(room.padded_length(order[place])))
+                }),
+            };
+            Loose { indices: order, tail: Vec::new(), spans }
         }
         (Order::Dealt(_), ..) => unreachable!("sequences are dealt to rungs where there are some"),
     }
 }
 
-/// Cuts groups that end at `group_ends`; `padded` gives what the sequence at a place is padded to.
+/// Cuts groups that end at `group_ends`. `grow` gives what a batch is when the sequence at a place of
+/// the order has joined it; nothing if no shape has room for both.
+///
+/// With `short`, the batch that is not full is not always the last of its group: each of them is
+/// that one in as many epochs.
 fn in_order(
-    order: Vec<u32>,
-    group_ends: Vec<u32>,
+    group_ends: &[u32],
+    short: Option<&Rng>,
     room: &Room,
-    padded: impl Fn(usize, u32) -> u32,
-) -> Loose {
-    let mut ends = Vec::new();
-    let mut lengths = Vec::new();
+    grow: impl Fn(Open, usize) -> Option<Open>,
+) -> Vec<Span> {
+    let mut random = short.map(|rng| rng.stream(Purpose::Short));
+    let mut spans = Vec::new();
     let mut start = 0;
-    for group_end in group_ends {
-        while start < group_end as usize {
-            let group = &order[start..group_end as usize];
-            let padded = |at: usize| padded(start + at, group[at]);
-            let (size, length) = next_batch(group.len(), room, padded);
-            start += size as usize;
-            ends.push(start as u32);
-            lengths.push(length);
+    for &group_end in group_ends {
+        let (first, group) = (spans.len(), start..group_end as usize);
+        while start < group.end {
+            let batch = first_batch(start..group.end, room, &grow);
+            spans.push(Span::new(start, batch));
+            start += batch.size as usize;
+        }
+        if let Some(random) = &mut random {
+            move_short(&mut spans, first, group.end, room, &grow, random);
         }
     }
-    Batches { indices: order, ends, lengths, seconds: Vec::new() }.into()
+    spans
 }
 
-/// The size and batch length of the batch at the front of `count` sequences.
-fn next_batch(count: usize, room: &Room, padded: impl Fn(usize) -> u32) -> (u32, u32) {
-    let mut open = Open::default();
-    for at in 0..count {
-        let Some(grown) = room.admit_padded(open, padded(at)) else {
-            let size = room.keep(open.size);
-            return (size, (0..size as usize).map(padded).max().unwrap_or(0));
-        };
-        open = grown;
+/// Draws a place for the short batch among the batches of a group, which are those from `first` on:
+/// the batches before it are cut from the front, those after it from the back, and it has what is
+/// left between them. There are as many as before: as many from the front and from the back are as
+/// long as they can be, so what is left is no more than the batch that was there.
+///
+/// Batches of whole multiples are not as long as they can be, and what is left may then be too much
+/// for some places: it is drawn from the others, of which the last is always one.
+fn move_short(
+    spans: &mut Vec<Span>,
+    first: usize,
+    group_end: usize,
+    room: &Room,
+    grow: &impl Fn(Open, usize) -> Option<Open>,
+    random: &mut Stream,
+) {
+    let count = spans.len() - first;
+    if count < 2 {
+        return;
     }
-    (open.size, open.length)
+    let place = random.below(count as u32) as usize;
+    let start = spans[first + place].start as usize;
+    let mut behind = Vec::with_capacity(count - 1 - place);
+    cut_back(&mut behind, count - 1 - place, start..group_end, room, grow);
+    let drawn = match between(start, &behind, count - 1 - place, group_end, room, grow) {
+        Some(batch) => Some((place, batch)),
+        None => {
+            let start_of = |place: usize| spans[first + place].start as usize;
+            behind.clear();
+            cut_back(&mut behind, count - 1, start_of(0)..group_end, room, grow);
+            let suitable = (0..count).filter_map(|place| {
+                let start = start_of(place);
+                let batch = between(start, &behind, count - 1 - place, group_end, room, grow)?;
+                Some((place, batch))
+            });
+            let suitable: Vec<(usize, Span)> = suitable.collect();
+            let drawn = random.below(suitable.len().max(1) as u32) as usize;
+            suitable.get(drawn).copied()
+        }
+    };
+    if let Some((place, batch)) = drawn {
+        spans.truncate(first + place);
+        spans.push(batch);
+        spans.extend(behind[..count - 1 - place].iter().rev());
+    }
+}
+
+/// Cuts up to `count` batches from the back of some places.
+fn cut_back(
+    behind: &mut Vec<Span>,
+    count: usize,
+    mut places: Range<usize>,
+    room: &Room,
+    grow: &impl Fn(Open, usize) -> Option<Open>,
+) {
+    while behind.len() < count && !places.is_empty() {
+        let batch = last_batch(places.clone(), room, grow);
+        places.end -= batch.size as usize;
+        behind.push(Span::new(places.end, batch));
+    }
+}
+
+/// The batch of all places from `start` to the first `count` batches that are behind it, if they are
+/// one.
+fn between(
+    start: usize,
+    behind: &[Span],
+    count: usize,
+    group_end: usize,
+    room: &Room,
+    grow: &impl Fn(Open, usize) -> Option<Open>,
+) -> Option<Span> {
+    let end = match count {
+        0 => group_end,
+        _ => behind.get(count - 1)?.start as usize,
+    };
+    let batch = first_batch(start..end.max(start), room, grow);
+    (start < end && start + batch.size as usize == end).then(|| Span::new(start, batch))
+}
+
+/// The batch at the front of some places.
+pub(crate) fn first_batch(
+    places: Range<usize>,
+    room: &Room,
+    grow: &impl Fn(Open, usize) -> Option<Open>,
+) -> Open {
+    let mut open = Open::default();
+    for place in places.clone() {
+        match grow(open, place).filter(|&grown| room.admits(open, grown)) {
+            Some(grown) => open = grown,
+            None => return kept(open, room, places, grow),
+        }
+    }
+    open
+}
+
+/// The batch at the back of some places.
+fn last_batch(
+    places: Range<usize>,
+    room: &Room,
+    grow: &impl Fn(Open, usize) -> Option<Open>,
+) -> Open {
+    // The batch, and where it decides, the batch without its last sequence, which is the first here.
+    let (mut open, mut others) = (Open::default(), Open::default());
+    for place in places.clone().rev() {
+        let skipped = open.size == 0 || !room.spares_last();
+        let joined = if skipped { Some(others) } else { grow(others, place) };
+        let grown = grow(open, place).zip(joined);
+        match grown.filter(|&(grown, others)| room.admits_before(open, grown, others)) {
+            Some(grown) => (open, others) = grown,
+            None => return kept(open, room, places.rev(), grow),
+        }
+    }
+    open
+}
+
+/// A full batch with as many of its sequences as stay in it.
+fn kept(
+    full: Open,
+    room: &Room,
+    mut places: impl Iterator<Item = usize>,
+    grow: &impl Fn(Open, usize) -> Option<Open>,
+) -> Open {
+    let size = room.keep(full.size);
+    if size == full.size {
+        return full;
+    }
+    let batch = places.by_ref().take(size as usize);
+    batch.fold(Open::default(), |open, place| grow(open, place).unwrap_or(open))
 }
