@@ -4,7 +4,11 @@
 //! Budgets are checked by their definitions, not by the code that plans. The settings follow from
 //! their number, so a number in a message is enough to run them again.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it saw"
+)]
 
 mod common;
 
@@ -234,7 +238,7 @@ fn cost_model(random: &mut Stream) -> CostModel {
 /// A limit that the longest sequence just affords, that its next rung nearly affords, or another.
 fn kind(random: &mut Stream, lengths: &Lengths, shapes: &Shapes) -> Kind {
     let [first, second] = sides_of(shapes);
-    let seconds = lengths.second().map(|second| second.max());
+    let seconds = lengths.second().map(Lengths::max);
     let tops = |shapes: &Shapes, longest: u32| match shapes {
         Shapes::Rungs(rungs) => rungs.clone(),
         shapes => vec![alone(shapes, longest)],

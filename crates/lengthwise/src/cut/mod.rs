@@ -191,26 +191,23 @@ fn move_short(
     if count < 2 {
         return;
     }
+    let start_of = |place: usize| spans[first + place].start as usize;
+    let mut behind = Vec::new();
     let place = random.below(count as u32) as usize;
-    let start = spans[first + place].start as usize;
-    let mut behind = Vec::with_capacity(count - 1 - place);
-    cut_back(&mut behind, count - 1 - place, start..group_end, room, grow);
-    let drawn = match between(start, &behind, count - 1 - place, group_end, room, grow) {
-        Some(batch) => Some((place, batch)),
-        None => {
-            let start_of = |place: usize| spans[first + place].start as usize;
-            behind.clear();
-            cut_back(&mut behind, count - 1, start_of(0)..group_end, room, grow);
-            let suitable = (0..count).filter_map(|place| {
-                let start = start_of(place);
-                let batch = between(start, &behind, count - 1 - place, group_end, room, grow)?;
-                Some((place, batch))
-            });
-            let suitable: Vec<(usize, Span)> = suitable.collect();
-            let drawn = random.below(suitable.len().max(1) as u32) as usize;
-            suitable.get(drawn).copied()
-        }
-    };
+    let after = count - 1 - place;
+    cut_back(&mut behind, after, start_of(place)..group_end, room, grow);
+    let drawn = between(start_of(place), &behind, after, group_end, room, grow);
+    let drawn = drawn.map(|batch| (place, batch)).or_else(|| {
+        behind.clear();
+        cut_back(&mut behind, count - 1, start_of(0)..group_end, room, grow);
+        let suitable = (0..count).filter_map(|place| {
+            let (start, after) = (start_of(place), count - 1 - place);
+            Some((place, between(start, &behind, after, group_end, room, grow)?))
+        });
+        let suitable: Vec<(usize, Span)> = suitable.collect();
+        let drawn = random.below(suitable.len().max(1) as u32) as usize;
+        suitable.get(drawn).copied()
+    });
     if let Some((place, batch)) = drawn {
         spans.truncate(first + place);
         spans.push(batch);
