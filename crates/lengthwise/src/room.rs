@@ -188,6 +188,14 @@ impl<'a> Room<'a> {
         self.capacity.longest_alone()
     }
 
+    /// The most cells of a batch, if that and the number of sequences is all that is limited.
+    pub(crate) fn cells(&self) -> Option<u64> {
+        match (self.capacity, self.rule) {
+            (Capacity::Cells(cells), Rule::Printed) => Some(cells),
+            _ => None,
+        }
+    }
+
     /// The most sequences of a batch.
     pub(crate) fn at_most(&self) -> u32 {
         self.at_most
@@ -322,15 +330,10 @@ impl<'a> Room<'a> {
         self.rule == Rule::Over
     }
 
-    /// Whether a batch may grow to this one by a sequence that comes before all of its own; `others`
-    /// is the grown batch without its last sequence.
-    #[inline(always)]
-    pub(crate) fn admits_before(&self, open: Open, grown: Open, others: Open) -> bool {
-        let decisive = match self.rule {
-            Rule::Printed => grown,
-            Rule::Over => others,
-        };
-        open.size == 0 || (open.size < self.at_most && self.capacity.holds(decisive))
+    /// Whether a batch whose last sequence is [spared](Room::spares_last) may grow by one that comes
+    /// before all of its own; `others` is the grown batch without its last sequence.
+    pub(crate) fn admits_before(&self, open: Open, others: Open) -> bool {
+        open.size == 0 || (open.size < self.at_most && self.capacity.holds(others))
     }
 
     /// How many sequences of a batch that is full at `size` stay in it, so that its size is the

@@ -1,13 +1,17 @@
 //! Where an order becomes batches under a budget.
 
 pub(crate) mod deal;
+mod fill;
 pub(crate) mod halve;
 mod loose;
 pub(crate) mod pairs;
 
+pub(crate) use fill::{Fill, Growing};
+pub(crate) use loose::Loose;
+
 use std::ops::Range;
 
-pub(crate) use loose::Loose;
+use fill::ByCells;
 use loose::Span;
 
 use crate::{
@@ -118,7 +122,7 @@ pub(crate) fn cut(groups: Groups, room: &Room, rounding: &Rounding) -> Loose {
                 }
                 _ => {
                     let grow = |open: Open, place: usize| room.grown(open, order[place]);
-                    let spans = in_order(&ends, short, room, grow);
+                    let spans = in_order(&ends, short, &Growing { room, grow });
                     Loose { indices: order, tail: Vec::new(), spans }
                 }
             }
@@ -131,12 +135,8 @@ pub(crate) fn cut(groups: Groups, room: &Room, rounding: &Rounding) -> Loose {
         }
         (Order::Flat(Flat { order, padded }), ..) => {
             let spans = match padded {
-                Some(padded) => {
-                    in_order(&ends, short, room, |open, place| Some(open.with(padded[place])))
-                }
-                None => in_order(&ends, short, room, |open, place| {
-                    Some(open.with(room.padded_length(order[place])))
-                }),
+                Some(padded) => of_one_length(&ends, short, room, |place| padded[place]),
+                None => of_one_length(&ends, short, room, |place| room.padded_length(order[place])),
             };
             Loose { indices: order, tail: Vec::new(), spans }
         }
@@ -144,29 +144,37 @@ pub(crate) fn cut(groups: Groups, room: &Room, rounding: &Rounding) -> Loose {
     }
 }
 
-/// Cuts groups that end at `group_ends`. `grow` gives what a batch is when the sequence at a place of
-/// the order has joined it; nothing if no shape has room for both.
-///
-/// With `short`, the batch that is not full is not always the last of its group: each of them is
-/// that one in as many epochs.
-fn in_order(
+/// Cuts groups of sequences of one length; `padded` is what the one at a place is padded to.
+fn of_one_length(
     group_ends: &[u32],
     short: Option<&Rng>,
     room: &Room,
-    grow: impl Fn(Open, usize) -> Option<Open>,
+    padded: impl Fn(usize) -> u32,
 ) -> Vec<Span> {
+    if let Some(cells) = room.cells() {
+        return in_order(group_ends, short, &ByCells { room, cells, padded });
+    }
+    let grow = |open: Open, place: usize| Some(open.with(padded(place)));
+    in_order(group_ends, short, &Growing { room, grow })
+}
+
+/// Cuts groups that end at `group_ends`.
+///
+/// With `short`, the batch that is not full is not always the last of its group: each of them is
+/// that one in as many epochs.
+fn in_order(group_ends: &[u32], short: Option<&Rng>, fill: &impl Fill) -> Vec<Span> {
     let mut random = short.map(|rng| rng.stream(Purpose::Short));
     let mut spans = Vec::new();
     let mut start = 0;
     for &group_end in group_ends {
-        let (first, group) = (spans.len(), start..group_end as usize);
-        while start < group.end {
-            let batch = first_batch(start..group.end, room, &grow);
+        let (first, group_end) = (spans.len(), group_end as usize);
+        while start < group_end {
+            let batch = fill.first(start..group_end);
             spans.push(Span::new(start, batch));
             start += batch.size as usize;
         }
         if let Some(random) = &mut random {
-            move_short(&mut spans, first, group.end, room, &grow, random);
+            move_short(&mut spans, first, group_end, fill, random);
         }
     }
     spans
@@ -183,8 +191,7 @@ fn move_short(
     spans: &mut Vec<Span>,
     first: usize,
     group_end: usize,
-    room: &Room,
-    grow: &impl Fn(Open, usize) -> Option<Open>,
+    fill: &impl Fill,
     random: &mut Stream,
 ) {
     let count = spans.len() - first;
@@ -192,17 +199,15 @@ fn move_short(
         return;
     }
     let start_of = |place: usize| spans[first + place].start as usize;
-    let mut behind = Vec::new();
     let place = random.below(count as u32) as usize;
     let after = count - 1 - place;
-    cut_back(&mut behind, after, start_of(place)..group_end, room, grow);
-    let drawn = between(start_of(place), &behind, after, group_end, room, grow);
+    let mut behind = cut_back(after, start_of(place)..group_end, fill);
+    let drawn = between(start_of(place), &behind, after, group_end, fill);
     let drawn = drawn.map(|batch| (place, batch)).or_else(|| {
-        behind.clear();
-        cut_back(&mut behind, count - 1, start_of(0)..group_end, room, grow);
+        behind = cut_back(count - 1, start_of(0)..group_end, fill);
         let suitable = (0..count).filter_map(|place| {
             let (start, after) = (start_of(place), count - 1 - place);
-            Some((place, between(start, &behind, after, group_end, room, grow)?))
+            Some((place, between(start, &behind, after, group_end, fill)?))
         });
         let suitable: Vec<(usize, Span)> = suitable.collect();
         let drawn = random.below(suitable.len().max(1) as u32) as usize;
@@ -215,19 +220,15 @@ fn move_short(
     }
 }
 
-/// Cuts up to `count` batches from the back of some places.
-fn cut_back(
-    behind: &mut Vec<Span>,
-    count: usize,
-    mut places: Range<usize>,
-    room: &Room,
-    grow: &impl Fn(Open, usize) -> Option<Open>,
-) {
+/// Up to `count` batches from the back of some places, the last first.
+fn cut_back(count: usize, mut places: Range<usize>, fill: &impl Fill) -> Vec<Span> {
+    let mut behind = Vec::with_capacity(count);
     while behind.len() < count && !places.is_empty() {
-        let batch = last_batch(places.clone(), room, grow);
+        let batch = fill.last(places.clone());
         places.end -= batch.size as usize;
         behind.push(Span::new(places.end, batch));
     }
+    behind
 }
 
 /// The batch of all places from `start` to the first `count` batches that are behind it, if they are
@@ -237,64 +238,12 @@ fn between(
     behind: &[Span],
     count: usize,
     group_end: usize,
-    room: &Room,
-    grow: &impl Fn(Open, usize) -> Option<Open>,
+    fill: &impl Fill,
 ) -> Option<Span> {
     let end = match count {
         0 => group_end,
         _ => behind.get(count - 1)?.start as usize,
     };
-    let batch = first_batch(start..end.max(start), room, grow);
+    let batch = fill.first(start..end.max(start));
     (start < end && start + batch.size as usize == end).then(|| Span::new(start, batch))
-}
-
-/// The batch at the front of some places.
-pub(crate) fn first_batch(
-    places: Range<usize>,
-    room: &Room,
-    grow: &impl Fn(Open, usize) -> Option<Open>,
-) -> Open {
-    let mut open = Open::default();
-    for place in places.clone() {
-        match grow(open, place).filter(|&grown| room.admits(open, grown)) {
-            Some(grown) => open = grown,
-            None => return kept(open, room, places, grow),
-        }
-    }
-    open
-}
-
-/// The batch at the back of some places.
-fn last_batch(
-    places: Range<usize>,
-    room: &Room,
-    grow: &impl Fn(Open, usize) -> Option<Open>,
-) -> Open {
-    // The batch, and where it decides, the batch without its last sequence, which is the first here.
-    let (mut open, mut others) = (Open::default(), Open::default());
-    for place in places.clone().rev() {
-        let skipped = open.size == 0 || !room.spares_last();
-        let joined = if skipped { Some(others) } else { grow(others, place) };
-        let grown = grow(open, place).zip(joined);
-        match grown.filter(|&(grown, others)| room.admits_before(open, grown, others)) {
-            Some(grown) => (open, others) = grown,
-            None => return kept(open, room, places.rev(), grow),
-        }
-    }
-    open
-}
-
-/// A full batch with as many of its sequences as stay in it.
-fn kept(
-    full: Open,
-    room: &Room,
-    mut places: impl Iterator<Item = usize>,
-    grow: &impl Fn(Open, usize) -> Option<Open>,
-) -> Open {
-    let size = room.keep(full.size);
-    if size == full.size {
-        return full;
-    }
-    let batch = places.by_ref().take(size as usize);
-    batch.fold(Open::default(), |open, place| grow(open, place).unwrap_or(open))
 }

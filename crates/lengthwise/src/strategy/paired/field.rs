@@ -7,7 +7,11 @@
 
 use super::MOST_STRIPES;
 use crate::{
-    Lengths, Open, Room, cut::first_batch, ladder::Staircase, lengths::is_small_table, pairs::Pad,
+    Lengths, Open, Room,
+    cut::{Fill, Growing},
+    ladder::Staircase,
+    lengths::is_small_table,
+    pairs::Pad,
     sort,
 };
 
@@ -198,9 +202,10 @@ impl Field {
             keyed.sort_unstable();
             let order: Vec<u32> = keyed.into_iter().map(|(_, sequence)| sequence).collect();
             let grow = |open: Open, place: usize| room.grown(open, order[place]);
+            let fill = Growing { room, grow };
             let mut start = 0;
             while start < order.len() {
-                let batch = first_batch(start..order.len(), room, &grow);
+                let batch = fill.first(start..order.len());
                 cells = cells.saturating_add(batch.pad().cells(batch.size));
                 start += batch.size as usize;
             }
