@@ -185,8 +185,8 @@ impl Budget {
         self
     }
 
-    /// Batches of at least this many sequences are cut to a multiple of it; smaller ones, and what
-    /// is left at the end of a group, stay as they are.
+    /// Batches of at least this many sequences are cut to a multiple of it; smaller ones, and the
+    /// short batch of a group, stay as they are.
     #[must_use]
     pub const fn multiple_of(mut self, sequences: u32) -> Self {
         self.multiple_of = sequences;

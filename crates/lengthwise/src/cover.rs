@@ -17,21 +17,26 @@ pub(crate) enum Cover {
 }
 
 impl Cover {
-    /// What a batch is padded to whose longest lengths are these. What is covered covers itself.
-    pub(crate) fn of(&self, pad: Pad) -> Pad {
+    /// What a batch is padded to whose longest lengths are these; nothing if no shape has room for
+    /// both. What is covered covers itself.
+    pub(crate) fn of(&self, pad: Pad) -> Option<Pad> {
         match self {
             Cover::Sides(first, second) => {
-                Pad { first: first.of(pad.first), second: second.of(pad.second) }
+                Some(Pad { first: first.of(pad.first), second: second.of(pad.second) })
             }
             Cover::Grid(grid) => grid.of(pad),
         }
     }
 
-    /// The longest first and the longest second batch length for these lengths.
+    /// What the longest first and the longest second length are padded to. Given rungs above them
+    /// do not count.
     pub(crate) fn top(&self, first: &Lengths, second: &Lengths) -> Pad {
+        let longest = Pad { first: first.max(), second: second.max() };
         match self {
-            Cover::Sides(..) => self.of(Pad { first: first.max(), second: second.max() }),
-            Cover::Grid(grid) => grid.top(),
+            Cover::Sides(first, second) => {
+                Pad { first: first.of(longest.first), second: second.of(longest.second) }
+            }
+            Cover::Grid(grid) => grid.top(longest),
         }
     }
 }
@@ -144,19 +149,26 @@ impl Grid {
         })
     }
 
-    fn top(&self) -> Pad {
-        self.shapes().fold(Pad::default(), Pad::over)
+    /// What each of the longest lengths is padded to at least, whether or not a shape has both.
+    fn top(&self, longest: Pad) -> Pad {
+        let least =
+            |rungs: &Staircase, length: u32| rungs.edges().get(rungs.of(length) as usize).copied();
+        let seconds = self.seconds.iter().filter_map(|seconds| least(seconds, longest.second));
+        Pad {
+            first: least(&self.firsts, longest.first).unwrap_or(longest.first),
+            second: seconds.min().unwrap_or(longest.second),
+        }
     }
 
-    /// The first shape that covers both lengths; the longest of each where none does.
-    fn of(&self, pad: Pad) -> Pad {
+    /// The first shape that covers both lengths, if there is one.
+    fn of(&self, pad: Pad) -> Option<Pad> {
         let firsts = self.firsts.of(pad.first) as usize..self.seconds.len();
         let mut covering = firsts.filter_map(|at| {
             let (first, seconds) = (self.firsts.edges()[at], &self.seconds[at]);
             let second = *seconds.edges().get(seconds.of(pad.second) as usize)?;
             Some(Pad { first, second })
         });
-        covering.next().unwrap_or_else(|| self.top())
+        covering.next()
     }
 }
 
@@ -190,8 +202,8 @@ mod tests {
                 let pad = Pad { first: a, second: b };
                 let shape = all[grid.shape_of(pad).unwrap()];
                 assert!(shape.first >= a && shape.second >= b);
-                assert_eq!(grid.of(pad), shape);
-                assert_eq!(grid.of(shape), shape);
+                assert_eq!(grid.of(pad), Some(shape));
+                assert_eq!(grid.of(shape), Some(shape));
                 cells += shape.cells(1);
             }
             assert!(cells <= before, "{shapes} shapes");

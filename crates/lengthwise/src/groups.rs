@@ -1,7 +1,7 @@
 //! What a strategy hands over: an order of all sequences, and places that no batch may cross.
 
 use crate::{
-    Error, Lengths, Room,
+    Error, Lengths, Rng, Room,
     sort::{self, Dealt, Flat, Keys},
 };
 
@@ -21,6 +21,7 @@ pub struct Groups {
     ends: Vec<u32>,
     drawn: Drawn,
     dealing: Dealing,
+    short: Option<Rng>,
 }
 
 /// All sequences in an order, or already at the rungs of the ladder.
@@ -108,7 +109,7 @@ impl Groups {
     }
 
     fn of(order: Order, ends: Vec<u32>) -> Self {
-        Self { order, ends, drawn: Drawn::InOrder, dealing: Dealing::Free }
+        Self { order, ends, drawn: Drawn::InOrder, dealing: Dealing::Free, short: None }
     }
 
     /// With the batches drawn in the given way.
@@ -116,6 +117,22 @@ impl Groups {
     pub fn drawn(mut self, drawn: Drawn) -> Self {
         self.drawn = drawn;
         self
+    }
+
+    /// With the short batch of each group, or what is left at a rung of a ladder, anywhere in the
+    /// order: its place is drawn anew in every epoch. Without it the short batch is the last. This is
+    /// for orders that do not change much from epoch to epoch, such as sorted ones: otherwise the same
+    /// sequences would be in the short batch each time.
+    #[must_use]
+    pub fn short_anywhere(mut self, rng: &Rng) -> Self {
+        self.short = Some(*rng);
+        self
+    }
+
+    /// The same for what is left at the rungs of a ladder only, where groups are random inside but
+    /// come one after another: otherwise the last group at a rung would have what is left there.
+    pub(crate) fn left_anywhere(self, room: &Room, rng: &Rng) -> Self {
+        if room.is_on_ladder() { self.short_anywhere(rng) } else { self }
     }
 
     /// With groups that are batches already: a ladder rounds their lengths up and does not deal
@@ -136,6 +153,10 @@ impl Groups {
 
     pub(crate) fn dealing(&self) -> Dealing {
         self.dealing
+    }
+
+    pub(crate) fn short(&self) -> Option<Rng> {
+        self.short
     }
 
     pub(crate) fn how_drawn(&self) -> Drawn {

@@ -49,6 +49,8 @@ pub enum Purpose {
     SecondNoise,
     /// Where the borders between stripes of first lengths are.
     Borders,
+    /// Which batch of an order is the short one.
+    Short,
     /// A strategy of the user's own.
     Own(u16),
 }
@@ -75,6 +77,7 @@ impl Purpose {
             Purpose::Shard => 17,
             Purpose::SecondNoise => 18,
             Purpose::Borders => 19,
+            Purpose::Short => 20,
             Purpose::Own(number) => 0x1_0000 + u32::from(number),
         }
     }

@@ -150,6 +150,12 @@ impl Open {
     pub(crate) fn pad(self) -> Pad {
         Pad { first: self.length, second: self.second }
     }
+
+    /// The batch with one sequence more that is padded to `padded`.
+    #[inline(always)]
+    pub(crate) fn with(self, padded: u32) -> Self {
+        Self { size: self.size + 1, length: self.length.max(padded), second: 0 }
+    }
 }
 
 impl<'a> Room<'a> {
@@ -182,6 +188,14 @@ impl<'a> Room<'a> {
         self.capacity.longest_alone()
     }
 
+    /// The most cells of a batch, if that and the number of sequences is all that is limited.
+    pub(crate) fn cells(&self) -> Option<u64> {
+        match (self.capacity, self.rule) {
+            (Capacity::Cells(cells), Rule::Printed) => Some(cells),
+            _ => None,
+        }
+    }
+
     /// The most sequences of a batch.
     pub(crate) fn at_most(&self) -> u32 {
         self.at_most
@@ -210,9 +224,10 @@ impl<'a> Room<'a> {
         self.sides.as_ref().map_or_else(Pad::default, |sides| sides.lengths.both(sequence))
     }
 
-    /// What a batch is padded to whose longest lengths are these.
+    /// What a batch is padded to whose longest lengths are these; these themselves if no shape
+    /// covers both.
     pub(crate) fn covered(&self, pad: Pad) -> Pad {
-        self.sides.as_ref().map_or(pad, |sides| sides.cover.of(pad))
+        self.sides.as_ref().and_then(|sides| sides.cover.of(pad)).unwrap_or(pad)
     }
 
     /// What a sequence is padded to in a batch of its own.
@@ -257,6 +272,14 @@ impl<'a> Room<'a> {
         }
     }
 
+    /// Whether batch lengths are those of a ladder, or pairs of them those of a grid.
+    pub(crate) fn is_on_ladder(&self) -> bool {
+        match &self.sides {
+            Some(sides) => matches!(*sides.cover, Cover::Grid(_)),
+            None => matches!(self.rounding(), Some(Rounding::Rungs(_))),
+        }
+    }
+
     /// What a sequence of this length is padded to when it is the longest of its batch.
     pub(crate) fn padded(&self, sequence: u32, length: u32) -> u32 {
         self.rounding().map_or_else(|| self.padded.of(sequence), |rounding| rounding.of(length))
@@ -270,32 +293,47 @@ impl<'a> Room<'a> {
         }
     }
 
-    /// The batch after `sequence` has joined it, or `None` if it is full. An empty batch takes any
-    /// sequence.
+    /// The batch after `sequence` has joined it, or `None` if it is full, or if no shape has room for
+    /// both lengths. An empty batch takes any sequence.
     pub fn admit(&self, open: Open, sequence: u32) -> Option<Open> {
-        let Some(sides) = &self.sides else {
-            return self.admit_padded(open, self.padded.of(sequence));
+        let grown = match &self.sides {
+            None => Some(open.with(self.padded.of(sequence))),
+            Some(_) => self.grown(open, sequence),
         };
-        let pad = sides.cover.of(open.pad().over(sides.lengths.both(sequence)));
-        let Pad { first: length, second } = pad;
-        self.admit_grown(open, Open { size: open.size + 1, length, second })
+        grown.filter(|&grown| self.admits(open, grown))
     }
 
-    /// The same for a sequence that is padded to `padded`.
-    #[inline(always)]
-    pub(crate) fn admit_padded(&self, open: Open, padded: u32) -> Option<Open> {
-        let length = open.length.max(padded);
-        self.admit_grown(open, Open { size: open.size + 1, length, second: 0 })
+    /// The batch of two lengths after `sequence` has joined it, whatever the budget; nothing if no
+    /// shape covers it.
+    pub(crate) fn grown(&self, open: Open, sequence: u32) -> Option<Open> {
+        let both = open.pad().over(self.lengths_of(sequence));
+        let pad = match &self.sides {
+            Some(sides) if open.size > 0 => sides.cover.of(both)?,
+            _ => self.covered(both),
+        };
+        Some(Open { size: open.size + 1, length: pad.first, second: pad.second })
     }
 
+    /// Whether a batch may grow to this one.
     #[inline(always)]
-    fn admit_grown(&self, open: Open, grown: Open) -> Option<Open> {
+    pub(crate) fn admits(&self, open: Open, grown: Open) -> bool {
         let decisive = match self.rule {
             Rule::Printed => grown,
             Rule::Over => open,
         };
-        let fits = open.size < self.at_most && self.capacity.holds(decisive);
-        (fits || open.size == 0).then_some(grown)
+        open.size == 0 || (open.size < self.at_most && self.capacity.holds(decisive))
+    }
+
+    /// Whether the last sequence of a batch may exceed the budget.
+    #[inline(always)]
+    pub(crate) fn spares_last(&self) -> bool {
+        self.rule == Rule::Over
+    }
+
+    /// Whether a batch whose last sequence is [spared](Room::spares_last) may grow by one that comes
+    /// before all of its own; `others` is the grown batch without its last sequence.
+    pub(crate) fn admits_before(&self, open: Open, others: Open) -> bool {
+        open.size == 0 || (open.size < self.at_most && self.capacity.holds(others))
     }
 
     /// How many sequences of a batch that is full at `size` stay in it, so that its size is the

@@ -40,8 +40,9 @@ impl Steps {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Tail {
-    /// They are broken up into as many smaller batches as there are ranks. Nothing is dropped, and
-    /// nothing repeated unless there are fewer sequences than places.
+    /// They are broken up into as many smaller batches as there are ranks. Nothing is dropped. If all
+    /// steps have more places than there are sequences, one sequence is repeated for each place that
+    /// is missing one; otherwise nothing is.
     #[default]
     Split,
     /// Batches that were used already fill the last step.

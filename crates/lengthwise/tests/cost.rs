@@ -174,7 +174,7 @@ fn over_long_sequences_are_treated_as_asked() {
 #[test]
 fn seconds_of_an_epoch_and_idle_time_are_sums_over_batches() {
     let lengths = Lengths::new([4, 4, 2, 2, 6]).unwrap();
-    let planner = Planner::new("sorted".parse::<Strategy>().unwrap(), Budget::sequences(2))
+    let planner = Planner::new("sorted".parse::<Strategy>().unwrap(), Budget::padded(8))
         .arrange(lengthwise::Arrange::AsBuilt);
     let plan = planner.plan(&lengths, 0).unwrap(); // 2 × 2, 2 × 4, 1 × 6
     let model = model("a=1,b=10,c=100,d=1000");

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use lengthwise::{
-    Arrange, Bucketed, Budget, Group, LengthBuckets, Lengths, Neighbours, Planner, Purpose, Rng,
-    SemiSorted, Shuffled, Stream,
+    Arrange, Bucketed, Budget, Example, Group, LengthBuckets, Lengths, Neighbours, Planner,
+    Purpose, Rng, SemiSorted, Shapes, Shuffled, Strategy, Stream,
 };
 
 /// The value that a chi-square variable of so many degrees of freedom exceeds once in ten thousand
@@ -113,6 +113,119 @@ fn noise_exchanges_neighbours_as_often_as_it_should() {
     let expected = 0.125 * epochs as f64;
     let deviation = (f64::from(exchanged) - expected) / (expected * 0.875).sqrt();
     assert!(deviation.abs() < 3.89, "{exchanged}");
+}
+
+/// Fifty sequences in batches of eight: six full batches and one of two, which is each of the seven
+/// equally often, whatever limits the batches.
+#[test]
+fn the_short_batch_is_any_batch_equally_often() {
+    let lengths = Lengths::new((1..=50).collect::<Vec<u32>>()).unwrap();
+    let strategies = [
+        "sorted",
+        "semi-sorted:noise=0.05",
+        "blurred:spread=0.02",
+        "alternated:bins=3",
+        "pooled:batches=10",
+    ];
+    for strategy in strategies {
+        for (budget, shapes) in [
+            ("sequences:8", "exact"),
+            ("padded:512", "multiple:64"),
+            ("padded:576,multiple-of=4", "multiple:64"),
+        ] {
+            let planner =
+                Planner::new(strategy.parse::<Strategy>().unwrap(), budget.parse().unwrap())
+                    .shapes(shapes.parse().unwrap())
+                    .arrange(Arrange::AsBuilt)
+                    .seed(11);
+            let mut counts = [0; 7];
+            for epoch in 0..7000 {
+                let plan = planner.plan(&lengths, epoch).unwrap();
+                let sizes: Vec<usize> = plan.iter().map(<[u32]>::len).collect();
+                assert_eq!(sizes.len(), 7, "{strategy} {budget}");
+                let short = sizes.iter().position(|&size| size == 2).unwrap();
+                assert_eq!(sizes.iter().filter(|&&size| size == 8).count(), 6);
+                counts[short] += 1;
+            }
+            let chi_square = chi_square_of_equal(&counts);
+            assert!(chi_square < limit(6), "{strategy} {budget}: {counts:?}");
+        }
+    }
+}
+
+/// On a ladder it is what is left at a rung: of 25 sequences at each of two rungs one, which is at
+/// each of the four places between full batches equally often.
+#[test]
+fn what_is_left_at_a_rung_is_from_anywhere() {
+    let lengths = Lengths::new((1..=50).collect::<Vec<u32>>()).unwrap();
+    for strategy in ["sorted", "pooled:batches=10", "bucketed:size=7", "length-buckets:width=3"] {
+        let planner = Planner::new(strategy.parse::<Strategy>().unwrap(), Budget::sequences(8))
+            .shapes(Shapes::Rungs(vec![25, 64]))
+            .arrange(Arrange::AsBuilt)
+            .seed(11);
+        let (mut places, mut alone) = ([[0; 4]; 2], [0; 50]);
+        for epoch in 0..4000 {
+            for batch in planner.plan(&lengths, epoch).unwrap().iter().filter(|b| b.len() == 1) {
+                let at = batch[0] as usize;
+                alone[at] += 1;
+                places[at / 25][at % 25 / 8] += 1;
+            }
+        }
+        // In a sorted order the place of a sequence says how many full batches are before it.
+        if strategy == "sorted" {
+            for counts in places {
+                assert!(chi_square_of_equal(&counts) < limit(3), "{counts:?}");
+            }
+        }
+        let most = alone.iter().max().unwrap();
+        assert!(*most < 1300, "{strategy}: one sequence is left alone {most} times of 4000");
+    }
+}
+
+/// No sequence is in the short batch, or left at a rung, in more than a few of many epochs.
+#[test]
+fn no_sequence_is_in_the_short_batch_again_and_again() {
+    let lengths = Lengths::new(&Example::Speech.lengths().as_slice()[..1005]).unwrap();
+    let epochs = 400;
+    for strategy in Strategy::all_padded() {
+        if strategy.name() == "rotating" {
+            continue;
+        }
+        let planner = Planner::new(strategy.clone(), Budget::sequences(16)).seed(3);
+        let mut short = vec![0; lengths.len()];
+        for epoch in 0..epochs {
+            for batch in planner.plan(&lengths, epoch).unwrap().iter().filter(|b| b.len() < 16) {
+                for &sequence in batch {
+                    short[sequence as usize] += 1;
+                }
+            }
+        }
+        let most = *short.iter().max().unwrap();
+        // A bucket of few sequences has a short batch of its own, and its sequences are in it more
+        // often.
+        let bound = if strategy.name().contains("bucket") { 0.3 } else { 0.15 };
+        assert!(f64::from(most) < bound * epochs as f64, "{strategy}: {most} of {epochs}");
+    }
+}
+
+/// The same where batches of whole multiples do not leave room for it everywhere.
+#[test]
+fn the_short_batch_of_multiples_is_not_always_the_last() {
+    let lengths = Example::Documents.lengths();
+    let budget = "padded:48000,at-most=256,multiple-of=8".parse().unwrap();
+    for strategy in ["sorted", "semi-sorted", "blurred", "alternated"] {
+        let planner = Planner::new(strategy.parse::<Strategy>().unwrap(), budget)
+            .shapes(Shapes::Multiple(8))
+            .arrange(Arrange::AsBuilt);
+        let odd = |plan: &lengthwise::Plan| {
+            plan.iter().position(|batch| batch.len() > 8 && !batch.len().is_multiple_of(8))
+        };
+        let mut places: BTreeMap<Option<usize>, u32> = BTreeMap::new();
+        for epoch in 0..60 {
+            *places.entry(odd(&planner.plan(&lengths, epoch).unwrap())).or_default() += 1;
+        }
+        assert!(places.len() > 5, "{strategy}: {places:?}");
+    }
 }
 
 /// Takes a random one of the unused sequences that have this length.

@@ -105,6 +105,18 @@ proptest! {
         }
         prop_assert_eq!(plan.len(), fewest[all.len()]);
         prop_assert_eq!(plan.indices(), (0..all.len() as u32).collect::<Vec<_>>());
+        // Wherever the short batch is.
+        let planner = Planner::new(ShortAnywhere, budget).arrange(Arrange::AsBuilt);
+        for epoch in 0..4 {
+            let plan = planner.plan(&lengths, epoch).unwrap();
+            prop_assert_eq!(plan.len(), fewest[all.len()]);
+            prop_assert_eq!(plan.indices(), (0..all.len() as u32).collect::<Vec<_>>());
+            for (batch, &length) in plan.iter().zip(plan.batch_lengths()) {
+                prop_assert_eq!(batch.iter().map(|&i| all[i as usize]).max(), Some(length));
+                prop_assert!(batch.len() as u64 * u64::from(length) <= cells);
+                prop_assert!(batch.len() <= at_most as usize);
+            }
+        }
     }
 
     /// With a multiple every batch that was closed by the budget has a multiple, or less than one.
@@ -119,6 +131,13 @@ proptest! {
             let size = plan.get(batch).unwrap().len() as u32;
             prop_assert!(size < multiple || size.is_multiple_of(multiple), "{size}");
         }
+        // All but the short one, wherever it is, and as many.
+        let planner = Planner::new(ShortAnywhere, budget).arrange(Arrange::AsBuilt);
+        let other = planner.plan(&lengths, 1).unwrap();
+        prop_assert_eq!(other.len(), plan.len());
+        let sizes = other.iter().map(|batch| batch.len() as u32);
+        let odd = sizes.filter(|&size| size > multiple && !size.is_multiple_of(multiple)).count();
+        prop_assert!(odd <= 1, "{odd}");
     }
 }
 
@@ -128,6 +147,20 @@ struct InOrder;
 impl Group for InOrder {
     fn group(&self, lengths: &Lengths, _: &Room, _: &Rng) -> Result<Groups, lengthwise::Error> {
         Groups::new((0..lengths.len() as u32).collect(), vec![lengths.len() as u32])
+    }
+}
+
+/// The same, with the short batch anywhere.
+struct ShortAnywhere;
+
+impl Group for ShortAnywhere {
+    fn group(
+        &self,
+        lengths: &Lengths,
+        room: &Room,
+        rng: &Rng,
+    ) -> Result<Groups, lengthwise::Error> {
+        Ok(InOrder.group(lengths, room, rng)?.short_anywhere(rng))
     }
 }
 

@@ -65,6 +65,73 @@ fn plan(case: &Case, ranks: &Ranks) -> Plan {
     planner.plan(&case.lengths, case.epoch).unwrap()
 }
 
+/// The fewest sequences that `places` places repeat, by trying every way to divide the sequences
+/// into batches that keep the budget: where there are fewer batches than places, the smallest one is
+/// repeated.
+fn fewest_repeated(lengths: &[u32], cells: u64, places: usize) -> usize {
+    let mut fewest = usize::MAX;
+    let mut batch_of = vec![0; lengths.len()];
+    loop {
+        let count = 1 + batch_of.iter().max().unwrap();
+        let (mut sizes, mut longest) = (vec![0; count], vec![0; count]);
+        for (&batch, &length) in batch_of.iter().zip(lengths) {
+            sizes[batch] += 1;
+            longest[batch] = length.max(longest[batch]);
+        }
+        let fits = |(&size, &length): (&usize, &u32)| size as u64 * u64::from(length) <= cells;
+        if count <= places && sizes.iter().zip(&longest).all(fits) {
+            fewest = fewest.min((places - count) * sizes.iter().min().unwrap());
+        }
+        // The next division: each batch is named by the first sequence that is in it.
+        let most = |batch_of: &[usize], at: usize| batch_of[..at].iter().max().map_or(0, |b| b + 1);
+        let Some(at) = (0..batch_of.len()).rev().find(|&at| batch_of[at] < most(&batch_of, at))
+        else {
+            return fewest;
+        };
+        batch_of[at] += 1;
+        batch_of[at + 1..].fill(0);
+    }
+}
+
+#[test]
+fn a_split_tail_repeats_one_sequence_where_one_is_missing() {
+    let lengths = Lengths::new([85, 64, 51, 27, 31]).unwrap();
+    for steps in Steps::ALL {
+        let planner = Planner::new(Sorted, Budget::padded(100)).arrange(Arrange::AsBuilt);
+        let schedule = planner.steps(steps).plan(&lengths, 0).unwrap().schedule(3).unwrap();
+        assert_eq!((schedule.len(), schedule.repeated().len()), (2, 1), "{steps}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
+
+    /// A split tail repeats as few sequences as any batches in as many steps could.
+    #[test]
+    fn a_split_tail_repeats_no_more_than_it_must(
+        lengths in proptest::collection::vec(1_u32..60, 1..8),
+        more in 0_u64..150,
+        strategy in select(vec!["shuffled", "sorted", "neighbours", "pooled:batches=2", "rotating"]),
+        steps in select(Steps::ALL.to_vec()),
+        world_size in 2_u32..6,
+    ) {
+        let column = Lengths::new(lengths.clone()).unwrap();
+        let cells = u64::from(column.max()) + more;
+        let strategy: Strategy = strategy.parse().unwrap();
+        let plan = Planner::new(strategy, Budget::padded(cells)).steps(steps).plan(&column, 1);
+        let plan = plan.unwrap();
+        let Ok(schedule) = plan.schedule(world_size) else {
+            prop_assert!(lengths.len() < world_size as usize);
+            return Ok(());
+        };
+        prop_assert_eq!(schedule.len(), plan.len().div_ceil(world_size as usize));
+        let places = schedule.len() * world_size as usize;
+        let fewest = fewest_repeated(&lengths, cells, places);
+        prop_assert_eq!(fewest, places.saturating_sub(lengths.len()));
+        prop_assert_eq!(schedule.repeated().len(), fewest);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
 

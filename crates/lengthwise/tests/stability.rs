@@ -75,15 +75,15 @@ fn plans_under_a_padded_budget_never_change() {
     let budget = "padded:48000,at-most=256,multiple-of=8";
     expect![[r#"
         shuffled                  941e7ed35acb625f 56a2d25877fca0e8 52eab0f64ba08cb5
-        sorted                    30658e40c826e456 b133fa2320291a43 7888af261ff5a43d
-        semi-sorted:noise=0.1     11a4fd705ef930d8 1bb477d7e8d4ed2f 7dee9b780bc4cd18
-        alternated:bins=64        b5d9ea897b95ee15 e2d7f77d882845ff 6a2067304b1eea32
+        sorted                    e4cd5bcbed4b9770 6c7d416c1112f558 2ed693ef3892d32a
+        semi-sorted:noise=0.1     47bc3888dd559172 5ff0faf4bc46b603 46bfa9773b010cff
+        alternated:bins=64        1d85b4d612c34338 199bcd7700006c47 fcb807a982b330c9
         bucketed:size=1024        552c96a35380968b 669273c0f0d1b7a6 8363acfdd71504e8
         length-buckets:width=250  e611c167ecabf309 8daade025ad23168 49a48902b94a6207
         optimal-buckets:count=6   bc543ac00c0fbb8a 2a3dbbff0fb3d174 102927596a9c0882
         neighbours                62a073021bb5eda4 2b9ee51b097cc25d f4992702ef2488a7
-        pooled:batches=50         6b70ca56808db7f9 17afc43f7c998ac5 d1a341d6d4005304
-        blurred:spread=0.02       60255b491847fef8 680a252629af285d 9ea352a13de57788
+        pooled:batches=50         4135aa6bc2959462 a5248546f2336649 dbb02c3e78bd4f59
+        blurred:spread=0.02       60255b491847fef8 8c7d4c7b6c19df6d 6974830cfa504512
         rotating:epochs=16        9cd24ba6a10236b6 4efe3b14b2a153b8 330d5ad78ff713e4
         packed                    f9e2f3d88abda735 ae91a64385cdda61 58051ea701295fcd
     "#]]
@@ -107,11 +107,11 @@ fn plans_under_a_budget_of_seconds_never_change() {
         shuffled           exact      280 fe10f312e4e652fc
         shuffled           ladder:8    72 4f74bd7eb1c7de33
         sorted             exact       48 d2333cc9d193279a
-        sorted             ladder:8    72 82cf42da10423aa3
+        sorted             ladder:8    72 bd8b6c487a409695
         neighbours         exact       53 4814c08d10be682e
-        neighbours         ladder:8    72 89701a29fb80af3e
-        pooled:batches=50  exact       48 7f213f77c61f2254
-        pooled:batches=50  ladder:8    72 f6d3759d012669c5
+        neighbours         ladder:8    72 234bce7ea327c1b8
+        pooled:batches=50  exact       48 dfa1f2c04f3300f8
+        pooled:batches=50  ladder:8    72 d51ed16a7a01aaca
     "#]]
     .assert_eq(&list);
 }
@@ -120,15 +120,15 @@ fn plans_under_a_budget_of_seconds_never_change() {
 fn plans_on_a_ladder_never_change() {
     expect![[r#"
         shuffled                  2671e83f4d76f18b 06f067815a9f7169 9b9c3e991ec3d753
-        sorted                    237dd0c82468eaf4 db86f8d12bcb1c7e 56300c70dac299fd
-        semi-sorted:noise=0.1     21921fefda3646a8 66b72169a583a776 a1669ba2fce99e9d
-        alternated:bins=64        d17cfbb0cf3e916d ffdc3ea87aa2633f 0c0b4329d4c8fb53
-        bucketed:size=1024        cf9b320e3554e7f8 c9043b9ebc8be5b0 8a49579bf7130d37
-        length-buckets:width=250  ad9ee3b0dcf890e2 3295abeb6146fb81 a83ebffd597c84b9
-        optimal-buckets:count=6   8351184cf825face 7a5a92764c9fd5f4 739a55d0a0d04ee7
-        neighbours                4d2274f0fe4b222b 4f04babec8738a86 88a91cfb2b32cd57
-        pooled:batches=50         a79eac591973a6b9 be0497971b5428e5 3a4638ef8b1d352c
-        blurred:spread=0.02       7bbbe7bce57dd3df 353df2b0b5027d32 b4e04f1b40641554
+        sorted                    7e75b7a883496de9 8bb1ea849d3ee450 a14e27ae973b58fa
+        semi-sorted:noise=0.1     f86e67200e0f2d67 0ad597ce4e3f46f5 04f418fa95cbbab4
+        alternated:bins=64        02420b3874c3f81b ee77989dda36209f 9ffad6f3117c530d
+        bucketed:size=1024        22e9d276796bba08 ed05a477b8d2a03b adcfefe0f699ea7b
+        length-buckets:width=250  5257c1868c706c1f 657bc1904a4f0010 82d188e96fb9d182
+        optimal-buckets:count=6   4093398c1927de3c 7eedcbebb79c387c 9e654c835bf0b422
+        neighbours                e7406168943bc1e2 b48905af4177231d f83838afefce2244
+        pooled:batches=50         c4791e6e115ae67a c868c5173e975c56 e0ad57a5b3c5ceb4
+        blurred:spread=0.02       b088fb782c128ecc 71f42f6a7e464e3f 1e2e2345cb66900a
         rotating:epochs=16        c91a9803d188c7cf 1adf7b0700307a2c dcc824b02facae78
         packed                    2117bc0cf7c34518 9668124dc4680758 9de5ed359cd48e0d
     "#]]
@@ -139,15 +139,15 @@ fn plans_on_a_ladder_never_change() {
 fn spread_plans_never_change() {
     expect![[r#"
         shuffled                  a67c49f250ad5acf 257c0c67c48f652b f16a29e505825cf3
-        sorted                    c10d0df39e52737d bd756be117ad9289 8006b36f8e41d904
-        semi-sorted:noise=0.1     9058248cbb61131c 98c8691c1bcc1d01 b8f4b766535cb26d
-        alternated:bins=64        4e949033f42f2c94 a616e580a1f30d4a 259c4f41a3a32f55
+        sorted                    c6b1bd69de46f9cb af5291097d090e7c 65d1fd593ca349bd
+        semi-sorted:noise=0.1     62d02bcc036ddce9 58c92703923e37b2 cd198245d30ce774
+        alternated:bins=64        2cba439c9cab1451 755ea85c483d6eed c10d5a7ae270ed33
         bucketed:size=1024        3b91b0ec0987fc74 033ca76facfcae67 14d404b2c6eb4afb
         length-buckets:width=250  dc3c9b5891f023c3 d1e4293865597ccb bf5c4c176b8cc0c2
         optimal-buckets:count=6   358c29bd3d3ab120 f37c1b7bc974959a 8b069aaf40045359
         neighbours                df47ead8b4b78d2c 7d8f519074aa0362 29ecbb683d573012
-        pooled:batches=50         28735e120173bb42 7b8b21a694d13f46 d42a2a74957d2b65
-        blurred:spread=0.02       b3ccaede8eebdcf3 99377cc0c2ff8056 4bd7817de6eebd5c
+        pooled:batches=50         7eebcd053efefa9e 45d428a23a6b4dfe 526d3471916e04e5
+        blurred:spread=0.02       2bc9f1240f8ccdc1 84653ea5fa782eca 892d260e82848b5e
         rotating:epochs=16        8ef87dc8689dff7c 714d60de4503e7f4 224bee87c8d9b6cb
         packed                    ea48b0366baee505 05ff7afb9bb6fa18 279db27fb01b40ef
     "#]]
@@ -190,15 +190,15 @@ fn schedules_never_change() {
         }
     }
     expect![[r#"
-        stratified split    65 a6fc85cee4f12302   32 e0cb602a3c326646
-        stratified repeat   65 5df2b50c60c328c0   32 fd661c3990ca9de4
-        stratified drop     64 bf808f5df32b7e8f   31 7d6acc5bd3a78196
-        aligned    split    65 37b70fc639050851   32 46c1611731be46ca
-        aligned    repeat   65 2dd44d33353420fc   32 ef56c3c52fabb75b
-        aligned    drop     64 1975f1eae44267c1   31 215d32379eeb6472
-        in-order   split    65 99e76d486f56c366   32 60c07e2ae6d4fae8
-        in-order   repeat   65 c216b2f0564b9d43   32 2c70eff944386936
-        in-order   drop     64 26e6ed6937a6db18   31 61cd15606cc50679
+        stratified split    65 63a01728ced42a0d   32 1107bda09d13341e
+        stratified repeat   65 7f5dc9d5b2a10e8e   32 ad26c8293bdae002
+        stratified drop     64 b9c3ee86f0bb6320   31 4d3aaa780b2cb424
+        aligned    split    65 cb974083eec8812b   32 a180911756c22891
+        aligned    repeat   65 21d05ccd4435257d   32 7a0ed6d4c681af8b
+        aligned    drop     64 00786d29669a8813   31 4eac16d7988cf720
+        in-order   split    65 dd5b80e71d96bbe0   32 66b58a9c62146b29
+        in-order   repeat   65 88944b1256b709cc   32 aaac68fc2a1c3587
+        in-order   drop     64 4cd081d0c6efb20c   31 59ed36f304a857e1
     "#]]
     .assert_eq(&list);
 }

@@ -1,101 +1,138 @@
 //! Batches on a ladder, and the ladder for given batches.
 
-use super::{Batches, Loose, loose::Span};
+use super::{Loose, loose::Span};
 use crate::{
-    Lengths, Room,
+    Lengths, Purpose, Rng, Room,
     ladder::Staircase,
     pairs::Pad,
     sort::{Dealt, Flat},
 };
 
-/// Deals an order to the rungs of a ladder: each sequence waits at its own rung, and whenever a
-/// rung holds a full batch, that batch is made, so every full batch of a rung has the same size.
-/// At the end what is left at a rung climbs to the next and is placed there first, so that hardly
-/// any batch has an odd shape. Where climbing would pad by more than an eighth of a full batch or a
-/// two-hundredth of all cells, and at the top, what is left is an odd batch instead.
-///
-/// How many sequences wait at a rung depends on the lengths alone, so the shapes are the same in
-/// every epoch.
-pub(super) fn deal(order: Flat, room: &Room, ladder: &Staircase) -> Batches {
+/// Batches of an order on the rungs of a ladder: each sequence waits at its own rung, and whenever a
+/// rung holds a full batch, that batch is made. See [`finish`].
+pub(super) fn deal(order: Flat, room: &Room, ladder: &Staircase, short: Option<&Rng>) -> Loose {
     let Flat { order, padded } = order;
     let lookup = || order.iter().map(|&sequence| room.padded_length(sequence)).collect();
-    let padded: Vec<u32> = padded.unwrap_or_else(lookup);
-    let mut batches = Batches::with_capacity(order.len());
-    let rungs = ladder.edges();
-    let full: Vec<usize> = rungs.iter().map(|&rung| room.full(rung) as usize).collect();
-    let mut waiting: Vec<Vec<u32>> = vec![Vec::new(); rungs.len()];
-    for (&sequence, &length) in order.iter().zip(&padded) {
-        let rung = ladder.of(length) as usize;
-        waiting[rung].push(sequence);
-        if waiting[rung].len() == full[rung] {
-            batches.push(&waiting[rung], Pad::one(rungs[rung]));
-            waiting[rung].clear();
-        }
+    let mut rungs: Vec<u32> = padded.unwrap_or_else(lookup);
+    for length in &mut rungs {
+        *length = ladder.of(*length);
     }
-    let all = padded.iter().map(|&length| u64::from(length)).sum();
-    let waiting = |rung: usize| &waiting[rung][..];
-    climb(rungs, room, all, waiting, |batch, length| batches.push(batch, Pad::one(length)));
-    batches
+    let shapes = shapes_of(ladder);
+    finish(at_shapes(&order, &rungs, &shapes, room), room, &shapes, short)
 }
 
-/// The same from sequences that are at their rungs already, with the full batches.
-pub(super) fn finish(dealt: Dealt, room: &Room, ladder: &Staircase) -> Loose {
+/// The shapes of a ladder.
+pub(super) fn shapes_of(ladder: &Staircase) -> Vec<Pad> {
+    ladder.edges().iter().map(|&rung| Pad::one(rung)).collect()
+}
+
+/// The sequences of an order at their shapes, which are given by number, and the full batches in the
+/// order in which they fill.
+pub(super) fn at_shapes(order: &[u32], shape_of: &[u32], shapes: &[Pad], room: &Room) -> Dealt {
+    let sizes: Vec<u32> = shapes.iter().map(|&shape| room.full_of(shape)).collect();
+    let mut ends = vec![0; shapes.len()];
+    for &shape in shape_of {
+        ends[shape as usize] += 1;
+    }
+    let mut end = 0;
+    let mut starts = Vec::with_capacity(shapes.len());
+    for count in &mut ends {
+        starts.push(end);
+        end += *count;
+        *count = end;
+    }
+    let mut indices = vec![0; order.len()];
+    let (mut filled, mut full) = (vec![0; shapes.len()], Vec::new());
+    for (&sequence, &shape) in order.iter().zip(shape_of) {
+        let at = shape as usize;
+        indices[(starts[at] + filled[at]) as usize] = sequence;
+        filled[at] += 1;
+        if filled[at] % sizes[at] == 0 {
+            full.push((shape, filled[at] / sizes[at] - 1));
+        }
+    }
+    Dealt { indices, ends, full }
+}
+
+/// Makes batches of sequences that are at their shapes. Every full batch of a shape has the same
+/// size. What is left at a shape climbs to the next and is placed there first, so that hardly any
+/// batch has an odd shape; see [`climbs`] for what does not.
+///
+/// How many sequences are left at a shape depends on the lengths alone, so the shapes are the same
+/// in every epoch. Which ones these are does not: with `short`, what is left is taken from a random
+/// place between the full batches, and otherwise from the end of the order.
+pub(super) fn finish(dealt: Dealt, room: &Room, shapes: &[Pad], short: Option<&Rng>) -> Loose {
     let Dealt { indices, ends, full } = dealt;
-    let rungs = ladder.edges();
-    let sizes: Vec<u32> = rungs.iter().map(|&rung| room.full(rung)).collect();
-    let start_of = |rung: usize| if rung == 0 { 0 } else { ends[rung - 1] };
-    let spans = full.into_iter().map(|(rung, batch)| {
-        let rung = rung as usize;
-        let (size, length) = (sizes[rung], rungs[rung]);
-        Span { start: start_of(rung) + batch * size, size, pad: Pad::one(length) }
+    let sizes: Vec<u32> = shapes.iter().map(|&shape| room.full_of(shape)).collect();
+    let start_of = |at: usize| if at == 0 { 0 } else { ends[at - 1] };
+    let count_of = |at: usize| ends[at] - start_of(at);
+    let left_of = |at: usize| count_of(at) % sizes[at];
+    let mut random = short.map(|rng| rng.stream(Purpose::Short));
+    // How many full batches of each shape come before what is left there.
+    let before = (0..shapes.len()).map(|at| match (&mut random, count_of(at) / sizes[at]) {
+        (Some(random), full) if left_of(at) > 0 => random.below(full + 1),
+        (_, full) => full,
+    });
+    let before: Vec<u32> = before.collect();
+    let spans = full.into_iter().map(|(at, batch)| {
+        let (shape, at) = (at, at as usize);
+        let behind = if batch < before[at] { 0 } else { left_of(at) };
+        let (size, pad) = (sizes[at], shapes[shape as usize]);
+        Span { start: start_of(at) + batch * size + behind, size, pad }
     });
     let mut loose = Loose { spans: spans.collect(), ..Loose::default() };
-    let count_of = |rung: usize| ends[rung] - start_of(rung);
-    let all = (0..rungs.len()).map(|at| u64::from(rungs[at]) * u64::from(count_of(at))).sum();
-    let waiting = |rung: usize| {
-        let left = count_of(rung) % sizes[rung];
-        &indices[(ends[rung] - left) as usize..ends[rung] as usize]
+    let own = (0..shapes.len()).map(|at| shapes[at].cells(count_of(at)));
+    let all = own.fold(0, u64::saturating_add);
+    let waiting = |at: usize| {
+        let start = start_of(at) + before[at] * sizes[at];
+        &indices[start as usize..(start + left_of(at)) as usize]
     };
     let mut left = Vec::new();
-    climb(rungs, room, all, waiting, |batch, length| left.push((batch.to_vec(), length)));
+    climb(shapes, room, all, waiting, |batch, pad| left.push((batch.to_vec(), pad)));
     loose.indices = indices;
-    for (batch, length) in left {
-        loose.push(&batch, Pad::one(length));
+    for (batch, pad) in left {
+        loose.push(&batch, pad);
     }
     loose
 }
 
-/// Makes batches of what is `waiting` at each rung.
+/// Makes batches of what is `waiting` at each shape.
 fn climb<'a>(
-    rungs: &[u32],
+    shapes: &[Pad],
     room: &Room,
     all: u64,
     waiting: impl Fn(usize) -> &'a [u32],
-    mut push: impl FnMut(&[u32], u32),
+    mut push: impl FnMut(&[u32], Pad),
 ) {
     let mut left: Vec<u32> = Vec::new();
-    for (at, &rung) in rungs.iter().enumerate() {
+    for (at, &shape) in shapes.iter().enumerate() {
         left.extend(waiting(at));
-        let full = room.full(rung) as usize;
+        let full = room.full_of(shape) as usize;
         let (whole, rest) = left.split_at(left.len() - left.len() % full);
         for batch in whole.chunks_exact(full) {
-            push(batch, rung);
+            push(batch, shape);
         }
-        let next = rungs.get(at + 1);
-        let climbs =
-            next.is_some_and(|&next| climbs(rest.len() as u64, rung, next, room.full(next), all));
+        let next = shapes.get(at + 1);
+        let climbs = next.is_some_and(|&next| climbs(rest.len() as u64, shape, next, room, all));
         if !climbs && !rest.is_empty() {
-            push(rest, rung);
+            push(rest, shape);
         }
         left = if climbs { rest.to_vec() } else { Vec::new() };
     }
 }
 
-/// Whether what is left at a rung climbs to the next: `all` is what all sequences take on their own
-/// rungs, in cells.
-fn climbs(left: u64, rung: u32, next: u32, full_at_next: u32, all: u64) -> bool {
-    let extra = u128::from(left) * u128::from(next - rung);
-    8 * extra <= u128::from(full_at_next) * u128::from(next) && 200 * extra <= u128::from(all)
+/// Whether what is left at a shape climbs to the next: `all` is what all sequences take at their own
+/// shapes, in cells. It does if that pads by at most an eighth of a full batch and a two-hundredth of
+/// all cells, and never to a shape that the budget does not hold one sequence of: rungs that are
+/// given may be longer than every sequence. Of two lengths only the second climbs.
+fn climbs(left: u64, from: Pad, to: Pad, room: &Room, all: u64) -> bool {
+    if to.second > 0 && to.first != from.first {
+        return false;
+    }
+    let extra = u128::from(left) * u128::from(to.cells(1) - from.cells(1));
+    room.holds_one(to)
+        && 8 * extra <= u128::from(to.cells(room.full_of(to)))
+        && 200 * extra <= u128::from(all)
 }
 
 /// What all batches on these rungs cost together, in the units of the budget: cells or seconds. It
@@ -112,8 +149,8 @@ fn executed(rungs: &[u32], room: &Room, upto: impl Fn(u32) -> u64) -> f64 {
         below = count;
         cost += (total / u64::from(full)) as f64 * room.cost(full, rung);
         left = total % u64::from(full);
-        let next = rungs.get(at + 1);
-        if left > 0 && !next.is_some_and(|&next| climbs(left, rung, next, room.full(next), all)) {
+        let climbs = |&next: &u32| climbs(left, Pad::one(rung), Pad::one(next), room, all);
+        if left > 0 && !rungs.get(at + 1).is_some_and(climbs) {
             cost += room.cost(left as u32, rung);
             left = 0;
         }

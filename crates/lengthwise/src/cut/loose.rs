@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::Batches;
-use crate::{Workspace, pairs::Pad, threads};
+use crate::{Open, Workspace, pairs::Pad, threads};
 
 /// Batches in an order, each anywhere among the indices: their order is changed without moving
 /// sequences.
@@ -22,6 +22,13 @@ pub(super) struct Span {
     pub(super) start: u32,
     pub(super) size: u32,
     pub(super) pad: Pad,
+}
+
+impl Span {
+    /// The batch that begins at a place.
+    pub(super) fn new(start: usize, batch: Open) -> Self {
+        Self { start: start as u32, size: batch.size, pad: batch.pad() }
+    }
 }
 
 impl Loose {

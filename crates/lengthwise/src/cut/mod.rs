@@ -1,14 +1,21 @@
 //! Where an order becomes batches under a budget.
 
 pub(crate) mod deal;
+mod fill;
 pub(crate) mod halve;
 mod loose;
 pub(crate) mod pairs;
 
+pub(crate) use fill::{Fill, Growing};
 pub(crate) use loose::Loose;
 
+use std::ops::Range;
+
+use fill::ByCells;
+use loose::Span;
+
 use crate::{
-    Error, Lengths, Open, Room, Row,
+    Error, Lengths, Open, Purpose, Rng, Room, Row, Stream,
     cover::Cover,
     groups::{Dealing, Groups, Order},
     pairs::Pad,
@@ -27,11 +34,6 @@ pub(crate) struct Batches {
 }
 
 impl Batches {
-    /// Room for so many sequences.
-    fn with_capacity(sequences: usize) -> Self {
-        Self { indices: Vec::with_capacity(sequences), ..Self::default() }
-    }
-
     pub(crate) fn len(&self) -> usize {
         self.ends.len()
     }
@@ -107,65 +109,141 @@ pub(crate) fn rows(
 
 /// Cuts the groups into batches: from the front as many sequences as the budget admits, then the
 /// next batch. For a given order no other way of cutting makes fewer batches, because whatever fits
-/// together still fits when one is taken away. With rungs, see [`deal`](deal::deal).
+/// together still fits when one is taken away. With rungs, see [`deal`](deal::finish).
 pub(crate) fn cut(groups: Groups, room: &Room, rounding: &Rounding) -> Loose {
-    let dealing = groups.dealing();
+    let (dealing, short) = (groups.dealing(), groups.short());
+    let short = short.as_ref();
     let (order, ends) = groups.into_parts();
-    if let (Order::Flat(flat), Some(sides)) = (&order, room.sides()) {
-        return match sides.cover() {
-            Cover::Grid(grid) if dealing == Dealing::Free => {
-                pairs::deal(&flat.order, room, grid).into()
-            }
-            _ => pairs::in_order(&flat.order, &ends, room).into(),
-        };
-    }
     match (order, rounding, dealing) {
-        (Order::Dealt(dealt), Rounding::Rungs(rungs), _) => deal::finish(dealt, room, rungs),
+        (Order::Flat(Flat { order, .. }), ..) if let Some(sides) = room.sides() => {
+            match sides.cover() {
+                Cover::Grid(grid) if dealing == Dealing::Free => {
+                    pairs::deal(&order, room, grid, short)
+                }
+                _ => {
+                    let grow = |open: Open, place: usize| room.grown(open, order[place]);
+                    let spans = in_order(&ends, short, &Growing { room, grow });
+                    Loose { indices: order, tail: Vec::new(), spans }
+                }
+            }
+        }
+        (Order::Dealt(dealt), Rounding::Rungs(rungs), _) => {
+            deal::finish(dealt, room, &deal::shapes_of(rungs), short)
+        }
         (Order::Flat(flat), Rounding::Rungs(rungs), Dealing::Free) => {
-            deal::deal(flat, room, rungs).into()
+            deal::deal(flat, room, rungs, short)
         }
-        (Order::Flat(Flat { order, padded: Some(padded) }), ..) => {
-            in_order(order, ends, room, |place, _| padded[place])
-        }
-        (Order::Flat(Flat { order, padded: None }), ..) => {
-            in_order(order, ends, room, |_, sequence| room.padded_length(sequence))
+        (Order::Flat(Flat { order, padded }), ..) => {
+            let spans = match padded {
+                Some(padded) => of_one_length(&ends, short, room, |place| padded[place]),
+                None => of_one_length(&ends, short, room, |place| room.padded_length(order[place])),
+            };
+            Loose { indices: order, tail: Vec::new(), spans }
         }
         (Order::Dealt(_), ..) => unreachable!("sequences are dealt to rungs where there are some"),
     }
 }
 
-/// Cuts groups that end at `group_ends`; `padded` gives what the sequence at a place is padded to.
-fn in_order(
-    order: Vec<u32>,
-    group_ends: Vec<u32>,
+/// Cuts groups of sequences of one length; `padded` is what the one at a place is padded to.
+fn of_one_length(
+    group_ends: &[u32],
+    short: Option<&Rng>,
     room: &Room,
-    padded: impl Fn(usize, u32) -> u32,
-) -> Loose {
-    let mut ends = Vec::new();
-    let mut lengths = Vec::new();
-    let mut start = 0;
-    for group_end in group_ends {
-        while start < group_end as usize {
-            let group = &order[start..group_end as usize];
-            let padded = |at: usize| padded(start + at, group[at]);
-            let (size, length) = next_batch(group.len(), room, padded);
-            start += size as usize;
-            ends.push(start as u32);
-            lengths.push(length);
-        }
+    padded: impl Fn(usize) -> u32,
+) -> Vec<Span> {
+    if let Some(cells) = room.cells() {
+        return in_order(group_ends, short, &ByCells { room, cells, padded });
     }
-    Batches { indices: order, ends, lengths, seconds: Vec::new() }.into()
+    let grow = |open: Open, place: usize| Some(open.with(padded(place)));
+    in_order(group_ends, short, &Growing { room, grow })
 }
 
-/// The size and batch length of the batch at the front of `count` sequences.
-fn next_batch(count: usize, room: &Room, padded: impl Fn(usize) -> u32) -> (u32, u32) {
-    let mut open = Open::default();
-    for at in 0..count {
-        let Some(grown) = room.admit_padded(open, padded(at)) else {
-            let size = room.keep(open.size);
-            return (size, (0..size as usize).map(padded).max().unwrap_or(0));
-        };
-        open = grown;
+/// Cuts groups that end at `group_ends`.
+///
+/// With `short`, the batch that is not full is not always the last of its group: each of them is
+/// that one in as many epochs.
+fn in_order(group_ends: &[u32], short: Option<&Rng>, fill: &impl Fill) -> Vec<Span> {
+    let mut random = short.map(|rng| rng.stream(Purpose::Short));
+    let mut spans = Vec::new();
+    let mut start = 0;
+    for &group_end in group_ends {
+        let (first, group_end) = (spans.len(), group_end as usize);
+        while start < group_end {
+            let batch = fill.first(start..group_end);
+            spans.push(Span::new(start, batch));
+            start += batch.size as usize;
+        }
+        if let Some(random) = &mut random {
+            move_short(&mut spans, first, group_end, fill, random);
+        }
     }
-    (open.size, open.length)
+    spans
+}
+
+/// Draws a place for the short batch among the batches of a group, which are those from `first` on:
+/// the batches before it are cut from the front, those after it from the back, and it has what is
+/// left between them. There are as many as before: as many from the front and from the back are as
+/// long as they can be, so what is left is no more than the batch that was there.
+///
+/// Batches of whole multiples are not as long as they can be, and what is left may then be too much
+/// for some places: it is drawn from the others, of which the last is always one.
+fn move_short(
+    spans: &mut Vec<Span>,
+    first: usize,
+    group_end: usize,
+    fill: &impl Fill,
+    random: &mut Stream,
+) {
+    let count = spans.len() - first;
+    if count < 2 {
+        return;
+    }
+    let start_of = |place: usize| spans[first + place].start as usize;
+    let place = random.below(count as u32) as usize;
+    let after = count - 1 - place;
+    let mut behind = cut_back(after, start_of(place)..group_end, fill);
+    let drawn = between(start_of(place), &behind, after, group_end, fill);
+    let drawn = drawn.map(|batch| (place, batch)).or_else(|| {
+        behind = cut_back(count - 1, start_of(0)..group_end, fill);
+        let suitable = (0..count).filter_map(|place| {
+            let (start, after) = (start_of(place), count - 1 - place);
+            Some((place, between(start, &behind, after, group_end, fill)?))
+        });
+        let suitable: Vec<(usize, Span)> = suitable.collect();
+        let drawn = random.below(suitable.len().max(1) as u32) as usize;
+        suitable.get(drawn).copied()
+    });
+    if let Some((place, batch)) = drawn {
+        spans.truncate(first + place);
+        spans.push(batch);
+        spans.extend(behind[..count - 1 - place].iter().rev());
+    }
+}
+
+/// Up to `count` batches from the back of some places, the last first.
+fn cut_back(count: usize, mut places: Range<usize>, fill: &impl Fill) -> Vec<Span> {
+    let mut behind = Vec::with_capacity(count);
+    while behind.len() < count && !places.is_empty() {
+        let batch = fill.last(places.clone());
+        places.end -= batch.size as usize;
+        behind.push(Span::new(places.end, batch));
+    }
+    behind
+}
+
+/// The batch of all places from `start` to the first `count` batches that are behind it, if they are
+/// one.
+fn between(
+    start: usize,
+    behind: &[Span],
+    count: usize,
+    group_end: usize,
+    fill: &impl Fill,
+) -> Option<Span> {
+    let end = match count {
+        0 => group_end,
+        _ => behind.get(count - 1)?.start as usize,
+    };
+    let batch = fill.first(start..end.max(start));
+    (start < end && start + batch.size as usize == end).then(|| Span::new(start, batch))
 }

@@ -29,7 +29,8 @@ pub(super) fn filled(kept: &[u32], held: &[u32], per_step: usize, steps: Steps) 
 }
 
 /// The batches to break up: those that fill no step, and whole steps besides until every place of
-/// these steps can have a sequence. If that cannot be, only those that fill no step.
+/// these steps can have a sequence. If that cannot be, all of them: then each sequence is a piece, and
+/// as few as possible are repeated.
 pub(super) fn held_to_split(
     order: &[u32],
     parts: &[Part],
@@ -47,7 +48,7 @@ pub(super) fn held_to_split(
             return (kept, held);
         }
     }
-    hold_out(order.to_vec(), left, steps)
+    hold_out(order.to_vec(), order.len(), steps)
 }
 
 /// Breaks batches up into `count` pieces of nearly equal cost; with fewer sequences than that, one

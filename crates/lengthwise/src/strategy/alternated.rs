@@ -51,6 +51,6 @@ impl Group for Alternated {
         // The paper counts bins from 1: the first is odd and ascends.
         let first = |bin: usize| if bin.is_multiple_of(2) { First::Short } else { First::Long };
         let order = Mixed::new(lengths, room, rng, Purpose::Shuffle)?.sorted(&ends, first, room);
-        Ok(Groups::sorted(order, vec![lengths.count()]))
+        Ok(Groups::sorted(order, vec![lengths.count()]).short_anywhere(rng))
     }
 }

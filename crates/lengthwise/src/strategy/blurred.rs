@@ -74,14 +74,14 @@ impl Group for Blurred {
                 && (lengths.max() as usize) < TABLE
             {
                 let place = |length: u32| places[length as usize % TABLE];
-                return Groups::one(lengths, room, &Noisy { rng, place, spread, stretch });
+                return Noisy { rng, place, spread, stretch }.group(lengths, room);
             }
             let place = |length: u32| places[length as usize];
-            return Groups::one(lengths, room, &Noisy { rng, place, spread, stretch });
+            return Noisy { rng, place, spread, stretch }.group(lengths, room);
         }
         let steps = Staircase::new(distinct.collect(), lengths);
         let place = |length: u32| scale[steps.of(length) as usize];
-        Groups::one(lengths, room, &Noisy { rng, place, spread, stretch })
+        Noisy { rng, place, spread, stretch }.group(lengths, room)
     }
 }
 
@@ -91,6 +91,12 @@ struct Noisy<'a, F> {
     place: F,
     spread: f64,
     stretch: f64,
+}
+
+impl<F: Fn(u32) -> f64 + Sync> Noisy<'_, F> {
+    fn group(&self, lengths: &Lengths, room: &Room) -> Result<Groups, Error> {
+        Ok(Groups::one(lengths, room, self)?.short_anywhere(self.rng))
+    }
 }
 
 impl<F: Fn(u32) -> f64 + Sync> Keys for Noisy<'_, F> {

@@ -15,7 +15,7 @@ pub(super) fn by_length(
     bucket_of: impl Fn(u32) -> u32 + Sync,
 ) -> Result<Groups, Error> {
     let keys = Random::within(bucket_of(lengths.max()), &bucket_of, rng, Purpose::Shuffle);
-    Groups::keyed(lengths, room, &keys, || {
+    let groups = Groups::keyed(lengths, room, &keys, || {
         let histogram = lengths.histogram();
         let same = |a: &(u32, u32), b: &(u32, u32)| bucket_of(a.0) == bucket_of(b.0);
         let mut end = 0;
@@ -26,7 +26,8 @@ pub(super) fn by_length(
                 end
             })
             .collect()
-    })
+    })?;
+    Ok(groups.left_anywhere(room, rng))
 }
 
 /// Groups of `size` from the longest sequences to the shortest, in a random order inside each. Which of
@@ -48,5 +49,6 @@ pub(super) fn by_rank(
         bucket.sort_by_cached_key(|&sequence| (rng.word(Purpose::Shuffle, sequence), sequence));
     });
     let ends = (1..=lengths.count().div_ceil(size)).map(|bucket| bucket.saturating_mul(size));
-    Ok(Groups::trusted(order, ends.map(|end| end.min(lengths.count())).collect()))
+    let ends = ends.map(|end| end.min(lengths.count())).collect();
+    Ok(Groups::trusted(order, ends).left_anywhere(room, rng))
 }

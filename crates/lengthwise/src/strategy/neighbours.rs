@@ -49,7 +49,7 @@ impl Group for Neighbours {
             }
             ends.push(order.len() as u32);
         }
-        Ok(Groups::trusted(order, ends))
+        Ok(Groups::trusted(order, ends).left_anywhere(room, rng))
     }
 }
 

@@ -74,7 +74,7 @@ impl Group for Paired {
             sort::shuffled(count, rng, Purpose::Shuffle)
         };
         sort::by_key(&mut order, |sequence| keys[sequence as usize]);
-        Ok(Groups::trusted(order, vec![count]))
+        Ok(Groups::trusted(order, vec![count]).short_anywhere(rng))
     }
 }
 

@@ -51,6 +51,6 @@ impl Group for Pooled {
             ends.push(end as u32);
         }
         let order = mixed.sorted(&ends, |_| First::Long, room);
-        Ok(Groups::sorted(order, ends))
+        Ok(Groups::sorted(order, ends).short_anywhere(rng))
     }
 }

@@ -59,7 +59,7 @@ impl Group for SemiSorted {
         // 32 bits: neither changes the order. Without noise distinct lengths stay distinct.
         let stretch = f64::from(u32::MAX) / (range + width).max(1.0);
         let keys = Noisy { rng, shortest, width, stretch };
-        Groups::one(lengths, room, &keys)
+        Ok(Groups::one(lengths, room, &keys)?.short_anywhere(rng))
     }
 }
 

@@ -37,6 +37,6 @@ impl Group for Sorted {
         let shortest = lengths.min();
         let place = |length: u32| length - shortest;
         let keys = Random::within(place(lengths.max()), place, rng, Purpose::Shuffle);
-        Groups::one(lengths, room, &keys)
+        Ok(Groups::one(lengths, room, &keys)?.short_anywhere(rng))
     }
 }

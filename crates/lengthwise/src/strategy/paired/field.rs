@@ -7,7 +7,11 @@
 
 use super::MOST_STRIPES;
 use crate::{
-    Lengths, Room, cut::pairs::next_batch, ladder::Staircase, lengths::is_small_table, pairs::Pad,
+    Lengths, Open, Room,
+    cut::{Fill, Growing},
+    ladder::Staircase,
+    lengths::is_small_table,
+    pairs::Pad,
     sort,
 };
 
@@ -197,11 +201,13 @@ impl Field {
                 .collect();
             keyed.sort_unstable();
             let order: Vec<u32> = keyed.into_iter().map(|(_, sequence)| sequence).collect();
-            let mut rest = &order[..];
-            while !rest.is_empty() {
-                let (size, pad) = next_batch(rest, room);
-                cells = cells.saturating_add(pad.cells(size as u32));
-                rest = &rest[size..];
+            let grow = |open: Open, place: usize| room.grown(open, order[place]);
+            let fill = Growing { room, grow };
+            let mut start = 0;
+            while start < order.len() {
+                let batch = fill.first(start..order.len());
+                cells = cells.saturating_add(batch.pad().cells(batch.size));
+                start += batch.size as usize;
             }
             filled += order.iter().map(|&sequence| room.lengths_of(sequence).cells(1)).sum::<u64>();
         }

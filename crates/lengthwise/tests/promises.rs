@@ -1,0 +1,708 @@
+//! The two promises that everything else rests on, under random settings of every kind: no batch
+//! exceeds its budget, and every sequence comes exactly once, or is listed.
+//!
+//! Budgets are checked by their definitions, not by the code that plans. The settings follow from
+//! their number, so a number in a message is enough to run them again.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it saw"
+)]
+
+mod common;
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use common::strategies;
+use lengthwise::{
+    Arrange, Budget, CostModel, Error, Group as _, Lengths, OverLong, Pairs, Plan, Planner,
+    Purpose, Rng, Rule, Schedule, Shapes, Shard, Sides, Statistics, Steps, Strategy, Stream,
+    Streamer, Tail,
+};
+
+#[test]
+fn five_hundred_random_settings_keep_their_promises() {
+    check_all(0..500);
+}
+
+/// The same at length: `cargo test --release -p lengthwise --test promises -- --ignored`.
+#[test]
+#[ignore = "takes minutes; run it when planning changes"]
+fn twenty_thousand_random_settings_keep_their_promises() {
+    check_all(0..20_000);
+}
+
+/// What is left at a rung does not climb to one that a single sequence cannot afford, though the rung
+/// is given and climbing would pad little. Only a cost can be so, where full batches of a rung hold
+/// several sequences and one of the next rung is too much: most of it follows the length.
+#[test]
+fn what_is_left_never_climbs_beyond_the_budget() {
+    let one = Lengths::new([780; 105]).unwrap();
+    let two = Pairs::new(one.clone(), Lengths::new([90; 105]).unwrap()).unwrap().into();
+    let cases: [(&Lengths, &str, &str); 3] = [
+        (&one, "cost:recurrent,limit=0.155", "ladder:800/900"),
+        (&one, "cost:a=1,b=0.01,c=0.0001,limit=9.5", "ladder:800/860/900"),
+        (&two, "cost:recurrent,limit=0.166", "ladder:800/+ladder:92/200"),
+    ];
+    for (lengths, budget, shapes) in cases {
+        for strategy in Strategy::all_padded() {
+            let planner = Planner::new(strategy.clone(), budget.parse().unwrap());
+            let planner = planner.shapes(shapes.parse().unwrap());
+            let plan = planner.plan(lengths, 0).unwrap();
+            for (at, batch) in plan.iter().enumerate() {
+                let second = plan.second_batch_lengths().map_or(0, |seconds| seconds[at]);
+                let pad = (plan.batch_lengths()[at], second);
+                let what = format!("{strategy} {budget} {shapes}: {} at {pad:?}", batch.len());
+                assert!(plan.made().admits_pair(batch, pad, lengths), "{what}");
+                assert!(pad.0 == 800 && second <= 92, "{what}");
+            }
+        }
+    }
+}
+
+/// What was checked.
+#[derive(Default)]
+struct Tally {
+    plans: u32,
+    schedules: u32,
+    resumed: u32,
+    shards: u32,
+    streams: u32,
+    batches: u64,
+    refused: u32,
+    wrong: Vec<String>,
+}
+
+fn check_all(numbers: std::ops::Range<u64>) {
+    let mut tally = Tally::default();
+    for number in numbers {
+        let case = Case::draw(number, &mut tally);
+        if let Err(what) = case.check(&mut tally) {
+            tally.wrong.push(format!("{number}: {what}\n  {case}"));
+        }
+    }
+    println!(
+        "{} settings: {} schedules, {} resumed, {} with shards, {} streams, {} batches in all; {} \
+         settings drawn anew because they were refused",
+        tally.plans,
+        tally.schedules,
+        tally.resumed,
+        tally.shards,
+        tally.streams,
+        tally.batches,
+        tally.refused
+    );
+    let Tally { wrong, .. } = tally;
+    let over = wrong.iter().filter(|what| what.contains("over budget")).count();
+    let some = wrong.iter().take(8).cloned().collect::<Vec<_>>().join("\n");
+    assert!(wrong.is_empty(), "{} wrong, {over} of them over budget:\n{some}", wrong.len());
+}
+
+/// The limit of a batch, as a definition.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Sequences(u32),
+    Padded(u64),
+    Sides(Sides),
+    Dynamic(u32, Rule),
+    Cost(CostModel, f64),
+}
+
+struct Case {
+    lengths: Lengths,
+    strategy: Strategy,
+    kind: Kind,
+    at_most: Option<u32>,
+    shapes: Shapes,
+    over_long: OverLong,
+    planner: Planner<Strategy>,
+    tail: Tail,
+    world_size: u32,
+    places: u32,
+    epoch: u64,
+    plan: Plan,
+    random: Stream,
+}
+
+impl std::fmt::Display for Case {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Case { strategy, shapes, over_long, tail, world_size, places, epoch, .. } = self;
+        let made = self.plan.made();
+        write!(
+            f,
+            "{} sequences, {strategy} {} {shapes} over-long {over_long}, {} {} tail {tail}, {places} \
+             places on {world_size} ranks, batches {:?}, epoch {epoch}, lengths {:?} {:?}",
+            self.lengths.len(),
+            made.budget,
+            made.arrange,
+            made.steps,
+            made.batches,
+            &self.lengths.as_slice()[..self.lengths.len().min(24)],
+            self.lengths.second().map(|second| &second.as_slice()[..second.len().min(24)]),
+        )
+    }
+}
+
+/// A number that is uniform in its logarithm.
+fn scaled(random: &mut Stream, most: u32) -> u32 {
+    let bits = 1 + random.below(u32::BITS - most.leading_zeros());
+    1 + random.below(most.min(u32::MAX >> (u32::BITS - bits)))
+}
+
+fn one_of<T: Clone>(random: &mut Stream, from: &[T]) -> T {
+    from[random.below(from.len() as u32) as usize].clone()
+}
+
+fn chance(random: &mut Stream, one_in: u32) -> bool {
+    random.below(one_in) == 0
+}
+
+/// Lengths of hard kinds: few distinct ones, heavy tails, all equal, one giant.
+fn lengths(random: &mut Stream) -> Lengths {
+    let count = match random.below(40) {
+        0 => 1500 + random.below(600), // enough for the fast path
+        1..=9 => 1 + random.below(12),
+        _ => 1 + random.below(300),
+    };
+    let most = scaled(random, 3000);
+    let few: Vec<u32> = (0..=random.below(4)).map(|_| 1 + random.below(most)).collect();
+    let kind = random.below(6);
+    let mut lengths: Vec<u32> = (0..count)
+        .map(|_| match kind {
+            0 => few[0],
+            1 => one_of(random, &few),
+            2 => scaled(random, most),
+            3 => most + random.below(3),
+            _ => 1 + random.below(most),
+        })
+        .collect();
+    if chance(random, 6) {
+        let at = random.below(count) as usize;
+        lengths[at] = 10 * most + random.below(1000);
+    }
+    Lengths::new(lengths).unwrap()
+}
+
+/// Rungs up to the longest or beyond it, so that some nearly fit a budget.
+fn rungs(random: &mut Stream, longest: u32) -> Shapes {
+    let mut rungs: Vec<u32> = (0..random.below(5)).map(|_| 1 + random.below(longest)).collect();
+    let mut top = longest;
+    for _ in 0..=random.below(4) {
+        top += random.below(top / 8 + 2);
+        rungs.push(top);
+    }
+    rungs.sort_unstable();
+    rungs.dedup();
+    Shapes::Rungs(rungs)
+}
+
+fn shapes_of_one(random: &mut Stream, longest: u32) -> Shapes {
+    match random.below(6) {
+        0 | 1 => Shapes::Exact,
+        2 => Shapes::Multiple(1 + random.below(40)),
+        3 => Shapes::Ladder(1 + random.below(12)),
+        _ => rungs(random, longest),
+    }
+}
+
+/// What a length is padded to alone. A ladder that is not given is made of the lengths.
+fn alone(shapes: &Shapes, length: u32) -> u32 {
+    match shapes {
+        Shapes::Multiple(multiple) => length.next_multiple_of(*multiple),
+        Shapes::Rungs(rungs) => {
+            rungs.iter().copied().find(|&rung| rung >= length).unwrap_or(length)
+        }
+        _ => length,
+    }
+}
+
+fn sides_of(shapes: &Shapes) -> [&Shapes; 2] {
+    match shapes {
+        Shapes::Each(first, second) => [first, second],
+        both => [both, both],
+    }
+}
+
+fn cost_model(random: &mut Stream) -> CostModel {
+    if chance(random, 2) {
+        return CostModel::preset(one_of(random, &["recurrent", "encoder", "paper-2"])).unwrap();
+    }
+    let term = |random: &mut Stream, most: f64| {
+        if chance(random, 2) { most * f64::from(1 + random.below(100)) / 100.0 } else { 0.0 }
+    };
+    let [a, b, c, d] = [1e-2, 1e-4, 1e-5, 1e-8].map(|most| term(random, most));
+    CostModel::new(a, b, if a + b + d == 0.0 { 1e-6 } else { c }, d).unwrap()
+}
+
+/// A limit that the longest sequence just affords, that its next rung nearly affords, or another.
+fn kind(random: &mut Stream, lengths: &Lengths, shapes: &Shapes) -> Kind {
+    let [first, second] = sides_of(shapes);
+    let seconds = lengths.second().map(Lengths::max);
+    let tops = |shapes: &Shapes, longest: u32| match shapes {
+        Shapes::Rungs(rungs) => rungs.clone(),
+        shapes => vec![alone(shapes, longest)],
+    };
+    let a = one_of(random, &tops(first, lengths.max()));
+    let b = seconds.map_or(0, |longest| one_of(random, &tops(second, longest)));
+    let joint = a + b;
+    // Exactly what one affords, a little more or less, or many times as much.
+    let factor = match random.below(5) {
+        0 => 1.0,
+        1 => 1.0 + f64::from(random.below(100)) / 500.0,
+        2 => 1.0 + f64::from(random.below(100)) / 50.0,
+        3 => 0.3 + f64::from(random.below(70)) / 100.0,
+        _ => 1.0 + f64::from(random.below(3000)) / 100.0,
+    };
+    let times = |length: u32| ((f64::from(length) * factor) as u64).max(1);
+    let some = |random: &mut Stream, length: u32| (!chance(random, 3)).then(|| times(length));
+    match random.below(6) {
+        0 => Kind::Sequences(scaled(random, 40)),
+        1 => Kind::Dynamic(scaled(random, 20), one_of(random, &[Rule::Printed, Rule::Over])),
+        2 if seconds.is_some() => {
+            let [sum, first, second, max] =
+                [joint, a, b, a.max(b)].map(|length| some(random, length));
+            let none = [sum, first, second, max].iter().all(Option::is_none);
+            Kind::Sides(Sides {
+                sum: if none { Some(times(joint)) } else { sum },
+                first,
+                second,
+                max,
+            })
+        }
+        2 | 3 => Kind::Padded(times(joint)),
+        _ => {
+            let model = cost_model(random);
+            Kind::Cost(model, model.seconds(1, joint) * factor)
+        }
+    }
+}
+
+impl Case {
+    /// The settings of this number: the first ones from it on that are not refused.
+    fn draw(number: u64, tally: &mut Tally) -> Self {
+        let mut random = Rng::new(18, number).stream(Purpose::Own(18));
+        loop {
+            if let Some(case) = Self::try_draw(&mut random) {
+                tally.plans += 1;
+                return case;
+            }
+            tally.refused += 1;
+        }
+    }
+
+    fn try_draw(random: &mut Stream) -> Option<Self> {
+        let mut lengths = lengths(random);
+        let mut strategy = one_of(random, &strategies());
+        let mut shapes = shapes_of_one(random, lengths.max());
+        if strategy.row().is_none() && chance(random, 4) {
+            let most = scaled(random, 400);
+            let second: Vec<u32> = (0..lengths.len()).map(|_| 1 + random.below(most)).collect();
+            let second = Lengths::new(second).unwrap();
+            if chance(random, 2) || matches!(shapes, Shapes::Rungs(_)) {
+                let of_second = shapes_of_one(random, second.max());
+                shapes = Shapes::Each(Box::new(shapes), Box::new(of_second));
+            }
+            lengths = Pairs::new(lengths, second).unwrap().into();
+            if chance(random, 3) {
+                strategy = one_of(random, &["paired", "paired:spread=0"]).parse().unwrap();
+            }
+        }
+        if matches!(shapes, Shapes::Rungs(_)) && strategy.row().is_some() && chance(random, 2) {
+            // Rows are longer than any sequence.
+            shapes = rungs(random, 4 * lengths.max());
+        }
+        let kind = kind(random, &lengths, &shapes);
+        let at_most = chance(random, 4).then(|| scaled(random, 30));
+        let multiple_of = one_of(random, &[1, 1, 1, 2, 4, 8]);
+        let budget = match kind {
+            Kind::Sequences(count) => Budget::sequences(count),
+            Kind::Padded(cells) => Budget::padded(cells),
+            Kind::Sides(sides) => Budget::sides(sides),
+            Kind::Dynamic(count, rule) => Budget::dynamic(count).rule(rule),
+            Kind::Cost(model, limit) => Budget::cost(model, limit),
+        };
+        let budget = at_most.map_or(budget, |most| budget.at_most(most)).multiple_of(multiple_of);
+        let over_long =
+            one_of(random, &[OverLong::Error, OverLong::Alone, OverLong::Drop, OverLong::Truncate]);
+        let tail = one_of(random, &Tail::ALL);
+        let (epoch, seed) = (u64::from(random.below(1000)), u64::from(random.next_u32()));
+        let mut planner = Planner::new(strategy.clone(), budget)
+            .shapes(shapes.clone())
+            .arrange(one_of(random, &Arrange::ALL))
+            .over_long(over_long)
+            .tail(tail)
+            .seed(seed);
+        if chance(random, 2) {
+            planner = planner.steps(one_of(random, &Steps::ALL));
+        }
+        if chance(random, 4) {
+            planner = planner.cost_model(cost_model(random));
+        }
+        let world_size = 1 + random.below(8);
+        let places = match random.below(4) {
+            0 => {
+                let more = 1 + random.below(3);
+                planner = planner.accumulate(more);
+                more * world_size
+            }
+            1 => {
+                let more = 1 + random.below(3);
+                planner = planner.canonical_ranks(more * world_size);
+                more * world_size
+            }
+            _ => world_size,
+        };
+        if chance(random, 4) {
+            planner = planner.constant_steps(&lengths).ok()?;
+        }
+        let plan = match planner.plan(&lengths, epoch) {
+            Ok(plan) => plan,
+            Err(
+                Error::OverBudget { .. }
+                | Error::OverBudgetSeconds { .. }
+                | Error::OverBudgetPair { .. }
+                | Error::OverBudgetShape { .. }
+                | Error::OverCapacity { .. }
+                | Error::LadderTooShort { .. },
+            ) => return None,
+            Err(other) => panic!("{strategy} {budget} {shapes}: {other}"),
+        };
+        let random = random.clone();
+        Some(Self {
+            lengths,
+            strategy,
+            kind,
+            at_most,
+            shapes,
+            over_long,
+            planner,
+            tail,
+            world_size,
+            places,
+            epoch,
+            plan,
+            random,
+        })
+    }
+
+    fn both(&self, sequence: u32) -> [u32; 2] {
+        let second = self.lengths.second().map_or(0, |second| second.as_slice()[sequence as usize]);
+        [self.lengths.as_slice()[sequence as usize], second]
+    }
+
+    /// Whether a batch that is padded to this keeps the budget.
+    fn holds(&self, batch: &[u32], pad: [u32; 2], packed: bool) -> bool {
+        let (size, [a, b]) = (batch.len() as u64, pad.map(u64::from));
+        let rows = if packed { 1 } else { size };
+        let longest = |of: &Lengths, shapes: &Shapes| u64::from(alone(shapes, of.max()));
+        let [first, second] = sides_of(&self.shapes);
+        let capacity = |count: u32| {
+            let second = self.lengths.second().map_or(0, |of| longest(of, second));
+            u64::from(count) * (longest(&self.lengths, first) + second)
+        };
+        let within =
+            |limit: Option<u64>, length: u64| limit.is_none_or(|most| rows * length <= most);
+        let fits = match self.kind {
+            Kind::Sequences(count) => size <= u64::from(count),
+            Kind::Padded(cells) => rows * (a + b) <= cells,
+            Kind::Sides(sides) => {
+                within(sides.sum, a + b)
+                    && within(sides.first, a)
+                    && within(sides.second, b)
+                    && within(sides.max, a.max(b))
+            }
+            Kind::Dynamic(count, Rule::Over) if !packed => {
+                // Without the one that joined last, which may have been any.
+                let joint = |&one: &u32| self.both(one).map(u64::from).iter().sum::<u64>();
+                let shortest = batch.iter().map(joint).min().unwrap();
+                (size - 1) * shortest <= capacity(count)
+            }
+            Kind::Dynamic(count, _) => rows * (a + b) <= capacity(count),
+            Kind::Cost(model, limit) => model.seconds(rows as u32, pad[0] + pad[1]) <= limit,
+        };
+        fits && self.at_most.is_none_or(|most| size <= u64::from(most))
+    }
+
+    /// Whether a sequence exceeds the budget alone, so that `alone` may give it a batch above it.
+    fn is_over_long(&self, sequence: u32) -> bool {
+        let [first, second] = sides_of(&self.shapes);
+        let [a, b] = self.both(sequence);
+        let pad = [alone(first, a), if b == 0 { 0 } else { alone(second, b) }];
+        let own = self.strategy.row().is_some_and(|row| row.capacity < pad[0]);
+        own || !self.holds(&[sequence], pad, self.plan.is_packed())
+    }
+
+    /// Every batch keeps the budget and is long enough for its sequences.
+    fn check_batches(&self, plan: &Plan, tally: &mut Tally) -> Result<(), String> {
+        for (at, batch) in plan.iter().enumerate() {
+            let second = plan.second_batch_lengths().map_or(0, |seconds| seconds[at]);
+            let pad = [plan.batch_lengths()[at], second];
+            let spared = self.over_long == OverLong::Alone
+                && batch.len() == 1
+                && self.is_over_long(batch[0]);
+            if batch.is_empty() {
+                return Err(format!("batch {at} is empty"));
+            }
+            if !spared && !self.holds(batch, pad, plan.is_packed()) {
+                return Err(format!("over budget: batch {at} of {} at {pad:?}", batch.len()));
+            }
+            if !spared && !plan.made().admits_pair(batch, (pad[0], pad[1]), &self.lengths) {
+                return Err(format!("not admitted: batch {at} of {} at {pad:?}", batch.len()));
+            }
+            let longer = |&&one: &&u32| {
+                let [a, b] = self.both(one);
+                (a > pad[0] || b > pad[1]) && !plan.truncated().contains(&one)
+            };
+            if let Some(one) = batch.iter().find(longer) {
+                return Err(format!("batch {at} is too short for sequence {one}"));
+            }
+        }
+        tally.batches += plan.len() as u64;
+        Ok(())
+    }
+
+    fn check(&self, tally: &mut Tally) -> Result<(), String> {
+        let plan = &self.plan;
+        self.check_batches(plan, tally)?;
+        let all: Vec<u32> = (0..self.lengths.len() as u32).collect();
+        let listed = plan.left_out();
+        if !listed.is_empty() && self.over_long != OverLong::Drop {
+            return Err(format!("{listed:?} left out"));
+        }
+        if let Some(one) = listed.iter().find(|&&one| !self.is_over_long(one)) {
+            return Err(format!("{one} left out, though it fits"));
+        }
+        exactly_once(plan.indices().iter().chain(listed), &all)?;
+        self.check_pairs()?;
+        self.check_ranks(tally)?;
+        if self.lengths.second().is_none() {
+            match self.random.clone().below(12) {
+                0 => self.check_shards(tally)?,
+                1 => self.check_stream(tally)?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// A ladder has no more batch lengths, or pairs of them, than it was asked for. Over-long
+    /// sequences alone have their own.
+    fn check_pairs(&self) -> Result<(), String> {
+        let (Shapes::Ladder(most), OverLong::Error) = (&self.shapes, self.over_long) else {
+            return Ok(());
+        };
+        let seconds = self.plan.second_batch_lengths();
+        let pads = self.plan.batch_lengths().iter().enumerate();
+        let pads = pads.map(|(at, &first)| (first, seconds.map_or(0, |seconds| seconds[at])));
+        let found: BTreeSet<(u32, u32)> = pads.collect();
+        if found.len() > *most as usize {
+            return Err(format!("{} batch lengths on ladder:{most}: {found:?}", found.len()));
+        }
+        Ok(())
+    }
+
+    fn check_ranks(&self, tally: &mut Tally) -> Result<(), String> {
+        let schedule = match self.plan.schedule(self.world_size) {
+            Ok(schedule) => schedule,
+            Err(Error::TooFewForRanks { .. }) => {
+                let enough = self.plan.indices().len() >= self.places as usize;
+                return if enough { Err("too few for ranks".to_owned()) } else { Ok(()) };
+            }
+            Err(Error::NoFullStep { .. }) => {
+                let enough = self.plan.len() >= self.places as usize || self.tail != Tail::Drop;
+                return if enough { Err("no full step".to_owned()) } else { Ok(()) };
+            }
+            Err(other) => return Err(other.to_string()),
+        };
+        tally.schedules += 1;
+        self.check_schedule(&schedule, self.plan.indices(), tally)?;
+        // Another number of ranks goes on from somewhere.
+        let mut random = self.random.clone();
+        let taken = random.below(schedule.len() as u32 + 1) as usize;
+        let cursor = schedule.cursor(taken).map_err(|error| error.to_string())?;
+        let first = schedule.clone().first(taken).map_err(|error| error.to_string())?.all_ranks();
+        let seen: BTreeSet<u32> = first.indices().iter().copied().collect();
+        let unseen = self.plan.indices().iter().copied().filter(|one| !seen.contains(one));
+        let unseen: Vec<u32> = unseen.collect();
+        let ranks = if chance(&mut random, 3) { self.world_size } else { 1 + random.below(8) };
+        match self.plan.resume(&cursor, ranks) {
+            Ok(rest) => {
+                tally.resumed += 1;
+                if ranks == self.world_size && self.tail == Tail::Repeat {
+                    // What was seen may be repeated, and is listed.
+                    return self.check_batches(&rest.all_ranks(), tally);
+                }
+                self.check_schedule(&rest, &unseen, tally)
+            }
+            Err(Error::TooFewForRanks { .. }) => Ok(()),
+            Err(other) => Err(other.to_string()),
+        }
+    }
+
+    /// The batches of all ranks have `sequences`, each once but for what is listed; a tail that is
+    /// split repeats no more than it must.
+    fn check_schedule(
+        &self,
+        schedule: &Schedule,
+        sequences: &[u32],
+        tally: &mut Tally,
+    ) -> Result<(), String> {
+        let all = schedule.all_ranks();
+        self.check_batches(&all, tally)?;
+        let (mut repeated, dropped) = (schedule.repeated(), schedule.dropped());
+        if !dropped.is_empty() && self.tail != Tail::Drop {
+            return Err(format!("{} dropped", dropped.len()));
+        }
+        if self.tail == Tail::Drop && !repeated.is_empty() {
+            return Err(format!("{} repeated", repeated.len()));
+        }
+        if self.tail == Tail::Split {
+            let least = all.len().saturating_sub(sequences.len());
+            if repeated.len() != least {
+                return Err(format!("{} repeated where {least} would do", repeated.len()));
+            }
+        }
+        let once = all.indices().iter().filter(|one| {
+            match repeated.iter().position(|again| again == *one) {
+                Some(at) => {
+                    repeated.swap_remove(at);
+                    false
+                }
+                None => true,
+            }
+        });
+        let once: Vec<u32> = once.copied().chain(dropped).collect();
+        exactly_once(&once, sequences)
+    }
+
+    /// The same lengths in shards that are planned apart.
+    fn check_shards(&self, tally: &mut Tally) -> Result<(), String> {
+        let mut random = self.random.clone();
+        let of = 2 + random.below(2);
+        let parts = self.lengths.as_slice().chunks(self.lengths.len().div_ceil(of as usize));
+        let parts: Vec<Lengths> = parts.map(|part| Lengths::new(part).unwrap()).collect();
+        if parts.len() < of as usize {
+            return Ok(());
+        }
+        let merge = |parts: Vec<Statistics>| {
+            parts.into_iter().reduce(|one, other| one.merge(&other).unwrap()).unwrap()
+        };
+        let all = Arc::new(merge(parts.iter().map(Statistics::of).collect()));
+        let part_of = |part: &Lengths, all: &Arc<Statistics>| part.clone().part_of(all.clone());
+        let planner = |number: u32| self.planner.clone().shard(Shard { number, of });
+        let needs: Result<Vec<Statistics>, Error> = (0..)
+            .zip(&parts)
+            .map(|(number, part)| planner(number).needs(&part_of(part, &all)?))
+            .collect();
+        // A shard may be all over-long, or too small.
+        let Ok(needs) = needs else { return Ok(()) };
+        let all = Arc::new(all.merge(&merge(needs)).unwrap());
+        for (number, part) in (0..).zip(&parts) {
+            let part = part_of(part, &all).unwrap();
+            let plan = match planner(number).plan(&part, self.epoch) {
+                Ok(plan) => plan,
+                Err(Error::SmallShard { .. }) => return Ok(()),
+                Err(other) => return Err(format!("shard {number}: {other}")),
+            };
+            for (at, batch) in plan.iter().enumerate() {
+                let pad = plan.batch_lengths()[at];
+                let first = self.lengths.len().div_ceil(of as usize) as u32 * number;
+                let own: Vec<u32> = batch.iter().map(|&one| first + one).collect();
+                let spared = self.over_long == OverLong::Alone
+                    && own.len() == 1
+                    && self.is_over_long(own[0]);
+                if !spared && !self.holds(&own, [pad, 0], plan.is_packed()) {
+                    return Err(format!(
+                        "over budget: shard {number}, batch {at} of {} at {pad}",
+                        own.len()
+                    ));
+                }
+            }
+            let all: Vec<u32> = (0..part.len() as u32).collect();
+            exactly_once(plan.indices().iter().chain(plan.left_out()), &all)?;
+            tally.batches += plan.len() as u64;
+        }
+        tally.shards += 1;
+        Ok(())
+    }
+
+    /// The same lengths as a stream.
+    fn check_stream(&self, tally: &mut Tally) -> Result<(), String> {
+        if self.plan.is_packed() || matches!(self.kind, Kind::Dynamic(..)) {
+            return Ok(());
+        }
+        let mut random = self.random.clone();
+        let streamer = Streamer::new(self.plan.made().budget)
+            .shapes(self.shapes.clone())
+            .over_long(self.over_long)
+            .tail(self.tail)
+            .window(self.world_size + scaled(&mut random, 300))
+            .rank(0, self.world_size);
+        let mut feed = match streamer.feed() {
+            Ok(feed) => feed,
+            Err(other) => return Err(format!("stream: {other}")),
+        };
+        let mut source = self.lengths.as_slice().iter();
+        let mut seen: Vec<u32> = Vec::new();
+        loop {
+            while feed.needs() {
+                let pushed = match source.next() {
+                    Some(&length) => feed.push(length).map(|_| ()),
+                    None => feed.end(),
+                };
+                pushed.map_err(|error| format!("stream: {error}"))?;
+            }
+            let Some(step) = feed.step().map_err(|error| format!("stream: {error}"))? else {
+                break;
+            };
+            seen.extend(step.left_out().iter().map(|&at| at as u32));
+            for batch in step.batches() {
+                let own: Vec<u32> = batch.positions.iter().map(|&at| at as u32).collect();
+                let spared = self.over_long == OverLong::Alone
+                    && own.len() == 1
+                    && self.is_over_long(own[0]);
+                if !spared && !self.holds(&own, [batch.length, 0], false) {
+                    return Err(format!(
+                        "over budget: stream, batch of {} at {}",
+                        own.len(),
+                        batch.length
+                    ));
+                }
+                tally.batches += 1;
+                seen.extend(own);
+            }
+        }
+        tally.streams += 1;
+        if self.tail == Tail::Split || self.world_size == 1 {
+            let all: Vec<u32> = (0..self.lengths.len() as u32).collect();
+            seen.sort_unstable();
+            seen.dedup();
+            if self.over_long != OverLong::Drop && seen != all {
+                return Err(format!("stream: {} of {} seen", seen.len(), all.len()));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// That these are the expected ones, in any order.
+fn exactly_once<'a>(
+    found: impl IntoIterator<Item = &'a u32>,
+    expected: &[u32],
+) -> Result<(), String> {
+    let mut found: Vec<u32> = found.into_iter().copied().collect();
+    let mut expected = expected.to_vec();
+    found.sort_unstable();
+    expected.sort_unstable();
+    if found == expected {
+        return Ok(());
+    }
+    let missing = expected.iter().filter(|one| found.binary_search(one).is_err());
+    let missing: Vec<&u32> = missing.take(5).collect();
+    Err(format!(
+        "{} sequences where {} should be; missing {missing:?}",
+        found.len(),
+        expected.len()
+    ))
+}
