@@ -28,6 +28,9 @@ class Module(lightning.LightningModule):
         self.seen.append((self.current_epoch, [int(value) for value in values[:, 0]]))
         return self.layer(values[..., None]).mean() * 1e-9
 
+    def forward(self, values):
+        return self.layer(values[..., None])
+
     def configure_optimizers(self):
         return torch.optim.SGD(self.parameters(), lr=1e-9)
 
@@ -131,13 +134,13 @@ def test_a_plain_loader_is_told_what_to_use(tmp_path, lengths, items, framework)
         return DataLoader(items, batch_sampler=sampler, collate_fn=pad_collate(sampler))
 
     if framework == "lightning":
-        # What Lightning does by default with more than one process, and here to limit an epoch.
+        # Lightning makes samplers anew by default where it has several processes, and always to predict.
         trainer = lightning.Trainer(
-            accelerator="cpu", devices=1, overfit_batches=2, logger=False, enable_checkpointing=False,
+            accelerator="cpu", devices=1, logger=False, enable_checkpointing=False,
             enable_progress_bar=False, enable_model_summary=False, default_root_dir=tmp_path,
         )  # fmt: skip
         with pytest.raises(SettingError) as refused:
-            trainer.fit(Module(make))
+            trainer.predict(Module(make), make())
     else:
         from lightning.fabric.utilities.data import _update_dataloader
 
