@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import operator
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
@@ -14,6 +15,7 @@ from torch.utils.data._utils import worker as _workers
 from ._checks import check_again, check_budget, check_settings, check_source, checked_epoch
 from ._iterations import Iterations
 from ._lengthwise import Feed
+from ._private import refuse_second_assignment
 from ._ranks import find_ranks, given_ranks
 from .errors import LengthwiseWarning, RankError, StateError
 from .stream import StreamBatch, Streaming, read_from
@@ -82,6 +84,7 @@ class StreamBatches(IterableDataset[StreamBatch]):
     def set_epoch(self, epoch: int) -> None:
         """Chooses the epoch of the next iteration, before it begins. The epoch that a loaded state is in
         goes on where it stood; another one begins at its beginning."""
+        refuse_second_assignment(sys._getframe(1), self._ranks()[1])
         epoch = checked_epoch(epoch)
         chosen = self._iterations.chosen
         if chosen.resumes and self._iterations.is_pending():

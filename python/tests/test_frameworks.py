@@ -65,6 +65,26 @@ def test_accelerate_must_not_deal_the_batches_of_one_rank(on_ranks):
         assert 'rank="all"' in rank["refused"]
 
 
+def test_accelerate_below_1_14_says_what_it_needs(on_ranks):
+    pytest.importorskip("accelerate")
+    for rank in on_ranks("accelerated.py", 2, "uneven"):
+        assert "epochs" in rank or "set `accelerator.even_batches=False`" in rank["old"]
+
+
+@pytest.mark.parametrize("way", ["prepare", "dispatch"])
+def test_accelerate_must_not_assign_the_batches_of_a_stream(on_ranks, way):
+    pytest.importorskip("accelerate")
+    for rank in on_ranks("streamed.py", 2, way, "1"):
+        assert "out of `accelerator.prepare`" in rank["refused"]
+
+
+def test_beside_accelerate_every_process_reads_its_own_batches_of_a_stream(on_ranks):
+    pytest.importorskip("accelerate")
+    ranks = on_ranks("streamed.py", 2, "own", "1")
+    assert len(ranks[0]["seen"]) == len(ranks[1]["seen"])
+    assert everything_once(ranks[0]["seen"] + ranks[1]["seen"])
+
+
 @pytest.mark.parametrize("world_size", [1, 2])
 def test_the_trainer_goes_on_from_a_checkpoint_in_its_second_epoch(on_ranks, tmp_path, world_size):
     pytest.importorskip("transformers")
