@@ -65,6 +65,8 @@ def settings(stubs: str) -> str:
             "lengths": "Any",
             "strategy": "str | None",
             "column": "str | None",
+            "padding_value": "dict[str, Any] | None",
+            "evaluation": "bool | dict[str, Any]",
         },
         ("StreamSettings", "TypedDict", "The settings of :class:`lengthwise.torch.StreamBatches`."): {
             name: kind for name, kind in feed.items() if name not in OF_STREAM

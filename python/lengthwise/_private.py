@@ -85,6 +85,22 @@ def asked_by_torchdata() -> bool:
     return any(module.startswith("torchdata.") for module, _ in _callers(4))
 
 
+def processes_of_accelerate() -> int:
+    """How many processes Accelerate divides the data among, if one of its loaders calls the method that calls
+    this.
+
+    Why: ``accelerator.prepare`` reads an ``IterableDataset`` in one process for all, or keeps every n-th item
+    in each. Of a stream, one rank's batches are then all that is read, and the others are never seen.
+    Accelerate does not tell a dataset who reads it, but all of its loaders call ``set_epoch`` of the
+    dataset before they begin, in every process and outside of workers.
+    """
+    for module, owner in _callers(3):
+        if module == "accelerate.data_loader":
+            # One kind of loader counts processes itself, the other has its state do so.
+            return int(getattr(getattr(owner, "state", owner), "num_processes", 1))
+    return 1
+
+
 def _callers(depth: int = DEPTH) -> Iterator[tuple[str, Any]]:
     """The modules of those who call, from near to far, and the objects whose methods they are."""
     frame: FrameType | None = sys._getframe(2)

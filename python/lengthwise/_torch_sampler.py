@@ -126,10 +126,16 @@ class BatchSampler(Sampler[list[int]]):
                     "there is no budget, and rows have no other length",
                     hint='say how long a row may be, as in "packed:capacity=4096"',
                 )
+            if any(name in SIZES for name in settings):
+                raise SettingError(
+                    "a framework has made this sampler anew, without its lengths and its budget",
+                    hint="make the loader with `lengthwise.torch.loader(dataset, sampler)`, or give "
+                    "`use_distributed_sampler=False` to Lightning's Trainer, or to `setup_dataloaders` of Fabric; "
+                    "for `predict` and `overfit_batches`, use a loader without this sampler",
+                )
             raise SettingError(
                 "there is no budget, and batches have no other size",
-                hint='give one, as in budget="padded:20000"; where Lightning makes samplers anew, in '
-                "`predict` and with `overfit_batches`, use a plain DataLoader",
+                hint='give one, as in budget="padded:20000"',
             )
         lengths = Lengths(lengths, second)
         check_dataset(dataset, lengths)
@@ -326,6 +332,10 @@ class BatchSampler(Sampler[list[int]]):
     def _state_of(self, epoch: int) -> dict[str, Any] | None:
         """The state that iterations of an epoch go on from, if there is one."""
         return self._loaded[1] if self._loaded is not None and self._loaded[0] == epoch else None
+
+    def _expect(self, epoch: int) -> None:
+        """Notes the ``epoch`` of a state that a loader loads later, unless another one is chosen before."""
+        self._epoch, self._chosen, self._asked, self._loaded = epoch, True, None, None
 
     def _go_on(self, epoch: int, left: int) -> None:
         """Chooses the epoch of a state that was loaded, or if it is over the next one. Some loaders load it

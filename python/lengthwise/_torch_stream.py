@@ -14,7 +14,7 @@ from ._checks import check_again, check_budget, check_settings, check_source, ch
 from ._choice import Choice, SharedChoice
 from ._describe import described
 from ._lengthwise import Feed
-from ._private import outside_workers
+from ._private import outside_workers, processes_of_accelerate
 from ._ranks import find_ranks, given_ranks
 from .errors import LengthwiseWarning, RankError, StateError
 from .stream import StreamBatch, Streaming, read_from, stream_batches
@@ -106,6 +106,14 @@ class StreamBatches(IterableDataset[StreamBatch]):
     def set_epoch(self, epoch: int) -> None:
         """Chooses the ``epoch`` of the iterations that begin from now on. A state that was loaded belongs to
         its epoch: iterations of that epoch go on from it, until another epoch is chosen."""
+        processes, (_, world_size) = processes_of_accelerate(), self._ranks()
+        if processes > 1 and world_size > 1:
+            raise RankError(
+                f"Accelerate would divide the batches of one of {world_size} ranks among {processes} processes "
+                "once more",
+                hint="leave the loader of a stream out of `accelerator.prepare`: every process reads its "
+                "own batches",
+            )
         epoch = checked_epoch(epoch)
         if get_worker_info() is not None:
             self._once = epoch, None

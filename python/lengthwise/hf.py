@@ -7,17 +7,24 @@
 
 from __future__ import annotations
 
+import inspect
+import math
+import warnings
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from torch.utils.data import DataLoader
 from transformers import TrainerCallback
-from transformers.trainer_utils import seed_worker
+from transformers.trainer_utils import get_last_checkpoint, seed_worker
 
-from . import LengthsError, SettingError
+from . import LengthsError, LengthwiseWarning, SettingError, StateError
 from ._convert import array
-from .torch import BatchSampler
+from ._hf_collate import copied, planned_collate
+from ._hf_evaluation import EvaluationBatches, Gathering
+from ._hf_resume import STATE_NAME, EpochBatches, Resumption, read_state, write_state
+from .torch import BatchSampler, _Planned
 
 if TYPE_CHECKING:
     from ._settings import TrainerSettings
@@ -26,6 +33,8 @@ __all__ = ["TrainerMixin", "lengths_of"]
 
 #: Columns that hold lengths, and columns whose values have lengths.
 COLUMNS = ("length", "lengths", "num_tokens", "input_ids", "input_values", "input_features")
+#: Settings that are about the sequences of the training set, or about its optimizer steps.
+TRAINING_ONLY = ("lengths", "second", "accumulate", "canonical_ranks", "statistics", "shard", "shards")
 
 
 def lengths_of(dataset: Any, column: str | None = None) -> np.ndarray:
@@ -57,25 +66,45 @@ def lengths_of(dataset: Any, column: str | None = None) -> np.ndarray:
     return array([value if isinstance(value, int) else len(value) for value in values])
 
 
-class _Epochs(TrainerCallback):
-    """Tells the sampler which epoch begins: a resumed loader does not pass it on."""
+class _Progress(TrainerCallback):
+    """Tells the sampler which epoch begins, and counts the batches of the epoch that were trained on."""
 
     def __init__(self, trainer: Any) -> None:
         self.trainer = trainer
 
     def on_epoch_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        if self.trainer._planned_batches is not None:
-            self.trainer._planned_batches.set_epoch(int(state.epoch + 1e-6))
+        batches = self.trainer._planned_batches
+        if batches is None:
+            return
+        resumption, self.trainer._resumption = self.trainer._resumption, None
+        # A loader that skips batches does not pass the epoch on.
+        batches.set_epoch(int(state.epoch + 1e-6) if resumption is None else resumption.epoch)
+        self.trainer._trained_batches = 0
+        self.trainer._skipped_batches = 0 if resumption is None else resumption.skipped
+
+    def on_substep_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        self.trainer._trained_batches += 1
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        self.trainer._trained_batches += 1
 
 
 class TrainerMixin:
-    """Put before ``Trainer`` in the bases of a class, this gives it planned batches.
+    """Put this before ``Trainer`` in the bases of a class to train and evaluate on planned batches.
 
-    ``batches`` has the settings of :class:`lengthwise.torch.BatchSampler`, of which ``budget`` must
-    be given, and may have ``lengths``, or the ``column`` of the training dataset that they are in.
-    ``per_device_train_batch_size`` then says nothing about training. Gradient accumulation, any
-    number of processes, and going on from a checkpoint are taken care of; the seed is
-    ``data_seed``, or ``seed``, of the training arguments.
+    ``batches`` holds the settings of :class:`lengthwise.torch.BatchSampler`, of which ``budget`` is required. These
+    are its own:
+
+    - ``lengths``: the lengths of the training set, or a function that returns the lengths of a dataset;
+    - ``column``: the column of the datasets that holds lengths, or sequences; found by its name otherwise;
+    - ``padding_value``: a dictionary from fields to what they are padded with, if the collator does not know;
+    - ``evaluation``: ``False`` to evaluate in batches of ``per_device_eval_batch_size``, or a dictionary of
+      settings for evaluation, which replace those of training.
+
+    ``per_device_train_batch_size`` has no effect on training. Batches are padded to their planned length, whatever
+    the collator does. Checkpoints hold the state of the sampler, so a run resumes with every sequence exactly once
+    in the epoch, also on another number of processes. The seed is ``data_seed``, or ``seed``, of the training
+    arguments.
 
     Args:
         batches: The settings, such as ``{"budget": "padded:20000"}``.
@@ -84,6 +113,13 @@ class TrainerMixin:
     """
 
     _planned_batches: BatchSampler | None = None
+    #: Batches of this epoch: those of each process that were trained on, and those of all that a resume skipped.
+    _trained_batches = 0
+    _skipped_batches = 0
+    #: The state in the checkpoint that is resumed, until the loader is made.
+    _kept_state: Mapping[str, Any] | None = None
+    _resumption: Resumption | None = None
+    _gathering: Gathering | None = None
 
     def __init__(self, *args: Any, batches: TrainerSettings, **keywords: Any) -> None:
         self._batch_settings: dict[str, Any] = dict(batches)
@@ -92,8 +128,45 @@ class TrainerMixin:
             raise SettingError(
                 "`batches` has no budget", hint='give one, as in batches={"budget": "padded:20000"}'
             )
+        self._evaluation_setting = self._batch_settings.pop("evaluation", True)
+        if not isinstance(self._evaluation_setting, (bool, Mapping)):
+            raise SettingError(
+                f"`evaluation` is {self._evaluation_setting!r}",
+                hint='give True, False or settings, as in {"budget": "padded:40000"}',
+            )
+        self._padding_values = self._batch_settings.pop("padding_value", None)
+        self._column = self._batch_settings.pop("column", None)
+        # Datasets that were planned for evaluation, by their identity.
+        self._planned_evaluations: dict[int, tuple[Any, EvaluationBatches | None]] = {}
         super().__init__(*args, **keywords)
-        self.add_callback(_Epochs(self))  # type: ignore[attr-defined]
+        self.add_callback(_Progress(self))  # type: ignore[attr-defined]
+
+    # Training
+
+    def train(
+        self: Any, resume_from_checkpoint: str | bool | None = None, *args: Any, **keywords: Any
+    ) -> Any:
+        folder = resume_from_checkpoint
+        if folder is True:
+            folder = get_last_checkpoint(self.args.output_dir)  # type: ignore[no-untyped-call]
+        self._kept_state = None
+        if folder and not self.args.ignore_data_skip:
+            self._kept_state = read_state(folder)
+            if self._kept_state is None:
+                warnings.warn(
+                    f"{folder} has no {STATE_NAME}: the Trainer skips as many batches as it has counted, which "
+                    "is right only if nothing that changes batches or steps is different",
+                    LengthwiseWarning,
+                    stacklevel=2,
+                )
+        if str(getattr(self.args.eval_strategy, "value", self.args.eval_strategy)) != "no":
+            given = self.eval_dataset if isinstance(self.eval_dataset, dict) else {"": self.eval_dataset}
+            for dataset in given.values():
+                self._evaluation_of(dataset)  # What cannot be planned is refused before training.
+        try:
+            return super().train(resume_from_checkpoint, *args, **keywords)  # type: ignore[misc]
+        finally:
+            self._kept_state = self._resumption = None
 
     def get_train_dataloader(self: Any) -> DataLoader[Any]:
         """Returns the loader of the planned batches, for ``Trainer``."""
@@ -102,33 +175,282 @@ class TrainerMixin:
             raise ValueError("Trainer: training requires a train_dataset.")
         args = self.args
         settings = dict(self._batch_settings)
-        column = settings.pop("column", None)
         lengths = settings.pop("lengths", None)
         if lengths is None:
-            lengths = lengths_of(dataset, column)
+            lengths = lengths_of(dataset, self._column)
+        elif callable(lengths):
+            lengths = lengths(dataset)
         if "accumulate" not in settings and "canonical_ranks" not in settings:
             settings["accumulate"] = args.gradient_accumulation_steps
         settings.setdefault("seed", args.data_seed if args.data_seed is not None else args.seed)
-        # All ranks' batches, step by step: the accelerator deals them out.
-        self._planned_batches = BatchSampler(
+        # The batches of all processes, step by step: the accelerator assigns them.
+        batches = BatchSampler(
             lengths, rank="all", world_size=self.accelerator.num_processes, dataset=dataset, **settings
         )
-        collator = self.data_collator
-        if hasattr(dataset, "column_names"):
-            dataset = self._remove_unused_columns(dataset, description="training")
-        else:
-            collator = self._get_collator_with_removed_columns(collator, description="training")
-        made = DataLoader(
+        self._planned_batches, self._trained_batches = batches, 0
+        if self._kept_state is not None:
+            self._resumption = Resumption(batches, self._kept_state)
+        made: DataLoader[Any] = self._planned_loader(
             dataset,
-            batch_sampler=self._planned_batches,
+            batches,
+            EpochBatches(batches, self._resumption),
+            "training",
+            worker_init_fn=partial(
+                seed_worker, num_workers=args.dataloader_num_workers, rank=args.process_index
+            ),
+        )
+        self._check_resumption(made)
+        return made
+
+    def _check_resumption(self: Any, loader: DataLoader[Any]) -> None:
+        """Refuses a resume that this release of the Trainer would get wrong."""
+        resumption = self._resumption
+        if resumption is None:
+            return
+        accumulated = self.args.gradient_accumulation_steps
+        steps = max(math.ceil(len(loader) / accumulated), 1)
+        epoch, taken = divmod(resumption.global_step, steps)
+        skipped = resumption.skipped // self.accelerator.num_processes
+        if (epoch, taken * accumulated) == (resumption.epoch, skipped):
+            resumption.agreed = True  # The Trainer comes to the same by itself.
+        elif not hasattr(super(), "_init_training_state"):
+            raise StateError(
+                f"the checkpoint is {skipped} batches into epoch {resumption.epoch}, and the Trainer counts "
+                f"{taken * accumulated} batches of epoch {epoch} from its {resumption.global_step} steps",
+                hint="resume with as many processes and accumulation steps as before, or use transformers 5",
+            )
+
+    def _init_training_state(self: Any, *args: Any, **keywords: Any) -> tuple[int, int]:
+        """Where to continue: the Trainer divides its steps by those of an epoch, which is right only while all
+        steps were taken with one number of processes."""
+        trained: tuple[int, int] = super()._init_training_state(*args, **keywords)  # type: ignore[misc]
+        resumption = self._resumption
+        if resumption is None:
+            return trained
+        resumption.agreed = True
+        return resumption.epoch, resumption.skipped // self.accelerator.num_processes
+
+    def set_initial_training_values(self: Any, *args: Any, **keywords: Any) -> Any:
+        """How many steps there will be: those that were taken, and those that are left."""
+        values = super().set_initial_training_values(*args, **keywords)  # type: ignore[misc]
+        resumption = self._resumption
+        if resumption is None:
+            return values
+        epochs, steps, *others, most = values
+        accumulated = self.args.gradient_accumulation_steps
+        skipped = resumption.skipped // self.accelerator.num_processes // accumulated
+        # What the steps so far would have been with as many processes as there are now.
+        passed = resumption.epoch * steps + skipped
+        if self.args.max_steps > 0:
+            epochs = math.ceil((most - resumption.global_step + passed) / steps)
+        else:
+            most = resumption.global_step + most - passed
+        return (epochs, steps, *others, most)
+
+    def save_model(
+        self: Any, output_dir: str | None = None, _internal_call: bool = False, **keywords: Any
+    ) -> None:
+        super().save_model(output_dir, _internal_call=_internal_call, **keywords)  # type: ignore[misc]
+        # Internal calls are for checkpoints. The Trainer's own state, without which there is nothing to resume,
+        # is written later.
+        if not _internal_call or output_dir is None or not self.args.should_save:
+            return
+        batches = self._planned_batches
+        if batches is None or not self.is_in_train:
+            return
+        trained = self._trained_batches * self.accelerator.num_processes
+        state = batches.state_dict(batches=trained)
+        write_state(
+            output_dir,
+            {
+                "epoch": batches.epoch,
+                "ended": trained + self._skipped_batches >= len(batches),
+                "global_step": self.state.global_step,
+                "sampler": state,
+            },
+        )
+
+    # Evaluation
+
+    def get_eval_dataloader(self: Any, eval_dataset: Any = None) -> DataLoader[Any]:
+        dataset, key = eval_dataset, "eval"
+        if isinstance(eval_dataset, str):
+            dataset, key = self.eval_dataset[eval_dataset], eval_dataset
+        elif dataset is None:
+            dataset = self.eval_dataset
+        planned = self._evaluation_of(dataset)
+        if planned is None:
+            loader: DataLoader[Any] = super().get_eval_dataloader(eval_dataset)  # type: ignore[misc]
+            return loader
+        # Workers that stay are started once for each dataset.
+        kept: dict[str, DataLoader[Any]] = self.__dict__.setdefault("_planned_loaders", {})
+        if self.args.dataloader_persistent_workers and getattr(kept.get(key), "planned", None) is planned:
+            return kept[key]
+        loader = self._evaluation_loader(dataset, planned)
+        if self.args.dataloader_persistent_workers:
+            kept[key] = loader
+        return loader
+
+    def get_test_dataloader(self: Any, test_dataset: Any) -> DataLoader[Any]:
+        planned = self._evaluation_of(test_dataset)
+        if planned is None:
+            loader: DataLoader[Any] = super().get_test_dataloader(test_dataset)  # type: ignore[misc]
+            return loader
+        return self._evaluation_loader(test_dataset, planned)  # type: ignore[no-any-return]
+
+    def _evaluation_loader(self: Any, dataset: Any, planned: EvaluationBatches) -> DataLoader[Any]:
+        loader: DataLoader[Any] = self._planned_loader(dataset, planned.batches, planned, "evaluation")
+        setattr(loader, "planned", planned)
+        return loader
+
+    def _evaluation_of(self: Any, dataset: Any) -> EvaluationBatches | None:
+        """The planned batches of a dataset; ``None`` if it is evaluated as without this class."""
+        if dataset is None or self._evaluation_setting is False:
+            return None
+        kept = self._planned_evaluations.get(id(dataset))
+        if kept is None or (kept[1] is not None and len(kept[1].batches.lengths) != len(dataset)):
+            kept = dataset, self._plan_evaluation(dataset)
+            self._planned_evaluations[id(dataset)] = kept
+        planned: EvaluationBatches | None = kept[1]
+        return planned
+
+    def _plan_evaluation(self: Any, dataset: Any) -> EvaluationBatches | None:
+        args, ranks = self.args, self.accelerator.num_processes
+        own = self._evaluation_setting if isinstance(self._evaluation_setting, Mapping) else {}
+        settings = {name: value for name, value in self._batch_settings.items() if name not in TRAINING_ONLY}
+        settings.update(own)
+        packed = (settings.get("strategy") or "").startswith("packed")
+        if (
+            packed  # Results are those of rows, and not of sequences.
+            or not hasattr(dataset, "__getitem__")
+            or not hasattr(dataset, "__len__")
+            or len(dataset) < ranks  # Some process would have nothing to evaluate.
+            or not args.eval_do_concat_batches  # Results are those of batches.
+            or getattr(args, "eval_use_gather_object", False)
+            or getattr(args, "use_legacy_prediction_loop", False)
+        ):
+            return None
+        for name in ("lengths", "second"):
+            settings[name] = self._evaluation_lengths(dataset, name, own)
+        if settings["lengths"] is None or (
+            settings["second"] is None and self._batch_settings.get("second") is not None
+        ):
+            warnings.warn(
+                "evaluation is not planned: the lengths of its sequences are not known without reading them. Give "
+                "`lengths` (and `second`) as a function of a dataset, or for evaluation alone, as in "
+                '`batches={"evaluation": {"lengths": lengths}}`; `"evaluation": False` leaves it unplanned',
+                LengthwiseWarning,
+                stacklevel=4,
+            )
+            return None
+        if settings.get("over_long") in ("drop", "truncate") and "over_long" not in own:
+            settings["over_long"] = "alone"  # Every sequence has a result.
+        settings.setdefault("seed", args.data_seed if args.data_seed is not None else args.seed)
+        settings.setdefault("constant_steps", False)
+        settings["tail"] = "split"  # Every sequence has one result.
+        batches = BatchSampler(
+            settings.pop("lengths"), rank="all", world_size=ranks, dataset=dataset, **settings
+        )
+        return EvaluationBatches(batches, ranks)
+
+    def _evaluation_lengths(self: Any, dataset: Any, name: str, own: Mapping[str, Any]) -> Any:
+        given = own.get(name)
+        if given is None:
+            given = self._batch_settings.get(name)
+            if given is not None and not callable(given):
+                if dataset is self.train_dataset:
+                    return given
+                # Its lengths were given, so reading its items must have been thought expensive.
+                given = None
+                if not hasattr(dataset, "column_names"):
+                    return None
+        if given is not None:
+            return given(dataset) if callable(given) else given
+        if name == "second":
+            return None
+        try:
+            return lengths_of(dataset, self._column)
+        except LengthsError:
+            return None
+
+    def evaluation_loop(self: Any, dataloader: DataLoader[Any], *args: Any, **keywords: Any) -> Any:
+        planned: EvaluationBatches | None = getattr(dataloader, "planned", None)
+        if planned is None:
+            return super().evaluation_loop(dataloader, *args, **keywords)  # type: ignore[misc]
+        kept = self.gather_function, self.compute_metrics
+        self._gathering = Gathering(planned, self.accelerator, self.args.eval_batch_size)
+        self.gather_function = self._gathering
+        if self.compute_metrics is not None and not self.args.batch_eval_metrics:
+            self.compute_metrics = _in_order(planned, self.compute_metrics)
+        try:
+            output = super().evaluation_loop(dataloader, *args, **keywords)  # type: ignore[misc]
+        finally:
+            self._gathering = None
+            self.gather_function, self.compute_metrics = kept
+        return output._replace(
+            predictions=planned.in_order(output.predictions), label_ids=planned.in_order(output.label_ids)
+        )
+
+    def prediction_step(self: Any, *args: Any, **keywords: Any) -> Any:
+        loss, *others = super().prediction_step(*args, **keywords)  # type: ignore[misc]
+        if self._gathering is not None:
+            loss = self._gathering.begin_step(loss)
+        return (loss, *others)
+
+    # Both
+
+    def _planned_loader(
+        self: Any, dataset: Any, batches: BatchSampler, sampler: Any, description: str, **options: Any
+    ) -> DataLoader[Any]:
+        args = self.args
+        collator, probe = self.data_collator, copied(self.data_collator)
+        if hasattr(dataset, "column_names"):
+            dataset = self._remove_unused_columns(dataset, description=description)
+        else:
+            collator = self._get_collator_with_removed_columns(collator, description=description)
+            probe = self._get_collator_with_removed_columns(probe)
+        if not batches.plan.packed:
+            accepted = inspect.signature(self.model.forward).parameters
+            collator = planned_collate(
+                collator,
+                probe,
+                dataset,
+                batches.lengths,
+                values=self._padding_values,
+                tokenizer=getattr(self, "processing_class", None),
+                accepts_mask="attention_mask" in accepted,
+            )
+        if getattr(args, "dataloader_multiprocessing_context", None) is not None:
+            options["multiprocessing_context"] = args.dataloader_multiprocessing_context
+        made = DataLoader(
+            _Planned(dataset),
+            batch_sampler=sampler,
             collate_fn=collator,
             num_workers=args.dataloader_num_workers,
             pin_memory=args.dataloader_pin_memory,
             persistent_workers=args.dataloader_persistent_workers,
             prefetch_factor=args.dataloader_prefetch_factor,
-            worker_init_fn=partial(
-                seed_worker, num_workers=args.dataloader_num_workers, rank=args.process_index
-            ),
+            **options,
         )
-        prepared: DataLoader[Any] = self.accelerator.prepare(made)
+        # Every process has as many batches, so there is nothing to make even; and Accelerate below 1.14 refuses
+        # batches of different sizes otherwise.
+        even, self.accelerator.even_batches = self.accelerator.even_batches, False
+        try:
+            prepared: DataLoader[Any] = self.accelerator.prepare(made)
+        finally:
+            self.accelerator.even_batches = even
         return prepared
+
+
+def _in_order(
+    planned: EvaluationBatches, compute_metrics: Callable[[Any], Any]
+) -> Callable[[Any], Any]:
+    """Metrics of results in the order of the dataset."""
+
+    def compute(results: Any) -> Any:
+        names = ("predictions", "label_ids", "inputs", "losses")
+        parts = {name: planned.in_order(getattr(results, name, None)) for name in names}
+        results = type(results)(**{name: part for name, part in parts.items() if part is not None})
+        return compute_metrics(results)
+
+    return compute

@@ -111,10 +111,10 @@ def loader(
         )
     sampler = checked_sampler(sampler, "loader")
     check_dataset(dataset, sampler.lengths)
-    try:
-        from torchdata.stateful_dataloader import StatefulDataLoader as kind
-    except ImportError:
-        kind = DataLoader
+    # Here, and not above: torchdata takes its time to import.
+    from . import _torch_loader
+
+    kind = getattr(_torch_loader, "StatefulPlannedLoader", _torch_loader.PlannedLoader)
     if collate_fn is None:
         packed = sampler._plan_of(sampler.epoch).packed
         collate_fn = pack_collate(sampler) if packed else pad_collate(sampler)

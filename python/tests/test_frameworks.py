@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
 from itertools import chain
 
 import pytest
 from conftest import everything_once
 
 pytest.importorskip("torch")
+
+
+def elastic_trainer() -> bool:
+    """Whether the Trainer asks a method of its own where a checkpoint stands in its epoch."""
+    return hasattr(importlib.import_module("transformers").Trainer, "_init_training_state")
 
 
 def together(ranks: list, epoch: int) -> list[list[int]]:
@@ -59,9 +65,31 @@ def test_accelerate_must_not_deal_the_batches_of_one_rank(on_ranks):
         assert 'rank="all"' in rank["refused"]
 
 
+def test_accelerate_below_1_14_says_what_it_needs(on_ranks):
+    pytest.importorskip("accelerate")
+    for rank in on_ranks("accelerated.py", 2, "uneven"):
+        assert "epochs" in rank or "set `accelerator.even_batches=False`" in rank["old"]
+
+
+@pytest.mark.parametrize("way", ["prepare", "dispatch"])
+def test_accelerate_must_not_assign_the_batches_of_a_stream(on_ranks, way):
+    pytest.importorskip("accelerate")
+    for rank in on_ranks("streamed.py", 2, way, "1"):
+        assert "out of `accelerator.prepare`" in rank["refused"]
+
+
+def test_beside_accelerate_every_process_reads_its_own_batches_of_a_stream(on_ranks):
+    pytest.importorskip("accelerate")
+    ranks = on_ranks("streamed.py", 2, "own", "1")
+    assert len(ranks[0]["seen"]) == len(ranks[1]["seen"])
+    assert everything_once(ranks[0]["seen"] + ranks[1]["seen"])
+
+
 @pytest.mark.parametrize("world_size", [1, 2])
 def test_the_trainer_goes_on_from_a_checkpoint_in_its_second_epoch(on_ranks, tmp_path, world_size):
     pytest.importorskip("transformers")
+    if world_size > 1 and not elastic_trainer():
+        pytest.skip("transformers 4 with Accelerate 1.1 does not load an optimizer on several CPU processes")
     whole = on_ranks("trained.py", world_size, str(tmp_path / "whole"))
     batches = len(whole[0]["seen"]) // 3
     for epoch in range(3):
@@ -69,10 +97,97 @@ def test_the_trainer_goes_on_from_a_checkpoint_in_its_second_epoch(on_ranks, tmp
         assert everything_once(list(chain.from_iterable(rank["seen"][part] for rank in whole)))
     stop = batches // 2 + 3  # Two batches a step: in the second epoch.
     folder = str(tmp_path / "parts")
-    first = on_ranks("trained.py", world_size, folder, str(stop))
-    second = on_ranks("trained.py", world_size, folder)
+    first = on_ranks("trained.py", world_size, folder, "--stop", str(stop))
+    second = on_ranks("trained.py", world_size, folder, "--resume", "--workers", "1")
     for rank in range(world_size):
         assert first[rank]["seen"] + second[rank]["seen"] == whole[rank]["seen"]
+    assert second[0]["steps"] == second[0]["max"] == whole[0]["steps"]
+
+
+def in_epoch(runs: list, epoch: int) -> list[list[int]]:
+    """What all ranks of all runs saw in an epoch."""
+    return [
+        batch
+        for run in runs
+        for rank in run
+        for of, batch in zip(rank["epochs"], rank["seen"])
+        if of == epoch
+    ]
+
+
+@pytest.mark.parametrize(
+    ("worlds", "accumulate"), [((2, 1, 2), (2, 2, 4)), ((1, 2, 1), (1, 1, 1))]
+)
+def test_the_trainer_resumes_twice_in_an_epoch_on_other_numbers_of_processes(
+    on_ranks, tmp_path, worlds, accumulate
+):
+    pytest.importorskip("transformers")
+    if not elastic_trainer():
+        pytest.skip("this release of transformers cannot be told where an epoch stands")
+    folder, runs = str(tmp_path), []
+    for place, (world_size, steps) in enumerate(zip(worlds, accumulate)):
+        stop = ["--stop", str(3 + 2 * place)] if place < 2 else []
+        resume = ["--resume"] if place else []
+        runs.append(
+            on_ranks(
+                "trained.py", world_size, folder, "--epochs", "2", "--accumulate", str(steps), *stop, *resume
+            )
+        )
+    assert [run[0]["steps"] for run in runs[:2]] == [3, 5]
+    for epoch in range(2):
+        assert everything_once(in_epoch(runs, epoch))
+    # The last step is the last that was announced, so the learning rate has reached its end.
+    last = runs[-1][0]
+    assert last["steps"] == last["max"]
+    assert last["rate"] == 0
+
+
+def test_the_trainer_resumes_at_the_end_of_an_epoch_on_another_number_of_processes(on_ranks, tmp_path):
+    pytest.importorskip("transformers")
+    if not elastic_trainer():
+        pytest.skip("this release of transformers cannot be told where an epoch stands")
+    folder = str(tmp_path)
+    whole = on_ranks("trained.py", 2, folder, "--epochs", "1", "--save-epochs")
+    assert everything_once(in_epoch([whole], 0))
+    (rest,) = on_ranks("trained.py", 1, folder, "--epochs", "2", "--resume")
+    assert set(rest["epochs"]) == {1}
+    assert everything_once(rest["seen"])
+
+
+def test_a_trainer_that_only_counts_refuses_another_number_of_processes(on_ranks, tmp_path):
+    pytest.importorskip("transformers")
+    if elastic_trainer():
+        pytest.skip("this release of transformers can be told where an epoch stands")
+    on_ranks("trained.py", 2, str(tmp_path), "--stop", "9")
+    (refused,) = on_ranks("trained.py", 1, str(tmp_path), "--resume")
+    assert refused["kind"] == "StateError"
+    assert "as many processes" in refused["refused"]
+
+
+def test_the_trainer_refuses_a_checkpoint_of_other_settings(on_ranks, tmp_path):
+    pytest.importorskip("transformers")
+    on_ranks("trained.py", 1, str(tmp_path), "--stop", "4")
+    (refused,) = on_ranks("trained.py", 1, str(tmp_path), "--resume", "--budget", "padded:500")
+    assert refused["kind"] == "StateError"
+    assert "padded:600" in refused["refused"] and "padded:500" in refused["refused"]
+
+
+@pytest.mark.parametrize("world_size", [1, 2])
+def test_the_trainer_evaluates_planned_batches_in_the_order_of_the_dataset(on_ranks, world_size):
+    pytest.importorskip("transformers")
+    for rank in on_ranks("evaluated.py", world_size):
+        for count, ways in rank.items():
+            plain = ways["plain"]
+            assert plain["labels"] == list(range(int(count)))
+            for found in (ways["planned"], ways["off"]):
+                for name in ("tokens", "counts", "labels"):
+                    assert found[name] == plain[name]
+                assert found["metrics"] == pytest.approx(plain["metrics"])
+                assert found["test_loss"] == pytest.approx(plain["test_loss"])
+            assert ways["off"]["shapes"] == plain["shapes"]
+        planned = rank["400"]["planned"]["shapes"]
+        assert max(size * length for size, length in planned) <= 600
+        assert len(planned) < len(rank["400"]["plain"]["shapes"]) / 3
 
 
 @pytest.mark.parametrize("kind", ["default", "plain"])

@@ -1,18 +1,31 @@
-"""The Hugging Face Trainer on a tiny model: trained.py OUT FOLDER [STOP], where STOP ends the run
-after so many steps with a checkpoint, and without it a checkpoint in the folder is gone on from."""
+"""The Hugging Face Trainer on a tiny model, with checkpoints.
+
+trained.py OUT FOLDER [--stop STEPS] [--resume] …: `--stop` ends the run with a checkpoint after so many steps
+in all, `--resume` continues from the last checkpoint in the folder.
+"""
 
 from __future__ import annotations
 
-import sys
+import argparse
 from pathlib import Path
 
 import torch
 from common import BUDGET, SEQUENCES, finish, lengths, write
+from lengthwise import LengthwiseError
 from lengthwise.hf import TrainerMixin
 from transformers import Trainer, TrainerCallback, TrainingArguments
 
-folder = Path(sys.argv[2])
-stop = int(sys.argv[3]) if len(sys.argv) > 3 else None
+parser = argparse.ArgumentParser()
+parser.add_argument("out")
+parser.add_argument("folder", type=Path)
+parser.add_argument("--stop", type=int)
+parser.add_argument("--resume", action="store_true")
+parser.add_argument("--budget", default=BUDGET)
+parser.add_argument("--accumulate", type=int, default=2)
+parser.add_argument("--epochs", type=int, default=3)
+parser.add_argument("--workers", type=int, default=0)
+parser.add_argument("--save-epochs", action="store_true")
+given = parser.parse_args()
 
 
 class Tokens(torch.utils.data.Dataset):
@@ -27,16 +40,18 @@ class Tokens(torch.utils.data.Dataset):
 
 
 class Model(torch.nn.Module):
-    """Remembers which sequences it saw."""
+    """Remembers which sequences it saw, and in which epoch."""
 
     def __init__(self) -> None:
         super().__init__()
         self.weight = torch.nn.Parameter(torch.ones(1))
         self.seen: list[list[int]] = []
+        self.epochs: list[int] = []
 
     def forward(self, input_ids: torch.Tensor, labels: torch.Tensor | None = None) -> dict:
         if self.training:
             self.seen.append(input_ids[:, 0].tolist())
+            self.epochs.append(int(trainer.state.epoch + 1e-6))
         return {"loss": (self.weight * input_ids.float().mean()).mean() * 1e-9}
 
 
@@ -54,21 +69,29 @@ class PlannedTrainer(TrainerMixin, Trainer):
 
 class Stop(TrainerCallback):
     def on_step_end(self, args, state, control, **_):
-        if state.global_step == stop:
+        if state.global_step == given.stop:
             control.should_save = control.should_training_stop = True
 
 
 model = Model()
 arguments = TrainingArguments(
-    str(folder), num_train_epochs=3, save_strategy="no", report_to=[], use_cpu=True,
-    disable_tqdm=True, logging_strategy="no", gradient_accumulation_steps=2,
-    remove_unused_columns=False, ddp_backend="gloo", dataloader_num_workers=0,
+    str(given.folder), num_train_epochs=given.epochs, report_to=[], use_cpu=True, disable_tqdm=True,
+    save_strategy="epoch" if given.save_epochs else "no", logging_strategy="no",
+    gradient_accumulation_steps=given.accumulate, remove_unused_columns=False, ddp_backend="gloo",
+    dataloader_num_workers=given.workers,
 )  # fmt: skip
 trainer = PlannedTrainer(
     model, arguments, train_dataset=Tokens(), data_collator=collate,
-    batches={"budget": BUDGET, "lengths": lengths()}, callbacks=[Stop()] if stop else [],
+    batches={"budget": given.budget, "lengths": lengths()}, callbacks=[Stop()] if given.stop else [],
 )  # fmt: skip
-checkpoints = sorted(folder.glob("checkpoint-*"))
-trainer.train(resume_from_checkpoint=str(checkpoints[-1]) if checkpoints and not stop else None)
-write({"seen": model.seen, "steps": trainer.state.global_step})
+try:
+    trainer.train(resume_from_checkpoint=given.resume)
+    state = trainer.state
+    rate = trainer.optimizer.param_groups[0]["lr"]
+    write(
+        {"seen": model.seen, "epochs": model.epochs, "steps": state.global_step, "max": state.max_steps,
+         "rate": rate}
+    )  # fmt: skip
+except LengthwiseError as error:
+    write({"refused": str(error), "kind": type(error).__name__})
 finish()

@@ -1,0 +1,297 @@
+"""The Hugging Face Trainer in one process: padding to planned lengths, evaluation, states in checkpoints."""
+
+from __future__ import annotations
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+from lengthwise import LengthwiseWarning, SettingError, StateError  # noqa: E402
+from lengthwise.hf import TrainerMixin  # noqa: E402
+from lengthwise.torch import pad_collate  # noqa: E402
+
+PAD, MASK, FIRST = 0, 1, 10
+
+
+class PlannedTrainer(TrainerMixin, transformers.Trainer):
+    pass
+
+
+class Items(torch.utils.data.Dataset):
+    """Sequences of tokens that are never the padding token, and one label for each sequence of another field."""
+
+    def __init__(self, lengths, fields=("input_ids",)) -> None:
+        self.lengths, self.fields = [int(length) for length in lengths], fields
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def __getitem__(self, index: int) -> dict:
+        length = self.lengths[index]
+        ids = [FIRST + (index + place) % 50 for place in range(length)]
+        values = {
+            "input_ids": ids,
+            "attention_mask": [1] * length,
+            "labels": [token + 100 for token in ids],
+            "features": [[float(token), 1.0] for token in ids],
+            "speaker": [0.5] * 7,
+        }
+        return {name: values[name] for name in self.fields}
+
+
+class Model(torch.nn.Module):
+    """Remembers the shapes it saw."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(1))
+        self.shapes: set[tuple[int, ...]] = set()
+
+    def forward(self, input_ids, attention_mask=None, labels=None, features=None, speaker=None):
+        shapes = {tuple(part.shape) for part in (input_ids, attention_mask, labels) if part is not None}
+        assert len(shapes) == 1
+        self.shapes |= shapes
+        return {"loss": self.weight.sum() * 1e-9}
+
+
+def tokenizer(side: str = "right"):
+    tokenizers = pytest.importorskip("tokenizers")
+    words = {"<pad>": PAD, "<mask>": MASK, "<unk>": 2, **{f"w{number}": number for number in range(3, 60)}}
+    made = tokenizers.Tokenizer(tokenizers.models.WordLevel(words, unk_token="<unk>"))
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=made, pad_token="<pad>", mask_token="<mask>", unk_token="<unk>", padding_side=side
+    )
+
+
+def own_collate(rows):
+    ids = [torch.tensor(row["input_ids"]) for row in rows]
+    labels = [torch.tensor(row["labels"]) for row in rows]
+    pad = torch.nn.utils.rnn.pad_sequence
+    return {
+        "input_ids": pad(ids, batch_first=True, padding_value=PAD),
+        "labels": pad(labels, batch_first=True, padding_value=-100),
+        "speaker": torch.tensor([row["speaker"] for row in rows]),
+        "features": pad([torch.tensor(row["features"]) for row in rows], batch_first=True, padding_value=-1.0),
+    }
+
+
+COLLATORS = {
+    "padding": (
+        lambda side: transformers.DataCollatorWithPadding(tokenizer(side)),
+        ("input_ids", "attention_mask"),
+    ),
+    "seq2seq": (
+        lambda side: transformers.DataCollatorForSeq2Seq(tokenizer(side)),
+        ("input_ids", "attention_mask", "labels"),
+    ),
+    "causal": (
+        lambda side: transformers.DataCollatorForLanguageModeling(tokenizer(side), mlm=False),
+        ("input_ids", "attention_mask"),
+    ),
+    "masked": (
+        lambda side: transformers.DataCollatorForLanguageModeling(tokenizer(side)),
+        ("input_ids", "attention_mask"),
+    ),
+    "default": (lambda side: transformers.default_data_collator, ("input_ids", "labels")),
+    "own": (lambda side: own_collate, ("input_ids", "labels", "speaker", "features")),
+}
+
+
+def trained(folder, dataset, collator, batches=None, arguments=None, **options):
+    settings = {"save_strategy": "no", "logging_strategy": "no", **(arguments or {})}
+    made = transformers.TrainingArguments(
+        str(folder), report_to=[], use_cpu=True, disable_tqdm=True, remove_unused_columns=False, **settings
+    )
+    batches = {"budget": "padded:600", "column": "input_ids", **(batches or {})}
+    return PlannedTrainer(
+        Model(), made, train_dataset=dataset, data_collator=collator, batches=batches, **options
+    )
+
+
+@pytest.mark.parametrize("side", ["right", "left"])
+@pytest.mark.parametrize("name", COLLATORS)
+def test_every_field_is_padded_to_the_planned_length(tmp_path, lengths, name, side):
+    if (name, side) == ("own", "left"):
+        pytest.skip("this function pads on the right")
+    make, fields = COLLATORS[name]
+    dataset = Items(lengths, fields)
+    shapes = {"shapes": "ladder:4"}
+    trainer = trained(tmp_path, dataset, make(side), shapes, processing_class=tokenizer(side))
+    loader = trainer.get_train_dataloader()
+    plan = trainer._planned_batches.plan
+    longer = 0
+    for place, batch in enumerate(loader):
+        indices, width = plan[place], int(plan.batch_lengths[place])
+        longer += width > max(lengths[indices])
+        padded = {"input_ids": PAD, "attention_mask": 0, "labels": -100}
+        for row, index in enumerate(indices):
+            item = dataset[int(index)]
+            real = slice(width - len(item["input_ids"]), None) if side == "left" else None
+            real = real or slice(0, len(item["input_ids"]))
+            for field, value in padded.items():
+                if field not in batch:
+                    continue
+                cells = batch[field][row].tolist()
+                assert len(cells) == width
+                empty = cells[: real.start] if side == "left" else cells[real.stop :]
+                assert set(empty) <= {value}
+                if field in item and not (name == "masked" and field == "input_ids"):
+                    assert cells[real] == item[field]
+            if name == "causal":
+                assert batch["labels"][row].tolist()[real] == item["input_ids"]
+            if name == "own":
+                assert batch["features"][row].tolist() == item["features"] + [[-1.0, -1.0]] * (
+                    width - len(item["features"])
+                )
+                assert batch["speaker"].shape == (len(indices), 7)
+        if name in ("causal", "masked", "default", "padding"):
+            assert {"attention_mask"} <= set(batch)
+    assert longer > 0
+
+
+def test_the_model_sees_the_planned_shapes_only(tmp_path, lengths):
+    dataset = Items(lengths)
+    collator = transformers.DataCollatorForLanguageModeling(tokenizer(), mlm=False)
+    trainer = trained(
+        tmp_path, dataset, collator, {"shapes": "ladder:4"}, arguments={"num_train_epochs": 2}
+    )
+    trainer.train()
+    sampler = trainer._planned_batches
+    planned = set()
+    for epoch in range(2):
+        sampler.set_epoch(epoch)
+        planned |= set(zip(sampler.plan.batch_sizes.tolist(), sampler.plan.batch_lengths.tolist()))
+    assert trainer.model.shapes == planned
+
+
+def test_learning_how_a_collator_pads_draws_no_random_numbers(tmp_path, lengths):
+    collator = transformers.DataCollatorForLanguageModeling(tokenizer())
+    trainer = trained(tmp_path, Items(lengths), collator)
+    torch.manual_seed(5)
+    before = torch.get_rng_state(), np.random.get_state()[1].tolist()
+    trainer.get_train_dataloader()
+    assert torch.equal(torch.get_rng_state(), before[0])
+    assert np.random.get_state()[1].tolist() == before[1]
+
+
+def test_a_field_of_fixed_size_is_left_alone_in_every_batch(tmp_path):
+    """Its size is the length of some sequences, and even the longest there is."""
+    dataset = Items([3, 5, 7, 7, 6, 7, 2], ("input_ids", "labels", "speaker", "features"))
+    trainer = trained(tmp_path, dataset, own_collate, {"budget": "padded:21", "shapes": "multiple:8"})
+    for batch in trainer.get_train_dataloader():
+        assert batch["speaker"].shape[1] == 7
+        assert batch["input_ids"].shape[1] == batch["labels"].shape[1] == 8
+
+
+def test_a_collator_without_a_token_to_pad_with_is_refused(tmp_path, lengths):
+    trainer = trained(tmp_path, Items(lengths), transformers.default_data_collator)
+    with pytest.raises(SettingError, match="no token to pad with"):
+        trainer.get_train_dataloader()
+    batches = {"padding_value": {"input_ids": 9}}
+    trainer = trained(tmp_path, Items(lengths), transformers.default_data_collator, batches)
+    assert any((batch["input_ids"] == 9).any() for batch in trainer.get_train_dataloader())
+
+
+def test_a_collator_whose_padding_is_unknown_is_said(tmp_path, lengths):
+    def collate(rows):
+        if len({len(row["input_ids"]) for row in rows}) > 1:
+            raise ValueError("unequal")
+        return {"input_ids": torch.tensor([row["input_ids"] for row in rows])}
+
+    with pytest.warns(LengthwiseWarning, match="not to the planned length.*unequal"):
+        trained(tmp_path, Items(lengths), collate).get_train_dataloader()
+
+
+def test_padding_of_the_package_itself_is_left_alone(tmp_path, lengths):
+    trainer = trained(tmp_path, Items(lengths), pad_collate(lengths=None))
+    loader = trainer.get_train_dataloader()
+    widths = [batch["input_ids"].shape[1] for batch in loader]
+    assert widths == trainer._planned_batches.plan.batch_lengths.tolist()
+
+
+def test_pairs_are_padded_to_both_planned_lengths(tmp_path, lengths):
+    seconds = lengths[::-1] // 2 + 1
+
+    class Pairs(Items):
+        def __getitem__(self, index):
+            item = super().__getitem__(index)
+            return {**item, "labels": [5] * int(seconds[index])}
+
+    collator = transformers.DataCollatorForSeq2Seq(tokenizer())
+    settings = {"budget": "padded:max=600", "second": seconds, "shapes": "multiple:8"}
+    trainer = trained(tmp_path, Pairs(lengths, ("input_ids", "attention_mask")), collator, settings)
+    loader = trainer.get_train_dataloader()
+    plan = trainer._planned_batches.plan
+    shapes = []
+    for place, batch in enumerate(loader):
+        shapes.append((batch["input_ids"].shape[1], batch["labels"].shape[1]))
+        assert (batch["labels"] != -100).sum(1).tolist() == seconds[plan[place]].tolist()
+    assert shapes == list(zip(plan.batch_lengths.tolist(), plan.second_batch_lengths.tolist()))
+
+
+def test_evaluation_that_cannot_be_planned_is_refused_before_training(tmp_path, lengths):
+    dataset, long = Items(lengths), Items([5, 601])
+    trainer = trained(
+        tmp_path, dataset, transformers.DataCollatorWithPadding(tokenizer()),
+        arguments={"eval_strategy": "epoch"}, eval_dataset={"short": dataset, "long": long},
+    )  # fmt: skip
+    with pytest.raises(ValueError, match="601"):
+        trainer.train()
+    assert not trainer.model.shapes
+
+
+def test_evaluation_has_settings_of_its_own(tmp_path, lengths):
+    dataset = Items(lengths)
+    batches = {"evaluation": {"budget": "padded:1200"}, "over_long": "drop"}
+    trainer = trained(tmp_path, dataset, transformers.DataCollatorWithPadding(tokenizer()), batches)
+    loader = trainer.get_eval_dataloader(Items([1500, *lengths]))
+    shapes = [tuple(batch["input_ids"].shape) for batch in loader]
+    assert sum(size for size, _ in shapes) == len(lengths) + 1
+    cells = [size * length for size, length in shapes if size > 1]
+    assert 600 < max(cells) <= 1200
+    assert (1, 1500) in shapes  # Training would drop it; here it has a result.
+
+
+def test_lengths_that_were_given_for_training_are_not_guessed_for_evaluation(tmp_path, lengths):
+    collator = transformers.DataCollatorWithPadding(tokenizer())
+    arguments = {"per_device_eval_batch_size": 4}
+    batches = {"lengths": lengths, "column": None}
+    other = Items(lengths[:40])
+    trainer = trained(tmp_path, Items(lengths), collator, batches, arguments)
+    with pytest.warns(LengthwiseWarning, match="evaluation is not planned"):
+        loader = trainer.get_eval_dataloader(other)
+    assert {len(batch["input_ids"]) for batch in loader} == {4}
+    batches["lengths"] = lambda dataset: dataset.lengths
+    trainer = trained(tmp_path, Items(lengths), collator, batches, arguments)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        loader = trainer.get_eval_dataloader(other)
+    assert {len(batch["input_ids"]) for batch in loader} != {4}
+
+
+def checkpoint(tmp_path, lengths):
+    collator = transformers.DataCollatorWithPadding(tokenizer())
+    arguments = {"max_steps": 3, "save_strategy": "steps", "save_steps": 3}
+    trained(tmp_path, Items(lengths), collator, arguments=arguments).train()
+    return tmp_path / "checkpoint-3", trained(tmp_path, Items(lengths), collator, arguments={"max_steps": 5})
+
+
+def test_a_state_that_is_missing_is_said_and_one_that_is_damaged_is_refused(tmp_path, lengths):
+    folder, trainer = checkpoint(tmp_path, lengths)
+    path = folder / "lengthwise_state.json"
+    state = path.read_text()
+    assert json.loads(state)["global_step"] == 3
+    assert [file.name for file in folder.iterdir() if file.name.startswith(".")] == []
+    for damaged in (state[:40], "[]", state.replace('"version": 1', '"version": 9', 1)):
+        path.write_text(damaged)
+        with pytest.raises(StateError, match="lengthwise_state.json"):
+            trainer.train(resume_from_checkpoint=str(folder))
+    path.unlink()
+    with pytest.warns(LengthwiseWarning, match="has no lengthwise_state.json"):
+        trainer.train(resume_from_checkpoint=str(folder))
+    assert trainer.state.global_step == 5
