@@ -840,7 +840,7 @@ class Tuning:
         Whether the choice is within all limits. If not, it is the one that comes closest.
         """
 
-def compare(lengths: Any, strategies: str | SupportsGetItem[int, str] | None = None, *, budget: str | SupportsIndex = "sequences:16", shapes: str = "exact", arrange: str = "spread", over_long: str = "error", epochs: SupportsIndex = 5, world_size: SupportsIndex = 1, accumulate: SupportsIndex = 1, steps: str | None = None, tail: str = "split", cost_model: CostModel | str | PathLike[str] | None = None, seed: SupportsIndex = 0, source: str = "lengths") -> Comparison:
+def compare(lengths: Any, strategies: Any | None = None, *, budget: str | SupportsIndex = "sequences:16", shapes: str = "exact", arrange: str = "spread", over_long: str = "error", epochs: SupportsIndex = 5, world_size: SupportsIndex = 1, accumulate: SupportsIndex = 1, steps: str | None = None, tail: str = "split", cost_model: CostModel | str | PathLike[str] | None = None, seed: SupportsIndex = 0, source: str = "lengths") -> Comparison:
     """
     Compares strategies: plans several epochs with each of them, and measures the plans.
 
@@ -877,7 +877,7 @@ def effective_mates(plans: SupportsGetItem[int, Plan]) -> float | None:
         `plans`: Plans of the same lengths for different epochs.
     """
 
-def example(name: str = ...) -> np.ndarray:
+def example(name: str = "speech") -> np.ndarray:
     """
     Returns built-in lengths to try things with.
 

@@ -43,6 +43,8 @@ class TrainerSettings(PlannerSettings, total=False):
     lengths: Any
     strategy: str | None
     column: str | None
+    padding_value: dict[str, Any] | None
+    evaluation: bool | dict[str, Any]
 
 
 class StreamSettings(TypedDict, total=False):

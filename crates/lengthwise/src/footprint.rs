@@ -5,7 +5,8 @@
 
 use crate::{Lengths, Open, Room, shapes::Rounding};
 
-/// The most batches that these lengths make in any order that is cut from the front into `groups`.
+/// The most batches that these lengths make in any order that is cut into `groups`: as many as if it were
+/// cut from the front, wherever the short batch is.
 ///
 /// A batch ends where one sequence more would not fit. So it has at least as many sequences as a full
 /// batch of the longest length among them and that one more, and there are most batches if each of them
@@ -55,7 +56,10 @@ pub(crate) fn sorted_batches(ends: &[(usize, u32)], room: &Room, most: usize) ->
             if at == ends[run].0 {
                 run += 1;
             }
-            let Some(grown) = room.admit_padded(open, ends[run].1) else { break };
+            let grown = open.with(ends[run].1);
+            if !room.admits(open, grown) {
+                break;
+            }
             (open, at) = (grown, at + 1);
         }
         start += if at == count { open.size } else { room.keep(open.size) } as usize;
