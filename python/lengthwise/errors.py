@@ -26,7 +26,7 @@ class LengthwiseError(ValueError):
         self.index = index
 
     def add_note(self, note: str) -> None:
-        """Adds a note. The name of an argument becomes part of the message, if it is not there."""
+        """Adds a ``note``. The name of an argument becomes part of the message, if it is not there."""
         found = _ARGUMENT.fullmatch(note)
         if found is None:
             # Python 3.10 has no notes.

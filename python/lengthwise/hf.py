@@ -146,6 +146,8 @@ class TrainerMixin:
     def train(
         self: Any, resume_from_checkpoint: str | bool | None = None, *args: Any, **keywords: Any
     ) -> Any:
+        """Trains as ``Trainer.train`` does. With ``resume_from_checkpoint``, the sampler goes on from the state in
+        the checkpoint. ``args`` and ``keywords`` are passed on."""
         folder = resume_from_checkpoint
         if folder is True:
             folder = get_last_checkpoint(self.args.output_dir)  # type: ignore[no-untyped-call]
@@ -250,6 +252,8 @@ class TrainerMixin:
     def save_model(
         self: Any, output_dir: str | None = None, _internal_call: bool = False, **keywords: Any
     ) -> None:
+        """Saves the model to ``output_dir`` as ``Trainer.save_model`` does. If ``_internal_call`` is true, as for
+        checkpoints, the state of the sampler is saved beside it. ``keywords`` are passed on."""
         super().save_model(output_dir, _internal_call=_internal_call, **keywords)  # type: ignore[misc]
         # Internal calls are for checkpoints. The Trainer's own state, without which there is nothing to resume,
         # is written later.
@@ -273,6 +277,7 @@ class TrainerMixin:
     # Evaluation
 
     def get_eval_dataloader(self: Any, eval_dataset: Any = None) -> DataLoader[Any]:
+        """Returns the loader of planned batches of ``eval_dataset``, for ``Trainer``."""
         dataset, key = eval_dataset, "eval"
         if isinstance(eval_dataset, str):
             dataset, key = self.eval_dataset[eval_dataset], eval_dataset
@@ -292,6 +297,7 @@ class TrainerMixin:
         return loader
 
     def get_test_dataloader(self: Any, test_dataset: Any) -> DataLoader[Any]:
+        """Returns the loader of planned batches of ``test_dataset``, for ``Trainer``."""
         planned = self._evaluation_of(test_dataset)
         if planned is None:
             loader: DataLoader[Any] = super().get_test_dataloader(test_dataset)  # type: ignore[misc]
@@ -374,6 +380,8 @@ class TrainerMixin:
             return None
 
     def evaluation_loop(self: Any, dataloader: DataLoader[Any], *args: Any, **keywords: Any) -> Any:
+        """Evaluates on ``dataloader``, and puts the results into the order of the dataset. ``args`` and ``keywords``
+        are passed on to ``Trainer``."""
         planned: EvaluationBatches | None = getattr(dataloader, "planned", None)
         if planned is None:
             return super().evaluation_loop(dataloader, *args, **keywords)  # type: ignore[misc]
@@ -392,6 +400,7 @@ class TrainerMixin:
         )
 
     def prediction_step(self: Any, *args: Any, **keywords: Any) -> Any:
+        """Evaluates on one batch. ``args`` and ``keywords`` are passed on to ``Trainer``."""
         loss, *others = super().prediction_step(*args, **keywords)  # type: ignore[misc]
         if self._gathering is not None:
             loss = self._gathering.begin_step(loss)

@@ -334,6 +334,8 @@ def test_wrong_ranks_and_datasets_are_refused(lengths, data):
             BatchSampler(lengths, budget=BUDGET, **ranks)
     assert "rank 1 of 2" in repr(BatchSampler(lengths, budget=BUDGET, rank=np.int64(1), world_size=2))
     with pytest.raises(lw.SettingError, match="no budget"):
+        BatchSampler(lengths)
+    with pytest.raises(lw.SettingError, match="made this sampler anew"):
         BatchSampler(lengths, batch_size=4, drop_last=False)
     with pytest.raises(lw.SettingError, match="BatchSampler has no setting `batch_size`"):
         BatchSampler(lengths, budget=BUDGET, batch_size=4)
