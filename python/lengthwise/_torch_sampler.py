@@ -148,6 +148,8 @@ class BatchSampler(Sampler[list[int]]):
         # Whether the epoch was chosen since the last iteration began, and which one by `set_epoch`.
         self._chosen = True
         self._asked: int | None = None
+        # The epoch of a state that a loader has, and has not begun with.
+        self._expected: int | None = None
         # How many iterations have begun since then.
         self._begun = 0
         # A state that was loaded, and the epoch that it is in: iterations of that epoch go on from it.
@@ -258,8 +260,14 @@ class BatchSampler(Sampler[list[int]]):
         were trained on (of all ranks together if ``rank="all"``), or use ``StatefulDataLoader``, which
         keeps count itself. Without it the state is refused there.
         """
-        if batches is None and self._is_pending() and self._state_of(self._epoch) is not None:
-            return dict(self._state_of(self._epoch) or {})
+        if self._expected == self._epoch and not asked_by_torchdata():
+            raise StateError(
+                "a state was loaded into the loader, and no batch was asked for since",
+                hint="ask the loader for its `state_dict`",
+            )
+        pending = self._state_of(self._epoch) if self._is_pending() else None
+        if batches is None and pending is not None:
+            return dict(pending)
         running = self._current()
         if batches is None and running.ahead and not asked_by_torchdata():
             raise StateError(
@@ -281,7 +289,7 @@ class BatchSampler(Sampler[list[int]]):
         unless ``set_epoch`` chooses the one that is over: then nothing."""
         state, epoch = _checked(state)
         left = _Running(self, epoch, state).left()  # A state of another run is refused here.
-        self._loaded, self._running, self._begun = (epoch, state), None, 0
+        self._loaded, self._running, self._begun, self._expected = (epoch, state), None, 0, None
         self._go_on(epoch, left)
 
     def __repr__(self) -> str:
@@ -336,6 +344,7 @@ class BatchSampler(Sampler[list[int]]):
     def _expect(self, epoch: int) -> None:
         """Notes the ``epoch`` of a state that a loader loads later, unless another one is chosen before."""
         self._epoch, self._chosen, self._asked, self._loaded = epoch, True, None, None
+        self._running, self._expected = None, epoch
 
     def _go_on(self, epoch: int, left: int) -> None:
         """Chooses the epoch of a state that was loaded, or if it is over the next one. Some loaders load it
@@ -373,7 +382,7 @@ class BatchSampler(Sampler[list[int]]):
                     stacklevel=4,
                 )
         self._begun += 1
-        self._chosen, self._asked, self._running = False, None, running
+        self._chosen, self._asked, self._expected, self._running = False, None, None, running
         return self._epoch, self._state_of(self._epoch)
 
 

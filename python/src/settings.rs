@@ -72,60 +72,34 @@ pub(crate) fn given<T>(setting: Option<Parsed<T>>) -> Option<T> {
     setting.map(|setting| setting.0)
 }
 
-/// A number.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Number(pub(crate) f64);
+/// Arguments of one type, with what is said to be expected of them.
+macro_rules! argument {
+    ($($(#[$about:meta])* $name:ident($kind:ty) = $what:literal;)*) => {$(
+        $(#[$about])*
+        #[derive(Clone, Debug)]
+        pub(crate) struct $name(pub(crate) $kind);
 
-impl<'py> FromPyObject<'_, 'py> for Number {
-    type Error = PyErr;
+        impl<'py> FromPyObject<'_, 'py> for $name {
+            type Error = PyErr;
 
-    const INPUT_TYPE: PyStaticExpr = <f64 as FromPyObject>::INPUT_TYPE;
+            const INPUT_TYPE: PyStaticExpr = <$kind as FromPyObject>::INPUT_TYPE;
 
-    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        given.extract().map(Self).map_err(|_| expected("a number", given))
-    }
+            fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+                given.extract().map(Self).map_err(|_| expected($what, given))
+            }
+        }
+    )*};
 }
 
-/// A whole number that may be below 0.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Signed(pub(crate) i64);
-
-impl<'py> FromPyObject<'_, 'py> for Signed {
-    type Error = PyErr;
-
-    const INPUT_TYPE: PyStaticExpr = <i64 as FromPyObject>::INPUT_TYPE;
-
-    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        given.extract().map(Self).map_err(|_| expected("a whole number", given))
-    }
-}
-
-/// Yes or no.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Flag(pub(crate) bool);
-
-impl<'py> FromPyObject<'_, 'py> for Flag {
-    type Error = PyErr;
-
-    const INPUT_TYPE: PyStaticExpr = <bool as FromPyObject>::INPUT_TYPE;
-
-    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        given.extract().map(Self).map_err(|_| expected("True or False", given))
-    }
-}
-
-/// The path of a file.
-#[derive(Clone, Debug)]
-pub(crate) struct FilePath(pub(crate) PathBuf);
-
-impl<'py> FromPyObject<'_, 'py> for FilePath {
-    type Error = PyErr;
-
-    const INPUT_TYPE: PyStaticExpr = <PathBuf as FromPyObject>::INPUT_TYPE;
-
-    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        given.extract().map(Self).map_err(|_| expected("a path", given))
-    }
+argument! {
+    /// A number.
+    Number(f64) = "a number";
+    /// A whole number that may be below 0.
+    Signed(i64) = "a whole number";
+    /// Yes or no.
+    Flag(bool) = "True or False";
+    /// The path of a file.
+    FilePath(PathBuf) = "a path";
 }
 
 /// Several of something.

@@ -184,6 +184,8 @@ class History:
                 assert batches == expected[:count], f"rank {rank} has other batches"
         self.seen += [batch for batches in taken for batch in batches]
         self.trained = len(taken[0])
+        # A sampler knows the state of its loader once a batch was asked for, a stream in workers never.
+        self.hidden &= self.loaders.streams or not self.trained
 
     def finish(self) -> None:
         """The epoch is over: every sequence came once."""
@@ -221,7 +223,9 @@ class History:
         self.maybe_look()
         for _ in range(self.draw.randrange(1, 4)):
             self.take(self.draw.randrange(0, 6))
-            stateful = self.hidden or self.options["stateful"] and self.draw.random() < 0.7
+            # Before the first batch, what counts for a loader is the iteration that was looked at.
+            own = self.options["stateful"] and self.trained > 0
+            stateful = self.hidden or own and self.draw.random() < 0.7
             if stateful:
                 # The loader's own state, which is for as many workers.
                 state = self.made[0].state_dict()
@@ -230,7 +234,7 @@ class History:
                     ranks = self.draw.choice([ranks, self.draw.randrange(1, 4)])
                 self.begin(ranks, workers, True)
                 self.load(self.made, state)
-                self.hidden = self.loaders.streams and workers > 0
+                self.hidden = workers > 0 or not self.loaders.streams
             else:
                 # What was trained on is said: loaders with workers are further.
                 counted = self.options["num_workers"] or not self.trained or self.draw.random() < 0.5
@@ -240,7 +244,7 @@ class History:
                 self.maybe_look()
             self.resumed = True
             over = not self.loaders.missed(self.seen)[0]
-            if over and self.hidden:
+            if over and self.hidden and self.loaders.streams:
                 # After the end of an epoch a stateful loader gives the one that is chosen.
                 self.begin(self.ranks)
                 break

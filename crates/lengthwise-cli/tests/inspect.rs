@@ -42,7 +42,7 @@ fn lengths_are_shown_as_they_are() {
         2300 to 3390   0
         3391 to 5000   1  ##
 
-        under sequences:8 random batches spend 77.6 % of their cells on padding, sorted ones 1.27 %
+        under sequences:8 random batches spend 77.6 % of their cells on padding, sorted ones 76.14 %
         1 sequence is longer than 100 (the upper quartile 40 and three times its distance 20 from the lower one), with 45.9 % of all positions; the longest: 5000 (200)
 
         warning: sequence 200 has length 5000, 92 times the mean: every batch it is in is padded to that

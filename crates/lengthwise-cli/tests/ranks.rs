@@ -633,9 +633,9 @@ fn damaged_plans_fail_the_check() {
     folder.expect("verify altered.json --json", &expect![[r#"
         exit 1
         --- stdout
-        {"version":1,"ok":false,"failed":"altered.json: has been altered: its checksum is 48cbf511ac85fa5f, its content has aa6a46acacd0a6a2"}
+        {"version":1,"ok":false,"failed":"altered.json: has been altered: its checksum is 316e5ffbfe6b352e, its content has 6251f82e16d7c871"}
         --- stderr
-        error: altered.json: has been altered: its checksum is 48cbf511ac85fa5f, its content has aa6a46acacd0a6a2
+        error: altered.json: has been altered: its checksum is 316e5ffbfe6b352e, its content has 6251f82e16d7c871
     "#]]);
     folder.expect(
         "verify old.json",
