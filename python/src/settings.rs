@@ -223,7 +223,7 @@ where
     Ok(given.extract::<Whole<T>>()?.0)
 }
 
-/// Reads a text, for `from_py_with`: as [`whole`].
+/// Reads a text, for `from_py_with`: as [`whole()`].
 pub(crate) fn text<'a>(given: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {
     match given.cast::<PyString>() {
         Ok(text) => text.to_str(),
@@ -231,7 +231,7 @@ pub(crate) fn text<'a>(given: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {
     }
 }
 
-/// Reads a [`Flag`], for `from_py_with`: as [`whole`].
+/// Reads a [`Flag`], for `from_py_with`: as [`whole()`].
 pub(crate) fn flag(given: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(given.extract::<Flag>()?.0)
 }
