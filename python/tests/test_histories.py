@@ -116,6 +116,7 @@ class History:
         self.said: list[str] = []
         # What was trained on in the epoch that is going on.
         self.seen: list[list[int]] = []
+        self.repeats = 0
         # The epoch of the next iteration, and whether it goes on from a state, and one of the loader only.
         self.epoch, self.resumed, self.hidden = 0, False, False
         self.begin(draw.randrange(1, 4))
@@ -184,16 +185,18 @@ class History:
                 assert batches == expected[:count], f"rank {rank} has other batches"
         self.seen += [batch for batches in taken for batch in batches]
         self.trained = len(taken[0])
+        # Where fewer sequences are left than ranks need, the plan itself repeats some.
+        if self.loaders.streams:
+            self.repeats = 2
+        elif self.trained and not self.loaders.missed(self.seen)[0]:
+            self.repeats = len(self.samplers[0]._current().schedule.repeated)
         # A sampler knows the state of its loader once a batch was asked for, a stream in workers never.
         self.hidden &= self.loaders.streams or not self.trained
 
     def finish(self) -> None:
         """The epoch is over: every sequence came once."""
         missing, repeated = self.loaders.missed(self.seen)
-        # Where fewer sequences are left than ranks need, the plan itself repeats some.
-        allowed = 2
-        if not self.loaders.streams:
-            allowed = len(self.samplers[0]._current().schedule.repeated)
+        allowed, self.repeats = self.repeats, 0
         assert not missing and len(repeated) <= allowed, f"{missing} are missing, {repeated} came again"
         self.seen = []
 

@@ -249,6 +249,7 @@ def told(made):
 
 #: For each class, ways to make an object, and what must be the same of it and of its copy.
 TABLE = {
+    "ArgumentTypeError": [(error(lw.ArgumentTypeError), told)],
     "Batch": [(lambda: next(iter(sampler())), lambda b: (list(b), b.length, b.second_length))],
     "BatchSampler": [
         (sampler, rest_of_sampler),

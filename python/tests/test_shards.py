@@ -99,6 +99,7 @@ def test_a_sampler_of_a_shard(shards):
     assert sorted(sum(first, [])) == list(range(len(shards[2])))
 
 
+@pytest.mark.filterwarnings("ignore:this process gets the batches of rank 2 of 8")
 def test_a_sampler_of_a_shard_does_not_guess_its_ranks(shards, monkeypatch):
     pytest.importorskip("torch")
     from lengthwise.torch import BatchSampler

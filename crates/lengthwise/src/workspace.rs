@@ -68,7 +68,7 @@ impl Workspace {
     /// of sequences, as long as the order of all sequences fits, with four bytes for each, and those of
     /// any one length are not too many to be sorted together, with 64 bytes for each:
     /// `shuffled`, `sorted`, `semi-sorted`, `blurred`, `length-buckets` and `optimal-buckets`. What
-    /// cannot keep to it is refused by [`Error::OverMemory`](crate::Error::OverMemory), which says
+    /// cannot keep to it is refused by [`Error::OverMemory`], which says
     /// what it takes. [`Planner::loose_in`](crate::Planner::loose_in) takes four bytes less for each
     /// sequence than [`plan_in`](crate::Planner::plan_in). Memory is not kept for the next plan.
     #[must_use]
