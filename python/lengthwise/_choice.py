@@ -3,8 +3,9 @@
 A loader copies its dataset into its workers. A copy carries the choice as it was when the worker started,
 and its first iteration goes by that. Workers that stay for more iterations
 (``persistent_workers=True``) then read the latest choice from memory that all copies share. Only the
-process that has the original writes it. So workers need not agree on anything, and no iteration is
-counted: which epoch an iteration has depends on nothing but the choice before it began.
+process that has the original writes choices. So workers need not agree on anything: the epoch of an
+iteration depends on nothing but the choice before it began. The first worker also notes that an iteration
+began; this serves warnings and ``state_dict``, and decides nothing.
 """
 
 from __future__ import annotations

@@ -353,7 +353,7 @@ class BatchSampler(Sampler[list[int]]):
         self._chosen = True
 
     def _is_pending(self) -> bool:
-        """Whether what counts is an iteration that has not begun. Who chooses the epoch that runs means
+        """Whether what counts is an iteration that has not begun. Choosing the epoch that runs means
         the one that runs, unless it is over."""
         running = self._running
         if running is None:

@@ -28,7 +28,7 @@ fn five_hundred_random_settings_keep_their_promises() {
 
 /// The same at length: `cargo test --release -p lengthwise --test promises -- --ignored`.
 #[test]
-#[ignore = "takes minutes; run it when planning changes"]
+#[ignore = "takes long without `--release`; run it when planning changes"]
 fn twenty_thousand_random_settings_keep_their_promises() {
     check_all(0..20_000);
 }
