@@ -2,7 +2,15 @@
 
 use std::{fmt, str::FromStr};
 
-use crate::{Error, Lengths, Purpose, Rng, settings::Setting, sort};
+use crate::{
+    base::{
+        error::Error,
+        rng::{Purpose, Rng},
+        setting::Setting,
+    },
+    data::lengths::Lengths,
+    order::sort,
+};
 
 /// A built-in set of lengths, generated from a table of quantiles: the same on every machine.
 ///

@@ -3,24 +3,49 @@
 use std::sync::Arc;
 
 use crate::{
-    Arrange, Budget, Corpus, CostModel, Drawn, Error, Group, Lengths, LoosePlan, Made, OverLong,
-    Paired, Plan, Purpose, Rng, Room, Row, Shapes, Shard, Sorted, Statistics, Steps, Tail,
-    Workspace, arrange,
-    cut::{Loose, cut, rows, weighed},
-    footprint::{self, OF_CUT, OF_EQUALS},
-    groups::Dealing,
-    ladder::{Staircase, ladder},
-    lengths::is_small_table,
-    loose_plan::OF_BATCH,
-    made::brief,
-    over_long::Admitted,
-    pack::pack,
-    pairs::Pad,
-    shapes::Rounding,
-    shard::in_step,
-    sort,
-    steps::Time,
-    strategy::packed::LongestFirst,
+    base::{
+        error::Error,
+        rng::{Purpose, Rng},
+        workspace::Workspace,
+    },
+    cut::{
+        batches::weighed,
+        in_order::{cut, rows},
+        refine,
+        spans::Loose,
+    },
+    data::{
+        lengths::{Lengths, is_small_table},
+        over_long::OverLong,
+        pad::Pad,
+        shard::Shard,
+        statistics::Statistics,
+    },
+    limit::{admitted::Admitted, budget::Budget, cost::CostModel, resolved::Room, row::Row},
+    order::{
+        groups::{Dealing, Drawn},
+        pack::pack,
+        sort,
+    },
+    pipeline::{
+        footprint,
+        footprint::{OF_CUT, OF_EQUALS},
+    },
+    plan::{
+        arrange,
+        arrange::Arrange,
+        epoch::Plan,
+        in_step::in_step,
+        provenance::{Corpus, Made, brief},
+        span_plan::{LoosePlan, OF_BATCH},
+        steps::{Steps, Tail, Time},
+    },
+    shape::{
+        ladder::ladder,
+        rounding::{Rounding, Staircase},
+        shapes::Shapes,
+    },
+    strategy::{group::Group, packed::LongestFirst, paired::Paired, sorted::Sorted},
 };
 
 /// Plans epochs: the same lengths, settings, seed and epoch give the same plan on every machine.
@@ -353,7 +378,7 @@ impl<S: Group> Planner<S> {
             let left_out = if self.over_long == OverLong::Drop { admitted.over.len() } else { 0 };
             let sequences = lengths.len() - left_out;
             if let Some(shard) = self.shard.filter(|_| sequences < fixed as usize) {
-                return Err(Error::SmallShard { shard, sequences, batches: fixed });
+                return Err(Error::SmallShard { shard: shard.number, sequences, batches: fixed });
             }
             for turn in REDRAWS {
                 if batches.len() <= fixed as usize {
@@ -579,7 +604,7 @@ impl<S: Group> Planner<S> {
             let room = self.resolve_pairs(lengths, second)?.within(workspace);
             return Ok(Some((Arc::new(Rounding::Exact), room)));
         }
-        let rounding = Arc::new(self.shapes.resolve(lengths, &self.budget)?);
+        let rounding = Arc::new(refine::rounding(&self.shapes, lengths, &self.budget)?);
         // Rounding keeps the order of lengths, so the longest decides.
         let longest = rounding.of(lengths.longest());
         let room = self.budget.resolve(lengths, vec![longest].into())?;
@@ -619,7 +644,7 @@ impl<S: Group> Planner<S> {
         row: Row,
     ) -> Result<(Arc<Rounding>, Room<'a>), Error> {
         let Shapes::Ladder(rungs) = self.shapes else {
-            let rounding = Arc::new(self.shapes.resolve(lengths, &self.budget)?);
+            let rounding = Arc::new(refine::rounding(&self.shapes, lengths, &self.budget)?);
             let longest = rounding.of(lengths.longest());
             let room = self.budget.resolve(lengths, vec![longest].into())?;
             let row = row.within(&room, &self.shapes);
@@ -627,7 +652,7 @@ impl<S: Group> Planner<S> {
             return Ok((rounding, room.with_row(row)));
         };
         if rungs == 0 {
-            self.shapes.resolve(lengths, &self.budget)?;
+            refine::rounding(&self.shapes, lengths, &self.budget)?;
         }
         let room = self.budget.resolve(lengths, lengths.as_slice().into())?;
         let row = row.within(&room, &self.shapes);

@@ -4,9 +4,7 @@
 
 use std::collections::BTreeSet;
 
-mod common;
-
-use common::{Case, Kind, cases};
+use crate::common::{Case, Kind, cases};
 use lengthwise::{
     Arrange, Budget, Example, Lengths, Plan, Planner, Rule, Shapes, Strategy, effective_mates,
     ladder,

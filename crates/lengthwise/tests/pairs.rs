@@ -4,8 +4,8 @@
 
 use lengthwise::{
     Arrange, Budget, Chunks, Conditions, Error, Group, Groups, Lengths, Limits, OverLong, Packed,
-    Paired, Pairs, Plan, Planner, Purpose, Rng, Room, Shapes, Shard, Side, Sides, Statistics,
-    Strategy, Streamer, Tail, Workspace, mate_repeat_rate, tune,
+    Paired, Pairs, Plan, Planner, Purpose, Rng, Room, Shapes, Shard, Sides, Statistics, Strategy,
+    Streamer, Tail, Workspace, mate_repeat_rate, tune,
 };
 
 /// Like speech recognition: 100 to 2,000 frames, and a token for every 8 to 16 of them.
@@ -282,7 +282,7 @@ fn over_long_pairs_are_treated_as_asked() {
         "sequence 1 has lengths 900 and 8, and alone takes 900 cells of the first, more than the \
          budget of 100; so does 1 more sequence"
     );
-    assert!(matches!(error, Error::OverBudgetPair { side: Side::First, count: 2, .. }));
+    assert!(matches!(error, Error::OverBudgetPair { side: "first", count: 2, .. }));
     let plan = |treatment| planner.clone().over_long(treatment).plan(&pairs, 0).unwrap();
     assert_eq!(plan(OverLong::Drop).left_out(), [1, 2]);
     let alone = plan(OverLong::Alone);

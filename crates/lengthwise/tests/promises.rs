@@ -10,11 +10,9 @@
     reason = "a test may panic, and says what it saw"
 )]
 
-mod common;
-
 use std::{collections::BTreeSet, sync::Arc};
 
-use common::strategies;
+use crate::common::strategies;
 use lengthwise::{
     Arrange, Budget, CostModel, Error, Group as _, Lengths, OverLong, Pairs, Plan, Planner,
     Purpose, Rng, Rule, Schedule, Shapes, Shard, Sides, Statistics, Steps, Strategy, Stream,

@@ -2,11 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
 use std::collections::{BTreeMap, BTreeSet};
 
-use common::{Case, cases};
+use crate::common::{Case, cases};
 use lengthwise::{
     Arrange, Blurred, Budget, Error, Example, Lengths, Plan, Planner, Purpose, Rng, Schedule,
     Shapes, Shuffled, Sorted, Steps, Strategy, Tail,

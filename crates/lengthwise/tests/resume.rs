@@ -2,9 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
-use common::cases;
+use crate::common::cases;
 use lengthwise::{
     Arrange, Blurred, Budget, Cursor, Error, Example, Lengths, OverLong, Plan, Planner, Purpose,
     Rng, Schedule, Segment, Shapes, Sorted, Steps, Strategy, Stream, Tail,

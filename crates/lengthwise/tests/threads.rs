@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+use std::sync::{Arc, Mutex};
+
 use lengthwise::{
     Arrange, Budget, Example, Lengths, OverLong, Planner, Shapes, Strategy, Workspace,
 };
@@ -43,15 +45,18 @@ fn plans_do_not_depend_on_threads() {
 }
 
 #[test]
-fn stages_are_timed_if_asked_for() {
+fn stages_are_told_if_asked_for() {
     let lengths = lengths(Example::Speech, 5000);
     let planner = Planner::new(Strategy::all_of_one_length().remove(0), Budget::padded(8000));
-    let (plain, timed) = (Workspace::new(), Workspace::new().timed());
-    for workspace in [&plain, &timed] {
-        planner.plan_in(workspace, &lengths, 0).unwrap();
+    let stages = Arc::new(Mutex::new(Vec::new()));
+    let told = Arc::clone(&stages);
+    let workspace =
+        Workspace::new().on_stage(move |stage, ended| told.lock().unwrap().push((stage, ended)));
+    assert_eq!(planner.plan_in(&workspace, &lengths, 0), planner.plan(&lengths, 0));
+    let stages = stages.lock().unwrap();
+    for stage in ["resolve", "keys", "cut", "arrange", "gather"] {
+        let [begun, ended] =
+            [false, true].map(|end| stages.iter().position(|&it| it == (stage, end)));
+        assert!(begun < ended && begun.is_some(), "{stage}: {stages:?}");
     }
-    assert!(plain.take_times().is_empty());
-    let stages: Vec<&str> = timed.take_times().iter().map(|&(stage, _)| stage).collect();
-    assert!(stages.contains(&"keys") && stages.contains(&"gather"), "{stages:?}");
-    assert!(timed.take_times().is_empty());
 }

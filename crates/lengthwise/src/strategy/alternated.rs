@@ -1,10 +1,21 @@
 #![doc = include_str!("alternated.md")]
 
-use super::{AT_LEAST_ONE, Group, Inner, Strategy, at_least_one};
 use crate::{
-    Error, Groups, Lengths, Purpose, Rng, Room,
-    settings::Setting,
-    sort::{First, Mixed},
+    base::{
+        error::Error,
+        rng::{Purpose, Rng},
+        setting::Setting,
+    },
+    data::lengths::Lengths,
+    limit::resolved::Room,
+    order::{
+        groups::Groups,
+        windows::{First, Mixed},
+    },
+    strategy::{
+        Strategy,
+        group::{AT_LEAST_ONE, Group, Inner, at_least_one},
+    },
 };
 
 #[doc = include_str!("alternated.md")]
@@ -15,7 +26,7 @@ pub struct Alternated {
 }
 
 impl Alternated {
-    pub(super) fn read(setting: &mut Setting) -> Result<Self, Error> {
+    pub(crate) fn read(setting: &mut Setting) -> Result<Self, Error> {
         let bins = setting.number("bins", AT_LEAST_ONE)?;
         Ok(Self { bins: bins.unwrap_or(Self::default().bins) })
     }

@@ -1,14 +1,20 @@
 #![doc = include_str!("blurred.md")]
 
-use super::{Group, Inner, Strategy, bad};
 use crate::{
-    Error, Groups, Lengths, Purpose, Rng, Room,
-    ladder::Staircase,
-    lengths::is_small_table,
-    math::{ln, whole},
-    rng::CHUNK,
-    settings::Setting,
-    sort::Keys,
+    base::{
+        error::Error,
+        math::{ln, whole},
+        rng::{CHUNK, Purpose, Rng},
+        setting::Setting,
+    },
+    data::lengths::{Lengths, is_small_table},
+    limit::resolved::Room,
+    order::{groups::Groups, keys::Keys},
+    shape::rounding::Staircase,
+    strategy::{
+        Strategy,
+        group::{Group, Inner, bad},
+    },
 };
 
 #[doc = include_str!("blurred.md")]
@@ -24,7 +30,7 @@ const TABLE: usize = 1 << 16;
 const EXPECTED: &str = "a number from 0 to 1000000";
 
 impl Blurred {
-    pub(super) fn read(setting: &mut Setting) -> Result<Self, Error> {
+    pub(crate) fn read(setting: &mut Setting) -> Result<Self, Error> {
         let spread = setting.number("spread", EXPECTED)?;
         Ok(Self { spread: spread.unwrap_or(Self::default().spread) })
     }
@@ -171,11 +177,11 @@ fn scale(lengths: &Lengths) -> Vec<f64> {
 }
 
 /// No noise is larger than this: −ln 2⁻³³, rounded up.
-pub(super) const LARGEST_NOISE: f64 = 23.0;
+pub(crate) const LARGEST_NOISE: f64 = 23.0;
 
 /// A random number of exponential distribution and mean 1, from 32 random bits: −ln((word + ½) / 2³²).
 #[inline(always)]
-pub(super) fn exponential(word: u32) -> f64 {
+pub(crate) fn exponential(word: u32) -> f64 {
     32.0 * std::f64::consts::LN_2 - ln(f64::from(word) + 0.5)
 }
 

@@ -1,7 +1,15 @@
 #![doc = include_str!("bucketed.md")]
 
-use super::{AT_LEAST_ONE, Group, Inner, Strategy, at_least_one, buckets};
-use crate::{Error, Groups, Lengths, Rng, Room, settings::Setting};
+use crate::{
+    base::{error::Error, rng::Rng, setting::Setting},
+    data::lengths::Lengths,
+    limit::resolved::Room,
+    order::groups::Groups,
+    strategy::{
+        Strategy, buckets,
+        group::{AT_LEAST_ONE, Group, Inner, at_least_one},
+    },
+};
 
 #[doc = include_str!("bucketed.md")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,7 +19,7 @@ pub struct Bucketed {
 }
 
 impl Bucketed {
-    pub(super) fn read(setting: &mut Setting) -> Result<Self, Error> {
+    pub(crate) fn read(setting: &mut Setting) -> Result<Self, Error> {
         let size = setting.number("size", AT_LEAST_ONE)?;
         Ok(Self { size: size.unwrap_or(Self::default().size) })
     }

@@ -1,14 +1,19 @@
 //! What the bucket strategies share: random order inside buckets, bucket after bucket.
 
 use crate::{
-    Error, Groups, Lengths, Purpose, Rng, Room,
-    sort::{self, Random},
-    threads,
+    base::{
+        error::Error,
+        rng::{Purpose, Rng},
+        threads,
+    },
+    data::lengths::Lengths,
+    limit::resolved::Room,
+    order::{groups::Groups, keyed::flat, keys::Random},
 };
 
 /// Groups by the bucket of each length, rising, in a random order inside each. Longer lengths are in
 /// no earlier bucket.
-pub(super) fn by_length(
+pub(crate) fn by_length(
     lengths: &Lengths,
     room: &Room,
     rng: &Rng,
@@ -33,7 +38,7 @@ pub(super) fn by_length(
 /// Groups of `size` from the longest sequences to the shortest, in a random order inside each. Which of
 /// several equal lengths fall on which side of a bucket's end is random, and does not depend on the
 /// order inside.
-pub(super) fn by_rank(
+pub(crate) fn by_rank(
     lengths: &Lengths,
     room: &Room,
     rng: &Rng,
@@ -42,7 +47,7 @@ pub(super) fn by_rank(
     let longest = lengths.max();
     let keys = Random::within(longest, |length| longest - length, rng, Purpose::Ties);
     // What the planner asks of strategies that do not sort in passes is enough.
-    let mut order = sort::flat(lengths, &room.clone().with_memory(None), &keys)?.order;
+    let mut order = flat(lengths, &room.clone().with_memory(None), &keys)?.order;
     let threads = room.workspace().threads_for(order.len());
     let buckets = order.chunks_mut(size as usize).collect();
     threads::each(threads, buckets, |bucket: &mut [u32]| {

@@ -1,7 +1,16 @@
 #![doc = include_str!("length_buckets.md")]
 
-use super::{AT_LEAST_ONE, Group, Inner, Strategy, at_least_one, bad, buckets};
-use crate::{Drawn, Error, Groups, Lengths, Rng, Room, ladder::Staircase, settings::Setting};
+use crate::{
+    base::{error::Error, rng::Rng, setting::Setting},
+    data::lengths::Lengths,
+    limit::resolved::Room,
+    order::groups::{Drawn, Groups},
+    shape::rounding::Staircase,
+    strategy::{
+        Strategy, buckets,
+        group::{AT_LEAST_ONE, Group, Inner, at_least_one, bad},
+    },
+};
 
 #[doc = include_str!("length_buckets.md")]
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,7 +24,7 @@ pub enum LengthBuckets {
 const EDGES: &str = "rising lengths as in `edges=100/200/400`";
 
 impl LengthBuckets {
-    pub(super) fn read(setting: &mut Setting) -> Result<Self, Error> {
+    pub(crate) fn read(setting: &mut Setting) -> Result<Self, Error> {
         let width = setting.number("width", AT_LEAST_ONE)?;
         let Some(text) = setting.text("edges") else {
             return Ok(width.map_or_else(Self::default, Self::Width));

@@ -2,22 +2,29 @@
 
 use std::{fmt, str::FromStr};
 
-use crate::{Budget, Error, Groups, Lengths, Rng, Room, Row, settings::Setting};
+use crate::{
+    base::{error::Error, rng::Rng, setting::Setting},
+    data::lengths::Lengths,
+    limit::{budget::Budget, resolved::Room, row::Row},
+    order::groups::Groups,
+    strategy::group::{Group, Inner},
+};
 
-mod alternated;
-mod blurred;
-mod bucketed;
-mod buckets;
-mod length_buckets;
-mod neighbours;
-mod optimal_buckets;
+pub(crate) mod alternated;
+pub(crate) mod blurred;
+pub(crate) mod bucketed;
+pub(crate) mod buckets;
+pub(crate) mod group;
+pub(crate) mod length_buckets;
+pub(crate) mod neighbours;
+pub(crate) mod optimal_buckets;
 pub(crate) mod packed;
 pub(crate) mod paired;
-mod pooled;
-mod rotating;
-mod semi_sorted;
-mod shuffled;
-mod sorted;
+pub(crate) mod pooled;
+pub(crate) mod rotating;
+pub(crate) mod semi_sorted;
+pub(crate) mod shuffled;
+pub(crate) mod sorted;
 
 pub use alternated::Alternated;
 pub use blurred::Blurred;
@@ -32,59 +39,6 @@ pub use rotating::Rotating;
 pub use semi_sorted::SemiSorted;
 pub use shuffled::Shuffled;
 pub use sorted::Sorted;
-
-/// A way to group sequences: implement it to plan with a strategy of your own.
-///
-/// Group must be a pure function: the same lengths, room and randomness give the same groups.
-///
-/// ```
-/// use lengthwise::{Budget, Error, Group, Groups, Lengths, Planner, Rng, Room};
-///
-/// /// Batches in the order of the data.
-/// struct Unchanged;
-///
-/// impl Group for Unchanged {
-///     fn group(&self, lengths: &Lengths, _: &Room, _: &Rng) -> Result<Groups, Error> {
-///         let count = lengths.len() as u32;
-///         Groups::new((0..count).collect(), vec![count])
-///     }
-/// }
-///
-/// let lengths = Lengths::new([5, 9, 4])?;
-/// let plan = Planner::new(Unchanged, Budget::sequences(2)).plan(&lengths, 0)?;
-/// assert_eq!(plan.len(), 2);
-/// # Ok::<(), Error>(())
-/// ```
-pub trait Group {
-    /// What it is called where a plan is continued or read back: two strategies that group
-    /// differently should not have one name.
-    fn describe(&self) -> String {
-        "own".to_owned()
-    }
-
-    /// What a row may hold, where several sequences share one: the groups are then rows, and say so
-    /// by [`packed`](Groups::packed). Most strategies have batches of sequences with a row each.
-    fn row(&self) -> Option<Row> {
-        None
-    }
-
-    /// Whether it keeps a bound on memory ([`Workspace::memory`](crate::Workspace::memory)) by itself,
-    /// as strategies do that sort by keys: in several passes, if need be. All others are taken to need
-    /// 56 bytes for each sequence, and are refused where the bound is lower.
-    fn in_passes(&self) -> bool {
-        false
-    }
-
-    /// The most groups that it makes of these lengths, if it sorts in passes: each may end with a batch
-    /// that is not full, which counts against a bound on memory.
-    fn most_groups(&self, lengths: &Lengths) -> u64 {
-        _ = lengths;
-        1
-    }
-
-    /// Orders all sequences in groups that no batch may cross.
-    fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error>;
-}
 
 macro_rules! strategies {
     ($($variant:ident $name:literal $page:literal $summary:literal)*) => {
@@ -192,15 +146,6 @@ strategies! {
         "for two lengths: stripes of the first, each by the second, with noise on both"
 }
 
-/// What each strategy of the list has besides [`Group`].
-trait Inner: Group {
-    /// The part of the string form after the name, with its colon.
-    fn parameters(&self) -> String;
-
-    /// Refuses parameters that make no sense.
-    fn check(&self) -> Result<(), Error>;
-}
-
 impl Strategy {
     /// The budget that it brings along, where none is given: the capacity of its rows.
     ///
@@ -261,19 +206,3 @@ impl fmt::Display for Strategy {
         write!(f, "{}{}", self.name(), self.inner().parameters())
     }
 }
-
-/// The error for a parameter out of its range.
-fn bad(strategy: &str, key: &str, given: impl fmt::Display, expected: &str) -> Error {
-    Error::BadValue {
-        of: format!("`{key}` of strategy `{strategy}`"),
-        given: given.to_string(),
-        expected: expected.to_owned(),
-    }
-}
-
-/// Refuses zero for a count.
-fn at_least_one(strategy: &str, key: &str, given: u32) -> Result<(), Error> {
-    if given == 0 { Err(bad(strategy, key, given, AT_LEAST_ONE)) } else { Ok(()) }
-}
-
-const AT_LEAST_ONE: &str = "a whole number from 1 to 4294967295";

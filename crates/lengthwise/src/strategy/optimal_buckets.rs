@@ -1,10 +1,15 @@
 #![doc = include_str!("optimal_buckets.md")]
 
-use super::{AT_LEAST_ONE, Group, Inner, Strategy, at_least_one, buckets};
 use crate::{
-    Error, Groups, Lengths, Rng, Room,
-    ladder::{Staircase, ladder},
-    settings::Setting,
+    base::{error::Error, rng::Rng, setting::Setting},
+    data::lengths::Lengths,
+    limit::resolved::Room,
+    order::groups::Groups,
+    shape::{ladder::ladder, rounding::Staircase},
+    strategy::{
+        Strategy, buckets,
+        group::{AT_LEAST_ONE, Group, Inner, at_least_one},
+    },
 };
 
 #[doc = include_str!("optimal_buckets.md")]
@@ -15,7 +20,7 @@ pub struct OptimalBuckets {
 }
 
 impl OptimalBuckets {
-    pub(super) fn read(setting: &mut Setting) -> Result<Self, Error> {
+    pub(crate) fn read(setting: &mut Setting) -> Result<Self, Error> {
         let count = setting.number("count", AT_LEAST_ONE)?;
         Ok(Self { count: count.unwrap_or(Self::default().count) })
     }

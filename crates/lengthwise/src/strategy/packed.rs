@@ -1,11 +1,18 @@
 #![doc = include_str!("packed.md")]
 
-use super::{AT_LEAST_ONE, Group, Inner, Strategy, at_least_one};
 use crate::{
-    Error, Groups, Lengths, Purpose, Rng, Room,
-    pack::{Row, pack},
-    settings::Setting,
-    sort,
+    base::{
+        error::Error,
+        rng::{Purpose, Rng},
+        setting::Setting,
+    },
+    data::lengths::Lengths,
+    limit::{resolved::Room, row::Row},
+    order::{groups::Groups, pack::pack, sort},
+    strategy::{
+        Strategy,
+        group::{AT_LEAST_ONE, Group, Inner, at_least_one},
+    },
 };
 
 #[doc = include_str!("packed.md")]
@@ -20,7 +27,7 @@ pub struct Packed {
 }
 
 impl Packed {
-    pub(super) fn read(setting: &mut Setting) -> Result<Self, Error> {
+    pub(crate) fn read(setting: &mut Setting) -> Result<Self, Error> {
         let capacity = setting.number("capacity", AT_LEAST_ONE)?;
         let at_most = setting.number("at-most", AT_LEAST_ONE)?;
         let window = setting.number("window", AT_LEAST_ONE)?;

@@ -2,12 +2,23 @@
 
 mod field;
 
-use self::field::Field;
-use super::{
-    AT_LEAST_ONE, Group, Inner, Strategy, at_least_one, bad,
-    blurred::{LARGEST_NOISE, exponential},
+use crate::{
+    base::{
+        error::Error,
+        rng::{Purpose, Rng},
+        setting::Setting,
+    },
+    data::lengths::Lengths,
+    limit::resolved::Room,
+    order::{groups::Groups, sort},
+    shape::grid::Cover,
+    strategy::{
+        Strategy,
+        blurred::{LARGEST_NOISE, exponential},
+        group::{AT_LEAST_ONE, Group, Inner, at_least_one, bad},
+        paired::field::{Field, MOST_STRIPES},
+    },
 };
-use crate::{Error, Groups, Lengths, Purpose, Rng, Room, cover::Cover, settings::Setting, sort};
 
 #[doc = include_str!("paired.md")]
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,7 +32,7 @@ pub struct Paired {
 const EXPECTED: &str = "a number from 0 to 1000000";
 
 impl Paired {
-    pub(super) fn read(setting: &mut Setting) -> Result<Self, Error> {
+    pub(crate) fn read(setting: &mut Setting) -> Result<Self, Error> {
         let spread = setting.number("spread", EXPECTED)?;
         let stripes = setting.number("stripes", AT_LEAST_ONE)?;
         Ok(Self { spread: spread.unwrap_or(Self::default().spread), stripes })
@@ -111,6 +122,3 @@ impl Paired {
             .collect()
     }
 }
-
-/// No more stripes than this: their places in the key leave room for second lengths.
-const MOST_STRIPES: u32 = 1 << 15;

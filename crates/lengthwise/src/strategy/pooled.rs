@@ -1,10 +1,21 @@
 #![doc = include_str!("pooled.md")]
 
-use super::{AT_LEAST_ONE, Group, Inner, Strategy, at_least_one};
 use crate::{
-    Error, Groups, Lengths, Purpose, Rng, Room,
-    settings::Setting,
-    sort::{First, Mixed},
+    base::{
+        error::Error,
+        rng::{Purpose, Rng},
+        setting::Setting,
+    },
+    data::lengths::Lengths,
+    limit::resolved::Room,
+    order::{
+        groups::Groups,
+        windows::{First, Mixed},
+    },
+    strategy::{
+        Strategy,
+        group::{AT_LEAST_ONE, Group, Inner, at_least_one},
+    },
 };
 
 #[doc = include_str!("pooled.md")]
@@ -15,7 +26,7 @@ pub struct Pooled {
 }
 
 impl Pooled {
-    pub(super) fn read(setting: &mut Setting) -> Result<Self, Error> {
+    pub(crate) fn read(setting: &mut Setting) -> Result<Self, Error> {
         let batches = setting.number("batches", AT_LEAST_ONE)?;
         Ok(Self { batches: batches.unwrap_or(Self::default().batches) })
     }

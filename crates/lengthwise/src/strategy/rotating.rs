@@ -2,8 +2,20 @@
 
 use std::ops::Range;
 
-use super::{Group, Inner, Strategy, bad};
-use crate::{Error, Groups, Lengths, Purpose, Rng, Room, settings::Setting, sort};
+use crate::{
+    base::{
+        error::Error,
+        rng::{Purpose, Rng},
+        setting::Setting,
+    },
+    data::lengths::Lengths,
+    limit::resolved::Room,
+    order::{groups::Groups, sort},
+    strategy::{
+        Strategy,
+        group::{Group, Inner, bad},
+    },
+};
 
 #[doc = include_str!("rotating.md")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +27,7 @@ pub struct Rotating {
 const EXPECTED: &str = "a whole number from 1 to 65536";
 
 impl Rotating {
-    pub(super) fn read(setting: &mut Setting) -> Result<Self, Error> {
+    pub(crate) fn read(setting: &mut Setting) -> Result<Self, Error> {
         let epochs = setting.number("epochs", EXPECTED)?;
         Ok(Self { epochs: epochs.unwrap_or(Self::default().epochs) })
     }

@@ -1,9 +1,19 @@
 #![doc = include_str!("semi_sorted.md")]
 
-use super::{Group, Inner, Strategy, bad};
 use crate::{
-    Error, Groups, Lengths, Purpose, Rng, Room, math::whole, rng::CHUNK, settings::Setting,
-    sort::Keys,
+    base::{
+        error::Error,
+        math::whole,
+        rng::{CHUNK, Purpose, Rng},
+        setting::Setting,
+    },
+    data::lengths::Lengths,
+    limit::resolved::Room,
+    order::{groups::Groups, keys::Keys},
+    strategy::{
+        Strategy,
+        group::{Group, Inner, bad},
+    },
 };
 
 #[doc = include_str!("semi_sorted.md")]
@@ -16,7 +26,7 @@ pub struct SemiSorted {
 const EXPECTED: &str = "a number from 0 to 1000000000";
 
 impl SemiSorted {
-    pub(super) fn read(setting: &mut Setting) -> Result<Self, Error> {
+    pub(crate) fn read(setting: &mut Setting) -> Result<Self, Error> {
         let noise = setting.number("noise", EXPECTED)?;
         Ok(Self { noise: noise.unwrap_or(Self::default().noise) })
     }

@@ -1,7 +1,19 @@
 #![doc = include_str!("shuffled.md")]
 
-use super::{Group, Inner, Strategy};
-use crate::{Error, Groups, Lengths, Purpose, Rng, Room, settings::Setting, sort::Random};
+use crate::{
+    base::{
+        error::Error,
+        rng::{Purpose, Rng},
+        setting::Setting,
+    },
+    data::lengths::Lengths,
+    limit::resolved::Room,
+    order::{groups::Groups, keys::Random},
+    strategy::{
+        Strategy,
+        group::{Group, Inner},
+    },
+};
 
 #[doc = include_str!("shuffled.md")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -9,7 +21,7 @@ pub struct Shuffled;
 
 impl Shuffled {
     #[expect(clippy::unnecessary_wraps, reason = "every strategy is read the same way")]
-    pub(super) fn read(_: &mut Setting) -> Result<Self, Error> {
+    pub(crate) fn read(_: &mut Setting) -> Result<Self, Error> {
         Ok(Self)
     }
 }

@@ -2,13 +2,34 @@
 
 use xxhash_rust::xxh3::Xxh3;
 
-use super::{
-    line::{Line, NONE, Node},
-    rounds::{Admitted, Rounds},
-    state::StreamState,
-    step::Around,
+use crate::{
+    base::{
+        error::Error,
+        rng::{Purpose, Rng},
+    },
+    plan::steps::Tail,
+    stream::{
+        line::{Line, NONE, Node},
+        pivot::Pivot,
+        rounds::{Admitted, Rounds},
+        state::StreamState,
+        step::Around,
+        streamer::Streamer,
+    },
 };
-use crate::{Error, Pivot, Purpose, Rng, Streamer, Tail};
+
+impl Streamer {
+    /// The planner of a new stream, for whoever has lengths and no iterator.
+    pub fn feed(&self) -> Result<Feed, Error> {
+        Feed::new(self, None)
+    }
+
+    /// The planner of a stream that goes on from a state. A state of other settings is refused; the
+    /// number of ranks may be another. Lengths are to be pushed from [`StreamState::from`] on.
+    pub fn resume(&self, state: &StreamState) -> Result<Feed, Error> {
+        Feed::new(self, Some(state))
+    }
+}
 
 /// Plans the batches of a stream from lengths alone: they are pushed one after another, and steps are
 /// taken. [`Streamer::over`] does both for an iterator of items.
@@ -119,7 +140,7 @@ const PATIENCE: u128 = 2;
 const NEAR: u32 = 256;
 
 impl Feed {
-    pub(super) fn new(streamer: &Streamer, state: Option<&StreamState>) -> Result<Self, Error> {
+    pub(crate) fn new(streamer: &Streamer, state: Option<&StreamState>) -> Result<Self, Error> {
         streamer.check()?;
         // A key of its own for each seed and epoch: the counter is for positions and steps.
         let mut key = Rng::new(streamer.seed, streamer.epoch).stream(Purpose::Stream);

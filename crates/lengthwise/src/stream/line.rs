@@ -6,7 +6,7 @@
 ///
 /// Which order equal lengths have, and nothing else, is random. The shape of the tree cannot be seen.
 #[derive(Clone, Debug)]
-pub(super) struct Line {
+pub(crate) struct Line {
     nodes: Vec<Node>,
     free: Vec<u32>,
     root: u32,
@@ -15,23 +15,23 @@ pub(super) struct Line {
 }
 
 /// No node.
-pub(super) const NONE: u32 = u32::MAX;
+pub(crate) const NONE: u32 = u32::MAX;
 
 /// A sequence that is held.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Node {
+pub(crate) struct Node {
     /// Its number in the stream.
-    pub(super) position: u64,
-    pub(super) length: u32,
+    pub(crate) position: u64,
+    pub(crate) length: u32,
     /// What it is padded to when it is the longest of its batch.
-    pub(super) padded: u32,
+    pub(crate) padded: u32,
     /// How many sequences a full batch has in which it is the longest.
-    pub(super) full: u32,
+    pub(crate) full: u32,
     /// A random word: the order of equal lengths.
-    pub(super) tie: u32,
+    pub(crate) tie: u32,
     /// The neighbours by length.
-    pub(super) shorter: u32,
-    pub(super) longer: u32,
+    pub(crate) shorter: u32,
+    pub(crate) longer: u32,
     older: u32,
     newer: u32,
     left: u32,
@@ -41,7 +41,7 @@ pub(super) struct Node {
 }
 
 impl Node {
-    pub(super) fn new(position: u64, length: u32, tie: u32) -> Self {
+    pub(crate) fn new(position: u64, length: u32, tie: u32) -> Self {
         let (padded, full) = (length, 1);
         let [shorter, longer, older, newer, left, right] = [NONE; 6];
         let size = 1;
@@ -72,33 +72,33 @@ impl Node {
 }
 
 impl Line {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let (root, oldest, newest) = (NONE, NONE, NONE);
         Self { nodes: Vec::new(), free: Vec::new(), root, oldest, newest }
     }
 
     /// How many sequences are held.
-    pub(super) fn len(&self) -> u32 {
+    pub(crate) fn len(&self) -> u32 {
         self.size(self.root)
     }
 
-    pub(super) fn node(&self, slot: u32) -> &Node {
+    pub(crate) fn node(&self, slot: u32) -> &Node {
         &self.nodes[slot as usize]
     }
 
     /// The sequence that has been held for longest.
-    pub(super) fn oldest(&self) -> Option<u32> {
+    pub(crate) fn oldest(&self) -> Option<u32> {
         (self.oldest != NONE).then_some(self.oldest)
     }
 
     /// The slots in the order of arrival.
-    pub(super) fn by_arrival(&self) -> impl Iterator<Item = u32> {
+    pub(crate) fn by_arrival(&self) -> impl Iterator<Item = u32> {
         let some = |slot: u32| (slot != NONE).then_some(slot);
         std::iter::successors(some(self.oldest), move |&slot| some(self.node(slot).newer))
     }
 
     /// The sequence that so many others are shorter than.
-    pub(super) fn at(&self, mut place: u32) -> u32 {
+    pub(crate) fn at(&self, mut place: u32) -> u32 {
         let mut slot = self.root;
         loop {
             let node = self.node(slot);
@@ -112,7 +112,7 @@ impl Line {
     }
 
     /// Holds a sequence that is the newest. Gives its slot.
-    pub(super) fn hold(&mut self, mut node: Node) -> u32 {
+    pub(crate) fn hold(&mut self, mut node: Node) -> u32 {
         node.older = self.newest;
         let slot = if let Some(slot) = self.free.pop() {
             self.nodes[slot as usize] = node;
@@ -131,7 +131,7 @@ impl Line {
     }
 
     /// Orders all anew, with other padded lengths and sizes of full batches; the slots stay.
-    pub(super) fn sort_by(&mut self, padded_and_full: impl Fn(u32) -> (u32, u32)) {
+    pub(crate) fn sort_by(&mut self, padded_and_full: impl Fn(u32) -> (u32, u32)) {
         self.root = NONE;
         let mut slot = self.oldest;
         while slot != NONE {
@@ -145,7 +145,7 @@ impl Line {
     }
 
     /// Lets go of all sequences from one to another in the order of lengths.
-    pub(super) fn let_go(&mut self, shortest: u32, longest: u32) {
+    pub(crate) fn let_go(&mut self, shortest: u32, longest: u32) {
         let [from, to] = [shortest, longest].map(|slot| self.node(slot).key());
         let (below, rest) = self.split(self.root, &|key| key < from);
         let (_, above) = self.split(rest, &|key| key <= to);
@@ -265,7 +265,7 @@ impl Line {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Purpose, Rng};
+    use crate::base::rng::{Purpose, Rng};
 
     /// The sequences by length and by arrival, as a plain list says.
     #[test]

@@ -1,7 +1,60 @@
 //! Batches of the items of an iterator.
 
-use super::{Feed, StreamState};
-use crate::Error;
+use crate::{
+    base::error::Error,
+    stream::{feed::Feed, state::StreamState, streamer::Streamer},
+};
+
+impl Streamer {
+    /// The batches of this rank over the items of an iterator, whose lengths `length` says.
+    ///
+    /// ```
+    /// use lengthwise::{Budget, Streamer};
+    ///
+    /// let words = "the quick brown fox jumps over the lazy dog".split(' ');
+    /// let streamer = Streamer::new(Budget::padded(12)).window(6);
+    /// for batch in streamer.over(words, |word| word.len() as u32)? {
+    ///     let batch = batch?;
+    ///     assert!(batch.items.len() as u32 * batch.length <= 12);
+    /// }
+    /// # Ok::<(), lengthwise::Error>(())
+    /// ```
+    pub fn over<I, F>(&self, source: I, length: F) -> Result<Batched<I::IntoIter, F>, Error>
+    where
+        I: IntoIterator,
+        F: FnMut(&I::Item) -> u32,
+    {
+        Ok(Batched::new(self.feed()?, self.rank, source.into_iter(), length))
+    }
+
+    /// Goes on from a state. The source must begin at [`StreamState::from`].
+    ///
+    /// ```
+    /// use lengthwise::{Budget, Streamer};
+    ///
+    /// let length = |item: &u32| *item;
+    /// let items = || (0..1000).map(|number| 1 + number * 7 % 30);
+    /// let streamer = Streamer::new(Budget::padded(100)).window(32);
+    /// let mut first = streamer.over(items(), length)?;
+    /// let seen = first.by_ref().take(20).count();
+    /// let state = first.state();
+    /// let rest = streamer.resume_over(&state, items().skip(state.from() as usize), length)?;
+    /// assert!(first.eq(rest)); // what comes is the same
+    /// # Ok::<(), lengthwise::Error>(())
+    /// ```
+    pub fn resume_over<I, F>(
+        &self,
+        state: &StreamState,
+        source: I,
+        length: F,
+    ) -> Result<Batched<I::IntoIter, F>, Error>
+    where
+        I: IntoIterator,
+        F: FnMut(&I::Item) -> u32,
+    {
+        Ok(Batched::new(self.resume(state)?, self.rank, source.into_iter(), length))
+    }
+}
 
 /// The batches of one rank over a stream of items: see [`Streamer::over`](crate::Streamer::over).
 #[derive(Clone, Debug)]
@@ -32,7 +85,7 @@ pub struct StreamBatch<T> {
 }
 
 impl<I: Iterator, F: FnMut(&I::Item) -> u32> Batched<I, F> {
-    pub(super) fn new(feed: Feed, rank: u32, source: I, length: F) -> Self {
+    pub(crate) fn new(feed: Feed, rank: u32, source: I, length: F) -> Self {
         Self { source, length, feed, rank, items: Vec::new(), failed: false }
     }
 

@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use crate::{Error, settings::Setting};
+use crate::base::{error::Error, setting::Setting};
 
 /// Around which of the sequences that are held the next step grows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

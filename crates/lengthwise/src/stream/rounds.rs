@@ -2,11 +2,17 @@
 
 use std::borrow::Cow;
 
-use crate::{Budget, Error, Lengths, OverLong, Room, Shapes, shapes::Rounding};
+use crate::{
+    base::error::Error,
+    cut::refine,
+    data::{lengths::Lengths, over_long::OverLong},
+    limit::{budget::Budget, resolved::Room},
+    shape::{rounding::Rounding, shapes::Shapes},
+};
 
 /// Shapes, budget and over-long sequences made definite for a stream, whose lengths are not known.
 #[derive(Clone, Debug)]
-pub(super) struct Rounds {
+pub(crate) struct Rounds {
     shapes: Shapes,
     budget: Budget,
     over_long: OverLong,
@@ -19,21 +25,21 @@ pub(super) struct Rounds {
 
 /// What becomes of a sequence that has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Admitted {
+pub(crate) enum Admitted {
     Whole,
     Truncated(u32),
     LeftOut,
 }
 
 impl Rounds {
-    pub(super) fn new(budget: Budget, shapes: &Shapes, over_long: OverLong) -> Result<Self, Error> {
+    pub(crate) fn new(budget: Budget, shapes: &Shapes, over_long: OverLong) -> Result<Self, Error> {
         budget.check()?;
         if budget.is_of_sides() {
             return Err(Error::NoSecond { what: format!("budget `{budget}`") });
         }
         let one = Lengths::new([1])?;
         // Refuses what makes no sense; the lengths do not matter.
-        shapes.resolve(&one, &budget)?;
+        shapes.rounding(&one)?;
         let top = match shapes {
             Shapes::Rungs(rungs) => rungs.last().copied(),
             _ => None,
@@ -58,7 +64,7 @@ impl Rounds {
     }
 
     /// What becomes of the sequence at this position.
-    pub(super) fn admit(&self, position: u64, length: u32) -> Result<Admitted, Error> {
+    pub(crate) fn admit(&self, position: u64, length: u32) -> Result<Admitted, Error> {
         let index = usize::try_from(position).unwrap_or(usize::MAX);
         if length == 0 {
             return Err(Error::BadLength { index, given: "0".to_owned() });
@@ -94,16 +100,16 @@ impl Rounds {
     }
 
     /// Whether rungs have still to be learned.
-    pub(super) fn must_learn(&self) -> bool {
+    pub(crate) fn must_learn(&self) -> bool {
         matches!(self.shapes, Shapes::Ladder(_)) && self.rungs.is_empty()
     }
 
     /// Learns rungs from the lengths of the first window.
-    pub(super) fn learn(&mut self, lengths: impl Iterator<Item = u32>) -> Result<(), Error> {
+    pub(crate) fn learn(&mut self, lengths: impl Iterator<Item = u32>) -> Result<(), Error> {
         let lengths: Vec<u32> = lengths.filter(|&length| length <= self.longest).collect();
         if !lengths.is_empty()
             && let Rounding::Rungs(rungs) =
-                self.shapes.resolve(&Lengths::new(lengths)?, &self.budget)?
+                refine::rounding(&self.shapes, &Lengths::new(lengths)?, &self.budget)?
         {
             self.rungs = rungs.edges().to_vec();
         }
@@ -111,12 +117,12 @@ impl Rounds {
     }
 
     /// The rungs that were learned.
-    pub(super) fn learned(&self) -> &[u32] {
+    pub(crate) fn learned(&self) -> &[u32] {
         if matches!(self.shapes, Shapes::Ladder(_)) { &self.rungs } else { &[] }
     }
 
     /// Goes on with rungs that were learned before.
-    pub(super) fn know(&mut self, rungs: &[u32]) {
+    pub(crate) fn know(&mut self, rungs: &[u32]) {
         if matches!(self.shapes, Shapes::Ladder(_)) {
             self.rungs = rungs.to_vec();
         }
@@ -124,7 +130,7 @@ impl Rounds {
 
     /// Adds a rung for a sequence that is longer than all that the ladder was learned from: an eighth
     /// above it, so that there are few of them however long they become.
-    pub(super) fn extend(&mut self, length: u32) {
+    pub(crate) fn extend(&mut self, length: u32) {
         let fits = length <= self.longest && matches!(self.shapes, Shapes::Ladder(_));
         if fits && self.rungs.last().is_some_and(|&top| top < length) {
             self.rungs.push(length.saturating_add(length / 8).min(self.longest));
@@ -133,7 +139,7 @@ impl Rounds {
 
     /// What a sequence of this length is padded to when it is the longest of its batch, and how many
     /// sequences such a batch has.
-    pub(super) fn padded_and_full(&self, length: u32) -> (u32, u32) {
+    pub(crate) fn padded_and_full(&self, length: u32) -> (u32, u32) {
         let padded = match self.shapes {
             // Those of two lengths were refused.
             Shapes::Exact | Shapes::Each(..) => length,
@@ -147,7 +153,7 @@ impl Rounds {
     }
 
     /// What batch sizes are a multiple of where they can be.
-    pub(super) fn multiple(&self) -> u32 {
+    pub(crate) fn multiple(&self) -> u32 {
         self.budget.multiple()
     }
 }

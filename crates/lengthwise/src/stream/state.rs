@@ -1,6 +1,6 @@
 //! Where a stream stands, small enough to be in every checkpoint.
 
-use crate::{Error, Streamer};
+use crate::{base::error::Error, stream::streamer::Streamer};
 
 /// Where a stream stands: what was read, and which of it is still held.
 ///
@@ -41,7 +41,7 @@ impl StreamState {
     }
 
     /// Refuses a state of another stream, or one that no stream can have.
-    pub(super) fn check(&self, streamer: &Streamer) -> Result<(), Error> {
+    pub(crate) fn check(&self, streamer: &Streamer) -> Result<(), Error> {
         let differ = |what: &str, state: &str, now: &str| {
             let [what, state, now] = [what, state, now].map(str::to_owned);
             Err(Error::OtherStream { what, state, now })

@@ -1,10 +1,10 @@
 //! Which of the sequences that are held make the next step.
 
-use super::line::{Line, NONE};
 use crate::{
-    Stream,
-    cut::halve::{Piece, halved},
-    pairs::Pad,
+    base::rng::Stream,
+    cut::split::{Piece, halved},
+    data::pad::Pad,
+    stream::line::{Line, NONE},
 };
 
 /// How many ways to cut around a sequence are compared.
@@ -13,13 +13,13 @@ const TRIED: usize = 8;
 /// The sequences that may make the next step, longest first, as far as they have been looked at, and
 /// where they are cut. Kept from step to step for its memory.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Around {
+pub(crate) struct Around {
     /// Slots, longest first.
-    pub(super) order: Vec<u32>,
+    pub(crate) order: Vec<u32>,
     /// The sums of the lengths before each of them.
     sums: Vec<u64>,
     /// The batches of the step, as stretches of `order`.
-    pub(super) batches: Vec<(u32, u32)>,
+    pub(crate) batches: Vec<(u32, u32)>,
     /// At the end of the stream: the batches that are left if nothing is halved. To take some of them
     /// leaves the others as they would be cut anew, so they are cut once; after halving, again.
     left: Option<Vec<(u32, u32)>>,
@@ -37,7 +37,7 @@ struct Cut {
 impl Around {
     /// Cuts `count` batches, one of which has `pivot`: of a few random ways to do so the one that pads
     /// least. Batches are full where there are enough sequences for that.
-    pub(super) fn cut_around(&mut self, line: &Line, pivot: u32, count: u32, random: &mut Stream) {
+    pub(crate) fn cut_around(&mut self, line: &Line, pivot: u32, count: u32, random: &mut Stream) {
         let count = count as usize;
         let at = self.look_at(line, pivot, count);
         // The farther up the first batch begins, the earlier the last one ends: so the ways that
@@ -183,7 +183,7 @@ impl Around {
     }
 
     /// Cuts all that is held into batches, longest first.
-    pub(super) fn cut_all(&mut self, line: &Line) {
+    pub(crate) fn cut_all(&mut self, line: &Line) {
         if let Some(left) = &self.left {
             self.batches.clone_from(left);
             return;
@@ -205,7 +205,7 @@ impl Around {
 
     /// Halves the largest batches until all can be dealt to steps of `count`, if there are enough
     /// sequences.
-    pub(super) fn fill_steps(&mut self, line: &Line, count: usize, multiple: u32) {
+    pub(crate) fn fill_steps(&mut self, line: &Line, count: usize, multiple: u32) {
         let wanted = self.batches.len().next_multiple_of(count);
         if self.batches.len() < wanted {
             self.halve(line, wanted, multiple);
@@ -214,13 +214,13 @@ impl Around {
     }
 
     /// The number of the batch that has this sequence.
-    pub(super) fn batch_with(&self, slot: u32) -> usize {
+    pub(crate) fn batch_with(&self, slot: u32) -> usize {
         let place = self.order.iter().position(|&other| other == slot).unwrap_or(0) as u32;
         self.batches.partition_point(|&(_, end)| end <= place)
     }
 
     /// Keeps `count` batches from this one on.
-    pub(super) fn keep_batches(&mut self, first: usize, count: usize) {
+    pub(crate) fn keep_batches(&mut self, first: usize, count: usize) {
         self.batches.truncate(first + count);
         self.batches.drain(..first);
         if let Some(left) = &mut self.left {

@@ -1,8 +1,12 @@
 //! Strategies with one knob, from the least padding to the freshest company.
 
 use crate::{
-    Alternated, Blurred, Bucketed, LengthBuckets, Lengths, OptimalBuckets, Pooled, SemiSorted,
-    Strategy,
+    data::lengths::Lengths,
+    strategy::{
+        Strategy, alternated::Alternated, blurred::Blurred, bucketed::Bucketed,
+        length_buckets::LengthBuckets, optimal_buckets::OptimalBuckets, pooled::Pooled,
+        semi_sorted::SemiSorted,
+    },
 };
 
 /// A strategy whose one parameter leads from sorted to random batches.

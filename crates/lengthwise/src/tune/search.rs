@@ -1,9 +1,16 @@
 //! The best strategy within the user's limits.
 
-use super::{Conditions, Family, Point, batch_count};
 use crate::{
-    Blurred, Budget, Error, Lengths, OverLong, Paired, Planner, Shapes, Shuffled, Sorted, Strategy,
-    Workspace,
+    base::{error::Error, workspace::Workspace},
+    data::{lengths::Lengths, over_long::OverLong},
+    limit::budget::Budget,
+    planner::Planner,
+    shape::shapes::Shapes,
+    strategy::{Strategy, blurred::Blurred, paired::Paired, shuffled::Shuffled, sorted::Sorted},
+    tune::{
+        conditions::{Conditions, Point, batch_count},
+        family::Family,
+    },
 };
 
 /// What a plan must keep. Without any limit the freshest is chosen that the shapes allow; with a cost

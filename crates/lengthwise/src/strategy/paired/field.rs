@@ -5,18 +5,22 @@
 //! is padded by half of both, and that is least where both are equal: w = √(n·s / ρ). Stripes are
 //! as wide as that at every first length; one factor for all of them is searched for.
 
-use super::MOST_STRIPES;
 use crate::{
-    Lengths, Open, Room,
-    cut::{Fill, Growing},
-    ladder::Staircase,
-    lengths::is_small_table,
-    pairs::Pad,
-    sort,
+    data::{
+        lengths::{Lengths, is_small_table},
+        pad::Pad,
+    },
+    limit::{
+        capacity::Open,
+        fill::{Fill, Growing},
+        resolved::Room,
+    },
+    order::sort,
+    shape::rounding::Staircase,
 };
 
 /// What is known at every first length.
-pub(super) struct Field {
+pub(crate) struct Field {
     /// Where each distinct first length is.
     steps: Steps,
     here: Vec<Here>,
@@ -26,13 +30,13 @@ pub(super) struct Field {
 
 /// What is known at one first length.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Here {
+pub(crate) struct Here {
     /// The stripe it is in, and where in it.
-    pub(super) place: f64,
+    pub(crate) place: f64,
     /// What a batch spans across stripes, in stripes.
-    pub(super) across: f64,
+    pub(crate) across: f64,
     /// What a batch spans along a stripe, in second lengths.
-    pub(super) along: f64,
+    pub(crate) along: f64,
 }
 
 /// The number of every distinct first length: one look into a table where that is small.
@@ -66,7 +70,7 @@ impl Steps {
 type Sums = [f64; 6];
 
 impl Field {
-    pub(super) fn new(first: &Lengths, second: &Lengths, room: &Room) -> Self {
+    pub(crate) fn new(first: &Lengths, second: &Lengths, room: &Room) -> Self {
         let histogram = first.histogram();
         let steps = Steps::new(first);
         let mut order: Vec<u32> = (0..first.count()).collect();
@@ -121,12 +125,12 @@ impl Field {
     }
 
     /// What is known at the first length of a sequence.
-    pub(super) fn at(&self, length: u32) -> Here {
+    pub(crate) fn at(&self, length: u32) -> Here {
         self.here[self.steps.of(length)]
     }
 
     /// The last place, with what a batch spans across at most, and what it spans along at most.
-    pub(super) fn most(&self) -> [f64; 2] {
+    pub(crate) fn most(&self) -> [f64; 2] {
         let across = self.here.iter().map(|here| here.across).fold(1.0, f64::max);
         let along = self.here.iter().map(|here| here.along).fold(0.0, f64::max);
         [self.last_place() + across, along]
@@ -137,7 +141,7 @@ impl Field {
     }
 
     /// With so many stripes, or as many as are found to pad least.
-    pub(super) fn scaled(self, stripes: Option<u32>, room: &Room) -> Self {
+    pub(crate) fn scaled(self, stripes: Option<u32>, room: &Room) -> Self {
         let last = self.last_place();
         if last == 0.0 {
             return self;
@@ -225,3 +229,6 @@ fn power_of(power: i32) -> f64 {
 const STRETCHES: usize = 8;
 const LEAST: usize = 4096;
 const MOST: usize = 16_384;
+
+/// No more stripes than this: their places in the key leave room for second lengths.
+pub(crate) const MOST_STRIPES: u32 = 1 << 15;

@@ -1,0 +1,11 @@
+//! What everything stands on: errors, the string form of settings, randomness, arithmetic, threads.
+
+pub(crate) mod digest;
+pub(crate) mod error;
+pub(crate) mod math;
+pub(crate) mod pool;
+pub(crate) mod rng;
+pub(crate) mod setting;
+pub(crate) mod simd;
+pub(crate) mod threads;
+pub(crate) mod workspace;

@@ -1,0 +1,189 @@
+//! The string form shared by strategies, budgets, shapes and arrangements:
+//! `name:value,key=value,key=value`. A cost model has the part after the colon only.
+
+use std::str::FromStr;
+
+use crate::base::error::Error;
+
+/// A setting that was split into its parts; each part is taken once, then [`Setting::finish`]
+/// refuses what nobody asked for.
+pub(crate) struct Setting<'a> {
+    /// How messages name it, as in "budget `padded`".
+    what: String,
+    name: &'static str,
+    value: Option<&'a str>,
+    pairs: Vec<(&'a str, &'a str)>,
+    known: Vec<&'static str>,
+}
+
+impl<'a> Setting<'a> {
+    /// Splits `given` and looks its name up among `names`.
+    pub(crate) fn parse(
+        kind: &'static str,
+        names: &[&'static str],
+        given: &'a str,
+    ) -> Result<Self, Error> {
+        let (name, rest) = match given.trim().split_once(':') {
+            Some((name, rest)) => (name.trim(), rest),
+            None => (given.trim(), ""),
+        };
+        let Some(&name) = names.iter().find(|known| **known == name) else {
+            return Err(unknown_name(kind, name, names));
+        };
+        Self::split(format!("{kind} `{name}`"), name, rest)
+    }
+
+    /// Splits a setting that has no name, only parts; messages call it `what`.
+    pub(crate) fn unnamed(what: &str, given: &'a str) -> Result<Self, Error> {
+        Self::split(what.to_owned(), "", given)
+    }
+
+    fn split(what: String, name: &'static str, rest: &'a str) -> Result<Self, Error> {
+        let mut setting = Self { what, name, value: None, pairs: Vec::new(), known: Vec::new() };
+        let parts = rest.split(',').map(str::trim).filter(|part| !part.is_empty());
+        for (position, part) in parts.enumerate() {
+            match part.split_once('=') {
+                Some((key, value)) => setting.pairs.push((key.trim(), value.trim())),
+                None if position == 0 => setting.value = Some(part),
+                None => setting.pairs.push((part, "")),
+            }
+        }
+        for (at, (key, value)) in setting.pairs.iter().enumerate() {
+            if setting.pairs[..at].iter().any(|(before, _)| before == key) {
+                return Err(Error::BadValue {
+                    of: setting.of(key),
+                    given: (*value).to_owned(),
+                    expected: "given only once".to_owned(),
+                });
+            }
+        }
+        Ok(setting)
+    }
+
+    /// Which of the names it is.
+    pub(crate) fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The part that has no key, as in `padded:20000`.
+    pub(crate) fn value(&mut self) -> Option<&'a str> {
+        self.value.take()
+    }
+
+    /// Whether there is a part that has no key.
+    pub(crate) fn has_value(&self) -> bool {
+        self.value.is_some()
+    }
+
+    /// The part that has no key, as a number.
+    pub(crate) fn required_number<T: FromStr>(&mut self, expected: &str) -> Result<T, Error> {
+        let given = self.value.take().unwrap_or_default();
+        number(self.what.clone(), given, expected)
+    }
+
+    /// The part under `key`, if it is there.
+    pub(crate) fn text(&mut self, key: &'static str) -> Option<&'a str> {
+        self.known.push(key);
+        let at = self.pairs.iter().position(|(given, _)| *given == key)?;
+        Some(self.pairs.remove(at).1)
+    }
+
+    /// The part under `key` as a number, if it is there.
+    pub(crate) fn number<T: FromStr>(
+        &mut self,
+        key: &'static str,
+        expected: &str,
+    ) -> Result<Option<T>, Error> {
+        let of = self.of(key);
+        self.text(key).map(|given| number(of, given, expected)).transpose()
+    }
+
+    /// Refuses whatever was not taken.
+    pub(crate) fn finish(self) -> Result<(), Error> {
+        match (self.value, self.pairs.first()) {
+            (Some(value), _) => Err(self.unknown_key(value)),
+            (None, Some((key, _))) => Err(self.unknown_key(key)),
+            (None, None) => Ok(()),
+        }
+    }
+
+    /// How messages name one of its parts.
+    pub(crate) fn of(&self, key: &str) -> String {
+        format!("`{key}` of {}", self.what)
+    }
+
+    fn unknown_key(&self, given: &str) -> Error {
+        Error::UnknownKey {
+            of: self.what.clone(),
+            given: given.to_owned(),
+            known: self.known.clone(),
+        }
+    }
+}
+
+fn number<T: FromStr>(of: String, given: &str, expected: &str) -> Result<T, Error> {
+    given.parse().map_err(|_| Error::BadValue {
+        of,
+        given: given.to_owned(),
+        expected: expected.to_owned(),
+    })
+}
+
+/// The error for a name that is in no list, with the nearest name of the list.
+pub(crate) fn unknown_name(kind: &'static str, given: &str, names: &[&'static str]) -> Error {
+    let begun = names.iter().filter(|name| given.len() > 2 && name.starts_with(given));
+    let near = names
+        .iter()
+        .filter(|name| given.len() < 2 * name.len())
+        .map(|name| (edits(given, name), name))
+        .filter(|(distance, name)| *distance <= (name.len() / 4).max(1))
+        .min()
+        .map(|(_, name)| name);
+    let nearest = begun.chain(near).next().copied();
+    Error::UnknownName { kind, given: given.to_owned(), nearest, known: names.to_vec() }
+}
+
+/// How many letters must be inserted, removed or replaced to turn one word into the other.
+fn edits(from: &str, to: &str) -> usize {
+    let to: Vec<char> = to.chars().collect();
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (i, a) in from.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, b) in to.iter().enumerate() {
+            let replaced = diagonal + usize::from(a != *b);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[to.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edits_count_letters() {
+        assert_eq!(edits("alternted", "alternated"), 1);
+        assert_eq!(edits("sort", "sorted"), 2);
+        assert_eq!(edits("", "abc"), 3);
+        assert_eq!(edits("kitten", "sitting"), 3);
+    }
+
+    #[test]
+    fn parts_are_taken_once() {
+        let mut setting =
+            Setting::parse("budget", &["padded"], " padded: 5 , at-most = 3").unwrap();
+        assert_eq!(setting.required_number::<u64>("a number"), Ok(5));
+        assert_eq!(setting.number::<u32>("at-most", "a number"), Ok(Some(3)));
+        assert_eq!(setting.number::<u32>("at-most", "a number"), Ok(None));
+        assert_eq!(setting.finish(), Ok(()));
+    }
+
+    #[test]
+    fn a_key_given_twice_is_refused() {
+        let setting = Setting::parse("budget", &["padded"], "padded:5,x=1,x=2");
+        assert!(matches!(setting.err(), Some(Error::BadValue { given, .. }) if given == "2"));
+    }
+}

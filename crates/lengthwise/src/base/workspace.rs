@@ -1,0 +1,199 @@
+//! The threads and the memory that plans are made with.
+
+use std::{
+    fmt,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use crate::base::{error::Error, pool::Pool, threads};
+
+/// The threads and the memory that plans are made with. No plan depends on it.
+///
+/// One that is kept from epoch to epoch saves asking the system for memory each time, all the more if
+/// it is given the plans that are done with.
+///
+/// ```
+/// use lengthwise::{Blurred, Budget, Lengths, Planner, Workspace};
+///
+/// let lengths = Lengths::new((1..=1000).collect::<Vec<u32>>())?;
+/// let planner = Planner::new(Blurred::default(), Budget::padded(20_000));
+/// let workspace = Workspace::new().threads(2);
+/// for epoch in 0..3 {
+///     let plan = planner.plan_in(&workspace, &lengths, epoch)?;
+///     assert_eq!(plan, planner.plan(&lengths, epoch)?);
+///     workspace.reclaim(plan);
+/// }
+/// # Ok::<(), lengthwise::Error>(())
+/// ```
+#[derive(Default)]
+pub struct Workspace {
+    threads: Option<usize>,
+    memory: Option<u64>,
+    stop: Option<Arc<AtomicBool>>,
+    kept: Mutex<Kept>,
+    on_stage: Option<Box<OnStage>>,
+}
+
+/// Told the name of a stage when it begins, and once more when it has ended.
+type OnStage = dyn Fn(&'static str, bool) + Send + Sync;
+
+/// Memory that is kept from plan to plan.
+#[derive(Debug, Default)]
+struct Kept {
+    pools: Vec<Pool>,
+    indices: Vec<Vec<u32>>,
+}
+
+/// Fewer sequences than this are planned on one thread if nobody said how many: starting a thread
+/// takes as long as planning some thousands.
+const WORTH_THREADS: usize = 1 << 17;
+
+impl Workspace {
+    /// With as many threads as suit the machine and the lengths, and no memory yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// With exactly so many threads; none is one.
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = Some(threads.max(1));
+        self
+    }
+
+    /// With at most so many bytes of memory for a plan and all that making it takes, the lengths not
+    /// included. No plan depends on it.
+    ///
+    /// Strategies that sort by keys then do so in several passes, and keep to it whatever the number
+    /// of sequences, as long as the order of all sequences fits, with four bytes for each, and those of
+    /// any one length are not too many to be sorted together, with 64 bytes for each:
+    /// `shuffled`, `sorted`, `semi-sorted`, `blurred`, `length-buckets` and `optimal-buckets`. What
+    /// cannot keep to it is refused by [`Error::OverMemory`], which says
+    /// what it takes. [`Planner::loose_in`](crate::Planner::loose_in) takes four bytes less for each
+    /// sequence than [`plan_in`](crate::Planner::plan_in). Memory is not kept for the next plan.
+    #[must_use]
+    pub fn memory(mut self, bytes: u64) -> Self {
+        self.memory = Some(bytes);
+        self
+    }
+
+    /// Stops work that is done with it once the flag is set: between the stages of a plan, and between
+    /// plans. It then ends with [`Error::Stopped`].
+    ///
+    /// ```
+    /// use std::sync::{Arc, atomic::{AtomicBool, Ordering}};
+    /// use lengthwise::{Budget, Error, Lengths, Planner, Shuffled, Workspace};
+    ///
+    /// let stop = Arc::new(AtomicBool::new(false));
+    /// let workspace = Workspace::new().stopped_by(Arc::clone(&stop));
+    /// let planner = Planner::new(Shuffled, Budget::sequences(2));
+    /// let lengths = Lengths::new(vec![3, 4, 5])?;
+    /// assert!(planner.plan_in(&workspace, &lengths, 0).is_ok());
+    /// stop.store(true, Ordering::Relaxed);
+    /// assert_eq!(planner.plan_in(&workspace, &lengths, 1), Err(Error::Stopped));
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[must_use]
+    pub fn stopped_by(mut self, stop: Arc<AtomicBool>) -> Self {
+        self.stop = Some(stop);
+        self
+    }
+
+    /// Refuses to go on once the work is to be stopped.
+    pub fn check_stop(&self) -> Result<(), Error> {
+        match &self.stop {
+            Some(stop) if stop.load(Ordering::Relaxed) => Err(Error::Stopped),
+            _ => Ok(()),
+        }
+    }
+
+    /// The most bytes that a plan may take.
+    pub(crate) fn bound(&self) -> Option<u64> {
+        self.memory
+    }
+
+    /// Tells `on_stage` the name of each stage of a plan when it begins, and, with `true`, when it has
+    /// ended. Whoever wants to know how long stages take brings a clock.
+    #[must_use]
+    pub fn on_stage(
+        mut self,
+        on_stage: impl Fn(&'static str, bool) + Send + Sync + 'static,
+    ) -> Self {
+        self.on_stage = Some(Box::new(on_stage));
+        self
+    }
+
+    /// How many threads work on so many sequences.
+    pub(crate) fn threads_for(&self, count: usize) -> usize {
+        match self.threads {
+            Some(threads) => threads,
+            None if count < WORTH_THREADS => 1,
+            None => threads::available(),
+        }
+    }
+
+    /// Does one stage of a plan.
+    pub(crate) fn stage<T>(&self, name: &'static str, work: impl FnOnce() -> T) -> T {
+        let Some(on_stage) = &self.on_stage else { return work() };
+        on_stage(name, false);
+        let result = work();
+        on_stage(name, true);
+        result
+    }
+
+    /// So many pools; kept ones first.
+    pub(crate) fn pools(&self, count: usize) -> Vec<Pool> {
+        let mut kept = self.kept();
+        let mut pools: Vec<Pool> = kept.pools.drain(..).take(count).collect();
+        pools.resize_with(count, Pool::default);
+        pools
+    }
+
+    /// Keeps pools for the next plan.
+    pub(crate) fn keep_pools(&self, pools: Vec<Pool>) {
+        if self.memory.is_none() {
+            self.kept().pools = pools;
+        }
+    }
+
+    /// So many numbers, of any value.
+    pub(crate) fn indices(&self, count: usize) -> Vec<u32> {
+        let kept = &mut self.kept().indices;
+        let Some(fitting) = kept.iter().position(|indices| indices.capacity() >= count) else {
+            // Zeros from the system are free until they are written; copies are not.
+            return vec![0; count];
+        };
+        let mut indices = kept.swap_remove(fitting);
+        indices.resize(count, 0);
+        indices
+    }
+
+    /// Keeps numbers for the next plan: those of an order, and of a plan that is made of it.
+    pub(crate) fn keep_indices(&self, indices: Vec<u32>) {
+        if self.memory.is_some() {
+            return;
+        }
+        let kept = &mut self.kept().indices;
+        kept.push(indices);
+        if kept.len() > 2 {
+            kept.sort_unstable_by_key(Vec::capacity);
+            kept.swap_remove(0);
+        }
+    }
+
+    fn kept(&self) -> std::sync::MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Workspace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Workspace")
+            .field("threads", &self.threads)
+            .field("memory", &self.memory)
+            .finish_non_exhaustive()
+    }
+}

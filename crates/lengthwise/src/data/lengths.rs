@@ -1,0 +1,369 @@
+//! The validated column of lengths that everything else starts from.
+
+use std::{
+    fmt::{self, Display},
+    sync::{Arc, OnceLock},
+};
+
+use crate::{
+    base::{digest::digest, error::Error},
+    data::{pad::Pad, population::Population, statistics::Statistics},
+};
+
+/// The lengths of all sequences, checked once: at least one, none zero, at most `u32::MAX` of them.
+///
+/// A sequence is named by its index in this column everywhere else.
+///
+/// ```
+/// use lengthwise::Lengths;
+///
+/// let lengths = Lengths::new([31, 7, 12, 90])?;
+/// assert_eq!((lengths.len(), lengths.min(), lengths.max(), lengths.total()), (4, 7, 90, 140));
+/// # Ok::<(), lengthwise::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Lengths {
+    values: Values,
+    min: u32,
+    max: u32,
+    total: u64,
+    second: Option<Box<Lengths>>,
+    histogram: OnceLock<Vec<(u32, u32)>>,
+    digest: OnceLock<u64>,
+    /// What was derived from the lengths first, and under which settings: see
+    /// [`remembered`](Lengths::remembered).
+    memory: OnceLock<(String, Vec<u32>)>,
+    population: Option<Arc<Population>>,
+}
+
+impl Lengths {
+    /// Takes lengths that are `u32` already.
+    pub fn new(lengths: impl Into<Vec<u32>>) -> Result<Self, Error> {
+        Self::of_values(Values::Own(lengths.into()))
+    }
+
+    /// Takes lengths that are in the memory of others, such as a file that is mapped: nothing is
+    /// copied, and neither are they by `clone`. They must stay what they are; if they change, so do
+    /// plans, or planning panics.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use lengthwise::Lengths;
+    ///
+    /// let elsewhere: Arc<[u32; 3]> = Arc::new([31, 7, 12]);
+    /// assert_eq!(Lengths::shared(elsewhere)?, Lengths::new([31, 7, 12])?);
+    /// # Ok::<(), lengthwise::Error>(())
+    /// ```
+    pub fn shared(lengths: Arc<dyn AsRef<[u32]> + Send + Sync>) -> Result<Self, Error> {
+        Self::of_values(Values::Shared(lengths))
+    }
+
+    fn of_values(values: Values) -> Result<Self, Error> {
+        let lengths = values.as_slice();
+        check_count(lengths.len())?;
+        let (mut min, mut max, mut total) = (u32::MAX, 0, 0);
+        for &length in lengths {
+            min = min.min(length);
+            max = max.max(length);
+            total += u64::from(length);
+        }
+        if min == 0 {
+            let index = lengths.iter().position(|&length| length == 0).unwrap_or_default();
+            return Err(Error::BadLength { index, given: "0".to_owned() });
+        }
+        let (histogram, digest, memory) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        let (second, population) = (None, None);
+        Ok(Self { values, min, max, total, second, histogram, digest, memory, population })
+    }
+
+    /// Takes lengths of any integer type, and names the first that is not from 1 to `u32::MAX`.
+    ///
+    /// ```
+    /// use lengthwise::Lengths;
+    ///
+    /// assert_eq!(Lengths::try_from_integers([5_i64, 8])?.as_slice(), [5, 8]);
+    /// let error = Lengths::try_from_integers([5_i64, -8]).unwrap_err();
+    /// assert_eq!(error.to_string(), "sequence 1 has length -8");
+    /// # Ok::<(), lengthwise::Error>(())
+    /// ```
+    pub fn try_from_integers<T>(lengths: impl IntoIterator<Item = T>) -> Result<Self, Error>
+    where
+        T: Copy + Display + TryInto<u32>,
+    {
+        let values = lengths
+            .into_iter()
+            .enumerate()
+            .map(|(index, length)| {
+                length.try_into().map_err(|_| Error::BadLength { index, given: length.to_string() })
+            })
+            .collect::<Result<Vec<u32>, Error>>()?;
+        Self::new(values)
+    }
+
+    /// With a second length for each sequence; there are as many.
+    pub(crate) fn with_second(mut self, second: Lengths) -> Self {
+        (self.second, self.digest) = (Some(Box::new(second)), OnceLock::new());
+        self
+    }
+
+    /// The second lengths, if these are [`Pairs`](crate::Pairs).
+    pub fn second(&self) -> Option<&Lengths> {
+        self.second.as_deref()
+    }
+
+    /// Refuses two lengths for what knows one, as in "strategy `packed`".
+    pub fn only_one(&self, what: &str) -> Result<(), Error> {
+        match self.second {
+            Some(_) => Err(Error::SecondLengths { what: what.to_owned() }),
+            None => Ok(()),
+        }
+    }
+
+    /// Both lengths of one sequence.
+    pub(crate) fn both(&self, sequence: u32) -> Pad {
+        let second = self.second.as_ref().map_or(0, |second| second.of(sequence));
+        Pad { first: self.of(sequence), second }
+    }
+
+    /// The lengths, by index of the sequence.
+    pub fn as_slice(&self) -> &[u32] {
+        self.values.as_slice()
+    }
+
+    /// The number of sequences.
+    #[expect(clippy::len_without_is_empty, reason = "never empty")]
+    pub fn len(&self) -> usize {
+        self.as_slice().len()
+    }
+
+    /// The number of sequences as the integer that names them.
+    pub(crate) fn count(&self) -> u32 {
+        self.len() as u32
+    }
+
+    /// The length of one sequence.
+    pub(crate) fn of(&self, sequence: u32) -> u32 {
+        self.as_slice()[sequence as usize]
+    }
+
+    /// The shortest length.
+    pub fn min(&self) -> u32 {
+        self.min
+    }
+
+    /// The longest length.
+    pub fn max(&self) -> u32 {
+        self.max
+    }
+
+    /// The sum of all lengths: the cells that are not padding.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// The mean length.
+    pub fn mean(&self) -> f64 {
+        self.total as f64 / self.len() as f64
+    }
+
+    /// A fingerprint of the lengths in their order: XXH3 (64 bits) of each as a little-endian `u32`,
+    /// the second ones behind the first if there are some. Computed once.
+    pub fn digest(&self) -> u64 {
+        *self.digest.get_or_init(|| match &self.second {
+            None => digest(&[self.as_slice()]),
+            Some(second) => digest(&[self.as_slice(), second.as_slice()]),
+        })
+    }
+
+    /// The distinct lengths, rising, each with how many sequences have it. Computed once.
+    pub fn histogram(&self) -> &[(u32, u32)] {
+        self.histogram.get_or_init(|| {
+            if is_small_table(self.max, self.len()) {
+                let mut counts = vec![0; self.max as usize + 1];
+                for &length in self.as_slice() {
+                    counts[length as usize] += 1;
+                }
+                return (0..).zip(counts).filter(|&(_, count)| count > 0).collect();
+            }
+            let mut sorted = self.as_slice().to_vec();
+            sorted.sort_unstable();
+            sorted.chunk_by(|a, b| a == b).map(|run| (run[0], run.len() as u32)).collect()
+        })
+    }
+}
+
+/// Lengths of our own, or in the memory of others.
+#[derive(Clone)]
+enum Values {
+    Own(Vec<u32>),
+    Shared(Arc<dyn AsRef<[u32]> + Send + Sync>),
+}
+
+impl Values {
+    fn as_slice(&self) -> &[u32] {
+        match self {
+            Values::Own(own) => own,
+            Values::Shared(shared) => (**shared).as_ref(),
+        }
+    }
+}
+
+impl fmt::Debug for Values {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_slice().fmt(f)
+    }
+}
+
+/// What the lengths are a part of.
+impl Lengths {
+    /// The same lengths as a part of a corpus with these statistics: ladders, scales and limits then
+    /// follow from the whole corpus, and are the same for every part. Refused if a sequence is longer
+    /// than any that the statistics know, or has two lengths.
+    ///
+    /// ```
+    /// use lengthwise::{Lengths, Statistics};
+    ///
+    /// let [one, other] = [[5, 9], [7, 30]].map(|part| Lengths::new(part).unwrap());
+    /// let all = Statistics::of(&one).merge(&Statistics::of(&other))?;
+    /// let one = one.part_of(all.into())?;
+    /// assert_eq!(one.histogram(), [(5, 1), (9, 1)]);
+    /// assert_eq!(one.population(), [(5, 1), (7, 1), (9, 1), (30, 1)]);
+    /// # Ok::<(), lengthwise::Error>(())
+    /// ```
+    pub fn part_of(self, statistics: Arc<Statistics>) -> Result<Self, Error> {
+        self.only_one("a part of a corpus")?;
+        let longest = statistics.max();
+        if statistics.count() == 0 {
+            let what = "they know what shards need, and no lengths".to_owned();
+            return Err(Error::BadStatistics { what });
+        }
+        if let Some(index) = self.as_slice().iter().position(|&length| length > longest) {
+            return Err(Error::BeyondStatistics { index, length: self.as_slice()[index], longest });
+        }
+        Ok(self.within(Some(Population::new(statistics).into())))
+    }
+
+    /// The statistics of what these lengths are a part of, if they are a part.
+    pub fn statistics(&self) -> Option<&Arc<Statistics>> {
+        self.population.as_ref().map(|population| &population.statistics)
+    }
+
+    /// The [histogram](Lengths::histogram) of all that the lengths are a part of, or their own: what
+    /// is decided for all lengths together follows from it. Of more than `u32::MAX` sequences every so
+    /// many count as one, and where [`Statistics`] have classes, these are the ends of classes.
+    pub fn population(&self) -> &[(u32, u32)] {
+        self.part().map_or_else(|| self.histogram(), |population| &population.histogram)
+    }
+
+    /// What the lengths are a part of.
+    pub(crate) fn part(&self) -> Option<&Population> {
+        self.population.as_deref()
+    }
+
+    /// The same as a part of something else, or of what another column is a part of.
+    pub(crate) fn within(mut self, population: Option<Arc<Population>>) -> Self {
+        (self.population, self.memory) = (population, OnceLock::new());
+        self
+    }
+
+    /// Numbers that follow from the lengths and from `settings`. The first that are asked for are kept,
+    /// because every epoch asks for the same.
+    pub(crate) fn remembered(&self, settings: String, derive: impl Fn() -> Vec<u32>) -> Vec<u32> {
+        let (known, numbers) = self.memory.get_or_init(|| (settings.clone(), derive()));
+        if *known == settings { numbers.clone() } else { derive() }
+    }
+
+    /// What they are a part of, to be shared.
+    pub(crate) fn shared_part(&self) -> Option<Arc<Population>> {
+        self.population.clone()
+    }
+
+    /// How many sequences the [population](Lengths::population) has.
+    pub(crate) fn population_count(&self) -> usize {
+        self.part().map_or(self.len(), Population::count)
+    }
+
+    /// The longest length of the population.
+    pub(crate) fn longest(&self) -> u32 {
+        self.part().map_or(self.max, |population| population.longest.max(self.max))
+    }
+
+    /// The shortest length of the population.
+    pub(crate) fn shortest(&self) -> u32 {
+        self.part().map_or(self.min, |population| population.shortest.min(self.min))
+    }
+}
+
+impl Statistics {
+    /// The statistics of these lengths alone. Of two, the first: what is a
+    /// [part](Lengths::part_of) of statistics has one.
+    pub fn of(lengths: &Lengths) -> Self {
+        Self::of_histogram(lengths.histogram())
+    }
+}
+
+/// Whether a table with a place for every length up to `longest` is small next to `count` sequences.
+pub(crate) fn is_small_table(longest: u32, count: usize) -> bool {
+    longest as usize / 4 <= count + 1024
+}
+
+/// Two columns are equal when their lengths are.
+impl PartialEq for Lengths {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_slice() == other.as_slice() && self.second == other.second
+    }
+}
+
+impl Eq for Lengths {}
+
+fn check_count(count: usize) -> Result<(), Error> {
+    match u32::try_from(count) {
+        Ok(0) => Err(Error::NoSequences),
+        Ok(_) => Ok(()),
+        Err(_) => Err(Error::TooManySequences { count: count as u64 }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bad_lengths_are_refused_by_index() {
+        assert_eq!(Lengths::new([]), Err(Error::NoSequences));
+        assert_eq!(
+            Lengths::new([4, 0, 0]),
+            Err(Error::BadLength { index: 1, given: "0".to_owned() })
+        );
+        for given in [-1_i64, 1 << 32, i64::MIN, i64::MAX] {
+            let expected = Error::BadLength { index: 2, given: given.to_string() };
+            assert_eq!(Lengths::try_from_integers([1, 2, given]), Err(expected));
+        }
+    }
+
+    #[test]
+    fn shared_lengths_are_checked_too_and_not_copied() {
+        let shared = |lengths: &[u32]| Lengths::shared(Arc::new(lengths.to_vec()));
+        assert_eq!(shared(&[]), Err(Error::NoSequences));
+        assert_eq!(shared(&[4, 0]), Err(Error::BadLength { index: 1, given: "0".to_owned() }));
+        let (one, own) = (shared(&[7, 3, 7]).unwrap(), Lengths::new([7, 3, 7]).unwrap());
+        assert_eq!(one, own);
+        assert_eq!((one.digest(), one.histogram()), (own.digest(), own.histogram()));
+        assert_eq!(one.clone().as_slice().as_ptr(), one.as_slice().as_ptr());
+    }
+
+    #[test]
+    fn the_count_is_limited_to_what_an_index_can_name() {
+        assert_eq!(check_count(u32::MAX as usize), Ok(()));
+        let count = u64::from(u32::MAX) + 1;
+        assert_eq!(check_count(count as usize), Err(Error::TooManySequences { count }));
+    }
+
+    #[test]
+    fn extreme_lengths_do_not_overflow() {
+        let lengths = Lengths::new([u32::MAX, u32::MAX, 1]).unwrap();
+        assert_eq!(lengths.total(), 2 * u64::from(u32::MAX) + 1);
+        assert_eq!(lengths.histogram(), [(1, 1), (u32::MAX, 2)]);
+        assert_eq!(Lengths::new([7, 3, 7]).unwrap().histogram(), [(3, 1), (7, 2)]);
+    }
+}

@@ -1,0 +1,320 @@
+//! What all shards together are like: small, and the same whoever adds it up.
+
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::{
+    base::error::Error,
+    data::{classes, needs::Needs, shard::Shard},
+};
+
+/// What the lengths of many shards are like: how many sequences have which length, and, once that was
+/// counted, how many batches the shards need.
+///
+/// It is a few bytes for every distinct length, and can be merged: in any order, in any groups, and to
+/// the same bytes. Up to [`MOST_EXACT`](Statistics::MOST_EXACT) distinct lengths it is exact. Where
+/// there are more, lengths fall into classes of a fixed grid, each at most one part in 1,024 wide and
+/// named by its end, so that a ladder of class ends still holds every sequence.
+///
+/// ```
+/// use lengthwise::{Lengths, Statistics};
+///
+/// let one = Statistics::of(&Lengths::new([5, 9, 9])?);
+/// let other = Statistics::of(&Lengths::new([4, 9])?);
+/// let both = one.merge(&other)?;
+/// assert_eq!(both, other.merge(&one)?);
+/// assert_eq!(both.histogram(), [(4, 1), (5, 1), (9, 3)]);
+/// assert_eq!((both.count(), both.total(), both.min(), both.max()), (5, 36, 4, 9));
+/// # Ok::<(), lengthwise::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Statistics {
+    /// The end of each class, rising, with how many sequences are in it.
+    classes: Vec<(u32, u64)>,
+    exact: bool,
+    count: u64,
+    total: u128,
+    min: u32,
+    max: u32,
+    needs: Option<Needs>,
+}
+
+impl Statistics {
+    /// With more distinct lengths than this, lengths fall into classes.
+    pub const MOST_EXACT: usize = 65_536;
+
+    /// The statistics of distinct lengths, rising, each with how many sequences have it.
+    pub(crate) fn of_histogram(histogram: &[(u32, u32)]) -> Self {
+        let classes: Vec<_> = histogram.iter().map(|&(length, n)| (length, u64::from(n))).collect();
+        let of = |&(length, count): &(u32, u64)| u128::from(length) * u128::from(count);
+        let [first, last] = [classes.first(), classes.last()].map(|end| end.map_or(0, |end| end.0));
+        Self {
+            count: classes.iter().map(|&(_, count)| count).sum(),
+            total: classes.iter().map(of).sum(),
+            min: first,
+            max: last,
+            classes,
+            exact: true,
+            needs: None,
+        }
+        .limited()
+    }
+
+    /// No lengths, and only what some shards need.
+    pub(crate) fn counted(needs: Needs) -> Self {
+        let needs = Some(needs);
+        Self { classes: Vec::new(), exact: true, count: 0, total: 0, min: 0, max: 0, needs }
+    }
+
+    /// Statistics that were written before: the end of each class with its count, whether these are
+    /// lengths as they are, the sum of all lengths, the shortest and the longest, and what shards need.
+    pub fn restore(
+        classes: Vec<(u32, u64)>,
+        exact: bool,
+        total: u128,
+        [min, max]: [u32; 2],
+        needs: Option<Needs>,
+    ) -> Result<Self, Error> {
+        let bad = |what: &str| Err(Error::BadStatistics { what: what.to_owned() });
+        let (mut count, mut low, mut high) = (0_u64, 0_u128, 0_u128);
+        let mut before = 0;
+        for &(end, of_class) in &classes {
+            if end <= before || of_class == 0 || (!exact && classes::up(end) != end) {
+                return bad("a class is empty, or not where it can be");
+            }
+            before = end;
+            let Some(sum) = count.checked_add(of_class) else {
+                return bad("there are more sequences than can be counted");
+            };
+            count = sum;
+            let first = if exact { end } else { classes::first_of(end) };
+            low += u128::from(first) * u128::from(of_class);
+            high += u128::from(end) * u128::from(of_class);
+        }
+        if exact && classes.len() > Self::MOST_EXACT {
+            return bad("there are more lengths than are kept as they are");
+        }
+        let (first, last) = match (classes.first(), classes.last()) {
+            (Some(&(first, _)), Some(&(last, _))) => (first, last),
+            _ => (0, 0),
+        };
+        let on_grid = |length: u32| if exact || length == 0 { length } else { classes::up(length) };
+        if !(low..=high).contains(&total) || on_grid(min) != first || on_grid(max) != last {
+            return bad("their sum, the shortest or the longest does not fit the classes");
+        }
+        if let Some(needs) = &needs {
+            needs.check()?;
+        }
+        if classes.is_empty() && needs.is_none() {
+            return bad("they know nothing");
+        }
+        Ok(Self { classes, exact, count, total, min, max, needs })
+    }
+
+    /// Both together. Lengths that are in both count twice, so no shard may be in both.
+    pub fn merge(&self, other: &Self) -> Result<Self, Error> {
+        let Some(count) = self.count.checked_add(other.count) else {
+            let what = "there are more sequences than can be counted".to_owned();
+            return Err(Error::BadStatistics { what });
+        };
+        let needs = match (&self.needs, &other.needs) {
+            (Some(one), Some(other)) => Some(one.merge(other)?),
+            (one, other) => one.clone().or_else(|| other.clone()),
+        };
+        let exact = self.exact && other.exact;
+        let [one, two] = [self, other].map(|part| part.ends(exact));
+        let known = |length: &u32| *length > 0;
+        Ok(Self {
+            classes: added(&one, &two),
+            exact,
+            count,
+            total: self.total + other.total,
+            min: [self.min, other.min].into_iter().filter(known).min().unwrap_or(0),
+            max: self.max.max(other.max),
+            needs,
+        }
+        .limited())
+    }
+
+    /// The classes as they are, or those of the grid.
+    fn ends(&self, exact: bool) -> Vec<(u32, u64)> {
+        if exact || !self.exact {
+            return self.classes.clone();
+        }
+        let mut ends: Vec<(u32, u64)> = Vec::with_capacity(self.classes.len());
+        for &(length, count) in &self.classes {
+            let end = classes::up(length);
+            match ends.last_mut() {
+                Some(last) if last.0 == end => last.1 += count,
+                _ => ends.push((end, count)),
+            }
+        }
+        ends
+    }
+
+    /// In classes, if there are too many lengths to be kept as they are.
+    fn limited(mut self) -> Self {
+        if self.exact && self.classes.len() > Self::MOST_EXACT {
+            self.classes = self.ends(false);
+            self.exact = false;
+        }
+        self
+    }
+
+    /// How many sequences there are: none where only the needs of shards are known.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The sum of all lengths.
+    pub fn total(&self) -> u128 {
+        self.total
+    }
+
+    /// The shortest length.
+    pub fn min(&self) -> u32 {
+        self.min
+    }
+
+    /// The longest length.
+    pub fn max(&self) -> u32 {
+        self.max
+    }
+
+    /// The mean length.
+    pub fn mean(&self) -> f64 {
+        self.total as f64 / self.count.max(1) as f64
+    }
+
+    /// The end of each class, rising, with how many sequences are in it. If the statistics are
+    /// [exact](Statistics::is_exact), the classes are the distinct lengths.
+    pub fn histogram(&self) -> &[(u32, u64)] {
+        &self.classes
+    }
+
+    /// Whether every distinct length has a class of its own.
+    pub fn is_exact(&self) -> bool {
+        self.exact
+    }
+
+    /// How many batches the shards need, if that was counted.
+    pub fn needs(&self) -> Option<&Needs> {
+        self.needs.as_ref()
+    }
+
+    /// A fingerprint of the lengths: XXH3 (64 bits). What shards need is no part of it.
+    pub fn digest(&self) -> u64 {
+        let mut hash = Xxh3::new();
+        hash.update(&[u8::from(self.exact)]);
+        for &(end, count) in &self.classes {
+            hash.update(&end.to_le_bytes());
+            hash.update(&count.to_le_bytes());
+        }
+        hash.update(&self.total.to_le_bytes());
+        hash.update(&self.min.to_le_bytes());
+        hash.update(&self.max.to_le_bytes());
+        hash.digest()
+    }
+}
+
+impl Statistics {
+    /// How many batches every one of `of` shards takes under these settings.
+    pub(crate) fn batches(&self, settings: &str, of: u32) -> Result<u32, Error> {
+        let Some(needs) = self.needs() else {
+            return Err(Error::NotCounted { counted: 0, first: 0, of });
+        };
+        needs.same(settings, of)?;
+        if needs.statistics != self.digest() {
+            let [counted, given] = [needs.statistics, self.digest()].map(|d| format!("{d:016x}"));
+            return Err(Error::OtherNeeds { what: "statistics".to_owned(), counted, given });
+        }
+        match needs.first_missing() {
+            Some(first) => Err(Error::NotCounted { counted: needs.counted(), first, of }),
+            None => Ok(needs.most),
+        }
+    }
+
+    /// What one shard needs, to be merged with what the others need.
+    pub(crate) fn of_one(&self, settings: String, shard: Shard, batches: u32) -> Self {
+        Self::counted(Needs {
+            settings,
+            statistics: self.digest(),
+            of: shard.of,
+            shards: vec![[shard.number, shard.number + 1]],
+            most: batches,
+            least: batches,
+            sum: batches.into(),
+        })
+    }
+}
+
+/// Classes of both, rising.
+fn added(one: &[(u32, u64)], other: &[(u32, u64)]) -> Vec<(u32, u64)> {
+    let (mut one, mut other) = (one.iter().copied().peekable(), other.iter().copied().peekable());
+    let mut sum = Vec::with_capacity(one.len().max(other.len()));
+    loop {
+        let next = match (one.peek(), other.peek()) {
+            (Some(a), Some(b)) => a.0.min(b.0),
+            (Some(a), None) => a.0,
+            (None, Some(b)) => b.0,
+            (None, None) => return sum,
+        };
+        let [a, b] = [&mut one, &mut other]
+            .map(|side| side.next_if(|&(end, _)| end == next).map_or(0, |(_, count)| count));
+        // The sum of all counts can be counted, so that of two can.
+        sum.push((next, a + b));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::rng::{Purpose, Rng};
+    use crate::data::lengths::Lengths;
+
+    /// Whatever is merged with what, and when it becomes too much for exact lengths.
+    #[test]
+    fn merging_in_any_order_and_grouping_is_the_same() {
+        for (spread, exact) in [(300, true), (200_000, false), (u32::MAX, false)] {
+            let parts: Vec<Statistics> = (0..6)
+                .map(|part| {
+                    let mut random = Rng::new(1, part).stream(Purpose::Own(0));
+                    let lengths: Vec<u32> =
+                        (0..30_000).map(|_| 1 + random.below(spread - 1)).collect();
+                    Statistics::of(&Lengths::new(lengths).unwrap())
+                })
+                .collect();
+            let merged = |order: &[usize]| {
+                order[1..]
+                    .iter()
+                    .fold(parts[order[0]].clone(), |sum, &part| sum.merge(&parts[part]).unwrap())
+            };
+            let forward = merged(&[0, 1, 2, 3, 4, 5]);
+            assert_eq!(forward.is_exact(), exact);
+            assert_eq!(forward, merged(&[5, 3, 1, 4, 0, 2]));
+            let halves = merged(&[4, 0, 1]).merge(&merged(&[2, 5, 3])).unwrap();
+            assert_eq!(forward, halves);
+            assert_eq!(forward.digest(), halves.digest());
+            assert_eq!(forward.count(), 180_000);
+            let Statistics { classes, exact, total, min, max, needs, .. } = forward.clone();
+            let restored = Statistics::restore(classes, exact, total, [min, max], needs).unwrap();
+            assert_eq!(restored, forward);
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_together_is_refused() {
+        let restore = |classes: &[(u32, u64)], exact, total, ends| {
+            Statistics::restore(classes.to_vec(), exact, total, ends, None)
+        };
+        assert!(restore(&[(4, 1), (5, 2)], true, 14, [4, 5]).is_ok());
+        assert!(restore(&[(4, 1), (5, 2)], true, 13, [4, 5]).is_err());
+        assert!(restore(&[(4, 1), (5, 2)], true, 14, [3, 5]).is_err());
+        assert!(restore(&[(5, 2), (4, 1)], true, 14, [4, 5]).is_err());
+        assert!(restore(&[(4, 1), (5, 0)], true, 4, [4, 5]).is_err());
+        assert!(restore(&[(0, 1), (5, 1)], true, 5, [0, 5]).is_err());
+        assert!(restore(&[(4, u64::MAX), (5, 2)], true, 14, [4, 5]).is_err());
+        assert!(restore(&[(4096, 1)], false, 4095, [4095, 4095]).is_ok());
+        assert!(restore(&[(4095, 1)], false, 4095, [4095, 4095]).is_err());
+        assert!(restore(&[], true, 0, [0, 0]).is_err());
+    }
+}

@@ -1,0 +1,183 @@
+//! What a batch may hold.
+
+use crate::{base::error::Error, data::pad::Pad, limit::cost::CostModel};
+
+/// Limits on the cells of sequences with two lengths: batch size × batch length, of each side. A batch
+/// keeps all that are given.
+///
+/// ```
+/// use lengthwise::{Budget, Sides};
+///
+/// let budget = Budget::sides(Sides { first: Some(16_000), second: Some(2_000), ..Sides::default() });
+/// assert_eq!(budget.to_string(), "padded:first=16000,second=2000");
+/// assert_eq!("padded:20000,max=16000".parse::<Budget>()?.to_string(), "padded:20000,max=16000");
+/// # Ok::<(), lengthwise::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sides {
+    /// The most cells of both together.
+    pub sum: Option<u64>,
+    /// The most cells of the first.
+    pub first: Option<u64>,
+    /// The most cells of the second.
+    pub second: Option<u64>,
+    /// The most cells of the larger of the two.
+    pub max: Option<u64>,
+}
+
+impl Sides {
+    /// The lengths that are limited, for a sequence of these, each with its limit.
+    fn limits(&self, pad: [u64; 2]) -> impl Iterator<Item = (&'static str, u64, u64)> {
+        let [first, second] = pad;
+        let limit =
+            |side: &'static str, length: u64, limit: Option<u64>| Some((side, length, limit?));
+        let limits = [
+            limit("both", first + second, self.sum),
+            limit("first", first, self.first),
+            limit("second", second, self.second),
+            limit("larger", first.max(second), self.max),
+        ];
+        limits.into_iter().flatten()
+    }
+
+    fn of(&self, pad: Pad) -> impl Iterator<Item = (&'static str, u64, u64)> {
+        self.limits([pad.first, pad.second].map(u64::from))
+    }
+
+    pub(crate) fn hold(&self, size: u32, pad: Pad) -> bool {
+        self.of(pad).all(|(_, length, limit)| u64::from(size).saturating_mul(length) <= limit)
+    }
+
+    /// The most sequences padded to this.
+    pub(crate) fn fitting(&self, pad: Pad) -> u64 {
+        self.of(pad).map(|(_, length, limit)| limit / length.max(1)).min().unwrap_or(u64::MAX)
+    }
+
+    /// Which part of a full batch a sequence is that is padded to this.
+    pub(crate) fn part(&self, pad: Pad) -> f64 {
+        self.of(pad).map(|(_, length, limit)| length as f64 / limit as f64).fold(0.0, f64::max)
+    }
+
+    /// The first limit that a sequence exceeds alone, with what it takes of it.
+    pub(crate) fn exceeded(&self, pad: [u64; 2]) -> Option<(&'static str, u64, u64)> {
+        self.limits(pad).find(|(_, length, limit)| length > limit)
+    }
+
+    /// The limit of the first side by itself, and of the second.
+    pub(crate) fn of_each(&self) -> [u64; 2] {
+        let least = |side: Option<u64>| side.into_iter().chain(self.max).min().unwrap_or(u64::MAX);
+        [least(self.first), least(self.second)]
+    }
+}
+
+/// When a batch of a dynamic budget is full (paper 2, section 4).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Rule {
+    /// The rule as printed: the next sequence would exceed the capacity. It is never exceeded.
+    #[default]
+    Printed,
+    /// The batch has just exceeded the capacity: one sequence more than the printed rule. The batch
+    /// counts that the paper reports follow from this one.
+    Over,
+}
+
+/// What a batch may hold.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Capacity {
+    /// Of both rectangles, where there are two.
+    Cells(u64),
+    /// Of each rectangle.
+    Sides(Sides),
+    Seconds {
+        model: CostModel,
+        limit: f64,
+    },
+}
+
+impl Capacity {
+    #[inline(always)]
+    pub(crate) fn holds(&self, batch: Open) -> bool {
+        match *self {
+            Capacity::Cells(cells) => batch.pad().cells(batch.size) <= cells,
+            Capacity::Sides(sides) => sides.hold(batch.size, batch.pad()),
+            Capacity::Seconds { model, limit } => {
+                model.seconds(batch.size, batch.pad().joint()) <= limit
+            }
+        }
+    }
+
+    /// The most sequences padded to this that it holds, or `most` if it holds more.
+    pub(crate) fn fitting(&self, pad: Pad, most: u32) -> u32 {
+        match *self {
+            Capacity::Cells(cells) => (cells / pad.cells(1)).min(u64::from(most)) as u32,
+            Capacity::Sides(sides) => sides.fitting(pad).min(u64::from(most)) as u32,
+            Capacity::Seconds { model, limit } => model.fitting(pad.joint(), limit, most),
+        }
+    }
+
+    /// The longest length that it holds alone; 0 if there is none.
+    pub(crate) fn longest_alone(&self) -> u32 {
+        match *self {
+            Capacity::Cells(cells) => u32::try_from(cells).unwrap_or(u32::MAX),
+            Capacity::Sides(_) => u32::MAX,
+            Capacity::Seconds { model, limit } => model.longest_alone(limit),
+        }
+    }
+
+    /// The error for `count` sequences that it does not hold even alone: the first of them, and
+    /// what it and the longest of them are padded to.
+    pub(crate) fn exceeded(
+        &self,
+        (index, length): (usize, u32),
+        [padded, longest]: [u64; 2],
+        count: usize,
+    ) -> Error {
+        let cells = match *self {
+            Capacity::Cells(limit) => Some(limit),
+            // Lengths of two sides have an error of their own.
+            Capacity::Sides(_) => Some(u64::MAX),
+            Capacity::Seconds { .. } => None,
+        };
+        match (cells, *self) {
+            (Some(limit), _) => Error::OverBudget {
+                index,
+                length,
+                cells: padded,
+                limit,
+                count,
+                largest: longest,
+                treatment: "error",
+            },
+            (_, Capacity::Seconds { model, limit }) => {
+                let [padded, longest] =
+                    [padded, longest].map(|length| u32::try_from(length).unwrap_or(u32::MAX));
+                let [seconds, largest] = [padded, longest].map(|length| model.seconds(1, length));
+                Error::OverBudgetSeconds { index, length, padded, seconds, limit, count, largest }
+            }
+            (None, _) => unreachable!("only seconds are not cells"),
+        }
+    }
+}
+
+/// A batch that is being filled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Open {
+    /// How many sequences it has.
+    pub size: u32,
+    /// What they are padded to.
+    pub length: u32,
+    /// What their second lengths are padded to; 0 where there are none.
+    pub second: u32,
+}
+
+impl Open {
+    pub(crate) fn pad(self) -> Pad {
+        Pad { first: self.length, second: self.second }
+    }
+
+    /// The batch with one sequence more that is padded to `padded`.
+    #[inline(always)]
+    pub(crate) fn with(self, padded: u32) -> Self {
+        Self { size: self.size + 1, length: self.length.max(padded), second: 0 }
+    }
+}

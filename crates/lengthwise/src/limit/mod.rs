@@ -1,0 +1,12 @@
+//! What a batch may hold, and what happens to sequences that are too long for any.
+
+pub(crate) mod admitted;
+pub(crate) mod budget;
+pub(crate) mod capacity;
+pub(crate) mod cost;
+pub(crate) mod fill;
+pub(crate) mod fit;
+pub(crate) mod resolved;
+pub(crate) mod row;
+pub(crate) mod too_long;
+pub(crate) mod too_long_pairs;

@@ -1,0 +1,182 @@
+//! What a strategy hands over: an order of all sequences, and places that no batch may cross.
+
+use crate::{
+    base::{error::Error, rng::Rng},
+    data::lengths::Lengths,
+    limit::resolved::Room,
+    order::{
+        keyed::{Dealt, Flat, dealt, flat},
+        keys::Keys,
+    },
+};
+
+/// An order of all sequences in groups; a batch never takes from two groups.
+///
+/// ```
+/// use lengthwise::Groups;
+///
+/// let groups = Groups::new(vec![2, 0, 1], vec![1, 3])?; // {2}, {0, 1}
+/// assert!(Groups::new(vec![2, 0, 0], vec![3]).is_err());
+/// # let _ = groups;
+/// # Ok::<(), lengthwise::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Groups {
+    order: Order,
+    ends: Vec<u32>,
+    drawn: Drawn,
+    dealing: Dealing,
+    short: Option<Rng>,
+}
+
+/// All sequences in an order, or already at the rungs of the ladder.
+#[derive(Clone, Debug)]
+pub(crate) enum Order {
+    Flat(Flat),
+    Dealt(Dealt),
+}
+
+/// What a ladder may do with the groups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dealing {
+    /// Deal the sequences to the rungs, whatever group they are in.
+    Free,
+    /// Round groups up to a rung, but keep them.
+    Together,
+    /// Keep the groups: each is one row.
+    Packed,
+}
+
+/// In which order the batches come that were cut from the groups, before they are arranged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Drawn {
+    /// As they were cut.
+    #[default]
+    InOrder,
+    /// Each one is drawn at random from those that are left.
+    AtRandom,
+}
+
+impl Groups {
+    /// Checks that `order` holds each index below its length once, and that `ends` rises to it.
+    pub fn new(order: Vec<u32>, ends: Vec<u32>) -> Result<Self, Error> {
+        let bad = |what: String| Err(Error::BadGroups { what });
+        let mut seen = vec![false; order.len()];
+        for &sequence in &order {
+            match seen.get_mut(sequence as usize) {
+                Some(seen) if !*seen => *seen = true,
+                Some(_) => return bad(format!("sequence {sequence} is in it twice")),
+                None => {
+                    return bad(format!(
+                        "sequence {sequence} is in it, but it holds only {} sequences",
+                        order.len()
+                    ));
+                }
+            }
+        }
+        let last = ends.last().copied().unwrap_or(0);
+        if last as usize != order.len() {
+            return bad(format!("the last group ends at {last} of {} sequences", order.len()));
+        }
+        if let Some(at) = ends.windows(2).position(|pair| pair[0] > pair[1]) {
+            return bad(format!("group {} ends before group {at}", at + 1));
+        }
+        Ok(Self::trusted(order, ends))
+    }
+
+    /// One group of all sequences, by their keys; if batches are on a ladder, dealt to its rungs.
+    pub(crate) fn one(lengths: &Lengths, room: &Room, keys: &impl Keys) -> Result<Self, Error> {
+        Self::keyed(lengths, room, keys, || vec![lengths.count()])
+    }
+
+    /// Groups of all sequences by their keys, which end where `ends` says; if batches are on a ladder,
+    /// dealt to its rungs, whatever group they are in.
+    pub(crate) fn keyed(
+        lengths: &Lengths,
+        room: &Room,
+        keys: &impl Keys,
+        ends: impl FnOnce() -> Vec<u32>,
+    ) -> Result<Self, Error> {
+        Ok(match dealt(lengths, room, keys)? {
+            Some(dealt) => Self::of(Order::Dealt(dealt), Vec::new()),
+            None => Self::of(Order::Flat(flat(lengths, room, keys)?), ends()),
+        })
+    }
+
+    /// Groups that are right by construction.
+    pub(crate) fn trusted(order: Vec<u32>, ends: Vec<u32>) -> Self {
+        Self::of(Order::Flat(Flat { order, padded: None }), ends)
+    }
+
+    /// Groups of an order that is right by construction.
+    pub(crate) fn sorted(order: Flat, ends: Vec<u32>) -> Self {
+        Self::of(Order::Flat(order), ends)
+    }
+
+    fn of(order: Order, ends: Vec<u32>) -> Self {
+        Self { order, ends, drawn: Drawn::InOrder, dealing: Dealing::Free, short: None }
+    }
+
+    /// With the batches drawn in the given way.
+    #[must_use]
+    pub fn drawn(mut self, drawn: Drawn) -> Self {
+        self.drawn = drawn;
+        self
+    }
+
+    /// With the short batch of each group, or what is left at a rung of a ladder, anywhere in the
+    /// order: its place is drawn anew in every epoch. Without it the short batch is the last. This is
+    /// for orders that do not change much from epoch to epoch, such as sorted ones: otherwise the same
+    /// sequences would be in the short batch each time.
+    #[must_use]
+    pub fn short_anywhere(mut self, rng: &Rng) -> Self {
+        self.short = Some(*rng);
+        self
+    }
+
+    /// The same for what is left at the rungs of a ladder only, where groups are random inside but
+    /// come one after another: otherwise the last group at a rung would have what is left there.
+    pub(crate) fn left_anywhere(self, room: &Room, rng: &Rng) -> Self {
+        if room.is_on_ladder() { self.short_anywhere(rng) } else { self }
+    }
+
+    /// With groups that are batches already: a ladder rounds their lengths up and does not deal
+    /// their sequences to its rungs.
+    #[must_use]
+    pub fn together(mut self) -> Self {
+        self.dealing = Dealing::Together;
+        self
+    }
+
+    /// With groups that are rows: the sequences of each come one after another in one row. The
+    /// strategy must say what a row may hold ([`Group::row`](crate::Group::row)).
+    #[must_use]
+    pub fn packed(mut self) -> Self {
+        self.dealing = Dealing::Packed;
+        self
+    }
+
+    pub(crate) fn dealing(&self) -> Dealing {
+        self.dealing
+    }
+
+    pub(crate) fn short(&self) -> Option<Rng> {
+        self.short
+    }
+
+    pub(crate) fn how_drawn(&self) -> Drawn {
+        self.drawn
+    }
+
+    /// How many sequences there are.
+    pub(crate) fn count(&self) -> usize {
+        match &self.order {
+            Order::Flat(flat) => flat.order.len(),
+            Order::Dealt(dealt) => dealt.indices.len(),
+        }
+    }
+
+    pub(crate) fn into_parts(self) -> (Order, Vec<u32>) {
+        (self.order, self.ends)
+    }
+}

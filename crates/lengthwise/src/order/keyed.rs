@@ -1,0 +1,282 @@
+//! All sequences by a key that is computed for each of them: the fast path of most strategies.
+//!
+//! Keys are computed for a chunk of sequences at a time and never stored: each sequence goes at once
+//! to one of many parts, by its key and, if batches are on a ladder, by its rung. Every part then fits
+//! in a cache, where it is sorted. Elements are 64 bits: the key, then the index, then, where there is
+//! room, what the sequence is padded to, so that cutting need not look it up.
+//!
+//! Equal keys come in the order of a random word, and equal words by index: the order that sorting a
+//! shuffled order stably would give. Words are computed for equal keys only.
+
+use std::ops::RangeInclusive;
+
+use crate::{
+    base::{error::Error, rng::CHUNK, threads, workspace::Workspace},
+    data::lengths::{Lengths, is_small_table},
+    limit::resolved::Room,
+    order::{
+        fill::{Jobs, counts_of, fill, take},
+        keys::{Keys, chunks},
+        local::{Local, NEAR, settle},
+        parts::{Packing, Parts},
+        passes::{Counted, Passes, Share},
+        sort::{pack, unpack},
+    },
+    shape::rounding::Rounding,
+};
+
+/// All sequences in an order.
+#[derive(Clone, Debug)]
+pub(crate) struct Flat {
+    pub(crate) order: Vec<u32>,
+    /// What each one is padded to, in the same order, where that came for free.
+    pub(crate) padded: Option<Vec<u32>>,
+}
+
+/// All sequences of each rung in an order, rung after rung, and the full batches that they make.
+#[derive(Clone, Debug)]
+pub(crate) struct Dealt {
+    pub(crate) indices: Vec<u32>,
+    /// Where the sequences of each rung end.
+    pub(crate) ends: Vec<u32>,
+    /// The full batches, each with the number of its rung and its own number there, in the order in
+    /// which their last sequences come.
+    pub(crate) full: Vec<(u32, u32)>,
+}
+
+/// Fewer sequences than this are sorted at once.
+pub(crate) const LEAST: usize = 1500;
+
+/// So many elements, and all blocks that are not full, can be counted in 32 bits.
+const MOST: usize = 1 << 31;
+
+/// How many elements a part has, about: as many as suit the caches.
+const PART: usize = 4096;
+
+/// How many of the highest bits of the key decide on the part: at least, so that the others are two
+/// digits, and at most, so that the places to write to fit in the second cache.
+const BITS: RangeInclusive<u32> = 8..=13;
+
+/// The most parts, those of all rungs together; most are empty.
+const MOST_PARTS: usize = 1 << 18;
+
+/// Fewer sequences than this are in parts of a few hundred.
+const FEW: usize = 1 << 19;
+
+/// How many of the highest bits of the key decide on the part, for each of so many rungs.
+pub(crate) fn bits_for(count: usize, rungs: usize) -> u32 {
+    if count < FEW {
+        return (count / (512 * rungs)).max(2).ilog2();
+    }
+    (count / PART).max(1).ilog2().clamp(*BITS.start(), *BITS.end())
+}
+
+/// Whether there is a fast path for so many sequences.
+pub(crate) fn is_fast(count: usize) -> bool {
+    (LEAST..MOST).contains(&count)
+}
+
+/// All sequences by their keys.
+pub(crate) fn flat(lengths: &Lengths, room: &Room, keys: &impl Keys) -> Result<Flat, Error> {
+    let workspace = room.workspace();
+    flat_in(lengths, &workspace, room.memory(), room.rounding(), keys)
+}
+
+/// Up to so many passes are better than to look the lengths of sequences up in their order.
+const FEW_PASSES: u64 = 16;
+
+pub(crate) fn flat_in(
+    lengths: &Lengths,
+    workspace: &Workspace,
+    memory: Option<u64>,
+    rounding: Option<&Rounding>,
+    keys: &impl Keys,
+) -> Result<Flat, Error> {
+    let count = lengths.len();
+    // Dealing the order to rungs makes a second list of it, and does not ask what sequences are
+    // padded to.
+    let dealt = matches!(rounding, Some(Rounding::Rungs(_)));
+    let mut held = 4 * count as u64 * if dealt { 2 } else { 1 };
+    if !is_fast(count) {
+        if let Some(bound) = memory {
+            let (what, needed) = (format!("sorting {count} sequences"), held + 32 * count as u64);
+            Error::check_memory(needed, bound, || what)?;
+        }
+        return Ok(Flat { order: plain(lengths, keys), padded: None });
+    }
+    let digit = bits_for(count, 1);
+    // The part says what the highest bits of the key are; so many others are free for the length.
+    let free = 32 + digit - (usize::BITS - (count - 1).leading_zeros());
+    let rounding =
+        rounding.filter(|rounding| u32::BITS - rounding.of(lengths.max()).leading_zeros() <= free);
+    let packing = Packing {
+        key: 32 + digit,
+        index: rounding
+            .map_or(0, |rounding| u32::BITS - rounding.of(lengths.max()).leading_zeros()),
+    };
+    let mut parts = Parts { digit, count: 1 << digit, rungs: &[], rounding, packing };
+    let threads = workspace.threads_for(count);
+    let passes = match memory {
+        None => Passes::one(parts.count),
+        Some(bound) => {
+            let counted = workspace.stage("count", || Counted::new(lengths, threads, &parts, keys));
+            let both = held + 4 * count as u64;
+            if both + counted.least(threads, FEW_PASSES) > bound || dealt {
+                parts.rounding = None;
+            } else if rounding.is_some() {
+                held = both;
+            }
+            let bytes = Error::check_memory(held, bound, || format!("{count} sequences"))?;
+            counted.passes(threads, &Share { bytes, held })?
+        }
+    };
+    let rounding = parts.rounding;
+    let mut order = vec![0; count];
+    let mut padded = vec![0; if rounding.is_some() { count } else { 0 }];
+    let (mut orders, mut lists) = (&mut order[..], &mut padded[..]);
+    let mut counts = passes.counts;
+    for pass in passes.list {
+        let pools = workspace.stage("keys", || fill(lengths, workspace, &pass, &parts, keys));
+        let counts = counts.get_or_insert_with(|| counts_of(&pools, parts.count));
+        workspace.stage("sort", || {
+            let jobs = Jobs::new(counts, pass.parts, threads);
+            let (orders, lengths) = (jobs.split(&mut orders), jobs.split(&mut lists));
+            let jobs = jobs.ranges.into_iter().zip(orders.into_iter().zip(lengths)).collect();
+            threads::each(threads, jobs, |(range, (mut order, mut padded))| {
+                let (mut local, mut near) = (Local::default(), Vec::new());
+                for part in range {
+                    let count = counts[part] as usize;
+                    let slices = pools.iter().flat_map(|pool| pool.part(part));
+                    let sorted = local.sort(slices, count, packing.key, 32 - digit);
+                    packing.unpack(sorted, keys, &mut near, take(&mut order, count));
+                    if rounding.is_some() {
+                        for (place, &element) in take(&mut padded, count).iter_mut().zip(&*sorted) {
+                            *place = packing.length_of(element);
+                        }
+                    }
+                }
+            });
+        });
+        workspace.keep_pools(pools);
+    }
+    let padded = rounding.map(|_| padded);
+    Ok(Flat { order, padded })
+}
+
+/// The sequences of every rung by their keys, and the full batches; `None` where there is no fast
+/// path.
+pub(crate) fn dealt(
+    lengths: &Lengths,
+    room: &Room,
+    keys: &impl Keys,
+) -> Result<Option<Dealt>, Error> {
+    let Some(Rounding::Rungs(rungs)) = room.rounding() else { return Ok(None) };
+    let count = lengths.len();
+    let edges = rungs.edges();
+    let digit = bits_for(count, edges.len());
+    if !is_fast(count) || edges.len() << digit > MOST_PARTS {
+        return Ok(None);
+    }
+    // Where the parts of the rung of every length begin, if a table of it is small.
+    let first_parts: Vec<u32> = if is_small_table(lengths.max(), count / 4) {
+        (0..=lengths.max()).map(|length| rungs.of(length) << digit).collect()
+    } else {
+        return Ok(None);
+    };
+    let packing = Packing { key: 32, index: 0 };
+    let parts =
+        Parts { digit, count: edges.len() << digit, rungs: &first_parts, rounding: None, packing };
+    let workspace = &*room.workspace();
+    let threads = workspace.threads_for(count);
+    let sizes: Vec<u32> = edges.iter().map(|&rung| room.full(rung)).collect();
+    let passes = match room.memory() {
+        None => Passes::one(parts.count),
+        Some(bound) => {
+            let counted = workspace.stage("count", || Counted::new(lengths, threads, &parts, keys));
+            let of_rungs = counted.all().chunks(1 << digit).map(|parts| parts.iter().sum::<u32>());
+            let full = of_rungs.zip(&sizes).map(|(count, size)| u64::from(count / size));
+            let held = 4 * count as u64 + OF_FULL * full.sum::<u64>();
+            let bytes = Error::check_memory(held, bound, || format!("{count} sequences"))?;
+            counted.passes(threads, &Share { bytes, held })?
+        }
+    };
+    let mut indices = workspace.indices(count);
+    let (mut ends, mut places) = (Vec::with_capacity(edges.len()), Vec::new());
+    let mut full = Vec::new();
+    let mut output = &mut indices[..];
+    let mut counts = passes.counts;
+    for pass in passes.list {
+        let pools = workspace.stage("keys", || fill(lengths, workspace, &pass, &parts, keys));
+        let counts = counts.get_or_insert_with(|| counts_of(&pools, parts.count));
+        workspace.stage("sort", || {
+            if ends.is_empty() {
+                // Where every part begins among those of its rung.
+                let mut end = 0;
+                for parts in counts.chunks(1 << digit) {
+                    let start = end;
+                    for count in parts {
+                        places.push(end - start);
+                        end += count;
+                    }
+                    ends.push(end);
+                }
+            }
+            let jobs = Jobs::new(counts, pass.parts, threads);
+            let outputs = jobs.split(&mut output);
+            let jobs = jobs.ranges.into_iter().zip(outputs).collect();
+            let found = threads::each(threads, jobs, |(range, mut output)| {
+                let (mut local, mut near, mut full) = (Local::default(), Vec::new(), Vec::new());
+                for part in range {
+                    let count = counts[part] as usize;
+                    if count == 0 {
+                        continue;
+                    }
+                    let slices = pools.iter().flat_map(|pool| pool.part(part));
+                    let sorted = local.sort(slices, count, 32, 32 - digit);
+                    packing.unpack(sorted, keys, &mut near, take(&mut output, count));
+                    let rung = part >> digit;
+                    let (size, start) = (sizes[rung], places[part]);
+                    for batch in start / size..(start + count as u32) / size {
+                        let last = (batch + 1) * size - 1 - start;
+                        full.push((sorted[last as usize], rung as u32, batch));
+                    }
+                }
+                full
+            });
+            full.extend(found.into_iter().flatten());
+        });
+        workspace.keep_pools(pools);
+    }
+    let full = workspace.stage("batches", || {
+        full.sort_unstable();
+        // Sequences of two rungs may have equal keys.
+        for run in full.chunk_by_mut(|a, b| a.0 >> 32 == b.0 >> 32) {
+            if run.len() > 1 {
+                run.sort_unstable_by_key(|&(element, ..)| {
+                    (keys.tie(element as u32), element as u32)
+                });
+            }
+        }
+        full.into_iter().map(|(_, rung, batch)| (rung, batch)).collect()
+    });
+    Ok(Some(Dealt { indices, ends, full }))
+}
+
+/// What a full batch takes while all of them are listed and sorted.
+const OF_FULL: u64 = 48;
+
+/// The same order without parts or vectors: for few sequences, and what the fast path must equal.
+pub(crate) fn plain(lengths: &Lengths, keys: &impl Keys) -> Vec<u32> {
+    let mut elements = Vec::with_capacity(lengths.len());
+    for (first, lengths, used) in chunks(lengths.as_slice(), 0) {
+        let mut of_chunk = [0; CHUNK];
+        keys.fill(first, &lengths, &mut of_chunk);
+        let packed = of_chunk[..used].iter().zip(first..);
+        elements.extend(packed.map(|(&key, index)| pack(key, index)));
+    }
+    elements.sort_unstable();
+    let all = (0..elements.len()).step_by(NEAR);
+    let tie = |element: u64| (keys.tie(element as u32), element as u32);
+    settle(&mut elements, all, 32, tie, |_, _| {});
+    unpack(&elements)
+}

@@ -1,0 +1,13 @@
+//! Orders of sequences: radix sorts by keys, groups, rows.
+
+pub(crate) mod best_fit;
+pub(crate) mod fill;
+pub(crate) mod groups;
+pub(crate) mod keyed;
+pub(crate) mod keys;
+pub(crate) mod local;
+pub(crate) mod pack;
+pub(crate) mod parts;
+pub(crate) mod passes;
+pub(crate) mod sort;
+pub(crate) mod windows;

@@ -1,0 +1,141 @@
+//! Several sequences in one row, one after another.
+
+use crate::{data::lengths::Lengths, limit::row::Row, order::best_fit::Shelves};
+
+/// Best fit: takes the sequences in the given order, and puts each into the row that it leaves the
+/// least room in; into a new one if it fits none. Returns the sequences row by row, and where each
+/// row ends. No sequence may be longer than the capacity.
+///
+/// Rows that can take no more are put away, so the time is O(sequences), whatever the capacity.
+/// Capacities above 65,536 are divided into as many steps; of rows within one step it is not always
+/// the fullest that is taken.
+pub(crate) fn pack(order: &[u32], lengths: &Lengths, row: Row) -> (Vec<u32>, Vec<u32>) {
+    let mut shelves = Shelves::new(row.capacity);
+    let (mut free, mut sizes): (Vec<u32>, Vec<u32>) = (Vec::new(), Vec::new());
+    let mut row_of = Vec::with_capacity(order.len());
+    for &sequence in order {
+        let length = lengths.of(sequence);
+        let taken = shelves.take(length, &free).unwrap_or_else(|| {
+            free.push(row.capacity);
+            sizes.push(0);
+            free.len() as u32 - 1
+        });
+        let at = taken as usize;
+        free[at] -= length;
+        sizes[at] += 1;
+        if free[at] >= lengths.min() && sizes[at] < row.at_most {
+            shelves.put(taken, free[at]);
+        }
+        row_of.push(taken);
+    }
+    gathered(order, &row_of, sizes)
+}
+
+/// The sequences row by row, each row in the order in which they came.
+fn gathered(order: &[u32], row_of: &[u32], sizes: Vec<u32>) -> (Vec<u32>, Vec<u32>) {
+    let mut places = sizes;
+    let mut start = 0;
+    for place in &mut places {
+        (*place, start) = (start, start + *place);
+    }
+    let mut sorted = vec![0; order.len()];
+    for (&sequence, &row) in order.iter().zip(row_of) {
+        let place = &mut places[row as usize];
+        sorted[*place as usize] = sequence;
+        *place += 1;
+    }
+    // Every place now stands where its row ends.
+    (sorted, places)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::rng::{Purpose, Rng};
+
+    /// Best fit as it is defined, by looking at every row.
+    fn plain(order: &[u32], lengths: &Lengths, row: Row) -> Vec<Vec<u32>> {
+        let mut rows: Vec<(u32, Vec<u32>)> = Vec::new();
+        for &sequence in order {
+            let length = lengths.of(sequence);
+            let fits = rows
+                .iter_mut()
+                .filter(|(free, members)| *free >= length && members.len() < row.at_most as usize);
+            match fits.min_by_key(|(free, _)| *free) {
+                Some((free, members)) => {
+                    *free -= length;
+                    members.push(sequence);
+                }
+                None => rows.push((row.capacity - length, vec![sequence])),
+            }
+        }
+        rows.into_iter().map(|(_, members)| members).collect()
+    }
+
+    fn rows(packed: &(Vec<u32>, Vec<u32>)) -> Vec<Vec<u32>> {
+        let starts = std::iter::once(&0).chain(&packed.1);
+        starts.zip(&packed.1).map(|(&a, &b)| packed.0[a as usize..b as usize].to_vec()).collect()
+    }
+
+    /// How full the rows are does not depend on which of equally full rows is taken.
+    #[test]
+    fn it_is_best_fit() {
+        for epoch in 0..400 {
+            let mut random = Rng::new(9, epoch).stream(Purpose::Own(0));
+            let capacity = 1 + random.below([20, 300, 5000, 60_000][epoch as usize % 4]);
+            let lengths = (0..=random.below(200))
+                .map(|_| {
+                    let longest = 1 + random.below(capacity);
+                    1 + random.below(longest)
+                })
+                .collect::<Vec<_>>();
+            let lengths = Lengths::new(lengths).unwrap();
+            let row = Row { capacity, at_most: u32::MAX };
+            let order: Vec<u32> = (0..lengths.count()).collect();
+            let sums = |rows: Vec<Vec<u32>>| {
+                let sum = |row: &Vec<u32>| row.iter().map(|&i| lengths.of(i)).sum::<u32>();
+                let mut sums: Vec<u32> = rows.iter().map(sum).collect();
+                sums.sort_unstable();
+                sums
+            };
+            assert_eq!(
+                sums(rows(&pack(&order, &lengths, row))),
+                sums(plain(&order, &lengths, row))
+            );
+        }
+    }
+
+    #[test]
+    fn rows_keep_their_limits_at_any_scale() {
+        for epoch in 0..300 {
+            let mut random = Rng::new(10, epoch).stream(Purpose::Own(0));
+            let capacity = u32::MAX >> random.below(25);
+            let at_most = [1, 2, 7, u32::MAX][random.below(4) as usize];
+            let longest = 1 + random.below(capacity);
+            let lengths: Vec<u32> = (0..300).map(|_| 1 + random.below(longest)).collect();
+            let lengths = Lengths::new(lengths).unwrap();
+            let order: Vec<u32> = (0..lengths.count()).rev().collect();
+            let row = Row { capacity, at_most };
+            let packed = pack(&order, &lengths, row);
+            let mut seen = packed.0.clone();
+            seen.sort_unstable();
+            assert_eq!(seen, (0..300).collect::<Vec<_>>());
+            for members in rows(&packed) {
+                assert!(!members.is_empty());
+                let sum = members.iter().map(|&i| u64::from(lengths.of(i))).sum();
+                row.check(&members, sum).unwrap();
+            }
+        }
+    }
+
+    /// Halves that fit exactly are found, though the capacity is far above the number of steps.
+    #[test]
+    fn exact_fits_are_found_at_any_scale() {
+        for capacity in [100_002, 1_999_999_998, u32::MAX - 1] {
+            let lengths = Lengths::new([capacity / 2; 64]).unwrap();
+            let order: Vec<u32> = (0..64).collect();
+            let packed = pack(&order, &lengths, Row { capacity, at_most: u32::MAX });
+            assert_eq!(packed.1.len(), 32, "{capacity}");
+        }
+    }
+}

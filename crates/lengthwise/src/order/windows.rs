@@ -1,0 +1,84 @@
+//! A shuffled order, with the lengths beside it, and stretches of it sorted by length.
+
+use crate::{
+    base::{
+        error::Error,
+        rng::{Purpose, Rng},
+        threads,
+    },
+    data::{lengths::Lengths, pad::Pad},
+    limit::resolved::Room,
+    order::{
+        keyed::{Flat, flat_in},
+        keys::Random,
+        sort::{by_high_half, pack},
+    },
+    shape::rounding::Rounding,
+};
+
+/// All sequences in a random order, each with its length: to look lengths up one by one would wait for
+/// memory at every one.
+#[derive(Debug)]
+pub(crate) struct Mixed {
+    order: Vec<u32>,
+    lengths: Vec<u32>,
+}
+
+/// Which lengths of a stretch come first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum First {
+    Short,
+    Long,
+}
+
+impl Mixed {
+    /// In the order that [`shuffled`](super::shuffled) gives.
+    pub(crate) fn new(
+        lengths: &Lengths,
+        room: &Room,
+        rng: &Rng,
+        purpose: Purpose,
+    ) -> Result<Self, Error> {
+        let keys = Random::within(0, |_| 0, rng, purpose);
+        let flat = flat_in(lengths, &room.workspace(), None, Some(&Rounding::Exact), &keys)?;
+        let lookup = || flat.order.iter().map(|&sequence| lengths.of(sequence)).collect();
+        let lengths = flat.padded.unwrap_or_else(lookup);
+        Ok(Self { order: flat.order, lengths })
+    }
+
+    /// What the sequences from a place on are padded to.
+    pub(crate) fn padded(&self, from: usize, room: &Room) -> impl ExactSizeIterator<Item = Pad> {
+        let sequences = self.order[from..].iter().zip(&self.lengths[from..]);
+        sequences.map(|(&sequence, &length)| room.pad(sequence, length))
+    }
+
+    /// Sorted by length in every stretch that ends where `ends` says; equal lengths stay as they are.
+    pub(crate) fn sorted(
+        mut self,
+        ends: &[u32],
+        first: impl Fn(usize) -> First + Sync,
+        room: &Room,
+    ) -> Flat {
+        let threads = room.workspace().threads_for(self.order.len());
+        let (mut order, mut lengths) = (&mut self.order[..], &mut self.lengths[..]);
+        let mut start = 0;
+        let mut jobs = Vec::with_capacity(ends.len());
+        for (stretch, &end) in ends.iter().enumerate() {
+            let size = (end - std::mem::replace(&mut start, end)) as usize;
+            let (front, after) = std::mem::take(&mut order).split_at_mut(size);
+            let (front_lengths, after_lengths) = std::mem::take(&mut lengths).split_at_mut(size);
+            jobs.push((first(stretch), front, front_lengths));
+            (order, lengths) = (after, after_lengths);
+        }
+        threads::each(threads, jobs, |(first, order, lengths)| {
+            let key = |length: u32| if first == First::Long { !length } else { length };
+            let packed = order.iter().zip(&*lengths).map(|(&at, &length)| pack(key(length), at));
+            let sorted = by_high_half(packed.collect());
+            for ((at, length), packed) in order.iter_mut().zip(lengths).zip(sorted) {
+                *at = packed as u32;
+                *length = room.padded(*at, key((packed >> 32) as u32));
+            }
+        });
+        Flat { order: self.order, padded: Some(self.lengths) }
+    }
+}

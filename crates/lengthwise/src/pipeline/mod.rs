@@ -1,0 +1,3 @@
+//! How a plan is made, stage by stage.
+
+pub(crate) mod footprint;

@@ -1,0 +1,236 @@
+//! What a plan costs, and how fresh the plans of several epochs are.
+
+use crate::{
+    data::{lengths::Lengths, pad::Pad},
+    limit::cost::CostModel,
+    plan::{counts::Counts, epoch::Plan},
+};
+
+/// What one plan costs.
+///
+/// ```
+/// use lengthwise::{Budget, Lengths, Planner, Sorted};
+///
+/// let lengths = Lengths::new([10, 10, 6, 8])?;
+/// let measures = Planner::new(Sorted, Budget::sequences(2)).plan(&lengths, 0)?.measure(&lengths);
+/// assert_eq!((measures.batches, measures.cells, measures.steps), (2, 36, 18));
+/// assert_eq!(measures.padding_rate, 1.0 - 34.0 / 36.0);
+/// # Ok::<(), lengthwise::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Measures {
+    /// The number of batches.
+    pub batches: u64,
+    /// The number of sequences in them.
+    pub sequences: u64,
+    /// Empty cells ÷ all cells, over the whole plan.
+    pub padding_rate: f64,
+    /// Paper 2's ZPR: the mean of the batches' own padding rates, weighted by batch size.
+    pub mean_batch_padding_rate: f64,
+    /// Paper 2's ABL: the mean of the batch lengths, weighted by batch size.
+    pub mean_batch_length: f64,
+    /// The sum of batch size × batch length; of batch lengths if batches are rows.
+    pub cells: u64,
+    /// The sum of the batch lengths: what a recurrent network waits for.
+    pub steps: u64,
+    /// How many different pairs of batch size and batch length there are; of batch lengths if
+    /// batches are rows.
+    pub shapes: u64,
+    /// The correlation of the lengths of successive batches: near 1 when the epoch drifts, 0 when
+    /// it is mixed. 0 where it is undefined (fewer than three batches, or all of one length).
+    pub lag1_correlation: f64,
+    /// The most sequences in any batch.
+    pub largest_batch: u64,
+    /// The most cells in any batch: what memory must hold.
+    pub largest_batch_cells: u64,
+    /// Of sequences with two lengths, each side by itself; everything else here is of both together:
+    /// cells are those of both rectangles, and a batch length is the sum of both.
+    pub sides: Option<[SideMeasures; 2]>,
+}
+
+/// What one of two sides of a plan costs.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SideMeasures {
+    /// The sum of batch size × batch length.
+    pub cells: u64,
+    /// Empty cells ÷ all cells.
+    pub padding_rate: f64,
+}
+
+impl Measures {
+    pub(crate) fn of(plan: &Plan, lengths: &Lengths) -> Self {
+        let counts = plan.counts(lengths);
+        let filled = counts.iter().map(|counts| (counts.sequences, counts.all_positions()));
+        let measures = Self::of_batches(filled, plan.padded_shapes());
+        let Some(seconds) = plan.second_batch_lengths().filter(|_| lengths.second().is_some())
+        else {
+            return measures;
+        };
+        let both = plan.iter().zip(seconds);
+        let cells = both.map(|(batch, &second)| batch.len() as u64 * u64::from(second)).sum();
+        let all: Counts = counts.into_iter().sum();
+        let sides = [(measures.cells - cells, all.positions), (cells, all.second_positions)]
+            .map(|(cells, filled)| SideMeasures { cells, padding_rate: rate(filled, cells) });
+        Self { sides: Some(sides), ..measures }
+    }
+
+    /// From the number of sequences and of positions that are not padding of every batch, and the
+    /// number of its rows with what they are padded to. Sides by themselves are not measured.
+    pub(crate) fn of_batches(
+        filled: impl Iterator<Item = (u64, u64)>,
+        all_shapes: impl ExactSizeIterator<Item = (u32, Pad)> + Clone,
+    ) -> Self {
+        let (mut cells, mut all_filled, mut steps, mut sequences) = (0_u64, 0_u64, 0_u64, 0_u64);
+        let (mut largest_batch, mut largest_batch_cells) = (0, 0);
+        let mut weighted_rates = 0.0;
+        let mut shapes = Vec::with_capacity(all_shapes.len());
+        let mut weighted_lengths = 0;
+        for ((size, batch_filled), (rows, pad)) in filled.zip(all_shapes.clone()) {
+            let batch_length = u64::from(pad.first) + u64::from(pad.second);
+            let batch_cells = u64::from(rows) * batch_length;
+            sequences += size;
+            cells += batch_cells;
+            all_filled += batch_filled;
+            steps += batch_length;
+            largest_batch = size.max(largest_batch);
+            largest_batch_cells = batch_cells.max(largest_batch_cells);
+            weighted_rates += size as f64 * (1.0 - batch_filled as f64 / batch_cells as f64);
+            weighted_lengths += size * batch_length;
+            shapes.push((rows, pad));
+        }
+        shapes.sort_unstable();
+        shapes.dedup();
+        Self {
+            batches: all_shapes.len() as u64,
+            sequences,
+            padding_rate: rate(all_filled, cells),
+            mean_batch_padding_rate: weighted_rates / sequences.max(1) as f64,
+            mean_batch_length: weighted_lengths as f64 / sequences.max(1) as f64,
+            cells,
+            steps,
+            shapes: shapes.len() as u64,
+            lag1_correlation: lag1_correlation(all_shapes.map(|(_, pad)| pad.joint())),
+            largest_batch,
+            largest_batch_cells,
+            sides: None,
+        }
+    }
+}
+
+impl Plan {
+    /// What the plan costs.
+    ///
+    /// # Panics
+    ///
+    /// When `lengths` has fewer sequences than the lengths that the plan was made for.
+    pub fn measure(&self, lengths: &Lengths) -> Measures {
+        Measures::of(self, lengths)
+    }
+
+    /// How many sequences, and how many positions that are not padding, each batch has.
+    ///
+    /// # Panics
+    ///
+    /// When `lengths` has fewer sequences than the lengths that the plan was made for.
+    pub fn counts(&self, lengths: &Lengths) -> Vec<Counts> {
+        let batches = self.shared_batches();
+        let one = |(at, batch)| Counts::of((batch, batches.pad(at)), lengths);
+        batches.iter().enumerate().map(one).collect()
+    }
+}
+
+impl CostModel {
+    /// How many seconds the steps of an epoch take, one batch a step. A packed row counts as its
+    /// sequences if all had their mean length, rounded up.
+    pub fn epoch_seconds(&self, plan: &Plan) -> f64 {
+        let shapes = plan.shared_batches();
+        let shapes = shapes.weighed(plan.is_packed());
+        shapes.map(|(size, length)| self.seconds(size, length)).sum()
+    }
+}
+
+/// Empty cells ÷ all cells; 0 where there is nothing to measure.
+fn rate(filled: u64, cells: u64) -> f64 {
+    if cells == 0 { 0.0 } else { 1.0 - filled as f64 / cells as f64 }
+}
+
+/// Pearson's correlation of each number with the next.
+fn lag1_correlation(numbers: impl ExactSizeIterator<Item = u32> + Clone) -> f64 {
+    let pairs = numbers.len().saturating_sub(1);
+    if pairs < 2 {
+        return 0.0;
+    }
+    let numbers = numbers.map(f64::from);
+    let (before, after) = (numbers.clone().take(pairs), numbers.skip(1));
+    let mean_before = before.clone().sum::<f64>() / pairs as f64;
+    let mean_after = after.clone().sum::<f64>() / pairs as f64;
+    let (mut both, mut square_before, mut square_after) = (0.0, 0.0, 0.0);
+    for (x, y) in before.zip(after) {
+        let (x, y) = (x - mean_before, y - mean_after);
+        both += x * y;
+        square_before += x * x;
+        square_after += y * y;
+    }
+    let scale = (square_before * square_after).sqrt();
+    if scale > 0.0 { both / scale } else { 0.0 }
+}
+
+/// How often company repeats between two epochs: the chance that a random mate of a random sequence
+/// in one epoch is its random mate in the other. `None` if no sequence has mates in both.
+///
+/// O(sequences), by counting how many sequences each pair of batches has in common.
+pub fn mate_repeat_rate(one: &Plan, other: &Plan) -> Option<f64> {
+    const NOWHERE: u32 = u32::MAX;
+    let highest = one.indices().iter().chain(other.indices()).max().map_or(0, |&i| i as usize + 1);
+    let mut other_batch = vec![NOWHERE; highest];
+    for (batch, sequences) in (0..).zip(other) {
+        for &sequence in sequences {
+            other_batch[sequence as usize] = batch;
+        }
+    }
+    let other_mates: Vec<u64> = other.iter().map(|batch| batch.len() as u64 - 1).collect();
+    let mut common = vec![0_u64; other.len()];
+    let (mut rate, mut sequences) = (0.0, 0_u64);
+    for batch in one {
+        let batches = batch.iter().map(|&sequence| other_batch[sequence as usize]);
+        let mates = batch.len() as u64 - 1;
+        for other in batches.clone().filter(|&other| other != NOWHERE) {
+            common[other as usize] += 1;
+        }
+        for other in batches.filter(|&other| other != NOWHERE) {
+            let (shared, other_mates) = (common[other as usize], other_mates[other as usize]);
+            common[other as usize] = 0;
+            if mates > 0 && other_mates > 0 {
+                rate += (shared * shared.saturating_sub(1)) as f64 / (mates * other_mates) as f64;
+                sequences += shared;
+            }
+        }
+    }
+    (sequences > 0).then(|| rate / sequences as f64)
+}
+
+/// From how many candidates the mates of a sequence are in effect drawn: one over the mean
+/// [`mate_repeat_rate`] of all pairs of epochs. Random batching gives about the number of sequences
+/// less one, batches that never change give the batch size less one; infinite if nobody met again.
+/// `None` for fewer than two epochs, or if no sequence has mates.
+///
+/// ```
+/// use lengthwise::{Budget, Lengths, Planner, Sorted, effective_mates};
+///
+/// let lengths = Lengths::new((1..=64).collect::<Vec<u32>>())?;
+/// let planner = Planner::new(Sorted, Budget::sequences(8));
+/// let epochs = [planner.plan(&lengths, 0)?, planner.plan(&lengths, 1)?];
+/// assert_eq!(effective_mates(&epochs).map(f64::round), Some(7.0)); // always the same company
+/// # Ok::<(), lengthwise::Error>(())
+/// ```
+pub fn effective_mates(epochs: &[Plan]) -> Option<f64> {
+    let rates = mate_repeat_rates(epochs);
+    (!rates.is_empty()).then(|| rates.len() as f64 / rates.iter().sum::<f64>())
+}
+
+/// The [`mate_repeat_rate`] of every pair of epochs that has one.
+pub fn mate_repeat_rates(epochs: &[Plan]) -> Vec<f64> {
+    let pairs = (1..epochs.len()).flat_map(|later| (0..later).map(move |one| (one, later)));
+    pairs.filter_map(|(one, other)| mate_repeat_rate(&epochs[one], &epochs[other])).collect()
+}

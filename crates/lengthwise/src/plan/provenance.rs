@@ -1,0 +1,176 @@
+//! How a plan was made: what a cursor and a plan file know about it.
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::{
+    base::error::Error,
+    data::{lengths::Lengths, over_long::OverLong, shard::Shard},
+    limit::{budget::Budget, capacity::Open, cost::CostModel, row::Row},
+    plan::{
+        arrange::Arrange,
+        steps::{Steps, Tail, Time},
+    },
+    shape::shapes::Shapes,
+    strategy::{Strategy, group::Group as _},
+};
+
+/// How a plan was made, and how its batches are dealt to ranks.
+///
+/// [`Plan::made`](crate::Plan::made) gives it. It says which strategy was used, but not how that
+/// works, so it cannot make the plan again by itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Made {
+    /// The strategy as it [describes](crate::Group::describe) itself.
+    pub strategy: String,
+    /// The limit of every batch.
+    pub budget: Budget,
+    /// What batch lengths may occur.
+    pub shapes: Shapes,
+    /// The order of the batches, and of the steps.
+    pub arrange: Arrange,
+    /// What happened to sequences that exceed the budget alone.
+    pub over_long: OverLong,
+    /// How many batches every epoch has, if that was fixed.
+    pub batches: Option<u32>,
+    /// Whether batches may be broken up, but not mixed: the strategy promises who does not meet.
+    pub together: bool,
+    /// Whether a batch is one row that its sequences share, one after another.
+    pub packed: bool,
+    /// Which batches make a step.
+    pub steps: Steps,
+    /// What happens to the batches that fill no step.
+    pub tail: Tail,
+    /// How long a batch takes, if that is known.
+    pub cost_model: Option<CostModel>,
+    /// How many batches each rank takes in a step.
+    pub accumulate: u32,
+    /// How many batches a step has whatever the world size, if that was fixed.
+    pub canonical_ranks: Option<u32>,
+    /// Which shard of a corpus was planned, if it is one.
+    pub shard: Option<Shard>,
+    /// What is known of the statistics that the lengths are a part of, if they are a part.
+    pub corpus: Option<Corpus>,
+    /// The seed of all randomness.
+    pub seed: u64,
+    /// The epoch.
+    pub epoch: u64,
+    /// The [digest](crate::Lengths::digest) of the lengths.
+    pub lengths: u64,
+}
+
+/// What a plan knows of the statistics that it was made with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Corpus {
+    /// The [digest](crate::Statistics::digest) of the statistics.
+    pub statistics: u64,
+    /// The longest length that they know.
+    pub longest: u32,
+}
+
+impl Made {
+    /// Whether a batch keeps the budget, and a row the limits of its strategy. What its size is a multiple of is no part of it. With
+    /// `rule=over` a batch may be over by its last sequence; as that is not known, all but one must
+    /// fit if they are as short as the shortest.
+    ///
+    /// # Panics
+    ///
+    /// When `lengths` has fewer sequences than the lengths that the plan was made for.
+    pub fn admits(&self, batch: &[u32], batch_length: u32, lengths: &Lengths) -> bool {
+        self.admits_pair(batch, (batch_length, 0), lengths)
+    }
+
+    /// The same for a batch of two batch lengths; the second is 0 if there is none.
+    ///
+    /// # Panics
+    ///
+    /// When `lengths` has fewer sequences than the lengths that the plan was made for.
+    pub fn admits_pair(
+        &self,
+        batch: &[u32],
+        (batch_length, second): (u32, u32),
+        lengths: &Lengths,
+    ) -> bool {
+        let joint = |all: &[u32]| match lengths.second() {
+            None => batch.iter().map(|&sequence| all[sequence as usize]).min(),
+            Some(_) => batch.iter().map(|&sequence| lengths.both(sequence).joint()).min(),
+        };
+        let Some(shortest) = joint(lengths.as_slice()) else {
+            return true;
+        };
+        let size = batch.len() as u32;
+        let longest = self.corpus.map_or(lengths.max(), |corpus| corpus.longest);
+        let [of_first, of_second] = self.shapes.sides();
+        let second_longest = lengths.second().map_or(0, |second| of_second.alone(second.max()));
+        let longest = of_first.alone(longest) + second_longest;
+        if self.packed {
+            let strategy = self.strategy.parse::<Strategy>().ok();
+            let row = strategy.and_then(|strategy| strategy.row());
+            let keeps = |row: Row| batch_length <= row.capacity && size <= row.at_most;
+            return row.is_none_or(keeps) && self.budget.admits_row(size, batch_length, longest);
+        }
+        self.budget.admits(Open { size, length: batch_length, second }, shortest, longest)
+    }
+
+    pub(crate) fn time(&self) -> Time {
+        match (self.cost_model, self.steps) {
+            (Some(model), _) => Time::Seconds(model),
+            // All rows are about as long as the capacity.
+            (None, _) if self.packed => Time::Cells,
+            (None, Steps::Aligned) => Time::Length,
+            (None, Steps::Stratified | Steps::InOrder) => Time::Cells,
+        }
+    }
+
+    /// What the time of a batch is taken to follow, where ranks wait for each other: `cost model`,
+    /// or without one `batch length` for aligned steps and `cells` for others.
+    pub fn time_follows(&self) -> &'static str {
+        self.time().follows()
+    }
+
+    /// How many batches a step has over `world_size` ranks. Where canonical ranks were fixed, that
+    /// many if they can be shared equally, and otherwise the nearest number that can.
+    pub(crate) fn per_step(&self, world_size: u32) -> Result<u32, Error> {
+        let accumulate = match self.canonical_ranks {
+            Some(ranks) => {
+                ((f64::from(ranks) / f64::from(world_size.max(1))).round() as u32).max(1)
+            }
+            None => self.accumulate,
+        };
+        match world_size.checked_mul(accumulate) {
+            None => Err(Error::TooManyRanks { world_size, accumulate }),
+            Some(0) => Err(Error::NoRanks),
+            Some(per_step) => Ok(per_step),
+        }
+    }
+
+    /// The settings that decide which batches make which step, by name. Long ones as a fingerprint,
+    /// so that a cursor stays small.
+    pub(crate) fn settings(&self) -> Vec<(&'static str, String)> {
+        let or_none = |text: Option<String>| text.unwrap_or_else(|| "none".to_owned());
+        [
+            ("strategy", self.strategy.clone()),
+            ("budget", self.budget.to_string()),
+            ("shapes", self.shapes.to_string()),
+            ("arrange", self.arrange.to_string()),
+            ("over-long", self.over_long.to_string()),
+            ("batches", or_none(self.batches.map(|batches| batches.to_string()))),
+            ("steps", self.steps.to_string()),
+            ("tail", self.tail.to_string()),
+            ("cost-model", or_none(self.cost_model.map(|model| model.to_string()))),
+        ]
+        .into_iter()
+        // Cursors of other plans are what they were.
+        .chain(self.corpus.map(|corpus| ("statistics", format!("{:016x}", corpus.statistics))))
+        .chain(self.shard.map(|shard| ("shard", shard.to_string())))
+        .map(|(name, text)| (name, brief(text)))
+        .collect()
+    }
+}
+
+/// A setting, or its fingerprint if it is long.
+pub(crate) fn brief(text: String) -> String {
+    if text.len() > LONG { format!("#{:016x}", xxh3_64(text.as_bytes())) } else { text }
+}
+
+/// Longer settings are not spelled out in a cursor.
+const LONG: usize = 80;

@@ -1,0 +1,129 @@
+//! How the batches of an epoch are dealt to several ranks, one or more each a step.
+
+use std::{fmt, str::FromStr};
+
+use crate::{
+    base::{error::Error, setting::Setting},
+    limit::cost::CostModel,
+};
+
+#[doc = include_str!("steps.md")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Steps {
+    /// One batch from each stratum of length: every step is a fair sample of all lengths. Ranks
+    /// have equal work if the budget limits what time follows.
+    Stratified,
+    /// Batches that take nearly the same time: with one batch for each rank no other way of dealing
+    /// makes ranks wait less. Time is that of the cost model, and the batch length without one.
+    Aligned,
+    /// The batches of the plan as they come.
+    InOrder,
+}
+
+impl Steps {
+    /// The names, as in string forms.
+    pub const NAMES: [&str; 3] = ["stratified", "aligned", "in-order"];
+
+    /// Every way.
+    pub const ALL: [Steps; 3] = [Steps::Stratified, Steps::Aligned, Steps::InOrder];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        Self::NAMES[self as usize]
+    }
+
+    /// The manual page of steps over ranks, in Markdown.
+    pub const fn explain() -> &'static str {
+        include_str!("steps.md")
+    }
+}
+
+/// What happens to the batches that are left when the others are dealt to full steps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Tail {
+    /// They are broken up into as many smaller batches as there are ranks. Nothing is dropped. If all
+    /// steps have more places than there are sequences, one sequence is repeated for each place that
+    /// is missing one; otherwise nothing is.
+    #[default]
+    Split,
+    /// Batches that were used already fill the last step.
+    Repeat,
+    /// They are left out of this epoch; which ones changes from epoch to epoch.
+    Drop,
+}
+
+impl Tail {
+    /// The names, as in string forms.
+    pub const NAMES: [&str; 3] = ["split", "repeat", "drop"];
+
+    /// Every treatment.
+    pub const ALL: [Tail; 3] = [Tail::Split, Tail::Repeat, Tail::Drop];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        Self::NAMES[self as usize]
+    }
+}
+
+/// How long a batch takes, in some unit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Time {
+    Cells,
+    Length,
+    Seconds(CostModel),
+}
+
+impl Time {
+    /// What it follows, in words.
+    pub(crate) const fn follows(self) -> &'static str {
+        match self {
+            Time::Cells => "cells",
+            Time::Length => "batch length",
+            Time::Seconds(_) => "cost model",
+        }
+    }
+
+    pub(crate) fn of(self, size: u32, length: u32) -> f64 {
+        match self {
+            Time::Cells => f64::from(size) * f64::from(length),
+            Time::Length => f64::from(length),
+            Time::Seconds(model) => model.seconds(size, length),
+        }
+    }
+}
+
+impl FromStr for Steps {
+    type Err = Error;
+
+    fn from_str(given: &str) -> Result<Self, Error> {
+        let setting = Setting::parse("way to make steps", &Self::NAMES, given)?;
+        let name = setting.name();
+        setting.finish()?;
+        Ok(Self::ALL.into_iter().find(|steps| steps.name() == name).unwrap_or(Steps::InOrder))
+    }
+}
+
+impl fmt::Display for Steps {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Tail {
+    type Err = Error;
+
+    fn from_str(given: &str) -> Result<Self, Error> {
+        let setting = Setting::parse("treatment of the tail", &Self::NAMES, given)?;
+        let name = setting.name();
+        setting.finish()?;
+        Ok(Self::ALL.into_iter().find(|tail| tail.name() == name).unwrap_or_default())
+    }
+}
+
+impl fmt::Display for Tail {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}

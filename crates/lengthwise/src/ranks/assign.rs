@@ -1,0 +1,220 @@
+//! Which batches make which step, and which place in it each one takes.
+
+use crate::{
+    base::{math::ln, rng::Rng},
+    cut::batches::Batches,
+    data::pad::Pad,
+    order::sort,
+    plan::{
+        arrange::{Arrange, Item},
+        in_step::in_step,
+        provenance::Made,
+        steps::{Steps, Tail, Time},
+    },
+    ranks::{
+        balance,
+        part::{Part, hold_out},
+        places, tail,
+    },
+};
+
+/// Batches dealt to steps. Batches are named by number: first those that were dealt, then those that
+/// were made from broken ones.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Dealt {
+    pub(crate) pieces: Batches,
+    /// The batches of the first step by place, then those of the second, and so on.
+    pub(crate) slots: Vec<u32>,
+    /// The batches in no step.
+    pub(crate) dropped: Vec<u32>,
+    /// The batches that the pieces were made from.
+    broken: Vec<u32>,
+}
+
+impl Dealt {
+    /// The sequences of a batch, and what it is padded to.
+    pub(crate) fn batch<'a>(&'a self, batches: &'a Batches, slot: u32) -> (&'a [u32], Pad) {
+        let slot = slot as usize;
+        match slot.checked_sub(batches.len()) {
+            None => (batches.get(slot), batches.pad(slot)),
+            Some(piece) => (self.pieces.get(piece), self.pieces.pad(piece)),
+        }
+    }
+
+    pub(crate) fn gathered(&self, batches: &Batches, slots: impl Iterator<Item = u32>) -> Batches {
+        let mut gathered = Batches::default();
+        for slot in slots {
+            let (batch, pad) = self.batch(batches, slot);
+            gathered.push(batch, pad);
+        }
+        gathered
+    }
+
+    /// The batches that nobody has seen when the first `places` were taken. Broken ones are whole
+    /// again if no piece of them was seen.
+    pub(crate) fn unseen(&self, batches: &Batches, places: usize) -> Batches {
+        let is_piece = |slot: u32| slot as usize >= batches.len();
+        let mut known = vec![false; batches.len() + self.pieces.len()];
+        let (seen, to_come) = self.slots.split_at(places);
+        for &slot in seen {
+            known[slot as usize] = true;
+        }
+        let whole = !seen.iter().any(|&slot| is_piece(slot));
+        let to_come = to_come.iter().filter(|&&slot| !(whole && is_piece(slot)));
+        let broken = self.broken.iter().filter(|_| whole);
+        let rest = to_come.chain(broken).chain(&self.dropped).copied();
+        let rest = rest.filter(|&slot| !std::mem::replace(&mut known[slot as usize], true));
+        self.gathered(batches, rest)
+    }
+}
+
+/// Deals batches to steps of `per_step` each. How many ranks share a step decides only the places of
+/// its batches, not which they are.
+pub(crate) fn deal(
+    batches: &Batches,
+    (per_step, world_size): (u32, u32),
+    made: &Made,
+    rng: &Rng,
+) -> Dealt {
+    let (per_step, world_size) = (per_step as usize, world_size as usize);
+    let own = made.shard.map_or(*rng, |shard| rng.at_shard(shard.number));
+    let mut dealt = Dealt::default();
+    if per_step == 1 {
+        dealt.slots = (0..batches.len() as u32).collect();
+        return dealt;
+    }
+    let mut parts: Vec<Part> =
+        batches.weighed(made.packed).map(|(size, length)| Part { size, length }).collect();
+    let order = ranked(&parts, made.steps, made.time());
+    let (kept, last) = dealt.set_aside(batches, order, &mut parts, per_step, made);
+    dealt.slots = match made.steps {
+        Steps::InOrder | Steps::Aligned => kept,
+        Steps::Stratified => balance::matched(&kept, &parts, per_step, &own),
+    };
+    dealt.slots.extend(last);
+    if made.steps != Steps::InOrder {
+        dealt.slots = arranged(&dealt.slots, &parts, (per_step, world_size), made, [rng, &own]);
+    }
+    dealt
+}
+
+impl Dealt {
+    /// What fills no step is dropped, joined by others or broken up. Returns the batches that fill
+    /// steps, and those of the last steps, step by step.
+    fn set_aside(
+        &mut self,
+        batches: &Batches,
+        order: Vec<u32>,
+        parts: &mut Vec<Part>,
+        per_step: usize,
+        made: &Made,
+    ) -> (Vec<u32>, Vec<u32>) {
+        let left = order.len() % per_step;
+        if left == 0 {
+            return (order, Vec::new());
+        }
+        match made.tail {
+            Tail::Drop => {
+                // Not always the fastest, which would be the shortest.
+                let steps =
+                    if made.steps == Steps::InOrder { made.steps } else { Steps::Stratified };
+                let (kept, held) = hold_out(order, left, steps);
+                self.dropped = held;
+                (kept, Vec::new())
+            }
+            Tail::Repeat => {
+                let (kept, held) = hold_out(order, left, made.steps);
+                let last = tail::filled(&kept, &held, per_step, made.steps);
+                (kept, last)
+            }
+            Tail::Split => {
+                let (kept, held) = tail::held_to_split(&order, parts, per_step, made.steps);
+                let steps = (held.len() + per_step - left) / per_step;
+                let count = steps * per_step;
+                let mut last = tail::split(batches, &held, count, made, &mut self.pieces);
+                let pieces = self.pieces.weighed(made.packed);
+                parts.extend(pieces.map(|(size, length)| Part { size, length }));
+                match made.steps {
+                    // One from each stratum of the pieces as well.
+                    Steps::Stratified => {
+                        let step = |step: usize| last[step..].iter().step_by(steps).copied();
+                        last = (0..steps).flat_map(step).collect();
+                    }
+                    Steps::Aligned => {
+                        last.sort_by(|&a, &b| {
+                            let [a, b] = [a, b].map(|slot| parts[slot as usize].time(made.time()));
+                            a.total_cmp(&b)
+                        });
+                    }
+                    Steps::InOrder => {}
+                }
+                self.broken = held;
+                (kept, last)
+            }
+        }
+    }
+}
+
+/// The steps in the order of the epoch, each with its batches in their places.
+fn arranged(
+    slots: &[u32],
+    parts: &[Part],
+    (per_step, world_size): (usize, usize),
+    made: &Made,
+    [rng, own]: [&Rng; 2],
+) -> Vec<u32> {
+    let time = |slot: u32| parts[slot as usize].time(made.time());
+    let order = match made.arrange {
+        // As built: a step comes when the first of its batches would.
+        Arrange::AsBuilt => {
+            let mut order: Vec<u32> = (0..(slots.len() / per_step) as u32).collect();
+            order.sort_by_key(|&step| slots[step as usize * per_step..][..per_step].iter().min());
+            order
+        }
+        arrange => {
+            let items: Vec<Item> = slots.chunks(per_step).map(|step| item(step, parts)).collect();
+            match made.shard {
+                None => arrange.order(&items, rng),
+                Some(shard) => {
+                    let work = slots.chunks(per_step).map(|step| step.iter().map(|&at| time(at)));
+                    let work: Vec<f64> = work.map(|times| times.fold(0.0, f64::max)).collect();
+                    in_step(&items, &work, (arrange, made.steps), shard, rng)
+                }
+            }
+        }
+    };
+    places::seated(slots, &order, per_step, world_size, own, time)
+}
+
+/// All batches in the order in which steps are made of them.
+fn ranked(parts: &[Part], steps: Steps, time: Time) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..parts.len() as u32).collect();
+    match steps {
+        Steps::InOrder => {}
+        Steps::Aligned if time == Time::Length => {
+            sort::by_key(&mut order, |batch| parts[batch as usize].size);
+            sort::by_key(&mut order, |batch| parts[batch as usize].length);
+        }
+        Steps::Aligned => {
+            let times: Vec<f64> = parts.iter().map(|part| part.time(time)).collect();
+            order.sort_by(|&a, &b| times[a as usize].total_cmp(&times[b as usize]));
+        }
+        Steps::Stratified => sort::by_key(&mut order, |batch| parts[batch as usize].length),
+    }
+    order
+}
+
+/// What a step is to an arrangement.
+fn item(step: &[u32], parts: &[Part]) -> Item {
+    let (mut cells, mut logs, mut largest) = (0.0, 0.0, 0);
+    for &slot in step {
+        let Part { size, length } = parts[slot as usize];
+        let own = u64::from(size) * u64::from(length);
+        largest = own.max(largest);
+        cells += own as f64;
+        logs += own as f64 * ln(f64::from(length));
+    }
+    let log = logs / cells;
+    // The logarithm of a length is below 23: this keeps 26 bits of it.
+    Item { rank: (log * f64::from(1 << 26)) as u32, log, cells, largest }
+}

@@ -1,0 +1,167 @@
+//! Where an epoch stands, small enough to be in every checkpoint.
+
+use std::fmt::Write as _;
+
+use crate::{base::error::Error, plan::epoch::Plan, ranks::assign::Dealt};
+
+/// Where an epoch stands: what was planned, and how many steps all ranks have taken.
+///
+/// It is a few numbers and one line of settings, the same on every rank, whatever the epoch's size.
+/// [`Schedule::cursor`](crate::Schedule::cursor) gives one, and
+/// [`Plan::resume`](crate::Plan::resume) goes on from it, with the same number of ranks or another.
+///
+/// ```
+/// use lengthwise::{Blurred, Budget, Example, Planner};
+///
+/// let lengths = Example::Speech.lengths();
+/// let plan = Planner::new(Blurred::default(), Budget::padded(12_800)).plan(&lengths, 0)?;
+/// let cursor = plan.schedule(8)?.cursor(30)?; // 8 ranks took 30 steps
+/// let rest = plan.resume(&cursor, 6)?; // and 6 ranks see what nobody has seen
+/// let seen: usize = plan.schedule(8)?.counts(&lengths)[..30].iter().map(|c| c.sequences as usize).sum();
+/// let unseen: usize = rest.counts(&lengths).iter().map(|c| c.sequences as usize).sum();
+/// assert_eq!(seen + unseen, lengths.len());
+/// # Ok::<(), lengthwise::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cursor {
+    /// The settings that the steps depend on, as `name=value` with spaces between.
+    pub settings: String,
+    /// The [digest](crate::Lengths::digest) of the lengths.
+    pub lengths: u64,
+    /// The seed of all randomness.
+    pub seed: u64,
+    /// The epoch.
+    pub epoch: u64,
+    /// The [digest](Plan::digest) of the plan.
+    pub plan: u64,
+    /// What was taken so far, in order.
+    pub segments: Vec<Segment>,
+}
+
+/// Steps that were taken one after another with the same number of batches each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// The batches of a step: the world size, times the batches that each rank accumulates.
+    pub ranks: u32,
+    /// How many steps.
+    pub steps: u32,
+}
+
+impl Cursor {
+    /// The version of cursors that this release makes and reads.
+    pub const VERSION: u32 = 1;
+
+    pub(crate) fn new(plan: &Plan, segments: Vec<Segment>) -> Self {
+        let made = plan.made();
+        let mut settings = String::new();
+        for (name, value) in made.settings() {
+            let space = if settings.is_empty() { "" } else { " " };
+            _ = write!(settings, "{space}{name}={value}");
+        }
+        let (lengths, seed, epoch) = (made.lengths, made.seed, made.epoch);
+        Self { settings, lengths, seed, epoch, plan: plan.digest(), segments }
+    }
+
+    /// How many steps were taken in all.
+    pub fn steps(&self) -> u64 {
+        self.segments.iter().map(|segment| u64::from(segment.steps)).sum()
+    }
+
+    /// The one cursor of ranks that stopped together, from the cursors of all of them.
+    ///
+    /// Ranks that stopped at different steps are refused: some batches were then seen by a part of
+    /// the ranks, and there is no place to go on from.
+    pub fn of_ranks(cursors: &[Cursor]) -> Result<Cursor, Error> {
+        let Some(first) = cursors.first() else { return Err(Error::NoRanks) };
+        for (rank, other) in cursors.iter().enumerate().skip(1) {
+            if let Err(Error::OtherRun { what, cursor, plan }) = first.same_run(other) {
+                return Err(Error::RanksOfOtherRuns { rank, what, values: [cursor, plan] });
+            }
+            if first.merged() != other.merged() {
+                let steps = [first, other].map(Cursor::steps);
+                return Err(Error::RanksApart { rank, steps });
+            }
+        }
+        Ok(first.clone())
+    }
+
+    /// Refuses a plan that this cursor does not count in.
+    pub(crate) fn check(&self, plan: &Plan) -> Result<(), Error> {
+        self.same_run(&Cursor::new(plan, Vec::new()))?;
+        if self.segments.len() > MOST_SEGMENTS {
+            let what = format!("{} changes of the number of ranks", self.segments.len());
+            return Err(Error::BadCursor { what });
+        }
+        let sequences = plan.indices().len();
+        for segment in &self.segments {
+            if segment.ranks == 0 || segment.ranks as usize > sequences {
+                let what = format!("a step of {} batches", segment.ranks);
+                return Err(Error::BadCursor { what });
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses a cursor of another run, and names the first difference.
+    fn same_run(&self, plan: &Cursor) -> Result<(), Error> {
+        let differ = |what: &str, cursor: String, plan: String| {
+            Err(Error::OtherRun { what: what.to_owned(), cursor, plan })
+        };
+        let hex = |digest: u64| format!("{digest:016x}");
+        if self.lengths != plan.lengths {
+            return differ("lengths", hex(self.lengths), hex(plan.lengths));
+        }
+        let [ours, theirs] = [self, plan].map(|cursor| cursor.settings.split(' '));
+        for (cursor, plan) in ours.zip(theirs) {
+            if cursor != plan {
+                let name = plan.split('=').next().unwrap_or_default();
+                let value = |text: &str| text.split_once('=').map_or(text, |(_, v)| v).to_owned();
+                return differ(name, value(cursor), value(plan));
+            }
+        }
+        if self.settings != plan.settings {
+            return differ("settings", self.settings.clone(), plan.settings.clone());
+        }
+        for (what, cursor, plan) in
+            [("seed", self.seed, plan.seed), ("epoch", self.epoch, plan.epoch)]
+        {
+            if cursor != plan {
+                return differ(what, cursor.to_string(), plan.to_string());
+            }
+        }
+        if self.plan != plan.plan {
+            return differ("plan", hex(self.plan), hex(plan.plan));
+        }
+        Ok(())
+    }
+
+    /// The segments without empty ones; what was taken with the same number of batches is one.
+    pub(crate) fn merged(&self) -> Vec<Segment> {
+        let mut merged: Vec<Segment> = Vec::new();
+        for &segment in self.segments.iter().filter(|segment| segment.steps > 0) {
+            match merged.last_mut() {
+                Some(last) if last.ranks == segment.ranks => {
+                    last.steps = last.steps.saturating_add(segment.steps);
+                }
+                _ => merged.push(segment),
+            }
+        }
+        merged
+    }
+}
+
+/// More changes of the number of ranks in one epoch than anybody has; each is a dealing of its own
+/// when the epoch goes on.
+const MOST_SEGMENTS: usize = 1000;
+
+impl Segment {
+    /// How many places it took of the batches dealt to steps of its size.
+    pub(crate) fn places_of(self, dealt: &Dealt) -> Result<usize, Error> {
+        let Self { ranks, steps: counted } = self;
+        let steps = dealt.slots.len() / ranks as usize;
+        if counted as usize > steps {
+            return Err(Error::CursorBeyondEnd { ranks, counted, steps });
+        }
+        Ok(counted as usize * ranks as usize)
+    }
+}

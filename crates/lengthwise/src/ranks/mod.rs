@@ -1,0 +1,9 @@
+//! The batches of an epoch over several ranks, and where an epoch stands.
+
+pub(crate) mod assign;
+pub(crate) mod balance;
+pub(crate) mod cursor;
+pub(crate) mod part;
+pub(crate) mod places;
+pub(crate) mod schedule;
+pub(crate) mod tail;

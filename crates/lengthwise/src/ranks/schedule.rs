@@ -1,0 +1,298 @@
+//! The batches of an epoch dealt to ranks: the same number of steps for each, without communication.
+
+use std::sync::Arc;
+
+use crate::{
+    base::{error::Error, rng::Rng},
+    cut::batches::{Batches, weighed},
+    data::{lengths::Lengths, pad::Pad},
+    plan::{counts::Counts, epoch::Plan},
+    ranks::{
+        assign::{Dealt, deal},
+        cursor::{Cursor, Segment},
+    },
+};
+
+/// The steps of an epoch, or of what is left of it, over several ranks.
+///
+/// Each rank computes the same schedule from the same plan and takes its own batches from it; no
+/// rank has to ask another.
+///
+/// ```
+/// use lengthwise::{Blurred, Budget, Example, Planner};
+///
+/// let lengths = Example::Documents.lengths();
+/// let plan = Planner::new(Blurred::default(), Budget::padded(16_384)).plan(&lengths, 0)?;
+/// let schedule = plan.schedule(8)?;
+/// let mine = schedule.for_rank(3)?;
+/// assert_eq!(mine.len(), schedule.len()); // on every rank
+/// println!("{:.1} % waiting", 100.0 * schedule.idle_share());
+/// # Ok::<(), lengthwise::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Schedule {
+    plan: Plan,
+    world_size: u32,
+    per_step: u32,
+    /// What was taken before these batches were dealt.
+    before: Vec<Segment>,
+    /// How many steps of this dealing were taken before.
+    taken: usize,
+    batches: Arc<Batches>,
+    dealt: Dealt,
+}
+
+impl Schedule {
+    /// The whole epoch.
+    pub(crate) fn new(plan: &Plan, world_size: u32) -> Result<Self, Error> {
+        let schedule = Self::resume(plan, &Cursor::new(plan, Vec::new()), world_size)?;
+        if schedule.is_empty() {
+            return Err(Error::NoFullStep { batches: plan.len(), places: schedule.per_step });
+        }
+        Ok(schedule)
+    }
+
+    /// What is left of the epoch after all that the cursor counts.
+    pub(crate) fn resume(plan: &Plan, cursor: &Cursor, world_size: u32) -> Result<Self, Error> {
+        cursor.check(plan)?;
+        let made = plan.made();
+        let per_step = made.per_step(world_size)?;
+        let sequences = plan.indices().len();
+        if sequences < per_step as usize {
+            return Err(Error::TooFewForRanks { sequences, places: per_step, world_size });
+        }
+        let deal = |batches: &Batches, places: (u32, u32), segments: &[Segment]| {
+            let turn = 1 + segments.len() as u32;
+            deal(batches, places, made, &Rng::new(made.seed, made.epoch).at_turn(turn))
+        };
+        let (mut batches, mut before) = (plan.shared_batches(), Vec::new());
+        let segments = cursor.merged();
+        let continued = segments.last().is_some_and(|last| last.ranks == per_step);
+        for &segment in &segments[..segments.len() - usize::from(continued)] {
+            // Which batches were seen does not depend on who had which place.
+            let dealt = deal(&batches, (segment.ranks, segment.ranks), &before);
+            batches = Arc::new(dealt.unseen(&batches, segment.places_of(&dealt)?));
+            before.push(segment);
+        }
+        let dealt = deal(&batches, (per_step, world_size), &before);
+        let taken = match segments.last() {
+            Some(last) if continued => last.places_of(&dealt)? / per_step as usize,
+            _ => 0,
+        };
+        Ok(Self { plan: plan.clone(), world_size, per_step, before, taken, batches, dealt })
+    }
+
+    /// The number of steps that are left, the same on every rank.
+    pub fn len(&self) -> usize {
+        self.dealt.slots.len() / self.per_step as usize - self.taken
+    }
+
+    /// Whether nothing is left of the epoch.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The number of ranks.
+    pub fn world_size(&self) -> u32 {
+        self.world_size
+    }
+
+    /// How many batches each rank takes in a step.
+    pub fn accumulate(&self) -> u32 {
+        self.per_step / self.world_size
+    }
+
+    /// Only the first `steps` of these steps.
+    pub fn first(mut self, steps: usize) -> Result<Self, Error> {
+        if steps > self.len() {
+            return Err(Error::TooManySteps { asked: steps, steps: self.len() });
+        }
+        if steps < self.len() {
+            // What is left at the end is not left yet.
+            self.dealt.dropped.clear();
+        }
+        self.dealt.slots.truncate((self.taken + steps) * self.per_step as usize);
+        Ok(self)
+    }
+
+    /// The batches of one rank: those of its first step, then those of its second, and so on.
+    pub fn for_rank(&self, rank: u32) -> Result<Plan, Error> {
+        if rank >= self.world_size {
+            return Err(Error::BadRank { rank, world_size: self.world_size });
+        }
+        let places = (rank..self.per_step).step_by(self.world_size as usize);
+        let mine = self.steps().flat_map(|step| places.clone().map(|place| step[place as usize]));
+        Ok(self.plan.with_batches(self.gathered(mine)))
+    }
+
+    /// All batches: those of the first step, rank after rank, then those of the second, and so on.
+    /// Whoever deals them to the ranks in turn gives each rank its own.
+    pub fn all_ranks(&self) -> Plan {
+        self.plan.with_batches(self.gathered(self.steps().flatten().copied()))
+    }
+
+    /// How many sequences, and how many positions that are not padding, all ranks have in each step:
+    /// what a loss is divided by.
+    ///
+    /// # Panics
+    ///
+    /// When `lengths` has fewer sequences than the lengths that the plan was made for.
+    pub fn counts(&self, lengths: &Lengths) -> Vec<Counts> {
+        let step = |slots: &[u32]| {
+            slots.iter().map(|&slot| self.batch(slot)).map(|batch| Counts::of(batch, lengths)).sum()
+        };
+        self.steps().map(step).collect()
+    }
+
+    /// The share of the ranks' time that is spent waiting for the slowest rank of each step. Time
+    /// follows the cost model of the plan if it has one; without one the batch length for `aligned`
+    /// steps, and cells for others.
+    pub fn idle_share(&self) -> f64 {
+        let time = self.plan.made().time();
+        self.idle_share_by(|size, length| time.of(size, length))
+    }
+
+    /// The same where `time` says how long a batch of given size and length takes. A packed row
+    /// counts as its sequences if all had their mean length, rounded up.
+    pub fn idle_share_by(&self, time: impl Fn(u32, u32) -> f64) -> f64 {
+        let (work, slowest) = self.times(time);
+        waiting(work, f64::from(self.world_size) * slowest)
+    }
+
+    /// How long the steps take when each waits for its slowest rank and `time` says how long a batch
+    /// of given size and length takes, such as [`CostModel::seconds`](crate::CostModel::seconds).
+    pub fn duration_by(&self, time: impl Fn(u32, u32) -> f64) -> f64 {
+        self.times(time).1
+    }
+
+    /// What all ranks work together, and what the slowest rank of each step works.
+    fn times(&self, time: impl Fn(u32, u32) -> f64) -> (f64, f64) {
+        let mut loads = vec![0.0; self.world_size as usize];
+        let (mut work, mut slowest) = (0.0, 0.0);
+        for step in self.steps() {
+            loads.fill(0.0);
+            for (place, &slot) in step.iter().enumerate() {
+                let (size, length) = self.weighed(slot);
+                loads[place % self.world_size as usize] += time(size, length);
+            }
+            work += loads.iter().sum::<f64>();
+            slowest += loads.iter().copied().fold(0.0, f64::max);
+        }
+        (work, slowest)
+    }
+
+    /// What the idle share is at least, however these batches are dealt to steps of as many: in each
+    /// of them the longest batch must be waited for, and it is best if the longest are together.
+    pub fn idle_bound(&self) -> f64 {
+        let time = self.plan.made().time();
+        self.idle_bound_by(|size, length| time.of(size, length))
+    }
+
+    /// The same where `time` says how long a batch of given size and length takes.
+    pub fn idle_bound_by(&self, time: impl Fn(u32, u32) -> f64) -> f64 {
+        let slots = self.steps().flatten();
+        let mut times: Vec<f64> = slots
+            .map(|&slot| self.weighed(slot))
+            .map(|(size, length)| time(size, length))
+            .collect();
+        let work: f64 = times.iter().sum();
+        times.sort_unstable_by(|a, b| b.total_cmp(a));
+        let longest: f64 = times.iter().step_by(self.per_step as usize).sum();
+        waiting(work, f64::max(f64::from(self.world_size) * longest, work))
+    }
+
+    /// The sequences that are in no step, because the tail is dropped.
+    pub fn dropped(&self) -> Vec<u32> {
+        self.dealt.dropped.iter().flat_map(|&slot| self.batch(slot).0).copied().collect()
+    }
+
+    /// The sequences of these steps that were met before, as often as they were.
+    pub fn repeated(&self) -> Vec<u32> {
+        let mut met = vec![false; self.batches.len() + self.dealt.pieces.len()];
+        let (taken, left) = self.dealt.slots.split_at(self.taken * self.per_step as usize);
+        for &slot in taken {
+            met[slot as usize] = true;
+        }
+        let again = |slot: &&u32| std::mem::replace(&mut met[**slot as usize], true);
+        left.iter().filter(again).flat_map(|&slot| self.batch(slot).0).copied().collect()
+    }
+
+    /// Where the epoch stands when every rank has taken `steps` of these steps.
+    pub fn cursor(&self, steps: usize) -> Result<Cursor, Error> {
+        let (ranks, left) = (self.per_step, self.len());
+        if steps > left {
+            let (counted, steps) = ((self.taken + steps) as u32, self.taken + left);
+            return Err(Error::CursorBeyondEnd { ranks, counted, steps });
+        }
+        let mut segments = self.before.clone();
+        if self.taken + steps > 0 {
+            segments.push(Segment { ranks, steps: (self.taken + steps) as u32 });
+        }
+        Ok(Cursor::new(&self.plan, segments))
+    }
+
+    /// The batches of the steps that are left, by number.
+    fn steps(&self) -> impl Iterator<Item = &[u32]> {
+        self.dealt.slots.chunks(self.per_step as usize).skip(self.taken)
+    }
+
+    /// The sequences of a batch by number, and what it is padded to.
+    fn batch(&self, slot: u32) -> (&[u32], Pad) {
+        self.dealt.batch(&self.batches, slot)
+    }
+
+    /// Its size and what its sequences are padded to, or the mean of them if they share a row.
+    fn weighed(&self, slot: u32) -> (u32, u32) {
+        let (batch, pad) = self.batch(slot);
+        weighed((batch.len() as u32, pad.joint()), self.plan.is_packed())
+    }
+
+    fn gathered(&self, slots: impl Iterator<Item = u32>) -> Batches {
+        self.dealt.gathered(&self.batches, slots)
+    }
+}
+
+/// The share of `all` that is not `work`; never below zero by rounding.
+fn waiting(work: f64, all: f64) -> f64 {
+    if all > 0.0 { (1.0 - work / all).max(0.0) } else { 0.0 }
+}
+
+/// The steps of a plan.
+impl Plan {
+    /// The batches of one of `world_size` ranks: the same number on every rank.
+    ///
+    /// [`schedule`](Plan::schedule) gives the same for all ranks, and says more about it.
+    ///
+    /// ```
+    /// use lengthwise::{Budget, Lengths, Planner, Sorted};
+    ///
+    /// let lengths = Lengths::new((1..=100).collect::<Vec<u32>>())?;
+    /// let plan = Planner::new(Sorted, Budget::sequences(10)).plan(&lengths, 0)?;
+    /// for batch in &plan.for_rank(0, 4)? {
+    ///     println!("{batch:?}"); // 10 batches are 3 steps of 4, the last of smaller ones
+    /// }
+    /// assert!(plan.for_rank(4, 4).is_err());
+    /// # Ok::<(), lengthwise::Error>(())
+    /// ```
+    pub fn for_rank(&self, rank: u32, world_size: u32) -> Result<Plan, Error> {
+        if rank >= world_size {
+            return Err(Error::BadRank { rank, world_size });
+        }
+        self.schedule(world_size)?.for_rank(rank)
+    }
+
+    /// The batches dealt to `world_size` ranks, step by step.
+    pub fn schedule(&self, world_size: u32) -> Result<Schedule, Error> {
+        Schedule::new(self, world_size)
+    }
+
+    /// What is left of the epoch after all that the cursor counts, for as many ranks as there are
+    /// now: exactly the sequences that no rank has seen.
+    ///
+    /// With the same number of batches a step the schedule goes on as it was; with another the rest
+    /// is dealt anew. Nothing is replayed: it takes as long at the end of an epoch as at its
+    /// beginning, and one more dealing for every change of that number before.
+    pub fn resume(&self, cursor: &Cursor, world_size: u32) -> Result<Schedule, Error> {
+        Schedule::resume(self, cursor, world_size)
+    }
+}

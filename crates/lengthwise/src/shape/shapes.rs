@@ -1,0 +1,222 @@
+//! What batch lengths may occur.
+
+use std::{fmt, str::FromStr};
+
+use crate::{
+    base::{error::Error, setting::Setting},
+    data::lengths::Lengths,
+    shape::{
+        grid::{Cover, Grid},
+        ladder::ladder,
+        rounding::{Rounding, Staircase},
+    },
+};
+
+/// What batch lengths may occur: every batch is padded up to the nearest allowed one.
+///
+/// ```
+/// use lengthwise::Shapes;
+///
+/// assert_eq!("ladder:16".parse(), Ok(Shapes::Ladder(16)));
+/// assert_eq!(Shapes::Rungs(vec![100, 200]).to_string(), "ladder:100/200");
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Shapes {
+    /// The longest sequence of the batch decides.
+    #[default]
+    Exact,
+    /// Rounded up to a multiple of this.
+    Multiple(u32),
+    /// This many lengths, chosen so that padding every sequence to the next one takes the fewest
+    /// cells (see [`ladder`](crate::ladder())), or others where the batches of the budget then cost
+    /// at least one part in a hundred less.
+    Ladder(u32),
+    /// These lengths.
+    Rungs(Vec<u32>),
+    /// The first for the first of two lengths, the second for the second. Any other is for both, but
+    /// of two lengths `Ladder` is the number of shapes in all: pairs of batch lengths.
+    Each(Box<Shapes>, Box<Shapes>),
+}
+
+impl Shapes {
+    /// The names, as in string forms.
+    pub const NAMES: [&str; 3] = ["exact", "multiple", "ladder"];
+
+    /// The manual page of shapes, in Markdown.
+    pub const fn explain() -> &'static str {
+        include_str!("shapes.md")
+    }
+
+    /// The shapes of the first and of the second length.
+    pub(crate) fn sides(&self) -> [&Shapes; 2] {
+        match self {
+            Shapes::Each(first, second) => [first, second],
+            both => [both, both],
+        }
+    }
+
+    /// The rule for these pairs of lengths.
+    pub(crate) fn cover(&self, first: &Lengths, second: &Lengths) -> Result<Cover, Error> {
+        if let Shapes::Ladder(shapes @ 1..) = self {
+            return Ok(Cover::Grid(Grid::best(first, second, *shapes)));
+        }
+        let [of_first, of_second] = self.sides();
+        let sides = [of_first.rounding(first)?, of_second.rounding(second)?];
+        Ok(match sides {
+            [Rounding::Rungs(first), Rounding::Rungs(second)] => {
+                Cover::Grid(Grid::product(first, &second))
+            }
+            [first, second] => Cover::Sides(first, second),
+        })
+    }
+
+    /// The longest length that still fits a batch of `limit` cells alone.
+    pub(crate) fn longest_within(&self, limit: u32) -> u32 {
+        match self {
+            Shapes::Exact | Shapes::Ladder(_) => limit,
+            Shapes::Each(first, _) => first.longest_within(limit),
+            Shapes::Multiple(multiple) => limit - limit % (*multiple).max(1),
+            Shapes::Rungs(rungs) => {
+                rungs.iter().copied().filter(|&rung| rung <= limit).max().unwrap_or(0)
+            }
+        }
+    }
+
+    /// What an over-long sequence is padded to in a batch of its own; the numbers of messages, so
+    /// wider than a length. An over-long sequence is on no rung of a ladder that was chosen for the
+    /// others.
+    pub(crate) fn alone(&self, length: u32) -> u64 {
+        match self {
+            Shapes::Multiple(multiple) => {
+                u64::from(length).next_multiple_of((*multiple).max(1).into())
+            }
+            Shapes::Rungs(rungs) => {
+                rungs.iter().copied().find(|&rung| rung >= length).unwrap_or(length).into()
+            }
+            Shapes::Each(first, _) => first.alone(length),
+            Shapes::Exact | Shapes::Ladder(_) => length.into(),
+        }
+    }
+
+    /// The rule for these lengths. A ladder that is to be chosen is the one that pads least, whatever
+    /// the budget.
+    pub(crate) fn rounding(&self, lengths: &Lengths) -> Result<Rounding, Error> {
+        match self {
+            Shapes::Each(..) => Err(Error::NoSecond { what: format!("shapes `{self}`") }),
+            Shapes::Exact => Ok(Rounding::Exact),
+            Shapes::Multiple(0) => Err(bad("multiple", "0", WHOLE)),
+            Shapes::Multiple(multiple) => match lengths.longest() {
+                longest if longest.checked_next_multiple_of(*multiple).is_some() => {
+                    Ok(Rounding::Multiple(*multiple))
+                }
+                length => Err(Error::LengthOverflow { length, multiple: *multiple }),
+            },
+            Shapes::Ladder(0) => Err(bad("ladder", "0", "a number of rungs from 1 to 4294967295")),
+            Shapes::Ladder(rungs) => {
+                Ok(Rounding::Rungs(Staircase::new(ladder(lengths, *rungs), lengths)))
+            }
+            Shapes::Rungs(rungs) => {
+                check_rungs(rungs, &rungs_text(rungs))?;
+                let top = rungs[rungs.len() - 1];
+                match lengths.as_slice().iter().position(|&length| length > top) {
+                    None if lengths.longest() > top => Err(Error::OverLongElsewhere {
+                        longest: lengths.longest(),
+                        what: format!("the top rung is {top}"),
+                    }),
+                    None => Ok(Rounding::Rungs(Staircase::new(rungs.clone(), lengths))),
+                    Some(index) => {
+                        Err(Error::LadderTooShort { top, index, length: lengths.as_slice()[index] })
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl FromStr for Shapes {
+    type Err = Error;
+
+    fn from_str(given: &str) -> Result<Self, Error> {
+        if let Some((first, second)) = given.split_once('+') {
+            let [first, second] = [first, second].map(|side| {
+                let side: Shapes = side.parse()?;
+                Ok(Box::new(side))
+            });
+            let (first, second) = (first?, second?);
+            if matches!(*second, Shapes::Each(..)) {
+                return Err(bad(
+                    "+",
+                    given,
+                    "one for each of two lengths, as in `exact+multiple:8`",
+                ));
+            }
+            return Ok(Shapes::Each(first, second));
+        }
+        let mut setting = Setting::parse("shapes", &Self::NAMES, given)?;
+        let shapes = match setting.name() {
+            "multiple" => Shapes::Multiple(setting.required_number(WHOLE)?),
+            "ladder" => {
+                let expected = "a number of rungs as in `ladder:16`, or rising rungs as in \
+                                `ladder:100/200/400`";
+                match setting.value() {
+                    Some(text) if text.contains('/') => {
+                        let rungs = text.strip_suffix('/').unwrap_or(text);
+                        let rungs = rungs.split('/').map(str::trim).map(str::parse);
+                        let rungs = rungs
+                            .collect::<Result<Vec<u32>, _>>()
+                            .map_err(|_| bad("ladder", text, expected))?;
+                        check_rungs(&rungs, text)?;
+                        Shapes::Rungs(rungs)
+                    }
+                    text => {
+                        let text = text.unwrap_or_default();
+                        Shapes::Ladder(text.parse().map_err(|_| bad("ladder", text, expected))?)
+                    }
+                }
+            }
+            _ => Shapes::Exact,
+        };
+        setting.finish()?;
+        match shapes {
+            Shapes::Multiple(0) => Err(bad("multiple", "0", WHOLE)),
+            Shapes::Ladder(0) => Err(bad("ladder", "0", "a number of rungs from 1 to 4294967295")),
+            shapes => Ok(shapes),
+        }
+    }
+}
+
+impl fmt::Display for Shapes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Shapes::Exact => write!(f, "exact"),
+            Shapes::Each(first, second) => write!(f, "{first}+{second}"),
+            Shapes::Multiple(multiple) => write!(f, "multiple:{multiple}"),
+            Shapes::Ladder(rungs) => write!(f, "ladder:{rungs}"),
+            Shapes::Rungs(rungs) => write!(f, "ladder:{}", rungs_text(rungs)),
+        }
+    }
+}
+
+const WHOLE: &str = "a whole number from 1 to 4294967295";
+
+fn rungs_text(rungs: &[u32]) -> String {
+    let text = rungs.iter().map(u32::to_string).collect::<Vec<_>>().join("/");
+    // A single number would be a number of rungs.
+    if rungs.len() == 1 { text + "/" } else { text }
+}
+
+fn check_rungs(rungs: &[u32], given: &str) -> Result<(), Error> {
+    if rungs.is_empty() || rungs[0] == 0 || !rungs.is_sorted_by(|a, b| a < b) {
+        return Err(bad("ladder", given, "rungs that rise from at least 1"));
+    }
+    Ok(())
+}
+
+fn bad(name: &str, given: &str, expected: &str) -> Error {
+    Error::BadValue {
+        of: format!("shapes `{name}`"),
+        given: given.to_owned(),
+        expected: expected.to_owned(),
+    }
+}

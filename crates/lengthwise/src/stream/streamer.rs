@@ -1,0 +1,152 @@
+//! The settings of a stream.
+
+use std::fmt::Write as _;
+
+use crate::{
+    base::error::Error, data::over_long::OverLong, limit::budget::Budget, plan::steps::Tail,
+    shape::shapes::Shapes, stream::pivot::Pivot,
+};
+
+#[doc = include_str!("stream.md")]
+#[derive(Clone, Debug, PartialEq)]
+pub struct Streamer {
+    pub(crate) budget: Budget,
+    pub(crate) shapes: Shapes,
+    pub(crate) window: u32,
+    pub(crate) pivot: Pivot,
+    pub(crate) over_long: OverLong,
+    pub(crate) tail: Tail,
+    pub(crate) ranks: u32,
+    pub(crate) rank: u32,
+    pub(crate) seed: u64,
+    pub(crate) epoch: u64,
+}
+
+impl Streamer {
+    /// How many sequences are held if nothing is said.
+    pub const WINDOW: u32 = 4096;
+
+    /// A streamer with exact shapes, a window of 4,096 sequences, over-long sequences refused, one
+    /// rank, seed 0.
+    pub fn new(budget: Budget) -> Self {
+        Self {
+            budget,
+            shapes: Shapes::default(),
+            window: Self::WINDOW,
+            pivot: Pivot::default(),
+            over_long: OverLong::default(),
+            tail: Tail::default(),
+            ranks: 1,
+            rank: 0,
+            seed: 0,
+            epoch: 0,
+        }
+    }
+
+    /// With these shapes. The rungs of a ladder that are not given are learned from the first window,
+    /// and kept; a sequence that is longer adds one.
+    #[must_use]
+    pub fn shapes(mut self, shapes: Shapes) -> Self {
+        self.shapes = shapes;
+        self
+    }
+
+    /// With at most so many sequences held: the more, the less padding.
+    #[must_use]
+    pub fn window(mut self, sequences: u32) -> Self {
+        self.window = sequences;
+        self
+    }
+
+    /// With steps that grow around this sequence.
+    #[must_use]
+    pub fn pivot(mut self, pivot: Pivot) -> Self {
+        self.pivot = pivot;
+        self
+    }
+
+    /// With over-long sequences treated in this way.
+    #[must_use]
+    pub fn over_long(mut self, over_long: OverLong) -> Self {
+        self.over_long = over_long;
+        self
+    }
+
+    /// With the batches that fill no step of ranks treated in this way, at the end of the stream.
+    #[must_use]
+    pub fn tail(mut self, tail: Tail) -> Self {
+        self.tail = tail;
+        self
+    }
+
+    /// With a batch for each of so many ranks in a step, of which `rank` takes its own. All read the
+    /// same stream.
+    #[must_use]
+    pub fn rank(mut self, rank: u32, ranks: u32) -> Self {
+        (self.rank, self.ranks) = (rank, ranks);
+        self
+    }
+
+    /// With this seed.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// With the randomness of this epoch, for streams that come again.
+    #[must_use]
+    pub fn epoch(mut self, epoch: u64) -> Self {
+        self.epoch = epoch;
+        self
+    }
+
+    /// The manual page of streams, in Markdown.
+    pub const fn explain() -> &'static str {
+        include_str!("stream.md")
+    }
+
+    /// What a state remembers: all that batches depend on, but for ranks and the tail, which may
+    /// change. Over-long sequences come last: see [`StreamState::check`].
+    pub(crate) fn settings(&self) -> String {
+        let Self { budget, shapes, window, pivot, over_long, .. } = self;
+        let mut settings = String::new();
+        _ = write!(
+            settings,
+            "budget={budget} shapes={shapes} window={window} pivot={pivot} over_long={over_long}"
+        );
+        settings
+    }
+
+    /// Refuses numbers that make no sense.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        if self.ranks == 0 {
+            return Err(Error::NoRanks);
+        }
+        if self.rank >= self.ranks {
+            return Err(Error::BadRank { rank: self.rank, world_size: self.ranks });
+        }
+        let bad = |given: u32, expected: String| {
+            let (of, given) = ("the window".to_owned(), given.to_string());
+            Err(Error::BadValue { of, given, expected })
+        };
+        if self.window < self.ranks || self.window > MOST_HELD {
+            let least = match self.ranks {
+                1 => "1".to_owned(),
+                ranks => format!("{ranks}, one for each rank,"),
+            };
+            return bad(self.window, format!("a number of sequences from {least} to {MOST_HELD}"));
+        }
+        if self.pivot == Pivot::Quantile && self.ranks > 1 {
+            return Err(Error::BadValue {
+                of: "the pivot of several ranks that read one stream".to_owned(),
+                given: self.pivot.to_string(),
+                expected: "`oldest`; with a stream of its own each rank is the only one".to_owned(),
+            });
+        }
+        Ok(())
+    }
+}
+
+/// A window with more is a plan.
+const MOST_HELD: u32 = 1 << 28;

@@ -1,0 +1,22 @@
+//! One program for all tests: each would link the crate again.
+
+mod beyond;
+mod common;
+mod cost;
+mod distribution;
+mod invariants;
+mod memory;
+mod oracle;
+mod packed;
+mod pairs;
+mod papers;
+mod parts;
+mod promises;
+mod ranks;
+mod resume;
+mod settings;
+mod shards;
+mod stability;
+mod stream;
+mod threads;
+mod tune;
