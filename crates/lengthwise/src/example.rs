@@ -1,12 +1,9 @@
 //! Built-in length distributions, so that everything can be tried without a file.
 
-use std::{fmt, str::FromStr};
-
 use crate::{
     base::{
-        error::Error,
         rng::{Purpose, Rng},
-        setting::Setting,
+        setting::names,
     },
     data::lengths::Lengths,
     order::sort,
@@ -39,11 +36,6 @@ impl Example {
 
     /// Every example.
     pub const ALL: [Example; 3] = [Example::Speech, Example::Documents, Example::Bimodal];
-
-    /// Its name.
-    pub const fn name(self) -> &'static str {
-        Self::NAMES[self as usize]
-    }
 
     /// What it is like, in one line.
     pub const fn describe(self) -> &'static str {
@@ -138,19 +130,4 @@ fn interpolate(quantiles: &[(f64, f64)], share: f64) -> f64 {
     y0 + (y1 - y0) * ((share - x0) / (x1 - x0))
 }
 
-impl FromStr for Example {
-    type Err = Error;
-
-    fn from_str(given: &str) -> Result<Self, Error> {
-        let setting = Setting::parse("example", &Self::NAMES, given)?;
-        let name = setting.name();
-        setting.finish()?;
-        Ok(Self::ALL.into_iter().find(|example| example.name() == name).unwrap_or_default())
-    }
-}
-
-impl fmt::Display for Example {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
+names!(Example, "example");

@@ -3,6 +3,7 @@
 mod base;
 mod cut;
 mod data;
+mod error;
 mod example;
 mod limit;
 mod order;
@@ -12,40 +13,35 @@ mod planner;
 mod ranks;
 mod shape;
 pub mod strategy;
-mod stream;
-mod tune;
+pub mod stream;
+pub mod tune;
 
-pub use base::{
-    error::{Error, remedy::Remedy},
-    rng::{Purpose, Rng, Stream},
-    workspace::Workspace,
-};
+pub mod cost;
+pub mod custom;
+pub mod measure;
+pub mod shard;
+
+pub use base::workspace::Workspace;
 pub use data::{
     chunks::{Chunk, Chunks},
     lengths::Lengths,
-    needs::Needs,
     over_long::OverLong,
     pairs::Pairs,
-    shard::Shard,
-    statistics::Statistics,
 };
+pub use error::{Error, kind::ErrorKind, remedy::Remedy};
 pub use example::Example;
 pub use limit::{
     budget::Budget,
-    capacity::{Open, Rule, Sides},
-    cost::{CostModel, Preset},
-    fit::{Fit, Step},
-    resolved::Room,
-    row::Row,
+    capacity::{Rule, Sides},
+    cost::CostModel,
 };
-pub use order::groups::{Drawn, Groups};
 pub use plan::{
     arrange::Arrange,
     counts::Counts,
     epoch::{Iter, Plan},
-    measure::{Measures, SideMeasures, effective_mates, mate_repeat_rate, mate_repeat_rates},
-    provenance::{Corpus, Made},
-    span_plan::LoosePlan,
+    measure::Measures,
+    settings::{Provenance, Settings},
+    span_plan::SpanPlan,
     steps::{Steps, Tail},
 };
 pub use planner::Planner;
@@ -57,15 +53,7 @@ pub use shape::{
     ladder::{ladder, ladder_padding_rate},
     shapes::Shapes,
 };
-pub use strategy::{
-    Alternated, Blurred, Bucketed, LengthBuckets, Neighbours, OptimalBuckets, Packed, Paired,
-    Pooled, Rotating, SemiSorted, Shuffled, Sorted, Strategy, group::Group,
-};
-pub use stream::{Batched, Feed, Picked, Pivot, StreamBatch, StreamState, StreamStep, Streamer};
-pub use tune::{
-    Choice, Conditions, Curve, Family, Limits, Point, frontier, recommended, recommended_in,
-    recommended_shapes, tune, tune_in,
-};
+pub use strategy::Strategy;
 
 /// The README's example is a test too.
 #[cfg(doctest)]

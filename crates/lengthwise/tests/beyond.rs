@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use lengthwise::{
-    Arrange, Blurred, Budget, Example, Lengths, Plan, Planner, Rotating, Shapes, Strategy,
-    effective_mates,
+    Arrange, Budget, Example, Lengths, Plan, Planner, Shapes, Strategy,
+    measure::effective_mates,
+    strategy::{Blurred, Rotating},
 };
 
 /// How often every pair that ever shares a batch does so.

@@ -4,7 +4,8 @@
 
 use expect_test::expect;
 use lengthwise::{
-    Budget, CostModel, Error, Lengths, OverLong, Planner, Shapes, Shuffled, Step, Strategy, Tail,
+    Budget, CostModel, Error, Lengths, OverLong, Planner, Shapes, Strategy, Tail, cost::Step,
+    strategy::Shuffled,
 };
 use proptest::{collection::vec, prelude::*};
 
@@ -66,7 +67,7 @@ fn bad_models_and_budgets_of_seconds_are_refused_with_a_hint() {
         the cost model cannot be `a=0,b=0,c=0,d=0`
           it must be one with a coefficient above 0, as in `a=0.001,c=1e-9`
         unknown cost model `paper2`
-          did you mean `paper-2`? run `lengthwise explain` to list all
+          did you mean `paper-2`? `NAMES` lists all
         unknown cost model `fast`
           one of `recurrent`, `encoder`, `paper-2`
         `a` of the cost model cannot be `-1`
@@ -92,7 +93,7 @@ fn bad_models_and_budgets_of_seconds_are_refused_with_a_hint() {
         `limit` of budget `cost` cannot be ``
           it must be a number of seconds above 0
         unknown cost model `paper-3`
-          did you mean `paper-2`? run `lengthwise explain` to list all
+          did you mean `paper-2`? `NAMES` lists all
         the cost model cannot be `a=0,b=0,c=0,d=0`
           it must be one with a coefficient above 0, as in `a=0.001,c=1e-9`
         `c` of budget `cost` cannot be `-1`
@@ -130,11 +131,11 @@ fn what_takes_too_long_is_refused_in_seconds() {
     .concat();
     expect![[r#"
         sequence 3 of length 9000 alone takes 0.1 seconds, over the budget of 0.09
-          raise the limit to at least 0.1, or choose what happens to over-long sequences: `alone`, `drop` or `truncate` (`--over-long` on the command line)
+          raise the limit to at least 0.1, or choose what happens to sequences that are too long, by `Planner::over_long`
         sequence 1 of length 3000 alone takes 0.04008 seconds (rounded up to 3008 by the shapes), over the budget of 0.02; so does 1 more sequence
-          raise the limit to at least 0.101, or choose what happens to over-long sequences: `alone`, `drop` or `truncate` (`--over-long` on the command line)
+          raise the limit to at least 0.101, or choose what happens to sequences that are too long, by `Planner::over_long`
         sequence 0 of length 5 alone takes 0.01005 seconds, over the budget of 0.001; so do 3 more sequences
-          raise the limit to at least 0.1, or choose what happens to over-long sequences: `alone`, `drop` or `truncate` (`--over-long` on the command line)
+          raise the limit to at least 0.1, or choose what happens to sequences that are too long, by `Planner::over_long`
         `limit` of budget `cost` cannot be `NaN`
           it must be a number of seconds above 0
     "#]].assert_eq(&said);

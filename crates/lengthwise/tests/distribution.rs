@@ -6,8 +6,9 @@
 use std::collections::BTreeMap;
 
 use lengthwise::{
-    Arrange, Bucketed, Budget, Example, Group, LengthBuckets, Lengths, Neighbours, Planner,
-    Purpose, Rng, SemiSorted, Shapes, Shuffled, Strategy, Stream,
+    Arrange, Budget, Example, Lengths, Planner, Shapes, Strategy,
+    custom::{Group, Purpose, Rng, Stream},
+    strategy::{Bucketed, LengthBuckets, Neighbours, SemiSorted, Shuffled},
 };
 
 /// The value that a chi-square variable of so many degrees of freedom exceeds once in ten thousand

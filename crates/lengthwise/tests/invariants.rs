@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 
 use crate::common::{Case, Kind, cases};
 use lengthwise::{
-    Arrange, Budget, Example, Lengths, Plan, Planner, Rule, Shapes, Strategy, effective_mates,
-    ladder,
+    Arrange, Budget, Example, Lengths, Plan, Planner, Rule, Shapes, Strategy, ladder,
+    measure::effective_mates,
 };
 use proptest::prelude::*;
 
@@ -47,7 +47,7 @@ fn rows_are_right(case: &Case, plan: &Plan) -> Result<(), TestCaseError> {
         }
         prop_assert!(case.at_most.is_none_or(|at_most| row.len() as u32 <= at_most));
         prop_assert!(row.len() as u64 <= u64::from(own));
-        prop_assert!(plan.made().admits(row, batch_length, &case.lengths));
+        prop_assert!(plan.provenance().admits(row, batch_length, &case.lengths));
         sums.push(u64::from(sum));
     }
     if let (Kind::Padded(cells), None, Shapes::Exact, u32::MAX) =
@@ -110,7 +110,7 @@ proptest! {
                 }
             }
             prop_assert!(case.at_most.is_none_or(|at_most| batch.len() as u32 <= at_most));
-            prop_assert!(plan.made().admits(batch, batch_length, &case.lengths));
+            prop_assert!(plan.provenance().admits(batch, batch_length, &case.lengths));
         }
     }
 

@@ -4,6 +4,7 @@ mod beyond;
 mod common;
 mod cost;
 mod distribution;
+mod errors;
 mod invariants;
 mod memory;
 mod oracle;

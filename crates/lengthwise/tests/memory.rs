@@ -8,8 +8,8 @@ use std::sync::{
 };
 
 use lengthwise::{
-    Arrange, Budget, Error, Example, Group as _, Lengths, OverLong, Planner, Shapes, Sorted,
-    Strategy, Workspace,
+    Arrange, Budget, Error, Example, Lengths, OverLong, Planner, Shapes, Strategy, Workspace,
+    custom::Group as _, strategy::Sorted,
 };
 
 /// `count` lengths of an example, over and over.
@@ -31,7 +31,7 @@ fn planner(strategy: &Strategy, shapes: &str, over_long: OverLong) -> Planner<St
 fn least(planner: &Planner<Strategy>, threads: usize, lengths: &Lengths) -> u64 {
     let mut bound = 1;
     for _ in 0..10 {
-        match planner.loose_in(&Workspace::new().threads(threads).memory(bound), lengths, 3) {
+        match planner.spans_in(&Workspace::new().threads(threads).memory(bound), lengths, 3) {
             Ok(_) => return bound,
             Err(Error::OverMemory { needed, bound: given, .. }) => {
                 assert_eq!(given, bound);
@@ -68,16 +68,16 @@ fn plans_do_not_depend_on_the_bound() {
                         };
                         let workspace =
                             Workspace::new().threads(threads).memory(bound).on_stage(told);
-                        let loose = planner.loose_in(&workspace, &lengths, 3).unwrap();
+                        let spans = planner.spans_in(&workspace, &lengths, 3).unwrap();
                         several += usize::from(passes.load(Relaxed) > 1);
                         let what = format!("{strategy} {shapes} {count} {threads} {bound}");
-                        assert_eq!(loose.len(), plan.len(), "{what}");
-                        assert_eq!(loose.digest(), plan.digest(), "{what}");
+                        assert_eq!(spans.len(), plan.len(), "{what}");
+                        assert_eq!(spans.digest(), plan.digest(), "{what}");
                         let both = plan.iter().zip(plan.batch_lengths().iter().copied());
-                        assert!(loose.iter().eq(both), "{what}");
-                        let positions = loose.positions(&workspace, &lengths);
-                        assert_eq!(loose.measure(&positions), plan.measure(&lengths), "{what}");
-                        assert_eq!(loose.over_long(), plan.over_long());
+                        assert!(spans.iter().eq(both), "{what}");
+                        let positions = spans.positions(&workspace, &lengths);
+                        assert_eq!(spans.measure(&positions), plan.measure(&lengths), "{what}");
+                        assert_eq!(spans.over_long(), plan.over_long());
                     }
                 }
             }
@@ -93,7 +93,7 @@ fn one_byte_less_is_refused() {
         let planner = planner(&strategy, "exact", OverLong::Drop);
         let least = least(&planner, 2, &lengths);
         let less = Workspace::new().threads(2).memory(least - 1);
-        let error = planner.loose_in(&less, &lengths, 3).unwrap_err();
+        let error = planner.spans_in(&less, &lengths, 3).unwrap_err();
         assert!(matches!(error, Error::OverMemory { needed, .. } if needed == least), "{error}");
         if !strategy.in_passes() {
             assert!(error.to_string().contains(&format!("`{strategy}`")), "{error}");
@@ -132,8 +132,8 @@ fn gathering_keeps_the_bound_too() {
         .shapes(Shapes::Ladder(4));
     let bound = least(&planner, 1, &lengths).max(700_000);
     let workspace = Workspace::new().threads(1).memory(bound);
-    assert!(planner.loose_in(&workspace, &lengths, 0).is_ok());
+    assert!(planner.spans_in(&workspace, &lengths, 0).is_ok());
     let error = planner.plan_in(&workspace, &lengths, 0).unwrap_err();
     assert!(error.to_string().contains("in one piece"), "{error}");
-    assert!(error.hint().unwrap().contains("raise the bound to"));
+    assert!(error.hint().unwrap().contains("raise the bound of"));
 }

@@ -3,8 +3,10 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use lengthwise::{
-    Alternated, Arrange, Budget, Group, Groups, Lengths, Planner, Purpose, Rng, Room, SemiSorted,
+    Arrange, Budget, Lengths, Planner,
+    custom::{Group, Groups, Purpose, ResolvedBudget, Rng},
     ladder, ladder_padding_rate,
+    strategy::{Alternated, SemiSorted},
 };
 use proptest::{collection::vec, prelude::*};
 
@@ -145,7 +147,12 @@ proptest! {
 struct InOrder;
 
 impl Group for InOrder {
-    fn group(&self, lengths: &Lengths, _: &Room, _: &Rng) -> Result<Groups, lengthwise::Error> {
+    fn group(
+        &self,
+        lengths: &Lengths,
+        _: &ResolvedBudget,
+        _: &Rng,
+    ) -> Result<Groups, lengthwise::Error> {
         Groups::new((0..lengths.len() as u32).collect(), vec![lengths.len() as u32])
     }
 }
@@ -157,10 +164,10 @@ impl Group for ShortAnywhere {
     fn group(
         &self,
         lengths: &Lengths,
-        room: &Room,
+        limit: &ResolvedBudget,
         rng: &Rng,
     ) -> Result<Groups, lengthwise::Error> {
-        Ok(InOrder.group(lengths, room, rng)?.short_anywhere(rng))
+        Ok(InOrder.group(lengths, limit, rng)?.short_anywhere(rng))
     }
 }
 

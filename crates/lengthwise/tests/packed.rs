@@ -3,8 +3,11 @@
 use std::collections::BTreeSet;
 
 use lengthwise::{
-    Arrange, Budget, CostModel, Error, Example, Group, Groups, Lengths, OverLong, Packed, Plan,
-    Planner, Purpose, Rng, Room, Row, Shapes, Steps, Tail, effective_mates,
+    Arrange, Budget, CostModel, Error, Example, Lengths, OverLong, Plan, Planner, Shapes, Steps,
+    Tail,
+    custom::{Group, Groups, Purpose, ResolvedBudget, Rng, Row},
+    measure::effective_mates,
+    strategy::Packed,
 };
 
 fn packed(capacity: u32) -> Planner<Packed> {
@@ -224,7 +227,7 @@ fn own_strategies_can_pack() {
         fn row(&self) -> Option<Row> {
             Some(Row { capacity: self.0, at_most: u32::MAX })
         }
-        fn group(&self, lengths: &Lengths, _: &Room, rng: &Rng) -> Result<Groups, Error> {
+        fn group(&self, lengths: &Lengths, _: &ResolvedBudget, rng: &Rng) -> Result<Groups, Error> {
             assert_eq!(rng.epoch(), 0);
             let count = lengths.len() as u32;
             Ok(Groups::new((0..count).collect(), (0..=count).step_by(2).collect())?.packed())

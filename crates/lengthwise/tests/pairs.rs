@@ -3,9 +3,14 @@
 #![expect(clippy::unwrap_used, clippy::float_cmp, reason = "a test may panic, and rates are exact")]
 
 use lengthwise::{
-    Arrange, Budget, Chunks, Conditions, Error, Group, Groups, Lengths, Limits, OverLong, Packed,
-    Paired, Pairs, Plan, Planner, Purpose, Rng, Room, Shapes, Shard, Sides, Statistics, Strategy,
-    Streamer, Tail, Workspace, mate_repeat_rate, tune,
+    Arrange, Budget, Chunks, Error, Lengths, OverLong, Pairs, Plan, Planner, Shapes, Sides,
+    Strategy, Tail, Workspace,
+    custom::{Group, Groups, Purpose, ResolvedBudget, Rng},
+    measure::mate_repeat_rate,
+    shard::{Shard, Statistics},
+    strategy::{Packed, Paired},
+    stream::Streamer,
+    tune::{Conditions, Limits, tune},
 };
 
 /// Like speech recognition: 100 to 2,000 frames, and a token for every 8 to 16 of them.
@@ -36,7 +41,7 @@ fn small() -> Pairs {
 struct Lexicographic;
 
 impl Group for Lexicographic {
-    fn group(&self, lengths: &Lengths, _: &Room, _: &Rng) -> Result<Groups, Error> {
+    fn group(&self, lengths: &Lengths, _: &ResolvedBudget, _: &Rng) -> Result<Groups, Error> {
         let second = lengths.second().unwrap().as_slice();
         let mut order: Vec<u32> = (0..lengths.len() as u32).collect();
         order.sort_by_key(|&at| (lengths.as_slice()[at as usize], second[at as usize]));
@@ -69,7 +74,7 @@ fn check(plan: &Plan, pairs: &Pairs, limits: &Sides, what: &str) {
         assert!(within(limits.first, a) && within(limits.second, b), "{what}: batch {at}");
         assert!(within(limits.max, a.max(b)), "{what}: batch {at}");
         let pair = (plan.batch_lengths()[at], seconds[at]);
-        assert!(plan.made().admits_pair(batch, pair, pairs), "{what}: batch {at}");
+        assert!(plan.provenance().admits_pair(batch, pair, pairs), "{what}: batch {at}");
     }
     assert!(seen.iter().all(|&seen| seen), "{what}");
 }
@@ -312,7 +317,7 @@ fn what_needs_two_lengths_says_so() {
         (plan(sorted(), "padded:50", "exact+multiple:8"), "shapes `exact+multiple:8`"),
     ] {
         assert_eq!(error, Error::NoSecond { what: what.to_owned() });
-        assert!(error.hint().unwrap().contains("--second"));
+        assert!(error.hint().unwrap().contains("second length"));
     }
     let error = Planner::new(Packed::default(), Budget::padded(90)).plan(&small(), 0).unwrap_err();
     assert!(matches!(error, Error::SecondLengths { .. }), "{error}");
@@ -344,7 +349,7 @@ fn what_knows_one_length_says_so() {
     let bounded = Workspace::new().memory(1 << 30);
     for error in [
         planner.plan_in(&bounded, &pairs, 0).unwrap_err(),
-        planner.loose_in(&bounded, &pairs, 0).unwrap_err(),
+        planner.spans_in(&bounded, &pairs, 0).unwrap_err(),
         pairs.clone().into_lengths().part_of(of_one()).unwrap_err(),
         Pairs::new(part.clone(), one.clone()).unwrap_err(),
         Pairs::new(one.clone(), part).unwrap_err(),
@@ -368,16 +373,16 @@ fn loose_plans_say_the_same() {
     for shapes in ["exact", "multiple:64+multiple:8", "ladder:9"] {
         let planner =
             Planner::new(Paired::default(), Budget::padded(20_000)).shapes(shapes.parse().unwrap());
-        let loose = planner.loose_in(&workspace, &pairs, 1).unwrap();
+        let spans = planner.spans_in(&workspace, &pairs, 1).unwrap();
         let plan = planner.plan(&pairs, 1).unwrap();
-        assert!(loose.is_paired());
-        assert_eq!(loose.digest(), plan.digest());
-        assert!(loose.shapes().eq(plan.shapes()));
+        assert!(spans.is_paired());
+        assert_eq!(spans.digest(), plan.digest());
+        assert!(spans.shapes().eq(plan.shapes()));
         let measures = plan.measure(&pairs);
-        let of_loose = loose.measure(&loose.positions(&workspace, &pairs));
+        let of_loose = spans.measure(&spans.positions(&workspace, &pairs));
         assert_eq!((of_loose.cells, of_loose.shapes), (measures.cells, measures.shapes));
         assert_eq!(of_loose.padding_rate, measures.padding_rate);
-        assert_eq!(loose.gathered(&workspace).unwrap(), plan);
+        assert_eq!(spans.gathered(&workspace).unwrap(), plan);
     }
 }
 
@@ -395,7 +400,7 @@ fn ranks_steps_and_resuming_keep_both_lengths() {
             assert_eq!(all.second_batch_lengths().unwrap().len(), all.len());
             for (at, batch) in all.iter().enumerate() {
                 let pair = (all.batch_lengths()[at], all.second_batch_lengths().unwrap()[at]);
-                assert!(all.made().admits_pair(batch, pair, &pairs), "{tail} {arrange} {at}");
+                assert!(all.provenance().admits_pair(batch, pair, &pairs), "{tail} {arrange} {at}");
             }
             if tail == Tail::Split {
                 check(&all, &pairs, &limits, "all ranks");
@@ -428,7 +433,8 @@ fn measures_are_of_both_rectangles() {
     assert_eq!((of_first.cells, of_first.padding_rate), (30, 1.0 - 24.0 / 30.0));
     assert_eq!((of_second.cells, of_second.padding_rate), (12, 1.0 - 9.0 / 12.0));
     let alone = Lengths::new([10, 8, 6]).unwrap();
-    let plan = Planner::new(lengthwise::Sorted, Budget::sequences(3)).plan(&alone, 0).unwrap();
+    let plan =
+        Planner::new(lengthwise::strategy::Sorted, Budget::sequences(3)).plan(&alone, 0).unwrap();
     assert_eq!(plan.measure(&alone).sides, None);
 }
 

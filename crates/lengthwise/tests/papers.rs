@@ -8,8 +8,10 @@
 use std::collections::BTreeSet;
 
 use lengthwise::{
-    Alternated, Arrange, Budget, Chunks, CostModel, Example, Lengths, Measures, Neighbours,
-    OptimalBuckets, Plan, Planner, Rule, SemiSorted, Shapes, Strategy, effective_mates, ladder,
+    Arrange, Budget, Chunks, CostModel, Example, Lengths, Measures, Plan, Planner, Rule, Shapes,
+    Strategy, ladder,
+    measure::effective_mates,
+    strategy::{Alternated, Neighbours, OptimalBuckets, SemiSorted},
 };
 
 /// Mean over epochs of a measure.

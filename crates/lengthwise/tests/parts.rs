@@ -2,7 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-use lengthwise::{Budget, Error, Example, Lengths, Plan, Planner, Rule, Shuffled, Sorted, Tail};
+use lengthwise::{
+    Budget, Error, Example, Lengths, Plan, Planner, Rule, Tail,
+    strategy::{Shuffled, Sorted},
+};
 
 fn speech(tail: Tail) -> (Lengths, Plan) {
     let lengths = Example::Speech.lengths();
@@ -51,7 +54,7 @@ fn a_batch_keeps_the_budget_or_not() {
     let lengths = Lengths::new([10, 20, 30, 40]).unwrap();
     let admits = |budget: Budget, batch: &[u32], length: u32| {
         let plan = Planner::new(Sorted, budget).plan(&lengths, 0).unwrap();
-        plan.made().admits(batch, length, &lengths)
+        plan.provenance().admits(batch, length, &lengths)
     };
     assert!(admits(Budget::sequences(2), &[2, 3], 40));
     assert!(!admits(Budget::sequences(2), &[1, 2, 3], 40));

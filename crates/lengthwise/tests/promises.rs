@@ -14,9 +14,11 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use crate::common::strategies;
 use lengthwise::{
-    Arrange, Budget, CostModel, Error, Group as _, Lengths, OverLong, Pairs, Plan, Planner,
-    Purpose, Rng, Rule, Schedule, Shapes, Shard, Sides, Statistics, Steps, Strategy, Stream,
-    Streamer, Tail,
+    Arrange, Budget, CostModel, Error, Lengths, OverLong, Pairs, Plan, Planner, Rule, Schedule,
+    Shapes, Sides, Steps, Strategy, Tail,
+    custom::{Group as _, Purpose, Rng, Stream},
+    shard::{Shard, Statistics},
+    stream::Streamer,
 };
 
 #[test]
@@ -52,7 +54,7 @@ fn what_is_left_never_climbs_beyond_the_budget() {
                 let second = plan.second_batch_lengths().map_or(0, |seconds| seconds[at]);
                 let pad = (plan.batch_lengths()[at], second);
                 let what = format!("{strategy} {budget} {shapes}: {} at {pad:?}", batch.len());
-                assert!(plan.made().admits_pair(batch, pad, lengths), "{what}");
+                assert!(plan.provenance().admits_pair(batch, pad, lengths), "{what}");
                 assert!(pad.0 == 800 && second <= 92, "{what}");
             }
         }
@@ -126,7 +128,7 @@ struct Case {
 impl std::fmt::Display for Case {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Case { strategy, shapes, over_long, tail, world_size, places, epoch, .. } = self;
-        let made = self.plan.made();
+        let made = self.plan.provenance();
         write!(
             f,
             "{} sequences, {strategy} {} {shapes} over-long {over_long}, {} {} tail {tail}, {places} \
@@ -445,7 +447,7 @@ impl Case {
             if !spared && !self.holds(batch, pad, plan.is_packed()) {
                 return Err(format!("over budget: batch {at} of {} at {pad:?}", batch.len()));
             }
-            if !spared && !plan.made().admits_pair(batch, (pad[0], pad[1]), &self.lengths) {
+            if !spared && !plan.provenance().admits_pair(batch, (pad[0], pad[1]), &self.lengths) {
                 return Err(format!("not admitted: batch {at} of {} at {pad:?}", batch.len()));
             }
             let longer = |&&one: &&u32| {
@@ -631,7 +633,7 @@ impl Case {
             return Ok(());
         }
         let mut random = self.random.clone();
-        let streamer = Streamer::new(self.plan.made().budget)
+        let streamer = Streamer::new(self.plan.provenance().budget)
             .shapes(self.shapes.clone())
             .over_long(self.over_long)
             .tail(self.tail)

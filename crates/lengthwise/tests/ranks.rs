@@ -6,8 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::common::{Case, cases};
 use lengthwise::{
-    Arrange, Blurred, Budget, Error, Example, Lengths, Plan, Planner, Purpose, Rng, Schedule,
-    Shapes, Shuffled, Sorted, Steps, Strategy, Tail,
+    Arrange, Budget, Error, Example, Lengths, Plan, Planner, Schedule, Shapes, Steps, Strategy,
+    Tail,
+    custom::{Purpose, Rng},
+    strategy::{Blurred, Shuffled, Sorted},
 };
 use proptest::{prelude::*, sample::select, strategy::Strategy as Strategy_};
 
@@ -161,7 +163,7 @@ proptest! {
         for (rank, share) in shares.iter().enumerate() {
             prop_assert_eq!(share.len(), steps * ranks.accumulate as usize);
             prop_assert_eq!(share, &plan.for_rank(rank as u32, ranks.world_size).unwrap());
-            // Dealing all of them in turn gives each rank its own.
+            // Giving all of them out in turn gives each rank its own.
             let dealt: Vec<&[u32]> =
                 all.iter().skip(rank).step_by(ranks.world_size as usize).collect();
             prop_assert_eq!(dealt, share.iter().collect::<Vec<_>>());
@@ -403,7 +405,7 @@ fn the_cost_model_chooses_how_steps_are_made() {
     let lengths = Example::Documents.lengths();
     let steps = |budget: &str, arrange: Arrange| {
         let planner = Planner::new(Blurred::default(), budget.parse::<Budget>().unwrap());
-        planner.arrange(arrange).plan(&lengths, 0).unwrap().made().steps
+        planner.arrange(arrange).plan(&lengths, 0).unwrap().provenance().steps
     };
     assert_eq!(steps("padded:48000", Arrange::Spread), Steps::Stratified);
     assert_eq!(steps("dynamic:4", Arrange::LongFirst), Steps::Stratified);
@@ -414,7 +416,7 @@ fn the_cost_model_chooses_how_steps_are_made() {
     assert_eq!(steps("sequences:16", Arrange::AsBuilt), Steps::InOrder);
     let planner =
         Planner::new(Sorted, Budget::padded(48_000)).cost_model("recurrent".parse().unwrap());
-    assert_eq!(planner.plan(&lengths, 0).unwrap().made().steps, Steps::Aligned);
+    assert_eq!(planner.plan(&lengths, 0).unwrap().provenance().steps, Steps::Aligned);
 }
 
 #[test]

@@ -4,8 +4,10 @@
 
 use crate::common::cases;
 use lengthwise::{
-    Arrange, Blurred, Budget, Cursor, Error, Example, Lengths, OverLong, Plan, Planner, Purpose,
-    Rng, Schedule, Segment, Shapes, Sorted, Steps, Strategy, Stream, Tail,
+    Arrange, Budget, Cursor, Error, Example, Lengths, OverLong, Plan, Planner, Schedule, Segment,
+    Shapes, Steps, Strategy, Tail,
+    custom::{Purpose, Rng, Stream},
+    strategy::{Blurred, Sorted},
 };
 use proptest::prelude::*;
 
@@ -80,7 +82,7 @@ fn epochs_in_pieces_see_every_sequence_once() {
         let mut world_size = 1 + random.below(most);
         let Ok(mut schedule) = plan.schedule(world_size) else {
             // Only where a step has more places than there are sequences, or batches.
-            let made = plan.made();
+            let made = plan.provenance();
             let places = (made.accumulate * world_size) as usize;
             let batches = if made.tail == Tail::Drop { plan.len() } else { lengths.len() };
             assert!(places > batches || made.canonical_ranks.is_some());
@@ -93,7 +95,7 @@ fn epochs_in_pieces_see_every_sequence_once() {
             let again = take(schedule, steps, seen);
             // Nothing is repeated unless there are fewer sequences than places for them.
             let few = unseen < places * schedule.len();
-            assert!(again == 0 || few || plan.made().tail == Tail::Repeat);
+            assert!(again == 0 || few || plan.provenance().tail == Tail::Repeat);
         };
         for _ in 0..random.below(6) {
             let steps = match random.below(5) {

@@ -2,8 +2,9 @@
 
 use expect_test::expect;
 use lengthwise::{
-    Arrange, Budget, Chunks, Error, Example, Group, Groups, Lengths, OverLong, Packed, Planner,
-    Rng, Room, Shapes, Shuffled, Strategy,
+    Arrange, Budget, Chunks, Error, Example, Lengths, OverLong, Planner, Shapes, Strategy,
+    custom::{Group, Groups, ResolvedBudget, Rng},
+    strategy::{Packed, Shuffled},
 };
 use proptest::prelude::*;
 
@@ -108,7 +109,7 @@ fn bad_strategies_are_refused_with_a_hint() {
     .collect();
     expect![[r#"
         unknown strategy `alternted`
-          did you mean `alternated`? run `lengthwise explain` to list all
+          did you mean `alternated`? `NAMES` lists all
         unknown strategy `nonsense`
           one of `shuffled`, `sorted`, `semi-sorted`, `alternated`, `bucketed`, `length-buckets`, `optimal-buckets`, `neighbours`, `pooled`, `blurred`, `rotating`, `packed`, `paired`
         unknown strategy ``
@@ -233,7 +234,7 @@ fn bad_budgets_shapes_and_arrangements_are_refused_with_a_hint() {
         `rule` of budget `dynamic` cannot be `none`
           it must be `printed` or `over`
         unknown shapes `lader`
-          did you mean `ladder`? run `lengthwise explain` to list all
+          did you mean `ladder`? `NAMES` lists all
         shapes `multiple` cannot be `0`
           it must be a whole number from 1 to 4294967295
         shapes `multiple` cannot be ``
@@ -249,15 +250,15 @@ fn bad_budgets_shapes_and_arrangements_are_refused_with_a_hint() {
         unknown parameter `3` of shapes `exact`
           it takes no parameters
         unknown arrangement `shufled`
-          did you mean `shuffled`? run `lengthwise explain` to list all
+          did you mean `shuffled`? `NAMES` lists all
         unknown arrangement `sorted`
           one of `as-built`, `shuffled`, `spread`, `short-first`, `long-first`
         unknown parameter `1` of arrangement `shuffled`
           it takes no parameters
         unknown treatment of over-long sequences `dropp`
-          did you mean `drop`? run `lengthwise explain` to list all
+          did you mean `drop`? `NAMES` lists all
         unknown example `speach`
-          did you mean `speech`? run `lengthwise explain` to list all
+          did you mean `speech`? `NAMES` lists all
     "#]]
     .assert_eq(&said);
 }
@@ -266,7 +267,7 @@ fn bad_budgets_shapes_and_arrangements_are_refused_with_a_hint() {
 struct Says(Vec<u32>, Vec<u32>);
 
 impl Group for Says {
-    fn group(&self, _: &Lengths, _: &Room, _: &Rng) -> Result<Groups, Error> {
+    fn group(&self, _: &Lengths, _: &ResolvedBudget, _: &Rng) -> Result<Groups, Error> {
         Groups::new(self.0.clone(), self.1.clone())
     }
 }
@@ -318,13 +319,13 @@ fn what_cannot_be_planned_is_refused_with_a_hint() {
         sequence 0 has length 8589934592
           lengths are whole numbers from 1 to 4294967295; leave empty sequences out
         sequence 3 of length 9000 alone costs 9000 cells, over the budget of 4000
-          raise the budget to at least 9000 cells, or choose what happens to over-long sequences: `alone`, `drop` or `truncate` (`--over-long` on the command line)
+          raise the budget to at least 9000 cells, or choose what happens to sequences that are too long, by `Planner::over_long`
         sequence 1 of length 3000 alone costs 3000 cells, over the budget of 2000; so does 1 more sequence
-          raise the budget to at least 9000 cells, or choose what happens to over-long sequences: `alone`, `drop` or `truncate` (`--over-long` on the command line)
+          raise the budget to at least 9000 cells, or choose what happens to sequences that are too long, by `Planner::over_long`
         sequence 3 of length 9000 alone costs 9024 cells (rounded up by the shapes), over the budget of 9005
-          raise the budget to at least 9024 cells, or choose what happens to over-long sequences: `alone`, `drop` or `truncate` (`--over-long` on the command line)
+          raise the budget to at least 9024 cells, or choose what happens to sequences that are too long, by `Planner::over_long`
         sequence 1 of length 3000 alone costs 9500 cells (rounded up by the shapes), over the budget of 9005; so does 1 more sequence
-          raise the budget to at least 9500 cells, or choose what happens to over-long sequences: `alone`, `drop` or `truncate` (`--over-long` on the command line)
+          raise the budget to at least 9500 cells, or choose what happens to sequences that are too long, by `Planner::over_long`
         sequence 3 of length 9000 is longer than the top rung 5000
           add a rung of at least 9000, or let `ladder:8` choose the rungs
         budget `sequences` cannot be `0`

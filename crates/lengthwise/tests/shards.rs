@@ -5,8 +5,12 @@
 use std::sync::Arc;
 
 use lengthwise::{
-    Arrange, Blurred, Budget, Error, Example, Lengths, OverLong, Plan, Planner, Purpose, Rng,
-    Shapes, Shard, Shuffled, Statistics, Steps, Strategy, effective_mates, recommended,
+    Arrange, Budget, Error, Example, Lengths, OverLong, Plan, Planner, Shapes, Steps, Strategy,
+    custom::{Purpose, Rng},
+    measure::effective_mates,
+    shard::{Shard, Statistics},
+    strategy::{Blurred, Shuffled},
+    tune::recommended,
 };
 
 const SHARDS: u32 = 1000;
@@ -114,7 +118,7 @@ fn check(parts: &[Lengths], plans: &[Plan]) {
         assert_eq!(met, (0..part.len() as u32).collect::<Vec<_>>());
         assert_eq!(plan.len(), plans[0].len());
         for (batch, &length) in plan.iter().zip(plan.batch_lengths()) {
-            assert!(plan.made().admits(batch, length, part));
+            assert!(plan.provenance().admits(batch, length, part));
             assert!(
                 plan.is_packed() || batch.iter().all(|&at| part.as_slice()[at as usize] <= length)
             );
@@ -177,7 +181,8 @@ fn every_strategy_and_shape_keeps_in_step() {
                 assert_ne!(epochs[0], epochs[1], "{strategy} {shapes} {budget}");
                 let steps = epochs.each_ref().map(|epoch| epoch[0].len());
                 assert_eq!(steps, [steps[0]; 3]);
-                let ways: Vec<Steps> = epochs[0].iter().map(|plan| plan.made().steps).collect();
+                let ways: Vec<Steps> =
+                    epochs[0].iter().map(|plan| plan.provenance().steps).collect();
                 assert_eq!(ways, vec![ways[0]; of]);
             }
         }
@@ -204,7 +209,7 @@ fn the_whole_as_a_part_of_itself_has_the_same_plan() {
                     }
                     let [one, other] = [&lengths, &part].map(|of| planner.plan(of, 3).unwrap());
                     assert_eq!(one, other, "{example} {strategy} {shapes} {budget}");
-                    assert_eq!(one.made().steps, other.made().steps);
+                    assert_eq!(one.provenance().steps, other.provenance().steps);
                 }
             }
         }
@@ -254,7 +259,7 @@ fn several_ranks_for_each_shard_keep_in_step() {
         });
         let lengths = order.iter().map(|&at| plan.batch_lengths()[at]).collect();
         *plan = Plan::restore(
-            plan.made().clone(),
+            plan.provenance().clone(),
             batches.concat(),
             ends.collect(),
             lengths,

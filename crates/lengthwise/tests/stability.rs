@@ -6,7 +6,9 @@
 use std::fmt::Write as _;
 
 use expect_test::expect;
-use lengthwise::{Arrange, Blurred, Budget, Example, Planner, Shapes, Steps, Strategy, Tail};
+use lengthwise::{
+    Arrange, Budget, Example, Planner, Shapes, Steps, Strategy, Tail, strategy::Blurred,
+};
 
 fn digests(budget: &str, shapes: &str, arrange: Arrange, example: Example) -> String {
     let lengths = example.lengths();

@@ -8,8 +8,9 @@ use std::{
 };
 
 use lengthwise::{
-    Budget, CostModel, Error, Example, OverLong, Pivot, Purpose, Rng, Shapes, StreamBatch,
-    StreamState, Streamer, Tail,
+    Budget, CostModel, Error, Example, OverLong, Shapes, Tail,
+    custom::{Purpose, Rng},
+    stream::{Pivot, StreamBatch, StreamState, Streamer},
 };
 use proptest::{collection::vec, prelude::*, sample::select, strategy::Strategy as Strategy_};
 

@@ -3,8 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use lengthwise::{
-    Budget, Conditions, CostModel, Curve, Example, Family, Lengths, Limits, Purpose, Rng, Shapes,
-    Strategy, frontier, recommended_shapes, tune,
+    Budget, CostModel, Example, Lengths, Shapes, Strategy,
+    custom::{Purpose, Rng},
+    tune::{Conditions, Curve, Family, Limits, frontier, recommended_shapes, tune},
 };
 
 fn conditions(budget: Budget) -> Conditions {

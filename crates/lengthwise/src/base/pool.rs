@@ -26,11 +26,11 @@ impl Pool {
     /// An empty pool with room for so many elements in so many parts.
     pub(crate) fn clear(&mut self, elements: usize, parts: usize) {
         // Every part may have a block that is not full, but most parts are empty where there are many.
-        let room = elements + elements.min(parts).min(elements / 4096) * BLOCK / 2;
-        if self.elements.len() < room {
+        let limit = elements + elements.min(parts).min(elements / 4096) * BLOCK / 2;
+        if self.elements.len() < limit {
             // Zeros from the system are free until they are written; copies are not.
             self.elements = Vec::new();
-            self.elements = vec![0; room];
+            self.elements = vec![0; limit];
         }
         self.owners.clear();
         self.cursors.clear();
@@ -130,9 +130,9 @@ impl Filling<'_> {
 /// Makes room for so many elements, and some more.
 #[cold]
 fn grow(elements: &mut Vec<u64>, least: usize) {
-    let room = least + least / 32 + 16 * BLOCK;
-    elements.reserve_exact(room - elements.len());
-    elements.resize(room, 0);
+    let limit = least + least / 32 + 16 * BLOCK;
+    elements.reserve_exact(limit - elements.len());
+    elements.resize(limit, 0);
 }
 
 #[cfg(test)]

@@ -34,7 +34,7 @@ pub enum Purpose {
     /// Which batches of two steps change places.
     Swap,
     /// Which rank takes which batch of a step.
-    Seat,
+    Assign,
     /// The key of a stream of sequences.
     Stream,
     /// The order of equal lengths in a stream.
@@ -69,7 +69,7 @@ impl Purpose {
             Purpose::Halves => 9,
             Purpose::Match => 10,
             Purpose::Swap => 11,
-            Purpose::Seat => 12,
+            Purpose::Assign => 12,
             Purpose::Stream => 13,
             Purpose::Arrival => 14,
             Purpose::Quantile => 15,
@@ -86,7 +86,7 @@ impl Purpose {
 /// The randomness of one epoch: a seed and an epoch, from which streams are taken.
 ///
 /// ```
-/// use lengthwise::{Purpose, Rng};
+/// use lengthwise::custom::{Purpose, Rng};
 ///
 /// let rng = Rng::new(42, 0);
 /// let dice: Vec<u32> = {

@@ -3,7 +3,7 @@
 
 use std::str::FromStr;
 
-use crate::base::error::Error;
+use crate::error::Error;
 
 /// A setting that was split into its parts; each part is taken once, then [`Setting::finish`]
 /// refuses what nobody asked for.
@@ -158,6 +158,37 @@ fn edits(from: &str, to: &str) -> usize {
     }
     row[to.len()]
 }
+
+/// Gives an enum without data its string forms: `name`, [`FromStr`] and [`Display`](std::fmt::Display),
+/// from its lists `NAMES` and `ALL`. Messages call it `kind`.
+macro_rules! names {
+    ($type:ty, $kind:literal) => {
+        impl $type {
+            /// Its name.
+            pub const fn name(self) -> &'static str {
+                Self::NAMES[self as usize]
+            }
+        }
+
+        impl std::str::FromStr for $type {
+            type Err = $crate::error::Error;
+
+            fn from_str(given: &str) -> Result<Self, Self::Err> {
+                let setting = $crate::base::setting::Setting::parse($kind, &Self::NAMES, given)?;
+                let at = Self::NAMES.iter().position(|&name| name == setting.name());
+                setting.finish()?;
+                Ok(Self::ALL[at.unwrap_or_default()])
+            }
+        }
+
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.name())
+            }
+        }
+    };
+}
+pub(crate) use names;
 
 #[cfg(test)]
 mod tests {

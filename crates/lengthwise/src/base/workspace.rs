@@ -8,7 +8,10 @@ use std::{
     },
 };
 
-use crate::base::{error::Error, pool::Pool, threads};
+use crate::{
+    base::{pool::Pool, threads},
+    error::Error,
+};
 
 /// The threads and the memory that plans are made with. No plan depends on it.
 ///
@@ -16,7 +19,7 @@ use crate::base::{error::Error, pool::Pool, threads};
 /// it is given the plans that are done with.
 ///
 /// ```
-/// use lengthwise::{Blurred, Budget, Lengths, Planner, Workspace};
+/// use lengthwise::{Budget, Lengths, Planner, Workspace, strategy::Blurred};
 ///
 /// let lengths = Lengths::new((1..=1000).collect::<Vec<u32>>())?;
 /// let planner = Planner::new(Blurred::default(), Budget::padded(20_000));
@@ -72,7 +75,7 @@ impl Workspace {
     /// any one length are not too many to be sorted together, with 64 bytes for each:
     /// `shuffled`, `sorted`, `semi-sorted`, `blurred`, `length-buckets` and `optimal-buckets`. What
     /// cannot keep to it is refused by [`Error::OverMemory`], which says
-    /// what it takes. [`Planner::loose_in`](crate::Planner::loose_in) takes four bytes less for each
+    /// what it takes. [`Planner::spans_in`](crate::Planner::spans_in) takes four bytes less for each
     /// sequence than [`plan_in`](crate::Planner::plan_in). Memory is not kept for the next plan.
     #[must_use]
     pub fn memory(mut self, bytes: u64) -> Self {
@@ -85,7 +88,7 @@ impl Workspace {
     ///
     /// ```
     /// use std::sync::{Arc, atomic::{AtomicBool, Ordering}};
-    /// use lengthwise::{Budget, Error, Lengths, Planner, Shuffled, Workspace};
+    /// use lengthwise::{Budget, Error, Lengths, Planner, Workspace, strategy::Shuffled};
     ///
     /// let stop = Arc::new(AtomicBool::new(false));
     /// let workspace = Workspace::new().stopped_by(Arc::clone(&stop));

@@ -3,27 +3,25 @@
 use std::ops::Range;
 
 use crate::{
-    base::{
-        error::Error,
-        rng::{Purpose, Rng, Stream},
-    },
+    base::rng::{Purpose, Rng, Stream},
     cut::{
         batches::Batches,
         rungs,
-        spans::{Loose, Span},
+        spans::{Span, Spans},
     },
     data::lengths::Lengths,
+    error::Error,
     limit::{
         capacity::Open,
         fill::{ByCells, Fill, Growing},
-        resolved::Room,
+        resolved::ResolvedBudget,
         row::Row,
     },
     order::{
-        groups::{Dealing, Groups, Order},
+        groups::{Groups, Order, Regroup},
         keyed::Flat,
     },
-    shape::{grid::Cover, rounding::Rounding},
+    shape::{grid::PairRounding, rounding::Rounding},
 };
 
 /// The groups as rows, each as long as its sequences together, rounded up by the shapes.
@@ -53,38 +51,40 @@ pub(crate) fn rows(
 
 /// Cuts the groups into batches: from the front as many sequences as the budget admits, then the
 /// next batch. For a given order no other way of cutting makes fewer batches, because whatever fits
-/// together still fits when one is taken away. With rungs, see [`deal`](deal::finish).
-pub(crate) fn cut(groups: Groups, room: &Room, rounding: &Rounding) -> Loose {
-    let (dealing, short) = (groups.dealing(), groups.short());
+/// together still fits when one is taken away. With rungs, see [`finish`](rungs::finish).
+pub(crate) fn cut(groups: Groups, limit: &ResolvedBudget, rounding: &Rounding) -> Spans {
+    let (regroup, short) = (groups.regroup(), groups.short());
     let short = short.as_ref();
     let (order, ends) = groups.into_parts();
-    match (order, rounding, dealing) {
-        (Order::Flat(Flat { order, .. }), ..) if let Some(sides) = room.sides() => {
-            match sides.cover() {
-                Cover::Grid(grid) if dealing == Dealing::Free => {
-                    rungs::deal_pairs(&order, room, grid, short)
+    match (order, rounding, regroup) {
+        (Order::Flat(Flat { order, .. }), ..) if let Some(sides) = limit.sides() => {
+            match sides.pair_rounding() {
+                PairRounding::Grid(grid) if regroup == Regroup::Free => {
+                    rungs::of_pairs(&order, limit, grid, short)
                 }
                 _ => {
-                    let grow = |open: Open, place: usize| room.grown(open, order[place]);
-                    let spans = in_order(&ends, short, &Growing { room, grow });
-                    Loose { indices: order, tail: Vec::new(), spans }
+                    let grow = |open: Open, place: usize| limit.grown(open, order[place]);
+                    let spans = in_order(&ends, short, &Growing { limit, grow });
+                    Spans { indices: order, tail: Vec::new(), spans }
                 }
             }
         }
-        (Order::Dealt(dealt), Rounding::Rungs(rungs), _) => {
-            rungs::finish(dealt, room, &rungs::shapes_of(rungs), short)
+        (Order::AtRungs(sorted), Rounding::Rungs(rungs), _) => {
+            rungs::finish(sorted, limit, &rungs::shapes_of(rungs), short)
         }
-        (Order::Flat(flat), Rounding::Rungs(rungs), Dealing::Free) => {
-            rungs::deal(flat, room, rungs, short)
+        (Order::Flat(flat), Rounding::Rungs(rungs), Regroup::Free) => {
+            rungs::of_order(flat, limit, rungs, short)
         }
         (Order::Flat(Flat { order, padded }), ..) => {
             let spans = match padded {
-                Some(padded) => of_one_length(&ends, short, room, |place| padded[place]),
-                None => of_one_length(&ends, short, room, |place| room.padded_length(order[place])),
+                Some(padded) => of_one_length(&ends, short, limit, |place| padded[place]),
+                None => {
+                    of_one_length(&ends, short, limit, |place| limit.padded_length(order[place]))
+                }
             };
-            Loose { indices: order, tail: Vec::new(), spans }
+            Spans { indices: order, tail: Vec::new(), spans }
         }
-        (Order::Dealt(_), ..) => unreachable!("sequences are dealt to rungs where there are some"),
+        (Order::AtRungs(_), ..) => unreachable!("sequences are at rungs where there are some"),
     }
 }
 
@@ -92,14 +92,14 @@ pub(crate) fn cut(groups: Groups, room: &Room, rounding: &Rounding) -> Loose {
 fn of_one_length(
     group_ends: &[u32],
     short: Option<&Rng>,
-    room: &Room,
+    limit: &ResolvedBudget,
     padded: impl Fn(usize) -> u32,
 ) -> Vec<Span> {
-    if let Some(cells) = room.cells() {
-        return in_order(group_ends, short, &ByCells { room, cells, padded });
+    if let Some(cells) = limit.cells() {
+        return in_order(group_ends, short, &ByCells { limit, cells, padded });
     }
     let grow = |open: Open, place: usize| Some(open.with(padded(place)));
-    in_order(group_ends, short, &Growing { room, grow })
+    in_order(group_ends, short, &Growing { limit, grow })
 }
 
 /// Cuts groups that end at `group_ends`.

@@ -1,10 +1,10 @@
 //! The ladder that suits the batches that are made on it.
 
 use crate::{
-    base::error::Error,
     cut::rungs::climbs,
     data::{lengths::Lengths, pad::Pad},
-    limit::{budget::Budget, resolved::Room},
+    error::Error,
+    limit::{budget::Budget, resolved::ResolvedBudget},
     shape::{
         ladder::ladder,
         rounding::{Rounding, Staircase},
@@ -13,22 +13,22 @@ use crate::{
 };
 
 /// What all batches on these rungs cost together, in the units of the budget: cells or seconds. It
-/// follows from how many sequences each rung has, and is what [`deal`] comes to for every order.
-pub(crate) fn executed(rungs: &[u32], room: &Room, upto: impl Fn(u32) -> u64) -> f64 {
+/// follows from how many sequences each rung has, and is what [`of_order`](crate::cut::rungs::of_order) comes to for every order.
+pub(crate) fn executed(rungs: &[u32], limit: &ResolvedBudget, upto: impl Fn(u32) -> u64) -> f64 {
     let mut below = 0;
     let own =
         |&rung: &u32| u64::from(rung) * (upto(rung) - std::mem::replace(&mut below, upto(rung)));
     let all = rungs.iter().map(own).sum();
     let (mut cost, mut left, mut below) = (0.0, 0, 0);
     for (at, &rung) in rungs.iter().enumerate() {
-        let (full, count) = (room.full(rung), upto(rung));
+        let (full, count) = (limit.full(rung), upto(rung));
         let total = left + (count - below);
         below = count;
-        cost += (total / u64::from(full)) as f64 * room.cost(full, rung);
+        cost += (total / u64::from(full)) as f64 * limit.cost(full, rung);
         left = total % u64::from(full);
-        let climbs = |&next: &u32| climbs(left, Pad::one(rung), Pad::one(next), room, all);
+        let climbs = |&next: &u32| climbs(left, Pad::one(rung), Pad::one(next), limit, all);
         if left > 0 && !rungs.get(at + 1).is_some_and(climbs) {
-            cost += room.cost(left as u32, rung);
+            cost += limit.cost(left as u32, rung);
             left = 0;
         }
     }
@@ -42,8 +42,8 @@ pub(crate) fn rounding(
     budget: &Budget,
 ) -> Result<Rounding, Error> {
     let Shapes::Ladder(rungs @ 1..) = *shapes else { return shapes.rounding(lengths) };
-    let room = budget.resolve(lengths, vec![lengths.longest()].into())?;
-    let choose = || refined(ladder(lengths, rungs), lengths, &room);
+    let limit = budget.resolve(lengths, vec![lengths.longest()].into())?;
+    let choose = || refined(ladder(lengths, rungs), lengths, &limit);
     let rungs = lengths.remembered(format!("{shapes} {budget}"), choose);
     Ok(Rounding::Rungs(Staircase::new(rungs, lengths)))
 }
@@ -56,7 +56,7 @@ const MOST_RUNGS: usize = 64;
 /// one part in a hundred.
 ///
 /// One rung after another is tried at other lengths, near and far, as long as anything improves.
-pub(crate) fn refined(rungs: Vec<u32>, lengths: &Lengths, room: &Room) -> Vec<u32> {
+pub(crate) fn refined(rungs: Vec<u32>, lengths: &Lengths, limit: &ResolvedBudget) -> Vec<u32> {
     let histogram = lengths.population();
     if rungs.len() < 2 || rungs.len() > MOST_RUNGS || rungs.len() == histogram.len() {
         return rungs;
@@ -68,7 +68,7 @@ pub(crate) fn refined(rungs: Vec<u32>, lengths: &Lengths, room: &Room) -> Vec<u3
         counts.push(count);
     }
     let place = |length: u32| histogram.partition_point(|&(other, _)| other < length);
-    let cost = |rungs: &[u32]| executed(rungs, room, |rung| counts[place(rung)]);
+    let cost = |rungs: &[u32]| executed(rungs, limit, |rung| counts[place(rung)]);
     let before = cost(&rungs);
     let (mut best, mut least) = (rungs.clone(), before);
     for _ in 0..8 {
@@ -97,8 +97,8 @@ pub(crate) fn refined(rungs: Vec<u32>, lengths: &Lengths, room: &Room) -> Vec<u3
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::statistics::Statistics;
     use crate::{
+        data::statistics::Statistics,
         example::Example,
         limit::budget::Budget,
         planner::Planner,
@@ -117,16 +117,16 @@ mod tests {
                 (Budget::padded(64 * u64::from(lengths.max())).multiple_of(8), true),
                 ("cost:recurrent,limit=3,at-most=300".parse().unwrap(), false),
             ] {
-                let room = budget.resolve(&lengths, lengths.as_slice().into()).unwrap();
+                let limit = budget.resolve(&lengths, lengths.as_slice().into()).unwrap();
                 for count in [1, 2, 5, 16, 40] {
                     let usual = ladder(&lengths, count);
-                    let better = refined(usual.clone(), &lengths, &room);
+                    let better = refined(usual.clone(), &lengths, &limit);
                     assert_eq!(better.len(), usual.len());
                     let upto = |rung: u32| {
                         lengths.as_slice().iter().filter(|&&length| length <= rung).count() as u64
                     };
                     let [before, after] =
-                        [&usual, &better].map(|rungs| executed(rungs, &room, upto));
+                        [&usual, &better].map(|rungs| executed(rungs, &limit, upto));
                     assert!(after <= before);
                     let plan = Planner::new(Shuffled, budget)
                         .shapes(Shapes::Rungs(better))
@@ -135,7 +135,7 @@ mod tests {
                     let sum: f64 = plan
                         .iter()
                         .zip(plan.batch_lengths())
-                        .map(|(batch, &length)| room.cost(batch.len() as u32, length))
+                        .map(|(batch, &length)| limit.cost(batch.len() as u32, length))
                         .sum();
                     assert!((sum / after - 1.0).abs() < 1e-9, "{example} {budget} {count}");
                     if cells {

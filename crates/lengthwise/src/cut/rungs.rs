@@ -2,24 +2,29 @@
 
 use crate::{
     base::rng::{Purpose, Rng},
-    cut::spans::{Loose, Span},
+    cut::spans::{Span, Spans},
     data::pad::Pad,
-    limit::resolved::Room,
-    order::keyed::{Dealt, Flat},
+    limit::resolved::ResolvedBudget,
+    order::keyed::{AtRungs, Flat},
     shape::{grid::Grid, rounding::Staircase},
 };
 
 /// Batches of an order on the rungs of a ladder: each sequence waits at its own rung, and whenever a
 /// rung holds a full batch, that batch is made. See [`finish`].
-pub(crate) fn deal(order: Flat, room: &Room, ladder: &Staircase, short: Option<&Rng>) -> Loose {
+pub(crate) fn of_order(
+    order: Flat,
+    limit: &ResolvedBudget,
+    ladder: &Staircase,
+    short: Option<&Rng>,
+) -> Spans {
     let Flat { order, padded } = order;
-    let lookup = || order.iter().map(|&sequence| room.padded_length(sequence)).collect();
+    let lookup = || order.iter().map(|&sequence| limit.padded_length(sequence)).collect();
     let mut rungs: Vec<u32> = padded.unwrap_or_else(lookup);
     for length in &mut rungs {
         *length = ladder.of(*length);
     }
     let shapes = shapes_of(ladder);
-    finish(at_shapes(&order, &rungs, &shapes, room), room, &shapes, short)
+    finish(at_shapes(&order, &rungs, &shapes, limit), limit, &shapes, short)
 }
 
 /// The shapes of a ladder.
@@ -29,8 +34,13 @@ pub(crate) fn shapes_of(ladder: &Staircase) -> Vec<Pad> {
 
 /// The sequences of an order at their shapes, which are given by number, and the full batches in the
 /// order in which they fill.
-pub(crate) fn at_shapes(order: &[u32], shape_of: &[u32], shapes: &[Pad], room: &Room) -> Dealt {
-    let sizes: Vec<u32> = shapes.iter().map(|&shape| room.full_of(shape)).collect();
+pub(crate) fn at_shapes(
+    order: &[u32],
+    shape_of: &[u32],
+    shapes: &[Pad],
+    limit: &ResolvedBudget,
+) -> AtRungs {
+    let sizes: Vec<u32> = shapes.iter().map(|&shape| limit.full_of(shape)).collect();
     let mut ends = vec![0; shapes.len()];
     for &shape in shape_of {
         ends[shape as usize] += 1;
@@ -52,7 +62,7 @@ pub(crate) fn at_shapes(order: &[u32], shape_of: &[u32], shapes: &[Pad], room: &
             full.push((shape, filled[at] / sizes[at] - 1));
         }
     }
-    Dealt { indices, ends, full }
+    AtRungs { indices, ends, full }
 }
 
 /// Makes batches of sequences that are at their shapes. Every full batch of a shape has the same
@@ -62,9 +72,14 @@ pub(crate) fn at_shapes(order: &[u32], shape_of: &[u32], shapes: &[Pad], room: &
 /// How many sequences are left at a shape depends on the lengths alone, so the shapes are the same
 /// in every epoch. Which ones these are does not: with `short`, what is left is taken from a random
 /// place between the full batches, and otherwise from the end of the order.
-pub(crate) fn finish(dealt: Dealt, room: &Room, shapes: &[Pad], short: Option<&Rng>) -> Loose {
-    let Dealt { indices, ends, full } = dealt;
-    let sizes: Vec<u32> = shapes.iter().map(|&shape| room.full_of(shape)).collect();
+pub(crate) fn finish(
+    sorted: AtRungs,
+    limit: &ResolvedBudget,
+    shapes: &[Pad],
+    short: Option<&Rng>,
+) -> Spans {
+    let AtRungs { indices, ends, full } = sorted;
+    let sizes: Vec<u32> = shapes.iter().map(|&shape| limit.full_of(shape)).collect();
     let start_of = |at: usize| if at == 0 { 0 } else { ends[at - 1] };
     let count_of = |at: usize| ends[at] - start_of(at);
     let left_of = |at: usize| count_of(at) % sizes[at];
@@ -81,7 +96,7 @@ pub(crate) fn finish(dealt: Dealt, room: &Room, shapes: &[Pad], short: Option<&R
         let (size, pad) = (sizes[at], shapes[shape as usize]);
         Span { start: start_of(at) + batch * size + behind, size, pad }
     });
-    let mut loose = Loose { spans: spans.collect(), ..Loose::default() };
+    let mut spans = Spans { spans: spans.collect(), ..Spans::default() };
     let own = (0..shapes.len()).map(|at| shapes[at].cells(count_of(at)));
     let all = own.fold(0, u64::saturating_add);
     let waiting = |at: usize| {
@@ -89,18 +104,18 @@ pub(crate) fn finish(dealt: Dealt, room: &Room, shapes: &[Pad], short: Option<&R
         &indices[start as usize..(start + left_of(at)) as usize]
     };
     let mut left = Vec::new();
-    climb(shapes, room, all, waiting, |batch, pad| left.push((batch.to_vec(), pad)));
-    loose.indices = indices;
+    climb(shapes, limit, all, waiting, |batch, pad| left.push((batch.to_vec(), pad)));
+    spans.indices = indices;
     for (batch, pad) in left {
-        loose.push(&batch, pad);
+        spans.push(&batch, pad);
     }
-    loose
+    spans
 }
 
 /// Makes batches of what is `waiting` at each shape.
 pub(crate) fn climb<'a>(
     shapes: &[Pad],
-    room: &Room,
+    limit: &ResolvedBudget,
     all: u64,
     waiting: impl Fn(usize) -> &'a [u32],
     mut push: impl FnMut(&[u32], Pad),
@@ -108,13 +123,13 @@ pub(crate) fn climb<'a>(
     let mut left: Vec<u32> = Vec::new();
     for (at, &shape) in shapes.iter().enumerate() {
         left.extend(waiting(at));
-        let full = room.full_of(shape) as usize;
+        let full = limit.full_of(shape) as usize;
         let (whole, rest) = left.split_at(left.len() - left.len() % full);
         for batch in whole.chunks_exact(full) {
             push(batch, shape);
         }
         let next = shapes.get(at + 1);
-        let climbs = next.is_some_and(|&next| climbs(rest.len() as u64, shape, next, room, all));
+        let climbs = next.is_some_and(|&next| climbs(rest.len() as u64, shape, next, limit, all));
         if !climbs && !rest.is_empty() {
             push(rest, shape);
         }
@@ -126,26 +141,31 @@ pub(crate) fn climb<'a>(
 /// shapes, in cells. It does if that pads by at most an eighth of a full batch and a two-hundredth of
 /// all cells, and never to a shape that the budget does not hold one sequence of: rungs that are
 /// given may be longer than every sequence. Of two lengths only the second climbs.
-pub(crate) fn climbs(left: u64, from: Pad, to: Pad, room: &Room, all: u64) -> bool {
+pub(crate) fn climbs(left: u64, from: Pad, to: Pad, limit: &ResolvedBudget, all: u64) -> bool {
     if to.second > 0 && to.first != from.first {
         return false;
     }
     let extra = u128::from(left) * u128::from(to.cells(1) - from.cells(1));
-    room.holds_one(to)
-        && 8 * extra <= u128::from(to.cells(room.full_of(to)))
+    limit.holds_one(to)
+        && 8 * extra <= u128::from(to.cells(limit.full_of(to)))
         && 200 * extra <= u128::from(all)
 }
 
 /// Batches of an order on the shapes of a grid, as on the rungs of a ladder. What is left climbs to
 /// the next second rung of the same first rung.
-pub(crate) fn deal_pairs(order: &[u32], room: &Room, grid: &Grid, short: Option<&Rng>) -> Loose {
+pub(crate) fn of_pairs(
+    order: &[u32],
+    limit: &ResolvedBudget,
+    grid: &Grid,
+    short: Option<&Rng>,
+) -> Spans {
     let shapes: Vec<Pad> = grid.shapes().collect();
     let shape_of = order.iter().map(|&sequence| {
-        let Some(shape) = grid.shape_of(room.lengths_of(sequence)) else {
+        let Some(shape) = grid.shape_of(limit.lengths_of(sequence)) else {
             unreachable!("a grid is made for all sequences");
         };
         shape as u32
     });
     let shape_of: Vec<u32> = shape_of.collect();
-    finish(at_shapes(order, &shape_of, &shapes, room), room, &shapes, short)
+    finish(at_shapes(order, &shape_of, &shapes, limit), limit, &shapes, short)
 }

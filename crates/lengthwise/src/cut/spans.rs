@@ -12,7 +12,7 @@ use crate::{
 /// Batches in an order, each anywhere among the indices: their order is changed without moving
 /// sequences.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Loose {
+pub(crate) struct Spans {
     /// The sequences of most batches; some may be in none.
     pub(crate) indices: Vec<u32>,
     /// More of them; places go on from those of the indices.
@@ -35,7 +35,7 @@ impl Span {
     }
 }
 
-impl Loose {
+impl Spans {
     pub(crate) fn len(&self) -> usize {
         self.spans.len()
     }
@@ -145,7 +145,7 @@ impl Loose {
     }
 }
 
-impl From<Batches> for Loose {
+impl From<Batches> for Spans {
     fn from(batches: Batches) -> Self {
         let mut start = 0;
         let spans = batches.ends.iter().enumerate().map(|(batch, &end)| {

@@ -1,8 +1,8 @@
-//! More batches of the same sequences: the costliest are halved.
+//! More batches of the same sequences: the costliest are split.
 
 use std::{cmp::Ordering, collections::BinaryHeap};
 
-use crate::{base::error::Error, cut::batches::Batches, data::pad::Pad};
+use crate::{cut::batches::Batches, data::pad::Pad, error::Error};
 
 /// A stretch of sequences that is a batch, or will be.
 #[derive(Clone, Copy, Debug)]
@@ -15,7 +15,7 @@ pub(crate) struct Piece {
 
 /// Halves the costliest pieces until there are `count`, or one sequence in each. Halves have a
 /// multiple of `multiple` sequences where they can.
-pub(crate) fn halved(
+pub(crate) fn split_costliest(
     pieces: Vec<Piece>,
     count: usize,
     multiple: u32,
@@ -43,19 +43,19 @@ pub(crate) fn halved(
 
 impl Batches {
     /// The same sequences in `count` batches, by halving those of most cells.
-    pub(crate) fn halved_to(self, count: u32, multiple: u32) -> Result<Self, Error> {
+    pub(crate) fn split_to(self, count: u32, multiple: u32) -> Result<Self, Error> {
         if self.can_be(count)? {
             return Ok(self);
         }
         let cells = |size: u32, length: u32| f64::from(size) * f64::from(length);
-        let pieces = self.halved_by(count, multiple, &cells);
+        let pieces = self.split_by(count, multiple, &cells);
         let lengths = pieces.iter().map(|piece| piece.pad.first).collect();
         Ok(self.cut_into(&pieces, lengths))
     }
 
-    /// The same for rows, of which those of most sequences are halved; `length` is that of a row of
+    /// The same for rows, of which those of most sequences are split; `length` is that of a row of
     /// given sequences.
-    pub(crate) fn halved_rows(
+    pub(crate) fn split_rows_to(
         self,
         count: u32,
         length: impl Fn(&[u32]) -> u32,
@@ -63,7 +63,7 @@ impl Batches {
         if self.can_be(count)? {
             return Ok(self);
         }
-        let pieces = self.halved_by(count, 1, &|size, _| f64::from(size));
+        let pieces = self.split_by(count, 1, &|size, _| f64::from(size));
         let mut whole = self.ends.iter().zip(self.shapes()).peekable();
         let lengths = pieces.iter().map(|piece| {
             let end = piece.start + piece.size;
@@ -94,7 +94,7 @@ impl Batches {
     }
 
     /// The pieces in order.
-    fn halved_by(&self, count: u32, multiple: u32, cost: &impl Fn(u32, u32) -> f64) -> Vec<Piece> {
+    fn split_by(&self, count: u32, multiple: u32, cost: &impl Fn(u32, u32) -> f64) -> Vec<Piece> {
         let ends = self.ends.iter().copied();
         let pieces = self.shapes().zip(ends).enumerate().map(|(at, ((size, length), end))| Piece {
             start: end - size,
@@ -102,7 +102,7 @@ impl Batches {
             pad: self.pad(at),
             cost: cost(size, length),
         });
-        let mut pieces = halved(pieces.collect(), count as usize, multiple, cost);
+        let mut pieces = split_costliest(pieces.collect(), count as usize, multiple, cost);
         pieces.sort_unstable_by_key(|piece| piece.start);
         pieces
     }

@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::cut::in_order::cut;
+use crate::order::keyed::LEAST;
+use crate::order::keyed::plain;
 use crate::{
     base::{
         pool::Pool,
@@ -9,13 +12,12 @@ use crate::{
         simd,
         workspace::Workspace,
     },
-    cut::{in_order::cut, spans::Loose},
+    cut::spans::Spans,
     data::lengths::Lengths,
-    limit::budget::Budget,
+    limit::{budget::Budget, fill::Fill},
     order::{
-        fill::Fill,
         groups::Groups,
-        keyed::{LEAST, flat, plain},
+        keyed::flat,
         keys::{Keys, Random, chunks},
         parts::{Packing, Parts},
     },
@@ -70,25 +72,25 @@ fn check(lengths: &Lengths, keys: &impl Keys) {
         {
             let (rounding, workspace) = (Arc::new(rounding), Workspace::new().threads(threads));
             let longest = rounding.of(lengths.max());
-            let room = budget
+            let limit = budget
                 .resolve(lengths, vec![longest].into())
                 .unwrap()
                 .rounded(lengths, Arc::clone(&rounding))
                 .within(&workspace);
             // Twice, so that memory is used again.
             for _ in 0..2 {
-                let flat = flat(lengths, &room, keys).unwrap();
+                let flat = flat(lengths, &limit, keys).unwrap();
                 assert_eq!(flat.order, expected, "{} on {threads}", lengths.len());
                 if let Some(padded) = flat.padded {
-                    let lookup = expected.iter().map(|&index| room.padded_length(index));
+                    let lookup = expected.iter().map(|&index| limit.padded_length(index));
                     assert_eq!(padded, lookup.collect::<Vec<_>>());
                 }
                 let end = vec![lengths.count()];
-                let gathered = |batches: Loose| batches.gathered(&workspace);
+                let gathered = |batches: Spans| batches.gathered(&workspace);
                 let slow = Groups::trusted(expected.clone(), end);
-                let slow = gathered(cut(slow, &room, &rounding));
-                let fast = Groups::one(lengths, &room, keys).unwrap();
-                assert_eq!(gathered(cut(fast, &room, &rounding)), slow);
+                let slow = gathered(cut(slow, &limit, &rounding));
+                let fast = Groups::one(lengths, &limit, keys).unwrap();
+                assert_eq!(gathered(cut(fast, &limit, &rounding)), slow);
             }
         }
     }

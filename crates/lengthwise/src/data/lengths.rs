@@ -6,8 +6,9 @@ use std::{
 };
 
 use crate::{
-    base::{digest::digest, error::Error},
+    base::digest::digest,
     data::{pad::Pad, population::Population, statistics::Statistics},
+    error::Error,
 };
 
 /// The lengths of all sequences, checked once: at least one, none zero, at most `u32::MAX` of them.
@@ -221,7 +222,7 @@ impl Lengths {
     /// than any that the statistics know, or has two lengths.
     ///
     /// ```
-    /// use lengthwise::{Lengths, Statistics};
+    /// use lengthwise::{Lengths, shard::Statistics};
     ///
     /// let [one, other] = [[5, 9], [7, 30]].map(|part| Lengths::new(part).unwrap());
     /// let all = Statistics::of(&one).merge(&Statistics::of(&other))?;

@@ -1,6 +1,6 @@
 //! How many batches shards need, so that all of them take as many.
 
-use crate::base::error::Error;
+use crate::error::Error;
 
 /// How many batches the shards of a corpus need under some settings.
 ///
@@ -10,7 +10,7 @@ use crate::base::error::Error;
 pub struct Needs {
     /// The settings that the number depends on, as `name=value` with spaces between.
     pub settings: String,
-    /// The [digest](Statistics::digest) of the statistics that they were counted with.
+    /// The [digest](crate::shard::Statistics::digest) of the statistics that they were counted with.
     pub statistics: u64,
     /// How many shards there are.
     pub of: u32,

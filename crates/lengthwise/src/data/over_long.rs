@@ -1,8 +1,6 @@
 //! What happens to sequences that exceed the budget even alone.
 
-use std::{fmt, str::FromStr};
-
-use crate::base::{error::Error, setting::Setting};
+use crate::base::setting::names;
 
 /// What happens to sequences that exceed the budget even alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,26 +25,6 @@ impl OverLong {
 
     const ALL: [OverLong; 4] =
         [OverLong::Error, OverLong::Alone, OverLong::Drop, OverLong::Truncate];
-
-    /// Its name.
-    pub const fn name(self) -> &'static str {
-        Self::NAMES[self as usize]
-    }
 }
 
-impl FromStr for OverLong {
-    type Err = Error;
-
-    fn from_str(given: &str) -> Result<Self, Error> {
-        let setting = Setting::parse("treatment of over-long sequences", &Self::NAMES, given)?;
-        let name = setting.name();
-        setting.finish()?;
-        Ok(Self::ALL.into_iter().find(|over_long| over_long.name() == name).unwrap_or_default())
-    }
-}
-
-impl fmt::Display for OverLong {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
+names!(OverLong, "treatment of over-long sequences");

@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use crate::{base::error::Error, data::lengths::Lengths};
+use crate::{data::lengths::Lengths, error::Error};
 
 /// Two lengths for each sequence: a batch then has two rectangles, and padding in both.
 ///
@@ -10,7 +10,7 @@ use crate::{base::error::Error, data::lengths::Lengths};
 /// budgets then limit both, plans say what both are padded to, and measures count both.
 ///
 /// ```
-/// use lengthwise::{Budget, Lengths, Paired, Pairs, Planner};
+/// use lengthwise::{Budget, Lengths, Pairs, Planner, strategy::Paired};
 ///
 /// let frames = Lengths::new([500, 480, 1200, 1180])?;
 /// let tokens = Lengths::new([40, 60, 95, 110])?;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::{
-    base::error::Error,
     data::{classes, over_long::OverLong, statistics::Statistics},
+    error::Error,
 };
 
 /// The distribution that some lengths are a part of: what decides rungs, scales and limits.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::base::error::Error;
+use crate::error::Error;
 
 #[doc = include_str!("shards.md")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::{
-    base::error::Error,
     data::{classes, needs::Needs, shard::Shard},
+    error::Error,
 };
 
 /// What the lengths of many shards are like: how many sequences have which length, and, once that was
@@ -16,7 +16,7 @@ use crate::{
 /// named by its end, so that a ladder of class ends still holds every sequence.
 ///
 /// ```
-/// use lengthwise::{Lengths, Statistics};
+/// use lengthwise::{Lengths, shard::Statistics};
 ///
 /// let one = Statistics::of(&Lengths::new([5, 9, 9])?);
 /// let other = Statistics::of(&Lengths::new([4, 9])?);
@@ -268,8 +268,10 @@ fn added(one: &[(u32, u64)], other: &[(u32, u64)]) -> Vec<(u32, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::rng::{Purpose, Rng};
-    use crate::data::lengths::Lengths;
+    use crate::{
+        base::rng::{Purpose, Rng},
+        data::lengths::Lengths,
+    };
 
     /// Whatever is merged with what, and when it becomes too much for exact lengths.
     #[test]

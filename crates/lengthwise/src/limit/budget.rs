@@ -3,12 +3,13 @@
 use std::{borrow::Cow, fmt, str::FromStr};
 
 use crate::{
-    base::{error::Error, math::short, setting::Setting},
+    base::{math::short, setting::Setting},
     data::lengths::Lengths,
+    error::Error,
     limit::{
         capacity::{Capacity, Open, Rule, Sides},
         cost::CostModel,
-        resolved::Room,
+        resolved::ResolvedBudget,
     },
 };
 
@@ -200,7 +201,7 @@ impl Budget {
         &self,
         lengths: &Lengths,
         padded: Cow<'a, [u32]>,
-    ) -> Result<Room<'a>, Error> {
+    ) -> Result<ResolvedBudget<'a>, Error> {
         self.check()?;
         let longest = padded.iter().copied().max().unwrap_or(0).max(lengths.longest());
         let longest = u64::from(longest);
@@ -216,7 +217,7 @@ impl Budget {
             }
         };
         let at_most = self.at_most.map_or(at_most, |more| more.min(at_most));
-        Ok(Room::new(padded, capacity, at_most, self.multiple_of, rule))
+        Ok(ResolvedBudget::new(padded, capacity, at_most, self.multiple_of, rule))
     }
 
     /// Refuses numbers that make no sense.

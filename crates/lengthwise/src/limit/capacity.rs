@@ -1,6 +1,6 @@
 //! What a batch may hold.
 
-use crate::{base::error::Error, data::pad::Pad, limit::cost::CostModel};
+use crate::{data::pad::Pad, error::Error, limit::cost::CostModel};
 
 /// Limits on the cells of sequences with two lengths: batch size × batch length, of each side. A batch
 /// keeps all that are given.

@@ -2,10 +2,12 @@
 
 use std::{fmt, str::FromStr};
 
-use crate::base::{
+use crate::{
+    base::{
+        math::short,
+        setting::{Setting, unknown_name},
+    },
     error::Error,
-    math::short,
-    setting::{Setting, unknown_name},
 };
 
 #[doc = include_str!("cost.md")]

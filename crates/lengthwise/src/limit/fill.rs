@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::limit::{capacity::Open, resolved::Room};
+use crate::limit::{capacity::Open, resolved::ResolvedBudget};
 
 /// Fills a batch from one end of some places of an order.
 pub(crate) trait Fill {
@@ -14,9 +14,9 @@ pub(crate) trait Fill {
 }
 
 /// For every budget. `grow` gives what a batch is when the sequence at a place has joined it; nothing
-/// if no shape has room for both.
+/// if no shape has limit for both.
 pub(crate) struct Growing<'a, F> {
-    pub(crate) room: &'a Room<'a>,
+    pub(crate) limit: &'a ResolvedBudget<'a>,
     pub(crate) grow: F,
 }
 
@@ -24,7 +24,7 @@ impl<F: Fn(Open, usize) -> Option<Open>> Growing<'_, F> {
     fn fill(&self, places: impl Iterator<Item = usize> + Clone) -> Open {
         let mut open = Open::default();
         for place in places.clone() {
-            match (self.grow)(open, place).filter(|&grown| self.room.admits(open, grown)) {
+            match (self.grow)(open, place).filter(|&grown| self.limit.admits(open, grown)) {
                 Some(grown) => open = grown,
                 None => return self.kept(open, places),
             }
@@ -34,7 +34,7 @@ impl<F: Fn(Open, usize) -> Option<Open>> Growing<'_, F> {
 
     /// A full batch with as many of its sequences as stay in it.
     fn kept(&self, full: Open, places: impl Iterator<Item = usize>) -> Open {
-        let size = self.room.keep(full.size);
+        let size = self.limit.keep(full.size);
         if size == full.size {
             return full;
         }
@@ -49,7 +49,7 @@ impl<F: Fn(Open, usize) -> Option<Open>> Fill for Growing<'_, F> {
     }
 
     fn last(&self, places: Range<usize>) -> Open {
-        if !self.room.spares_last() {
+        if !self.limit.spares_last() {
             return self.fill(places.rev());
         }
         // The batch, and the batch without its last sequence, which is the first here.
@@ -57,7 +57,7 @@ impl<F: Fn(Open, usize) -> Option<Open>> Fill for Growing<'_, F> {
         for place in places.clone().rev() {
             let joined = if open.size == 0 { Some(others) } else { (self.grow)(others, place) };
             let grown = (self.grow)(open, place).zip(joined);
-            match grown.filter(|&(_, others)| self.room.admits_before(open, others)) {
+            match grown.filter(|&(_, others)| self.limit.admits_before(open, others)) {
                 Some(grown) => (open, others) = grown,
                 None => return self.kept(open, places.rev()),
             }
@@ -69,7 +69,7 @@ impl<F: Fn(Open, usize) -> Option<Open>> Fill for Growing<'_, F> {
 /// The same for a budget of cells and sequences of one length: what fits is found when the batch
 /// length grows, and not for each sequence.
 pub(crate) struct ByCells<'a, F> {
-    pub(crate) room: &'a Room<'a>,
+    pub(crate) limit: &'a ResolvedBudget<'a>,
     pub(crate) cells: u64,
     pub(crate) padded: F,
 }
@@ -77,7 +77,7 @@ pub(crate) struct ByCells<'a, F> {
 impl<F: Fn(usize) -> u32> ByCells<'_, F> {
     #[inline(always)]
     fn fill(&self, places: impl Iterator<Item = usize> + Clone) -> Open {
-        let at_most = u64::from(self.room.at_most());
+        let at_most = u64::from(self.limit.at_most());
         let (mut length, mut size, mut most) = (0, 0, 1);
         for place in places.clone() {
             let padded = (self.padded)(place);
@@ -95,7 +95,7 @@ impl<F: Fn(usize) -> u32> ByCells<'_, F> {
 
     /// A full batch with as many of its sequences as stay in it.
     fn kept(&self, full: Open, places: impl Iterator<Item = usize>) -> Open {
-        let size = self.room.keep(full.size);
+        let size = self.limit.keep(full.size);
         if size == full.size {
             return full;
         }
@@ -136,11 +136,11 @@ mod tests {
                 1 => Budget::padded(u64::from(most + random.below(300))),
                 _ => Budget::padded(u64::from(most + random.below(300))).at_most(7).multiple_of(4),
             };
-            let room = budget.resolve(&lengths, lengths.as_slice().into()).unwrap();
+            let limit = budget.resolve(&lengths, lengths.as_slice().into()).unwrap();
             let padded = |place: usize| lengths.as_slice()[place];
             let grow = |open: Open, place: usize| Some(open.with(padded(place)));
-            let every = Growing { room: &room, grow };
-            let cells = ByCells { room: &room, cells: room.cells().unwrap(), padded };
+            let every = Growing { limit: &limit, grow };
+            let cells = ByCells { limit: &limit, cells: limit.cells().unwrap(), padded };
             for start in 0..60 {
                 let places = start..start + random.below(61 - start as u32) as usize;
                 assert_eq!(cells.first(places.clone()), every.first(places.clone()), "{budget}");

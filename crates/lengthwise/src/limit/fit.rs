@@ -1,9 +1,6 @@
 //! Coefficients from measured steps: non-negative least squares of the relative errors.
 
-use crate::{
-    base::{error::Error, math::digits},
-    limit::cost::CostModel,
-};
+use crate::{base::math::digits, error::Error, limit::cost::CostModel};
 
 /// One measured training step.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -59,7 +56,7 @@ impl CostModel {
     /// rounded to six digits. No clock gives more.
     ///
     /// ```
-    /// use lengthwise::{CostModel, Step};
+    /// use lengthwise::{CostModel, cost::Step};
     ///
     /// let model: CostModel = "a=0.004,c=1e-6".parse()?;
     /// let steps: Vec<Step> = [(1, 50), (8, 50), (8, 400), (32, 400), (32, 100)]

@@ -13,15 +13,15 @@ use crate::{
         capacity::{Capacity, Open, Rule},
         row::Row,
     },
-    shape::{grid::Cover, rounding::Rounding},
+    shape::{grid::PairRounding, rounding::Rounding, shapes::Shapes},
 };
 
 /// A [`Budget`](crate::Budget) made definite for given lengths and shapes: how much room a batch has.
 ///
 /// A strategy that only orders sequences need not look at it. One that grows batches itself asks
-/// [`admit`](Room::admit) before it adds a sequence, and [`keep`](Room::keep) when a batch is full.
+/// [`admit`](ResolvedBudget::admit) before it adds a sequence, and [`keep`](ResolvedBudget::keep) when a batch is full.
 #[derive(Clone, Debug)]
-pub struct Room<'a> {
+pub struct ResolvedBudget<'a> {
     padded: Padded<'a>,
     workspace: Option<&'a Workspace>,
     memory: Option<u64>,
@@ -37,12 +37,12 @@ pub struct Room<'a> {
 #[derive(Clone, Debug)]
 pub(crate) struct Sided<'a> {
     lengths: &'a Lengths,
-    cover: Arc<Cover>,
+    pair_rounding: Arc<PairRounding>,
 }
 
 impl Sided<'_> {
-    pub(crate) fn cover(&self) -> &Cover {
-        &self.cover
+    pub(crate) fn pair_rounding(&self) -> &PairRounding {
+        &self.pair_rounding
     }
 }
 
@@ -62,7 +62,7 @@ impl Padded<'_> {
     }
 }
 
-impl<'a> Room<'a> {
+impl<'a> ResolvedBudget<'a> {
     pub(crate) fn new(
         padded: Cow<'a, [u32]>,
         capacity: Capacity,
@@ -76,15 +76,17 @@ impl<'a> Room<'a> {
         Self { padded, workspace, memory, capacity, at_most, multiple_of, rule, row, sides }
     }
 
-    /// With the row that a packing strategy may fill.
-    pub(crate) fn with_row(self, row: Row) -> Self {
-        Self { row, ..self }
-    }
-
     /// What a row may hold where several sequences share it: what the strategy itself allows, the
     /// budget and the shapes.
     pub fn row(&self) -> Row {
         self.row
+    }
+
+    /// With a row that keeps the budget too, and that the shapes can round up to.
+    pub(crate) fn with_row_within(self, row: Row, shapes: &Shapes) -> Self {
+        let capacity = shapes.longest_within(row.capacity.min(self.longest_alone()));
+        let at_most = row.at_most.min(self.at_most);
+        Self { row: Row { capacity, at_most }, ..self }
     }
 
     /// The longest length that the budget holds alone.
@@ -112,9 +114,9 @@ impl<'a> Room<'a> {
     }
 
     /// For these pairs of lengths, padded to these shapes.
-    pub(crate) fn paired(mut self, lengths: &'a Lengths, cover: Arc<Cover>) -> Self {
+    pub(crate) fn paired(mut self, lengths: &'a Lengths, pair_rounding: Arc<PairRounding>) -> Self {
         self.padded = Padded::Rounded(lengths.as_slice(), Arc::new(Rounding::Exact));
-        self.sides = Some(Sided { lengths, cover });
+        self.sides = Some(Sided { lengths, pair_rounding });
         self
     }
 
@@ -131,7 +133,7 @@ impl<'a> Room<'a> {
     /// What a batch is padded to whose longest lengths are these; these themselves if no shape
     /// covers both.
     pub(crate) fn covered(&self, pad: Pad) -> Pad {
-        self.sides.as_ref().and_then(|sides| sides.cover.of(pad)).unwrap_or(pad)
+        self.sides.as_ref().and_then(|sides| sides.pair_rounding.of(pad)).unwrap_or(pad)
     }
 
     /// What a sequence is padded to in a batch of its own.
@@ -179,7 +181,7 @@ impl<'a> Room<'a> {
     /// Whether batch lengths are those of a ladder, or pairs of them those of a grid.
     pub(crate) fn is_on_ladder(&self) -> bool {
         match &self.sides {
-            Some(sides) => matches!(*sides.cover, Cover::Grid(_)),
+            Some(sides) => matches!(*sides.pair_rounding, PairRounding::Grid(_)),
             None => matches!(self.rounding(), Some(Rounding::Rungs(_))),
         }
     }
@@ -212,7 +214,7 @@ impl<'a> Room<'a> {
     pub(crate) fn grown(&self, open: Open, sequence: u32) -> Option<Open> {
         let both = open.pad().over(self.lengths_of(sequence));
         let pad = match &self.sides {
-            Some(sides) if open.size > 0 => sides.cover.of(both)?,
+            Some(sides) if open.size > 0 => sides.pair_rounding.of(both)?,
             _ => self.covered(both),
         };
         Some(Open { size: open.size + 1, length: pad.first, second: pad.second })
@@ -234,7 +236,7 @@ impl<'a> Room<'a> {
         self.rule == Rule::Over
     }
 
-    /// Whether a batch whose last sequence is [spared](Room::spares_last) may grow by one that comes
+    /// Whether a batch whose last sequence is [spared](ResolvedBudget::spares_last) may grow by one that comes
     /// before all of its own; `others` is the grown batch without its last sequence.
     pub(crate) fn admits_before(&self, open: Open, others: Open) -> bool {
         open.size == 0 || (open.size < self.at_most && self.capacity.holds(others))

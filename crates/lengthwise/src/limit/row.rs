@@ -1,6 +1,6 @@
 //! Rows that several sequences share, one after another.
 
-use crate::{base::error::Error, limit::resolved::Room, shape::shapes::Shapes};
+use crate::error::Error;
 
 /// What one row may hold where several sequences share it, one after another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,13 +12,6 @@ pub struct Row {
 }
 
 impl Row {
-    /// The row that also keeps the budget, and that the shapes can round up to.
-    pub(crate) fn within(self, room: &Room, shapes: &Shapes) -> Self {
-        let capacity = self.capacity.min(room.longest_alone());
-        let at_most = self.at_most.min(room.at_most());
-        Self { capacity: shapes.longest_within(capacity), at_most }
-    }
-
     /// Refuses rows that hold too much: a strategy may be the user's own.
     pub(crate) fn check(self, row: &[u32], sum: u64) -> Result<(), Error> {
         let what = if sum > u64::from(self.capacity) {

@@ -3,8 +3,8 @@
 use std::{borrow::Cow, sync::Arc};
 
 use crate::{
-    base::error::Error,
     data::{lengths::Lengths, over_long::OverLong, population::Population},
+    error::Error,
     limit::{admitted::Admitted, budget::Budget, capacity::Capacity, row::Row},
     shape::shapes::Shapes,
 };

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use crate::{
-    base::error::Error,
     data::{lengths::Lengths, over_long::OverLong},
+    error::Error,
     limit::{admitted::Admitted, budget::Budget, capacity::Sides},
     shape::shapes::Shapes,
 };

@@ -11,7 +11,7 @@ const NONE: u32 = u32::MAX;
 /// The open rows by the room that they have left: one shelf for each amount, or for a few if there
 /// are many. A tree of words of 64 bits says which shelves have rows, so that the next shelf is found
 /// in a few looks.
-pub(crate) struct Shelves {
+pub(crate) struct BestFit {
     shift: u32,
     /// The row on top of each shelf, and the row under each row.
     top: Vec<u32>,
@@ -21,15 +21,15 @@ pub(crate) struct Shelves {
     levels: Vec<Vec<u64>>,
 }
 
-impl Shelves {
+impl BestFit {
     pub(crate) fn new(capacity: u32) -> Self {
         let shift = (u32::BITS - capacity.leading_zeros()).saturating_sub(MOST.ilog2());
-        let shelves = (capacity >> shift) as usize + 1;
-        let mut levels = vec![vec![0; shelves.div_ceil(64)]];
+        let best_fit = (capacity >> shift) as usize + 1;
+        let mut levels = vec![vec![0; best_fit.div_ceil(64)]];
         while let Some(last) = levels.last().filter(|last| last.len() > 1) {
             levels.push(vec![0; last.len().div_ceil(64)]);
         }
-        Self { shift, top: vec![NONE; shelves], under: Vec::new(), levels }
+        Self { shift, top: vec![NONE; best_fit], under: Vec::new(), levels }
     }
 
     /// Puts a row on the shelf of the room that it has left.

@@ -2,20 +2,20 @@
 
 use std::ops::Range;
 
+use crate::base::simd::Job;
 use crate::{
     base::{
         pool::{Filling, Pool},
         rng::CHUNK,
-        simd,
-        simd::Job,
-        threads,
+        simd, threads,
         workspace::Workspace,
     },
     data::lengths::Lengths,
     order::{
         keys::{Keys, chunks},
+        local::Local,
         parts::Parts,
-        passes::Pass,
+        passes::{Pass, Passes},
     },
     shape::rounding::Rounding,
 };
@@ -36,8 +36,8 @@ pub(crate) fn fill(
         None => ranges.iter().map(ExactSizeIterator::len).collect(),
     };
     let jobs = ranges.into_iter().zip(pools.into_iter().zip(rooms)).collect();
-    threads::each(threads, jobs, |(range, (mut pool, room)): (Range<usize>, (Pool, usize))| {
-        pool.clear(room, parts.count);
+    threads::each(threads, jobs, |(range, (mut pool, limit)): (Range<usize>, (Pool, usize))| {
+        pool.clear(limit, parts.count);
         let first = range.start as u32;
         let lengths = &lengths.as_slice()[range];
         let only = pass.rooms.as_ref().map(|_| pass.parts.start as u32..pass.parts.end as u32);
@@ -182,4 +182,63 @@ pub(crate) fn take<'a>(places: &mut &'a mut [u32], count: usize) -> &'a mut [u32
     let (front, rest) = std::mem::take(places).split_at_mut(count);
     *places = rest;
     front
+}
+
+/// All sequences sorted part by part, in one pass or in several.
+pub(crate) struct Sorting<'a, K> {
+    pub(crate) lengths: &'a Lengths,
+    pub(crate) workspace: &'a Workspace,
+    pub(crate) parts: &'a Parts<'a>,
+    pub(crate) keys: &'a K,
+}
+
+/// The elements of a part in their order.
+pub(crate) struct SortedPart<'a> {
+    pub(crate) number: usize,
+    pub(crate) elements: &'a [u64],
+    /// How many elements each part has.
+    pub(crate) counts: &'a [u32],
+}
+
+impl<K: Keys> Sorting<'_, K> {
+    /// Writes all indices in order to the first list. `visit` sees each part that is not empty, with its
+    /// places in the second list if that has any, and can add to what is returned.
+    pub(crate) fn run<T: Send>(
+        &self,
+        passes: Passes,
+        [mut indices, mut others]: [&mut [u32]; 2],
+        visit: impl Fn(SortedPart, &mut [u32], &mut Vec<T>) + Sync,
+    ) -> Vec<T> {
+        let Self { lengths, workspace, parts, keys } = *self;
+        let Parts { digit, packing, .. } = *parts;
+        let threads = workspace.threads_for(lengths.len());
+        let (mut counts, mut results) = (passes.counts, Vec::new());
+        for pass in passes.list {
+            let pools = workspace.stage("keys", || fill(lengths, workspace, &pass, parts, keys));
+            let counts = counts.get_or_insert_with(|| counts_of(&pools, parts.count));
+            let sort =
+                |(range, (mut indices, mut others)): (Range<usize>, (&mut [u32], &mut [u32]))| {
+                    let (mut local, mut near, mut results) =
+                        (Local::default(), Vec::new(), Vec::new());
+                    for number in range.filter(|&part| counts[part] > 0) {
+                        let count = counts[number] as usize;
+                        let slices = pools.iter().flat_map(|pool| pool.part(number));
+                        let elements = local.sort(slices, count, packing.key, 32 - digit);
+                        packing.unpack(elements, keys, &mut near, take(&mut indices, count));
+                        let some = if others.is_empty() { 0 } else { count };
+                        let others = take(&mut others, some);
+                        visit(SortedPart { number, elements, counts }, others, &mut results);
+                    }
+                    results
+                };
+            let found = workspace.stage("sort", || {
+                let jobs = Jobs::new(counts, pass.parts, threads);
+                let lists = jobs.split(&mut indices).into_iter().zip(jobs.split(&mut others));
+                threads::each(threads, jobs.ranges.into_iter().zip(lists).collect(), sort)
+            });
+            results.extend(found.into_iter().flatten());
+            workspace.keep_pools(pools);
+        }
+        results
+    }
 }

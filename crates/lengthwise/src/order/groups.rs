@@ -1,11 +1,12 @@
 //! What a strategy hands over: an order of all sequences, and places that no batch may cross.
 
 use crate::{
-    base::{error::Error, rng::Rng},
+    base::rng::Rng,
     data::lengths::Lengths,
-    limit::resolved::Room,
+    error::Error,
+    limit::resolved::ResolvedBudget,
     order::{
-        keyed::{Dealt, Flat, dealt, flat},
+        keyed::{AtRungs, Flat, at_rungs, flat},
         keys::Keys,
     },
 };
@@ -13,7 +14,7 @@ use crate::{
 /// An order of all sequences in groups; a batch never takes from two groups.
 ///
 /// ```
-/// use lengthwise::Groups;
+/// use lengthwise::custom::Groups;
 ///
 /// let groups = Groups::new(vec![2, 0, 1], vec![1, 3])?; // {2}, {0, 1}
 /// assert!(Groups::new(vec![2, 0, 0], vec![3]).is_err());
@@ -25,7 +26,7 @@ pub struct Groups {
     order: Order,
     ends: Vec<u32>,
     drawn: Drawn,
-    dealing: Dealing,
+    regroup: Regroup,
     short: Option<Rng>,
 }
 
@@ -33,12 +34,12 @@ pub struct Groups {
 #[derive(Clone, Debug)]
 pub(crate) enum Order {
     Flat(Flat),
-    Dealt(Dealt),
+    AtRungs(AtRungs),
 }
 
 /// What a ladder may do with the groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Dealing {
+pub(crate) enum Regroup {
     /// Deal the sequences to the rungs, whatever group they are in.
     Free,
     /// Round groups up to a rung, but keep them.
@@ -85,21 +86,25 @@ impl Groups {
     }
 
     /// One group of all sequences, by their keys; if batches are on a ladder, dealt to its rungs.
-    pub(crate) fn one(lengths: &Lengths, room: &Room, keys: &impl Keys) -> Result<Self, Error> {
-        Self::keyed(lengths, room, keys, || vec![lengths.count()])
+    pub(crate) fn one(
+        lengths: &Lengths,
+        limit: &ResolvedBudget,
+        keys: &impl Keys,
+    ) -> Result<Self, Error> {
+        Self::keyed(lengths, limit, keys, || vec![lengths.count()])
     }
 
     /// Groups of all sequences by their keys, which end where `ends` says; if batches are on a ladder,
     /// dealt to its rungs, whatever group they are in.
     pub(crate) fn keyed(
         lengths: &Lengths,
-        room: &Room,
+        limit: &ResolvedBudget,
         keys: &impl Keys,
         ends: impl FnOnce() -> Vec<u32>,
     ) -> Result<Self, Error> {
-        Ok(match dealt(lengths, room, keys)? {
-            Some(dealt) => Self::of(Order::Dealt(dealt), Vec::new()),
-            None => Self::of(Order::Flat(flat(lengths, room, keys)?), ends()),
+        Ok(match at_rungs(lengths, limit, keys)? {
+            Some(sorted) => Self::of(Order::AtRungs(sorted), Vec::new()),
+            None => Self::of(Order::Flat(flat(lengths, limit, keys)?), ends()),
         })
     }
 
@@ -114,7 +119,7 @@ impl Groups {
     }
 
     fn of(order: Order, ends: Vec<u32>) -> Self {
-        Self { order, ends, drawn: Drawn::InOrder, dealing: Dealing::Free, short: None }
+        Self { order, ends, drawn: Drawn::InOrder, regroup: Regroup::Free, short: None }
     }
 
     /// With the batches drawn in the given way.
@@ -136,28 +141,28 @@ impl Groups {
 
     /// The same for what is left at the rungs of a ladder only, where groups are random inside but
     /// come one after another: otherwise the last group at a rung would have what is left there.
-    pub(crate) fn left_anywhere(self, room: &Room, rng: &Rng) -> Self {
-        if room.is_on_ladder() { self.short_anywhere(rng) } else { self }
+    pub(crate) fn left_anywhere(self, limit: &ResolvedBudget, rng: &Rng) -> Self {
+        if limit.is_on_ladder() { self.short_anywhere(rng) } else { self }
     }
 
     /// With groups that are batches already: a ladder rounds their lengths up and does not deal
     /// their sequences to its rungs.
     #[must_use]
     pub fn together(mut self) -> Self {
-        self.dealing = Dealing::Together;
+        self.regroup = Regroup::Together;
         self
     }
 
     /// With groups that are rows: the sequences of each come one after another in one row. The
-    /// strategy must say what a row may hold ([`Group::row`](crate::Group::row)).
+    /// strategy must say what a row may hold ([`Group::row`](crate::custom::Group::row)).
     #[must_use]
     pub fn packed(mut self) -> Self {
-        self.dealing = Dealing::Packed;
+        self.regroup = Regroup::Packed;
         self
     }
 
-    pub(crate) fn dealing(&self) -> Dealing {
-        self.dealing
+    pub(crate) fn regroup(&self) -> Regroup {
+        self.regroup
     }
 
     pub(crate) fn short(&self) -> Option<Rng> {
@@ -172,7 +177,7 @@ impl Groups {
     pub(crate) fn count(&self) -> usize {
         match &self.order {
             Order::Flat(flat) => flat.order.len(),
-            Order::Dealt(dealt) => dealt.indices.len(),
+            Order::AtRungs(sorted) => sorted.indices.len(),
         }
     }
 

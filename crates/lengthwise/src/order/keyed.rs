@@ -9,15 +9,17 @@
 //! shuffled order stably would give. Words are computed for equal keys only.
 
 use std::ops::RangeInclusive;
+use std::sync::OnceLock;
 
 use crate::{
-    base::{error::Error, rng::CHUNK, threads, workspace::Workspace},
+    base::{rng::CHUNK, workspace::Workspace},
     data::lengths::{Lengths, is_small_table},
-    limit::resolved::Room,
+    error::Error,
+    limit::resolved::ResolvedBudget,
     order::{
-        fill::{Jobs, counts_of, fill, take},
+        fill::Sorting,
         keys::{Keys, chunks},
-        local::{Local, NEAR, settle},
+        local::{NEAR, settle},
         parts::{Packing, Parts},
         passes::{Counted, Passes, Share},
         sort::{pack, unpack},
@@ -35,7 +37,7 @@ pub(crate) struct Flat {
 
 /// All sequences of each rung in an order, rung after rung, and the full batches that they make.
 #[derive(Clone, Debug)]
-pub(crate) struct Dealt {
+pub(crate) struct AtRungs {
     pub(crate) indices: Vec<u32>,
     /// Where the sequences of each rung end.
     pub(crate) ends: Vec<u32>,
@@ -77,9 +79,13 @@ pub(crate) fn is_fast(count: usize) -> bool {
 }
 
 /// All sequences by their keys.
-pub(crate) fn flat(lengths: &Lengths, room: &Room, keys: &impl Keys) -> Result<Flat, Error> {
-    let workspace = room.workspace();
-    flat_in(lengths, &workspace, room.memory(), room.rounding(), keys)
+pub(crate) fn flat(
+    lengths: &Lengths,
+    limit: &ResolvedBudget,
+    keys: &impl Keys,
+) -> Result<Flat, Error> {
+    let workspace = limit.workspace();
+    flat_in(lengths, &workspace, limit.memory(), limit.rounding(), keys)
 }
 
 /// Up to so many passes are better than to look the lengths of sequences up in their order.
@@ -93,10 +99,10 @@ pub(crate) fn flat_in(
     keys: &impl Keys,
 ) -> Result<Flat, Error> {
     let count = lengths.len();
-    // Dealing the order to rungs makes a second list of it, and does not ask what sequences are
+    // Putting the order to rungs makes a second list of it, and does not ask what sequences are
     // padded to.
-    let dealt = matches!(rounding, Some(Rounding::Rungs(_)));
-    let mut held = 4 * count as u64 * if dealt { 2 } else { 1 };
+    let on_ladder = matches!(rounding, Some(Rounding::Rungs(_)));
+    let mut held = 4 * count as u64 * if on_ladder { 2 } else { 1 };
     if !is_fast(count) {
         if let Some(bound) = memory {
             let (what, needed) = (format!("sorting {count} sequences"), held + 32 * count as u64);
@@ -121,7 +127,7 @@ pub(crate) fn flat_in(
         Some(bound) => {
             let counted = workspace.stage("count", || Counted::new(lengths, threads, &parts, keys));
             let both = held + 4 * count as u64;
-            if both + counted.least(threads, FEW_PASSES) > bound || dealt {
+            if both + counted.least(threads, FEW_PASSES) > bound || on_ladder {
                 parts.rounding = None;
             } else if rounding.is_some() {
                 held = both;
@@ -130,47 +136,25 @@ pub(crate) fn flat_in(
             counted.passes(threads, &Share { bytes, held })?
         }
     };
-    let rounding = parts.rounding;
     let mut order = vec![0; count];
-    let mut padded = vec![0; if rounding.is_some() { count } else { 0 }];
-    let (mut orders, mut lists) = (&mut order[..], &mut padded[..]);
-    let mut counts = passes.counts;
-    for pass in passes.list {
-        let pools = workspace.stage("keys", || fill(lengths, workspace, &pass, &parts, keys));
-        let counts = counts.get_or_insert_with(|| counts_of(&pools, parts.count));
-        workspace.stage("sort", || {
-            let jobs = Jobs::new(counts, pass.parts, threads);
-            let (orders, lengths) = (jobs.split(&mut orders), jobs.split(&mut lists));
-            let jobs = jobs.ranges.into_iter().zip(orders.into_iter().zip(lengths)).collect();
-            threads::each(threads, jobs, |(range, (mut order, mut padded))| {
-                let (mut local, mut near) = (Local::default(), Vec::new());
-                for part in range {
-                    let count = counts[part] as usize;
-                    let slices = pools.iter().flat_map(|pool| pool.part(part));
-                    let sorted = local.sort(slices, count, packing.key, 32 - digit);
-                    packing.unpack(sorted, keys, &mut near, take(&mut order, count));
-                    if rounding.is_some() {
-                        for (place, &element) in take(&mut padded, count).iter_mut().zip(&*sorted) {
-                            *place = packing.length_of(element);
-                        }
-                    }
-                }
-            });
-        });
-        workspace.keep_pools(pools);
-    }
-    let padded = rounding.map(|_| padded);
-    Ok(Flat { order, padded })
+    let mut padded = vec![0; if parts.rounding.is_some() { count } else { 0 }];
+    let sorting = Sorting { lengths, workspace, parts: &parts, keys };
+    sorting.run(passes, [&mut order, &mut padded], |part, padded, _: &mut Vec<()>| {
+        for (place, &element) in padded.iter_mut().zip(part.elements) {
+            *place = packing.length_of(element);
+        }
+    });
+    Ok(Flat { order, padded: parts.rounding.map(|_| padded) })
 }
 
 /// The sequences of every rung by their keys, and the full batches; `None` where there is no fast
 /// path.
-pub(crate) fn dealt(
+pub(crate) fn at_rungs(
     lengths: &Lengths,
-    room: &Room,
+    limit: &ResolvedBudget,
     keys: &impl Keys,
-) -> Result<Option<Dealt>, Error> {
-    let Some(Rounding::Rungs(rungs)) = room.rounding() else { return Ok(None) };
+) -> Result<Option<AtRungs>, Error> {
+    let Some(Rounding::Rungs(rungs)) = limit.rounding() else { return Ok(None) };
     let count = lengths.len();
     let edges = rungs.edges();
     let digit = bits_for(count, edges.len());
@@ -186,10 +170,10 @@ pub(crate) fn dealt(
     let packing = Packing { key: 32, index: 0 };
     let parts =
         Parts { digit, count: edges.len() << digit, rungs: &first_parts, rounding: None, packing };
-    let workspace = &*room.workspace();
+    let workspace = &*limit.workspace();
     let threads = workspace.threads_for(count);
-    let sizes: Vec<u32> = edges.iter().map(|&rung| room.full(rung)).collect();
-    let passes = match room.memory() {
+    let sizes: Vec<u32> = edges.iter().map(|&rung| limit.full(rung)).collect();
+    let passes = match limit.memory() {
         None => Passes::one(parts.count),
         Some(bound) => {
             let counted = workspace.stage("count", || Counted::new(lengths, threads, &parts, keys));
@@ -201,52 +185,18 @@ pub(crate) fn dealt(
         }
     };
     let mut indices = workspace.indices(count);
-    let (mut ends, mut places) = (Vec::with_capacity(edges.len()), Vec::new());
-    let mut full = Vec::new();
-    let mut output = &mut indices[..];
-    let mut counts = passes.counts;
-    for pass in passes.list {
-        let pools = workspace.stage("keys", || fill(lengths, workspace, &pass, &parts, keys));
-        let counts = counts.get_or_insert_with(|| counts_of(&pools, parts.count));
-        workspace.stage("sort", || {
-            if ends.is_empty() {
-                // Where every part begins among those of its rung.
-                let mut end = 0;
-                for parts in counts.chunks(1 << digit) {
-                    let start = end;
-                    for count in parts {
-                        places.push(end - start);
-                        end += count;
-                    }
-                    ends.push(end);
-                }
-            }
-            let jobs = Jobs::new(counts, pass.parts, threads);
-            let outputs = jobs.split(&mut output);
-            let jobs = jobs.ranges.into_iter().zip(outputs).collect();
-            let found = threads::each(threads, jobs, |(range, mut output)| {
-                let (mut local, mut near, mut full) = (Local::default(), Vec::new(), Vec::new());
-                for part in range {
-                    let count = counts[part] as usize;
-                    if count == 0 {
-                        continue;
-                    }
-                    let slices = pools.iter().flat_map(|pool| pool.part(part));
-                    let sorted = local.sort(slices, count, 32, 32 - digit);
-                    packing.unpack(sorted, keys, &mut near, take(&mut output, count));
-                    let rung = part >> digit;
-                    let (size, start) = (sizes[rung], places[part]);
-                    for batch in start / size..(start + count as u32) / size {
-                        let last = (batch + 1) * size - 1 - start;
-                        full.push((sorted[last as usize], rung as u32, batch));
-                    }
-                }
-                full
-            });
-            full.extend(found.into_iter().flatten());
-        });
-        workspace.keep_pools(pools);
-    }
+    let places: OnceLock<Places> = OnceLock::new();
+    let sorting = Sorting { lengths, workspace, parts: &parts, keys };
+    let mut full = sorting.run(passes, [&mut indices[..], &mut []], |part, _, full| {
+        let places = places.get_or_init(|| Places::new(part.counts, digit));
+        let rung = part.number >> digit;
+        let (size, start) = (sizes[rung], places.starts[part.number]);
+        for batch in start / size..(start + part.elements.len() as u32) / size {
+            let last = (batch + 1) * size - 1 - start;
+            full.push((part.elements[last as usize], rung as u32, batch));
+        }
+    });
+    let Places { ends, .. } = places.into_inner().unwrap_or_default();
     let full = workspace.stage("batches", || {
         full.sort_unstable();
         // Sequences of two rungs may have equal keys.
@@ -259,7 +209,31 @@ pub(crate) fn dealt(
         }
         full.into_iter().map(|(_, rung, batch)| (rung, batch)).collect()
     });
-    Ok(Some(Dealt { indices, ends, full }))
+    Ok(Some(AtRungs { indices, ends, full }))
+}
+
+/// Where the parts of rungs are.
+#[derive(Default)]
+struct Places {
+    /// Where every part begins among those of its rung.
+    starts: Vec<u32>,
+    /// Where every rung ends.
+    ends: Vec<u32>,
+}
+
+impl Places {
+    fn new(counts: &[u32], digit: u32) -> Self {
+        let (mut places, mut end) = (Self::default(), 0);
+        for parts in counts.chunks(1 << digit) {
+            let start = end;
+            for count in parts {
+                places.starts.push(end - start);
+                end += count;
+            }
+            places.ends.push(end);
+        }
+        places
+    }
 }
 
 /// What a full batch takes while all of them are listed and sorted.

@@ -1,6 +1,6 @@
 //! Several sequences in one row, one after another.
 
-use crate::{data::lengths::Lengths, limit::row::Row, order::best_fit::Shelves};
+use crate::{data::lengths::Lengths, limit::row::Row, order::best_fit::BestFit};
 
 /// Best fit: takes the sequences in the given order, and puts each into the row that it leaves the
 /// least room in; into a new one if it fits none. Returns the sequences row by row, and where each
@@ -10,12 +10,12 @@ use crate::{data::lengths::Lengths, limit::row::Row, order::best_fit::Shelves};
 /// Capacities above 65,536 are divided into as many steps; of rows within one step it is not always
 /// the fullest that is taken.
 pub(crate) fn pack(order: &[u32], lengths: &Lengths, row: Row) -> (Vec<u32>, Vec<u32>) {
-    let mut shelves = Shelves::new(row.capacity);
+    let mut best_fit = BestFit::new(row.capacity);
     let (mut free, mut sizes): (Vec<u32>, Vec<u32>) = (Vec::new(), Vec::new());
     let mut row_of = Vec::with_capacity(order.len());
     for &sequence in order {
         let length = lengths.of(sequence);
-        let taken = shelves.take(length, &free).unwrap_or_else(|| {
+        let taken = best_fit.take(length, &free).unwrap_or_else(|| {
             free.push(row.capacity);
             sizes.push(0);
             free.len() as u32 - 1
@@ -24,7 +24,7 @@ pub(crate) fn pack(order: &[u32], lengths: &Lengths, row: Row) -> (Vec<u32>, Vec
         free[at] -= length;
         sizes[at] += 1;
         if free[at] >= lengths.min() && sizes[at] < row.at_most {
-            shelves.put(taken, free[at]);
+            best_fit.put(taken, free[at]);
         }
         row_of.push(taken);
     }

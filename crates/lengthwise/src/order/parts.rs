@@ -1,7 +1,8 @@
 //! The parts that elements go to before they are sorted, and what an element is.
 
+use crate::base::simd::Job;
 use crate::{
-    base::{simd, simd::Job},
+    base::simd,
     order::{
         keys::Keys,
         local::{NEAR, settle},

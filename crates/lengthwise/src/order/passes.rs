@@ -3,9 +3,11 @@
 
 use std::ops::Range;
 
+use crate::base::simd::Job;
 use crate::{
-    base::{error::Error, pool::BLOCK, rng::CHUNK, simd, simd::Job, threads},
+    base::{pool::BLOCK, rng::CHUNK, simd, threads},
     data::lengths::Lengths,
+    error::Error,
     order::{
         keys::{Keys, chunks},
         local,
@@ -127,11 +129,11 @@ impl Counted {
     }
 
     fn pass(&self, parts: Range<usize>) -> Pass {
-        let room = |counts: &Vec<u32>| {
+        let limit = |counts: &Vec<u32>| {
             let blocks = counts[parts.clone()].iter().map(|count| count.div_ceil(BLOCK as u32));
             blocks.map(|blocks| blocks as usize * BLOCK).sum()
         };
-        Pass { rooms: Some(self.of_pools.iter().map(room).collect()), parts }
+        Pass { rooms: Some(self.of_pools.iter().map(limit).collect()), parts }
     }
 }
 

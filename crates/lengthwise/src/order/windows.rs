@@ -2,12 +2,12 @@
 
 use crate::{
     base::{
-        error::Error,
         rng::{Purpose, Rng},
         threads,
     },
     data::{lengths::Lengths, pad::Pad},
-    limit::resolved::Room,
+    error::Error,
+    limit::resolved::ResolvedBudget,
     order::{
         keyed::{Flat, flat_in},
         keys::Random,
@@ -32,24 +32,28 @@ pub(crate) enum First {
 }
 
 impl Mixed {
-    /// In the order that [`shuffled`](super::shuffled) gives.
+    /// In the order that [`shuffled`](crate::order::sort::shuffled) gives.
     pub(crate) fn new(
         lengths: &Lengths,
-        room: &Room,
+        limit: &ResolvedBudget,
         rng: &Rng,
         purpose: Purpose,
     ) -> Result<Self, Error> {
         let keys = Random::within(0, |_| 0, rng, purpose);
-        let flat = flat_in(lengths, &room.workspace(), None, Some(&Rounding::Exact), &keys)?;
+        let flat = flat_in(lengths, &limit.workspace(), None, Some(&Rounding::Exact), &keys)?;
         let lookup = || flat.order.iter().map(|&sequence| lengths.of(sequence)).collect();
         let lengths = flat.padded.unwrap_or_else(lookup);
         Ok(Self { order: flat.order, lengths })
     }
 
     /// What the sequences from a place on are padded to.
-    pub(crate) fn padded(&self, from: usize, room: &Room) -> impl ExactSizeIterator<Item = Pad> {
+    pub(crate) fn padded(
+        &self,
+        from: usize,
+        limit: &ResolvedBudget,
+    ) -> impl ExactSizeIterator<Item = Pad> {
         let sequences = self.order[from..].iter().zip(&self.lengths[from..]);
-        sequences.map(|(&sequence, &length)| room.pad(sequence, length))
+        sequences.map(|(&sequence, &length)| limit.pad(sequence, length))
     }
 
     /// Sorted by length in every stretch that ends where `ends` says; equal lengths stay as they are.
@@ -57,9 +61,9 @@ impl Mixed {
         mut self,
         ends: &[u32],
         first: impl Fn(usize) -> First + Sync,
-        room: &Room,
+        limit: &ResolvedBudget,
     ) -> Flat {
-        let threads = room.workspace().threads_for(self.order.len());
+        let threads = limit.workspace().threads_for(self.order.len());
         let (mut order, mut lengths) = (&mut self.order[..], &mut self.lengths[..]);
         let mut start = 0;
         let mut jobs = Vec::with_capacity(ends.len());
@@ -76,7 +80,7 @@ impl Mixed {
             let sorted = by_high_half(packed.collect());
             for ((at, length), packed) in order.iter_mut().zip(lengths).zip(sorted) {
                 *at = packed as u32;
-                *length = room.padded(*at, key((packed >> 32) as u32));
+                *length = limit.padded(*at, key((packed >> 32) as u32));
             }
         });
         Flat { order: self.order, padded: Some(self.lengths) }

@@ -5,7 +5,7 @@
 
 use crate::{
     data::lengths::Lengths,
-    limit::{capacity::Open, resolved::Room},
+    limit::{capacity::Open, resolved::ResolvedBudget},
     shape::rounding::Rounding,
 };
 
@@ -19,7 +19,7 @@ use crate::{
 pub(crate) fn most_batches(
     lengths: &Lengths,
     rounding: &Rounding,
-    room: &Room,
+    limit: &ResolvedBudget,
     multiple: u32,
     groups: u64,
 ) -> u64 {
@@ -31,12 +31,12 @@ pub(crate) fn most_batches(
         }
         // What is left at a rung is one batch, or fills up one of the next.
         let full =
-            counts.iter().zip(edges).map(|(count, &rung)| count / u64::from(room.full(rung)));
+            counts.iter().zip(edges).map(|(count, &rung)| count / u64::from(limit.full(rung)));
         return full.sum::<u64>() + 2 * edges.len() as u64;
     }
     let (mut left, mut batches) = (lengths.len() as u64, 0);
     for &(length, count) in lengths.histogram().iter().rev() {
-        let size = u64::from(room.full(rounding.of(length)));
+        let size = u64::from(limit.full(rounding.of(length)));
         let met = u64::from(count) * (1 + u64::from(multiple));
         let some = met.min(left / size);
         batches += some;
@@ -50,7 +50,7 @@ pub(crate) fn most_batches(
 
 /// How many batches sequences make in rising order, at most `most`: `ends` has where the sequences of each
 /// length end, and what they are padded to.
-pub(crate) fn sorted_batches(ends: &[(usize, u32)], room: &Room, most: usize) -> usize {
+pub(crate) fn sorted_batches(ends: &[(usize, u32)], limit: &ResolvedBudget, most: usize) -> usize {
     let count = ends.last().map_or(0, |&(end, _)| end);
     let (mut start, mut batches) = (0, 0);
     while start < count && batches < most {
@@ -61,12 +61,12 @@ pub(crate) fn sorted_batches(ends: &[(usize, u32)], room: &Room, most: usize) ->
                 run += 1;
             }
             let grown = open.with(ends[run].1);
-            if !room.admits(open, grown) {
+            if !limit.admits(open, grown) {
                 break;
             }
             (open, at) = (grown, at + 1);
         }
-        start += if at == count { open.size } else { room.keep(open.size) } as usize;
+        start += if at == count { open.size } else { limit.keep(open.size) } as usize;
         batches += 1;
     }
     batches
@@ -78,63 +78,3 @@ pub(crate) const OF_CUT: u64 = 40;
 
 /// Bytes that sorting takes for each sequence if all of them have the same key.
 pub(crate) const OF_EQUALS: u64 = 72;
-
-#[cfg(test)]
-mod tests {
-    use crate::{
-        base::workspace::Workspace,
-        data::{lengths::Lengths, over_long::OverLong},
-        limit::budget::Budget,
-        planner::Planner,
-        shape::shapes::Shapes,
-        strategy::Strategy,
-    };
-
-    /// No plan of any epoch has more, and where sizes follow from the settings it has as many.
-    #[test]
-    fn no_plan_has_more_batches() {
-        let skewed = (0..3000_u32).map(|i| 1 + i.wrapping_mul(2_654_435_761) % 97);
-        let skewed =
-            skewed.enumerate().map(|(i, length)| if i % 50 == 0 { 20 * length } else { length });
-        let skewed = Lengths::new(skewed.collect::<Vec<u32>>()).unwrap();
-        let even = Lengths::new(vec![7; 2000]).unwrap();
-        let strategies = ["shuffled", "sorted", "semi-sorted", "blurred", "length-buckets:width=9"];
-        for lengths in [skewed, even] {
-            for budget in [
-                "sequences:16",
-                "padded:4000",
-                "padded:4000,multiple-of=8",
-                "dynamic:4",
-                "dynamic:4,rule=over",
-                "padded:9000,at-most=40",
-                "cost:a=1,c=1,limit=4000",
-            ] {
-                for shapes in ["exact", "multiple:8", "ladder:6"] {
-                    let (budget, shapes): (Budget, Shapes) =
-                        (budget.parse().unwrap(), shapes.parse().unwrap());
-                    for strategy in strategies.map(|text| text.parse::<Strategy>().unwrap()) {
-                        let planner = Planner::new(strategy, budget)
-                            .shapes(shapes.clone())
-                            .over_long(OverLong::Alone);
-                        let most = planner.most_in_any_epoch(&lengths).unwrap();
-                        // Sorted batches without a ladder are counted, and not made.
-                        let sorted = Planner::new(crate::Sorted, budget).over_long(OverLong::Alone);
-                        let found = sorted.plan(&lengths, 0).unwrap().len();
-                        for limit in [1, 16, 10_000] {
-                            let counted =
-                                sorted.sorted_batches(&Workspace::new(), &lengths, limit).unwrap();
-                            assert_eq!(counted, found.min(limit), "{sorted:?}");
-                        }
-                        for epoch in 0..3 {
-                            let found = planner.plan(&lengths, epoch).unwrap().len() as u64;
-                            assert!(found <= most, "{planner:?}: {found} over {most}");
-                        }
-                    }
-                }
-            }
-        }
-        let fixed = Planner::new("shuffled".parse::<Strategy>().unwrap(), Budget::sequences(16));
-        let even = Lengths::new(vec![7; 2000]).unwrap();
-        assert_eq!(fixed.most_in_any_epoch(&even).unwrap(), 2000 / 16 + 1);
-    }
-}

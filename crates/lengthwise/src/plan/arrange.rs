@@ -1,17 +1,13 @@
 //! The order of the batches within the epoch.
 
-use std::{fmt, str::FromStr};
-
 use crate::{
     base::{
-        error::Error,
-        math::ln,
         rng::{Purpose, Rng},
-        setting::Setting,
+        setting::names,
     },
-    cut::{batches::weighed, spans::Loose},
+    cut::{batches::weighed, spans::Spans},
     order::sort,
-    plan::interleave,
+    plan::{interleave, item::Item},
 };
 
 /// The order of the batches within the epoch.
@@ -50,11 +46,6 @@ impl Arrange {
         Arrange::LongFirst,
     ];
 
-    /// Its name.
-    pub const fn name(self) -> &'static str {
-        Self::NAMES[self as usize]
-    }
-
     /// The manual page of arrangements, in Markdown.
     pub const fn explain() -> &'static str {
         include_str!("arrange.md")
@@ -84,7 +75,7 @@ impl Arrange {
     }
 
     /// The batches, or rows, in their order. Rows are arranged by the mean length in them.
-    pub(crate) fn apply(self, batches: Loose, packed: bool, rng: &Rng) -> Loose {
+    pub(crate) fn apply(self, batches: Spans, packed: bool, rng: &Rng) -> Spans {
         if self == Arrange::AsBuilt {
             return batches;
         }
@@ -94,7 +85,7 @@ impl Arrange {
 }
 
 /// What batches, or rows, are to an arrangement. Of rows the mean length counts.
-pub(crate) fn items(batches: &Loose, packed: bool) -> Vec<Item> {
+pub(crate) fn items(batches: &Spans, packed: bool) -> Vec<Item> {
     if packed {
         let rows = batches.shapes().map(|shape| (weighed(shape, true).1, shape.1));
         return rows.map(|(mean, length)| Item::row(mean, length)).collect();
@@ -102,54 +93,10 @@ pub(crate) fn items(batches: &Loose, packed: bool) -> Vec<Item> {
     batches.shapes().map(Item::batch).collect()
 }
 
-/// What is arranged: a batch, or a step of several.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Item {
-    /// Short ones before long ones.
-    pub(crate) rank: u32,
-    /// The logarithm of its length.
-    pub(crate) log: f64,
-    pub(crate) cells: f64,
-    /// The most cells of any batch in it.
-    pub(crate) largest: u64,
-}
-
-impl Item {
-    pub(crate) fn batch((size, length): (u32, u32)) -> Self {
-        let largest = u64::from(size) * u64::from(length);
-        let cells = f64::from(length) * f64::from(size);
-        Self { rank: length, log: ln(f64::from(length)), cells, largest }
-    }
-
-    /// A place in an order that is the same whatever stands there.
-    pub(crate) fn place(rank: u32) -> Self {
-        Self { rank, log: rank.into(), cells: 1.0, largest: rank.into() }
-    }
-
-    fn row(mean: u32, length: u32) -> Self {
-        Self { cells: f64::from(length), largest: length.into(), ..Self::batch((1, mean)) }
-    }
-}
-
 /// The batches in a random order.
-pub(crate) fn shuffle(batches: Loose, rng: &Rng, purpose: Purpose) -> Loose {
+pub(crate) fn shuffle(batches: Spans, rng: &Rng, purpose: Purpose) -> Spans {
     let order = sort::shuffled(batches.len() as u32, rng, purpose);
     batches.reordered(&order)
 }
 
-impl FromStr for Arrange {
-    type Err = Error;
-
-    fn from_str(given: &str) -> Result<Self, Error> {
-        let setting = Setting::parse("arrangement", &Self::NAMES, given)?;
-        let name = setting.name();
-        setting.finish()?;
-        Ok(Self::ALL.into_iter().find(|arrange| arrange.name() == name).unwrap_or_default())
-    }
-}
-
-impl fmt::Display for Arrange {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
+names!(Arrange, "arrangement");

@@ -5,17 +5,18 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use crate::plan::settings::Provenance;
 use crate::{
-    base::{digest::digest, error::Error, workspace::Workspace},
+    base::{digest::digest, workspace::Workspace},
     cut::batches::Batches,
     data::{over_long::OverLong, pad::Pad},
-    plan::provenance::Made,
+    error::Error,
 };
 
 /// All batches of one epoch, in order; it never changes once made, and copies share their memory.
 ///
 /// ```
-/// use lengthwise::{Budget, Lengths, Planner, Sorted};
+/// use lengthwise::{Budget, Lengths, Planner, strategy::Sorted};
 ///
 /// let lengths = Lengths::new([31, 7, 12, 90])?;
 /// let plan = Planner::new(Sorted, Budget::padded(100)).seed(42).plan(&lengths, 0)?;
@@ -29,12 +30,12 @@ use crate::{
 pub struct Plan {
     batches: Arc<Batches>,
     over_long: Arc<[u32]>,
-    made: Arc<Made>,
+    made: Arc<Provenance>,
     digest: OnceLock<u64>,
 }
 
 impl Plan {
-    pub(crate) fn new(batches: Batches, over_long: Vec<u32>, made: Made) -> Self {
+    pub(crate) fn new(batches: Batches, over_long: Vec<u32>, made: Provenance) -> Self {
         let (batches, made) = (Arc::new(batches), Arc::new(made));
         Self { batches, over_long: over_long.into(), made, digest: OnceLock::new() }
     }
@@ -42,7 +43,7 @@ impl Plan {
     /// A plan that was made elsewhere, or before: the sequences of all batches, where each batch
     /// ends, what each is padded to, and the over-long sequences.
     pub fn restore(
-        made: Made,
+        made: Provenance,
         indices: Vec<u32>,
         ends: Vec<u32>,
         batch_lengths: Vec<u32>,
@@ -95,7 +96,7 @@ impl Plan {
     }
 
     /// How it was made.
-    pub fn made(&self) -> &Made {
+    pub fn provenance(&self) -> &Provenance {
         &self.made
     }
 

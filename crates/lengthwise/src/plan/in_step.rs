@@ -10,10 +10,7 @@ use crate::{
         rng::{Purpose, Rng},
     },
     data::shard::Shard,
-    plan::{
-        arrange::{Arrange, Item},
-        steps::Steps,
-    },
+    plan::{arrange::Arrange, item::Item, steps::Steps},
 };
 
 /// Batches, or steps of several, in the order that they are played; `work` is how long each takes.

@@ -12,7 +12,7 @@
 use crate::{
     base::rng::{Purpose, Rng},
     order::sort,
-    plan::arrange::Item,
+    plan::item::Item,
 };
 
 /// The batches in the order they take.

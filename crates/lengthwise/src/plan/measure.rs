@@ -9,7 +9,7 @@ use crate::{
 /// What one plan costs.
 ///
 /// ```
-/// use lengthwise::{Budget, Lengths, Planner, Sorted};
+/// use lengthwise::{Budget, Lengths, Planner, strategy::Sorted};
 ///
 /// let lengths = Lengths::new([10, 10, 6, 8])?;
 /// let measures = Planner::new(Sorted, Budget::sequences(2)).plan(&lengths, 0)?.measure(&lengths);
@@ -216,7 +216,7 @@ pub fn mate_repeat_rate(one: &Plan, other: &Plan) -> Option<f64> {
 /// `None` for fewer than two epochs, or if no sequence has mates.
 ///
 /// ```
-/// use lengthwise::{Budget, Lengths, Planner, Sorted, effective_mates};
+/// use lengthwise::{Budget, Lengths, Planner, measure::effective_mates, strategy::Sorted};
 ///
 /// let lengths = Lengths::new((1..=64).collect::<Vec<u32>>())?;
 /// let planner = Planner::new(Sorted, Budget::sequences(8));

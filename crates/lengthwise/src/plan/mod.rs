@@ -3,9 +3,13 @@
 pub(crate) mod arrange;
 pub(crate) mod counts;
 pub(crate) mod epoch;
+#[cfg(feature = "serde")]
+pub(crate) mod forms;
 pub(crate) mod in_step;
 pub(crate) mod interleave;
+pub(crate) mod item;
 pub(crate) mod measure;
 pub(crate) mod provenance;
+pub(crate) mod settings;
 pub(crate) mod span_plan;
 pub(crate) mod steps;

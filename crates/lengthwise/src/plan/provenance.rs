@@ -2,72 +2,16 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::plan::settings::Provenance;
 use crate::{
-    base::error::Error,
-    data::{lengths::Lengths, over_long::OverLong, shard::Shard},
-    limit::{budget::Budget, capacity::Open, cost::CostModel, row::Row},
-    plan::{
-        arrange::Arrange,
-        steps::{Steps, Tail, Time},
-    },
-    shape::shapes::Shapes,
+    data::lengths::Lengths,
+    error::Error,
+    limit::{capacity::Open, row::Row},
+    plan::steps::{Steps, Time},
     strategy::{Strategy, group::Group as _},
 };
 
-/// How a plan was made, and how its batches are dealt to ranks.
-///
-/// [`Plan::made`](crate::Plan::made) gives it. It says which strategy was used, but not how that
-/// works, so it cannot make the plan again by itself.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Made {
-    /// The strategy as it [describes](crate::Group::describe) itself.
-    pub strategy: String,
-    /// The limit of every batch.
-    pub budget: Budget,
-    /// What batch lengths may occur.
-    pub shapes: Shapes,
-    /// The order of the batches, and of the steps.
-    pub arrange: Arrange,
-    /// What happened to sequences that exceed the budget alone.
-    pub over_long: OverLong,
-    /// How many batches every epoch has, if that was fixed.
-    pub batches: Option<u32>,
-    /// Whether batches may be broken up, but not mixed: the strategy promises who does not meet.
-    pub together: bool,
-    /// Whether a batch is one row that its sequences share, one after another.
-    pub packed: bool,
-    /// Which batches make a step.
-    pub steps: Steps,
-    /// What happens to the batches that fill no step.
-    pub tail: Tail,
-    /// How long a batch takes, if that is known.
-    pub cost_model: Option<CostModel>,
-    /// How many batches each rank takes in a step.
-    pub accumulate: u32,
-    /// How many batches a step has whatever the world size, if that was fixed.
-    pub canonical_ranks: Option<u32>,
-    /// Which shard of a corpus was planned, if it is one.
-    pub shard: Option<Shard>,
-    /// What is known of the statistics that the lengths are a part of, if they are a part.
-    pub corpus: Option<Corpus>,
-    /// The seed of all randomness.
-    pub seed: u64,
-    /// The epoch.
-    pub epoch: u64,
-    /// The [digest](crate::Lengths::digest) of the lengths.
-    pub lengths: u64,
-}
-
-/// What a plan knows of the statistics that it was made with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Corpus {
-    /// The [digest](crate::Statistics::digest) of the statistics.
-    pub statistics: u64,
-    /// The longest length that they know.
-    pub longest: u32,
-}
-
-impl Made {
+impl Provenance {
     /// Whether a batch keeps the budget, and a row the limits of its strategy. What its size is a multiple of is no part of it. With
     /// `rule=over` a batch may be over by its last sequence; as that is not known, all but one must
     /// fit if they are as short as the shortest.

@@ -2,11 +2,13 @@
 
 use std::{fmt, sync::OnceLock};
 
+use crate::plan::settings::Provenance;
 use crate::{
-    base::{digest::Digest, error::Error, threads, workspace::Workspace},
-    cut::spans::Loose,
+    base::{digest::Digest, threads, workspace::Workspace},
+    cut::spans::Spans,
     data::{lengths::Lengths, over_long::OverLong},
-    plan::{counts::Counts, epoch::Plan, measure::Measures, provenance::Made},
+    error::Error,
+    plan::{counts::Counts, epoch::Plan, measure::Measures},
 };
 
 /// A plan whose batches are not one after another in memory: each lies where its sequences were
@@ -14,29 +16,29 @@ use crate::{
 /// come one by one, in the order of the epoch.
 ///
 /// ```
-/// use lengthwise::{Budget, Lengths, Planner, Shuffled, Workspace};
+/// use lengthwise::{Budget, Lengths, Planner, Workspace, strategy::Shuffled};
 ///
 /// let lengths = Lengths::new((1..=1000).collect::<Vec<u32>>())?;
 /// let planner = Planner::new(Shuffled, Budget::padded(20_000));
-/// let loose = planner.loose_in(&Workspace::new().memory(1_000_000), &lengths, 0)?;
+/// let spans = planner.spans_in(&Workspace::new().memory(1_000_000), &lengths, 0)?;
 /// let plan = planner.plan(&lengths, 0)?;
-/// assert!(loose.iter().map(|(batch, _)| batch).eq(&plan));
+/// assert!(spans.iter().map(|(batch, _)| batch).eq(&plan));
 /// assert_eq!(loose.digest(), plan.digest());
 /// # Ok::<(), lengthwise::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct LoosePlan {
-    batches: Loose,
+pub struct SpanPlan {
+    batches: Spans,
     over_long: Vec<u32>,
-    made: Made,
+    made: Provenance,
     digest: OnceLock<u64>,
 }
 
 /// What a batch takes while batches are arranged, and afterwards while they are measured and written.
 pub(crate) const OF_BATCH: u64 = 128;
 
-impl LoosePlan {
-    pub(crate) fn new(batches: Loose, over_long: Vec<u32>, made: Made) -> Self {
+impl SpanPlan {
+    pub(crate) fn new(batches: Spans, over_long: Vec<u32>, made: Provenance) -> Self {
         Self { batches, over_long, made, digest: OnceLock::new() }
     }
 
@@ -56,7 +58,7 @@ impl LoosePlan {
     }
 
     /// How it was made.
-    pub fn made(&self) -> &Made {
+    pub fn provenance(&self) -> &Provenance {
         &self.made
     }
 
@@ -118,8 +120,8 @@ impl LoosePlan {
         counted.concat()
     }
 
-    /// What the plan costs, by its [`positions`](LoosePlan::positions). Of two lengths, each side by
-    /// itself is measured of [gathered](LoosePlan::gathered) plans alone.
+    /// What the plan costs, by its [`positions`](SpanPlan::positions). Of two lengths, each side by
+    /// itself is measured of [gathered](SpanPlan::gathered) plans alone.
     pub fn measure(&self, positions: &[u64]) -> Measures {
         let sizes = self.batches.pads().map(|(size, _)| u64::from(size));
         let packed = self.made.packed;
@@ -146,9 +148,9 @@ impl LoosePlan {
     }
 }
 
-impl fmt::Debug for LoosePlan {
+impl fmt::Debug for SpanPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LoosePlan")
+        f.debug_struct("SpanPlan")
             .field("batches", &self.len())
             .field("sequences", &self.sequences())
             .field("digest", &format_args!("{:016x}", self.digest()))

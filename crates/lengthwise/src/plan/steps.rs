@@ -1,11 +1,6 @@
 //! How the batches of an epoch are dealt to several ranks, one or more each a step.
 
-use std::{fmt, str::FromStr};
-
-use crate::{
-    base::{error::Error, setting::Setting},
-    limit::cost::CostModel,
-};
+use crate::{base::setting::names, limit::cost::CostModel};
 
 #[doc = include_str!("steps.md")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,11 +22,6 @@ impl Steps {
 
     /// Every way.
     pub const ALL: [Steps; 3] = [Steps::Stratified, Steps::Aligned, Steps::InOrder];
-
-    /// Its name.
-    pub const fn name(self) -> &'static str {
-        Self::NAMES[self as usize]
-    }
 
     /// The manual page of steps over ranks, in Markdown.
     pub const fn explain() -> &'static str {
@@ -60,11 +50,6 @@ impl Tail {
 
     /// Every treatment.
     pub const ALL: [Tail; 3] = [Tail::Split, Tail::Repeat, Tail::Drop];
-
-    /// Its name.
-    pub const fn name(self) -> &'static str {
-        Self::NAMES[self as usize]
-    }
 }
 
 /// How long a batch takes, in some unit.
@@ -94,36 +79,6 @@ impl Time {
     }
 }
 
-impl FromStr for Steps {
-    type Err = Error;
+names!(Steps, "way to make steps");
 
-    fn from_str(given: &str) -> Result<Self, Error> {
-        let setting = Setting::parse("way to make steps", &Self::NAMES, given)?;
-        let name = setting.name();
-        setting.finish()?;
-        Ok(Self::ALL.into_iter().find(|steps| steps.name() == name).unwrap_or(Steps::InOrder))
-    }
-}
-
-impl fmt::Display for Steps {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for Tail {
-    type Err = Error;
-
-    fn from_str(given: &str) -> Result<Self, Error> {
-        let setting = Setting::parse("treatment of the tail", &Self::NAMES, given)?;
-        let name = setting.name();
-        setting.finish()?;
-        Ok(Self::ALL.into_iter().find(|tail| tail.name() == name).unwrap_or_default())
-    }
-}
-
-impl fmt::Display for Tail {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
+names!(Tail, "treatment of the tail");

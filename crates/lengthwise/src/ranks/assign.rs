@@ -1,14 +1,15 @@
 //! Which batches make which step, and which place in it each one takes.
 
+use crate::plan::settings::Provenance;
 use crate::{
     base::{math::ln, rng::Rng},
     cut::batches::Batches,
     data::pad::Pad,
     order::sort,
     plan::{
-        arrange::{Arrange, Item},
+        arrange::Arrange,
         in_step::in_step,
-        provenance::Made,
+        item::Item,
         steps::{Steps, Tail, Time},
     },
     ranks::{
@@ -18,10 +19,10 @@ use crate::{
     },
 };
 
-/// Batches dealt to steps. Batches are named by number: first those that were dealt, then those that
+/// Batches assigned to steps. Batches are named by number: first those that were assigned, then those that
 /// were made from broken ones.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Dealt {
+pub(crate) struct Assigned {
     pub(crate) pieces: Batches,
     /// The batches of the first step by place, then those of the second, and so on.
     pub(crate) slots: Vec<u32>,
@@ -31,7 +32,7 @@ pub(crate) struct Dealt {
     broken: Vec<u32>,
 }
 
-impl Dealt {
+impl Assigned {
     /// The sequences of a batch, and what it is padded to.
     pub(crate) fn batch<'a>(&'a self, batches: &'a Batches, slot: u32) -> (&'a [u32], Pad) {
         let slot = slot as usize;
@@ -70,35 +71,36 @@ impl Dealt {
 
 /// Deals batches to steps of `per_step` each. How many ranks share a step decides only the places of
 /// its batches, not which they are.
-pub(crate) fn deal(
+pub(crate) fn assign(
     batches: &Batches,
     (per_step, world_size): (u32, u32),
-    made: &Made,
+    made: &Provenance,
     rng: &Rng,
-) -> Dealt {
+) -> Assigned {
     let (per_step, world_size) = (per_step as usize, world_size as usize);
     let own = made.shard.map_or(*rng, |shard| rng.at_shard(shard.number));
-    let mut dealt = Dealt::default();
+    let mut assigned = Assigned::default();
     if per_step == 1 {
-        dealt.slots = (0..batches.len() as u32).collect();
-        return dealt;
+        assigned.slots = (0..batches.len() as u32).collect();
+        return assigned;
     }
     let mut parts: Vec<Part> =
         batches.weighed(made.packed).map(|(size, length)| Part { size, length }).collect();
     let order = ranked(&parts, made.steps, made.time());
-    let (kept, last) = dealt.set_aside(batches, order, &mut parts, per_step, made);
-    dealt.slots = match made.steps {
+    let (kept, last) = assigned.set_aside(batches, order, &mut parts, per_step, made);
+    assigned.slots = match made.steps {
         Steps::InOrder | Steps::Aligned => kept,
         Steps::Stratified => balance::matched(&kept, &parts, per_step, &own),
     };
-    dealt.slots.extend(last);
+    assigned.slots.extend(last);
     if made.steps != Steps::InOrder {
-        dealt.slots = arranged(&dealt.slots, &parts, (per_step, world_size), made, [rng, &own]);
+        assigned.slots =
+            arranged(&assigned.slots, &parts, (per_step, world_size), made, [rng, &own]);
     }
-    dealt
+    assigned
 }
 
-impl Dealt {
+impl Assigned {
     /// What fills no step is dropped, joined by others or broken up. Returns the batches that fill
     /// steps, and those of the last steps, step by step.
     fn set_aside(
@@ -107,7 +109,7 @@ impl Dealt {
         order: Vec<u32>,
         parts: &mut Vec<Part>,
         per_step: usize,
-        made: &Made,
+        made: &Provenance,
     ) -> (Vec<u32>, Vec<u32>) {
         let left = order.len() % per_step;
         if left == 0 {
@@ -160,7 +162,7 @@ fn arranged(
     slots: &[u32],
     parts: &[Part],
     (per_step, world_size): (usize, usize),
-    made: &Made,
+    made: &Provenance,
     [rng, own]: [&Rng; 2],
 ) -> Vec<u32> {
     let time = |slot: u32| parts[slot as usize].time(made.time());
@@ -183,7 +185,7 @@ fn arranged(
             }
         }
     };
-    places::seated(slots, &order, per_step, world_size, own, time)
+    places::placed(slots, &order, per_step, world_size, own, time)
 }
 
 /// All batches in the order in which steps are made of them.

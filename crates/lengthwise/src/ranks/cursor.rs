@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::{base::error::Error, plan::epoch::Plan, ranks::assign::Dealt};
+use crate::{error::Error, plan::epoch::Plan, ranks::assign::Assigned};
 
 /// Where an epoch stands: what was planned, and how many steps all ranks have taken.
 ///
@@ -11,7 +11,7 @@ use crate::{base::error::Error, plan::epoch::Plan, ranks::assign::Dealt};
 /// [`Plan::resume`](crate::Plan::resume) goes on from it, with the same number of ranks or another.
 ///
 /// ```
-/// use lengthwise::{Blurred, Budget, Example, Planner};
+/// use lengthwise::{Budget, Example, Planner, strategy::Blurred};
 ///
 /// let lengths = Example::Speech.lengths();
 /// let plan = Planner::new(Blurred::default(), Budget::padded(12_800)).plan(&lengths, 0)?;
@@ -52,7 +52,7 @@ impl Cursor {
     pub const VERSION: u32 = 1;
 
     pub(crate) fn new(plan: &Plan, segments: Vec<Segment>) -> Self {
-        let made = plan.made();
+        let made = plan.provenance();
         let mut settings = String::new();
         for (name, value) in made.settings() {
             let space = if settings.is_empty() { "" } else { " " };
@@ -155,10 +155,10 @@ impl Cursor {
 const MOST_SEGMENTS: usize = 1000;
 
 impl Segment {
-    /// How many places it took of the batches dealt to steps of its size.
-    pub(crate) fn places_of(self, dealt: &Dealt) -> Result<usize, Error> {
+    /// How many places it took of the batches assigned to steps of its size.
+    pub(crate) fn places_of(self, assigned: &Assigned) -> Result<usize, Error> {
         let Self { ranks, steps: counted } = self;
-        let steps = dealt.slots.len() / ranks as usize;
+        let steps = assigned.slots.len() / ranks as usize;
         if counted as usize > steps {
             return Err(Error::CursorBeyondEnd { ranks, counted, steps });
         }

@@ -6,7 +6,7 @@
 use crate::base::rng::{Purpose, Rng};
 
 /// The steps in the given order, each with its batches in their places.
-pub(crate) fn seated(
+pub(crate) fn placed(
     slots: &[u32],
     order: &[u32],
     per_step: usize,
@@ -14,11 +14,11 @@ pub(crate) fn seated(
     rng: &Rng,
     time: impl Fn(u32) -> f64,
 ) -> Vec<u32> {
-    let mut random = rng.stream(Purpose::Seat);
-    let mut seated = vec![0; slots.len()];
+    let mut random = rng.stream(Purpose::Assign);
+    let mut placed = vec![0; slots.len()];
     let mut by_time: Vec<(f64, u32)> = Vec::with_capacity(per_step);
     let mut ranks: Vec<(f64, usize)> = Vec::with_capacity(world_size);
-    for (&step, seats) in order.iter().zip(seated.chunks_mut(per_step)) {
+    for (&step, places) in order.iter().zip(placed.chunks_mut(per_step)) {
         by_time.clear();
         let step = &slots[step as usize * per_step..][..per_step];
         by_time.extend(step.iter().map(|&slot| (time(slot), slot)));
@@ -30,12 +30,12 @@ pub(crate) fn seated(
         for (round, batches) in by_time.chunks(world_size).enumerate() {
             ranks.sort_by(|a, b| a.0.total_cmp(&b.0));
             for (&(time, slot), (load, rank)) in batches.iter().zip(&mut ranks) {
-                seats[round * world_size + *rank] = slot;
+                places[round * world_size + *rank] = slot;
                 *load += time;
             }
         }
     }
-    seated
+    placed
 }
 
 #[cfg(test)]
@@ -49,13 +49,13 @@ mod tests {
             let slots: Vec<u32> = (0..2 * per_step as u32).collect();
             let time = |slot: u32| f64::from(100 + slot % 17);
             let rng = Rng::new(1, 0);
-            let seated = seated(&slots, &[1, 0], per_step, world_size, &rng, time);
-            for (step, seats) in [1, 0].into_iter().zip(seated.chunks(per_step)) {
-                let mut members = seats.to_vec();
+            let placed = placed(&slots, &[1, 0], per_step, world_size, &rng, time);
+            for (step, places) in [1, 0].into_iter().zip(placed.chunks(per_step)) {
+                let mut members = places.to_vec();
                 members.sort_unstable();
                 assert_eq!(members, slots[step * per_step..][..per_step]);
                 let loads: Vec<f64> = (0..world_size)
-                    .map(|rank| seats[rank..].iter().step_by(world_size).map(|&s| time(s)).sum())
+                    .map(|rank| places[rank..].iter().step_by(world_size).map(|&s| time(s)).sum())
                     .collect();
                 let (most, least) =
                     loads.iter().fold((0.0_f64, f64::INFINITY), |(m, l), &x| (m.max(x), l.min(x)));

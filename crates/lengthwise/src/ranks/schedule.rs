@@ -1,14 +1,15 @@
-//! The batches of an epoch dealt to ranks: the same number of steps for each, without communication.
+//! The batches of an epoch assigned to ranks: the same number of steps for each, without communication.
 
 use std::sync::Arc;
 
 use crate::{
-    base::{error::Error, rng::Rng},
+    base::rng::Rng,
     cut::batches::{Batches, weighed},
     data::{lengths::Lengths, pad::Pad},
+    error::Error,
     plan::{counts::Counts, epoch::Plan},
     ranks::{
-        assign::{Dealt, deal},
+        assign::{Assigned, assign},
         cursor::{Cursor, Segment},
     },
 };
@@ -19,7 +20,7 @@ use crate::{
 /// rank has to ask another.
 ///
 /// ```
-/// use lengthwise::{Blurred, Budget, Example, Planner};
+/// use lengthwise::{Budget, Example, Planner, strategy::Blurred};
 ///
 /// let lengths = Example::Documents.lengths();
 /// let plan = Planner::new(Blurred::default(), Budget::padded(16_384)).plan(&lengths, 0)?;
@@ -34,12 +35,12 @@ pub struct Schedule {
     plan: Plan,
     world_size: u32,
     per_step: u32,
-    /// What was taken before these batches were dealt.
+    /// What was taken before these batches were assigned.
     before: Vec<Segment>,
     /// How many steps of this dealing were taken before.
     taken: usize,
     batches: Arc<Batches>,
-    dealt: Dealt,
+    assigned: Assigned,
 }
 
 impl Schedule {
@@ -55,36 +56,36 @@ impl Schedule {
     /// What is left of the epoch after all that the cursor counts.
     pub(crate) fn resume(plan: &Plan, cursor: &Cursor, world_size: u32) -> Result<Self, Error> {
         cursor.check(plan)?;
-        let made = plan.made();
+        let made = plan.provenance();
         let per_step = made.per_step(world_size)?;
         let sequences = plan.indices().len();
         if sequences < per_step as usize {
             return Err(Error::TooFewForRanks { sequences, places: per_step, world_size });
         }
-        let deal = |batches: &Batches, places: (u32, u32), segments: &[Segment]| {
+        let assign = |batches: &Batches, places: (u32, u32), segments: &[Segment]| {
             let turn = 1 + segments.len() as u32;
-            deal(batches, places, made, &Rng::new(made.seed, made.epoch).at_turn(turn))
+            assign(batches, places, made, &Rng::new(made.seed, made.epoch).at_turn(turn))
         };
         let (mut batches, mut before) = (plan.shared_batches(), Vec::new());
         let segments = cursor.merged();
         let continued = segments.last().is_some_and(|last| last.ranks == per_step);
         for &segment in &segments[..segments.len() - usize::from(continued)] {
             // Which batches were seen does not depend on who had which place.
-            let dealt = deal(&batches, (segment.ranks, segment.ranks), &before);
-            batches = Arc::new(dealt.unseen(&batches, segment.places_of(&dealt)?));
+            let assigned = assign(&batches, (segment.ranks, segment.ranks), &before);
+            batches = Arc::new(assigned.unseen(&batches, segment.places_of(&assigned)?));
             before.push(segment);
         }
-        let dealt = deal(&batches, (per_step, world_size), &before);
+        let assigned = assign(&batches, (per_step, world_size), &before);
         let taken = match segments.last() {
-            Some(last) if continued => last.places_of(&dealt)? / per_step as usize,
+            Some(last) if continued => last.places_of(&assigned)? / per_step as usize,
             _ => 0,
         };
-        Ok(Self { plan: plan.clone(), world_size, per_step, before, taken, batches, dealt })
+        Ok(Self { plan: plan.clone(), world_size, per_step, before, taken, batches, assigned })
     }
 
     /// The number of steps that are left, the same on every rank.
     pub fn len(&self) -> usize {
-        self.dealt.slots.len() / self.per_step as usize - self.taken
+        self.assigned.slots.len() / self.per_step as usize - self.taken
     }
 
     /// Whether nothing is left of the epoch.
@@ -109,9 +110,9 @@ impl Schedule {
         }
         if steps < self.len() {
             // What is left at the end is not left yet.
-            self.dealt.dropped.clear();
+            self.assigned.dropped.clear();
         }
-        self.dealt.slots.truncate((self.taken + steps) * self.per_step as usize);
+        self.assigned.slots.truncate((self.taken + steps) * self.per_step as usize);
         Ok(self)
     }
 
@@ -148,7 +149,7 @@ impl Schedule {
     /// follows the cost model of the plan if it has one; without one the batch length for `aligned`
     /// steps, and cells for others.
     pub fn idle_share(&self) -> f64 {
-        let time = self.plan.made().time();
+        let time = self.plan.provenance().time();
         self.idle_share_by(|size, length| time.of(size, length))
     }
 
@@ -181,10 +182,10 @@ impl Schedule {
         (work, slowest)
     }
 
-    /// What the idle share is at least, however these batches are dealt to steps of as many: in each
+    /// What the idle share is at least, however these batches are assigned to steps of as many: in each
     /// of them the longest batch must be waited for, and it is best if the longest are together.
     pub fn idle_bound(&self) -> f64 {
-        let time = self.plan.made().time();
+        let time = self.plan.provenance().time();
         self.idle_bound_by(|size, length| time.of(size, length))
     }
 
@@ -203,13 +204,13 @@ impl Schedule {
 
     /// The sequences that are in no step, because the tail is dropped.
     pub fn dropped(&self) -> Vec<u32> {
-        self.dealt.dropped.iter().flat_map(|&slot| self.batch(slot).0).copied().collect()
+        self.assigned.dropped.iter().flat_map(|&slot| self.batch(slot).0).copied().collect()
     }
 
     /// The sequences of these steps that were met before, as often as they were.
     pub fn repeated(&self) -> Vec<u32> {
-        let mut met = vec![false; self.batches.len() + self.dealt.pieces.len()];
-        let (taken, left) = self.dealt.slots.split_at(self.taken * self.per_step as usize);
+        let mut met = vec![false; self.batches.len() + self.assigned.pieces.len()];
+        let (taken, left) = self.assigned.slots.split_at(self.taken * self.per_step as usize);
         for &slot in taken {
             met[slot as usize] = true;
         }
@@ -233,12 +234,12 @@ impl Schedule {
 
     /// The batches of the steps that are left, by number.
     fn steps(&self) -> impl Iterator<Item = &[u32]> {
-        self.dealt.slots.chunks(self.per_step as usize).skip(self.taken)
+        self.assigned.slots.chunks(self.per_step as usize).skip(self.taken)
     }
 
     /// The sequences of a batch by number, and what it is padded to.
     fn batch(&self, slot: u32) -> (&[u32], Pad) {
-        self.dealt.batch(&self.batches, slot)
+        self.assigned.batch(&self.batches, slot)
     }
 
     /// Its size and what its sequences are padded to, or the mean of them if they share a row.
@@ -248,7 +249,7 @@ impl Schedule {
     }
 
     fn gathered(&self, slots: impl Iterator<Item = u32>) -> Batches {
-        self.dealt.gathered(&self.batches, slots)
+        self.assigned.gathered(&self.batches, slots)
     }
 }
 
@@ -264,7 +265,7 @@ impl Plan {
     /// [`schedule`](Plan::schedule) gives the same for all ranks, and says more about it.
     ///
     /// ```
-    /// use lengthwise::{Budget, Lengths, Planner, Sorted};
+    /// use lengthwise::{Budget, Lengths, Planner, strategy::Sorted};
     ///
     /// let lengths = Lengths::new((1..=100).collect::<Vec<u32>>())?;
     /// let plan = Planner::new(Sorted, Budget::sequences(10)).plan(&lengths, 0)?;
@@ -281,7 +282,7 @@ impl Plan {
         self.schedule(world_size)?.for_rank(rank)
     }
 
-    /// The batches dealt to `world_size` ranks, step by step.
+    /// The batches assigned to `world_size` ranks, step by step.
     pub fn schedule(&self, world_size: u32) -> Result<Schedule, Error> {
         Schedule::new(self, world_size)
     }
@@ -290,7 +291,7 @@ impl Plan {
     /// now: exactly the sequences that no rank has seen.
     ///
     /// With the same number of batches a step the schedule goes on as it was; with another the rest
-    /// is dealt anew. Nothing is replayed: it takes as long at the end of an epoch as at its
+    /// is assigned anew. Nothing is replayed: it takes as long at the end of an epoch as at its
     /// beginning, and one more dealing for every change of that number before.
     pub fn resume(&self, cursor: &Cursor, world_size: u32) -> Result<Schedule, Error> {
         Schedule::resume(self, cursor, world_size)

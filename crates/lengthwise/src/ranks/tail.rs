@@ -1,15 +1,13 @@
 //! The batches that fill no step: repeated, or broken up.
 
+use crate::plan::settings::Provenance;
 use crate::{
     cut::{
         batches::Batches,
-        split::{Piece, halved},
+        split::{Piece, split_costliest},
     },
     data::pad::Pad,
-    plan::{
-        provenance::Made,
-        steps::{Steps, Time},
-    },
+    plan::steps::{Steps, Time},
     ranks::part::{Part, hold_out},
 };
 
@@ -58,7 +56,7 @@ pub(crate) fn split(
     batches: &Batches,
     held: &[u32],
     count: usize,
-    made: &Made,
+    made: &Provenance,
     pieces: &mut Batches,
 ) -> Vec<u32> {
     if made.packed {
@@ -92,7 +90,7 @@ pub(crate) fn split(
             low = middle;
         }
     }
-    let mut chosen = halved(best, count, 1, &cost);
+    let mut chosen = split_costliest(best, count, 1, &cost);
     chosen.sort_unstable_by_key(|piece| piece.start);
     let first = (batches.len() + pieces.len()) as u32;
     for piece in &chosen {
@@ -102,7 +100,7 @@ pub(crate) fn split(
     (0..count as u32).map(|at| first + at % chosen.len() as u32).collect()
 }
 
-/// Breaks rows up into `count`, between sequences; those of most sequences are halved. A part keeps
+/// Breaks rows up into `count`, between sequences; those of most sequences are split. A part keeps
 /// the batch length of its row, and with it the shape.
 fn split_rows(batches: &Batches, held: &[u32], count: usize, pieces: &mut Batches) -> Vec<u32> {
     let mut rows = Batches::default();
@@ -116,7 +114,7 @@ fn split_rows(batches: &Batches, held: &[u32], count: usize, pieces: &mut Batche
         pad: Pad::one(length),
         cost: sequences(size, length),
     });
-    let mut chosen = halved(whole.collect(), count, 1, &sequences);
+    let mut chosen = split_costliest(whole.collect(), count, 1, &sequences);
     chosen.sort_unstable_by_key(|piece| (piece.pad.first.div_ceil(piece.size), piece.start));
     let first = (batches.len() + pieces.len()) as u32;
     for piece in &chosen {

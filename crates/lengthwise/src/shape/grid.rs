@@ -10,22 +10,22 @@ use crate::{
 
 /// [`Shapes`](crate::Shapes) made definite for two lengths.
 #[derive(Clone, Debug)]
-pub(crate) enum Cover {
+pub(crate) enum PairRounding {
     /// Each side is rounded by itself.
     Sides(Rounding, Rounding),
     /// Both sides are on ladders: there are so many shapes and no others.
     Grid(Grid),
 }
 
-impl Cover {
+impl PairRounding {
     /// What a batch is padded to whose longest lengths are these; nothing if no shape has room for
     /// both. What is covered covers itself.
     pub(crate) fn of(&self, pad: Pad) -> Option<Pad> {
         match self {
-            Cover::Sides(first, second) => {
+            PairRounding::Sides(first, second) => {
                 Some(Pad { first: first.of(pad.first), second: second.of(pad.second) })
             }
-            Cover::Grid(grid) => grid.of(pad),
+            PairRounding::Grid(grid) => grid.of(pad),
         }
     }
 
@@ -34,10 +34,10 @@ impl Cover {
     pub(crate) fn top(&self, first: &Lengths, second: &Lengths) -> Pad {
         let longest = Pad { first: first.max(), second: second.max() };
         match self {
-            Cover::Sides(first, second) => {
+            PairRounding::Sides(first, second) => {
                 Pad { first: first.of(longest.first), second: second.of(longest.second) }
             }
-            Cover::Grid(grid) => grid.top(longest),
+            PairRounding::Grid(grid) => grid.top(longest),
         }
     }
 }

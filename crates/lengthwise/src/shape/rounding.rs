@@ -2,7 +2,7 @@
 
 use crate::data::lengths::{Lengths, is_small_table};
 
-/// [`Shapes`] made definite for given lengths.
+/// [`Shapes`](crate::Shapes) made definite for given lengths.
 #[derive(Clone, Debug)]
 pub(crate) enum Rounding {
     Exact,

@@ -3,10 +3,11 @@
 use std::{fmt, str::FromStr};
 
 use crate::{
-    base::{error::Error, setting::Setting},
+    base::setting::Setting,
     data::lengths::Lengths,
+    error::Error,
     shape::{
-        grid::{Cover, Grid},
+        grid::{Grid, PairRounding},
         ladder::ladder,
         rounding::{Rounding, Staircase},
     },
@@ -57,17 +58,21 @@ impl Shapes {
     }
 
     /// The rule for these pairs of lengths.
-    pub(crate) fn cover(&self, first: &Lengths, second: &Lengths) -> Result<Cover, Error> {
+    pub(crate) fn pair_rounding(
+        &self,
+        first: &Lengths,
+        second: &Lengths,
+    ) -> Result<PairRounding, Error> {
         if let Shapes::Ladder(shapes @ 1..) = self {
-            return Ok(Cover::Grid(Grid::best(first, second, *shapes)));
+            return Ok(PairRounding::Grid(Grid::best(first, second, *shapes)));
         }
         let [of_first, of_second] = self.sides();
         let sides = [of_first.rounding(first)?, of_second.rounding(second)?];
         Ok(match sides {
             [Rounding::Rungs(first), Rounding::Rungs(second)] => {
-                Cover::Grid(Grid::product(first, &second))
+                PairRounding::Grid(Grid::product(first, &second))
             }
-            [first, second] => Cover::Sides(first, second),
+            [first, second] => PairRounding::Sides(first, second),
         })
     }
 

@@ -1,21 +1,16 @@
 #![doc = include_str!("alternated.md")]
 
+use crate::strategy::group::parameter;
 use crate::{
-    base::{
-        error::Error,
-        rng::{Purpose, Rng},
-        setting::Setting,
-    },
+    base::rng::{Purpose, Rng},
     data::lengths::Lengths,
-    limit::resolved::Room,
+    error::Error,
+    limit::resolved::ResolvedBudget,
     order::{
         groups::Groups,
         windows::{First, Mixed},
     },
-    strategy::{
-        Strategy,
-        group::{AT_LEAST_ONE, Group, Inner, at_least_one},
-    },
+    strategy::group::{AT_LEAST_ONE, Group, Inner},
 };
 
 #[doc = include_str!("alternated.md")]
@@ -25,35 +20,14 @@ pub struct Alternated {
     pub bins: u32,
 }
 
-impl Alternated {
-    pub(crate) fn read(setting: &mut Setting) -> Result<Self, Error> {
-        let bins = setting.number("bins", AT_LEAST_ONE)?;
-        Ok(Self { bins: bins.unwrap_or(Self::default().bins) })
-    }
-}
-
-impl Default for Alternated {
-    fn default() -> Self {
-        Self { bins: 64 }
-    }
-}
-
-impl Inner for Alternated {
-    fn parameters(&self) -> String {
-        format!(":bins={}", self.bins)
-    }
-
-    fn check(&self) -> Result<(), Error> {
-        at_least_one("alternated", "bins", self.bins)
-    }
-}
+parameter!(Alternated "alternated" { bins: 1.. => 64 } AT_LEAST_ONE);
 
 impl Group for Alternated {
     fn describe(&self) -> String {
-        Strategy::from(*self).to_string()
+        format!("alternated:bins={}", self.bins)
     }
 
-    fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error> {
+    fn group(&self, lengths: &Lengths, limit: &ResolvedBudget, rng: &Rng) -> Result<Groups, Error> {
         self.check()?;
         // More bins than sequences are as many bins of one.
         let bins = u64::from(self.bins.min(lengths.count()));
@@ -61,7 +35,7 @@ impl Group for Alternated {
         let ends: Vec<u32> = (0..bins).map(end).collect();
         // The paper counts bins from 1: the first is odd and ascends.
         let first = |bin: usize| if bin.is_multiple_of(2) { First::Short } else { First::Long };
-        let order = Mixed::new(lengths, room, rng, Purpose::Shuffle)?.sorted(&ends, first, room);
+        let order = Mixed::new(lengths, limit, rng, Purpose::Shuffle)?.sorted(&ends, first, limit);
         Ok(Groups::sorted(order, vec![lengths.count()]).short_anywhere(rng))
     }
 }

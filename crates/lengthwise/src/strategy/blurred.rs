@@ -1,20 +1,17 @@
 #![doc = include_str!("blurred.md")]
 
+use crate::strategy::group::parameter;
 use crate::{
     base::{
-        error::Error,
         math::{ln, whole},
         rng::{CHUNK, Purpose, Rng},
-        setting::Setting,
     },
     data::lengths::{Lengths, is_small_table},
-    limit::resolved::Room,
+    error::Error,
+    limit::resolved::ResolvedBudget,
     order::{groups::Groups, keys::Keys},
     shape::rounding::Staircase,
-    strategy::{
-        Strategy,
-        group::{Group, Inner, bad},
-    },
+    strategy::group::{Group, Inner},
 };
 
 #[doc = include_str!("blurred.md")]
@@ -27,44 +24,18 @@ pub struct Blurred {
 /// Lengths below this are looked up in a table of this size, with vectors and without a check.
 const TABLE: usize = 1 << 16;
 
-const EXPECTED: &str = "a number from 0 to 1000000";
-
-impl Blurred {
-    pub(crate) fn read(setting: &mut Setting) -> Result<Self, Error> {
-        let spread = setting.number("spread", EXPECTED)?;
-        Ok(Self { spread: spread.unwrap_or(Self::default().spread) })
-    }
-}
-
-impl Default for Blurred {
-    fn default() -> Self {
-        Self { spread: 0.02 }
-    }
-}
-
-impl Inner for Blurred {
-    fn parameters(&self) -> String {
-        format!(":spread={}", self.spread)
-    }
-
-    fn check(&self) -> Result<(), Error> {
-        if (0.0..=1e6).contains(&self.spread) {
-            return Ok(());
-        }
-        Err(bad("blurred", "spread", self.spread, EXPECTED))
-    }
-}
+parameter!(Blurred "blurred" { spread: 0.0..=1e6 => 0.02 } "a number from 0 to 1000000");
 
 impl Group for Blurred {
     fn describe(&self) -> String {
-        Strategy::from(*self).to_string()
+        format!("blurred:spread={}", self.spread)
     }
 
     fn in_passes(&self) -> bool {
         true
     }
 
-    fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error> {
+    fn group(&self, lengths: &Lengths, limit: &ResolvedBudget, rng: &Rng) -> Result<Groups, Error> {
         self.check()?;
         let stretch = f64::from(u32::MAX) / (1.0 + self.spread * LARGEST_NOISE);
         let distinct = lengths.population().iter().map(|&(length, _)| length);
@@ -80,14 +51,14 @@ impl Group for Blurred {
                 && (lengths.max() as usize) < TABLE
             {
                 let place = |length: u32| places[length as usize % TABLE];
-                return Noisy { rng, place, spread, stretch }.group(lengths, room);
+                return Noisy { rng, place, spread, stretch }.group(lengths, limit);
             }
             let place = |length: u32| places[length as usize];
-            return Noisy { rng, place, spread, stretch }.group(lengths, room);
+            return Noisy { rng, place, spread, stretch }.group(lengths, limit);
         }
         let steps = Staircase::new(distinct.collect(), lengths);
         let place = |length: u32| scale[steps.of(length) as usize];
-        Noisy { rng, place, spread, stretch }.group(lengths, room)
+        Noisy { rng, place, spread, stretch }.group(lengths, limit)
     }
 }
 
@@ -100,8 +71,8 @@ struct Noisy<'a, F> {
 }
 
 impl<F: Fn(u32) -> f64 + Sync> Noisy<'_, F> {
-    fn group(&self, lengths: &Lengths, room: &Room) -> Result<Groups, Error> {
-        Ok(Groups::one(lengths, room, self)?.short_anywhere(self.rng))
+    fn group(&self, lengths: &Lengths, limit: &ResolvedBudget) -> Result<Groups, Error> {
+        Ok(Groups::one(lengths, limit, self)?.short_anywhere(self.rng))
     }
 }
 

@@ -1,13 +1,14 @@
 #![doc = include_str!("bucketed.md")]
 
 use crate::{
-    base::{error::Error, rng::Rng, setting::Setting},
+    base::rng::Rng,
     data::lengths::Lengths,
-    limit::resolved::Room,
+    error::Error,
+    limit::resolved::ResolvedBudget,
     order::groups::Groups,
     strategy::{
-        Strategy, buckets,
-        group::{AT_LEAST_ONE, Group, Inner, at_least_one},
+        buckets,
+        group::{AT_LEAST_ONE, Group, Inner, parameter},
     },
 };
 
@@ -18,36 +19,15 @@ pub struct Bucketed {
     pub size: u32,
 }
 
-impl Bucketed {
-    pub(crate) fn read(setting: &mut Setting) -> Result<Self, Error> {
-        let size = setting.number("size", AT_LEAST_ONE)?;
-        Ok(Self { size: size.unwrap_or(Self::default().size) })
-    }
-}
-
-impl Default for Bucketed {
-    fn default() -> Self {
-        Self { size: 1024 }
-    }
-}
-
-impl Inner for Bucketed {
-    fn parameters(&self) -> String {
-        format!(":size={}", self.size)
-    }
-
-    fn check(&self) -> Result<(), Error> {
-        at_least_one("bucketed", "size", self.size)
-    }
-}
+parameter!(Bucketed "bucketed" { size: 1.. => 1024 } AT_LEAST_ONE);
 
 impl Group for Bucketed {
     fn describe(&self) -> String {
-        Strategy::from(*self).to_string()
+        format!("bucketed:size={}", self.size)
     }
 
-    fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error> {
+    fn group(&self, lengths: &Lengths, limit: &ResolvedBudget, rng: &Rng) -> Result<Groups, Error> {
         self.check()?;
-        buckets::by_rank(lengths, room, rng, self.size)
+        buckets::by_rank(lengths, limit, rng, self.size)
     }
 }

@@ -2,12 +2,12 @@
 
 use crate::{
     base::{
-        error::Error,
         rng::{Purpose, Rng},
         threads,
     },
     data::lengths::Lengths,
-    limit::resolved::Room,
+    error::Error,
+    limit::resolved::ResolvedBudget,
     order::{groups::Groups, keyed::flat, keys::Random},
 };
 
@@ -15,12 +15,12 @@ use crate::{
 /// no earlier bucket.
 pub(crate) fn by_length(
     lengths: &Lengths,
-    room: &Room,
+    limit: &ResolvedBudget,
     rng: &Rng,
     bucket_of: impl Fn(u32) -> u32 + Sync,
 ) -> Result<Groups, Error> {
     let keys = Random::within(bucket_of(lengths.max()), &bucket_of, rng, Purpose::Shuffle);
-    let groups = Groups::keyed(lengths, room, &keys, || {
+    let groups = Groups::keyed(lengths, limit, &keys, || {
         let histogram = lengths.histogram();
         let same = |a: &(u32, u32), b: &(u32, u32)| bucket_of(a.0) == bucket_of(b.0);
         let mut end = 0;
@@ -32,7 +32,7 @@ pub(crate) fn by_length(
             })
             .collect()
     })?;
-    Ok(groups.left_anywhere(room, rng))
+    Ok(groups.left_anywhere(limit, rng))
 }
 
 /// Groups of `size` from the longest sequences to the shortest, in a random order inside each. Which of
@@ -40,20 +40,20 @@ pub(crate) fn by_length(
 /// order inside.
 pub(crate) fn by_rank(
     lengths: &Lengths,
-    room: &Room,
+    limit: &ResolvedBudget,
     rng: &Rng,
     size: u32,
 ) -> Result<Groups, Error> {
     let longest = lengths.max();
     let keys = Random::within(longest, |length| longest - length, rng, Purpose::Ties);
     // What the planner asks of strategies that do not sort in passes is enough.
-    let mut order = flat(lengths, &room.clone().with_memory(None), &keys)?.order;
-    let threads = room.workspace().threads_for(order.len());
+    let mut order = flat(lengths, &limit.clone().with_memory(None), &keys)?.order;
+    let threads = limit.workspace().threads_for(order.len());
     let buckets = order.chunks_mut(size as usize).collect();
     threads::each(threads, buckets, |bucket: &mut [u32]| {
         bucket.sort_by_cached_key(|&sequence| (rng.word(Purpose::Shuffle, sequence), sequence));
     });
     let ends = (1..=lengths.count().div_ceil(size)).map(|bucket| bucket.saturating_mul(size));
     let ends = ends.map(|end| end.min(lengths.count())).collect();
-    Ok(Groups::trusted(order, ends).left_anywhere(room, rng))
+    Ok(Groups::trusted(order, ends).left_anywhere(limit, rng))
 }

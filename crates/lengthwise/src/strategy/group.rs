@@ -3,9 +3,10 @@
 use std::fmt;
 
 use crate::{
-    base::{error::Error, rng::Rng},
+    base::rng::Rng,
     data::lengths::Lengths,
-    limit::{resolved::Room, row::Row},
+    error::Error,
+    limit::{resolved::ResolvedBudget, row::Row},
     order::groups::Groups,
 };
 
@@ -14,13 +15,13 @@ use crate::{
 /// Group must be a pure function: the same lengths, room and randomness give the same groups.
 ///
 /// ```
-/// use lengthwise::{Budget, Error, Group, Groups, Lengths, Planner, Rng, Room};
+/// use lengthwise::{Budget, Error, Lengths, Planner, custom::{Group, Groups, ResolvedBudget, Rng}};
 ///
 /// /// Batches in the order of the data.
 /// struct Unchanged;
 ///
 /// impl Group for Unchanged {
-///     fn group(&self, lengths: &Lengths, _: &Room, _: &Rng) -> Result<Groups, Error> {
+///     fn group(&self, lengths: &Lengths, _: &ResolvedBudget, _: &Rng) -> Result<Groups, Error> {
 ///         let count = lengths.len() as u32;
 ///         Groups::new((0..count).collect(), vec![count])
 ///     }
@@ -59,16 +60,15 @@ pub trait Group {
     }
 
     /// Orders all sequences in groups that no batch may cross.
-    fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error>;
+    fn group(&self, lengths: &Lengths, limit: &ResolvedBudget, rng: &Rng) -> Result<Groups, Error>;
 }
 
 /// What each strategy of the list has besides [`Group`].
 pub(crate) trait Inner: Group {
-    /// The part of the string form after the name, with its colon.
-    fn parameters(&self) -> String;
-
     /// Refuses parameters that make no sense.
-    fn check(&self) -> Result<(), Error>;
+    fn check(&self) -> Result<(), Error> {
+        Ok(())
+    }
 }
 
 /// The error for a parameter out of its range.
@@ -86,3 +86,34 @@ pub(crate) fn at_least_one(strategy: &str, key: &str, given: u32) -> Result<(), 
 }
 
 pub(crate) const AT_LEAST_ONE: &str = "a whole number from 1 to 4294967295";
+
+/// Writes what a strategy of one parameter needs besides [`Group`]: its default, how it is read from the
+/// string form, and the refusal of values out of its range.
+macro_rules! parameter {
+    ($type:ident $name:literal { $key:ident: $range:expr => $default:expr } $expected:expr) => {
+        impl Default for $type {
+            fn default() -> Self {
+                Self { $key: $default }
+            }
+        }
+
+        impl $type {
+            pub(crate) fn read(
+                setting: &mut $crate::base::setting::Setting,
+            ) -> Result<Self, $crate::error::Error> {
+                let given = setting.number(stringify!($key), $expected)?;
+                Ok(Self { $key: given.unwrap_or($default) })
+            }
+        }
+
+        impl Inner for $type {
+            fn check(&self) -> Result<(), $crate::error::Error> {
+                if ($range).contains(&self.$key) {
+                    return Ok(());
+                }
+                Err($crate::strategy::group::bad($name, stringify!($key), self.$key, $expected))
+            }
+        }
+    };
+}
+pub(crate) use parameter;

@@ -1,13 +1,14 @@
 #![doc = include_str!("length_buckets.md")]
 
 use crate::{
-    base::{error::Error, rng::Rng, setting::Setting},
+    base::{rng::Rng, setting::Setting},
     data::lengths::Lengths,
-    limit::resolved::Room,
+    error::Error,
+    limit::resolved::ResolvedBudget,
     order::groups::{Drawn, Groups},
     shape::rounding::Staircase,
     strategy::{
-        Strategy, buckets,
+        buckets,
         group::{AT_LEAST_ONE, Group, Inner, at_least_one, bad},
     },
 };
@@ -47,13 +48,6 @@ impl Default for LengthBuckets {
 }
 
 impl Inner for LengthBuckets {
-    fn parameters(&self) -> String {
-        match self {
-            Self::Width(width) => format!(":width={width}"),
-            Self::Edges(edges) => format!(":edges={}", text(edges)),
-        }
-    }
-
     fn check(&self) -> Result<(), Error> {
         match self {
             Self::Width(width) => at_least_one("length-buckets", "width", *width),
@@ -73,7 +67,10 @@ fn text(edges: &[u32]) -> String {
 
 impl Group for LengthBuckets {
     fn describe(&self) -> String {
-        Strategy::from(self.clone()).to_string()
+        match self {
+            Self::Width(width) => format!("length-buckets:width={width}"),
+            Self::Edges(edges) => format!("length-buckets:edges={}", text(edges)),
+        }
     }
 
     fn in_passes(&self) -> bool {
@@ -84,15 +81,15 @@ impl Group for LengthBuckets {
         lengths.histogram().len() as u64
     }
 
-    fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error> {
+    fn group(&self, lengths: &Lengths, limit: &ResolvedBudget, rng: &Rng) -> Result<Groups, Error> {
         self.check()?;
         let groups = match self {
             Self::Width(width) => {
-                buckets::by_length(lengths, room, rng, |length| (length - 1) / width)
+                buckets::by_length(lengths, limit, rng, |length| (length - 1) / width)
             }
             Self::Edges(edges) => {
                 let steps = Staircase::new(edges.clone(), lengths);
-                buckets::by_length(lengths, room, rng, |length| steps.of(length))
+                buckets::by_length(lengths, limit, rng, |length| steps.of(length))
             }
         };
         Ok(groups?.drawn(Drawn::AtRandom))

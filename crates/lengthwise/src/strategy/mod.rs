@@ -3,9 +3,10 @@
 use std::{fmt, str::FromStr};
 
 use crate::{
-    base::{error::Error, rng::Rng, setting::Setting},
+    base::{rng::Rng, setting::Setting},
     data::lengths::Lengths,
-    limit::{budget::Budget, resolved::Room, row::Row},
+    error::Error,
+    limit::{budget::Budget, resolved::ResolvedBudget, row::Row},
     order::groups::Groups,
     strategy::group::{Group, Inner},
 };
@@ -45,7 +46,7 @@ macro_rules! strategies {
         /// Every strategy that has a name.
         ///
         /// ```
-        /// use lengthwise::{Alternated, Strategy};
+        /// use lengthwise::{Strategy, strategy::Alternated};
         ///
         /// let strategy: Strategy = "alternated:bins=8".parse()?;
         /// assert_eq!(strategy, Alternated { bins: 8 }.into());
@@ -184,8 +185,8 @@ impl Group for Strategy {
         self.inner().most_groups(lengths)
     }
 
-    fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error> {
-        self.inner().group(lengths, room, rng)
+    fn group(&self, lengths: &Lengths, limit: &ResolvedBudget, rng: &Rng) -> Result<Groups, Error> {
+        self.inner().group(lengths, limit, rng)
     }
 }
 
@@ -203,6 +204,6 @@ impl FromStr for Strategy {
 
 impl fmt::Display for Strategy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", self.name(), self.inner().parameters())
+        f.write_str(&self.inner().describe())
     }
 }

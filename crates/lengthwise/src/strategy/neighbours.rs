@@ -2,17 +2,14 @@
 
 use crate::{
     base::{
-        error::Error,
         rng::{Purpose, Rng},
         setting::Setting,
     },
     data::lengths::Lengths,
-    limit::{capacity::Open, resolved::Room},
+    error::Error,
+    limit::{capacity::Open, resolved::ResolvedBudget},
     order::{groups::Groups, sort},
-    strategy::{
-        Strategy,
-        group::{Group, Inner},
-    },
+    strategy::group::{Group, Inner},
 };
 
 #[doc = include_str!("neighbours.md")]
@@ -26,22 +23,14 @@ impl Neighbours {
     }
 }
 
-impl Inner for Neighbours {
-    fn parameters(&self) -> String {
-        String::new()
-    }
-
-    fn check(&self) -> Result<(), Error> {
-        Ok(())
-    }
-}
+impl Inner for Neighbours {}
 
 impl Group for Neighbours {
     fn describe(&self) -> String {
-        Strategy::from(*self).to_string()
+        "neighbours".to_owned()
     }
 
-    fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error> {
+    fn group(&self, lengths: &Lengths, limit: &ResolvedBudget, rng: &Rng) -> Result<Groups, Error> {
         let mut sorted = sort::shuffled(lengths.count(), rng, Purpose::Ties);
         sort::by_key(&mut sorted, |sequence| lengths.of(sequence));
         let mut line = Line::new(&sorted, lengths);
@@ -54,14 +43,14 @@ impl Group for Neighbours {
             if line.used(start) {
                 continue;
             }
-            line.grow(start, room, directions.below(2) == 0, &mut places);
-            for &place in &places[..room.keep(places.len() as u32) as usize] {
+            line.grow(start, limit, directions.below(2) == 0, &mut places);
+            for &place in &places[..limit.keep(places.len() as u32) as usize] {
                 line.take(place);
                 order.push(sorted[place as usize]);
             }
             ends.push(order.len() as u32);
         }
-        Ok(Groups::trusted(order, ends).left_anywhere(room, rng))
+        Ok(Groups::trusted(order, ends).left_anywhere(limit, rng))
     }
 }
 
@@ -103,19 +92,19 @@ impl<'a> Line<'a> {
 
     /// Sets `places` to those of the batch that grows from `start`: equal lengths first, then in
     /// one direction, then in the other.
-    fn grow(&self, start: u32, room: &Room, up_first: bool, places: &mut Vec<u32>) {
+    fn grow(&self, start: u32, limit: &ResolvedBudget, up_first: bool, places: &mut Vec<u32>) {
         let sequence = |place: u32| self.sorted[place as usize];
         let length = self.lengths.of(sequence(start));
         let same = |place: u32| self.lengths.of(sequence(place)) == length;
         places.clear();
         places.push(start);
-        let mut open = room.admit(Open::default(), sequence(start)).unwrap_or_default();
+        let mut open = limit.admit(Open::default(), sequence(start)).unwrap_or_default();
         // The places next to the batch above and below.
         let mut up = self.longer[start as usize];
         let mut down = self.shorter[start as usize];
         let mut walk = |next: &mut u32, side: &[u32], only_same: bool| {
             while *next != NONE && (!only_same || same(*next)) {
-                let Some(grown) = room.admit(open, sequence(*next)) else { break };
+                let Some(grown) = limit.admit(open, sequence(*next)) else { break };
                 open = grown;
                 places.push(*next);
                 *next = side[*next as usize];

@@ -1,14 +1,15 @@
 #![doc = include_str!("optimal_buckets.md")]
 
 use crate::{
-    base::{error::Error, rng::Rng, setting::Setting},
+    base::rng::Rng,
     data::lengths::Lengths,
-    limit::resolved::Room,
+    error::Error,
+    limit::resolved::ResolvedBudget,
     order::groups::Groups,
     shape::{ladder::ladder, rounding::Staircase},
     strategy::{
-        Strategy, buckets,
-        group::{AT_LEAST_ONE, Group, Inner, at_least_one},
+        buckets,
+        group::{AT_LEAST_ONE, Group, Inner, parameter},
     },
 };
 
@@ -19,32 +20,11 @@ pub struct OptimalBuckets {
     pub count: u32,
 }
 
-impl OptimalBuckets {
-    pub(crate) fn read(setting: &mut Setting) -> Result<Self, Error> {
-        let count = setting.number("count", AT_LEAST_ONE)?;
-        Ok(Self { count: count.unwrap_or(Self::default().count) })
-    }
-}
-
-impl Default for OptimalBuckets {
-    fn default() -> Self {
-        Self { count: 6 }
-    }
-}
-
-impl Inner for OptimalBuckets {
-    fn parameters(&self) -> String {
-        format!(":count={}", self.count)
-    }
-
-    fn check(&self) -> Result<(), Error> {
-        at_least_one("optimal-buckets", "count", self.count)
-    }
-}
+parameter!(OptimalBuckets "optimal-buckets" { count: 1.. => 6 } AT_LEAST_ONE);
 
 impl Group for OptimalBuckets {
     fn describe(&self) -> String {
-        Strategy::from(*self).to_string()
+        format!("optimal-buckets:count={}", self.count)
     }
 
     fn in_passes(&self) -> bool {
@@ -55,9 +35,9 @@ impl Group for OptimalBuckets {
         self.count.into()
     }
 
-    fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error> {
+    fn group(&self, lengths: &Lengths, limit: &ResolvedBudget, rng: &Rng) -> Result<Groups, Error> {
         self.check()?;
         let steps = Staircase::new(ladder(lengths, self.count), lengths);
-        buckets::by_length(lengths, room, rng, |length| steps.of(length))
+        buckets::by_length(lengths, limit, rng, |length| steps.of(length))
     }
 }

@@ -2,17 +2,14 @@
 
 use crate::{
     base::{
-        error::Error,
         rng::{Purpose, Rng},
         setting::Setting,
     },
     data::lengths::Lengths,
-    limit::{resolved::Room, row::Row},
+    error::Error,
+    limit::{resolved::ResolvedBudget, row::Row},
     order::{groups::Groups, pack::pack, sort},
-    strategy::{
-        Strategy,
-        group::{AT_LEAST_ONE, Group, Inner, at_least_one},
-    },
+    strategy::group::{AT_LEAST_ONE, Group, Inner, at_least_one},
 };
 
 #[doc = include_str!("packed.md")]
@@ -42,16 +39,6 @@ impl Default for Packed {
 }
 
 impl Inner for Packed {
-    fn parameters(&self) -> String {
-        let window = (self.window != 1).then_some(self.window);
-        let given = [("capacity", self.capacity), ("at-most", self.at_most), ("window", window)];
-        let given = given.into_iter().filter_map(|(key, value)| Some(format!("{key}={}", value?)));
-        match given.collect::<Vec<_>>().join(",") {
-            none if none.is_empty() => none,
-            given => format!(":{given}"),
-        }
-    }
-
     fn check(&self) -> Result<(), Error> {
         at_least_one("packed", "capacity", self.capacity.unwrap_or(1))?;
         at_least_one("packed", "at-most", self.at_most.unwrap_or(1))?;
@@ -61,7 +48,13 @@ impl Inner for Packed {
 
 impl Group for Packed {
     fn describe(&self) -> String {
-        Strategy::from(*self).to_string()
+        let window = (self.window != 1).then_some(self.window);
+        let given = [("capacity", self.capacity), ("at-most", self.at_most), ("window", window)];
+        let given = given.into_iter().filter_map(|(key, value)| Some(format!("{key}={}", value?)));
+        match given.collect::<Vec<_>>().join(",") {
+            none if none.is_empty() => "packed".to_owned(),
+            given => format!("packed:{given}"),
+        }
     }
 
     fn row(&self) -> Option<Row> {
@@ -70,10 +63,10 @@ impl Group for Packed {
         Some(Row { capacity, at_most })
     }
 
-    fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error> {
+    fn group(&self, lengths: &Lengths, limit: &ResolvedBudget, rng: &Rng) -> Result<Groups, Error> {
         self.check()?;
         if self.window >= lengths.count() {
-            return LongestFirst.group(lengths, room, rng);
+            return LongestFirst.group(lengths, limit, rng);
         }
         let mut order = sort::shuffled(lengths.count(), rng, Purpose::Shuffle);
         if self.window > 1 {
@@ -81,7 +74,7 @@ impl Group for Packed {
                 window.sort_by_key(|&sequence| !lengths.of(sequence));
             }
         }
-        Ok(packed(&order, lengths, room))
+        Ok(packed(&order, lengths, limit))
     }
 }
 
@@ -90,14 +83,14 @@ impl Group for Packed {
 pub(crate) struct LongestFirst;
 
 impl Group for LongestFirst {
-    fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error> {
+    fn group(&self, lengths: &Lengths, limit: &ResolvedBudget, rng: &Rng) -> Result<Groups, Error> {
         let mut order = sort::shuffled(lengths.count(), rng, Purpose::Shuffle);
         sort::by_key(&mut order, |sequence| !lengths.of(sequence));
-        Ok(packed(&order, lengths, room))
+        Ok(packed(&order, lengths, limit))
     }
 }
 
-fn packed(order: &[u32], lengths: &Lengths, room: &Room) -> Groups {
-    let (order, ends) = pack(order, lengths, room.row());
+fn packed(order: &[u32], lengths: &Lengths, limit: &ResolvedBudget) -> Groups {
+    let (order, ends) = pack(order, lengths, limit.row());
     Groups::trusted(order, ends).packed()
 }

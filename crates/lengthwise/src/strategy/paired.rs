@@ -4,16 +4,15 @@ mod field;
 
 use crate::{
     base::{
-        error::Error,
         rng::{Purpose, Rng},
         setting::Setting,
     },
     data::lengths::Lengths,
-    limit::resolved::Room,
+    error::Error,
+    limit::resolved::ResolvedBudget,
     order::{groups::Groups, sort},
-    shape::grid::Cover,
+    shape::grid::PairRounding,
     strategy::{
-        Strategy,
         blurred::{LARGEST_NOISE, exponential},
         group::{AT_LEAST_ONE, Group, Inner, at_least_one, bad},
         paired::field::{Field, MOST_STRIPES},
@@ -46,11 +45,6 @@ impl Default for Paired {
 }
 
 impl Inner for Paired {
-    fn parameters(&self) -> String {
-        let stripes = self.stripes.map(|stripes| format!(",stripes={stripes}"));
-        format!(":spread={}{}", self.spread, stripes.unwrap_or_default())
-    }
-
     fn check(&self) -> Result<(), Error> {
         if !(0.0..=1e6).contains(&self.spread) {
             return Err(bad("paired", "spread", self.spread, EXPECTED));
@@ -61,21 +55,22 @@ impl Inner for Paired {
 
 impl Group for Paired {
     fn describe(&self) -> String {
-        Strategy::from(*self).to_string()
+        let stripes = self.stripes.map(|stripes| format!(",stripes={stripes}"));
+        format!("paired:spread={}{}", self.spread, stripes.unwrap_or_default())
     }
 
-    fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error> {
+    fn group(&self, lengths: &Lengths, limit: &ResolvedBudget, rng: &Rng) -> Result<Groups, Error> {
         self.check()?;
-        let (Some(second), Some(sides)) = (lengths.second(), room.sides()) else {
+        let (Some(second), Some(sides)) = (lengths.second(), limit.sides()) else {
             return Err(Error::NoSecond { what: "strategy `paired`".to_owned() });
         };
         let count = lengths.count();
         // On a grid each sequence waits at its own shape, and random order gives the most company.
-        if let Cover::Grid(_) = sides.cover() {
+        if let PairRounding::Grid(_) = sides.pair_rounding() {
             return Ok(Groups::trusted(sort::shuffled(count, rng, Purpose::Shuffle), vec![count]));
         }
-        let field = Field::new(lengths, second, room);
-        let field = field.scaled(self.stripes, room);
+        let field = Field::new(lengths, second, limit);
+        let field = field.scaled(self.stripes, limit);
         let keys = self.keys(&field, lengths, second, rng);
         let mut order = if self.spread == 0.0 {
             let mut order = (0..count).collect::<Vec<_>>();

@@ -1,21 +1,16 @@
 #![doc = include_str!("pooled.md")]
 
+use crate::strategy::group::parameter;
 use crate::{
-    base::{
-        error::Error,
-        rng::{Purpose, Rng},
-        setting::Setting,
-    },
+    base::rng::{Purpose, Rng},
     data::lengths::Lengths,
-    limit::resolved::Room,
+    error::Error,
+    limit::resolved::ResolvedBudget,
     order::{
         groups::Groups,
         windows::{First, Mixed},
     },
-    strategy::{
-        Strategy,
-        group::{AT_LEAST_ONE, Group, Inner, at_least_one},
-    },
+    strategy::group::{AT_LEAST_ONE, Group, Inner},
 };
 
 #[doc = include_str!("pooled.md")]
@@ -25,43 +20,22 @@ pub struct Pooled {
     pub batches: u32,
 }
 
-impl Pooled {
-    pub(crate) fn read(setting: &mut Setting) -> Result<Self, Error> {
-        let batches = setting.number("batches", AT_LEAST_ONE)?;
-        Ok(Self { batches: batches.unwrap_or(Self::default().batches) })
-    }
-}
-
-impl Default for Pooled {
-    fn default() -> Self {
-        Self { batches: 50 }
-    }
-}
-
-impl Inner for Pooled {
-    fn parameters(&self) -> String {
-        format!(":batches={}", self.batches)
-    }
-
-    fn check(&self) -> Result<(), Error> {
-        at_least_one("pooled", "batches", self.batches)
-    }
-}
+parameter!(Pooled "pooled" { batches: 1.. => 50 } AT_LEAST_ONE);
 
 impl Group for Pooled {
     fn describe(&self) -> String {
-        Strategy::from(*self).to_string()
+        format!("pooled:batches={}", self.batches)
     }
 
-    fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error> {
+    fn group(&self, lengths: &Lengths, limit: &ResolvedBudget, rng: &Rng) -> Result<Groups, Error> {
         self.check()?;
-        let mixed = Mixed::new(lengths, room, rng, Purpose::Shuffle)?;
+        let mixed = Mixed::new(lengths, limit, rng, Purpose::Shuffle)?;
         let (mut ends, mut end) = (Vec::new(), 0);
         while end < lengths.len() {
-            end += room.prefix_for(mixed.padded(end, room), self.batches);
+            end += limit.prefix_for(mixed.padded(end, limit), self.batches);
             ends.push(end as u32);
         }
-        let order = mixed.sorted(&ends, |_| First::Long, room);
+        let order = mixed.sorted(&ends, |_| First::Long, limit);
         Ok(Groups::sorted(order, ends).short_anywhere(rng))
     }
 }

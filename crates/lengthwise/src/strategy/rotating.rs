@@ -2,19 +2,14 @@
 
 use std::ops::Range;
 
+use crate::strategy::group::parameter;
 use crate::{
-    base::{
-        error::Error,
-        rng::{Purpose, Rng},
-        setting::Setting,
-    },
+    base::rng::{Purpose, Rng},
     data::lengths::Lengths,
-    limit::resolved::Room,
+    error::Error,
+    limit::resolved::ResolvedBudget,
     order::{groups::Groups, sort},
-    strategy::{
-        Strategy,
-        group::{Group, Inner, bad},
-    },
+    strategy::group::{Group, Inner},
 };
 
 #[doc = include_str!("rotating.md")]
@@ -24,44 +19,18 @@ pub struct Rotating {
     pub epochs: u32,
 }
 
-const EXPECTED: &str = "a whole number from 1 to 65536";
-
-impl Rotating {
-    pub(crate) fn read(setting: &mut Setting) -> Result<Self, Error> {
-        let epochs = setting.number("epochs", EXPECTED)?;
-        Ok(Self { epochs: epochs.unwrap_or(Self::default().epochs) })
-    }
-}
-
-impl Default for Rotating {
-    fn default() -> Self {
-        Self { epochs: 16 }
-    }
-}
-
-impl Inner for Rotating {
-    fn parameters(&self) -> String {
-        format!(":epochs={}", self.epochs)
-    }
-
-    fn check(&self) -> Result<(), Error> {
-        if (1..=65_536).contains(&self.epochs) {
-            return Ok(());
-        }
-        Err(bad("rotating", "epochs", self.epochs, EXPECTED))
-    }
-}
+parameter!(Rotating "rotating" { epochs: 1..=65_536 => 16 } "a whole number from 1 to 65536");
 
 impl Group for Rotating {
     fn describe(&self) -> String {
-        Strategy::from(*self).to_string()
+        format!("rotating:epochs={}", self.epochs)
     }
 
-    fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error> {
+    fn group(&self, lengths: &Lengths, limit: &ResolvedBudget, rng: &Rng) -> Result<Groups, Error> {
         self.check()?;
         let mut descending: Vec<u32> = (0..lengths.count()).collect();
         sort::by_key(&mut descending, |sequence| !lengths.of(sequence));
-        let blocks = self.blocks(&descending, room);
+        let blocks = self.blocks(&descending, limit);
         let cycle = blocks.iter().map(|block| block.turns).min().unwrap_or(1);
         let (rng, turn) =
             (rng.at_epoch(rng.epoch() / u64::from(cycle)), rng.epoch() % u64::from(cycle));
@@ -123,13 +92,13 @@ impl Block {
 
 impl Rotating {
     /// Divides the descending order into blocks; this depends on the lengths alone.
-    fn blocks(self, descending: &[u32], room: &Room) -> Vec<Block> {
+    fn blocks(self, descending: &[u32], limit: &ResolvedBudget) -> Vec<Block> {
         let mut blocks = Vec::new();
         let mut start = 0;
         while start < descending.len() {
             let left = descending.len() - start;
-            let longest = room.padded_length(descending[start]);
-            let (stripes, turns) = self.design(room.full(longest), left);
+            let longest = limit.padded_length(descending[start]);
+            let (stripes, turns) = self.design(limit.full(longest), left);
             let size = stripes as usize * turns as usize;
             // What would be left of less than a block joins this one.
             let (size, turns) = if left < 2 * size {
@@ -204,12 +173,12 @@ mod tests {
             (5000, 300),
         ] {
             let lengths = Lengths::new((1..=count as u32).collect::<Vec<_>>()).unwrap();
-            let room = crate::Budget::sequences(full)
+            let limit = crate::Budget::sequences(full)
                 .resolve(&lengths, lengths.as_slice().into())
                 .unwrap();
             let descending: Vec<u32> = (0..count as u32).rev().collect();
             let mut next = 0;
-            for block in (Rotating { epochs: 7 }).blocks(&descending, &room) {
+            for block in (Rotating { epochs: 7 }).blocks(&descending, &limit) {
                 assert!(block.stripes <= full && block.turns >= 7.max(block.stripes));
                 for stripe in block.stripes() {
                     assert_eq!(stripe.start, next, "{count} {full}");

@@ -1,19 +1,16 @@
 #![doc = include_str!("semi_sorted.md")]
 
+use crate::strategy::group::parameter;
 use crate::{
     base::{
-        error::Error,
         math::whole,
         rng::{CHUNK, Purpose, Rng},
-        setting::Setting,
     },
     data::lengths::Lengths,
-    limit::resolved::Room,
+    error::Error,
+    limit::resolved::ResolvedBudget,
     order::{groups::Groups, keys::Keys},
-    strategy::{
-        Strategy,
-        group::{Group, Inner, bad},
-    },
+    strategy::group::{Group, Inner},
 };
 
 #[doc = include_str!("semi_sorted.md")]
@@ -23,44 +20,18 @@ pub struct SemiSorted {
     pub noise: f64,
 }
 
-const EXPECTED: &str = "a number from 0 to 1000000000";
-
-impl SemiSorted {
-    pub(crate) fn read(setting: &mut Setting) -> Result<Self, Error> {
-        let noise = setting.number("noise", EXPECTED)?;
-        Ok(Self { noise: noise.unwrap_or(Self::default().noise) })
-    }
-}
-
-impl Default for SemiSorted {
-    fn default() -> Self {
-        Self { noise: 0.1 }
-    }
-}
-
-impl Inner for SemiSorted {
-    fn parameters(&self) -> String {
-        format!(":noise={}", self.noise)
-    }
-
-    fn check(&self) -> Result<(), Error> {
-        if (0.0..=1e9).contains(&self.noise) {
-            return Ok(());
-        }
-        Err(bad("semi-sorted", "noise", self.noise, EXPECTED))
-    }
-}
+parameter!(SemiSorted "semi-sorted" { noise: 0.0..=1e9 => 0.1 } "a number from 0 to 1000000000");
 
 impl Group for SemiSorted {
     fn describe(&self) -> String {
-        Strategy::from(*self).to_string()
+        format!("semi-sorted:noise={}", self.noise)
     }
 
     fn in_passes(&self) -> bool {
         true
     }
 
-    fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error> {
+    fn group(&self, lengths: &Lengths, limit: &ResolvedBudget, rng: &Rng) -> Result<Groups, Error> {
         self.check()?;
         let shortest = lengths.shortest();
         let range = f64::from(lengths.longest() - shortest);
@@ -69,7 +40,7 @@ impl Group for SemiSorted {
         // 32 bits: neither changes the order. Without noise distinct lengths stay distinct.
         let stretch = f64::from(u32::MAX) / (range + width).max(1.0);
         let keys = Noisy { rng, shortest, width, stretch };
-        Ok(Groups::one(lengths, room, &keys)?.short_anywhere(rng))
+        Ok(Groups::one(lengths, limit, &keys)?.short_anywhere(rng))
     }
 }
 

@@ -2,17 +2,14 @@
 
 use crate::{
     base::{
-        error::Error,
         rng::{Purpose, Rng},
         setting::Setting,
     },
     data::lengths::Lengths,
-    limit::resolved::Room,
+    error::Error,
+    limit::resolved::ResolvedBudget,
     order::{groups::Groups, keys::Random},
-    strategy::{
-        Strategy,
-        group::{Group, Inner},
-    },
+    strategy::group::{Group, Inner},
 };
 
 #[doc = include_str!("shuffled.md")]
@@ -26,26 +23,18 @@ impl Shuffled {
     }
 }
 
-impl Inner for Shuffled {
-    fn parameters(&self) -> String {
-        String::new()
-    }
-
-    fn check(&self) -> Result<(), Error> {
-        Ok(())
-    }
-}
+impl Inner for Shuffled {}
 
 impl Group for Shuffled {
     fn describe(&self) -> String {
-        Strategy::from(*self).to_string()
+        "shuffled".to_owned()
     }
 
     fn in_passes(&self) -> bool {
         true
     }
 
-    fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error> {
-        Groups::one(lengths, room, &Random::within(0, |_| 0, rng, Purpose::Shuffle))
+    fn group(&self, lengths: &Lengths, limit: &ResolvedBudget, rng: &Rng) -> Result<Groups, Error> {
+        Groups::one(lengths, limit, &Random::within(0, |_| 0, rng, Purpose::Shuffle))
     }
 }

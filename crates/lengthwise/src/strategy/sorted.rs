@@ -2,17 +2,14 @@
 
 use crate::{
     base::{
-        error::Error,
         rng::{Purpose, Rng},
         setting::Setting,
     },
     data::lengths::Lengths,
-    limit::resolved::Room,
+    error::Error,
+    limit::resolved::ResolvedBudget,
     order::{groups::Groups, keys::Random},
-    strategy::{
-        Strategy,
-        group::{Group, Inner},
-    },
+    strategy::group::{Group, Inner},
 };
 
 #[doc = include_str!("sorted.md")]
@@ -26,29 +23,21 @@ impl Sorted {
     }
 }
 
-impl Inner for Sorted {
-    fn parameters(&self) -> String {
-        String::new()
-    }
-
-    fn check(&self) -> Result<(), Error> {
-        Ok(())
-    }
-}
+impl Inner for Sorted {}
 
 impl Group for Sorted {
     fn describe(&self) -> String {
-        Strategy::from(*self).to_string()
+        "sorted".to_owned()
     }
 
     fn in_passes(&self) -> bool {
         true
     }
 
-    fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error> {
+    fn group(&self, lengths: &Lengths, limit: &ResolvedBudget, rng: &Rng) -> Result<Groups, Error> {
         let shortest = lengths.min();
         let place = |length: u32| length - shortest;
         let keys = Random::within(place(lengths.max()), place, rng, Purpose::Shuffle);
-        Ok(Groups::one(lengths, room, &keys)?.short_anywhere(rng))
+        Ok(Groups::one(lengths, limit, &keys)?.short_anywhere(rng))
     }
 }

@@ -3,10 +3,8 @@
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::{
-    base::{
-        error::Error,
-        rng::{Purpose, Rng},
-    },
+    base::rng::{Purpose, Rng, Stream},
+    error::Error,
     plan::steps::Tail,
     stream::{
         line::{Line, NONE, Node},
@@ -35,7 +33,7 @@ impl Streamer {
 /// taken. [`Streamer::over`] does both for an iterator of items.
 ///
 /// ```
-/// use lengthwise::{Budget, Streamer};
+/// use lengthwise::{Budget, stream::Streamer};
 ///
 /// let mut feed = Streamer::new(Budget::sequences(2)).window(4).feed()?;
 /// for length in [7, 3, 6, 2] {
@@ -290,7 +288,7 @@ impl Feed {
                 pivot.unwrap_or_else(|| self.oldest_near(scaled(self.quantile(), self.line.len())));
             self.around.cut_around(&self.line, pivot, self.streamer.ranks, &mut random);
         }
-        self.deal(&mut random);
+        self.assign(&mut random);
         Ok(Some(&self.step))
     }
 
@@ -407,7 +405,7 @@ impl Feed {
     }
 
     /// Gives the batches to the ranks, in a random order, and lets go of their sequences.
-    fn deal(&mut self, random: &mut crate::Stream) {
+    fn assign(&mut self, random: &mut Stream) {
         let Self { step, around, line, .. } = self;
         std::mem::swap(&mut step.left_out, &mut self.passed);
         self.passed.clear();

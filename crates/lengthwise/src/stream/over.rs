@@ -1,7 +1,7 @@
 //! Batches of the items of an iterator.
 
 use crate::{
-    base::error::Error,
+    error::Error,
     stream::{feed::Feed, state::StreamState, streamer::Streamer},
 };
 
@@ -9,7 +9,7 @@ impl Streamer {
     /// The batches of this rank over the items of an iterator, whose lengths `length` says.
     ///
     /// ```
-    /// use lengthwise::{Budget, Streamer};
+    /// use lengthwise::{Budget, stream::Streamer};
     ///
     /// let words = "the quick brown fox jumps over the lazy dog".split(' ');
     /// let streamer = Streamer::new(Budget::padded(12)).window(6);
@@ -30,7 +30,7 @@ impl Streamer {
     /// Goes on from a state. The source must begin at [`StreamState::from`].
     ///
     /// ```
-    /// use lengthwise::{Budget, Streamer};
+    /// use lengthwise::{Budget, stream::Streamer};
     ///
     /// let length = |item: &u32| *item;
     /// let items = || (0..1000).map(|number| 1 + number * 7 % 30);
@@ -56,7 +56,7 @@ impl Streamer {
     }
 }
 
-/// The batches of one rank over a stream of items: see [`Streamer::over`](crate::Streamer::over).
+/// The batches of one rank over a stream of items: see [`Streamer::over`](Streamer::over).
 #[derive(Clone, Debug)]
 pub struct Batched<I: Iterator, F> {
     source: I,

@@ -1,8 +1,6 @@
 //! Around which sequence the next step grows.
 
-use std::{fmt, str::FromStr};
-
-use crate::base::{error::Error, setting::Setting};
+use crate::base::setting::names;
 
 /// Around which of the sequences that are held the next step grows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,25 +20,8 @@ impl Pivot {
     /// The names, as in string forms.
     pub const NAMES: [&str; 2] = ["oldest", "quantile"];
 
-    /// Its name.
-    pub const fn name(self) -> &'static str {
-        Self::NAMES[self as usize]
-    }
+    /// Every pivot.
+    pub const ALL: [Pivot; 2] = [Pivot::Oldest, Pivot::Quantile];
 }
 
-impl FromStr for Pivot {
-    type Err = Error;
-
-    fn from_str(given: &str) -> Result<Self, Error> {
-        let setting = Setting::parse("pivot", &Self::NAMES, given)?;
-        let name = setting.name();
-        setting.finish()?;
-        Ok(if name == "quantile" { Self::Quantile } else { Self::Oldest })
-    }
-}
-
-impl fmt::Display for Pivot {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
+names!(Pivot, "pivot");

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use crate::{
-    base::error::Error,
     cut::refine,
     data::{lengths::Lengths, over_long::OverLong},
-    limit::{budget::Budget, resolved::Room},
+    error::Error,
+    limit::{budget::Budget, resolved::ResolvedBudget},
     shape::{rounding::Rounding, shapes::Shapes},
 };
 
@@ -16,7 +16,7 @@ pub(crate) struct Rounds {
     shapes: Shapes,
     budget: Budget,
     over_long: OverLong,
-    room: Room<'static>,
+    limit: ResolvedBudget<'static>,
     /// The longest length that fits a batch alone.
     longest: u32,
     /// The rungs of a ladder, given or learned; empty before they are.
@@ -53,14 +53,14 @@ impl Rounds {
                     .to_owned(),
             });
         }
-        let room = budget.resolve(&one, Cow::Owned(vec![top.unwrap_or(1)]))?;
-        let limit = budget.limit_of_one().map_or(u32::MAX, |limit| limit.longest_alone());
-        let longest = shapes.longest_within(limit);
+        let limit = budget.resolve(&one, Cow::Owned(vec![top.unwrap_or(1)]))?;
+        let one = budget.limit_of_one().map_or(u32::MAX, |limit| limit.longest_alone());
+        let longest = shapes.longest_within(one);
         let rungs = match shapes {
             Shapes::Rungs(rungs) => rungs.clone(),
             _ => Vec::new(),
         };
-        Ok(Self { shapes: shapes.clone(), budget, over_long, room, longest, rungs })
+        Ok(Self { shapes: shapes.clone(), budget, over_long, limit, longest, rungs })
     }
 
     /// What becomes of the sequence at this position.
@@ -149,7 +149,7 @@ impl Rounds {
                 self.rungs.get(rung).copied().unwrap_or(length)
             }
         };
-        (padded, self.room.full(padded))
+        (padded, self.limit.full(padded))
     }
 
     /// What batch sizes are a multiple of where they can be.

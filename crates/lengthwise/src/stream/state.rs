@@ -1,10 +1,10 @@
 //! Where a stream stands, small enough to be in every checkpoint.
 
-use crate::{base::error::Error, stream::streamer::Streamer};
+use crate::{error::Error, stream::streamer::Streamer};
 
 /// Where a stream stands: what was read, and which of it is still held.
 ///
-/// It is the same on every rank. [`Feed::state`](crate::Feed::state) gives one, and
+/// It is the same on every rank. [`Feed::state`](crate::stream::Feed::state) gives one, and
 /// [`Streamer::resume`] goes on from it, with the same number of ranks or another. The sequences that
 /// are held are not in it: the source is read again from [`from`](StreamState::from) on.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use crate::{
     base::rng::Stream,
-    cut::split::{Piece, halved},
+    cut::split::{Piece, split_costliest},
     data::pad::Pad,
     stream::line::{Line, NONE},
 };
@@ -20,7 +20,7 @@ pub(crate) struct Around {
     sums: Vec<u64>,
     /// The batches of the step, as stretches of `order`.
     pub(crate) batches: Vec<(u32, u32)>,
-    /// At the end of the stream: the batches that are left if nothing is halved. To take some of them
+    /// At the end of the stream: the batches that are left if nothing is split. To take some of them
     /// leaves the others as they would be cut anew, so they are cut once; after halving, again.
     left: Option<Vec<(u32, u32)>>,
 }
@@ -155,7 +155,7 @@ impl Around {
         (cells, u128::from(self.sums[at] - self.sums[start]))
     }
 
-    /// Makes batches from a place on; if there are fewer than `count`, the largest are halved.
+    /// Makes batches from a place on; if there are fewer than `count`, the largest are split.
     fn keep(&mut self, line: &Line, start: usize, count: usize) {
         let mut at = start;
         while self.batches.len() < count
@@ -176,7 +176,7 @@ impl Around {
             let (size, length) = (end - start, line.node(self.order[start as usize]).padded);
             Piece { start, size, pad: Pad::one(length), cost: cells(size, length) }
         });
-        let mut pieces = halved(pieces.collect(), count, multiple, &cells);
+        let mut pieces = split_costliest(pieces.collect(), count, multiple, &cells);
         pieces.sort_unstable_by_key(|piece| piece.start);
         self.batches.clear();
         self.batches.extend(pieces.iter().map(|piece| (piece.start, piece.start + piece.size)));

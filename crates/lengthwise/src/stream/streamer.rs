@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::{
-    base::error::Error, data::over_long::OverLong, limit::budget::Budget, plan::steps::Tail,
+    data::over_long::OverLong, error::Error, limit::budget::Budget, plan::steps::Tail,
     shape::shapes::Shapes, stream::pivot::Pivot,
 };
 
@@ -107,7 +107,7 @@ impl Streamer {
     }
 
     /// What a state remembers: all that batches depend on, but for ranks and the tail, which may
-    /// change. Over-long sequences come last: see [`StreamState::check`].
+    /// change. Over-long sequences come last: see [`StreamState`](crate::stream::StreamState).
     pub(crate) fn settings(&self) -> String {
         let Self { budget, shapes, window, pivot, over_long, .. } = self;
         let mut settings = String::new();

@@ -1,13 +1,14 @@
 //! Strategies measured under given settings.
 
 use crate::{
-    base::{error::Error, workspace::Workspace},
+    base::workspace::Workspace,
     data::lengths::Lengths,
+    error::Error,
     limit::{budget::Budget, cost::CostModel},
     plan::{arrange::Arrange, epoch::Plan, measure::effective_mates},
     planner::Planner,
     shape::shapes::Shapes,
-    strategy::Strategy,
+    strategy::{Strategy, sorted::Sorted},
 };
 
 /// The settings under which strategies are measured.
@@ -103,6 +104,6 @@ pub(crate) fn batch_count(
     lengths: &Lengths,
     conditions: &Conditions,
 ) -> Result<usize, Error> {
-    let planner = Planner::new(crate::Sorted, conditions.budget).shapes(conditions.shapes.clone());
+    let planner = Planner::new(Sorted, conditions.budget).shapes(conditions.shapes.clone());
     Ok(planner.plan_in(workspace, lengths, 0)?.len())
 }

@@ -12,7 +12,7 @@ use crate::{
 /// A strategy whose one parameter leads from sorted to random batches.
 ///
 /// ```
-/// use lengthwise::{Example, Family};
+/// use lengthwise::{Example, tune::Family};
 ///
 /// let lengths = Example::Speech.lengths();
 /// assert_eq!(Family::Alternated.at(0.0, &lengths, 655).to_string(), "alternated:bins=1");

@@ -1,8 +1,9 @@
 //! The curve of every family of strategies.
 
 use crate::{
-    base::{error::Error, workspace::Workspace},
+    base::workspace::Workspace,
     data::lengths::Lengths,
+    error::Error,
     tune::{
         conditions::{Conditions, Point, batch_count},
         family::Family,

@@ -1,8 +1,9 @@
 //! The best strategy within the user's limits.
 
 use crate::{
-    base::{error::Error, workspace::Workspace},
+    base::workspace::Workspace,
     data::{lengths::Lengths, over_long::OverLong},
+    error::Error,
     limit::budget::Budget,
     planner::Planner,
     shape::shapes::Shapes,
@@ -48,7 +49,7 @@ pub struct Choice {
 /// other.
 ///
 /// ```
-/// use lengthwise::{Budget, Example, Shapes, recommended_shapes};
+/// use lengthwise::{Budget, Example, Shapes, tune::recommended_shapes};
 ///
 /// let lengths = Example::Speech.lengths();
 /// assert_eq!(recommended_shapes(&lengths, Budget::dynamic(16))?, Shapes::Ladder(16));
@@ -68,9 +69,9 @@ fn shapes_in(workspace: &Workspace, lengths: &Lengths, budget: Budget) -> Result
         return Ok(Shapes::Ladder((planner.plan(&sample, 0)?.len() * times).min(MOST) as u32));
     }
     // Where it is certain that there are enough, they need not be made.
-    let batches = match planner.least_batches(lengths)? {
+    let batches = match planner.job(lengths, workspace).least_batches()? {
         certain if certain >= MOST as u64 => MOST,
-        _ => planner.sorted_batches(workspace, lengths, MOST)?,
+        _ => planner.job(lengths, workspace).sorted_batches(MOST)?,
     };
     Ok(Shapes::Ladder(batches as u32))
 }
@@ -81,7 +82,7 @@ fn shapes_in(workspace: &Workspace, lengths: &Lengths, budget: Budget) -> Result
 /// Sequences of two lengths are `paired`, with exact shapes.
 ///
 /// ```
-/// use lengthwise::{Budget, Example, Shapes, recommended};
+/// use lengthwise::{Budget, Example, Shapes, tune::recommended};
 ///
 /// let lengths = Example::Speech.lengths();
 /// let (strategy, shapes) = recommended(&lengths, Budget::dynamic(16), None, None)?;

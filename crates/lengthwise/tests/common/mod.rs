@@ -59,7 +59,7 @@ pub fn kinds(longest: u32) -> impl Strategy_<Value = Kind> {
     prop_oneof![
         costs,
         (1_u32..40).prop_map(Kind::Sequences),
-        // Room for the longest sequence when it is rounded up to a multiple of 8.
+        // ResolvedBudget for the longest sequence when it is rounded up to a multiple of 8.
         (longest + 7..20 * longest + 8).prop_map(Kind::Padded),
         (1_u32..40).prop_map(|count| Kind::Dynamic(count, Rule::Printed)),
         (1_u32..40).prop_map(|count| Kind::Dynamic(count, Rule::Over)),

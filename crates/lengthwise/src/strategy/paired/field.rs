@@ -13,7 +13,7 @@ use crate::{
     limit::{
         capacity::Open,
         fill::{Fill, Growing},
-        resolved::Room,
+        resolved::ResolvedBudget,
     },
     order::sort,
     shape::rounding::Staircase,
@@ -70,7 +70,7 @@ impl Steps {
 type Sums = [f64; 6];
 
 impl Field {
-    pub(crate) fn new(first: &Lengths, second: &Lengths, room: &Room) -> Self {
+    pub(crate) fn new(first: &Lengths, second: &Lengths, limit: &ResolvedBudget) -> Self {
         let histogram = first.histogram();
         let steps = Steps::new(first);
         let mut order: Vec<u32> = (0..first.count()).collect();
@@ -110,7 +110,7 @@ impl Field {
             let span = f64::from(histogram[high - 1].0 - histogram[low].0) + 1.0;
             let density = count / span;
             let mean = (middles[1] + b).round().max(1.0) as u32;
-            let full = room.full_of(room.covered(Pad { first: length, second: mean }));
+            let full = limit.full_of(limit.covered(Pad { first: length, second: mean }));
             let full = f64::from(full.min(first.count()));
             // Two stripes from one first length to the next are as far as any, so stripes are no
             // narrower than half of that: else a batch would seem to span more of them than it does.
@@ -141,7 +141,7 @@ impl Field {
     }
 
     /// With so many stripes, or as many as are found to pad least.
-    pub(crate) fn scaled(self, stripes: Option<u32>, room: &Room) -> Self {
+    pub(crate) fn scaled(self, stripes: Option<u32>, limit: &ResolvedBudget) -> Self {
         let last = self.last_place();
         if last == 0.0 {
             return self;
@@ -149,7 +149,7 @@ impl Field {
         let factor = match stripes {
             // The last place begins the last stripe.
             Some(stripes) => (f64::from(stripes) - 0.5) / last,
-            None => self.best(room),
+            None => self.best(limit),
         };
         self.times(factor.min(f64::from(MOST_STRIPES - 2) / last))
     }
@@ -165,13 +165,13 @@ impl Field {
     }
 
     /// The factor of least padding: it goes up, or else down, as long as that gets better.
-    fn best(&self, room: &Room) -> f64 {
+    fn best(&self, limit: &ResolvedBudget) -> f64 {
         let mut tried: Vec<(i32, f64)> = Vec::new();
         let mut padding = |power: i32| {
             if let Some(&(_, padding)) = tried.iter().find(|(other, _)| *other == power) {
                 return padding;
             }
-            let padding = self.predicted(power_of(power), room);
+            let padding = self.predicted(power_of(power), limit);
             tried.push((power, padding));
             padding
         };
@@ -186,7 +186,7 @@ impl Field {
 
     /// The cells of every position that is not padding, without noise, if places are stretched by
     /// this factor: of all sequences, or of stretches of them by first length.
-    fn predicted(&self, factor: f64, room: &Room) -> f64 {
+    fn predicted(&self, factor: f64, limit: &ResolvedBudget) -> f64 {
         let count = self.order.len();
         let size = (count / 64).clamp(LEAST, MOST);
         let (stretches, size) =
@@ -197,7 +197,7 @@ impl Field {
             let mut keyed: Vec<(u64, u32)> = self.order[start..start + size]
                 .iter()
                 .map(|&sequence| {
-                    let Pad { first, second } = room.lengths_of(sequence);
+                    let Pad { first, second } = limit.lengths_of(sequence);
                     let stripe = (self.at(first).place * factor) as u64;
                     let second = if stripe.is_multiple_of(2) { second } else { !second };
                     (stripe << 32 | u64::from(second), sequence)
@@ -205,15 +205,16 @@ impl Field {
                 .collect();
             keyed.sort_unstable();
             let order: Vec<u32> = keyed.into_iter().map(|(_, sequence)| sequence).collect();
-            let grow = |open: Open, place: usize| room.grown(open, order[place]);
-            let fill = Growing { room, grow };
+            let grow = |open: Open, place: usize| limit.grown(open, order[place]);
+            let fill = Growing { limit, grow };
             let mut start = 0;
             while start < order.len() {
                 let batch = fill.first(start..order.len());
                 cells = cells.saturating_add(batch.pad().cells(batch.size));
                 start += batch.size as usize;
             }
-            filled += order.iter().map(|&sequence| room.lengths_of(sequence).cells(1)).sum::<u64>();
+            filled +=
+                order.iter().map(|&sequence| limit.lengths_of(sequence).cells(1)).sum::<u64>();
         }
         cells as f64 / filled as f64
     }

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use crate::base::{
+use crate::{
+    base::math::{digits, short},
     error::Error,
-    math::{digits, short},
 };
 
 impl fmt::Display for Error {

@@ -1,6 +1,7 @@
 //! Everything that can go wrong while settings are read or a plan is made.
 
 pub(crate) mod display;
+pub(crate) mod kind;
 pub(crate) mod remedy;
 
 /// Why a plan could not be made.

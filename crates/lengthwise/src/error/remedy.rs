@@ -1,9 +1,8 @@
 //! What to do about an error. The facts are here; each face has its own words for them.
 
-use crate::base::{
-    error::Error,
-    error::display::bytes,
-    math::{digits, short},
+use crate::{
+    base::math::{digits, short},
+    error::{Error, display::bytes},
 };
 
 /// What to do about an [`Error`].

@@ -1,0 +1,6 @@
+//! Cost models fitted to measured steps, and those that have a name.
+
+pub use crate::limit::{
+    cost::Preset,
+    fit::{Fit, Step},
+};

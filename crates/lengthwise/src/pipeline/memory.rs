@@ -1,0 +1,118 @@
+//! Bounds on memory: what a plan takes is known before it is made.
+
+use crate::pipeline::job::Job;
+use crate::{
+    base::rng::Rng,
+    data::{lengths::is_small_table, over_long::OverLong},
+    error::Error,
+    limit::admitted::Admitted,
+    pipeline::{
+        footprint,
+        footprint::{OF_CUT, OF_EQUALS},
+        resolve::Resolved,
+    },
+    plan::span_plan::OF_BATCH,
+};
+
+/// Tables of so many bytes are made under every bound: to say what is enough takes them.
+const SMALL: u64 = 4_000_000;
+
+/// How many bytes strategies that do not sort in passes take for each sequence, at most.
+const OTHERS: u64 = 56;
+
+impl Job<'_> {
+    /// The bytes that are left for grouping, if memory is bounded; refused if there are too few.
+    pub(crate) fn memory(&self) -> Result<Option<u64>, Error> {
+        let Some(bound) = self.workspace.bound() else { return Ok(None) };
+        self.lengths.only_one("a bound on memory")?;
+        let (count, held) = (self.lengths.len() as u64, self.held());
+        if !self.strategy.in_passes() {
+            Error::check_memory(held + OTHERS * count, bound, || self.what_is_planned())?;
+        } else if held > bound.max(SMALL) {
+            // The tables that would say how much it takes are too large themselves.
+            let most = held + (4 + OF_EQUALS + OF_BATCH) * count;
+            Error::check_memory(most, bound, || self.what_is_planned())?;
+        }
+        Ok(Some(bound.saturating_sub(held)))
+    }
+
+    /// Refuses to go on once the work is to be stopped, and batches that are too many to be arranged and
+    /// written within a bound on memory. Strategies that sort in passes were asked before they were made.
+    pub(crate) fn check_batches(&self, count: usize) -> Result<(), Error> {
+        self.workspace.check_stop()?;
+        let Some(bound) = self.workspace.bound() else { return Ok(()) };
+        let needed = 4 * self.lengths.len() as u64 + OF_BATCH * count as u64 + self.held();
+        Error::check_memory(needed, bound, || format!("a plan of {count} batches"))?;
+        Ok(())
+    }
+
+    fn what_is_planned(&self) -> String {
+        format!("planning {} sequences by `{}`", self.lengths.len(), self.strategy.describe())
+    }
+
+    /// Refuses a plan that does not keep a bound on memory, before anything large is allocated, with a
+    /// number that is enough. Gives the bytes that are left for grouping.
+    pub(crate) fn check_footprint(
+        &self,
+        admitted: &Admitted,
+        resolved: &Resolved,
+        rng: &Rng,
+        bound: u64,
+    ) -> Result<u64, Error> {
+        let (held, batches) = (self.held(), self.most_of(admitted, resolved));
+        let while_cut = OF_CUT * batches;
+        let needed = held + 4 * self.lengths.len() as u64 + OF_BATCH * batches;
+        if needed <= bound {
+            return Ok(bound.saturating_sub(held + while_cut));
+        }
+        // What sorting takes is asked of sorting itself, which counts before it begins: first what the
+        // order takes, then what it takes to make it.
+        let mut sorting = 0;
+        for _ in 0..2 {
+            let limit = resolved.limit.clone().with_memory(Some(sorting));
+            match self.strategy.group(&admitted.lengths, &limit, rng) {
+                Err(Error::OverMemory { needed, .. }) => sorting = needed,
+                _ => break,
+            }
+        }
+        let needed = needed.max(held + while_cut + sorting);
+        Err(Error::OverMemory { what: self.what_is_planned(), needed, bound })
+    }
+
+    /// The most batches of any epoch.
+    pub(crate) fn most_of(&self, admitted: &Admitted, resolved: &Resolved) -> u64 {
+        let lengths = &*admitted.lengths;
+        let groups = self.strategy.most_groups(lengths);
+        let multiple = self.settings.budget.multiple();
+        let Resolved { rounding, limit } = resolved;
+        footprint::most_batches(lengths, rounding, limit, multiple, groups)
+            + self.alone(admitted) as u64
+    }
+
+    /// How many sequences are batches of their own.
+    pub(crate) fn alone(&self, admitted: &Admitted) -> usize {
+        if self.settings.over_long == OverLong::Alone { admitted.over.len() } else { 0 }
+    }
+
+    /// What is held in memory beside the order of sequences and their batches: tables by length, the
+    /// lengths without those that fit no batch, and orders that are drawn again or cut further.
+    fn held(&self) -> u64 {
+        let (lengths, settings) = (self.lengths, self.settings);
+        let count = lengths.len() as u64;
+        let tables = if is_small_table(lengths.max(), lengths.len()) {
+            32 * (u64::from(lengths.max()) + 1)
+        } else {
+            20 * count
+        };
+        // Without a limit, or with one above every length, all are admitted.
+        let limit = settings.budget.limit_of_one();
+        let longest = limit.map_or(u32::MAX, |limit| limit.longest_alone());
+        let copies = match settings.over_long {
+            OverLong::Error => 0,
+            _ if lengths.max() <= settings.shapes.longest_within(longest) => 0,
+            OverLong::Truncate => 8,
+            _ => 16,
+        };
+        tables + count * (copies + if settings.batches.is_some() { 8 } else { 0 })
+    }
+}

@@ -1,0 +1,127 @@
+//! The second stage: shapes and budget made definite for the lengths.
+
+use std::sync::Arc;
+
+use crate::pipeline::job::Job;
+use crate::{
+    base::rng::{Purpose, Rng},
+    cut::refine,
+    data::lengths::Lengths,
+    error::Error,
+    limit::{admitted::Admitted, resolved::ResolvedBudget, row::Row},
+    order::{pack::pack, sort},
+    shape::{
+        ladder::ladder,
+        rounding::{Rounding, Staircase},
+        shapes::Shapes,
+    },
+};
+
+/// Shapes and budget made definite for given lengths.
+pub(crate) struct Resolved<'a> {
+    pub(crate) rounding: Arc<Rounding>,
+    pub(crate) limit: ResolvedBudget<'a>,
+}
+
+impl<'a> Job<'a> {
+    /// Shapes and budget made definite; nothing where every sequence stands alone.
+    pub(crate) fn resolve<'b>(
+        &self,
+        admitted: &'b Admitted<'_>,
+        memory: Option<u64>,
+    ) -> Result<Option<Resolved<'b>>, Error>
+    where
+        'a: 'b,
+    {
+        if admitted.kept.as_ref().is_some_and(Vec::is_empty) {
+            return Ok(None);
+        }
+        let lengths = &*admitted.lengths;
+        let resolved = match (self.strategy.row(), lengths.second()) {
+            (Some(row), _) => self.resolve_rows(lengths, row)?,
+            (None, Some(second)) => self.resolve_pairs(lengths, second)?,
+            (None, None) => self.resolve_lengths(lengths)?,
+        };
+        let limit = resolved.limit.within(self.workspace).with_memory(memory);
+        Ok(Some(Resolved { limit, ..resolved }))
+    }
+
+    fn resolve_lengths<'b>(&self, lengths: &'b Lengths) -> Result<Resolved<'b>, Error> {
+        let budget = &self.settings.budget;
+        let rounding = Arc::new(refine::rounding(&self.settings.shapes, lengths, budget)?);
+        // Rounding keeps the order of lengths, so the longest decides.
+        let longest = rounding.of(lengths.longest());
+        let limit = budget.resolve(lengths, vec![longest].into())?;
+        let limit = limit.rounded(lengths, Arc::clone(&rounding));
+        Ok(Resolved { rounding, limit })
+    }
+
+    /// The same where sequences have two lengths. On ladders a sequence can exceed the budget that
+    /// would not by itself.
+    fn resolve_pairs<'b>(
+        &self,
+        lengths: &'b Lengths,
+        second: &'b Lengths,
+    ) -> Result<Resolved<'b>, Error> {
+        let budget = &self.settings.budget;
+        let pair_rounding = self.settings.shapes.pair_rounding(lengths, second)?;
+        let limit =
+            budget.resolve(lengths, vec![pair_rounding.top(lengths, second).joint()].into())?;
+        let limit = limit.paired(lengths, Arc::new(pair_rounding));
+        let over = |&sequence: &u32| !limit.holds_one(limit.pad_of(sequence));
+        let mut over = (0..lengths.count()).filter(over);
+        let Some(index) = over.next() else {
+            return Ok(Resolved { rounding: Arc::new(Rounding::Exact), limit });
+        };
+        let pad = limit.pad_of(index);
+        Err(Error::OverBudgetShape {
+            index: index as usize,
+            lengths: [lengths.of(index), second.of(index)],
+            padded: [pad.first, pad.second],
+            budget: budget.to_string(),
+            count: 1 + over.count(),
+        })
+    }
+
+    /// The same where several sequences share a row.
+    fn resolve_rows<'b>(&self, lengths: &'b Lengths, row: Row) -> Result<Resolved<'b>, Error> {
+        let (shapes, budget) = (&self.settings.shapes, &self.settings.budget);
+        let Shapes::Ladder(rungs @ 1..) = *shapes else {
+            let Resolved { rounding, limit } = self.resolve_lengths(lengths)?;
+            return Ok(Resolved { rounding, limit: limit.with_row_within(row, shapes) });
+        };
+        let limit = budget.resolve(lengths, lengths.as_slice().into())?;
+        let limit = limit.with_row_within(row, shapes);
+        let edges = row_rungs(lengths, limit.row(), rungs)?;
+        let rounding = Arc::new(Rounding::Rungs(Staircase::new(edges, lengths)));
+        Ok(Resolved { rounding, limit })
+    }
+}
+
+/// The rungs that pad the rows of an epoch of its own least, and the longest row that there can be: so
+/// they are the same in every epoch.
+fn row_rungs(lengths: &Lengths, row: Row, rungs: u32) -> Result<Vec<u32>, Error> {
+    let sample = lengths.part().map(|all| Lengths::new(all.sample(SAMPLE))).transpose()?;
+    let all = sample.as_ref().unwrap_or(lengths);
+    let order = sort::shuffled(all.count(), &Rng::new(0, 0), Purpose::Shuffle);
+    let (order, ends) = pack(&order, all, row);
+    let starts = std::iter::once(&0).chain(&ends);
+    let sums = starts.zip(&ends).map(|(&start, &end)| {
+        order[start as usize..end as usize].iter().map(|&sequence| all.of(sequence)).sum()
+    });
+    let sums = Lengths::new(sums.collect::<Vec<u32>>())?;
+    let count = lengths.part().map_or(lengths.count(), |all| all.count() as u32);
+    let most = u64::from(lengths.longest()) * u64::from(row.at_most.min(count));
+    let top = u64::from(row.capacity).min(most) as u32;
+    let mut edges = match rungs - u32::from(sums.max() < top) {
+        0 => Vec::new(),
+        rungs => ladder(&sums, rungs),
+    };
+    if sums.max() < top {
+        edges.push(top);
+    }
+    Ok(edges)
+}
+
+/// So many sequences decide the rungs of rows, where they are a part of more.
+const SAMPLE: usize = 1 << 16;
