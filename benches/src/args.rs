@@ -163,7 +163,7 @@ mod tests {
         let args = Args {
             only: Some(Only::Ladders),
             quick: true,
-            strategy: Some(lengthwise::Sorted.into()),
+            strategy: Some(lengthwise::strategy::Sorted.into()),
             sequences: Some(1000),
             large: true,
             numpy: Some("python3".into()),

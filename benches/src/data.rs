@@ -1,6 +1,9 @@
 //! The lengths that are planned: the same in every run and on every machine.
 
-use lengthwise::{Example, Lengths, Pairs, Purpose, Rng};
+use lengthwise::{
+    Example, Lengths, Pairs,
+    custom::{Purpose, Rng},
+};
 
 /// `count` lengths with the distribution of a built-in example, in no order: its own lengths are
 /// the quantiles, with straight lines between.

@@ -10,10 +10,11 @@ use std::{
     hint::black_box,
     io,
     process::Command,
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
-use lengthwise::{Blurred, Budget, Example, Lengths, Planner, Shapes, Workspace};
+use lengthwise::{Budget, Example, Lengths, Planner, Shapes, Workspace, strategy::Blurred};
 
 use crate::{
     args::Args,
@@ -21,6 +22,30 @@ use crate::{
     output::{Output, list},
     stats::{grouped, line, short},
 };
+
+/// The stages of plans, with how long each took. One that has not ended has none.
+#[derive(Default)]
+struct Clock(Mutex<Vec<(&'static str, Instant, Option<Duration>)>>);
+
+impl Clock {
+    fn tell(&self, stage: &'static str, ended: bool) {
+        let mut stages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !ended {
+            stages.push((stage, Instant::now(), None));
+            return;
+        }
+        let begun =
+            stages.iter_mut().rev().find(|(name, _, time)| *name == stage && time.is_none());
+        if let Some((_, start, time)) = begun {
+            *time = Some(start.elapsed());
+        }
+    }
+
+    fn take(&self) -> Vec<(&'static str, Duration)> {
+        let mut stages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        stages.drain(..).filter_map(|(stage, _, time)| Some((stage, time?))).collect()
+    }
+}
 
 /// One number of sequences on one number of threads.
 #[derive(Debug)]
@@ -83,7 +108,10 @@ fn measure(numbers: &[u32], example: Example, threads: usize, rounds: u32) -> Ro
     let longest = numbers.iter().copied().max().unwrap_or(1);
     let planner = Planner::new(Blurred::default(), Budget::padded(64 * u64::from(longest)))
         .shapes(Shapes::Ladder(16));
-    let workspace = Workspace::new().threads(threads).timed();
+    let clock = Arc::new(Clock::default());
+    let told = Arc::clone(&clock);
+    let workspace =
+        Workspace::new().threads(threads).on_stage(move |stage, ended| told.tell(stage, ended));
     let ((lengths, first), peak) = heap::extra(|| {
         let lengths = Lengths::new(numbers).expect("every length is above zero");
         let start = Instant::now();
@@ -92,14 +120,14 @@ fn measure(numbers: &[u32], example: Example, threads: usize, rounds: u32) -> Ro
         workspace.reclaim(black_box(plan).expect("every length fits the budget"));
         (lengths, time)
     });
-    workspace.take_times();
+    clock.take();
     let (mut later, mut stages) = (Duration::MAX, Vec::new());
     for epoch in 1..=u64::from(rounds) {
         let start = Instant::now();
         let plan = planner.plan_in(&workspace, black_box(&lengths), epoch);
         let time = start.elapsed();
         workspace.reclaim(black_box(plan).expect("every length fits the budget"));
-        let of_epoch = workspace.take_times();
+        let of_epoch = clock.take();
         if time < later {
             (later, stages) = (time, of_epoch);
         }

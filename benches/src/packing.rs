@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lengthwise::{Budget, Example, Lengths, Packed, Planner};
+use lengthwise::{Budget, Example, Lengths, Planner, strategy::Packed};
 
 use crate::{
     args::Args,

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lengthwise::{Blurred, Budget, Example, Lengths, Plan, Planner, Steps};
+use lengthwise::{Budget, Example, Lengths, Plan, Planner, Steps, strategy::Blurred};
 
 use crate::{
     args::Args,
@@ -116,7 +116,7 @@ impl Row {
         Self {
             example,
             sequences,
-            steps: plan.made().steps,
+            steps: plan.provenance().steps,
             world_size,
             count: schedule.len(),
             idle: schedule.idle_share(),

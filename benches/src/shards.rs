@@ -10,8 +10,11 @@ use std::{
 };
 
 use lengthwise::{
-    Arrange, Blurred, Budget, Error, Example, Lengths, Plan, Planner, Purpose, Rng, Shapes, Shard,
-    Shuffled, Statistics, Strategy, effective_mates, mate_repeat_rate,
+    Arrange, Budget, Error, Example, Lengths, Plan, Planner, Shapes, Strategy,
+    custom::{Purpose, Rng},
+    measure::{effective_mates, mate_repeat_rate},
+    shard::{Shard, Statistics},
+    strategy::{Blurred, Shuffled},
 };
 
 use crate::{
@@ -238,7 +241,7 @@ fn together(made: &[Plan], ids: &[Vec<u32>]) -> Plan {
         indices.extend(plan.indices().iter().map(|&at| ids[at as usize]));
         lengths.extend_from_slice(plan.batch_lengths());
     }
-    Plan::restore(made[0].made().clone(), indices, ends, lengths, Vec::new())
+    Plan::restore(made[0].provenance().clone(), indices, ends, lengths, Vec::new())
         .expect("whole batches")
 }
 
@@ -272,7 +275,7 @@ fn row(
     let measures = plan.measure(all);
     let over = plan.shapes().filter(|&(a, b)| u64::from(a) * u64::from(b) > cells).count();
     let lengths: HashSet<u32> = plan.batch_lengths().iter().copied().collect();
-    let made = plan.made();
+    let made = plan.provenance();
     Row {
         example,
         setting: format!("{}, {}", made.strategy, made.shapes),

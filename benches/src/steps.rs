@@ -3,7 +3,8 @@
 use std::io;
 
 use lengthwise::{
-    Blurred, Budget, CostModel, Example, Lengths, Planner, Schedule, Shuffled, Steps,
+    Budget, CostModel, Example, Lengths, Planner, Schedule, Steps,
+    strategy::{Blurred, Shuffled},
 };
 
 use crate::{

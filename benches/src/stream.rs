@@ -8,7 +8,10 @@ use std::{
 };
 
 use lengthwise::{
-    Budget, Example, Lengths, Pivot, Planner, Purpose, Rng, Sorted, Strategy, StreamState, Streamer,
+    Budget, Example, Lengths, Planner, Strategy,
+    custom::{Purpose, Rng},
+    strategy::Sorted,
+    stream::{Pivot, StreamState, Streamer},
 };
 
 use crate::{

@@ -11,8 +11,9 @@ use std::{
 };
 
 use lengthwise::{
-    Budget, Error, Group, Groups, Lengths, Paired, Pairs, Plan, Planner, Purpose, Rng, Room,
-    Shapes, Sides, Sorted, Strategy,
+    Budget, Error, Lengths, Pairs, Plan, Planner, Shapes, Sides, Strategy,
+    custom::{Group, Groups, Purpose, ResolvedBudget, Rng},
+    strategy::{Paired, Sorted},
 };
 
 use crate::{
@@ -45,7 +46,7 @@ pub(crate) struct Row {
 struct Lexicographic;
 
 impl Group for Lexicographic {
-    fn group(&self, lengths: &Lengths, _: &Room, _: &Rng) -> Result<Groups, Error> {
+    fn group(&self, lengths: &Lengths, _: &ResolvedBudget, _: &Rng) -> Result<Groups, Error> {
         let second = lengths.second().expect("there are two lengths").as_slice();
         let first = lengths.as_slice();
         let words: Vec<u32> = Rng::new(1, 0).words(Purpose::Own(7), lengths.len() as u32).collect();
@@ -101,8 +102,8 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> io::Result<Vec<Row>> {
 struct By<'a>(&'a dyn Group);
 
 impl Group for By<'_> {
-    fn group(&self, lengths: &Lengths, room: &Room, rng: &Rng) -> Result<Groups, Error> {
-        self.0.group(lengths, room, rng)
+    fn group(&self, lengths: &Lengths, limit: &ResolvedBudget, rng: &Rng) -> Result<Groups, Error> {
+        self.0.group(lengths, limit, rng)
     }
 }
 

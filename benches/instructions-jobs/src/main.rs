@@ -9,8 +9,9 @@ mod data;
 use std::{error::Error, hint::black_box};
 
 use lengthwise::{
-    Blurred, Budget, Example, Lengths, Packed, Planner, Shapes, Strategy, Workspace, ladder,
-    recommended,
+    Budget, Example, Lengths, Planner, Shapes, Strategy, Workspace, ladder,
+    strategy::{Blurred, Packed},
+    tune::recommended,
 };
 
 /// A name, and a function that prepares the job and has it counted.
