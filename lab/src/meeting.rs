@@ -1,0 +1,125 @@
+//! What workers tell each other when they meet, and what all of them then know.
+
+use std::time::Duration;
+
+use crate::report::{Together, WorkerEpoch};
+
+use crate::{
+    Place,
+    team::{Lost, Team},
+};
+
+/// What a worker did since the last meeting.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Done {
+    /// For how many seconds it computed.
+    pub(crate) work: f64,
+    /// How long its part in the last exchange took.
+    pub(crate) exchange: f64,
+    pub(crate) loss: f64,
+    pub(crate) counted: u64,
+    pub(crate) sequences: u64,
+    pub(crate) frames: u64,
+    pub(crate) cells: u64,
+    pub(crate) peak_bytes: u64,
+}
+
+/// What a worker would like at the next meeting.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Asks {
+    /// To stop, as soon as all is kept. One is enough to ask for it.
+    pub stop: bool,
+    /// To keep all that there is. What the first worker says counts.
+    pub keep: bool,
+    /// How soon to meet again, at the latest. What the first worker says counts.
+    pub within: Duration,
+}
+
+/// What a meeting came to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Agreed {
+    /// To stop.
+    pub stop: bool,
+    /// To keep all that there is.
+    pub keep: bool,
+    /// The mean loss of all since the last meeting.
+    pub loss: f64,
+    /// The part of all that was counted that this worker has counted.
+    pub(crate) part: f64,
+    /// After how many steps to meet again, at the latest.
+    pub(crate) pace: u64,
+}
+
+const NUMBERS: usize = 11;
+
+/// Tells all others what was done and is asked for, and adds what all did to the place.
+pub(crate) fn meet(
+    team: &dyn Team,
+    done: &Done,
+    asks: Asks,
+    steps: u64,
+    place: &mut Place,
+) -> Result<Agreed, Lost> {
+    // Steps that take no time at all are met after in any case.
+    let step = (done.work / steps.max(1) as f64).max(1e-6);
+    let next = (asks.within.as_secs_f64() / step).clamp(1.0, 1e6).floor();
+    let mine: [f64; NUMBERS] = [
+        done.work,
+        done.exchange,
+        done.loss,
+        done.counted as f64,
+        done.sequences as f64,
+        done.frames as f64,
+        done.cells as f64,
+        done.peak_bytes as f64,
+        f64::from(u8::from(asks.stop)),
+        f64::from(u8::from(asks.keep)),
+        next,
+    ];
+    let all = team.share(&mine)?;
+    let (all, _) = all.as_chunks::<NUMBERS>();
+    let total = |number: usize| all.iter().map(|one| one[number]).sum::<f64>();
+    let most = |number: usize| all.iter().map(|one| one[number]).fold(0.0, f64::max);
+    let slowest = most(0);
+    // The last to come does not wait, and so takes no longer than the exchange itself.
+    let exchange = all.iter().map(|one| one[1]).fold(f64::INFINITY, f64::min);
+    let current = &mut place.current;
+    current.seconds += slowest + exchange;
+    let before = current.loss;
+    for one in all {
+        current.loss += one[2];
+    }
+    place.counted += total(3) as u64;
+    current.sequences += total(4) as u64;
+    current.frames += total(5) as u64;
+    current.cells += total(6) as u64;
+    current.peak_bytes = current.peak_bytes.max(most(7) as u64);
+    // One worker may end what several began.
+    if team.size() > 1 || current.together.is_some() {
+        let together = current.together.get_or_insert_with(nobody);
+        together.exchange += exchange;
+        let workers = &mut together.workers;
+        // The number of workers may be another than at the beginning of the epoch.
+        workers.resize(workers.len().max(all.len()), none());
+        for (worker, one) in workers.iter_mut().zip(all) {
+            worker.work += one[0];
+            worker.wait += slowest - one[0];
+        }
+    }
+    let counted = total(3);
+    Ok(Agreed {
+        stop: all.iter().any(|one| one[8] > 0.0),
+        keep: all[0][9] > 0.0,
+        loss: (current.loss - before) / counted.max(1.0),
+        part: done.counted as f64 / counted.max(1.0),
+        pace: all[0][10] as u64,
+    })
+}
+
+fn nobody() -> Together {
+    Together { wall: 0.0, exchange: 0.0, workers: Vec::new() }
+}
+
+fn none() -> WorkerEpoch {
+    WorkerEpoch { work: 0.0, wait: 0.0, predicted: 0.0 }
+}
