@@ -14,8 +14,8 @@ import subprocess
 import sys
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-SPEED = ROOT / "target" / "release" / "examples" / "speed"
+LAB = pathlib.Path(__file__).resolve().parents[1]
+SPEED = LAB / "target" / "release" / "examples" / "speed"
 # Steps, rows, units, and the length of the shortest row; rows are evenly long between.
 SHAPES = [
     (100, 16, 64, 100),
@@ -132,7 +132,7 @@ def main():
         run_torch(given.shape, bool(packed), repeats, given.threads)
         return
     if not SPEED.exists():
-        sys.exit("build it first: cargo build --release -p lengthwise-nn --example speed")
+        sys.exit("build it first, in lab/: cargo build --release -p lengthwise-nn --example speed")
     compare(given.rounds, given.seconds, given.threads, given.only)
 
 

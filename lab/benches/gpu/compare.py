@@ -3,8 +3,9 @@
 Both train a stack of two BLSTM layers with Adam, in f32 without TF32, on the same shapes, by turns in one
 run. A step is everything from the input on this machine to the updated parameters, and reads the loss.
 
+    cd lab
     cargo build --release -p lengthwise-nn --example device
-    python3 benches/nn/gpu/compare.py target/release/examples/device --out benches/nn/gpu/runs/NAME
+    python3 benches/gpu/compare.py target/release/examples/device --out benches/gpu/runs/NAME
 """
 
 import argparse

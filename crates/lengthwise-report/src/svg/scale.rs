@@ -42,6 +42,7 @@ impl Scale {
     }
 
     /// The same scale for what is counted: ticks at whole numbers only.
+    #[must_use]
     pub fn whole(self) -> Self {
         Self { whole: true, ..self }
     }
