@@ -6,8 +6,8 @@ use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Error,
     bytes::{floats, of_floats},
+    error::Error,
     model::Model,
     place::{Learnt, Place, Snapshot},
 };

@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 
 use lengthwise::Chunks;
 
-use crate::{Error, Experiment, data::Task, examine, model::Model, team::Mode, trial};
+use crate::{
+    data::Task, error::Error, examine, experiment::Experiment, model::Model, team::Mode, trial,
+};
 
 /// What is learnt, by what model, and what the batches of every run are like. Nothing is trained.
 pub fn describe(experiment: &Experiment, task: &Task) -> Result<String, Error> {

@@ -6,10 +6,10 @@ use lengthwise_nn::{Engine, Loss};
 use rayon::prelude::*;
 
 use crate::{
-    Error,
     batch::{Batch, Piece, Wanted},
     data::{Dataset, Targets, Task},
     decode::{WordLoop, beam, distance, greedy},
+    error::Error,
     model::Model,
     team::Team,
 };

@@ -10,8 +10,9 @@ use serde::{
 use toml::{Spanned, Table, Value};
 
 use crate::{
-    Error, Learning,
     data::{Source, Task, count, load},
+    error::Error,
+    learning::Learning,
     model::Size,
     team::{Mode, Together},
 };

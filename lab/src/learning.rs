@@ -3,7 +3,7 @@
 use lengthwise_nn::Rule;
 use serde::{Deserialize, Serialize};
 
-use crate::Schedule;
+use crate::rate::Schedule;
 
 /// How parameters follow their gradient.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

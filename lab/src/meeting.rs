@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::report::{Together, WorkerEpoch};
 
 use crate::{
-    Place,
+    place::Place,
     team::{Lost, Team},
 };
 

@@ -4,7 +4,7 @@ use crate::report::TrainingEpoch;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Error,
+    error::Error,
     team::{Mode, Team},
 };
 

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use lengthwise::{Lengths, Plan, Planner, Segment, Strategy};
 
-use crate::{Error, Taken};
+use crate::{error::Error, place::Taken};
 
 /// What an epoch is for as many workers as there are now: all of it, or what others have left of it. They
 /// may have taken a part of that already.

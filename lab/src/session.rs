@@ -11,9 +11,14 @@ use lengthwise_nn::Engine;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
-    Asks, Ended, Error, Examiner, Experiment, Place, Snapshot, Trained, checkpoint,
+    checkpoint,
     data::{Task, count},
+    error::Error,
+    examine::Examiner,
+    experiment::{Experiment, Trained},
+    meeting::Asks,
     model::Model,
+    place::{Ended, Place, Snapshot},
     scaling::scaling,
     team::{Mode, Team},
     trace::Trace,
@@ -94,7 +99,7 @@ impl<'a> Session<'a> {
 
     /// Forgets what was kept of an experiment before, unless this one cannot be trained.
     pub fn forget(&self) -> Result<(), Error> {
-        crate::describe(self.experiment, self.task)?;
+        crate::describe::describe(self.experiment, self.task)?;
         let _lock = self.lock()?;
         let gone = |result: io::Result<()>, path: &Path| match result {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(cannot(path, &error)),
@@ -152,7 +157,7 @@ impl<'a> Session<'a> {
         let Experiment { model, learning, epochs, .. } = self.experiment;
         // Where the rate stays, more epochs change nothing of those before.
         let epochs = match learning.schedule {
-            crate::Schedule::Constant if learning.warmup == 0.0 => None,
+            crate::rate::Schedule::Constant if learning.warmup == 0.0 => None,
             _ => Some(epochs),
         };
         // How many workers there are may change, and so it may whether there are several at all.

@@ -9,7 +9,12 @@ use std::{
 use lengthwise_nn::Engine;
 use serde::Serialize;
 
-use crate::{Error, Stepped, Trained, Trial, team::Team};
+use crate::{
+    error::Error,
+    experiment::Trained,
+    team::Team,
+    trial::{Stepped, Trial},
+};
 
 /// Where a worker writes down its steps: a file of its own.
 #[derive(Debug)]

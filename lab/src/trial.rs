@@ -7,13 +7,17 @@ use lengthwise_nn::{Engine, Loss};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
-    Asks, Ended, Error, Examiner, Learning, Learnt, Place, Snapshot, Trained,
     batch::{Batch, Piece},
     bytes::{floats, of_floats},
     data::{Dataset, Targets},
+    error::Error,
     examine,
-    meeting::{Agreed, Done, meet},
+    examine::Examiner,
+    experiment::Trained,
+    learning::Learning,
+    meeting::{Agreed, Asks, Done, meet},
     model::Model,
+    place::{Ended, Learnt, Place, Snapshot},
     rest::Rest,
     team::{Mode, Team},
 };

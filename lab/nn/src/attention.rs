@@ -3,7 +3,8 @@
 use rayon::prelude::*;
 
 use crate::{
-    Attention, Buffer,
+    buffer::Buffer,
+    engine::Attention,
     matmul::{Matrix, matmul},
 };
 

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use crate::{
-    Frame,
+    batch::Frame,
     buffer::Buffer,
     lanes::Kind,
     lstm::{Columns, Direction, Lstm, LstmTrace},

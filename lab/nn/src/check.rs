@@ -1,6 +1,10 @@
 //! Whether an engine was given what it needs, before anything is done. All engines refuse the same.
 
-use crate::{Attention, Embedding, EngineError, Frame, loss::BadTarget};
+use crate::{
+    batch::Frame,
+    engine::{Attention, Embedding, EngineError},
+    loss::BadTarget,
+};
 
 /// Whether there are so many numbers.
 pub(crate) fn count(found: usize, needed: usize, what: &str) -> Result<(), EngineError> {

@@ -1,8 +1,15 @@
 //! The processor as an engine.
 
 use crate::{
-    Attention, Blstm, BlstmTrace, Buffer, Embedding, Engine, EngineError, Frame, Linear, Loss,
-    Recurrent, Rule, attention, buffer, check, embedding, loss,
+    attention,
+    batch::Frame,
+    blstm::{Blstm, BlstmTrace},
+    buffer,
+    buffer::Buffer,
+    check, embedding,
+    engine::{Attention, Embedding, Engine, EngineError, Loss, Recurrent, Rule},
+    linear::Linear,
+    loss,
     lstm::{Direction, Lstm, LstmTrace},
     mean, optimizer,
 };

@@ -1,6 +1,6 @@
 //! Vectors that stand for symbols.
 
-use crate::{Buffer, Embedding, Frame};
+use crate::{batch::Frame, buffer::Buffer, engine::Embedding};
 
 /// The vector of the symbol at every place; zero where there is padding.
 pub(crate) fn embed(layer: Embedding, table: &[f32], frame: &Frame, symbols: &[u32]) -> Buffer {

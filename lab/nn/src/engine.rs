@@ -2,7 +2,7 @@
 
 use std::{error::Error, fmt, fmt::Debug};
 
-use crate::{Frame, Linear};
+use crate::{batch::Frame, linear::Linear};
 
 /// What an engine could not do, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]

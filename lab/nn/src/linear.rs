@@ -1,7 +1,7 @@
 //! A linear layer.
 
 use crate::{
-    Buffer,
+    buffer::Buffer,
     matmul::{Matrix, add_rows, matmul, product},
 };
 

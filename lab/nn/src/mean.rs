@@ -1,6 +1,6 @@
 //! The mean over the positions of each row.
 
-use crate::{Buffer, Frame};
+use crate::{batch::Frame, buffer::Buffer};
 
 /// The mean over the positions of each row; zero for a row of no length.
 pub(crate) fn mean(frame: &Frame, width: usize, x: &[f32]) -> Buffer {

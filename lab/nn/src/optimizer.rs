@@ -4,7 +4,7 @@
 use rayon::prelude::*;
 
 use crate::{
-    Rule,
+    engine::Rule,
     lanes::{Job, Kind, Processor},
 };
 

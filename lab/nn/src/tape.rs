@@ -2,7 +2,11 @@
 
 use std::fmt;
 
-use crate::{Attention, Embedding, Engine, EngineError, Frame, Linear, Recurrent};
+use crate::{
+    batch::Frame,
+    engine::{Attention, Embedding, Engine, EngineError, Recurrent},
+    linear::Linear,
+};
 
 /// One result on a tape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,9 +11,9 @@ use layout::{Layout, Placed};
 use speaker::Speaker;
 
 use crate::{
-    Error,
     batch::{Batch, Shown, Wanted},
     data::{Dataset, Inputs, Targets},
+    error::Error,
 };
 
 /// How large a model is.

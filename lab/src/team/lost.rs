@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::Error;
+use crate::error::Error;
 
 /// A worker does not come any more: it failed, or it is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::{Core, Lost, Team};
-use crate::Error;
+use crate::error::Error;
 
 /// One of several workers that are threads of this process.
 pub struct Threads {

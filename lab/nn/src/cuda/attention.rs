@@ -6,7 +6,10 @@ use super::{
     kernels::{Kernel, arguments},
     memory::CudaBuffer,
 };
-use crate::{Attention, EngineError, check};
+use crate::{
+    check,
+    engine::{Attention, EngineError},
+};
 
 /// The sizes of a shape.
 struct Sizes {

@@ -21,7 +21,7 @@ use super::{
     kernels::{self, Argument, Kernel, NAMES, PTX},
     memory::{Memory, Pointer, Pool, size_class},
 };
-use crate::EngineError;
+use crate::engine::EngineError;
 
 /// So many bytes may be on their way to the device before it is waited for.
 const UNDERWAY: usize = 256 << 20;

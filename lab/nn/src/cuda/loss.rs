@@ -5,7 +5,11 @@ use super::{
     kernels::{Kernel, arguments},
     memory::{CudaBuffer, Memory},
 };
-use crate::{EngineError, Frame, Loss, check};
+use crate::{
+    batch::Frame,
+    check,
+    engine::{EngineError, Loss},
+};
 
 /// The most blocks that leave a sum each.
 const BLOCKS: usize = 1024;

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::device::Device;
-use crate::EngineError;
+use crate::engine::EngineError;
 
 /// An address on the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -19,7 +19,10 @@ pub use memory::CudaBuffer;
 pub use recurrent::CudaTrace;
 
 use crate::{
-    Attention, Embedding, Engine, EngineError, Frame, Linear, Loss, Recurrent, Rule, check,
+    batch::Frame,
+    check,
+    engine::{Attention, Embedding, Engine, EngineError, Loss, Recurrent, Rule},
+    linear::Linear,
 };
 use device::{Device, Matrix};
 use kernels::{Kernel, arguments};
@@ -487,7 +490,7 @@ impl Engine for Cuda {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Tape;
+    use crate::tape::Tape;
 
     /// A step for rows of these lengths; the gradient's length.
     fn step(cuda: &Cuda, lengths: &[usize]) -> Result<f32, EngineError> {

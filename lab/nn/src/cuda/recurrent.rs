@@ -9,7 +9,11 @@ use super::{
     memory::{CudaBuffer, Memory, Pointer},
     split::{Room, Split},
 };
-use crate::{EngineError, Frame, Recurrent, check};
+use crate::{
+    batch::Frame,
+    check,
+    engine::{EngineError, Recurrent},
+};
 
 /// What the forward pass of a recurrent layer leaves for its backward pass.
 #[derive(Debug)]

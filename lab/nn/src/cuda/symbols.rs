@@ -5,7 +5,11 @@ use super::{
     kernels::{Kernel, arguments},
     memory::CudaBuffer,
 };
-use crate::{Embedding, EngineError, Frame, check};
+use crate::{
+    batch::Frame,
+    check,
+    engine::{Embedding, EngineError},
+};
 
 /// Where each symbol occurs.
 #[derive(Debug, PartialEq, Eq)]

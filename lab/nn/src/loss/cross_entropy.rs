@@ -4,7 +4,8 @@
 use rayon::prelude::*;
 
 use crate::{
-    Buffer, Frame,
+    batch::Frame,
+    buffer::Buffer,
     lanes::{Job, Kind, Processor, exp},
 };
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use rayon::prelude::*;
 
-use crate::{Buffer, Frame};
+use crate::{batch::Frame, buffer::Buffer};
 
 /// Labels that no path of its row's length can give.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::{Buffer, Frame};
+use crate::{batch::Frame, buffer::Buffer};
 
 /// The squared error of values, `width` for every place, against targets: its mean over all positions
 /// and the width, and the gradient of that mean, which is zero where there is padding.

@@ -8,7 +8,7 @@ use super::{
     time::{order, places},
 };
 use crate::{
-    Frame,
+    batch::Frame,
     lanes::{Job, Processor, tanh},
 };
 

@@ -8,7 +8,7 @@ use super::{
     time::{order, places, two, zeros},
 };
 use crate::{
-    Frame,
+    batch::Frame,
     lanes::{Job, Processor, sigmoid, tanh},
 };
 

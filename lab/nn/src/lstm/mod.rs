@@ -7,7 +7,7 @@ mod product;
 mod time;
 
 use crate::{
-    Frame,
+    batch::Frame,
     buffer::Buffer,
     lanes::Kind,
     matmul::{Matrix, matmul, product as product_of},
