@@ -9,7 +9,7 @@ use crate::{
     bytes::{floats, of_floats},
     error::Error,
     model::Model,
-    place::{Learnt, Place, Snapshot},
+    progress::{Progress, Snapshot, Weights},
 };
 
 /// What is said about the numbers, beside them.
@@ -19,7 +19,8 @@ struct About {
     version: u32,
     /// All settings that a training depends on.
     identity: String,
-    place: Place,
+    #[serde(rename = "place")]
+    progress: Progress,
     /// How many workers' numbers there are, where they differ.
     workers: usize,
 }
@@ -43,13 +44,13 @@ const STATES: [&str; 2] = ["optimizer.first", "optimizer.second"];
 /// far it is. `identity` holds all settings that it depends on.
 pub fn save(path: &Path, model: &Model, identity: &str, snapshot: &Snapshot) -> Result<(), Error> {
     let mut all: Vec<(String, Vec<usize>, Vec<u8>)> = Vec::new();
-    for (worker, learnt) in snapshot.learnt.iter().enumerate() {
+    for (worker, weights) in snapshot.weights.iter().enumerate() {
         let of = prefix(worker);
         for tensor in model.tensors() {
-            let values = &learnt.parameters[tensor.at..tensor.at + tensor.count()];
+            let values = &weights.parameters[tensor.at..tensor.at + tensor.count()];
             all.push((format!("{of}{}", tensor.name), tensor.shape.clone(), of_floats(values)));
         }
-        for (name, state) in STATES.iter().zip(&learnt.state) {
+        for (name, state) in STATES.iter().zip(&weights.state) {
             all.push((format!("{of}{name}"), vec![state.len()], of_floats(state)));
         }
     }
@@ -68,8 +69,8 @@ pub fn save(path: &Path, model: &Model, identity: &str, snapshot: &Snapshot) -> 
     let about = About {
         version: VERSION,
         identity: identity.to_owned(),
-        place: snapshot.place.clone(),
-        workers: snapshot.learnt.len(),
+        progress: snapshot.progress.clone(),
+        workers: snapshot.weights.len(),
     };
     let about = serde_json::to_string(&about).map_err(|error| cannot(error.to_string()))?;
     let data = safetensors::serialize(views, Some([(KEY.to_owned(), about)].into()))
@@ -139,16 +140,16 @@ fn read(data: &[u8], model: &Model, identity: &str) -> Result<Snapshot, String> 
         Ok(floats(view.data()))
     };
     let count = model.parameters();
-    let learnt = |worker: usize| -> Result<Learnt, String> {
+    let weights = |worker: usize| -> Result<Weights, String> {
         let of = prefix(worker);
         let mut parameters = Vec::with_capacity(count);
         for tensor in model.tensors() {
             parameters.extend(read(&format!("{of}{}", tensor.name), tensor.count())?);
         }
         let [first, second] = STATES.map(|name| read(&format!("{of}{name}"), count));
-        Ok(Learnt { parameters, state: [first?, second?] })
+        Ok(Weights { parameters, state: [first?, second?] })
     };
     let common = tensors.names().contains(&COMMON).then(|| read(COMMON, count)).transpose()?;
-    let learnt = (0..about.workers).map(learnt).collect::<Result<_, _>>()?;
-    Ok(Snapshot { place: about.place, learnt, common })
+    let weights = (0..about.workers).map(weights).collect::<Result<_, _>>()?;
+    Ok(Snapshot { progress: about.progress, weights, common })
 }

@@ -5,13 +5,14 @@ use std::fmt::Write as _;
 use lengthwise::Chunks;
 
 use crate::{
-    data::Task, error::Error, examine, experiment::Experiment, model::Model, team::Mode, trial,
+    collective::Mode, data::Task, error::Error, evaluate, experiment::Experiment, model::Model,
+    trial,
 };
 
 /// What is learnt, by what model, and what the batches of every run are like. Nothing is trained.
 pub fn describe(experiment: &Experiment, task: &Task) -> Result<String, Error> {
     let Task { name, source, training, validation } = task;
-    let lengths = examine::lengths(training)?;
+    let lengths = evaluate::lengths(training)?;
     let model = Model::fitting(&experiment.model, training)?;
     let mut text = format!(
         "{}\n\n{name} ({source}): {} sequences to learn from, {} to be examined on\n\

@@ -10,11 +10,11 @@ use serde::{
 use toml::{Spanned, Table, Value};
 
 use crate::{
+    collective::{Mode, Together},
     data::{Source, Task, count, load},
     error::Error,
     learning::Learning,
     model::Size,
-    team::{Mode, Together},
 };
 
 /// The experiments of the papers, which need no file: their names and what they say.

@@ -5,7 +5,7 @@ use std::iter::successors;
 use crate::report::Scaling;
 use lengthwise::{CostModel, Lengths, Planner, Strategy};
 
-use crate::{error::Error, team::Mode};
+use crate::{collective::Mode, error::Error};
 
 /// How many sequences there are for each of the most workers: enough for all to have several batches.
 const SEQUENCES: usize = 512;

@@ -12,25 +12,25 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
     checkpoint,
+    collective::{Collective, Mode},
     data::{Task, count},
     error::Error,
-    examine::Examiner,
+    evaluate::Evaluator,
     experiment::{Experiment, Trained},
-    meeting::Asks,
     model::Model,
-    place::{Ended, Place, Snapshot},
+    progress::{Ended, Progress, Snapshot},
     scaling::scaling,
-    team::{Mode, Team},
+    sync_point::Requests,
     trace::Trace,
-    trial::{Bench, Trial},
+    trial::{Setup, Trial},
 };
 
 /// Who looks on while an experiment runs.
 pub trait Watch {
-    /// The workers of a training met, after a step or several of the so many that this epoch has.
-    fn step(&mut self, training: usize, place: &Place, steps: Option<usize>, loss: f64);
+    /// The workers of a training synchronized, after one or more of the steps that this epoch has.
+    fn step(&mut self, training: usize, progress: &Progress, steps: Option<usize>, loss: f64);
     /// An epoch of a training is over.
-    fn epoch(&mut self, training: usize, place: &Place);
+    fn epoch(&mut self, training: usize, progress: &Progress);
     /// Whether to stop as soon as everything is kept.
     fn stop(&self) -> bool;
 }
@@ -72,8 +72,8 @@ pub const RESULTS: &str = "results.jsonl";
 pub const PAGE: &str = "report.html";
 /// What is locked while an experiment is at work in its folder.
 const LOCK: &str = ".lock";
-/// How soon workers who learn by themselves meet again, to be seen and to hear that they are to stop.
-const MEET: Duration = Duration::from_millis(500);
+/// The longest time between sync points of workers that train apart, to show progress and to stop.
+const SYNC: Duration = Duration::from_millis(500);
 /// How files begin that have not their names yet.
 const UNFINISHED: &str = ".lengthwise-";
 
@@ -179,17 +179,17 @@ impl<'a> Session<'a> {
     pub fn run<E: Engine>(
         &self,
         engine: &E,
-        world: &dyn Team,
+        world: &dyn Collective,
         watch: &mut dyn Watch,
     ) -> Result<Option<Outcome>, Error> {
         let Experiment { model, learning, epochs, .. } = self.experiment;
         let model = Model::fitting(model, &self.task.training)?;
-        let examiner = Examiner::new(self.task, self.experiment.budget())?;
-        let bench = Bench {
+        let evaluator = Evaluator::new(self.task, self.experiment.budget())?;
+        let setup = Setup {
             engine,
             model: &model,
             data: &self.task.training,
-            examiner: &examiner,
+            evaluator: &evaluator,
             learning,
             epochs: *epochs,
         };
@@ -199,26 +199,26 @@ impl<'a> Session<'a> {
         let _lock = leads.then(|| self.lock()).transpose()?;
         let mut trace =
             self.trace.as_deref().map(|folder| Trace::new(folder, world)).transpose()?;
-        let teams = trainings
+        let collectives = trainings
             .iter()
             .map(|training| world.first(training.workers))
             .collect::<Result<Vec<_>, _>>()?;
         let mut trials = Vec::new();
-        for (training, team) in trainings.iter().zip(&teams) {
-            let Some(team) = team.as_deref() else {
+        for (training, collective) in trainings.iter().zip(&collectives) {
+            let Some(collective) = collective.as_deref() else {
                 trials.push(None);
                 continue;
             };
-            let kept = self.load(training, &model, team)?;
+            let kept = self.load(training, &model, collective)?;
             let trial = match kept {
-                Some(snapshot) => Trial::resume(bench, training, team, snapshot),
-                None => Trial::new(bench, training, team),
+                Some(snapshot) => Trial::resume(setup, training, collective, snapshot),
+                None => Trial::new(setup, training, collective),
             };
             trials.push(Some(trial.map_err(|error| error.within(&training.name))?));
         }
         // So that something is left if a worker is lost early.
         for (trial, training) in trials.iter().zip(&trainings) {
-            let new = |trial: &&Trial<'_, E>| world.size() > 1 && trial.place().steps == 0;
+            let new = |trial: &&Trial<'_, E>| world.size() > 1 && trial.progress().steps == 0;
             if let Some(trial) = trial.as_ref().filter(new) {
                 self.keep(trial, training, trace.is_some())?;
             }
@@ -231,7 +231,7 @@ impl<'a> Session<'a> {
                 let mut told = vec![u8::from(stopped)];
                 world.broadcast(&mut told)?;
                 if told != [0] {
-                    return self.outcome(&bench, leads, &trainings, &trials, false);
+                    return self.outcome(&setup, leads, &trainings, &trials, false);
                 }
                 if let Some(trial) = trial {
                     let turn = Turn { at, training, epoch };
@@ -241,10 +241,10 @@ impl<'a> Session<'a> {
                 }
             }
             if leads {
-                self.write(&self.measured(engine, &trainings, &trials, &examiner))?;
+                self.write(&self.measured(engine, &trainings, &trials, &evaluator))?;
             }
         }
-        self.outcome(&bench, leads, &trainings, &trials, !stopped)
+        self.outcome(&setup, leads, &trainings, &trials, !stopped)
     }
 
     /// Trains to the end of an epoch, or until all are to stop; says whether they are.
@@ -257,24 +257,24 @@ impl<'a> Session<'a> {
     ) -> Result<bool, Error> {
         let Turn { at, training, epoch } = *turn;
         let mut kept = Instant::now();
-        while !trial.finished() && trial.place().epochs.len() <= epoch {
+        while !trial.finished() && trial.progress().epochs.len() <= epoch {
             let stop = watch.stop();
             let keep = stop || kept.elapsed() >= self.every;
-            let stepped = trial.step(Asks { stop, keep, within: self.every.min(MEET) })?;
+            let stepped = trial.step(Requests { stop, keep, within: self.every.min(SYNC) })?;
             if let Some(trace) = trace {
                 trace.write(training, trial, &stepped)?;
             }
-            let Some(agreed) = stepped.agreed else { continue };
-            if stepped.over || agreed.keep || agreed.stop {
+            let Some(agreement) = stepped.agreement else { continue };
+            if stepped.over || agreement.keep || agreement.stop {
                 self.keep(trial, training, trace.is_some())?;
                 kept = Instant::now();
             }
             if stepped.over {
-                watch.epoch(at, trial.place());
+                watch.epoch(at, trial.progress());
             } else {
-                watch.step(at, trial.place(), trial.steps_of_epoch(), agreed.loss);
+                watch.step(at, trial.progress(), trial.steps_of_epoch(), agreement.loss);
             }
-            if agreed.stop {
+            if agreement.stop {
                 return Ok(true);
             }
         }
@@ -288,12 +288,12 @@ impl<'a> Session<'a> {
         training: &Trained,
         traced: bool,
     ) -> Result<(), Error> {
-        let (snapshot, team) = (trial.snapshot()?, trial.team());
+        let (snapshot, collective) = (trial.snapshot()?, trial.collective());
         if traced {
             // What is kept was written down by every worker.
-            team.share(&[0.0])?;
+            collective.share(&[0.0])?;
         }
-        if team.rank() > 0 {
+        if collective.rank() > 0 {
             return Ok(());
         }
         let path = self.checkpoint(training);
@@ -303,7 +303,7 @@ impl<'a> Session<'a> {
     /// What was measured, kept too; nothing for those who do not lead.
     fn outcome<E: Engine>(
         &self,
-        bench: &Bench<'_, E>,
+        setup: &Setup<'_, E>,
         leads: bool,
         trainings: &[Trained],
         trials: &[Option<Trial<'_, E>>],
@@ -312,7 +312,7 @@ impl<'a> Session<'a> {
         if !leads {
             return Ok(None);
         }
-        let mut training = self.measured(bench.engine, trainings, trials, bench.examiner);
+        let mut training = self.measured(setup.engine, trainings, trials, setup.evaluator);
         if finished {
             training.scaling = self.scaling(trainings, trials)?;
         }
@@ -325,12 +325,12 @@ impl<'a> Session<'a> {
         &self,
         training: &Trained,
         model: &Model,
-        team: &dyn Team,
+        collective: &dyn Collective,
     ) -> Result<Option<Snapshot>, Error> {
         let path = self.checkpoint(training);
-        let kept = if team.rank() == 0 { checkpoint::bytes_of(&path)? } else { None };
+        let kept = if collective.rank() == 0 { checkpoint::bytes_of(&path)? } else { None };
         let mut bytes = kept.unwrap_or_default();
-        team.broadcast(&mut bytes)?;
+        collective.broadcast(&mut bytes)?;
         if bytes.is_empty() {
             return Ok(None);
         }
@@ -338,7 +338,7 @@ impl<'a> Session<'a> {
     }
 
     /// Refuses workers that do other things, or that are too few.
-    fn check_world(&self, world: &dyn Team, trainings: &[Trained]) -> Result<(), Error> {
+    fn check_world(&self, world: &dyn Collective, trainings: &[Trained]) -> Result<(), Error> {
         let identities: Vec<String> = trainings
             .iter()
             .map(|training| format!("{} {}", self.identity(training), training.workers))
@@ -368,7 +368,7 @@ impl<'a> Session<'a> {
         engine: &E,
         trainings: &[Trained],
         trials: &[Option<Trial<'_, E>>],
-        examiner: &Examiner,
+        evaluator: &Evaluator,
     ) -> Training {
         let Experiment { title, notes, model, learning, epochs, .. } = self.experiment;
         let Task { name, source, training, validation } = self.task;
@@ -377,9 +377,9 @@ impl<'a> Session<'a> {
         let trials: Vec<&Trial<'_, E>> = trials.iter().flatten().collect();
         for (training, trial) in trainings.iter().zip(&trials) {
             let Trained { name, seed, .. } = training;
-            let last = trial.place().epochs.len();
+            let last = trial.progress().epochs.len();
             // The report says by itself what diverged.
-            if trial.place().ended == Some(Ended::Patience) && last <= *epochs as usize {
+            if trial.progress().ended == Some(Ended::Patience) && last <= *epochs as usize {
                 notes.push(format!("{name}, seed {seed}: ended after epoch {last}, as its validation loss did not fall any more."));
             }
         }
@@ -414,7 +414,7 @@ impl<'a> Session<'a> {
         Training {
             title: title.clone(),
             about: about.into_iter().map(|(key, value)| (key.to_owned(), value)).collect(),
-            error: examiner.error().to_owned(),
+            error: evaluator.error().to_owned(),
             runs: trainings
                 .iter()
                 .zip(&trials)
@@ -423,8 +423,14 @@ impl<'a> Session<'a> {
                     settings: training.recorded(),
                     seed: training.seed,
                     // A training that was kept may be further than this experiment goes.
-                    ended: trial.place().ended == Some(Ended::Patience),
-                    epochs: trial.place().epochs.iter().take(*epochs as usize).cloned().collect(),
+                    ended: trial.progress().ended == Some(Ended::Patience),
+                    epochs: trial
+                        .progress()
+                        .epochs
+                        .iter()
+                        .take(*epochs as usize)
+                        .cloned()
+                        .collect(),
                 })
                 .collect(),
             notes,

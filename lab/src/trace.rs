@@ -10,9 +10,9 @@ use lengthwise_nn::Engine;
 use serde::Serialize;
 
 use crate::{
+    collective::Collective,
     error::Error,
     experiment::Trained,
-    team::Team,
     trial::{Stepped, Trial},
 };
 
@@ -40,7 +40,7 @@ struct Line<'a> {
 
 impl Trace {
     /// The file of a worker, `worker-3.jsonl`; what it has is kept.
-    pub(crate) fn new(folder: &Path, world: &dyn Team) -> Result<Self, Error> {
+    pub(crate) fn new(folder: &Path, world: &dyn Collective) -> Result<Self, Error> {
         let path = folder.join(format!("worker-{}.jsonl", world.rank()));
         let file = fs::create_dir_all(folder)
             .and_then(|()| File::options().create(true).append(true).open(&path))
@@ -48,18 +48,18 @@ impl Trace {
         Ok(Self { file, path })
     }
 
-    /// A line for a step; when an epoch is over, the place is in the next.
+    /// A line for a step. After the last step of an epoch, the progress is that of the next.
     pub(crate) fn write<E: Engine>(
         &mut self,
         training: &Trained,
         trial: &Trial<'_, E>,
         stepped: &Stepped,
     ) -> Result<(), Error> {
-        let place = trial.place();
+        let progress = trial.progress();
         let Stepped { sequences, length, seconds, over, .. } = stepped;
-        let (epoch, step) = match place.epochs.last().filter(|_| *over) {
+        let (epoch, step) = match progress.epochs.last().filter(|_| *over) {
             Some(last) => (last.epoch, last.steps as usize),
-            None => (place.current.epoch, place.steps_of_epoch()),
+            None => (progress.current.epoch, progress.steps_of_epoch()),
         };
         let Trained { name: run, seed, workers, .. } = training;
         let (seed, workers, length, seconds) = (*seed, *workers, *length, *seconds);

@@ -9,58 +9,58 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::{
     batch::{Batch, Piece},
     bytes::{floats, of_floats},
+    collective::{Collective, Mode},
     data::{Dataset, Targets},
     error::Error,
-    examine,
-    examine::Examiner,
+    evaluate,
+    evaluate::Evaluator,
     experiment::Trained,
     learning::Learning,
-    meeting::{Agreed, Asks, Done, meet},
     model::Model,
-    place::{Ended, Learnt, Place, Snapshot},
-    rest::Rest,
-    team::{Mode, Team},
+    progress::{Ended, Progress, Snapshot, Weights},
+    remaining::Remaining,
+    sync_point::{Agreement, Done, Requests, synchronize},
 };
 
 /// What is trained, on what, how, and what is measured by whom: the same for all trials of an
 /// experiment.
-pub struct Bench<'a, E: Engine> {
+pub struct Setup<'a, E: Engine> {
     /// Where the arithmetic happens.
     pub engine: &'a E,
     /// What is trained.
     pub model: &'a Model,
     /// On what.
     pub data: &'a Dataset,
-    /// Who says what was learnt.
-    pub examiner: &'a Examiner<'a>,
+    /// Evaluates the model on data that it was not trained on.
+    pub evaluator: &'a Evaluator<'a>,
     /// How.
     pub learning: &'a Learning,
     /// For how many epochs.
     pub epochs: u32,
 }
 
-impl<E: Engine> Clone for Bench<'_, E> {
+impl<E: Engine> Clone for Setup<'_, E> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<E: Engine> Copy for Bench<'_, E> {}
+impl<E: Engine> Copy for Setup<'_, E> {}
 
-impl<E: Engine> std::fmt::Debug for Bench<'_, E> {
+impl<E: Engine> std::fmt::Debug for Setup<'_, E> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Bench").field("epochs", &self.epochs).finish_non_exhaustive()
+        f.debug_struct("Setup").field("epochs", &self.epochs).finish_non_exhaustive()
     }
 }
 
 /// One training of one model under one way to batch, as one of its workers sees it.
 ///
-/// All workers take the same number of steps, and meet now and then: after every step where their
-/// gradients are one, and otherwise to average their parameters, or to keep them.
+/// All workers take the same number of steps. They synchronize after every step if they share a gradient, and
+/// otherwise to average or save their parameters.
 pub struct Trial<'a, E: Engine> {
-    bench: Bench<'a, E>,
+    setup: Setup<'a, E>,
     training: &'a Trained,
-    team: &'a dyn Team,
+    collective: &'a dyn Collective,
     lengths: Lengths,
     chunks: Option<Chunks>,
     parameters: E::Buffer,
@@ -69,22 +69,22 @@ pub struct Trial<'a, E: Engine> {
     /// The parameters that all workers had in common last, once they have gone on from there by
     /// themselves.
     common: Option<Vec<f32>>,
-    place: Place,
+    progress: Progress,
     /// What is left of the epoch that is under way.
-    rest: Option<Rest>,
-    /// What was done since the workers met, in how many steps, and after how many they meet again.
+    remaining: Option<Remaining>,
+    /// What was done since the last sync point, in how many steps, and the most steps until the next.
     done: Done,
-    alone: u64,
-    pace: u64,
-    /// When the workers met last.
-    met: Instant,
+    steps_since_sync: u64,
+    interval: u64,
+    /// When the workers synchronized last.
+    synced_at: Instant,
     /// The steps of this epoch that this worker measured.
     measured: Vec<Step>,
 }
 
 impl<E: Engine> std::fmt::Debug for Trial<'_, E> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Trial").field("place", &self.place).finish_non_exhaustive()
+        f.debug_struct("Trial").field("progress", &self.progress).finish_non_exhaustive()
     }
 }
 
@@ -97,8 +97,8 @@ pub struct Stepped {
     pub length: u32,
     /// How long that took.
     pub seconds: f64,
-    /// What the workers agreed on, if they met.
-    pub agreed: Option<Agreed>,
+    /// What the workers agreed on, if they synchronized after this step.
+    pub agreement: Option<Agreement>,
     /// Whether an epoch is over.
     pub over: bool,
 }
@@ -106,89 +106,89 @@ pub struct Stepped {
 impl<'a, E: Engine> Trial<'a, E> {
     /// A training from its beginning.
     pub fn new(
-        bench: Bench<'a, E>,
+        setup: Setup<'a, E>,
         training: &'a Trained,
-        team: &'a dyn Team,
+        collective: &'a dyn Collective,
     ) -> Result<Self, Error> {
-        let parameters = bench.model.start(training.seed);
+        let parameters = setup.model.start(training.seed);
         let zeros = || vec![0.0; parameters.len()];
         let state = [zeros(), zeros()];
-        let learnt = vec![Learnt { parameters, state }];
+        let weights = vec![Weights { parameters, state }];
         Self::resume(
-            bench,
+            setup,
             training,
-            team,
-            Snapshot { place: Place::start(), learnt, common: None },
+            collective,
+            Snapshot { progress: Progress::start(), weights, common: None },
         )
     }
 
     /// A training that goes on from where it was. If it had another number of workers, and they were to
-    /// average what they have learnt, they do so here.
+    /// average their weights, they do so here.
     pub fn resume(
-        bench: Bench<'a, E>,
+        setup: Setup<'a, E>,
         training: &'a Trained,
-        team: &'a dyn Team,
+        collective: &'a dyn Collective,
         snapshot: Snapshot,
     ) -> Result<Self, Error> {
-        let whole = examine::lengths(bench.data)?;
-        let chunks = training.chunk.map(|size| cut(bench.data, &whole, size)).transpose()?;
+        let whole = evaluate::lengths(setup.data)?;
+        let chunks = training.chunk.map(|size| cut(setup.data, &whole, size)).transpose()?;
         let lengths = chunks.as_ref().map_or(whole, |chunks| chunks.lengths().clone());
         // What cannot be planned is said before anything is trained.
-        let (plan, _) = Rest::of_epoch(&training.planner, &lengths, 0, team.size())?;
+        let (plan, _) = Remaining::of_epoch(&training.planner, &lengths, 0, collective.size())?;
         let largest = plan.measure(&lengths).largest_batch_cells;
-        let (engine, needed) = (bench.engine, bench.model.bytes(largest));
+        let (engine, needed) = (setup.engine, setup.model.bytes(largest));
         if !engine.room(needed) {
             return Err(Error::new(
                 format!("a batch of {largest} cells needs about {} MB", needed / 1_000_000),
                 "give a smaller budget, or a smaller model",
             ));
         }
-        let place = snapshot.place.clone();
-        let (mine, common) = snapshot.for_worker(training.mode, team)?;
-        let Learnt { parameters, state: [first, second] } = mine;
+        let progress = snapshot.progress.clone();
+        let (mine, common) = snapshot.for_worker(training.mode, collective)?;
+        let Weights { parameters, state: [first, second] } = mine;
         Ok(Self {
             gradient: engine.zeros(parameters.len())?,
             parameters: engine.upload(parameters)?,
             state: [engine.upload(first)?, engine.upload(second)?],
-            bench,
+            setup,
             training,
-            team,
+            collective,
             lengths,
             chunks,
             common,
-            place,
-            rest: None,
+            progress,
+            remaining: None,
             done: Done::default(),
-            alone: 0,
-            pace: 1,
-            met: Instant::now(),
+            steps_since_sync: 0,
+            interval: 1,
+            synced_at: Instant::now(),
             measured: Vec::new(),
         })
     }
 
     /// How far it is.
-    pub fn place(&self) -> &Place {
-        &self.place
+    pub fn progress(&self) -> &Progress {
+        &self.progress
     }
 
     /// Whether nothing is left to do.
     pub fn finished(&self) -> bool {
-        self.place.ended.is_some() || self.place.epochs.len() as u32 >= self.bench.epochs
+        self.progress.ended.is_some() || self.progress.epochs.len() as u32 >= self.setup.epochs
     }
 
     /// What is trained.
     pub fn model(&self) -> &Model {
-        self.bench.model
+        self.setup.model
     }
 
     /// Who trains.
-    pub fn team(&self) -> &dyn Team {
-        self.team
+    pub fn collective(&self) -> &dyn Collective {
+        self.collective
     }
 
     /// How many steps the epoch under way has, once its plan is made.
     pub fn steps_of_epoch(&self) -> Option<usize> {
-        self.rest.as_ref().map(Rest::steps)
+        self.remaining.as_ref().map(Remaining::steps)
     }
 
     /// The lengths that it plans for.
@@ -198,83 +198,84 @@ impl<'a, E: Engine> Trial<'a, E> {
 
     /// What a step costs, by what was measured.
     pub fn cost(&self) -> Option<CostModel> {
-        self.place.cost.as_ref().and_then(|cost| cost.parse().ok())
+        self.progress.cost.as_ref().and_then(|cost| cost.parse().ok())
     }
 
     /// What tells this worker's parameters from others.
     pub fn digest(&self) -> Result<u64, Error> {
-        Ok(xxh3_64(&of_floats(&self.bench.engine.download(&self.parameters)?)))
+        Ok(xxh3_64(&of_floats(&self.setup.engine.download(&self.parameters)?)))
     }
 
     /// The gradient of the last step: of this worker's batch, or of all workers' where it is one.
     pub fn gradient(&self) -> Result<Vec<f32>, Error> {
-        Ok(self.bench.engine.download(&self.gradient)?)
+        Ok(self.setup.engine.download(&self.gradient)?)
     }
 
-    /// All that it is now. Workers call this together, after they met.
+    /// The state to save. All workers call this together, after a sync point.
     pub fn snapshot(&self) -> Result<Snapshot, Error> {
         let mine = self.mine()?;
-        let (place, common) = (self.place.clone(), self.common.clone());
+        let (progress, common) = (self.progress.clone(), self.common.clone());
         if common.is_none() {
-            return Ok(Snapshot { place, learnt: vec![mine], common });
+            return Ok(Snapshot { progress, weights: vec![mine], common });
         }
         let count = mine.parameters.len();
-        let all = floats(&self.team.all_gather(&of_floats(&mine.flat()))?);
-        let learnt = all.chunks_exact(3 * count).map(Learnt::of_flat).collect();
-        Ok(Snapshot { place, learnt, common })
+        let all = floats(&self.collective.all_gather(&of_floats(&mine.flat()))?);
+        let weights = all.chunks_exact(3 * count).map(Weights::of_flat).collect();
+        Ok(Snapshot { progress, weights, common })
     }
 
-    /// Trains on one batch. After the last of an epoch, what was learnt is examined.
-    pub fn step(&mut self, asks: Asks) -> Result<Stepped, Error> {
-        let mut rest = match self.rest.take() {
-            Some(rest) => rest,
+    /// Trains on one batch. After the last of an epoch, the model is evaluated.
+    pub fn step(&mut self, requests: Requests) -> Result<Stepped, Error> {
+        let mut remaining = match self.remaining.take() {
+            Some(remaining) => remaining,
             None => self.begin()?,
         };
-        let stepped = self.learn(&mut rest, asks)?;
+        let stepped = self.learn(&mut remaining, requests)?;
         if stepped.over {
-            self.end_epoch(&mut rest)?;
+            self.end_epoch(&mut remaining)?;
         } else {
-            self.rest = Some(rest);
+            self.remaining = Some(remaining);
         }
         Ok(stepped)
     }
 
-    /// Plans the rest of an epoch.
-    fn begin(&mut self) -> Result<Rest, Error> {
-        self.met = Instant::now();
-        let plan = self.training.planner.plan(&self.lengths, self.place.epochs.len() as u64)?;
+    /// Plans what remains of the epoch.
+    fn begin(&mut self) -> Result<Remaining, Error> {
+        self.synced_at = Instant::now();
+        let plan = self.training.planner.plan(&self.lengths, self.progress.epochs.len() as u64)?;
         if plan.is_empty() {
             // Everything was left out by the planner's settings.
             return Err(Error::new("the plan has no batches", "give a larger budget"));
         }
-        self.place.current.shapes = shapes(&plan);
-        let rest = Rest::new(&plan, &self.place.taken, self.team.size())?;
-        self.done.work += self.met.elapsed().as_secs_f64();
-        Ok(rest)
+        self.progress.current.shapes = shapes(&plan);
+        let remaining = Remaining::new(&plan, &self.progress.taken, self.collective.size())?;
+        self.done.work += self.synced_at.elapsed().as_secs_f64();
+        Ok(remaining)
     }
 
-    fn learn(&mut self, rest: &mut Rest, asks: Asks) -> Result<Stepped, Error> {
-        let team = self.team;
-        let done = (self.place.epochs.len() as f64 + rest.share()) / f64::from(self.bench.epochs);
-        let number = self.place.steps + 1;
+    fn learn(&mut self, remaining: &mut Remaining, requests: Requests) -> Result<Stepped, Error> {
+        let collective = self.collective;
+        let done =
+            (self.progress.epochs.len() as f64 + remaining.share()) / f64::from(self.setup.epochs);
+        let number = self.progress.steps + 1;
         let mut stepped = {
-            let _core = team.core();
+            let _core = collective.core();
             let start = Instant::now();
-            let mut stepped = match rest.next(team.rank()) {
+            let mut stepped = match remaining.next(collective.rank()) {
                 Some((batch, length)) => self.look(batch, length)?,
                 None => Stepped::nothing(),
             };
             if self.training.mode != Mode::Sync {
                 if self.common.is_none() {
-                    self.common = Some(self.bench.engine.download(&self.parameters)?);
+                    self.common = Some(self.setup.engine.download(&self.parameters)?);
                 }
                 if !stepped.sequences.is_empty() {
                     self.update(number, done)?;
                 }
             }
-            if team.size() > 1 {
+            if collective.size() > 1 {
                 // Others may wait for this device.
-                self.bench.engine.wait()?;
+                self.setup.engine.wait()?;
             }
             stepped.seconds = start.elapsed().as_secs_f64();
             stepped
@@ -284,34 +285,34 @@ impl<'a, E: Engine> Trial<'a, E> {
             let (size, length) = (stepped.sequences.len() as u32, stepped.length);
             self.measured.push(Step { size, length, seconds: stepped.seconds });
         }
-        self.alone += 1;
-        rest.take();
-        self.place.take(team.size());
-        self.place.current.steps += 1;
-        stepped.over = rest.is_over();
+        self.steps_since_sync += 1;
+        remaining.take();
+        self.progress.take(collective.size());
+        self.progress.current.steps += 1;
+        stepped.over = remaining.is_over();
         match self.training.mode {
             Mode::Sync => {
-                let agreed = self.meet(rest, asks)?;
-                self.sum_gradient(agreed.part as f32)?;
-                let _core = team.core();
+                let agreement = self.synchronize(remaining, requests)?;
+                self.sum_gradient(agreement.part as f32)?;
+                let _core = collective.core();
                 let start = Instant::now();
                 self.update(number, done)?;
                 self.done.work += start.elapsed().as_secs_f64();
-                stepped.agreed = Some(agreed);
+                stepped.agreement = Some(agreement);
             }
             Mode::Average { every, decay } => {
-                let taken = self.place.steps_of_epoch();
+                let taken = self.progress.steps_of_epoch();
                 let due = stepped.over || (every > 0 && taken.is_multiple_of(every as usize));
-                if due || self.alone >= self.pace {
-                    stepped.agreed = Some(self.meet(rest, asks)?);
+                if due || self.steps_since_sync >= self.interval {
+                    stepped.agreement = Some(self.synchronize(remaining, requests)?);
                 }
                 if due {
                     self.average(decay)?;
                 }
             }
         }
-        if stepped.agreed.is_some_and(|agreed| !agreed.loss.is_finite()) {
-            self.place.ended = Some(Ended::Diverged);
+        if stepped.agreement.is_some_and(|agreement| !agreement.loss.is_finite()) {
+            self.progress.ended = Some(Ended::Diverged);
             stepped.over = true;
         }
         Ok(stepped)
@@ -319,7 +320,7 @@ impl<'a, E: Engine> Trial<'a, E> {
 
     /// The gradient of a batch.
     fn look(&mut self, batch: &[u32], length: u32) -> Result<Stepped, Error> {
-        let Bench { engine, model, data, .. } = self.bench;
+        let Setup { engine, model, data, .. } = self.setup;
         engine.reset_peak();
         let resting = engine.peak_bytes();
         let pieces: Vec<Piece> = batch.iter().map(|&index| self.piece(index)).collect();
@@ -342,7 +343,7 @@ impl<'a, E: Engine> Trial<'a, E> {
 
     /// Follows the gradient in a step of this number, when this part of the whole training is over.
     fn update(&mut self, number: u64, done: f64) -> Result<(), Error> {
-        let Bench { engine, learning, .. } = self.bench;
+        let Setup { engine, learning, .. } = self.setup;
         if learning.clip > 0.0 {
             engine.clip(&mut self.gradient, learning.clip)?;
         }
@@ -359,26 +360,36 @@ impl<'a, E: Engine> Trial<'a, E> {
     }
 
     /// Tells all workers what was done, and hears what they did.
-    fn meet(&mut self, rest: &mut Rest, asks: Asks) -> Result<Agreed, Error> {
-        rest.meet();
-        let agreed = meet(self.team, &self.done, asks, self.alone, &mut self.place)?;
+    fn synchronize(
+        &mut self,
+        remaining: &mut Remaining,
+        requests: Requests,
+    ) -> Result<Agreement, Error> {
+        remaining.sync();
+        let agreement = synchronize(
+            self.collective,
+            &self.done,
+            requests,
+            self.steps_since_sync,
+            &mut self.progress,
+        )?;
         self.done = Done::default();
-        self.alone = 0;
-        self.pace = agreed.pace;
-        if let Some(together) = &mut self.place.current.together {
-            together.wall += self.met.elapsed().as_secs_f64();
+        self.steps_since_sync = 0;
+        self.interval = agreement.interval;
+        if let Some(together) = &mut self.progress.current.together {
+            together.wall += self.synced_at.elapsed().as_secs_f64();
         }
-        self.met = Instant::now();
-        Ok(agreed)
+        self.synced_at = Instant::now();
+        Ok(agreement)
     }
 
     /// Makes the gradient that of all workers' batches together: the mean over all that was counted, of
     /// which this worker has counted a `part`.
     fn sum_gradient(&mut self, part: f32) -> Result<(), Error> {
-        if self.team.size() == 1 {
+        if self.collective.size() == 1 {
             return Ok(());
         }
-        let engine = self.bench.engine;
+        let engine = self.setup.engine;
         let start = Instant::now();
         let mut gradient = engine.download(&self.gradient)?;
         for value in &mut gradient {
@@ -391,25 +402,25 @@ impl<'a, E: Engine> Trial<'a, E> {
         Ok(())
     }
 
-    /// All go on from the mean of what they have learnt.
+    /// All workers continue from the mean of their weights.
     fn average(&mut self, decay: f32) -> Result<(), Error> {
-        let engine = self.bench.engine;
+        let engine = self.setup.engine;
         let common = self.common.take().unwrap_or_default();
         let mut all = self.mine()?.flat();
-        if self.team.size() > 1 {
+        if self.collective.size() > 1 {
             self.sum(&mut all)?;
         }
-        let mean = Learnt::of_flat(&all).averaged(self.team.size(), decay, &common);
-        let Learnt { parameters, state: [first, second] } = mean;
+        let mean = Weights::of_flat(&all).averaged(self.collective.size(), decay, &common);
+        let Weights { parameters, state: [first, second] } = mean;
         self.parameters = engine.upload(parameters)?;
         self.state = [engine.upload(first)?, engine.upload(second)?];
         Ok(())
     }
 
-    fn mine(&self) -> Result<Learnt, Error> {
-        let engine = self.bench.engine;
+    fn mine(&self) -> Result<Weights, Error> {
+        let engine = self.setup.engine;
         let [first, second] = &self.state;
-        Ok(Learnt {
+        Ok(Weights {
             parameters: engine.download(&self.parameters)?,
             state: [engine.download(first)?, engine.download(second)?],
         })
@@ -417,7 +428,7 @@ impl<'a, E: Engine> Trial<'a, E> {
 
     fn sum(&mut self, values: &mut [f32]) -> Result<(), Error> {
         let start = Instant::now();
-        self.team.sum(values)?;
+        self.collective.sum(values)?;
         self.done.exchange = start.elapsed().as_secs_f64();
         Ok(())
     }
@@ -437,45 +448,46 @@ impl<'a, E: Engine> Trial<'a, E> {
         }
     }
 
-    fn end_epoch(&mut self, rest: &mut Rest) -> Result<(), Error> {
-        let Bench { engine, model, examiner, learning, .. } = self.bench;
-        // What the last step did after its meeting.
-        self.meet(rest, Asks::default())?;
-        self.predict(rest)?;
-        let mut record = self.place.end();
+    fn end_epoch(&mut self, remaining: &mut Remaining) -> Result<(), Error> {
+        let Setup { engine, model, evaluator, learning, .. } = self.setup;
+        // What the last step did after its sync point.
+        self.synchronize(remaining, Requests::default())?;
+        self.predict(remaining)?;
+        let mut record = self.progress.end();
         if self.chunks.is_some() {
             // Rates are those of sequences; a piece is a part of one.
-            record.sequences = self.bench.data.len() as u64;
+            record.sequences = self.setup.data.len() as u64;
         }
-        if self.place.ended.is_none() {
+        if self.progress.ended.is_none() {
             self.compare()?;
-            let validation = examiner.examine(engine, model, &self.parameters, self.team)?;
+            let validation =
+                evaluator.evaluate(engine, model, &self.parameters, self.collective)?;
             record.validation = Some(validation);
         }
-        self.place.epochs.push(record);
-        if learning.patience > 0 && self.place.without_progress() >= learning.patience as usize {
-            self.place.ended.get_or_insert(Ended::Patience);
+        self.progress.epochs.push(record);
+        if learning.patience > 0 && self.progress.without_progress() >= learning.patience as usize {
+            self.progress.ended.get_or_insert(Ended::Patience);
         }
         Ok(())
     }
 
     /// What steps cost, as the first worker measured them, and for how long each worker had to wait by
     /// that and the plan.
-    fn predict(&mut self, rest: &Rest) -> Result<(), Error> {
+    fn predict(&mut self, remaining: &Remaining) -> Result<(), Error> {
         let fit = CostModel::fit(&self.measured).map(|fit| fit.model.to_string());
         self.measured.clear();
         let mut words = fit.unwrap_or_default().into_bytes();
-        self.team.broadcast(&mut words)?;
+        self.collective.broadcast(&mut words)?;
         if !words.is_empty() {
-            self.place.cost = String::from_utf8(words).ok();
+            self.progress.cost = String::from_utf8(words).ok();
         }
         let cost = self.cost();
-        let Some(together) = &mut self.place.current.together else { return Ok(()) };
-        let idle = rest.idle(|size, length| match cost {
+        let Some(together) = &mut self.progress.current.together else { return Ok(()) };
+        let idle = remaining.idle(|size, length| match cost {
             Some(cost) => cost.seconds(size, length),
             None => f64::from(size) * f64::from(length),
         });
-        // Of an epoch that was gone on with, nobody knows all meetings.
+        // Of an epoch that was gone on with, no process knows all sync points.
         let idle = idle.unwrap_or_else(|| vec![f64::NAN; together.workers.len()]);
         for (worker, idle) in together.workers.iter_mut().zip(idle) {
             worker.predicted = idle;
@@ -485,10 +497,10 @@ impl<'a, E: Engine> Trial<'a, E> {
 
     /// Refuses to go on if workers have come to different parameters.
     fn compare(&self) -> Result<(), Error> {
-        if self.team.size() == 1 {
+        if self.collective.size() == 1 {
             return Ok(());
         }
-        let all = self.team.all_gather(&self.digest()?.to_le_bytes())?;
+        let all = self.collective.all_gather(&self.digest()?.to_le_bytes())?;
         let other = all.chunks_exact(8).position(|digest| digest != &all[..8]);
         match other {
             None => Ok(()),
@@ -502,7 +514,7 @@ impl<'a, E: Engine> Trial<'a, E> {
 
 impl Stepped {
     fn nothing() -> Self {
-        Self { sequences: Vec::new(), length: 0, seconds: 0.0, agreed: None, over: false }
+        Self { sequences: Vec::new(), length: 0, seconds: 0.0, agreement: None, over: false }
     }
 }
 

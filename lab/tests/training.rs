@@ -4,13 +4,13 @@
 
 use lengthwise::{Budget, Planner, SemiSorted, Strategy};
 use lengthwise_lab::{
-    Asks, Bench, Examiner, Learning, Optimizer, Schedule, Snapshot, Trained, Trial,
+    Evaluator, Learning, Optimizer, Requests, Schedule, Setup, Snapshot, Trained, Trial,
     batch::{Batch, Piece},
+    collective::{Alone, Mode},
     data::{Dataset, Inputs, Ragged, Targets, Task, Words},
     load_checkpoint,
     model::{Model, Size},
     save_checkpoint,
-    team::{Alone, Mode},
 };
 use lengthwise_nn::{Cpu, Engine as _};
 
@@ -156,34 +156,34 @@ fn train(task: &Task, epochs: u32, chunk: Option<u32>, stops: impl Fn(u64) -> bo
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("kept");
     let model = Model::new(&size(), &task.training);
-    let examiner = Examiner::new(task, Budget::sequences(4)).unwrap();
+    let evaluator = Evaluator::new(task, Budget::sequences(4)).unwrap();
     let learning = learning(match task.name.as_str() {
         "transcripts" => Optimizer::Adadelta,
         _ => Optimizer::Adam,
     });
-    let bench = Bench {
+    let setup = Setup {
         engine: &Cpu,
         model: &model,
         data: &task.training,
-        examiner: &examiner,
+        evaluator: &evaluator,
         learning: &learning,
         epochs,
     };
     let training = training(chunk);
-    let mut trial = Trial::new(bench, &training, &Alone).unwrap();
+    let mut trial = Trial::new(setup, &training, &Alone).unwrap();
     while !trial.finished() {
-        trial.step(Asks::default()).unwrap();
-        if stops(trial.place().steps) {
+        trial.step(Requests::default()).unwrap();
+        if stops(trial.progress().steps) {
             save_checkpoint(&file, &model, "the same", &trial.snapshot().unwrap()).unwrap();
             let kept = load_checkpoint(&file, &model, "the same").unwrap().unwrap();
-            trial = Trial::resume(bench, &training, &Alone, kept).unwrap();
+            trial = Trial::resume(setup, &training, &Alone, kept).unwrap();
         }
     }
     trial.snapshot().unwrap()
 }
 
 fn bits(snapshot: &Snapshot) -> Vec<u32> {
-    snapshot.learnt[0].parameters.iter().map(|value| value.to_bits()).collect()
+    snapshot.weights[0].parameters.iter().map(|value| value.to_bits()).collect()
 }
 
 /// What was measured, without the clock and the memory: how much is in use at a time depends on what
@@ -194,7 +194,7 @@ fn measured(snapshot: &Snapshot) -> Vec<String> {
         (epoch.seconds, epoch.peak_bytes) = (0.0, 0);
         format!("{epoch:?}")
     };
-    snapshot.place.epochs.iter().map(timeless).collect()
+    snapshot.progress.epochs.iter().map(timeless).collect()
 }
 
 #[test]
@@ -209,7 +209,7 @@ fn a_training_that_was_stopped_ends_as_one_that_was_not() {
         }
         let often = train(&task, 3, None, |_| true);
         assert_eq!(bits(&whole), bits(&often));
-        assert_eq!(whole.learnt, often.learnt);
+        assert_eq!(whole.weights, often.weights);
     }
 }
 
@@ -217,8 +217,8 @@ fn a_training_that_was_stopped_ends_as_one_that_was_not() {
 fn every_kind_of_model_learns() {
     for task in tasks() {
         let trained = train(&task, 20, None, |_| false);
-        let losses: Vec<f64> = trained.place.epochs.iter().map(|epoch| epoch.loss).collect();
-        let validation = |at: usize| trained.place.epochs[at].validation.as_ref().unwrap().loss;
+        let losses: Vec<f64> = trained.progress.epochs.iter().map(|epoch| epoch.loss).collect();
+        let validation = |at: usize| trained.progress.epochs[at].validation.as_ref().unwrap().loss;
         assert!(losses[19] < 0.6 * losses[0], "{}: {losses:?}", task.name);
         assert!(validation(19) < 0.8 * validation(0), "{}", task.name);
     }
@@ -232,7 +232,7 @@ fn measures_of_an_epoch_are_those_of_its_plan() {
     let lengths = lengths_of(lengths);
     let plan = planner().seed(5).plan(&lengths, 0).unwrap();
     let measures = plan.measure(&lengths);
-    let epoch = &trained.place.epochs[0];
+    let epoch = &trained.progress.epochs[0];
     assert_eq!(epoch.steps, plan.len() as u64);
     assert_eq!((epoch.sequences, epoch.frames), (22, lengths.total()));
     assert_eq!((epoch.cells, epoch.shapes), (measures.cells, measures.shapes));
@@ -249,7 +249,7 @@ fn pieces_of_sequences_are_trained_on_one_by_one() {
     let task = &tasks()[4];
     let whole = train(task, 1, None, |_| false);
     let pieces = train(task, 1, Some(4), |_| false);
-    let (whole, pieces) = (&whole.place.epochs[0], &pieces.place.epochs[0]);
+    let (whole, pieces) = (&whole.progress.epochs[0], &pieces.progress.epochs[0]);
     assert_eq!((whole.frames, whole.sequences), (pieces.frames, pieces.sequences));
     assert!(pieces.steps > whole.steps && pieces.cells < whole.cells);
 }
@@ -269,24 +269,24 @@ fn threads_change_nothing() {
 fn training_ends_when_nothing_gets_better_or_all_is_lost() {
     let task = &tasks()[4];
     let model = Model::new(&size(), &task.training);
-    let examiner = Examiner::new(task, Budget::sequences(4)).unwrap();
+    let evaluator = Evaluator::new(task, Budget::sequences(4)).unwrap();
     let run = |learning: &Learning| {
-        let bench = Bench {
+        let setup = Setup {
             engine: &Cpu,
             model: &model,
             data: &task.training,
-            examiner: &examiner,
+            evaluator: &evaluator,
             learning,
             epochs: 50,
         };
         let training = training(None);
-        let mut trial = Trial::new(bench, &training, &Alone).unwrap();
+        let mut trial = Trial::new(setup, &training, &Alone).unwrap();
         while !trial.finished() {
-            if trial.step(Asks::default()).unwrap().over {
-                assert_eq!(trial.place().taken, []);
+            if trial.step(Requests::default()).unwrap().over {
+                assert_eq!(trial.progress().taken, []);
             }
         }
-        trial.snapshot().unwrap().place
+        trial.snapshot().unwrap().progress
     };
     // A rate so small that the loss stays, up to its last digits.
     let patient = run(&Learning { rate: 1e-30, patience: 3, ..Learning::default() });

@@ -17,11 +17,11 @@ use std::{
 
 use lengthwise::{Budget, Planner, Strategy};
 use lengthwise_lab::{
-    Asks, Bench, Examiner, Experiment, Learning, Session, Snapshot, Trained, Trial,
+    Evaluator, Experiment, Learning, Requests, Session, Setup, Snapshot, Trained, Trial,
     batch::{Batch, Piece},
+    collective::{Alone, Collective, Mode, on_threads},
     data::Task,
     model::Model,
-    team::{Alone, Mode, Team, on_threads},
 };
 use lengthwise_nn::{Cpu, Engine as _};
 use shell::{EXPERIMENT, checkpoint, folder, lab, lines, once_each, text};
@@ -57,25 +57,25 @@ fn on_workers<T: Send>(
     training: &Trained,
     learning: &Learning,
     kept: Option<&Snapshot>,
-    work: impl Fn(Trial<'_, Cpu>, &dyn Team) -> T + Sync,
+    work: impl Fn(Trial<'_, Cpu>, &dyn Collective) -> T + Sync,
 ) -> T {
     let size = Experiment::parse("small", EXPERIMENT).unwrap().model;
     let model = Model::fitting(&size, &task.training).unwrap();
-    let examiner = Examiner::new(task, Budget::sequences(4)).unwrap();
-    let bench = Bench {
+    let evaluator = Evaluator::new(task, Budget::sequences(4)).unwrap();
+    let setup = Setup {
         engine: &Cpu,
         model: &model,
         data: &task.training,
-        examiner: &examiner,
+        evaluator: &evaluator,
         learning,
         epochs: 2,
     };
-    let done = on_threads(training.workers, 2, |team| {
+    let done = on_threads(training.workers, 2, |collective| {
         let trial = match kept {
-            Some(kept) => Trial::resume(bench, training, &team, kept.clone()),
-            None => Trial::new(bench, training, &team),
+            Some(kept) => Trial::resume(setup, training, &collective, kept.clone()),
+            None => Trial::new(setup, training, &collective),
         };
-        Ok(work(trial.unwrap(), &team))
+        Ok(work(trial.unwrap(), &collective))
     });
     done.unwrap()
 }
@@ -92,13 +92,13 @@ fn gradients_of_several_workers_are_that_of_all_their_batches_as_one() {
             let data = &task.training;
             let size = Experiment::parse("small", EXPERIMENT).unwrap().model;
             let model = Model::fitting(&size, data).unwrap();
-            on_workers(&task, &training, &learning, None, |mut trial, team| {
+            on_workers(&task, &training, &learning, None, |mut trial, collective| {
                 let plan = training.planner.plan(trial.lengths(), 0).unwrap();
                 let batches = plan.schedule(workers as u32).unwrap().all_ranks();
                 for step in 0..batches.len() / workers {
-                    let before = trial.snapshot().unwrap().learnt.swap_remove(0).parameters;
-                    trial.step(Asks::default()).unwrap();
-                    if team.rank() > 0 || trial.place().epochs.len() == 1 {
+                    let before = trial.snapshot().unwrap().weights.swap_remove(0).parameters;
+                    trial.step(Requests::default()).unwrap();
+                    if collective.rank() > 0 || trial.progress().epochs.len() == 1 {
                         continue;
                     }
                     let mine = (step * workers..).take(workers);
@@ -150,8 +150,8 @@ fn trained(task: &Task, mode: Mode, changes: &[(u64, usize)]) -> Snapshot {
             &Learning::default(),
             kept.as_ref(),
             |mut trial, _| {
-                while !trial.finished() && trial.place().steps < until {
-                    trial.step(Asks::default()).unwrap();
+                while !trial.finished() && trial.progress().steps < until {
+                    trial.step(Requests::default()).unwrap();
                 }
                 trial.snapshot().unwrap()
             },
@@ -169,10 +169,10 @@ fn workers_that_were_stopped_go_on_as_if_they_had_not_been() {
             let whole = trained(task, mode, &[(0, workers)]);
             for stop in [1, 2, 3, 5] {
                 let resumed = trained(task, mode, &[(0, workers), (stop, workers)]);
-                assert_eq!(whole.learnt, resumed.learnt, "{mode}, {workers}, after {stop}");
+                assert_eq!(whole.weights, resumed.weights, "{mode}, {workers}, after {stop}");
             }
-            assert_eq!(whole.place.epochs.len(), 2);
-            assert!(whole.learnt.len() == 1 && whole.common.is_none(), "all have the same");
+            assert_eq!(whole.progress.epochs.len(), 2);
+            assert!(whole.weights.len() == 1 && whole.common.is_none(), "all have the same");
         }
     }
 }
@@ -185,11 +185,11 @@ fn another_number_of_workers_sees_what_is_left_of_the_epoch() {
     for mode in ["sync", "average", "average:every=2"] {
         for changes in [&[(0, 4), (2, 3)][..], &[(0, 2), (3, 5), (4, 1)], &[(0, 1), (5, 4)]] {
             let done = trained(task, mode.parse().unwrap(), changes);
-            for epoch in &done.place.epochs {
+            for epoch in &done.progress.epochs {
                 assert_eq!(epoch.sequences, task.training.len() as u64, "{mode}, {changes:?}");
                 assert_eq!(epoch.frames, frames, "{mode}, {changes:?}");
             }
-            assert!(done.place.epochs[1].loss < done.place.epochs[0].loss);
+            assert!(done.progress.epochs[1].loss < done.progress.epochs[0].loss);
         }
     }
 }
@@ -201,13 +201,13 @@ fn the_mean_of_parameters_is_made_smaller_by_what_they_were() {
     let decay = 0.25_f32;
     let apart = training("sorted", "sequences:30", 2, Mode::Average { every: 0, decay: 0.0 });
     let start = on_workers(task, &apart, &Learning::default(), None, |trial, _| {
-        trial.snapshot().unwrap().learnt.swap_remove(0).parameters
+        trial.snapshot().unwrap().weights.swap_remove(0).parameters
     });
     let mean = |decay: f32| {
         let training = Trained { mode: Mode::Average { every: 0, decay }, ..apart.clone() };
         on_workers(task, &training, &Learning::default(), None, |mut trial, _| {
-            while !trial.step(Asks::default()).unwrap().over {}
-            trial.snapshot().unwrap().learnt.swap_remove(0).parameters
+            while !trial.step(Requests::default()).unwrap().over {}
+            trial.snapshot().unwrap().weights.swap_remove(0).parameters
         })
     };
     let (plain, decayed) = (mean(0.0), mean(decay));
@@ -224,23 +224,23 @@ fn another_number_of_workers_begins_with_the_mean() {
     let with =
         |workers| training("blurred", "padded:400", workers, Mode::Average { every: 0, decay });
     let kept = on_workers(task, &with(2), &Learning::default(), None, |mut trial, _| {
-        trial.step(Asks::default()).unwrap();
+        trial.step(Requests::default()).unwrap();
         trial.snapshot().unwrap()
     });
-    let (one, other) = (&kept.learnt[0], &kept.learnt[1]);
+    let (one, other) = (&kept.weights[0], &kept.weights[1]);
     assert_ne!(one.parameters, other.parameters);
     for workers in [1, 3] {
-        let learnt =
+        let weights =
             on_workers(task, &with(workers), &Learning::default(), Some(&kept), |trial, _| {
-                trial.snapshot().unwrap().learnt
+                trial.snapshot().unwrap().weights
             });
-        assert_eq!(learnt.len(), 1);
+        assert_eq!(weights.len(), 1);
         let common = kept.common.as_ref().unwrap();
-        for (at, mean) in learnt[0].parameters.iter().enumerate() {
+        for (at, mean) in weights[0].parameters.iter().enumerate() {
             let both = f32::midpoint(one.parameters[at], other.parameters[at]);
             assert_eq!(mean.to_bits(), (both - decay * common[at]).to_bits());
         }
-        for (at, mean) in learnt[0].state[0].iter().enumerate() {
+        for (at, mean) in weights[0].state[0].iter().enumerate() {
             let both = f32::midpoint(one.state[0][at], other.state[0][at]);
             assert_eq!(mean.to_bits(), both.to_bits());
         }
@@ -252,10 +252,10 @@ fn workers_with_other_data_are_refused() {
     let experiment = Experiment::parse("small", EXPERIMENT).unwrap();
     let tasks = tasks();
     let folder = tempfile::tempdir().unwrap();
-    let failed = on_threads(3, 2, |team| {
-        let task = &tasks[usize::from(team.rank() == 2)];
+    let failed = on_threads(3, 2, |collective| {
+        let task = &tasks[usize::from(collective.rank() == 2)];
         let session = Session::new(&experiment, task, folder.path(), Duration::ZERO);
-        session.run(&Cpu, &team, &mut Nobody).map(drop)
+        session.run(&Cpu, &collective, &mut Nobody).map(drop)
     });
     let error = failed.unwrap_err().1;
     assert_eq!(error.to_string(), "worker 2 has other data or other settings than worker 0");
@@ -264,8 +264,8 @@ fn workers_with_other_data_are_refused() {
 struct Nobody;
 
 impl lengthwise_lab::Watch for Nobody {
-    fn step(&mut self, _: usize, _: &lengthwise_lab::Place, _: Option<usize>, _: f64) {}
-    fn epoch(&mut self, _: usize, _: &lengthwise_lab::Place) {}
+    fn step(&mut self, _: usize, _: &lengthwise_lab::Progress, _: Option<usize>, _: f64) {}
+    fn epoch(&mut self, _: usize, _: &lengthwise_lab::Progress) {}
     fn stop(&self) -> bool {
         false
     }
@@ -391,10 +391,14 @@ fn asked_to_stop_all_workers_stop_together_and_others_go_on() {
         shell::signal("-INT", child.id());
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
-        let place = checkpoint(&folder.path().join(mode));
-        let over = place["epochs"].as_array().unwrap().len() as u32;
-        let cut: u64 =
-            place["taken"].as_array().unwrap().iter().map(|t| t["steps"].as_u64().unwrap()).sum();
+        let progress = checkpoint(&folder.path().join(mode));
+        let over = progress["epochs"].as_array().unwrap().len() as u32;
+        let cut: u64 = progress["taken"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|t| t["steps"].as_u64().unwrap())
+            .sum();
         fs::rename(&trace, folder.path().join("before")).unwrap();
         let output = run(more, &(over + 1).to_string()).output().unwrap();
         assert!(output.status.success(), "{}", text(&output.stderr));
@@ -416,24 +420,24 @@ fn one_worker_is_what_there_was_without_workers() {
     let by_thread = trained(task, Mode::Sync, &[(0, 1)]);
     let size = Experiment::parse("small", EXPERIMENT).unwrap().model;
     let model = Model::fitting(&size, &task.training).unwrap();
-    let examiner = Examiner::new(task, Budget::sequences(4)).unwrap();
+    let evaluator = Evaluator::new(task, Budget::sequences(4)).unwrap();
     let learning = Learning::default();
-    let bench = Bench {
+    let setup = Setup {
         engine: &Cpu,
         model: &model,
         data: &task.training,
-        examiner: &examiner,
+        evaluator: &evaluator,
         learning: &learning,
         epochs: 2,
     };
-    let mut trial = Trial::new(bench, &training, &Alone).unwrap();
+    let mut trial = Trial::new(setup, &training, &Alone).unwrap();
     while !trial.finished() {
-        let stepped = trial.step(Asks::default()).unwrap();
+        let stepped = trial.step(Requests::default()).unwrap();
         let plan = training.planner.plan(trial.lengths(), 0).unwrap();
-        if trial.place().epochs.is_empty() {
-            let at = trial.place().steps_of_epoch() - 1;
+        if trial.progress().epochs.is_empty() {
+            let at = trial.progress().steps_of_epoch() - 1;
             assert_eq!(plan.get(at), Some(&stepped.sequences[..]), "the order of the plan");
         }
     }
-    assert_eq!(trial.snapshot().unwrap().learnt, by_thread.learnt);
+    assert_eq!(trial.snapshot().unwrap().weights, by_thread.weights);
 }

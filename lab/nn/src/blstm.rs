@@ -5,9 +5,9 @@ use rayon::prelude::*;
 use crate::{
     batch::Frame,
     buffer::Buffer,
-    lanes::Kind,
     lstm::{Columns, Direction, Lstm, LstmTrace},
     matmul::{matmul, product},
+    simd::Kind,
 };
 
 /// A layer of LSTM cells in both directions, at the same time. The output has the forward units first.

@@ -20,13 +20,13 @@ mod cpu;
 mod cuda;
 mod embedding;
 mod engine;
-mod lanes;
 mod linear;
 pub mod loss;
 mod lstm;
 mod matmul;
 mod mean;
 pub mod optimizer;
+mod simd;
 mod tape;
 
 pub use batch::Frame;

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use crate::{
     engine::Rule,
-    lanes::{Job, Kind, Processor},
+    simd::{Job, Kind, Processor},
 };
 
 /// Parameters that go to a thread together.

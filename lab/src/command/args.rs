@@ -3,7 +3,7 @@
 use std::{num::NonZero, path::PathBuf};
 
 use clap::{Parser, Subcommand, ValueEnum};
-use lengthwise_lab::team::Mode;
+use lengthwise_lab::collective::Mode;
 
 /// Train a model under several ways to batch, and see what each does to time, memory and error.
 ///

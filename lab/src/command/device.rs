@@ -1,6 +1,6 @@
 //! What trainings run on: the processor, or CUDA devices.
 
-use lengthwise_lab::{Error, Outcome, Session, Watch, team::Team};
+use lengthwise_lab::{Error, Outcome, Session, Watch, collective::Collective};
 use lengthwise_nn::{Cpu, Engine};
 
 use super::args::Device;
@@ -78,7 +78,7 @@ impl Machine {
     pub(super) fn run(
         &self,
         session: &Session,
-        world: &dyn Team,
+        world: &dyn Collective,
         watch: &mut dyn Watch,
     ) -> Result<Option<Outcome>, Error> {
         match self {

@@ -2,9 +2,9 @@
 
 mod args;
 mod device;
+mod display;
 #[cfg(feature = "mpi")]
 mod processes;
-mod progress;
 mod workers;
 
 use std::{
@@ -19,10 +19,10 @@ use std::{
 
 pub(crate) use args::Args;
 use args::{CheckArgs, Chosen, Command, ReportArgs, RunArgs, ShowArgs};
+use display::Stop;
 use lengthwise_lab::report::Training;
 use lengthwise_lab::{EXPERIMENTS, Error, Experiment, Outcome, Session, data::Task};
 use lengthwise_report::Look;
-use progress::Stop;
 
 /// The exit code of an experiment that was stopped, as shells have it for Ctrl-C.
 const STOPPED: u8 = 130;

@@ -10,7 +10,7 @@ use std::{
 
 use lengthwise_lab::{
     Error,
-    team::{Lost, Processes, Team, Waiting},
+    collective::{Collective, Lost, Processes, Waiting},
 };
 use signal_hook::{consts::SIGTERM, iterator::Signals, low_level::exit};
 
@@ -19,7 +19,7 @@ use super::{
     args::RunArgs,
     complain,
     device::Machine,
-    progress::{Progress, Stop, Unseen},
+    display::{Display, Stop, Unseen},
     workers::{limit_threads, threads_of},
 };
 
@@ -85,7 +85,7 @@ fn watch_over(waiting: Waiting, rank: usize, folder: PathBuf) -> Result<(), Erro
 }
 
 impl Prepared {
-    fn of_process(args: &RunArgs, world: &dyn Team) -> Result<Self, Error> {
+    fn of_process(args: &RunArgs, world: &dyn Collective) -> Result<Self, Error> {
         let here = of_this_machine("SIZE").unwrap_or(1);
         limit_threads((threads_of(args) / here).max(1))?;
         let mut prepared = Self::new(args)?;
@@ -94,7 +94,12 @@ impl Prepared {
         Ok(prepared)
     }
 
-    fn as_worker(&self, args: &RunArgs, stop: &Stop, world: &dyn Team) -> Result<ExitCode, Error> {
+    fn as_worker(
+        &self,
+        args: &RunArgs,
+        stop: &Stop,
+        world: &dyn Collective,
+    ) -> Result<ExitCode, Error> {
         let session = self.session(args);
         let number = of_this_machine("RANK").unwrap_or(world.rank());
         let machine = Machine::new(args.device, number..number + 1)?;
@@ -106,9 +111,9 @@ impl Prepared {
             session.forget()?;
         }
         let name = format!("{} processes, {}", world.size(), machine.name());
-        let mut progress = Progress::new(&self.experiment, &name, args.quiet, stop)?;
-        let outcome = machine.run(&session, world, &mut progress)?;
-        progress.end();
+        let mut display = Display::new(&self.experiment, &name, args.quiet, stop)?;
+        let outcome = machine.run(&session, world, &mut display)?;
+        display.end();
         let outcome = outcome.ok_or_else(|| Error::new("nobody leads", "report this"))?;
         self.tell(&outcome)
     }

@@ -4,14 +4,14 @@ use std::{env, num::NonZero, thread};
 
 use lengthwise_lab::{
     Error, Outcome,
-    team::{Alone, Team, on_threads},
+    collective::{Alone, Collective, on_threads},
 };
 
 use super::{
     Prepared,
     args::RunArgs,
     device::Machine,
-    progress::{Progress, Stop, Unseen},
+    display::{Display, Stop, Unseen},
 };
 
 /// What those who start processes for MPI tell each of them: how many there are.
@@ -49,7 +49,7 @@ pub(super) fn threads(prepared: &Prepared, args: &RunArgs, stop: &Stop) -> Resul
     if args.fresh {
         session.forget()?;
     }
-    let train = |world: &dyn Team| -> Result<Option<Outcome>, Error> {
+    let train = |world: &dyn Collective| -> Result<Option<Outcome>, Error> {
         if world.rank() > 0 {
             return machine.run(&session, world, &mut Unseen(stop.clone()));
         }
@@ -57,9 +57,9 @@ pub(super) fn threads(prepared: &Prepared, args: &RunArgs, stop: &Stop) -> Resul
             1 => machine.name(),
             several => format!("{several} workers, each on {}", machine.name()),
         };
-        let mut progress = Progress::new(&prepared.experiment, &name, args.quiet, stop)?;
-        let outcome = machine.run(&session, world, &mut progress)?;
-        progress.end();
+        let mut display = Display::new(&prepared.experiment, &name, args.quiet, stop)?;
+        let outcome = machine.run(&session, world, &mut display)?;
+        display.end();
         Ok(outcome)
     };
     let outcome = if workers == 1 {
@@ -67,9 +67,9 @@ pub(super) fn threads(prepared: &Prepared, args: &RunArgs, stop: &Stop) -> Resul
     } else {
         let threads = threads_of(args);
         let each = (threads / workers).max(1);
-        let done = on_threads(workers, machine.places(threads, each), |team| {
+        let done = on_threads(workers, machine.places(threads, each), |collective| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(each).build();
-            pool.map_err(|error| cannot_start(&error))?.install(|| train(&team))
+            pool.map_err(|error| cannot_start(&error))?.install(|| train(&collective))
         });
         done.map_err(|(rank, error)| error.of_worker(rank))?
     };

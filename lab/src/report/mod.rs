@@ -83,7 +83,7 @@ pub struct TrainingEpoch {
     /// Which epoch, from 1.
     pub epoch: u32,
     /// How long training took in this epoch, without validation. Of several workers: with a core or a
-    /// device for each, which is the work of the slowest from meeting to meeting, and the exchanges.
+    /// device for each, which is the work of the slowest worker between sync points, and the exchanges.
     #[serde(with = "number")]
     pub seconds: f64,
     /// How many steps the optimiser took; of several workers, each of them.

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use crate::{
     batch::Frame,
     buffer::Buffer,
-    lanes::{Job, Kind, Processor, exp},
+    simd::{Job, Kind, Processor, exp},
 };
 
 /// The cross-entropy of a batch, and what it says of the scores.

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     batch::Frame,
-    lanes::{Job, Processor, tanh},
+    simd::{Job, Processor, tanh},
 };
 
 /// The gradient of an output, as columns of wider rows.

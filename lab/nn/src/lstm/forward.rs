@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     batch::Frame,
-    lanes::{Job, Processor, sigmoid, tanh},
+    simd::{Job, Processor, sigmoid, tanh},
 };
 
 /// All steps of a layer. The gates come in as products of the input, and go out after their functions.

@@ -9,8 +9,8 @@ mod time;
 use crate::{
     batch::Frame,
     buffer::Buffer,
-    lanes::Kind,
     matmul::{Matrix, matmul, product as product_of},
+    simd::Kind,
 };
 use backward::Backward;
 pub(crate) use backward::Columns;

@@ -1,7 +1,7 @@
 //! The product of a few rows and a panel of weights, whose sums stay in registers.
 #![expect(clippy::inline_always, reason = "compiled again for each kind of processor")]
 
-use crate::lanes::Processor;
+use crate::simd::Processor;
 
 /// The sums of a row.
 pub(super) type Sums<P> = [<P as Processor>::Lanes; 4];

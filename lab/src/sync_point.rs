@@ -1,15 +1,15 @@
-//! What workers tell each other when they meet, and what all of them then know.
+//! What workers exchange at a sync point, and what all of them know afterwards.
 
 use std::time::Duration;
 
 use crate::report::{Together, WorkerEpoch};
 
 use crate::{
-    place::Place,
-    team::{Lost, Team},
+    collective::{Collective, Lost},
+    progress::Progress,
 };
 
-/// What a worker did since the last meeting.
+/// What a worker did since the last sync point.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Done {
     /// For how many seconds it computed.
@@ -24,45 +24,45 @@ pub(crate) struct Done {
     pub(crate) peak_bytes: u64,
 }
 
-/// What a worker would like at the next meeting.
+/// What a worker requests at the next sync point.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Asks {
+pub struct Requests {
     /// To stop, as soon as all is kept. One is enough to ask for it.
     pub stop: bool,
     /// To keep all that there is. What the first worker says counts.
     pub keep: bool,
-    /// How soon to meet again, at the latest. What the first worker says counts.
+    /// The longest time until the next sync point. What the first worker says counts.
     pub within: Duration,
 }
 
-/// What a meeting came to.
+/// What the workers agreed on at a sync point.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Agreed {
+pub struct Agreement {
     /// To stop.
     pub stop: bool,
     /// To keep all that there is.
     pub keep: bool,
-    /// The mean loss of all since the last meeting.
+    /// The mean loss over all workers since the last sync point.
     pub loss: f64,
     /// The part of all that was counted that this worker has counted.
     pub(crate) part: f64,
-    /// After how many steps to meet again, at the latest.
-    pub(crate) pace: u64,
+    /// The most steps until the next sync point.
+    pub(crate) interval: u64,
 }
 
 const NUMBERS: usize = 11;
 
-/// Tells all others what was done and is asked for, and adds what all did to the place.
-pub(crate) fn meet(
-    team: &dyn Team,
+/// Exchanges what each worker did and requests, and adds the work of all to the progress.
+pub(crate) fn synchronize(
+    collective: &dyn Collective,
     done: &Done,
-    asks: Asks,
+    requests: Requests,
     steps: u64,
-    place: &mut Place,
-) -> Result<Agreed, Lost> {
-    // Steps that take no time at all are met after in any case.
+    progress: &mut Progress,
+) -> Result<Agreement, Lost> {
+    // Steps that take no time need a bound, too.
     let step = (done.work / steps.max(1) as f64).max(1e-6);
-    let next = (asks.within.as_secs_f64() / step).clamp(1.0, 1e6).floor();
+    let next = (requests.within.as_secs_f64() / step).clamp(1.0, 1e6).floor();
     let mine: [f64; NUMBERS] = [
         done.work,
         done.exchange,
@@ -72,30 +72,30 @@ pub(crate) fn meet(
         done.frames as f64,
         done.cells as f64,
         done.peak_bytes as f64,
-        f64::from(u8::from(asks.stop)),
-        f64::from(u8::from(asks.keep)),
+        f64::from(u8::from(requests.stop)),
+        f64::from(u8::from(requests.keep)),
         next,
     ];
-    let all = team.share(&mine)?;
+    let all = collective.share(&mine)?;
     let (all, _) = all.as_chunks::<NUMBERS>();
     let total = |number: usize| all.iter().map(|one| one[number]).sum::<f64>();
     let most = |number: usize| all.iter().map(|one| one[number]).fold(0.0, f64::max);
     let slowest = most(0);
     // The last to come does not wait, and so takes no longer than the exchange itself.
     let exchange = all.iter().map(|one| one[1]).fold(f64::INFINITY, f64::min);
-    let current = &mut place.current;
+    let current = &mut progress.current;
     current.seconds += slowest + exchange;
     let before = current.loss;
     for one in all {
         current.loss += one[2];
     }
-    place.counted += total(3) as u64;
+    progress.counted += total(3) as u64;
     current.sequences += total(4) as u64;
     current.frames += total(5) as u64;
     current.cells += total(6) as u64;
     current.peak_bytes = current.peak_bytes.max(most(7) as u64);
     // One worker may end what several began.
-    if team.size() > 1 || current.together.is_some() {
+    if collective.size() > 1 || current.together.is_some() {
         let together = current.together.get_or_insert_with(nobody);
         together.exchange += exchange;
         let workers = &mut together.workers;
@@ -107,12 +107,12 @@ pub(crate) fn meet(
         }
     }
     let counted = total(3);
-    Ok(Agreed {
+    Ok(Agreement {
         stop: all.iter().any(|one| one[8] > 0.0),
         keep: all[0][9] > 0.0,
         loss: (current.loss - before) / counted.max(1.0),
         part: done.counted as f64 / counted.max(1.0),
-        pace: all[0][10] as u64,
+        interval: all[0][10] as u64,
     })
 }
 

@@ -4,11 +4,15 @@ use std::{
     collections::BTreeMap,
     fmt,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{Arc, Condvar, Mutex, OnceLock, PoisonError},
     thread,
 };
 
-use super::{Core, Lost, Team};
+use super::{
+    cores::{Core, Cores, locked},
+    interface::Collective,
+    lost::Lost,
+};
 use crate::error::Error;
 
 /// One of several workers that are threads of this process.
@@ -26,7 +30,7 @@ impl fmt::Debug for Threads {
 
 /// What all threads have in common.
 struct All {
-    /// Those that meet, by how many they are.
+    /// Groups of workers, by their size.
     groups: Mutex<BTreeMap<usize, Arc<Group>>>,
     /// The first that failed.
     lost: OnceLock<usize>,
@@ -36,51 +40,25 @@ struct All {
 /// The first so many workers.
 struct Group {
     size: usize,
-    meeting: Mutex<Meeting>,
-    /// All have come, or one never will.
+    round: Mutex<Round>,
+    /// Notified when all have arrived, or when one never will.
     news: Condvar,
 }
 
-struct Meeting {
-    /// What those say who have come.
-    said: Vec<Vec<u8>>,
-    come: usize,
-    /// How many meetings are over, and what was said in the last.
-    over: u64,
+struct Round {
+    /// The messages of the workers that have arrived.
+    messages: Vec<Vec<u8>>,
+    arrived: usize,
+    /// How many rounds are over, and the messages of the last.
+    finished: u64,
     last: Arc<Vec<Vec<u8>>>,
-}
-
-/// Cores that workers take turns on.
-pub(super) struct Cores {
-    free: Mutex<usize>,
-    news: Condvar,
-}
-
-impl fmt::Debug for Cores {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Cores")
-    }
-}
-
-impl Drop for Core<'_> {
-    fn drop(&mut self) {
-        if let Some(cores) = self.0 {
-            *locked(&cores.free) += 1;
-            cores.news.notify_one();
-        }
-    }
-}
-
-/// What a panic elsewhere has left is as good as before: all is set in one piece.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Group {
     fn new(size: usize) -> Self {
-        let said = vec![Vec::new(); size];
-        let meeting = Meeting { said, come: 0, over: 0, last: Arc::default() };
-        Self { size, meeting: Mutex::new(meeting), news: Condvar::new() }
+        let messages = vec![Vec::new(); size];
+        let round = Round { messages, arrived: 0, finished: 0, last: Arc::default() };
+        Self { size, round: Mutex::new(round), news: Condvar::new() }
     }
 }
 
@@ -94,40 +72,40 @@ impl All {
         _ = self.lost.set(rank);
         for group in locked(&self.groups).values() {
             // Whoever is about to wait has not looked yet, or waits already.
-            let _meeting = locked(&group.meeting);
+            let _round = locked(&group.round);
             group.news.notify_all();
         }
     }
 }
 
 impl Threads {
-    /// Waits until all have said something.
-    fn meet(&self, mine: Vec<u8>) -> Result<Arc<Vec<Vec<u8>>>, Lost> {
+    /// Waits until all workers of the group have given a message; returns all messages.
+    fn exchange(&self, mine: Vec<u8>) -> Result<Arc<Vec<Vec<u8>>>, Lost> {
         let group = &self.group;
-        let mut meeting = locked(&group.meeting);
-        meeting.said[self.rank] = mine;
-        meeting.come += 1;
-        if meeting.come == group.size {
-            let said = std::mem::replace(&mut meeting.said, vec![Vec::new(); group.size]);
-            meeting.last = Arc::new(said);
-            meeting.come = 0;
-            meeting.over += 1;
+        let mut round = locked(&group.round);
+        round.messages[self.rank] = mine;
+        round.arrived += 1;
+        if round.arrived == group.size {
+            let messages = std::mem::replace(&mut round.messages, vec![Vec::new(); group.size]);
+            round.last = Arc::new(messages);
+            round.arrived = 0;
+            round.finished += 1;
             group.news.notify_all();
-            return Ok(Arc::clone(&meeting.last));
+            return Ok(Arc::clone(&round.last));
         }
-        let before = meeting.over;
-        while meeting.over == before {
+        let before = round.finished;
+        while round.finished == before {
             if let Some(&rank) = self.all.lost.get() {
                 return Err(Lost { rank: Some(rank) });
             }
-            meeting = group.news.wait(meeting).unwrap_or_else(PoisonError::into_inner);
+            round = group.news.wait(round).unwrap_or_else(PoisonError::into_inner);
         }
-        // Nobody comes to the next meeting before this one is left.
-        Ok(Arc::clone(&meeting.last))
+        // The next round cannot finish before this worker has joined it.
+        Ok(Arc::clone(&round.last))
     }
 }
 
-impl Team for Threads {
+impl Collective for Threads {
     fn rank(&self) -> usize {
         self.rank
     }
@@ -137,23 +115,23 @@ impl Team for Threads {
     }
 
     fn all_gather(&self, mine: &[u8]) -> Result<Vec<u8>, Lost> {
-        Ok(self.meet(mine.to_vec())?.concat())
+        Ok(self.exchange(mine.to_vec())?.concat())
     }
 
     fn all_to_all(&self, mine: &[u8]) -> Result<Vec<u8>, Lost> {
         let part = mine.len() / self.size();
-        let all = self.meet(mine.to_vec())?;
+        let all = self.exchange(mine.to_vec())?;
         let to_me = self.rank * part..(self.rank + 1) * part;
         Ok(all.iter().flat_map(|said| &said[to_me.clone()]).copied().collect())
     }
 
     fn broadcast(&self, words: &mut Vec<u8>) -> Result<(), Lost> {
         let mine = if self.rank == 0 { words.clone() } else { Vec::new() };
-        words.clone_from(&self.meet(mine)?[0]);
+        words.clone_from(&self.exchange(mine)?[0]);
         Ok(())
     }
 
-    fn first(&self, size: usize) -> Result<Option<Box<dyn Team + '_>>, Lost> {
+    fn first(&self, size: usize) -> Result<Option<Box<dyn Collective + '_>>, Lost> {
         if self.rank >= size {
             return Ok(None);
         }
@@ -162,13 +140,7 @@ impl Team for Threads {
     }
 
     fn core(&self) -> Core<'_> {
-        let cores = &self.all.cores;
-        let mut free = locked(&cores.free);
-        while *free == 0 {
-            free = cores.news.wait(free).unwrap_or_else(PoisonError::into_inner);
-        }
-        *free -= 1;
-        Core(Some(cores))
+        self.all.cores.take()
     }
 }
 
@@ -179,18 +151,15 @@ pub fn on_threads<T: Send>(
     cores: usize,
     work: impl Fn(Threads) -> Result<T, Error> + Sync,
 ) -> Result<T, (usize, Error)> {
-    let all = Arc::new(All {
-        groups: Mutex::default(),
-        lost: OnceLock::new(),
-        cores: Cores { free: Mutex::new(cores.max(1)), news: Condvar::new() },
-    });
+    let all =
+        Arc::new(All { groups: Mutex::default(), lost: OnceLock::new(), cores: Cores::new(cores) });
     let group = all.group(workers);
     let mut done: Vec<Result<T, Error>> = thread::scope(|scope| {
         let start = |rank: usize| {
             let (work, all) = (&work, Arc::clone(&all));
-            let team = Threads { rank, group: Arc::clone(&group), all: Arc::clone(&all) };
+            let collective = Threads { rank, group: Arc::clone(&group), all: Arc::clone(&all) };
             thread::Builder::new().spawn_scoped(scope, move || {
-                let done = catch_unwind(AssertUnwindSafe(|| work(team)));
+                let done = catch_unwind(AssertUnwindSafe(|| work(collective)));
                 if !matches!(done, Ok(Ok(_))) {
                     all.lose(rank);
                 }
@@ -240,10 +209,10 @@ mod tests {
     fn sums_are_made_in_the_order_of_ranks_and_are_the_same_for_all() {
         for (workers, count) in [(1, 5), (2, 0), (2, 7), (3, 1), (4, 1000), (7, 50)] {
             let sums = Mutex::new(Vec::new());
-            on_threads(workers, 2, |team| {
+            on_threads(workers, 2, |collective| {
                 for _ in 0..20 {
-                    let mut sum = values(team.rank(), count);
-                    team.sum(&mut sum)?;
+                    let mut sum = values(collective.rank(), count);
+                    collective.sum(&mut sum)?;
                     locked(&sums).push(sum);
                 }
                 Ok(())
@@ -262,19 +231,19 @@ mod tests {
 
     #[test]
     fn the_first_speaks_to_all_and_some_meet_without_the_others() {
-        let heard = on_threads(5, 1, |team| {
-            let mut words = format!("from {}", team.rank()).into_bytes();
-            team.broadcast(&mut words)?;
+        let heard = on_threads(5, 1, |collective| {
+            let mut words = format!("from {}", collective.rank()).into_bytes();
+            collective.broadcast(&mut words)?;
             assert_eq!(words, b"from 0");
-            let said = match team.first(3)? {
+            let said = match collective.first(3)? {
                 Some(three) => {
                     assert_eq!(three.size(), 3);
-                    three.share(&[team.rank() as f64])?
+                    three.share(&[collective.rank() as f64])?
                 }
                 None => Vec::new(),
             };
-            assert_eq!(said.len(), if team.rank() < 3 { 3 } else { 0 });
-            Ok(team.share(&[said.iter().sum()])?)
+            assert_eq!(said.len(), if collective.rank() < 3 { 3 } else { 0 });
+            Ok(collective.share(&[said.iter().sum()])?)
         });
         assert_eq!(heard, Ok(vec![3.0, 3.0, 3.0, 0.0, 0.0]));
     }
@@ -282,12 +251,12 @@ mod tests {
     #[test]
     fn a_worker_that_fails_is_noticed_by_all() {
         let noticed = Mutex::new(Vec::new());
-        let failed = on_threads(4, 2, |team| {
-            team.share(&[1.0])?;
-            if team.rank() == 2 {
+        let failed = on_threads(4, 2, |collective| {
+            collective.share(&[1.0])?;
+            if collective.rank() == 2 {
                 return Err(Error::new("no memory", "buy some"));
             }
-            let lost = team.all_gather(&[0]).unwrap_err();
+            let lost = collective.all_gather(&[0]).unwrap_err();
             locked(&noticed).push(lost.rank);
             Err::<(), Error>(lost.into())
         });
@@ -299,11 +268,11 @@ mod tests {
     #[test]
     fn a_panic_is_not_lost_and_nobody_waits_for_it() {
         let done = catch_unwind(|| {
-            on_threads(3, 1, |team| {
-                let core = team.core();
-                assert!(team.rank() != 1, "worker 1 panics");
+            on_threads(3, 1, |collective| {
+                let core = collective.core();
+                assert!(collective.rank() != 1, "worker 1 panics");
                 drop(core);
-                team.share(&[0.0]).map(drop).map_err(Error::from)
+                collective.share(&[0.0]).map(drop).map_err(Error::from)
             })
         });
         assert!(done.is_err());

@@ -11,7 +11,7 @@ use std::{
 
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 use lengthwise_lab::report::{Together, WorkerEpoch};
-use lengthwise_lab::{Error, Experiment, Place, Trained, Watch};
+use lengthwise_lab::{Error, Experiment, Progress, Trained, Watch};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use super::STOPPED;
@@ -45,7 +45,7 @@ impl Stop {
 const LOG_EVERY: Duration = Duration::from_secs(10);
 
 /// Shows how far an experiment is.
-pub(super) struct Progress {
+pub(super) struct Display {
     bar: Option<ProgressBar>,
     quiet: bool,
     trainings: Vec<Trained>,
@@ -57,7 +57,7 @@ pub(super) struct Progress {
     stop: Stop,
 }
 
-impl Progress {
+impl Display {
     pub(super) fn new(
         experiment: &Experiment,
         engine: &str,
@@ -75,7 +75,7 @@ impl Progress {
             }
             bar
         });
-        let progress = Self {
+        let display = Self {
             bar,
             quiet,
             done: vec![(None, 0.0); trainings.len()],
@@ -85,8 +85,8 @@ impl Progress {
             said: Instant::now(),
             stop: stop.clone(),
         };
-        progress.say(&format!("{}\non {engine}", experiment.title));
-        Ok(progress)
+        display.say(&format!("{}\non {engine}", experiment.title));
+        Ok(display)
     }
 
     fn say(&self, text: &str) {
@@ -164,26 +164,26 @@ const SLOW: f64 = 0.1;
 pub(super) struct Unseen(pub(super) Stop);
 
 impl Watch for Unseen {
-    fn step(&mut self, _: usize, _: &Place, _: Option<usize>, _: f64) {}
+    fn step(&mut self, _: usize, _: &Progress, _: Option<usize>, _: f64) {}
 
-    fn epoch(&mut self, _: usize, _: &Place) {}
+    fn epoch(&mut self, _: usize, _: &Progress) {}
 
     fn stop(&self) -> bool {
         self.0.asked()
     }
 }
 
-impl Watch for Progress {
-    fn step(&mut self, training: usize, place: &Place, steps: Option<usize>, loss: f64) {
+impl Watch for Display {
+    fn step(&mut self, training: usize, progress: &Progress, steps: Option<usize>, loss: f64) {
         let steps = steps.unwrap_or(1) as f64;
-        let over = place.epochs.len() as f64;
-        let taken = place.steps_of_epoch() as f64;
+        let over = progress.epochs.len() as f64;
+        let taken = progress.steps_of_epoch() as f64;
         self.note(training, over + taken / steps, over + (taken - 1.0) / steps);
         if self.bar.is_none() && self.said.elapsed() < LOG_EVERY {
             return;
         }
         self.said = Instant::now();
-        let current = &place.current;
+        let current = &progress.current;
         let rate = current.frames as f64 / current.seconds;
         let left = self.left().map(|left| format!(", {} left", HumanDuration(left)));
         let text = format!(
@@ -199,11 +199,11 @@ impl Watch for Progress {
         }
     }
 
-    fn epoch(&mut self, training: usize, place: &Place) {
-        let over = place.epochs.len() as f64;
+    fn epoch(&mut self, training: usize, progress: &Progress) {
+        let over = progress.epochs.len() as f64;
         self.note(training, over, over - 1.0);
         self.said = Instant::now();
-        let Some(epoch) = place.epochs.last() else { return };
+        let Some(epoch) = progress.epochs.last() else { return };
         let examined = epoch.validation.as_ref().map(|validation| {
             format!(", validation {:.4}, error {:.1} %", validation.loss, 100.0 * validation.error)
         });

@@ -1,16 +1,16 @@
-//! How far a training is, and all that it is then.
+//! Training progress, and the state that is saved in a checkpoint.
 
 use crate::report::TrainingEpoch;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    collective::{Collective, Mode},
     error::Error,
-    team::{Mode, Team},
 };
 
-/// How far a training is, without its numbers; the same on all workers whenever they meet.
+/// How far a training is, without its weights. It is the same on all workers after each sync point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Place {
+pub struct Progress {
     /// Steps that each worker has taken.
     pub steps: u64,
     /// What was taken of the epoch that is under way.
@@ -47,7 +47,7 @@ pub enum Ended {
     Diverged,
 }
 
-impl Place {
+impl Progress {
     pub(crate) fn start() -> Self {
         Self {
             steps: 0,
@@ -113,20 +113,20 @@ fn fresh(epoch: u32) -> TrainingEpoch {
     }
 }
 
-/// All that a training is, to be kept and to go on from.
+/// The state of a training, to be saved and resumed from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Snapshot {
     /// How far it is.
-    pub place: Place,
-    /// What each worker has learnt, in the order of their ranks; one where all have the same.
-    pub learnt: Vec<Learnt>,
+    pub progress: Progress,
+    /// The weights of each worker, in the order of their ranks; one entry if all have the same.
+    pub weights: Vec<Weights>,
     /// The parameters that all had in common last, where they have others now.
     pub common: Option<Vec<f32>>,
 }
 
-/// What a worker has learnt.
+/// Parameters and optimizer state of a worker.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Learnt {
+pub struct Weights {
     /// The parameters.
     pub parameters: Vec<f32>,
     /// Both states of the optimizer.
@@ -134,28 +134,28 @@ pub struct Learnt {
 }
 
 impl Snapshot {
-    /// What a worker goes on from, and what all have in common if they had gone on from that by
-    /// themselves. Where the number of workers is another than before, they begin with the mean.
+    /// The weights that a worker resumes from, and the last common parameters if the workers have trained
+    /// apart since. If the number of workers has changed, they resume from the mean.
     pub(crate) fn for_worker(
         self,
         mode: Mode,
-        team: &dyn Team,
-    ) -> Result<(Learnt, Option<Vec<f32>>), Error> {
-        let Self { mut learnt, common, .. } = self;
+        collective: &dyn Collective,
+    ) -> Result<(Weights, Option<Vec<f32>>), Error> {
+        let Self { mut weights, common, .. } = self;
         let decay = if let Mode::Average { decay, .. } = mode { decay } else { 0.0 };
         match common {
-            None if !learnt.is_empty() => Ok((learnt.swap_remove(0), None)),
-            Some(common) if learnt.len() == team.size() => {
-                Ok((learnt.swap_remove(team.rank()), Some(common)))
+            None if !weights.is_empty() => Ok((weights.swap_remove(0), None)),
+            Some(common) if weights.len() == collective.size() => {
+                Ok((weights.swap_remove(collective.rank()), Some(common)))
             }
-            Some(common) if !learnt.is_empty() => {
-                let mut sum = learnt[0].flat();
-                for other in &learnt[1..] {
+            Some(common) if !weights.is_empty() => {
+                let mut sum = weights[0].flat();
+                for other in &weights[1..] {
                     for (sum, value) in sum.iter_mut().zip(other.flat()) {
                         *sum += value;
                     }
                 }
-                let mean = Learnt::of_flat(&sum).averaged(learnt.len(), decay, &common);
+                let mean = Weights::of_flat(&sum).averaged(weights.len(), decay, &common);
                 Ok((mean, None))
             }
             _ => Err(Error::new("a training without parameters", "begin anew with `--fresh`")),
@@ -163,7 +163,7 @@ impl Snapshot {
     }
 }
 
-impl Learnt {
+impl Weights {
     /// Parameters, then both states.
     pub(crate) fn flat(&self) -> Vec<f32> {
         let [first, second] = &self.state;

@@ -17,7 +17,7 @@ use mpi::{
     topology::{Color, Communicator, SimpleCommunicator},
 };
 
-use super::{Lost, Team};
+use super::{interface::Collective, lost::Lost};
 
 /// The processes that MPI has started. MPI ends when this is dropped, once all of them come to that.
 pub struct Processes {
@@ -127,7 +127,7 @@ impl Mpi {
     }
 }
 
-impl Team for Mpi {
+impl Collective for Mpi {
     fn rank(&self) -> usize {
         self.communicator.rank() as usize
     }
@@ -195,13 +195,13 @@ impl Team for Mpi {
         Ok(())
     }
 
-    fn first(&self, size: usize) -> Result<Option<Box<dyn Team + '_>>, Lost> {
+    fn first(&self, size: usize) -> Result<Option<Box<dyn Collective + '_>>, Lost> {
         let _waiting = self.waiting.begin();
         let within = self.rank() < size;
         let color = if within { Color::with_value(0) } else { Color::undefined() };
         let communicator = self.communicator.split_by_color(color);
         let waiting = self.waiting.clone();
         Ok(communicator
-            .map(|communicator| Box::new(Mpi { communicator, waiting }) as Box<dyn Team>))
+            .map(|communicator| Box::new(Mpi { communicator, waiting }) as Box<dyn Collective>))
     }
 }

@@ -1,15 +1,15 @@
-//! What several workers have left of an epoch.
+//! The steps that remain of an epoch.
 
 use std::collections::HashSet;
 
 use lengthwise::{Lengths, Plan, Planner, Segment, Strategy};
 
-use crate::{error::Error, place::Taken};
+use crate::{error::Error, progress::Taken};
 
-/// What an epoch is for as many workers as there are now: all of it, or what others have left of it. They
-/// may have taken a part of that already.
+/// What remains of an epoch for the present number of workers: all of it, or what other workers have left.
+/// Some of its steps may be taken already.
 #[derive(Debug)]
-pub(crate) struct Rest {
+pub(crate) struct Remaining {
     /// The first step's batches in the order of ranks, then the second's, and so on.
     batches: Plan,
     /// Those that repeat others, as there are fewer sequences than workers: nobody trains on them.
@@ -20,12 +20,12 @@ pub(crate) struct Rest {
     seen: f64,
     /// How many of these steps are taken.
     taken: usize,
-    /// Where this process began, and after how many steps the workers met since.
+    /// The step that this process began with, and the steps after which the workers synchronized since.
     begun: usize,
-    meetings: Vec<usize>,
+    sync_points: Vec<usize>,
 }
 
-impl Rest {
+impl Remaining {
     /// What `workers` have left of a plan after all that was taken.
     pub(crate) fn new(plan: &Plan, taken: &[Taken], workers: usize) -> Result<Self, Error> {
         let ranks = u32::try_from(workers).unwrap_or(u32::MAX);
@@ -46,8 +46,8 @@ impl Rest {
         let all: usize = plan.iter().map(<[u32]>::len).sum();
         let seen = (all - met.len()) as f64 / all.max(1) as f64;
         let before = before.iter().map(|taken| taken.steps as usize).sum();
-        let meetings = Vec::new();
-        Ok(Self { batches, again, workers, before, seen, taken: own, begun: own, meetings })
+        let sync_points = Vec::new();
+        Ok(Self { batches, again, workers, before, seen, taken: own, begun: own, sync_points })
     }
 
     /// The same from the beginning of an epoch.
@@ -58,8 +58,8 @@ impl Rest {
         workers: usize,
     ) -> Result<(Plan, Self), Error> {
         let plan = planner.plan(lengths, epoch)?;
-        let rest = Self::new(&plan, &[], workers)?;
-        Ok((plan, rest))
+        let remaining = Self::new(&plan, &[], workers)?;
+        Ok((plan, remaining))
     }
 
     fn own_steps(&self) -> usize {
@@ -95,22 +95,22 @@ impl Rest {
         self.taken += 1;
     }
 
-    /// The workers met.
-    pub(crate) fn meet(&mut self) {
-        if self.meetings.last() != Some(&self.taken) {
-            self.meetings.push(self.taken);
+    /// The workers synchronize after this step.
+    pub(crate) fn sync(&mut self) {
+        if self.sync_points.last() != Some(&self.taken) {
+            self.sync_points.push(self.taken);
         }
     }
 
-    /// The share of its time that each worker has to wait for others at the meetings, where `time` says
-    /// how long a batch of given size and length takes. Nothing if this process has not seen all meetings.
+    /// The share of its time that each worker has to wait for others at the sync points, where `time` says
+    /// how long a batch of given size and length takes. `None` if this process has not seen all of them.
     pub(crate) fn idle(&self, time: impl Fn(u32, u32) -> f64) -> Option<Vec<f64>> {
         if self.before + self.begun > 0 {
             return None;
         }
         let (mut work, mut slowest) = (vec![0.0; self.workers], 0.0);
         let mut from = 0;
-        for &to in &self.meetings {
+        for &to in &self.sync_points {
             let mut loads = vec![0.0; self.workers];
             for at in from * self.workers..to * self.workers {
                 let (Some(batch), Some(length)) =
@@ -145,13 +145,13 @@ mod tests {
         Planner::new(strategy, Budget::sequences(3)).plan(&lengths, 0).unwrap()
     }
 
-    fn seen(rest: &mut Rest) -> Vec<u32> {
+    fn seen(remaining: &mut Remaining) -> Vec<u32> {
         let mut seen = Vec::new();
-        while !rest.is_over() {
-            for rank in 0..rest.workers {
-                seen.extend(rest.next(rank).map(|(batch, _)| batch).unwrap_or_default());
+        while !remaining.is_over() {
+            for rank in 0..remaining.workers {
+                seen.extend(remaining.next(rank).map(|(batch, _)| batch).unwrap_or_default());
             }
-            rest.take();
+            remaining.take();
         }
         seen.sort_unstable();
         seen
@@ -162,16 +162,20 @@ mod tests {
         let plan = plan();
         for steps in [1, 8, 16] {
             let taken = [Taken { workers: 4, steps }];
-            let share = Rest::new(&plan, &taken, 4).unwrap().share();
+            let share = Remaining::new(&plan, &taken, 4).unwrap().share();
             assert!((share - f64::from(steps) / 17.0).abs() < 1e-12);
             for workers in [1, 2, 5, 8] {
-                let rest = Rest::new(&plan, &taken, workers).unwrap();
-                assert!((rest.share() - share).abs() < 0.02, "{workers}: {}", rest.share());
+                let remaining = Remaining::new(&plan, &taken, workers).unwrap();
+                assert!(
+                    (remaining.share() - share).abs() < 0.02,
+                    "{workers}: {}",
+                    remaining.share()
+                );
                 // And goes on from there if it is stopped again.
                 let more = [taken[0], Taken { workers: workers as u32, steps: 1 }];
-                let mut later = Rest::new(&plan, &more, workers).unwrap();
-                assert!(later.share() > rest.share());
-                assert_eq!(later.steps(), rest.steps());
+                let mut later = Remaining::new(&plan, &more, workers).unwrap();
+                assert!(later.share() > remaining.share());
+                assert_eq!(later.steps(), remaining.steps());
                 while !later.is_over() {
                     later.take();
                 }
@@ -185,34 +189,38 @@ mod tests {
         let plan = plan();
         // All but the last batch is taken by one worker.
         let taken = [Taken { workers: 1, steps: plan.len() as u32 - 1 }];
-        let left = seen(&mut Rest::new(&plan, &taken, 1).unwrap());
+        let left = seen(&mut Remaining::new(&plan, &taken, 1).unwrap());
         assert_eq!(left.len(), 3);
         for workers in [2, 4, 7] {
-            assert_eq!(seen(&mut Rest::new(&plan, &taken, workers).unwrap()), left, "{workers}");
+            assert_eq!(
+                seen(&mut Remaining::new(&plan, &taken, workers).unwrap()),
+                left,
+                "{workers}"
+            );
         }
     }
 
     #[test]
-    fn waiting_is_counted_from_meeting_to_meeting() {
+    fn waiting_is_counted_between_sync_points() {
         let lengths = Lengths::new(vec![1, 2, 3, 4]).unwrap();
         let strategy: Strategy = "sorted".parse().unwrap();
         let planner =
             Planner::new(strategy, Budget::sequences(1)).steps(lengthwise::Steps::InOrder);
         let plan = planner.arrange(lengthwise::Arrange::AsBuilt).plan(&lengths, 0).unwrap();
-        let idle = |meetings: &[usize]| {
-            let mut rest = Rest::new(&plan, &[], 2).unwrap();
+        let idle = |sync_points: &[usize]| {
+            let mut remaining = Remaining::new(&plan, &[], 2).unwrap();
             for step in 1..=2 {
-                rest.take();
-                if meetings.contains(&step) {
-                    rest.meet();
+                remaining.take();
+                if sync_points.contains(&step) {
+                    remaining.sync();
                 }
             }
-            rest.idle(|_, length| f64::from(length)).unwrap()
+            remaining.idle(|_, length| f64::from(length)).unwrap()
         };
         // One worker has 1 and 3, the other 2 and 4.
         assert_eq!(idle(&[1, 2]), [1.0 - 4.0 / 6.0, 0.0]);
         assert_eq!(idle(&[2]), [1.0 - 4.0 / 6.0, 0.0]);
-        let resumed = Rest::new(&plan, &[Taken { workers: 2, steps: 1 }], 2).unwrap();
+        let resumed = Remaining::new(&plan, &[Taken { workers: 2, steps: 1 }], 2).unwrap();
         assert_eq!(resumed.idle(|_, length| f64::from(length)), None);
     }
 }

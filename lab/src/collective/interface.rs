@@ -1,54 +1,39 @@
-//! Workers that train together, and how numbers get from one to the others.
-//!
-//! A [`Team`] carries bytes; what is computed with them is the same whoever carries them, in an order
-//! that depends on the number of workers only. So the same seed gives the same parameters on threads of
-//! one process and on processes of many machines.
+//! What a group of workers can do together.
 
-mod lost;
-mod mode;
-#[cfg(feature = "mpi")]
-mod mpi;
-mod threads;
-
-pub use lost::Lost;
-pub use mode::{Mode, Together};
-#[cfg(feature = "mpi")]
-pub use mpi::{Mpi, Processes, Waiting};
-pub use threads::{Threads, on_threads};
-
+use super::{cores::Core, lost::Lost};
 use crate::bytes::{floats, numbers, of_floats, of_numbers};
 
 /// Workers that train together, as one of them sees it.
 ///
 /// Every worker calls the same methods in the same order. A call returns when all have come to it, or
 /// with an error once it is known that one never will.
-pub trait Team {
+pub trait Collective {
     /// Which of the workers this is, from 0.
     fn rank(&self) -> usize;
 
     /// How many there are.
     fn size(&self) -> usize;
 
-    /// What all say, in the order of their ranks. All say equally much.
+    /// The messages of all workers, in the order of their ranks. All must have the same length.
     fn all_gather(&self, mine: &[u8]) -> Result<Vec<u8>, Lost>;
 
-    /// What each says to this one, in the order of their ranks. `mine` is what this one says to each,
-    /// and all parts are equally long.
+    /// What each worker sends to this one, in the order of their ranks. `mine` has a part for each worker, and
+    /// all parts must have the same length.
     fn all_to_all(&self, mine: &[u8]) -> Result<Vec<u8>, Lost>;
 
-    /// What the first worker says; what others bring is replaced.
+    /// Replaces `words` by those of the first worker.
     fn broadcast(&self, words: &mut Vec<u8>) -> Result<(), Lost>;
 
-    /// The first `size` of these workers; nothing for one that is not among them.
-    fn first(&self, size: usize) -> Result<Option<Box<dyn Team + '_>>, Lost>;
+    /// The first `size` of these workers; `None` for a worker that is not among them.
+    fn first(&self, size: usize) -> Result<Option<Box<dyn Collective + '_>>, Lost>;
 
     /// Waits for a core, where there are fewer of them than workers. It is free again when what this
     /// returns is dropped.
     fn core(&self) -> Core<'_> {
-        Core(None)
+        Core::unlimited()
     }
 
-    /// What all say in numbers, one after another.
+    /// The numbers of all workers, one worker after another.
     fn share(&self, mine: &[f64]) -> Result<Vec<f64>, Lost> {
         Ok(numbers(&self.all_gather(&of_numbers(mine))?))
     }
@@ -74,15 +59,11 @@ pub trait Team {
     }
 }
 
-/// A core that a worker has for itself.
-#[derive(Debug)]
-pub struct Core<'a>(Option<&'a threads::Cores>);
-
 /// A worker without others.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Alone;
 
-impl Team for Alone {
+impl Collective for Alone {
     fn rank(&self) -> usize {
         0
     }
@@ -103,7 +84,7 @@ impl Team for Alone {
         Ok(())
     }
 
-    fn first(&self, _: usize) -> Result<Option<Box<dyn Team + '_>>, Lost> {
+    fn first(&self, _: usize) -> Result<Option<Box<dyn Collective + '_>>, Lost> {
         Ok(Some(Box::new(Alone)))
     }
 }

@@ -1,4 +1,4 @@
-//! What a model has learnt, seen on sequences that it was not trained on.
+//! Evaluates a model on sequences that it was not trained on.
 
 use crate::report::Validation;
 use lengthwise::{Budget, Lengths, OverLong, Planner, Shuffled};
@@ -7,11 +7,11 @@ use rayon::prelude::*;
 
 use crate::{
     batch::{Batch, Piece, Wanted},
+    collective::Collective,
     data::{Dataset, Targets, Task},
     decode::{WordLoop, beam, distance, greedy},
     error::Error,
     model::Model,
-    team::Team,
 };
 
 /// How many of the likeliest beginnings a beam keeps.
@@ -20,7 +20,7 @@ const BEAM: usize = 8;
 /// The sequences to be examined on, in batches that are the same for every model: random ones, as
 /// paper 2 has it. Losses are means over what is not padding, so that batches have no part in them.
 #[derive(Clone, Debug)]
-pub struct Examiner<'a> {
+pub struct Evaluator<'a> {
     data: &'a Dataset,
     batches: Vec<(Vec<Piece>, usize)>,
     words: Option<WordLoop>,
@@ -87,8 +87,8 @@ impl Marks {
     }
 }
 
-impl<'a> Examiner<'a> {
-    /// An examiner of this task, with batches of this budget.
+impl<'a> Evaluator<'a> {
+    /// An evaluator of this task, with batches of this budget.
     pub fn new(task: &'a Task, budget: Budget) -> Result<Self, Error> {
         let data = &task.validation;
         let lengths = lengths(data)?;
@@ -121,23 +121,23 @@ impl<'a> Examiner<'a> {
 
     /// Examines a model. Each worker takes a part of the batches, and all come to the same result,
     /// however many they are.
-    pub fn examine<E: Engine>(
+    pub fn evaluate<E: Engine>(
         &self,
         engine: &E,
         model: &Model,
         parameters: &E::Buffer,
-        team: &dyn Team,
+        collective: &dyn Collective,
     ) -> Result<Validation, Error> {
-        let each = self.batches.len().div_ceil(team.size());
-        let mine = self.batches.iter().skip(team.rank() * each).take(each);
+        let each = self.batches.len().div_ceil(collective.size());
+        let mine = self.batches.iter().skip(collective.rank() * each).take(each);
         let mut numbers = Vec::with_capacity(each * Marks::NUMBERS);
         for (pieces, steps) in mine {
-            let _core = team.core();
+            let _core = collective.core();
             numbers.extend(self.mark(engine, model, parameters, pieces, *steps)?.numbers());
         }
         // The last worker may have fewer batches.
         numbers.resize(each * Marks::NUMBERS, 0.0);
-        let all = team.share(&numbers)?;
+        let all = collective.share(&numbers)?;
         let (all, _) = all.as_chunks();
         Ok(self.result(all.iter().map(Marks::of).fold(Marks::default(), Marks::plus)))
     }
