@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Scaling, Training, TrainingEpoch, TrainingRun};
+use super::records::{Scaling, Training, TrainingEpoch, TrainingRun};
 
 /// The version of the lines.
 const VERSION: u32 = 1;

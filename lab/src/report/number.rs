@@ -73,14 +73,14 @@ pub(super) mod named {
 
     use super::Number;
 
-    pub(in super::super) fn serialize<S: Serializer>(
+    pub(in crate::report) fn serialize<S: Serializer>(
         values: &[(String, f64)],
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(values.iter().map(|(name, value)| (name, Number(*value))))
     }
 
-    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
+    pub(in crate::report) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Vec<(String, f64)>, D::Error> {
         let pairs = Vec::<(String, Number)>::deserialize(deserializer)?;

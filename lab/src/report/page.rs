@@ -1,15 +1,18 @@
 //! A training as one page that needs nothing else, in the style of the report.
 
+mod cell;
 mod scaling;
 mod workers;
 
 use std::fmt::Write as _;
 
+use cell::cell;
+
 use super::{
-    Training, TrainingTable,
     figures::{Against, Curves, dot_of, seconds, trade_off},
+    records::Training,
     row::Row,
-    table::{Cell, Column},
+    table::{Column, TrainingTable},
     workers::{Count, any_together},
 };
 use lengthwise_report::parts::{
@@ -310,13 +313,4 @@ fn table_of(table: &TrainingTable) -> String {
         text.push_str("</tr>\n");
     }
     text + "</tbody></table></div>\n"
-}
-
-fn cell(cell: &Cell) -> String {
-    let value = cell.value.map(|value| value.to_string()).unwrap_or_default();
-    let spread = cell.spread.as_ref();
-    let spread = spread.map(|spread| format!("<span class=\"sd\"> ± {spread}</span>"));
-    let shown = if cell.text.is_empty() { "–" } else { &cell.text };
-    let words = if cell.value.is_none() { " class=\"words\"" } else { "" };
-    format!("<td{words} data-value=\"{value}\">{shown}{}</td>", spread.unwrap_or_default())
 }

@@ -1,7 +1,7 @@
 //! Rows that are set against each other, such as with and without something.
 
 use super::{
-    Training,
+    records::Training,
     row::Row,
     student::{differ, mean},
 };

@@ -2,7 +2,7 @@
 //! workers that shared cores.
 
 use super::{
-    TrainingRun,
+    records::TrainingRun,
     row::{Row, last_epoch, lost},
 };
 use lengthwise_report::parts::text::{counted, time};

@@ -1,7 +1,7 @@
 //! Runs of one name together: what they took, and what they came to.
 
 use super::{
-    Training, TrainingEpoch, TrainingRun, Validation,
+    records::{Training, TrainingEpoch, TrainingRun, Validation},
     student::{Mean, mean, median},
 };
 

@@ -3,7 +3,7 @@
 use std::fmt::{Display, Write as _};
 
 use super::{
-    Training, Validation,
+    records::{Training, Validation},
     remarks::remarks,
     row::{Outcome, Row, last_epoch},
     student::differ,

@@ -1,6 +1,6 @@
 //! Records for the tests of this module.
 
-use super::{Together, Training, TrainingEpoch, TrainingRun, Validation, WorkerEpoch};
+use super::records::{Together, Training, TrainingEpoch, TrainingRun, Validation, WorkerEpoch};
 
 /// An epoch of so many seconds after which there are so many errors.
 pub(super) fn epoch(epoch: u32, seconds: f64, error: f64) -> TrainingEpoch {

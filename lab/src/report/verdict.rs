@@ -1,7 +1,7 @@
 //! The sentences that sum a training up, and claim no more than the seeds can show.
 
 use super::{
-    Training,
+    records::Training,
     row::{Outcome, Row},
     student::{differ, mean},
     table::pairs,

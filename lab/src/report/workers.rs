@@ -1,6 +1,10 @@
 //! What the workers of a row did, where several trained together.
 
-use super::{Together, TrainingEpoch, WorkerEpoch, row::Row, student::mean};
+use super::{
+    records::{Together, TrainingEpoch, WorkerEpoch},
+    row::Row,
+    student::mean,
+};
 
 /// Nobody has measured so many seconds.
 const LONGEST: f64 = 1e12;

@@ -1,8 +1,8 @@
 //! How a measure falls: against epochs, and against the time of training (paper 2, Fig. 4; paper 3,
 //! Fig. 3). A line for each row, the mean over its seeds, and from the least to the most as a band.
 
-use super::super::{
-    Training, Validation,
+use crate::report::{
+    records::{Training, Validation},
     row::{Point, Row},
 };
 use lengthwise_report::parts::{
@@ -12,13 +12,13 @@ use lengthwise_report::parts::{
 
 /// What a measure is drawn against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum Against {
+pub(in crate::report) enum Against {
     Epochs,
     Seconds,
 }
 
 /// The curves of one measure.
-pub(in super::super) struct Curves<'a> {
+pub(in crate::report) struct Curves<'a> {
     /// What is measured, in one line.
     what: String,
     unit: &'static str,
@@ -29,12 +29,12 @@ pub(in super::super) struct Curves<'a> {
 
 impl<'a> Curves<'a> {
     /// The validation loss.
-    pub(in super::super) fn of_loss(rows: &'a [Row<'a>]) -> Option<Self> {
+    pub(in crate::report) fn of_loss(rows: &'a [Row<'a>]) -> Option<Self> {
         Self::new("validation loss".to_owned(), ("", 1.0, 4), rows, |v| v.loss)
     }
 
     /// The errors, in percent.
-    pub(in super::super) fn of_error(training: &Training, rows: &'a [Row<'a>]) -> Option<Self> {
+    pub(in crate::report) fn of_error(training: &Training, rows: &'a [Row<'a>]) -> Option<Self> {
         Self::new(one_line(&training.error), ("%", 100.0, 2), rows, |v| v.error)
     }
 
@@ -60,17 +60,17 @@ impl<'a> Curves<'a> {
     }
 
     /// The rows that are drawn.
-    pub(in super::super) fn series(&self) -> impl Iterator<Item = (Look, &str)> {
+    pub(in crate::report) fn series(&self) -> impl Iterator<Item = (Look, &str)> {
         self.lines.iter().map(|(number, row, _)| (Look(*number), row.name))
     }
 
     /// Whether any row has seeds that differ, and so a band.
-    pub(in super::super) fn has_bands(&self) -> bool {
+    pub(in crate::report) fn has_bands(&self) -> bool {
         self.lines.iter().any(|(_, _, points)| banded(points))
     }
 
     /// The figure.
-    pub(in super::super) fn draw(&self, against: Against) -> String {
+    pub(in crate::report) fn draw(&self, against: Against) -> String {
         let x_of = |point: &Point| match against {
             Against::Epochs => f64::from(point.epoch),
             Against::Seconds => point.seconds,

@@ -1,7 +1,7 @@
 //! What more workers would take: their waiting, and the time of an epoch, against their number.
 
-use super::super::{
-    Scaling,
+use crate::report::{
+    records::Scaling,
     workers::{is_share, is_time},
 };
 use lengthwise_report::parts::{
@@ -13,14 +13,14 @@ use lengthwise_report::parts::{
 const SHORTEST: f64 = 1e-9;
 
 /// The epochs of one name, by the number of workers.
-pub(in super::super) struct Curve<'a> {
-    pub(in super::super) name: &'a str,
-    pub(in super::super) look: Look,
-    pub(in super::super) points: Vec<&'a Scaling>,
+pub(in crate::report) struct Curve<'a> {
+    pub(in crate::report) name: &'a str,
+    pub(in crate::report) look: Look,
+    pub(in crate::report) points: Vec<&'a Scaling>,
 }
 
 /// The share of time that workers wait. `None` if it is nowhere a number.
-pub(in super::super) fn scaling_idle(curves: &[Curve<'_>]) -> Option<String> {
+pub(in crate::report) fn scaling_idle(curves: &[Curve<'_>]) -> Option<String> {
     let known = |one: &Scaling| is_share(one.idle);
     let most = values(curves, known).map(|one| one.idle).reduce(f64::max)?;
     let mut chart = Chart::new(
@@ -40,7 +40,7 @@ pub(in super::super) fn scaling_idle(curves: &[Curve<'_>]) -> Option<String> {
 
 /// The time of an epoch, and a thin line that would be as many times as fast as there are workers. `None`
 /// if it is nowhere a number that has a logarithm.
-pub(in super::super) fn scaling_seconds(curves: &[Curve<'_>]) -> Option<String> {
+pub(in crate::report) fn scaling_seconds(curves: &[Curve<'_>]) -> Option<String> {
     let x = workers(curves, timed)?;
     let farthest = values(curves, timed).map(|one| one.workers).max()?;
     let ideal =

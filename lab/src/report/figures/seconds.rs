@@ -1,13 +1,13 @@
 //! How long an epoch took (paper 3, Fig. 4): a bar for each row.
 
-use super::super::row::Row;
+use crate::report::row::Row;
 use lengthwise_report::parts::{
     svg::{Bar, Look, bars},
     text::{counted, time},
 };
 
 /// `None` if no epoch took any time.
-pub(in super::super) fn seconds(rows: &[Row<'_>]) -> Option<String> {
+pub(in crate::report) fn seconds(rows: &[Row<'_>]) -> Option<String> {
     let bar = |(number, row): (usize, &Row<'_>)| {
         let seconds = row.seconds()?;
         let all: Vec<f64> =

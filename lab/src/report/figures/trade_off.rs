@@ -1,9 +1,7 @@
 //! Padding against error: a dot for each row, with the range of its seeds.
 
-use super::{
-    super::{Training, row::Row, student::mean},
-    curves::shortened,
-};
+use super::curves::shortened;
+use crate::report::{records::Training, row::Row, student::mean};
 use lengthwise_report::parts::{
     svg::{Chart, Look, Scale, WIDE, escaped},
     text::{one_line, percent},
@@ -13,14 +11,14 @@ use lengthwise_report::parts::{
 const HIGHEST: f64 = 1e6;
 
 /// The padding of a row, and the error of each of its seeds, if it has a dot.
-pub(in super::super) fn dot_of(row: &Row<'_>) -> Option<(f64, Vec<f64>)> {
+pub(in crate::report) fn dot_of(row: &Row<'_>) -> Option<(f64, Vec<f64>)> {
     let errors = row.outcome(|v| Some(v.error)).values().to_vec();
     let known = !errors.is_empty() && errors.iter().all(|error| error.is_finite());
     known.then_some((row.padding()?, errors))
 }
 
 /// `None` if there are no two dots to compare.
-pub(in super::super) fn trade_off(training: &Training, rows: &[Row<'_>]) -> Option<String> {
+pub(in crate::report) fn trade_off(training: &Training, rows: &[Row<'_>]) -> Option<String> {
     let dots: Vec<(usize, f64, Vec<f64>)> = rows
         .iter()
         .enumerate()

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::super::{row::Row, workers::Worker};
+use crate::report::{row::Row, workers::Worker};
 use lengthwise_report::parts::{
     svg::{self, escaped, mark},
     text::{counted, percent, time},
@@ -20,7 +20,7 @@ const MOST: usize = 24;
 
 /// The workers that are drawn: all, or of many those that wait least and those that wait most, as many of
 /// each, in the order of their ranks.
-pub(in super::super) fn drawn(workers: &[Worker]) -> Vec<Worker> {
+pub(in crate::report) fn drawn(workers: &[Worker]) -> Vec<Worker> {
     let mut drawn = workers.to_vec();
     if drawn.len() > MOST {
         drawn.sort_by(|a, b| a.idle.total_cmp(&b.idle));
@@ -31,7 +31,7 @@ pub(in super::super) fn drawn(workers: &[Worker]) -> Vec<Worker> {
 }
 
 /// Those that others wait for have names that stand out. `None` if nobody took any time.
-pub(in super::super) fn workers(
+pub(in crate::report) fn workers(
     row: &Row<'_>,
     drawn: &[Worker],
     awaited: &[usize],

@@ -2,14 +2,14 @@
 
 use std::fmt::Write as _;
 
-use super::super::{
-    Training,
+use super::cell::cell;
+use crate::report::{
     figures::{Curve, scaling_idle, scaling_seconds},
+    records::Training,
     row::Row,
     table::Cell,
     workers::{is_share, is_time},
 };
-use super::cell;
 use lengthwise_report::parts::{
     html::{Width, button, figure, lines_legend, lines_legend_and, nothing, section},
     svg::{Look, escaped, line_key},

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::super::{
+use crate::report::{
     figures::{drawn, workers},
     row::Row,
     table::range,
