@@ -1,6 +1,6 @@
 //! Trainings on disk: files in the safetensors format, whole or not there.
 
-use std::{fs, io::Write, path::Path};
+use std::{fs, path::Path};
 
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 use serde::{Deserialize, Serialize};
@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     bytes::{floats, of_floats},
     error::Error,
+    files::save as save_file,
     model::Model,
     progress::{Progress, Snapshot, Weights},
 };
@@ -75,8 +76,7 @@ pub fn save(path: &Path, model: &Model, identity: &str, snapshot: &Snapshot) -> 
     let about = serde_json::to_string(&about).map_err(|error| cannot(error.to_string()))?;
     let data = safetensors::serialize(views, Some([(KEY.to_owned(), about)].into()))
         .map_err(|error| cannot(error.to_string()))?;
-    lengthwise_files::save(path, |file| file.write_all(&data))?;
-    Ok(())
+    save_file(path, &data)
 }
 
 /// How names of a worker's tensors begin; those of the first have the names that other programs know.

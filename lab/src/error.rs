@@ -19,6 +19,11 @@ impl Error {
         Self { what: what.into(), hint: Some(hint.into()) }
     }
 
+    /// This is wrong; there may be something to do about it.
+    pub(crate) fn with_hint(what: String, hint: Option<String>) -> Self {
+        Self { what, hint }
+    }
+
     /// What to do about it.
     pub fn hint(&self) -> Option<&str> {
         self.hint.as_deref()
@@ -60,12 +65,6 @@ impl From<lengthwise::Error> for Error {
             _ => error.hint(),
         };
         Self { what: error.to_string(), hint }
-    }
-}
-
-impl From<lengthwise_files::Error> for Error {
-    fn from(error: lengthwise_files::Error) -> Self {
-        Self { what: error.to_string(), hint: error.hint() }
     }
 }
 

@@ -6,7 +6,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::report::{Scaling, Training, TrainingRun};
 use lengthwise_nn::Engine;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -17,8 +16,10 @@ use crate::{
     error::Error,
     evaluate::Evaluator,
     experiment::{Experiment, Trained},
+    files,
     model::Model,
     progress::{Ended, Progress, Snapshot},
+    report::{Scaling, Training, TrainingRun},
     scaling::scaling,
     sync_point::Requests,
     trace::Trace,
@@ -203,25 +204,15 @@ impl<'a> Session<'a> {
             .iter()
             .map(|training| world.first(training.workers))
             .collect::<Result<Vec<_>, _>>()?;
-        let mut trials = Vec::new();
-        for (training, collective) in trainings.iter().zip(&collectives) {
-            let Some(collective) = collective.as_deref() else {
-                trials.push(None);
-                continue;
-            };
-            let kept = self.load(training, &model, collective)?;
-            let trial = match kept {
-                Some(snapshot) => Trial::resume(setup, training, collective, snapshot),
-                None => Trial::new(setup, training, collective),
-            };
-            trials.push(Some(trial.map_err(|error| error.within(&training.name))?));
-        }
-        // So that something is left if a worker is lost early.
-        for (trial, training) in trials.iter().zip(&trainings) {
-            let new = |trial: &&Trial<'_, E>| world.size() > 1 && trial.progress().steps == 0;
-            if let Some(trial) = trial.as_ref().filter(new) {
-                self.keep(trial, training, trace.is_some())?;
-            }
+        let mut trials = trainings
+            .iter()
+            .zip(&collectives)
+            .map(|(training, group)| {
+                group.as_deref().map(|group| self.trial(setup, training, group)).transpose()
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        if world.size() > 1 {
+            self.keep_new(&trials, &trainings, trace.is_some())?;
         }
         let mut stopped = false;
         // A training that was kept within an epoch ends that first.
@@ -245,6 +236,20 @@ impl<'a> Session<'a> {
             }
         }
         self.outcome(&setup, leads, &trainings, &trials, !stopped)
+    }
+
+    /// A training from its checkpoint, or from its beginning. All its workers call this together.
+    fn trial<'t, E: Engine>(
+        &self,
+        setup: Setup<'t, E>,
+        training: &'t Trained,
+        collective: &'t dyn Collective,
+    ) -> Result<Trial<'t, E>, Error> {
+        let trial = match self.load(training, setup.model, collective)? {
+            Some(snapshot) => Trial::resume(setup, training, collective, snapshot),
+            None => Trial::new(setup, training, collective),
+        };
+        trial.map_err(|error| error.within(&training.name))
     }
 
     /// Trains to the end of an epoch, or until all are to stop; says whether they are.
@@ -279,6 +284,21 @@ impl<'a> Session<'a> {
             }
         }
         Ok(false)
+    }
+
+    /// Keeps trainings that have no step yet, so that something is left if a worker is lost early.
+    fn keep_new<E: Engine>(
+        &self,
+        trials: &[Option<Trial<'_, E>>],
+        trainings: &[Trained],
+        traced: bool,
+    ) -> Result<(), Error> {
+        for (trial, training) in trials.iter().zip(trainings) {
+            if let Some(trial) = trial.as_ref().filter(|trial| trial.progress().steps == 0) {
+                self.keep(trial, training, traced)?;
+            }
+        }
+        Ok(())
     }
 
     /// Keeps a training. All its workers call this together.
@@ -370,8 +390,7 @@ impl<'a> Session<'a> {
         trials: &[Option<Trial<'_, E>>],
         evaluator: &Evaluator,
     ) -> Training {
-        let Experiment { title, notes, model, learning, epochs, .. } = self.experiment;
-        let Task { name, source, training, validation } = self.task;
+        let Experiment { title, notes, epochs, .. } = self.experiment;
         let mut notes = notes.clone();
         // The first worker has a part in all trainings.
         let trials: Vec<&Trial<'_, E>> = trials.iter().flatten().collect();
@@ -383,34 +402,7 @@ impl<'a> Session<'a> {
                 notes.push(format!("{name}, seed {seed}: ended after epoch {last}, as its validation loss did not fall any more."));
             }
         }
-        let directions = if model.both { "both directions" } else { "forward" };
-        let about = [
-            ("task", format!("{name} ({source})")),
-            (
-                "sequences",
-                format!("{} to learn from, {} to be examined on", training.len(), validation.len()),
-            ),
-            (
-                "model",
-                format!(
-                    "{} of {}, {directions}",
-                    count(model.layers, "LSTM layer"),
-                    count(model.units, "unit")
-                ),
-            ),
-            (
-                "learning",
-                format!(
-                    "{:?}, rate {:?}, {:?}, {}",
-                    learning.optimizer,
-                    learning.rate,
-                    learning.schedule,
-                    count(*epochs as usize, "epoch")
-                )
-                .to_lowercase(),
-            ),
-            ("engine", engine.name()),
-        ];
+        let about = self.about(engine.name());
         Training {
             title: title.clone(),
             about: about.into_iter().map(|(key, value)| (key.to_owned(), value)).collect(),
@@ -439,6 +431,29 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// What was trained on what, for people.
+    fn about(&self, engine: String) -> [(&'static str, String); 5] {
+        let Experiment { model, learning, epochs, .. } = self.experiment;
+        let Task { name, source, training, validation } = self.task;
+        let (training, validation) = (training.len(), validation.len());
+        let (layers, units) = (count(model.layers, "LSTM layer"), count(model.units, "unit"));
+        let directions = if model.both { "both directions" } else { "forward" };
+        let learning = format!(
+            "{:?}, rate {:?}, {:?}, {}",
+            learning.optimizer,
+            learning.rate,
+            learning.schedule,
+            count(*epochs as usize, "epoch")
+        );
+        [
+            ("task", format!("{name} ({source})")),
+            ("sequences", format!("{training} to learn from, {validation} to be examined on")),
+            ("model", format!("{layers} of {units}, {directions}")),
+            ("learning", learning.to_lowercase()),
+            ("engine", engine),
+        ]
+    }
+
     /// What more workers would take, for every way to batch.
     fn scaling<E: Engine>(
         &self,
@@ -464,14 +479,8 @@ impl<'a> Session<'a> {
     }
 
     fn write(&self, training: &Training) -> Result<(), Error> {
-        let save = |name: &str, text: &str| {
-            lengthwise_files::save(&self.folder.join(name), |file| {
-                io::Write::write_all(file, text.as_bytes())
-            })
-        };
-        save(RESULTS, &training.to_jsonl())?;
-        save(PAGE, &training.page())?;
-        Ok(())
+        files::save(&self.folder.join(RESULTS), training.to_jsonl().as_bytes())?;
+        files::save(&self.folder.join(PAGE), training.page().as_bytes())
     }
 }
 

@@ -96,15 +96,8 @@ pub(crate) fn synchronize(
     current.peak_bytes = current.peak_bytes.max(most(7) as u64);
     // One worker may end what several began.
     if collective.size() > 1 || current.together.is_some() {
-        let together = current.together.get_or_insert_with(nobody);
-        together.exchange += exchange;
-        let workers = &mut together.workers;
-        // The number of workers may be another than at the beginning of the epoch.
-        workers.resize(workers.len().max(all.len()), none());
-        for (worker, one) in workers.iter_mut().zip(all) {
-            worker.work += one[0];
-            worker.wait += slowest - one[0];
-        }
+        let works = all.iter().map(|one| one[0]);
+        add_work(current.together.get_or_insert_with(nobody), works, slowest, exchange);
     }
     let counted = total(3);
     Ok(Agreement {
@@ -114,6 +107,23 @@ pub(crate) fn synchronize(
         part: done.counted as f64 / counted.max(1.0),
         interval: all[0][10] as u64,
     })
+}
+
+/// Adds what each worker worked since the last sync point, and what it waited for the slowest.
+fn add_work(
+    together: &mut Together,
+    works: impl ExactSizeIterator<Item = f64>,
+    slowest: f64,
+    exchange: f64,
+) {
+    together.exchange += exchange;
+    let workers = &mut together.workers;
+    // The number of workers may be another than at the beginning of the epoch.
+    workers.resize(workers.len().max(works.len()), none());
+    for (worker, work) in workers.iter_mut().zip(works) {
+        worker.work += work;
+        worker.wait += slowest - work;
+    }
 }
 
 fn nobody() -> Together {

@@ -258,33 +258,7 @@ impl<'a, E: Engine> Trial<'a, E> {
         let done =
             (self.progress.epochs.len() as f64 + remaining.share()) / f64::from(self.setup.epochs);
         let number = self.progress.steps + 1;
-        let mut stepped = {
-            let _core = collective.core();
-            let start = Instant::now();
-            let mut stepped = match remaining.next(collective.rank()) {
-                Some((batch, length)) => self.look(batch, length)?,
-                None => Stepped::nothing(),
-            };
-            if self.training.mode != Mode::Sync {
-                if self.common.is_none() {
-                    self.common = Some(self.setup.engine.download(&self.parameters)?);
-                }
-                if !stepped.sequences.is_empty() {
-                    self.update(number, done)?;
-                }
-            }
-            if collective.size() > 1 {
-                // Others may wait for this device.
-                self.setup.engine.wait()?;
-            }
-            stepped.seconds = start.elapsed().as_secs_f64();
-            stepped
-        };
-        self.done.work += stepped.seconds;
-        if !stepped.sequences.is_empty() {
-            let (size, length) = (stepped.sequences.len() as u32, stepped.length);
-            self.measured.push(Step { size, length, seconds: stepped.seconds });
-        }
+        let mut stepped = self.compute(remaining.next(collective.rank()), number, done)?;
         self.steps_since_sync += 1;
         remaining.take();
         self.progress.take(collective.size());
@@ -318,8 +292,43 @@ impl<'a, E: Engine> Trial<'a, E> {
         Ok(stepped)
     }
 
+    /// The work of this worker in a step: the gradient of its batch, and where workers train apart, the
+    /// update.
+    fn compute(
+        &mut self,
+        batch: Option<(&[u32], u32)>,
+        number: u64,
+        done: f64,
+    ) -> Result<Stepped, Error> {
+        let _core = self.collective.core();
+        let start = Instant::now();
+        let mut stepped = match batch {
+            Some((batch, length)) => self.gradient_of(batch, length)?,
+            None => Stepped::nothing(),
+        };
+        if self.training.mode != Mode::Sync {
+            if self.common.is_none() {
+                self.common = Some(self.setup.engine.download(&self.parameters)?);
+            }
+            if !stepped.sequences.is_empty() {
+                self.update(number, done)?;
+            }
+        }
+        if self.collective.size() > 1 {
+            // Others may wait for this device.
+            self.setup.engine.wait()?;
+        }
+        stepped.seconds = start.elapsed().as_secs_f64();
+        self.done.work += stepped.seconds;
+        if !stepped.sequences.is_empty() {
+            let (size, length) = (stepped.sequences.len() as u32, stepped.length);
+            self.measured.push(Step { size, length, seconds: stepped.seconds });
+        }
+        Ok(stepped)
+    }
+
     /// The gradient of a batch.
-    fn look(&mut self, batch: &[u32], length: u32) -> Result<Stepped, Error> {
+    fn gradient_of(&mut self, batch: &[u32], length: u32) -> Result<Stepped, Error> {
         let Setup { engine, model, data, .. } = self.setup;
         engine.reset_peak();
         let resting = engine.peak_bytes();

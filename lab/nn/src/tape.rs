@@ -145,47 +145,7 @@ impl<'a, E: Engine> Tape<'a, E> {
         self.nodes.truncate(from.0 + 1);
         while let Some(node) = self.nodes.pop() {
             let Some(dy) = gradients[self.nodes.len()].take() else { continue };
-            let wanted = |value: Value| self.nodes[value.0].wanted;
-            let mut found: Vec<(Value, E::Buffer)> = Vec::new();
-            match node.origin {
-                Origin::Given => {}
-                Origin::Recurrent { layer, at, frame, x, trace } => {
-                    let input = self.get(x);
-                    let dx = engine.recurrent_backward(
-                        layer,
-                        self.parameters,
-                        gradient,
-                        at,
-                        &frame,
-                        input,
-                        trace,
-                        &dy,
-                        wanted(x),
-                    )?;
-                    found.extend(dx.map(|dx| (x, dx)));
-                }
-                Origin::Linear { layer, at, x } => {
-                    let input = self.get(x);
-                    let parameters = self.parameters;
-                    let dx = engine.linear_backward(layer, parameters, gradient, at, input, &dy)?;
-                    found.push((x, dx));
-                }
-                Origin::Embedded { layer, at, frame, symbols } => {
-                    engine.embed_backward(layer, gradient, at, &frame, &symbols, &dy)?;
-                }
-                Origin::Joined { one, other, widths } => {
-                    let (first, second) = engine.split(&dy, widths)?;
-                    found.extend([(one, first), (other, second)]);
-                }
-                Origin::Attended { shape, queries, keys, values, weights } => {
-                    let [q, k, v] = [queries, keys, values].map(|value| self.get(value));
-                    let [dq, dk, dv] = engine.attend_backward(&shape, q, k, v, &weights, &dy)?;
-                    found.extend([(queries, dq), (keys, dk), (values, dv)]);
-                }
-                Origin::Mean { frame, width, x } => {
-                    found.push((x, engine.mean_backward(&frame, width, &dy)?));
-                }
-            }
+            let found = self.through(node.origin, &dy, gradient)?;
             for (value, dx) in found {
                 if !self.nodes[value.0].wanted {
                     continue;
@@ -197,5 +157,45 @@ impl<'a, E: Engine> Tape<'a, E> {
             }
         }
         Ok(())
+    }
+
+    /// Goes back through one operation: adds to the gradient of its parameters, and gives those of its inputs.
+    fn through(
+        &self,
+        origin: Origin<E>,
+        dy: &E::Buffer,
+        gradient: &mut E::Buffer,
+    ) -> Result<Vec<(Value, E::Buffer)>, EngineError> {
+        let (engine, parameters) = (self.engine, self.parameters);
+        Ok(match origin {
+            Origin::Given => Vec::new(),
+            Origin::Recurrent { layer, at, frame, x, trace } => {
+                let (input, wanted) = (self.get(x), self.nodes[x.0].wanted);
+                let dx = engine.recurrent_backward(
+                    layer, parameters, gradient, at, &frame, input, trace, dy, wanted,
+                )?;
+                dx.map(|dx| (x, dx)).into_iter().collect()
+            }
+            Origin::Linear { layer, at, x } => {
+                let input = self.get(x);
+                vec![(x, engine.linear_backward(layer, parameters, gradient, at, input, dy)?)]
+            }
+            Origin::Embedded { layer, at, frame, symbols } => {
+                engine.embed_backward(layer, gradient, at, &frame, &symbols, dy)?;
+                Vec::new()
+            }
+            Origin::Joined { one, other, widths } => {
+                let (first, second) = engine.split(dy, widths)?;
+                vec![(one, first), (other, second)]
+            }
+            Origin::Attended { shape, queries, keys, values, weights } => {
+                let [q, k, v] = [queries, keys, values].map(|value| self.get(value));
+                let [dq, dk, dv] = engine.attend_backward(&shape, q, k, v, &weights, dy)?;
+                vec![(queries, dq), (keys, dk), (values, dv)]
+            }
+            Origin::Mean { frame, width, x } => {
+                vec![(x, engine.mean_backward(&frame, width, dy)?)]
+            }
+        })
     }
 }

@@ -14,7 +14,7 @@ use lengthwise_lab::report::{Together, WorkerEpoch};
 use lengthwise_lab::{Error, Experiment, Progress, Trained, Watch};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
-use super::STOPPED;
+use super::output::STOPPED;
 
 /// Whether someone asked to stop.
 #[derive(Clone, Debug)]

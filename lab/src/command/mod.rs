@@ -3,31 +3,20 @@
 mod args;
 mod device;
 mod display;
+mod output;
+mod prepared;
 #[cfg(feature = "mpi")]
 mod processes;
 mod workers;
 
-use std::{
-    fmt::Write as _,
-    fs,
-    io::{self, Write as _},
-    num::NonZero,
-    path::{Path, PathBuf},
-    process::ExitCode,
-    time::Duration,
-};
+use std::{fmt::Write as _, fs, process::ExitCode};
 
 pub(crate) use args::Args;
-use args::{CheckArgs, Chosen, Command, ReportArgs, RunArgs, ShowArgs};
+use args::{CheckArgs, Command, ReportArgs, RunArgs, ShowArgs};
 use display::Stop;
-use lengthwise_lab::report::Training;
-use lengthwise_lab::{EXPERIMENTS, Error, Experiment, Outcome, Session, data::Task};
-use lengthwise_report::Look;
-
-/// The exit code of an experiment that was stopped, as shells have it for Ctrl-C.
-const STOPPED: u8 = 130;
-/// That of what could not be done.
-const FAILED: u8 = 2;
+use lengthwise_lab::{EXPERIMENTS, Error, Experiment, report::Training};
+use output::{FAILED, complain, print, summary};
+use prepared::{Prepared, experiment, task};
 
 /// Does what was asked for.
 pub(crate) fn run(args: Args) -> ExitCode {
@@ -47,77 +36,6 @@ pub(crate) fn run(args: Args) -> ExitCode {
     }
 }
 
-/// Says what is wrong, and what to do about it.
-fn complain(error: &Error) {
-    let hint = error.hint().map(|hint| format!("\n\nhint: {hint}")).unwrap_or_default();
-    _ = writeln!(io::stderr(), "error: {error}{hint}");
-}
-
-/// Prints, unless whoever reads has had enough.
-fn print(text: &str) -> Result<(), Error> {
-    match io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Error::new(format!("cannot write the output: {error}"), "check where it goes"))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// An experiment and its short name: by the name of one that is built in, or from a file.
-fn experiment(chosen: &Chosen) -> Result<(String, Experiment), Error> {
-    let given = &chosen.experiment;
-    if let Some((name, text)) = EXPERIMENTS.iter().find(|(name, _)| name == given) {
-        return Ok(((*name).to_owned(), altered(Experiment::parse(name, text)?, chosen)?));
-    }
-    let path = Path::new(given);
-    let text = fs::read_to_string(path).map_err(|error| {
-        let names: Vec<&str> = EXPERIMENTS.iter().map(|(name, _)| *name).collect();
-        Error::new(
-            format!("{given}: {error}"),
-            format!("give a file, or one of these: {}", names.join(", ")),
-        )
-    })?;
-    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    Ok((name, altered(Experiment::parse(given, &text)?, chosen)?))
-}
-
-/// With what was said on the command line.
-fn altered(mut experiment: Experiment, chosen: &Chosen) -> Result<Experiment, Error> {
-    if let Some(epochs) = chosen.epochs {
-        experiment.epochs = epochs.get();
-    }
-    let size = &mut experiment.model;
-    size.layers = chosen.layers.map_or(size.layers, |layers| layers.get() as usize);
-    size.units = chosen.units.map_or(size.units, |units| units.get() as usize);
-    if !chosen.seeds.is_empty() {
-        experiment.seeds.clone_from(&chosen.seeds);
-    }
-    let together = &mut experiment.together;
-    together.workers = chosen.workers.map(NonZero::get).or(together.workers);
-    together.mode = chosen.mode.or(together.mode);
-    if !chosen.only.is_empty() {
-        for name in &chosen.only {
-            if !experiment.runs.iter().any(|run| run.name == *name) {
-                let names: Vec<String> =
-                    experiment.runs.iter().map(|run| format!("{:?}", run.name)).collect();
-                return Err(Error::new(
-                    format!("no run is called {name:?}"),
-                    format!("there are {}", names.join(", ")),
-                ));
-            }
-        }
-        experiment.runs.retain(|run| chosen.only.contains(&run.name));
-    }
-    Ok(experiment)
-}
-
-/// What is learnt, checked.
-fn task(experiment: &Experiment, chosen: &Chosen) -> Result<Task, Error> {
-    // Paths in a file begin where the file is.
-    let folder = Path::new(&chosen.experiment).parent().unwrap_or(Path::new(""));
-    experiment.task(chosen.data.as_deref(), folder)
-}
-
 fn train(args: &RunArgs) -> Result<ExitCode, Error> {
     let stop = Stop::on_signals()?;
     if workers::under_mpi() {
@@ -135,59 +53,6 @@ fn train(args: &RunArgs) -> Result<ExitCode, Error> {
     let prepared = Prepared::new(args)?;
     let outcome = workers::threads(&prepared, args, &stop)?;
     prepared.tell(&outcome)
-}
-
-/// An experiment that can begin.
-struct Prepared {
-    experiment: Experiment,
-    task: Task,
-    /// Where its results are kept.
-    folder: PathBuf,
-}
-
-impl Prepared {
-    fn new(args: &RunArgs) -> Result<Self, Error> {
-        let (name, experiment) = experiment(&args.chosen)?;
-        let task = task(&experiment, &args.chosen)?;
-        let data = args.chosen.data.as_deref().and_then(Path::file_name);
-        let folder = args.out.clone().unwrap_or_else(|| {
-            let of = data.map(|data| format!("-{}", data.to_string_lossy())).unwrap_or_default();
-            PathBuf::from("runs").join(format!("{name}{of}"))
-        });
-        Ok(Self { experiment, task, folder })
-    }
-
-    fn session(&self, args: &RunArgs) -> Session<'_> {
-        let every = Duration::from_secs_f64(args.save_every);
-        Session::new(&self.experiment, &self.task, &self.folder, every).trace(args.trace.clone())
-    }
-
-    /// Says what came of it.
-    fn tell(&self, outcome: &Outcome) -> Result<ExitCode, Error> {
-        let Outcome { training, finished } = outcome;
-        let folder = &self.folder;
-        if !finished {
-            _ = writeln!(
-                io::stderr(),
-                "stopped; the same command goes on from here (kept in {})",
-                folder.display()
-            );
-            return Ok(ExitCode::from(STOPPED));
-        }
-        print(&summary(training))?;
-        let page = folder.join(lengthwise_lab::PAGE);
-        _ = writeln!(io::stderr(), "\nCurves and tables: {}", page.display());
-        Ok(ExitCode::SUCCESS)
-    }
-}
-
-/// The table and what it says, for a terminal or a pipe.
-fn summary(training: &Training) -> String {
-    let (look, width) = match terminal_size::terminal_size_of(io::stdout()) {
-        Some((width, _)) => (Look::Starred, width.0.into()),
-        None => (Look::Plain, 200),
-    };
-    format!("{}\n{}\n", training.table().text(look, width), training.verdict())
 }
 
 fn check(args: &CheckArgs) -> Result<ExitCode, Error> {
@@ -236,8 +101,7 @@ fn report(args: &ReportArgs) -> Result<ExitCode, Error> {
         )
     })?;
     if let Some(output) = &args.output {
-        let page = training.page();
-        lengthwise_files::save(output, |file| file.write_all(page.as_bytes()))?;
+        lengthwise_lab::save_file(output, training.page().as_bytes())?;
     }
     print(&if args.markdown { training.table().markdown() } else { summary(&training) })?;
     Ok(ExitCode::SUCCESS)

@@ -15,11 +15,11 @@ use lengthwise_lab::{
 use signal_hook::{consts::SIGTERM, iterator::Signals, low_level::exit};
 
 use super::{
-    FAILED, Prepared, STOPPED,
     args::RunArgs,
-    complain,
     device::Machine,
     display::{Display, Stop, Unseen},
+    output::{FAILED, STOPPED, complain},
+    prepared::Prepared,
     workers::{limit_threads, threads_of},
 };
 

@@ -8,10 +8,10 @@ use lengthwise_lab::{
 };
 
 use super::{
-    Prepared,
     args::RunArgs,
     device::Machine,
     display::{Display, Stop, Unseen},
+    prepared::Prepared,
 };
 
 /// What those who start processes for MPI tell each of them: how many there are.

@@ -95,10 +95,8 @@ const LABELS: f64 = 65536.0;
 /// What the index of a folder is called.
 pub(crate) const INDEX: &str = "index.csv";
 
-/// Reads the folder.
-pub fn load(settings: &Settings) -> Result<Task, Error> {
-    let folder = settings.path.as_path();
-    let table = Table::read(&folder.join(INDEX))?;
+/// The columns of the index that say what a sequence is; checks the settings that need no array.
+fn targets(settings: &Settings, table: &Table) -> Result<Vec<usize>, Error> {
     let targets = settings.label.0.iter().map(|name| table.column(name));
     let targets = targets.collect::<Result<Vec<usize>, Error>>()?;
     if targets.is_empty() && settings.labels.is_none() {
@@ -114,6 +112,14 @@ pub fn load(settings: &Settings) -> Result<Task, Error> {
     if settings.every == 0 {
         return Err(table.error("`every` is 0", "say of how many rows one is kept, from 1"));
     }
+    Ok(targets)
+}
+
+/// Reads the folder.
+pub fn load(settings: &Settings) -> Result<Task, Error> {
+    let folder = settings.path.as_path();
+    let table = Table::read(&folder.join(INDEX))?;
+    let targets = targets(settings, &table)?;
     let group = settings.join.as_ref().map(|join| table.column(&join.by)).transpose()?;
     let parts = settings.split.parts(&table)?;
     let (file, features) = features(settings)?;

@@ -143,7 +143,7 @@ impl Model {
             Targets::Transcripts { names, .. } => Head::Transcripts(head(names.len() + 1)),
             Targets::Classes { names, .. } => Head::Classes(head(names.len())),
             Targets::Frames(frames) => {
-                Head::Frames(Speaker::new(&mut layout, size, width, frames.width()))
+                Head::Frames(Speaker::new(&mut layout, size.units, width, frames.width()))
             }
         };
         Self { layout, front, stack, head }

@@ -2,10 +2,7 @@
 
 use lengthwise_nn::{Attention, Engine, EngineError, Frame, Linear, Recurrent, Tape, Value};
 
-use super::{
-    Size,
-    layout::{Layout, Placed},
-};
+use super::layout::{Layout, Placed};
 
 /// Says one vector after another: a layer that hears what was said before asks where in the text it is,
 /// and a second layer says what comes next.
@@ -24,15 +21,18 @@ pub(super) struct Speaker {
 }
 
 impl Speaker {
-    pub(super) fn new(layout: &mut Layout, size: &Size, text_width: usize, outputs: usize) -> Self {
-        let units = size.units;
+    pub(super) fn new(
+        layout: &mut Layout,
+        units: usize,
+        text_width: usize,
+        outputs: usize,
+    ) -> Self {
         let forward = |inputs| Recurrent { inputs, units, both: false };
-        let width = units;
         Self {
             text_width,
             listen: layout.recurrent("listen", forward(outputs)),
-            query: layout.linear("query", Linear { inputs: units, outputs: width }),
-            key: layout.linear("key", Linear { inputs: text_width, outputs: width }),
+            query: layout.linear("query", Linear { inputs: units, outputs: units }),
+            key: layout.linear("key", Linear { inputs: text_width, outputs: units }),
             speak: layout.recurrent("speak", forward(units + text_width)),
             head: layout.linear("head", Linear { inputs: units, outputs }),
         }

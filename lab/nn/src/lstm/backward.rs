@@ -2,10 +2,9 @@
 #![expect(clippy::inline_always, reason = "compiled again for each kind of processor")]
 
 use super::{
-    Direction,
     panels::Panels,
     product::{blocks, product},
-    time::{order, places},
+    time::{Direction, order, places},
 };
 use crate::{
     batch::Frame,

@@ -15,15 +15,7 @@ use crate::{
 use backward::Backward;
 pub(crate) use backward::Columns;
 use forward::Forward;
-
-/// Which way a layer goes over the rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Direction {
-    /// From the beginning of each row.
-    Forward,
-    /// From the end of each row.
-    Backward,
-}
+pub(crate) use time::Direction;
 
 /// A layer of LSTM cells (Hochreiter and Schmidhuber, 1997, with the forget gate of Gers et al., 2000).
 ///

@@ -1,6 +1,13 @@
-//! The order of time steps, and where their states are.
+//! Directions, the order of time steps, and where their states are.
 
-use super::Direction;
+/// Which way a layer goes over the rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Direction {
+    /// From the beginning of each row.
+    Forward,
+    /// From the end of each row.
+    Backward,
+}
 
 /// The time steps in the order that a direction goes.
 pub(super) fn order(steps: usize, direction: Direction) -> impl DoubleEndedIterator<Item = usize> {

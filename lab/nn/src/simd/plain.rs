@@ -1,7 +1,7 @@
 //! Any processor: plain code, which the compiler may turn into what the target always has.
 #![expect(clippy::inline_always, reason = "part of the kernels")]
 
-use super::Processor;
+use super::processor::Processor;
 
 /// Any processor.
 #[derive(Clone, Copy, Debug)]

@@ -7,7 +7,7 @@ use std::arch::{
     x86_64::{self as x86, __m256, __m512},
 };
 
-use super::{Job, Processor};
+use super::processor::{Job, Processor};
 
 /// A processor with AVX-512, sixteen lanes.
 #[derive(Clone, Copy, Debug)]
