@@ -1,10 +1,11 @@
 //! Attention.
+#![expect(unsafe_code, reason = "kernels are launched on memory whose sizes are checked")]
 
 use super::{
-    Cuda,
-    device::Matrix,
+    base::Cuda,
     kernels::{Kernel, arguments},
     memory::CudaBuffer,
+    span::Matrix,
 };
 use crate::{
     check,
@@ -55,13 +56,16 @@ impl Cuda {
             0.0,
             rows,
         )?;
-        device.launch(
-            Kernel::Attend,
-            [(rows * asks).div_ceil(8), 1, 1],
-            [256, 1],
-            0,
-            arguments![rows, asks, answers, asking.at(), asked.at(), scale, weights.at()],
-        )?;
+        // SAFETY: there are `answers` weights for each of the `asks` of every row, and a length for every row.
+        unsafe {
+            device.launch(
+                Kernel::Attend,
+                [(rows * asks).div_ceil(8), 1, 1],
+                [256, 1],
+                0,
+                arguments![rows, asks, answers, asking.at(), asked.at(), scale, weights.at()],
+            )
+        }?;
         let sizes = (asks, answers, value_width);
         let out = column(&found, rows, value_width);
         device.product(sizes, of_rows, column(values, rows, value_width), out, 0.0, rows)?;
@@ -85,10 +89,11 @@ impl Cuda {
         let scores = CudaBuffer::new(device, weights.count())?;
         let [dq, dk, dv] = [queries, keys, values].map(|of| CudaBuffer::new(device, of.count()));
         let (dq, dk, dv) = (dq?, dk?, dv?);
-        let of_rows = |of: &CudaBuffer| Matrix::new(of.at(), answers).every(asks * answers);
+        let [of_weights, of_scores] =
+            [weights, &scores].map(|of| Matrix::new(of.at(), answers).every(asks * answers));
         device.product(
             (answers, asks, value_width),
-            of_rows(weights).transposed(),
+            of_weights.transposed(),
             column(dy, rows, value_width),
             column(&dv, rows, value_width),
             0.0,
@@ -98,22 +103,25 @@ impl Cuda {
             (asks, value_width, answers),
             column(dy, rows, value_width),
             column(values, rows, value_width).transposed(),
-            of_rows(&scores),
+            of_scores,
             0.0,
             rows,
         )?;
-        device.launch(
-            Kernel::AttendBackward,
-            [(rows * asks).div_ceil(8), 1, 1],
-            [256, 1],
-            0,
-            arguments![rows * asks, answers, weights.at(), scale, scores.at()],
-        )?;
+        // SAFETY: there are `answers` weights and scores for each of the `asks` of every row.
+        unsafe {
+            device.launch(
+                Kernel::AttendBackward,
+                [(rows * asks).div_ceil(8), 1, 1],
+                [256, 1],
+                0,
+                arguments![rows * asks, answers, weights.at(), scale, scores.at()],
+            )
+        }?;
         let (out, sizes) = (column(&dq, rows, width), (asks, answers, width));
-        device.product(sizes, of_rows(&scores), column(keys, rows, width), out, 0.0, rows)?;
+        device.product(sizes, of_scores, column(keys, rows, width), out, 0.0, rows)?;
         device.product(
             (answers, asks, width),
-            of_rows(&scores).transposed(),
+            of_scores.transposed(),
             column(queries, rows, width),
             column(&dk, rows, width),
             0.0,
@@ -124,6 +132,6 @@ impl Cuda {
 }
 
 /// The steps of each row, one row after another.
-fn column(values: &CudaBuffer, rows: usize, width: usize) -> Matrix {
+fn column(values: &CudaBuffer, rows: usize, width: usize) -> Matrix<'_> {
     Matrix::new(values.at(), rows * width).every(width)
 }

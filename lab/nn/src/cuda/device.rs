@@ -1,9 +1,9 @@
-//! The driver and cuBLAS. What is copied and launched is as large as callers say, who check it.
+//! The driver and cuBLAS.
 #![expect(unsafe_code, reason = "the driver and cuBLAS are called through pointers")]
 
 use std::{
     ffi::{CString, c_void},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use cudarc::{
@@ -19,7 +19,8 @@ use cudarc::{
 
 use super::{
     kernels::{self, Argument, Kernel, NAMES, PTX},
-    memory::{Memory, Pointer, Pool, size_class},
+    pool::{Pool, size_class},
+    span::{Matrix, Span},
 };
 use crate::engine::EngineError;
 
@@ -55,7 +56,7 @@ pub(super) struct Device {
     pub(super) shared: usize,
     /// Whether blocks may wait for each other.
     pub(super) cooperates: bool,
-    pub(super) pool: Mutex<Pool>,
+    pool: Mutex<Pool>,
     staging: Mutex<Staging>,
 }
 
@@ -234,12 +235,23 @@ impl Device {
             })
     }
 
+    /// Takes back memory of so many bytes.
+    pub(super) fn give_back(&self, address: u64, bytes: usize) {
+        let mut pool = self.pool();
+        pool.put(size_class(bytes), address);
+        pool.discount(bytes);
+    }
+
     /// Brings values to the device, without waiting.
-    pub(super) fn upload<T: Plain>(self: &Arc<Self>, values: &[T]) -> Result<Memory, EngineError> {
+    ///
+    /// # Panics
+    ///
+    /// When there is less memory than that.
+    pub(super) fn write<T: Plain>(&self, to: Span<'_>, values: &[T]) -> Result<(), EngineError> {
         let bytes = size_of_val(values);
-        let memory = Memory::new(self, bytes.div_ceil(4))?;
+        assert!(bytes <= 4 * to.count(), "more than there is memory for");
         if bytes == 0 {
-            return Ok(memory);
+            return Ok(());
         }
         self.enter()?;
         let class = size_class(bytes);
@@ -257,14 +269,13 @@ impl Device {
         staging.busy.push((class, address));
         staging.busy_bytes += class;
         let pinned = address as *mut u8;
-        // SAFETY: both are as long as `bytes`, and the pinned memory is nobody else's. The device reads
+        // SAFETY: all three are at least as long as `bytes`, and the pinned memory is nobody else's. The device reads
         // it later; it is not used again before the device has been waited for.
         unsafe {
             std::ptr::copy_nonoverlapping(values.as_ptr().cast::<u8>(), pinned, bytes);
-            sys::cuMemcpyHtoDAsync_v2(memory.at().0, pinned.cast(), bytes, self.stream).result()
+            sys::cuMemcpyHtoDAsync_v2(to.address(), pinned.cast(), bytes, self.stream).result()
         }
-        .map_err(|error| failed("copy to the device", error))?;
-        Ok(memory)
+        .map_err(|error| failed("copy to the device", error))
     }
 
     /// Waits for all that was asked of the device.
@@ -285,21 +296,25 @@ impl Device {
     }
 
     /// The first so many values of a piece of memory, once all before is done.
-    pub(super) fn download<T: Plain>(
+    ///
+    /// # Panics
+    ///
+    /// When there are fewer.
+    pub(super) fn read<T: Plain>(
         &self,
-        memory: &Memory,
+        from: Span<'_>,
         count: usize,
     ) -> Result<Vec<T>, EngineError> {
         let mut values = vec![T::default(); count];
         let bytes = size_of_val(&values[..]);
-        assert!(bytes <= 4 * memory.count(), "more than there is");
+        assert!(bytes <= 4 * from.count(), "more than there is");
         self.enter()?;
         if bytes > 0 {
             // SAFETY: both are at least so long, and `values` lives until the device is done.
             unsafe {
                 sys::cuMemcpyDtoHAsync_v2(
                     values.as_mut_ptr().cast(),
-                    memory.at().0,
+                    from.address(),
                     bytes,
                     self.stream,
                 )
@@ -311,41 +326,48 @@ impl Device {
         Ok(values)
     }
 
-    /// Sets all bytes of so many numbers.
-    pub(super) fn fill(&self, at: Pointer, byte: u8, numbers: usize) -> Result<(), EngineError> {
-        if numbers == 0 {
+    /// Sets all bytes.
+    pub(super) fn fill(&self, at: Span<'_>, byte: u8) -> Result<(), EngineError> {
+        if at.count() == 0 {
             return Ok(());
         }
         self.enter()?;
-        // SAFETY: callers own that much memory there.
-        unsafe { result::memset_d8_async(at.0, byte, 4 * numbers, self.stream) }
+        // SAFETY: the span has so many bytes.
+        unsafe { result::memset_d8_async(at.address(), byte, 4 * at.count(), self.stream) }
             .map_err(|error| failed("set memory", error))
     }
 
-    /// Copies so many numbers.
-    pub(super) fn copy(
-        &self,
-        to: Pointer,
-        from: Pointer,
-        numbers: usize,
-    ) -> Result<(), EngineError> {
-        if numbers == 0 {
+    /// Copies all numbers.
+    ///
+    /// # Panics
+    ///
+    /// When the counts differ.
+    pub(super) fn copy(&self, to: Span<'_>, from: Span<'_>) -> Result<(), EngineError> {
+        assert_eq!(to.count(), from.count(), "a copy of another size");
+        if to.count() == 0 {
             return Ok(());
         }
         self.enter()?;
-        // SAFETY: callers own that much memory at both places.
-        unsafe { result::memcpy_dtod_async(to.0, from.0, 4 * numbers, self.stream) }
+        let bytes = 4 * to.count();
+        // SAFETY: both spans have so many bytes.
+        unsafe { result::memcpy_dtod_async(to.address(), from.address(), bytes, self.stream) }
             .map_err(|error| failed("copy memory", error))
     }
 
     /// Copies `rows` rows of `width` numbers; rows are so many numbers apart.
+    ///
+    /// # Panics
+    ///
+    /// When there are not so many rows.
     pub(super) fn copy_rows(
         &self,
-        (to, to_apart): (Pointer, usize),
-        (from, from_apart): (Pointer, usize),
+        (to, to_apart): (Span<'_>, usize),
+        (from, from_apart): (Span<'_>, usize),
         rows: usize,
         width: usize,
     ) -> Result<(), EngineError> {
+        assert!(to.holds_rows(rows, width, to_apart), "rows beyond the end");
+        assert!(from.holds_rows(rows, width, from_apart), "rows beyond the end");
         if rows * width == 0 {
             return Ok(());
         }
@@ -356,26 +378,31 @@ impl Device {
             srcY: 0,
             srcMemoryType: device,
             srcHost: std::ptr::null(),
-            srcDevice: from.0,
+            srcDevice: from.address(),
             srcArray: std::ptr::null_mut(),
             srcPitch: 4 * from_apart,
             dstXInBytes: 0,
             dstY: 0,
             dstMemoryType: device,
             dstHost: std::ptr::null_mut(),
-            dstDevice: to.0,
+            dstDevice: to.address(),
             dstArray: std::ptr::null_mut(),
             dstPitch: 4 * to_apart,
             WidthInBytes: 4 * width,
             Height: rows,
         };
-        // SAFETY: callers own that much memory at both places.
+        // SAFETY: both spans hold these rows.
         unsafe { sys::cuMemcpy2DAsync_v2(&raw const copy, self.stream).result() }
             .map_err(|error| failed("copy rows", error))
     }
 
     /// Runs a kernel on a grid of blocks, with so many bytes of shared memory each.
-    pub(super) fn launch(
+    ///
+    /// # Safety
+    ///
+    /// The arguments must be those that the kernel takes, in order, and the memory that they name must have the
+    /// sizes that the kernel reads and writes for this grid and these arguments.
+    pub(super) unsafe fn launch(
         &self,
         kernel: Kernel,
         grid: [usize; 3],
@@ -394,8 +421,7 @@ impl Device {
         let grid = (grid[0] as u32, grid[1] as u32, grid[2] as u32);
         let block = (block[0] as u32, block[1] as u32, 1);
         let function = self.functions[kernel as usize];
-        // SAFETY: callers give what the kernel takes, and memory of the sizes that it is told. The driver
-        // copies the arguments before it returns.
+        // SAFETY: the caller gives what the kernel takes. The driver copies the arguments before it returns.
         unsafe {
             let launch = if kernel.waits() {
                 result::launch_cooperative_kernel
@@ -408,7 +434,11 @@ impl Device {
     }
 
     /// Runs a kernel with a thread for each of so many.
-    pub(super) fn each(
+    ///
+    /// # Safety
+    ///
+    /// As for [`launch`](Self::launch).
+    pub(super) unsafe fn each(
         &self,
         kernel: Kernel,
         count: usize,
@@ -417,23 +447,30 @@ impl Device {
         if count == 0 {
             return Ok(());
         }
-        self.launch(kernel, [count.div_ceil(256), 1, 1], [256, 1], 0, arguments)
+        // SAFETY: as the caller says.
+        unsafe { self.launch(kernel, [count.div_ceil(256), 1, 1], [256, 1], 0, arguments) }
     }
 
     /// `out = keep · out + a · b` for so many matrices, where the sizes are rows, inner size and
     /// columns.
+    ///
+    /// # Panics
+    ///
+    /// When a matrix is smaller.
     pub(super) fn product(
         &self,
         (m, k, n): (usize, usize, usize),
-        a: Matrix,
-        b: Matrix,
-        out: Matrix,
+        a: Matrix<'_>,
+        b: Matrix<'_>,
+        out: Matrix<'_>,
         keep: f32,
         count: usize,
     ) -> Result<(), EngineError> {
         if m * n * k * count == 0 {
             return Ok(());
         }
+        let held = a.holds(m, k, count) && b.holds(k, n, count) && out.holds(m, n, count);
+        assert!(held && !out.transposed, "a matrix beyond the end");
         self.enter()?;
         let size = |value: usize| {
             i32::try_from(value).map_err(|_| {
@@ -442,14 +479,14 @@ impl Device {
                 ))
             })
         };
-        let operation = |matrix: &Matrix| {
+        let operation = |matrix: &Matrix<'_>| {
             if matrix.transposed { Operation::CUBLAS_OP_T } else { Operation::CUBLAS_OP_N }
         };
-        let stride = |matrix: &Matrix| matrix.stride.cast_signed() as i64;
+        let stride = |matrix: &Matrix<'_>| matrix.stride.cast_signed() as i64;
         let one = 1.0_f32;
         // The handle is one thread's at a time.
         let _held = self.pool();
-        // SAFETY: callers own memory of these sizes. cuBLAS goes by columns, so that it makes the
+        // SAFETY: the matrices have these sizes. cuBLAS goes by columns, so that it makes the
         // transpose of the product from the transposes of its factors.
         unsafe {
             blas::sgemm_strided_batched(
@@ -460,50 +497,20 @@ impl Device {
                 size(m)?,
                 size(k)?,
                 &raw const one,
-                b.at.0 as *const f32,
+                b.at.address() as *const f32,
                 size(b.apart)?,
                 stride(&b),
-                a.at.0 as *const f32,
+                a.at.address() as *const f32,
                 size(a.apart)?,
                 stride(&a),
                 &raw const keep,
-                out.at.0 as *mut f32,
+                out.at.address() as *mut f32,
                 size(out.apart)?,
                 stride(&out),
                 size(count)?,
             )
         }
         .map_err(|error| blas_failed("multiply", error))
-    }
-}
-
-/// Matrices in row-major order, one after another.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Matrix {
-    /// Where the first begins.
-    pub(super) at: Pointer,
-    /// The numbers between the beginnings of two rows.
-    pub(super) apart: usize,
-    /// Whether it is read the other way.
-    pub(super) transposed: bool,
-    /// The numbers between the beginnings of two matrices.
-    pub(super) stride: usize,
-}
-
-impl Matrix {
-    /// One matrix whose rows are so many numbers apart.
-    pub(super) fn new(at: Pointer, apart: usize) -> Self {
-        Self { at, apart, transposed: false, stride: 0 }
-    }
-
-    /// The same numbers read the other way.
-    pub(super) fn transposed(self) -> Self {
-        Self { transposed: !self.transposed, ..self }
-    }
-
-    /// Several matrices, so many numbers apart.
-    pub(super) fn every(self, stride: usize) -> Self {
-        Self { stride, ..self }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The kernels that the device runs, and what they are called with.
 
-use super::memory::Pointer;
+use super::span::Span;
 
 /// All kernels, compiled for any device since the A100; the driver compiles them for its own.
 /// `cuda/make.py` makes it.
@@ -90,9 +90,9 @@ impl From<f32> for Argument {
     }
 }
 
-impl From<Pointer> for Argument {
-    fn from(value: Pointer) -> Self {
-        Self::Word(value.0)
+impl From<Span<'_>> for Argument {
+    fn from(value: Span<'_>) -> Self {
+        Self::Word(value.address())
     }
 }
 

@@ -1,7 +1,11 @@
 //! Losses, and how long a gradient is.
+#![expect(unsafe_code, reason = "kernels are launched on memory whose sizes are checked")]
+
+use std::sync::Arc;
 
 use super::{
-    Cuda,
+    base::Cuda,
+    device::Device,
     kernels::{Kernel, arguments},
     memory::{CudaBuffer, Memory},
 };
@@ -32,14 +36,17 @@ impl Sums {
     /// The sum of all totals, and of all counts.
     fn read(self, cuda: &Cuda) -> Result<(f64, usize), EngineError> {
         let result = Memory::new(&cuda.device, 4)?;
-        cuda.device.launch(
-            Kernel::Finish,
-            [1, 1, 1],
-            [256, 1],
-            0,
-            arguments![self.blocks, self.totals.at(), self.counts.at(), result.at()],
-        )?;
-        let found: Vec<f64> = cuda.device.download(&result, 2)?;
+        // SAFETY: there is a total and a count for every block, and two numbers of eight bytes for the result.
+        unsafe {
+            cuda.device.launch(
+                Kernel::Finish,
+                [1, 1, 1],
+                [256, 1],
+                0,
+                arguments![self.blocks, self.totals.at(), self.counts.at(), result.at()],
+            )
+        }?;
+        let found: Vec<f64> = cuda.device.read(result.at(), 2)?;
         Ok((found[0], found[1] as usize))
     }
 }
@@ -56,28 +63,32 @@ impl Cuda {
         scores.is(places * classes, "scores")?;
         check::labels(frame, classes, labels)?;
         let device = &self.device;
-        let (lengths, labels) = (self.lengths(frame)?, device.upload(labels)?);
+        let (lengths, labels) = (self.lengths(frame)?, Memory::upload(device, labels)?);
         let gradient = CudaBuffer::new(device, scores.count())?;
         let sums = Sums::new(self, places.div_ceil(8))?;
         let share = 1.0 / frame.positions() as f32;
-        device.launch(
-            Kernel::CrossEntropy,
-            [sums.blocks, 1, 1],
-            [256, 1],
-            0,
-            arguments![
-                places,
-                frame.rows(),
-                classes,
-                share,
-                scores.at(),
-                labels.at(),
-                lengths.at(),
-                gradient.at(),
-                sums.totals.at(),
-                sums.counts.at(),
-            ],
-        )?;
+        // SAFETY: scores and gradient have a row of `classes` for every place, and every place has a label.
+        // Labels at positions are below `classes`.
+        unsafe {
+            device.launch(
+                Kernel::CrossEntropy,
+                [sums.blocks, 1, 1],
+                [256, 1],
+                0,
+                arguments![
+                    places,
+                    frame.rows(),
+                    classes,
+                    share,
+                    scores.at(),
+                    labels.at(),
+                    lengths.at(),
+                    gradient.at(),
+                    sums.totals.at(),
+                    sums.counts.at(),
+                ],
+            )
+        }?;
         let (total, correct) = sums.read(self)?;
         Ok(Loss { total, count: frame.positions(), correct, gradient })
     }
@@ -96,24 +107,27 @@ impl Cuda {
         let gradient = CudaBuffer::new(device, values.count())?;
         let sums = Sums::new(self, values.count().div_ceil(256))?;
         let count = frame.positions() * width;
-        device.launch(
-            Kernel::SquaredError,
-            [sums.blocks, 1, 1],
-            [256, 1],
-            0,
-            arguments![
-                values.count(),
-                frame.rows(),
-                width,
-                (1.0 / count as f64) as f32,
-                values.at(),
-                targets.at(),
-                lengths.at(),
-                gradient.at(),
-                sums.totals.at(),
-                sums.counts.at(),
-            ],
-        )?;
+        // SAFETY: values, targets and gradient have as many numbers.
+        unsafe {
+            device.launch(
+                Kernel::SquaredError,
+                [sums.blocks, 1, 1],
+                [256, 1],
+                0,
+                arguments![
+                    values.count(),
+                    frame.rows(),
+                    width,
+                    (1.0 / count as f64) as f32,
+                    values.at(),
+                    targets.at(),
+                    lengths.at(),
+                    gradient.at(),
+                    sums.totals.at(),
+                    sums.counts.at(),
+                ],
+            )
+        }?;
         let (total, _) = sums.read(self)?;
         Ok(Loss { total, count, correct: 0, gradient })
     }
@@ -122,13 +136,16 @@ impl Cuda {
     pub(super) fn length_of(&self, gradient: &CudaBuffer) -> Result<f32, EngineError> {
         let count = gradient.count();
         let sums = Sums::new(self, count.div_ceil(256))?;
-        self.device.launch(
-            Kernel::Squares,
-            [sums.blocks, 1, 1],
-            [256, 1],
-            0,
-            arguments![count, gradient.at(), sums.totals.at(), sums.counts.at()],
-        )?;
+        // SAFETY: the gradient has `count` numbers.
+        unsafe {
+            self.device.launch(
+                Kernel::Squares,
+                [sums.blocks, 1, 1],
+                [256, 1],
+                0,
+                arguments![count, gradient.at(), sums.totals.at(), sums.counts.at()],
+            )
+        }?;
         let (total, _) = sums.read(self)?;
         Ok(total.sqrt() as f32)
     }
@@ -140,15 +157,13 @@ impl Cuda {
         classes: usize,
         targets: &[Vec<u32>],
     ) -> Result<Loss<CudaBuffer>, EngineError> {
-        let (places, rows, steps) = (frame.cells(), frame.rows(), frame.steps());
+        let (places, rows) = (frame.cells(), frame.rows());
         scores.is(places * classes, "scores")?;
         check::targets(frame, classes, targets)?;
         let labels = Labels::new(classes, targets);
         let (device, widest) = (&self.device, labels.widest);
         let count = targets.iter().map(Vec::len).sum::<usize>();
-        // Two lines of the path in shared memory.
-        let shared = 2 * widest * 8;
-        if shared > device.shared {
+        if labels.shared() > device.shared {
             return Err(EngineError::new(format!(
                 "a row has {} labels, where this device can take {}",
                 widest / 2,
@@ -156,67 +171,70 @@ impl Cuda {
             )));
         }
         let lengths = self.lengths(frame)?;
-        let begins = device.upload(&labels.begins)?;
-        let next = device.upload(&labels.next)?;
-        let first = device.upload(&labels.first)?;
-        let labels = device.upload(&labels.all)?;
         let chances = Memory::new(device, scores.count())?;
-        let before = Memory::new(device, 2 * rows * steps * widest)?;
-        let after = Memory::new(device, 2 * rows * steps * widest)?;
         let all = Memory::new(device, 2 * rows)?;
-        let gradient = CudaBuffer::new(device, scores.count())?;
-        device.launch(
-            Kernel::LogSoftmax,
-            [places.div_ceil(8), 1, 1],
-            [256, 1],
-            0,
-            arguments![places, rows, classes, scores.at(), lengths.at(), chances.at()],
-        )?;
-        device.launch(
-            Kernel::CtcPaths,
-            [rows, 2, 1],
-            [widest.next_multiple_of(32).min(256), 1],
-            shared,
-            arguments![
-                steps,
-                rows,
-                classes,
-                widest,
-                chances.at(),
-                lengths.at(),
-                begins.at(),
-                labels.at(),
-                before.at(),
-                after.at(),
-                all.at(),
-            ],
-        )?;
-        device.launch(
-            Kernel::CtcGradient,
-            [places.div_ceil(8), 1, 1],
-            [256, 1],
-            0,
-            arguments![
-                steps,
-                rows,
-                classes,
-                widest,
-                1.0 / count.max(1) as f32,
-                chances.at(),
-                lengths.at(),
-                begins.at(),
-                labels.at(),
-                next.at(),
-                first.at(),
-                before.at(),
-                after.at(),
-                all.at(),
-                gradient.at(),
-            ],
-        )?;
-        let all: Vec<f64> = device.download(&all, rows)?;
+        // SAFETY: scores and chances have a row of `classes` for every place, and there is a length for
+        // every row.
+        unsafe {
+            device.launch(
+                Kernel::LogSoftmax,
+                [places.div_ceil(8), 1, 1],
+                [256, 1],
+                0,
+                arguments![places, rows, classes, scores.at(), lengths.at(), chances.at()],
+            )
+        }?;
+        let gradient = self.paths(frame, classes, &labels, count, &chances, &all)?;
+        let all: Vec<f64> = device.read(all.at(), rows)?;
         let total = all.iter().map(|row| -row).sum();
         Ok(Loss { total, count, correct: 0, gradient })
+    }
+
+    /// Sums over the paths of CTC: writes the logarithm of each row's to `all`, and gives the gradient.
+    fn paths(
+        &self,
+        frame: &Frame,
+        classes: usize,
+        labels: &Labels,
+        count: usize,
+        chances: &Memory,
+        all: &Memory,
+    ) -> Result<CudaBuffer, EngineError> {
+        let (places, rows, steps) = (frame.cells(), frame.rows(), frame.steps());
+        let (device, widest, shared) = (&self.device, labels.widest, labels.shared());
+        let (lengths, share) = (self.lengths(frame)?, 1.0 / count.max(1) as f32);
+        let labels = labels.upload(device)?;
+        let [begins, next, first, labels] = labels.each_ref().map(Memory::at);
+        let before = Memory::new(device, 2 * rows * steps * widest)?;
+        let after = Memory::new(device, 2 * rows * steps * widest)?;
+        let gradient = CudaBuffer::new(device, places * classes)?;
+        let (lengths, chances, all) = (lengths.at(), chances.at(), all.at());
+        let (before, after, out) = (before.at(), after.at(), gradient.at());
+        // SAFETY: chances and the gradient have a row of `classes` for every place, `before` and `after` one
+        // of `widest` numbers of eight bytes, and `all` has one number for every row.
+        unsafe {
+            device.launch(
+                Kernel::CtcPaths,
+                [rows, 2, 1],
+                [widest.next_multiple_of(32).min(256), 1],
+                shared,
+                arguments![
+                    steps, rows, classes, widest, chances, lengths, begins, labels, before, after,
+                    all,
+                ],
+            )?;
+            device.launch(
+                Kernel::CtcGradient,
+                [places.div_ceil(8), 1, 1],
+                [256, 1],
+                0,
+                arguments![
+                    steps, rows, classes, widest, share, chances, lengths, begins, labels, next,
+                    first, before, after, all, out,
+                ],
+            )
+        }?;
+        Ok(gradient)
     }
 }
 
@@ -235,6 +253,18 @@ struct Labels {
 }
 
 impl Labels {
+    /// Where the rows begin, what is next, what is first, and the labels.
+    fn upload(&self, device: &Arc<Device>) -> Result<[Memory; 4], EngineError> {
+        let [begins, next, first, all] = [&self.begins, &self.next, &self.first, &self.all]
+            .map(|words| Memory::upload(device, words));
+        Ok([begins?, next?, first?, all?])
+    }
+
+    /// Two lines of the path in shared memory, in bytes.
+    fn shared(&self) -> usize {
+        2 * self.widest * 8
+    }
+
     fn new(classes: usize, targets: &[Vec<u32>]) -> Self {
         let mut this = Self {
             begins: vec![0],

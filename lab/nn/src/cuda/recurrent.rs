@@ -1,12 +1,13 @@
 //! Recurrent layers.
+#![expect(unsafe_code, reason = "kernels are launched on memory whose sizes are checked")]
 
 use std::sync::Arc;
 
 use super::{
-    Cuda,
-    device::Matrix,
+    base::Cuda,
     kernels::{Kernel, LayerWords, arguments},
-    memory::{CudaBuffer, Memory, Pointer},
+    memory::{CudaBuffer, Memory},
+    span::{Matrix, Span},
     split::{Room, Split},
 };
 use crate::{
@@ -32,8 +33,8 @@ struct Pass<'a> {
     layer: Recurrent,
     frame: &'a Frame,
     lengths: Arc<Memory>,
-    /// Where the parameters of the layer begin.
-    parameters: Pointer,
+    /// The parameters, from where those of the layer begin.
+    parameters: Span<'a>,
     split: Option<Split>,
 }
 
@@ -44,22 +45,22 @@ impl Pass<'_> {
     }
 
     /// The weight of the input, for both directions.
-    fn input(&self, of: Pointer) -> Matrix {
+    fn input<'b>(&self, of: Span<'b>) -> Matrix<'b> {
         Matrix::new(of, 4 * self.layer.units).every(self.apart())
     }
 
     /// Where the recurrent weight of the first direction is.
-    fn recurrent(&self, of: Pointer) -> Pointer {
+    fn recurrent<'b>(&self, of: Span<'b>) -> Span<'b> {
         of.skip(self.layer.inputs * 4 * self.layer.units)
     }
 
     /// Where the bias of the first direction is.
-    fn bias(&self, of: Pointer) -> Pointer {
+    fn bias<'b>(&self, of: Span<'b>) -> Span<'b> {
         self.recurrent(of).skip(self.layer.units * 4 * self.layer.units)
     }
 
     /// The gates of both directions.
-    fn gates(&self, of: Pointer) -> Matrix {
+    fn gates<'b>(&self, of: Span<'b>) -> Matrix<'b> {
         Matrix::new(of, 4 * self.layer.units).every(self.frame.cells() * 4 * self.layer.units)
     }
 
@@ -99,7 +100,7 @@ impl Cuda {
     fn pass<'a>(
         &'a self,
         layer: Recurrent,
-        parameters: &CudaBuffer,
+        parameters: &'a CudaBuffer,
         at: usize,
         frame: &'a Frame,
         x: &CudaBuffer,
@@ -141,24 +142,27 @@ impl Cuda {
         let trace = CudaTrace { gates, cells: states, outputs: Arc::new(outputs) };
         if let Some(split) = &pass.split {
             // Whoever waits for an output waits until not all of its bits are set.
-            device.fill(trace.outputs.at(), 0xff, trace.outputs.count())?;
+            device.fill(trace.outputs.at(), 0xff)?;
             for (blocks, words) in pass.launches(split, split.forward_tiles) {
-                device.launch(
-                    if split.wide() { Kernel::LstmForwardWide } else { Kernel::LstmForward },
-                    [blocks, 1, 1],
-                    [split.threads(), 1],
-                    split.forward_shared(),
-                    arguments![
-                        words,
-                        trace.gates.at(),
-                        trace.cells.at(),
-                        trace.outputs.at(),
-                        pass.recurrent(pass.parameters),
-                        pass.bias(pass.parameters),
-                        pass.apart(),
-                        pass.lengths.at(),
-                    ],
-                )?;
+                // SAFETY: the trace and the parameters are of this layer and batch, and the split is of their sizes.
+                unsafe {
+                    device.launch(
+                        if split.wide() { Kernel::LstmForwardWide } else { Kernel::LstmForward },
+                        [blocks, 1, 1],
+                        [split.threads(), 1],
+                        split.forward_shared(),
+                        arguments![
+                            words,
+                            trace.gates.at(),
+                            trace.cells.at(),
+                            trace.outputs.at(),
+                            pass.recurrent(pass.parameters),
+                            pass.bias(pass.parameters),
+                            pass.apart(),
+                            pass.lengths.at(),
+                        ],
+                    )
+                }?;
             }
         } else {
             pass.forward_steps(&trace)?;
@@ -189,38 +193,7 @@ impl Cuda {
         check::count(trace.gates.count(), 4 * places, "the gates of the trace")?;
         check::count(trace.cells.count(), places, "the cells of the trace")?;
         check::count(trace.outputs.count(), places, "the outputs of the trace")?;
-        let dgates = Memory::new(device, directions * cells * 4 * units)?;
-        if let Some(split) = &pass.split {
-            device.fill(dgates.at(), 0xff, dgates.count())?;
-            let kernel = match (split.width_log, split.wide()) {
-                (3, false) => Kernel::LstmBackward8,
-                (3, true) => Kernel::LstmBackward8Wide,
-                (4, false) => Kernel::LstmBackward16,
-                (4, true) => Kernel::LstmBackward16Wide,
-                (_, false) => Kernel::LstmBackward32,
-                (_, true) => Kernel::LstmBackward32Wide,
-            };
-            for (blocks, words) in pass.launches(split, split.backward_tiles) {
-                device.launch(
-                    kernel,
-                    [blocks, 1, 1],
-                    [split.threads(), 1],
-                    split.backward_shared(),
-                    arguments![
-                        words,
-                        trace.gates.at(),
-                        trace.cells.at(),
-                        dy.at(),
-                        dgates.at(),
-                        pass.recurrent(pass.parameters),
-                        pass.apart(),
-                        pass.lengths.at(),
-                    ],
-                )?;
-            }
-        } else {
-            pass.backward_steps(&trace, dy, &dgates)?;
-        }
+        let dgates = pass.gate_gradients(&trace, dy)?;
         let CudaTrace { gates, cells: states, outputs } = trace;
         drop((gates, states));
         let gradient = gradient.change(device)?.skip(at);
@@ -255,11 +228,54 @@ impl Cuda {
 }
 
 impl Pass<'_> {
+    /// The gradient of what goes into the gates, for every place.
+    fn gate_gradients(&self, trace: &CudaTrace, dy: &CudaBuffer) -> Result<Memory, EngineError> {
+        let (device, directions) = (&self.cuda.device, self.layer.directions());
+        let count = directions * self.frame.cells() * 4 * self.layer.units;
+        let dgates = Memory::new(device, count)?;
+        if let Some(split) = &self.split {
+            device.fill(dgates.at(), 0xff)?;
+            let kernel = match (split.width_log, split.wide()) {
+                (3, false) => Kernel::LstmBackward8,
+                (3, true) => Kernel::LstmBackward8Wide,
+                (4, false) => Kernel::LstmBackward16,
+                (4, true) => Kernel::LstmBackward16Wide,
+                (_, false) => Kernel::LstmBackward32,
+                (_, true) => Kernel::LstmBackward32Wide,
+            };
+            for (blocks, words) in self.launches(split, split.backward_tiles) {
+                // SAFETY: the trace, the gradients and the parameters are of this layer and batch, and the split is
+                // of their sizes.
+                unsafe {
+                    device.launch(
+                        kernel,
+                        [blocks, 1, 1],
+                        [split.threads(), 1],
+                        split.backward_shared(),
+                        arguments![
+                            words,
+                            trace.gates.at(),
+                            trace.cells.at(),
+                            dy.at(),
+                            dgates.at(),
+                            self.recurrent(self.parameters),
+                            self.apart(),
+                            self.lengths.at(),
+                        ],
+                    )
+                }?;
+            }
+        } else {
+            self.backward_steps(trace, dy, &dgates)?;
+        }
+        Ok(dgates)
+    }
+
     /// Adds the gradient of the recurrent weights: the output of the step before every place, times the
     /// gradient of its gates. Before the first step of a direction there is no output.
     fn recurrent_gradient(
         &self,
-        gradient: Pointer,
+        gradient: Span<'_>,
         dgates: &Memory,
         outputs: &Memory,
     ) -> Result<(), EngineError> {
@@ -296,23 +312,26 @@ impl Pass<'_> {
                     1,
                 )?;
             }
-            device.each(
-                Kernel::CellForward,
-                directions * rows * units,
-                arguments![
-                    n,
-                    self.frame.steps(),
-                    rows,
-                    units,
-                    directions,
-                    trace.gates.at(),
-                    trace.cells.at(),
-                    trace.outputs.at(),
-                    self.bias(self.parameters),
-                    self.apart(),
-                    self.lengths.at(),
-                ],
-            )?;
+            // SAFETY: the trace and the parameters are of this layer and batch.
+            unsafe {
+                device.each(
+                    Kernel::CellForward,
+                    directions * rows * units,
+                    arguments![
+                        n,
+                        self.frame.steps(),
+                        rows,
+                        units,
+                        directions,
+                        trace.gates.at(),
+                        trace.cells.at(),
+                        trace.outputs.at(),
+                        self.bias(self.parameters),
+                        self.apart(),
+                        self.lengths.at(),
+                    ],
+                )
+            }?;
         }
         Ok(())
     }
@@ -330,27 +349,30 @@ impl Pass<'_> {
         let device = &self.cuda.device;
         let [dh, dcells] = [0, 1].map(|_| Memory::new(device, directions * rows * units));
         let (dh, dcells) = (dh?, dcells?);
-        device.fill(dh.at(), 0, dh.count())?;
-        device.fill(dcells.at(), 0, dcells.count())?;
+        device.fill(dh.at(), 0)?;
+        device.fill(dcells.at(), 0)?;
         for n in 0..steps {
-            device.each(
-                Kernel::CellBackward,
-                directions * rows * units,
-                arguments![
-                    n,
-                    steps,
-                    rows,
-                    units,
-                    directions,
-                    trace.gates.at(),
-                    trace.cells.at(),
-                    dy.at(),
-                    dgates.at(),
-                    dh.at(),
-                    dcells.at(),
-                    self.lengths.at(),
-                ],
-            )?;
+            // SAFETY: the trace and the gradients are of this layer and batch.
+            unsafe {
+                device.each(
+                    Kernel::CellBackward,
+                    directions * rows * units,
+                    arguments![
+                        n,
+                        steps,
+                        rows,
+                        units,
+                        directions,
+                        trace.gates.at(),
+                        trace.cells.at(),
+                        dy.at(),
+                        dgates.at(),
+                        dh.at(),
+                        dcells.at(),
+                        self.lengths.at(),
+                    ],
+                )
+            }?;
             for direction in (0..directions).filter(|_| n + 1 < steps) {
                 let time = self.time(direction, steps - 1 - n);
                 let place = direction * self.frame.cells() + time * rows;

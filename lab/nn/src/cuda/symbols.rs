@@ -1,9 +1,10 @@
 //! Vectors that stand for symbols.
+#![expect(unsafe_code, reason = "kernels are launched on memory whose sizes are checked")]
 
 use super::{
-    Cuda,
+    base::Cuda,
     kernels::{Kernel, arguments},
-    memory::CudaBuffer,
+    memory::{CudaBuffer, Memory},
 };
 use crate::{
     batch::Frame,
@@ -59,22 +60,25 @@ impl Cuda {
         parameters.holds(at, layer.parameters(), "parameters")?;
         check::symbols(layer, frame, symbols)?;
         let (device, count) = (&self.device, frame.cells() * layer.width);
-        let (lengths, symbols) = (self.lengths(frame)?, device.upload(symbols)?);
+        let (lengths, symbols) = (self.lengths(frame)?, Memory::upload(device, symbols)?);
         let out = CudaBuffer::new(device, count)?;
         let table = parameters.at().skip(at);
-        device.each(
-            Kernel::Embed,
-            count,
-            arguments![
+        // SAFETY: every symbol at a position has its row of the table, and `out` a row for every cell.
+        unsafe {
+            device.each(
+                Kernel::Embed,
                 count,
-                frame.rows(),
-                layer.width,
-                table,
-                symbols.at(),
-                lengths.at(),
-                out.at()
-            ],
-        )?;
+                arguments![
+                    count,
+                    frame.rows(),
+                    layer.width,
+                    table,
+                    symbols.at(),
+                    lengths.at(),
+                    out.at()
+                ],
+            )
+        }?;
         Ok(out)
     }
 
@@ -95,17 +99,20 @@ impl Cuda {
             return Ok(());
         }
         let device = &self.device;
-        let symbols = device.upload(&occurrences.symbols)?;
-        let begins = device.upload(&occurrences.begins)?;
-        let places = device.upload(&occurrences.places)?;
+        let symbols = Memory::upload(device, &occurrences.symbols)?;
+        let begins = Memory::upload(device, &occurrences.begins)?;
+        let places = Memory::upload(device, &occurrences.places)?;
         let gradient = gradient.change(device)?.skip(at);
-        device.launch(
-            Kernel::EmbedBackward,
-            [occurrences.symbols.len(), layer.width.div_ceil(128), 1],
-            [128, 1],
-            0,
-            arguments![layer.width, symbols.at(), begins.at(), places.at(), dy.at(), gradient],
-        )
+        // SAFETY: every symbol has its row of the gradient, and every place its row of `dy`.
+        unsafe {
+            device.launch(
+                Kernel::EmbedBackward,
+                [occurrences.symbols.len(), layer.width.div_ceil(128), 1],
+                [128, 1],
+                0,
+                arguments![layer.width, symbols.at(), begins.at(), places.at(), dy.at(), gradient],
+            )
+        }
     }
 }
 
