@@ -12,7 +12,7 @@ use crate::{error::Error, progress::Taken};
 pub(crate) struct Remaining {
     /// The first step's batches in the order of ranks, then the second's, and so on.
     batches: Plan,
-    /// Those that repeat others, as there are fewer sequences than workers: nobody trains on them.
+    /// Batches that repeat others, where there are fewer sequences than workers. They are not trained on.
     again: Vec<bool>,
     workers: usize,
     /// How many steps others took before, and what share of all sequences they saw.

@@ -97,7 +97,7 @@ pub(crate) fn synchronize(
     // One worker may end what several began.
     if collective.size() > 1 || current.together.is_some() {
         let works = all.iter().map(|one| one[0]);
-        add_work(current.together.get_or_insert_with(nobody), works, slowest, exchange);
+        add_work(current.together.get_or_insert_with(no_workers), works, slowest, exchange);
     }
     let counted = total(3);
     Ok(Agreement {
@@ -119,17 +119,17 @@ fn add_work(
     together.exchange += exchange;
     let workers = &mut together.workers;
     // The number of workers may be another than at the beginning of the epoch.
-    workers.resize(workers.len().max(works.len()), none());
+    workers.resize(workers.len().max(works.len()), no_work());
     for (worker, work) in workers.iter_mut().zip(works) {
         worker.work += work;
         worker.wait += slowest - work;
     }
 }
 
-fn nobody() -> Together {
+fn no_workers() -> Together {
     Together { wall: 0.0, exchange: 0.0, workers: Vec::new() }
 }
 
-fn none() -> WorkerEpoch {
+fn no_work() -> WorkerEpoch {
     WorkerEpoch { work: 0.0, wait: 0.0, predicted: 0.0 }
 }

@@ -1,7 +1,7 @@
 //! Workers that train together, and how numbers get from one to the others.
 //!
-//! A [`Collective`] carries bytes; what is computed with them is the same whoever carries them, in an order
-//! that depends on the number of workers only. So the same seed gives the same parameters on threads of
+//! A [`Collective`] carries bytes and computes nothing. What is computed with them is the same for every
+//! transport, in an order that depends on the number of workers only. So the same seed gives the same parameters on threads of
 //! one process and on processes of many machines.
 
 mod cores;

@@ -16,7 +16,7 @@ pub(super) fn complain(error: &Error) {
     _ = writeln!(io::stderr(), "error: {error}{hint}");
 }
 
-/// Prints, unless whoever reads has had enough.
+/// Prints. A closed pipe is no error.
 pub(super) fn print(text: &str) -> Result<(), Error> {
     match io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
