@@ -5,31 +5,34 @@ use std::fmt::Write as _;
 use crate::{Look, text::wrapped};
 
 /// A table of text.
-pub(crate) struct Grid {
+#[derive(Clone, Debug)]
+pub struct Grid {
     /// What the names are.
-    pub(crate) corner: &'static str,
+    pub corner: &'static str,
     /// The name of every row.
-    pub(crate) names: Vec<String>,
-    pub(crate) columns: Vec<GridColumn>,
+    pub names: Vec<String>,
+    /// The columns, from left to right.
+    pub columns: Vec<GridColumn>,
     /// What a star says.
-    pub(crate) star: &'static str,
+    pub star: &'static str,
 }
 
 /// A column of a table of text.
-pub(crate) struct GridColumn {
+#[derive(Clone, Debug)]
+pub struct GridColumn {
     /// Columns of the highest number go first where there is no room for all; 0 stays.
-    pub(crate) dispensable: u8,
+    pub dispensable: u8,
     /// Two lines of heading: what it is, and its unit.
-    pub(crate) heading: [String; 2],
+    pub heading: [String; 2],
     /// The cell of every row.
-    pub(crate) cells: Vec<String>,
+    pub cells: Vec<String>,
     /// Which cells stand out.
-    pub(crate) starred: Vec<bool>,
+    pub starred: Vec<bool>,
 }
 
 impl Grid {
     /// The table, at most `width` characters wide if that can be done by leaving columns out.
-    pub(crate) fn text(&self, look: Look, width: usize) -> String {
+    pub fn text(&self, look: Look, width: usize) -> String {
         let mut columns: Vec<usize> = (0..self.columns.len()).collect();
         let mut lines = self.lines(&columns, look);
         let mut left_out: Vec<usize> = Vec::new();
@@ -98,19 +101,19 @@ fn add(lines: &mut [String], column: &GridColumn, look: Look) {
 }
 
 /// How many places a line takes on a terminal: colours take none.
-pub(crate) fn visible_width(line: &str) -> usize {
+pub fn visible_width(line: &str) -> usize {
     let codes = ["\x1b[1;32m", "\x1b[1m", "\x1b[0m"];
     let colours: usize = codes.iter().map(|code| code.len() * line.matches(code).count()).sum();
     line.trim_end().chars().count() - colours
 }
 
 /// Which cells show what the best one shows; none, if most do: what most have is no distinction.
-pub(crate) fn as_good_as(best: Option<&String>, cells: &[String]) -> Vec<bool> {
+pub fn as_good_as(best: Option<&String>, cells: &[String]) -> Vec<bool> {
     distinct(cells.iter().map(|cell| Some(cell) == best).collect())
 }
 
 /// These stars, unless most have one.
-pub(crate) fn distinct(starred: Vec<bool>) -> Vec<bool> {
+pub fn distinct(starred: Vec<bool>) -> Vec<bool> {
     let few = 2 * starred.iter().filter(|star| **star).count() <= starred.len();
     starred.into_iter().map(|star| star && few).collect()
 }

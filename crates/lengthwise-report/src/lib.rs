@@ -10,12 +10,12 @@ mod grid;
 mod html;
 mod inspect;
 mod manual;
+pub mod parts;
 mod picture;
 mod study;
 mod svg;
 mod table;
 mod text;
-pub mod training;
 mod tuning;
 
 pub use compare::{Comparison, Figures, Input, Request, Row, Settings};

@@ -24,7 +24,7 @@ pub fn one_line(text: &str) -> String {
 
 /// Lines of at most so many characters, broken between words; what follows a break is indented. Words
 /// that belong together have a space between them that does not break, and that becomes a plain one.
-pub(crate) fn wrapped(line: &str, width: usize) -> String {
+pub fn wrapped(line: &str, width: usize) -> String {
     let mut text = String::with_capacity(line.len() + 1);
     let mut at = 0;
     for word in line.split(' ') {
@@ -44,7 +44,7 @@ pub(crate) fn wrapped(line: &str, width: usize) -> String {
 }
 
 /// So many of what this word names: with an s where they are not one.
-pub(crate) fn counted(count: u64, noun: &str) -> String {
+pub fn counted(count: u64, noun: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{}\u{a0}{noun}{plural}", grouped(count))
 }
@@ -55,7 +55,7 @@ pub(crate) fn effective_mates(mates: f64) -> String {
 }
 
 /// A share in percent, with three digits.
-pub(crate) fn percent(share: f64) -> String {
+pub fn percent(share: f64) -> String {
     let percent = 100.0 * share;
     match percent.abs() {
         // The space does not break.
@@ -66,7 +66,7 @@ pub(crate) fn percent(share: f64) -> String {
 }
 
 /// A number with so many decimals, and with few digits where it is vast.
-pub(crate) fn fixed(value: f64, decimals: usize) -> String {
+pub fn fixed(value: f64, decimals: usize) -> String {
     if value.abs() < 1e6 { format!("{value:.decimals$}") } else { format!("{value:.2e}") }
 }
 
@@ -84,7 +84,7 @@ pub(crate) fn grouped(number: u64) -> String {
 }
 
 /// A number in few characters: thousands as k, millions as M, thousands of these as G.
-pub(crate) fn compact(number: f64) -> String {
+pub fn compact(number: f64) -> String {
     let (value, unit) = unit(number);
     let decimals = match value.abs() {
         _ if unit.is_empty() => 0,

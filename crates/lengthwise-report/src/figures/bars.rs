@@ -13,18 +13,22 @@ const ROW: f64 = 24.0;
 const CHARACTER: f64 = 7.0;
 
 /// One bar.
-pub(crate) struct Bar {
-    pub(crate) name: String,
-    pub(crate) look: Look,
-    pub(crate) value: f64,
+#[derive(Clone, Debug)]
+pub struct Bar {
+    /// The name of its series.
+    pub name: String,
+    /// How its series looks.
+    pub look: Look,
+    /// How long it is.
+    pub value: f64,
     /// The value as it is written beside the bar.
-    pub(crate) text: String,
+    pub text: String,
     /// What is said when it is pointed at.
-    pub(crate) tip: String,
+    pub tip: String,
 }
 
-/// `None` if no bar has a length.
-pub(crate) fn bars(title: &str, all: &[Bar]) -> Option<String> {
+/// A figure of bars, in the order given. `None` if no bar has a length.
+pub fn bars(title: &str, all: &[Bar]) -> Option<String> {
     let most = all.iter().map(|bar| bar.value).fold(0.0, f64::max);
     if most <= 0.0 {
         return None;

@@ -9,19 +9,20 @@ mod order;
 mod seconds;
 mod tuning;
 
-pub(crate) use bars::{Bar, bars};
+pub use bars::{Bar, bars};
 pub(crate) use batches::batches;
 pub(crate) use distribution::distribution;
 pub(crate) use frontier::{dot_of, frontier};
 pub(crate) use idle::idle;
 pub(crate) use order::order;
-pub(crate) use seconds::{seconds, time};
+pub(crate) use seconds::seconds;
+pub use seconds::time;
 pub(crate) use tuning::tuning;
 
 use crate::{Input, Study, svg::Look};
 
 /// Width and height of a figure across the page.
-pub(crate) const WIDE: (f64, f64) = (1000.0, 400.0);
+pub const WIDE: (f64, f64) = (1000.0, 400.0);
 
 /// How the strategies of the rows look, and families by the strategy of the same name.
 pub(crate) struct Looks {

@@ -24,7 +24,7 @@ pub(crate) fn seconds(study: &Study, looks: &Looks) -> Option<String> {
 }
 
 /// Seconds with about three digits.
-pub(crate) fn time(seconds: f64) -> String {
+pub fn time(seconds: f64) -> String {
     match seconds {
         ..1.0 => format!("{seconds:.3}"),
         1.0..10.0 => format!("{seconds:.2}"),

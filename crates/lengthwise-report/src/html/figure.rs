@@ -10,13 +10,15 @@ use crate::{
 /// How a figure is shown where there is little room: smaller, or as wide as it can be read, to be
 /// scrolled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Width {
+pub enum Width {
+    /// Smaller.
     Small,
+    /// As wide as it can be read.
     Wide,
 }
 
 /// A figure with the name that its download gets; the legend goes along.
-pub(crate) fn figure(name: &str, width: Width, svg: &str, legend: &str) -> String {
+pub fn figure(name: &str, width: Width, svg: &str, legend: &str) -> String {
     let name: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '-' }).collect();
     let class = if width == Width::Wide { " class=\"wide\"" } else { "" };
@@ -26,12 +28,12 @@ pub(crate) fn figure(name: &str, width: Width, svg: &str, legend: &str) -> Strin
 }
 
 /// What stands in the place of a figure that would be empty.
-pub(crate) fn nothing(why: &str) -> String {
+pub fn nothing(why: &str) -> String {
     format!("<p class=\"nothing\">Nothing to show: {why}.</p>")
 }
 
 /// The name of a strategy with what its series looks like, to be followed through all figures.
-pub(crate) fn button(key: &str, name: &str) -> String {
+pub fn button(key: &str, name: &str) -> String {
     format!("<button type=\"button\" aria-pressed=\"false\">{key}{}</button>", escaped(name))
 }
 
@@ -54,12 +56,12 @@ pub(super) fn row_legend(study: &Study, looks: &Looks) -> String {
 }
 
 /// A legend of lines with their dots.
-pub(crate) fn lines_legend<'a>(series: impl Iterator<Item = (Look, &'a str)>) -> String {
+pub fn lines_legend<'a>(series: impl Iterator<Item = (Look, &'a str)>) -> String {
     legend(series.map(|(look, name)| entry(look, &look.key(), name)))
 }
 
 /// A legend of lines with their dots, and of one thing more that is no series.
-pub(crate) fn lines_legend_and<'a>(
+pub fn lines_legend_and<'a>(
     series: impl Iterator<Item = (Look, &'a str)>,
     key: &str,
     what: &str,
@@ -69,13 +71,13 @@ pub(crate) fn lines_legend_and<'a>(
 }
 
 /// A legend of what is drawn alike for all series.
-pub(crate) fn plain_legend<const N: usize>(entries: [(String, &str); N]) -> String {
+pub fn plain_legend<const N: usize>(entries: [(String, &str); N]) -> String {
     let entries = entries.map(|(key, what)| format!("<li>{key}{what}</li>")).concat();
     format!("<ul class=\"legend plain\">{entries}</ul>")
 }
 
 /// A legend of larger dots.
-pub(crate) fn dots_legend<'a>(series: impl Iterator<Item = (Look, &'a str)>) -> String {
+pub fn dots_legend<'a>(series: impl Iterator<Item = (Look, &'a str)>) -> String {
     legend(series.map(|(look, name)| entry(look, &look.dot_key(), name)))
 }
 

@@ -4,7 +4,7 @@ mod figure;
 mod table;
 mod verdict;
 
-pub(crate) use self::figure::{
+pub use self::figure::{
     Width, button, dots_legend, figure, lines_legend, lines_legend_and, nothing, plain_legend,
 };
 
@@ -27,7 +27,7 @@ const STYLE_HASH: &str = "sha256-kNZsblfr3DrZZx14ebEisDtXaPdQctYgLx8CIHmNJ9A=";
 const SCRIPT_HASH: &str = "sha256-3QxskizFDFXW8U5IQjagl1Dq5RI17eM0e85wyPH+04Q=";
 
 /// What can be done with a table.
-pub(crate) const TABLE_HINT: &str = "<span class=\"act\"> Choose a heading to sort, a strategy to follow it through all figures.</span>\
+pub const TABLE_HINT: &str = "<span class=\"act\"> Choose a heading to sort, a strategy to follow it through all figures.</span>\
      <span class=\"narrow\"> The table is wider than the window: scroll it sideways.</span>";
 
 impl Study {
@@ -275,7 +275,7 @@ impl Study {
 
 /// A page of its own: with this title, this in the middle, and data as an element of this name and
 /// type, which is JSON or lines of it.
-pub(crate) fn document(title: &str, main: &str, (id, kind, data): (&str, &str, &str)) -> String {
+pub fn document(title: &str, main: &str, (id, kind, data): (&str, &str, &str)) -> String {
     let mut page = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src \
@@ -306,7 +306,7 @@ fn enclosed(json: &str) -> String {
 }
 
 /// A part of the page. Its heading and what is said about it stay with what comes first in it.
-pub(crate) fn section(page: &mut String, id: &str, title: &str, text: &str, content: &str) {
+pub fn section(page: &mut String, id: &str, title: &str, text: &str, content: &str) {
     _ = write!(
         page,
         "<section id=\"{id}\">\n<div class=\"head\"><h2>{title}</h2>\n<p>{text}</p></div>\n\

@@ -5,7 +5,7 @@ use super::escaped;
 /// How a series looks: one of eight colours, and one of four symbols and dashes, for those who
 /// cannot tell the colours apart. Both change from one series to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Look(pub(crate) usize);
+pub struct Look(pub usize);
 
 impl Look {
     const COLOURS: usize = 8;
@@ -16,28 +16,29 @@ impl Look {
         (self.0 + self.0 / Self::COLOURS) % Self::SYMBOLS
     }
 
-    pub(crate) fn classes(self) -> String {
+    /// The classes of an element in this colour, symbol and dash.
+    pub fn classes(self) -> String {
         format!("c{} d{}", self.0 % Self::COLOURS, self.symbol())
     }
 
     /// A dot with a text that shows when it is pointed at.
-    pub(crate) fn dot(self, x: f64, y: f64, text: &str) -> String {
+    pub fn dot(self, x: f64, y: f64, text: &str) -> String {
         format!(r#"{} data-tip="{}"/>"#, self.shape(x, y, 1.0), escaped(text))
     }
 
     /// A larger dot, for what is a strategy of the table.
-    pub(crate) fn large_dot(self, x: f64, y: f64, text: &str) -> String {
+    pub fn large_dot(self, x: f64, y: f64, text: &str) -> String {
         format!(r#"{} data-tip="{}"/>"#, self.shape(x, y, LARGE), escaped(text))
     }
 
     /// What a legend shows for a line with its dots.
-    pub(crate) fn key(self) -> String {
+    pub fn key(self) -> String {
         let line = format!(r#"<path class="line" d="M0 {0}H{KEY_WIDTH}"/>"#, KEY_HEIGHT / 2.0);
         key("", &format!("{line}{}/>", self.shape(KEY_WIDTH / 2.0, KEY_HEIGHT / 2.0, 1.0)))
     }
 
     /// What a legend shows for a larger dot.
-    pub(crate) fn dot_key(self) -> String {
+    pub fn dot_key(self) -> String {
         let shape = self.shape(KEY_WIDTH / 2.0, KEY_HEIGHT / 2.0, LARGE);
         key(" own", &format!("{shape}/>"))
     }
@@ -93,7 +94,7 @@ pub(crate) fn rule_key(class: &str) -> String {
 }
 
 /// What a legend shows for a part of a bar.
-pub(crate) fn bar_key(class: &str) -> String {
+pub fn bar_key(class: &str) -> String {
     let body = format!(
         r#"<rect class="{class}" x="0" y="2" width="{KEY_WIDTH}" height="{}"/>"#,
         KEY_HEIGHT - 4.0
@@ -102,17 +103,17 @@ pub(crate) fn bar_key(class: &str) -> String {
 }
 
 /// What a legend shows for a mark across bars.
-pub(crate) fn mark_key() -> String {
+pub fn mark_key() -> String {
     key("", &mark(KEY_WIDTH / 2.0, 0.0, KEY_HEIGHT))
 }
 
 /// What a legend shows for a thin line without dots.
-pub(crate) fn line_key(class: &str) -> String {
+pub fn line_key(class: &str) -> String {
     key("", &format!(r#"<path class="{class}" d="M0 {}H{KEY_WIDTH}"/>"#, KEY_HEIGHT / 2.0))
 }
 
 /// A mark across a bar, which can be seen on any colour.
-pub(crate) fn mark(x: f64, from: f64, to: f64) -> String {
+pub fn mark(x: f64, from: f64, to: f64) -> String {
     ["halo", "mark"]
         .map(|class| format!(r#"<path class="{class}" d="M{x:.1} {from:.1}V{to:.1}"/>"#))
         .concat()

@@ -6,15 +6,16 @@
 mod look;
 mod scale;
 
-pub(crate) use look::{Look, bar_key, line_key, mark, mark_key, rule_key};
-pub(crate) use scale::Scale;
+pub(crate) use look::rule_key;
+pub use look::{Look, bar_key, line_key, mark, mark_key};
+pub use scale::Scale;
 
 use std::fmt::{Display, Write as _};
 
 use crate::text::steers;
 
 /// Text that is safe between tags and inside quotes: whatever a name contains, it stays a name.
-pub(crate) fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in text.chars() {
         match character {
@@ -33,13 +34,16 @@ pub(crate) fn escaped(text: &str) -> String {
 }
 
 /// A chart that is being drawn: a frame with two axes, and marks inside.
-pub(crate) struct Chart {
+#[derive(Clone, Debug)]
+pub struct Chart {
     body: String,
     left: f64,
     width: f64,
     height: f64,
-    pub(crate) x: Scale,
-    pub(crate) y: Scale,
+    /// From numbers to places across the figure.
+    pub x: Scale,
+    /// From numbers to places down the figure.
+    pub y: Scale,
     title: String,
 }
 
@@ -53,7 +57,7 @@ const MOST_DOTS: usize = 40;
 
 impl Chart {
     /// A chart with axes and their labels. `title` is what a reader who cannot see it is told.
-    pub(crate) fn new(
+    pub fn new(
         title: &str,
         (width, height): (f64, f64),
         (x, x_label): (Scale, &str),
@@ -101,12 +105,12 @@ impl Chart {
     }
 
     /// Adds marks.
-    pub(crate) fn add(&mut self, marks: impl Display) {
+    pub fn add(&mut self, marks: impl Display) {
         _ = write!(self.body, "{marks}");
     }
 
     /// A line through points in the units of the axes, with a dot and its text at each.
-    pub(crate) fn line(&mut self, look: Look, name: &str, points: &[(f64, f64, String)]) {
+    pub fn line(&mut self, look: Look, name: &str, points: &[(f64, f64, String)]) {
         let placed: Vec<(f64, f64)> =
             points.iter().map(|(x, y, _)| (self.x.place(*x), self.y.place(*y))).collect();
         let mut path = String::new();
@@ -129,13 +133,13 @@ impl Chart {
     }
 
     /// A line without dots, which belongs to no series.
-    pub(crate) fn thin(&mut self, class: &str, from: (f64, f64), to: (f64, f64)) {
+    pub fn thin(&mut self, class: &str, from: (f64, f64), to: (f64, f64)) {
         let [(x, y), (to_x, to_y)] = [from, to].map(|(x, y)| (self.x.place(x), self.y.place(y)));
         self.add(format_args!(r#"<path class="{class}" d="M{x:.1} {y:.1}L{to_x:.1} {to_y:.1}"/>"#));
     }
 
     /// The room between two lines over the same places.
-    pub(crate) fn band(&mut self, look: Look, name: &str, points: &[(f64, f64, f64)]) {
+    pub fn band(&mut self, look: Look, name: &str, points: &[(f64, f64, f64)]) {
         let mut path = String::new();
         let low = points.iter().map(|(x, low, _)| (x, low));
         let high = points.iter().rev().map(|(x, _, high)| (x, high));
@@ -151,7 +155,7 @@ impl Chart {
     }
 
     /// The finished picture.
-    pub(crate) fn finish(self) -> String {
+    pub fn finish(self) -> String {
         let Self { body, width, height, title, .. } = self;
         picture(&title, (width, height), &body)
     }
@@ -163,7 +167,7 @@ fn y_ticks(height: f64) -> f64 {
 }
 
 /// An SVG element that scales to the page.
-pub(crate) fn picture(title: &str, (width, height): (f64, f64), body: &str) -> String {
+pub fn picture(title: &str, (width, height): (f64, f64), body: &str) -> String {
     format!(
         r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img"><title>{}</title>{body}</svg>"#,
         escaped(title)

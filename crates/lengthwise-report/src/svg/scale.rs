@@ -4,7 +4,7 @@ use crate::text::unit;
 
 /// Maps numbers to places along an axis, evenly or by their logarithm.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Scale {
+pub struct Scale {
     low: f64,
     high: f64,
     kind: Kind,
@@ -24,25 +24,26 @@ enum Kind {
 
 impl Scale {
     /// An even scale over this range; a range without width is widened.
-    pub(crate) fn linear(low: f64, high: f64) -> Self {
+    pub fn linear(low: f64, high: f64) -> Self {
         let high = if high > low { high } else { low + 1.0 };
         Self { low, high, kind: Kind::Even, whole: false, from: 0.0, to: 1.0 }
     }
 
     /// A logarithmic scale over this range of numbers above zero.
-    pub(crate) fn logarithmic(low: f64, high: f64) -> Self {
+    pub fn logarithmic(low: f64, high: f64) -> Self {
         let low = low.max(f64::MIN_POSITIVE);
         let high = if high > low * 1.000_001 { high } else { low * 10.0 };
         Self { low, high, kind: Kind::Decades, whole: false, from: 0.0, to: 1.0 }
     }
 
     /// A logarithmic scale with ticks at powers of two.
-    pub(crate) fn doublings(low: f64, high: f64) -> Self {
+    pub fn doublings(low: f64, high: f64) -> Self {
         Self { kind: Kind::Doublings, ..Self::logarithmic(low, high) }
     }
 
     /// The same scale for what is counted: ticks at whole numbers only.
-    pub(crate) fn whole(self) -> Self {
+    #[must_use]
+    pub fn whole(self) -> Self {
         Self { whole: true, ..self }
     }
 
@@ -52,7 +53,7 @@ impl Scale {
     }
 
     /// Where a number is; numbers outside the range are at its ends.
-    pub(crate) fn place(&self, value: f64) -> f64 {
+    pub fn place(&self, value: f64) -> f64 {
         let value = value.clamp(self.low, self.high);
         let share = match self.kind {
             Kind::Even => (value - self.low) / (self.high - self.low),

@@ -1,0 +1,58 @@
+//! What an experiment would do, in words.
+
+use std::fmt::Write as _;
+
+use lengthwise::Chunks;
+
+use crate::{
+    collective::Mode, data::Task, error::Error, evaluate, experiment::Experiment, model::Model,
+    trial,
+};
+
+/// What is learnt, by what model, and what the batches of every run are like. Nothing is trained.
+pub fn describe(experiment: &Experiment, task: &Task) -> Result<String, Error> {
+    let Task { name, source, training, validation } = task;
+    let lengths = evaluate::lengths(training)?;
+    let model = Model::fitting(&experiment.model, training)?;
+    let mut text = format!(
+        "{}\n\n{name} ({source}): {} sequences to learn from, {} to be examined on\n\
+         lengths {} to {}, {:.1} in the mean; {} parameters\n\n",
+        experiment.title,
+        training.len(),
+        validation.len(),
+        lengths.min(),
+        lengths.max(),
+        lengths.mean(),
+        model.parameters(),
+    );
+    let seed = experiment.seeds.first();
+    let trainings = experiment.trainings()?;
+    for trained in trainings.iter().filter(|trained| Some(&trained.seed) == seed) {
+        let within = |error: Error| error.within(&trained.name);
+        let chunks = trained.chunk.map(|size| trial::cut(training, &lengths, size));
+        let chunks = chunks.transpose().map_err(within)?;
+        let lengths = chunks.as_ref().map_or(&lengths, Chunks::lengths);
+        let plan = trained.planner.plan(lengths, 0).map_err(|error| within(error.into()))?;
+        let schedule = plan.schedule(trained.workers as u32);
+        let schedule = schedule.map_err(|error| within(error.into()))?;
+        let measures = plan.measure(lengths);
+        _ = writeln!(
+            text,
+            "{:24} {:>5} batches, padding {:>5.1} %, {} shapes  ({})",
+            trained.name,
+            plan.len(),
+            100.0 * measures.padding_rate,
+            measures.shapes,
+            trained.described(),
+        );
+        if trained.workers > 1 {
+            _ = write!(text, "{:24} {:>5} steps of each worker", "", schedule.len());
+            if trained.mode == Mode::Sync {
+                let waiting = 100.0 * schedule.idle_share();
+                _ = write!(text, ", who waits {waiting:.1} % of the time by the plan");
+            }
+            text.push('\n');
+        }
+    }
+    Ok(text)
+}

@@ -1,0 +1,89 @@
+//! What a reader of the numbers must know about them: runs that are not done, runs that diverged, and
+//! workers that shared cores.
+
+use super::{
+    records::TrainingRun,
+    row::{Row, last_epoch, lost},
+};
+use lengthwise_report::parts::text::{counted, time};
+
+/// From how many times as long by the clock it is worth a remark.
+const SHARED: f64 = 1.2;
+
+/// A sentence for each thing that makes numbers less than they look.
+pub(super) fn remarks(rows: &[Row<'_>]) -> Vec<String> {
+    let most = rows.iter().map(Row::last_epoch).max().unwrap_or(0);
+    let mut remarks = Vec::new();
+    for row in rows {
+        for run in row.diverged() {
+            let epoch = run.epochs.iter().find(|epoch| lost(epoch)).map_or(0, |one| one.epoch);
+            remarks.push(format!("{}, seed {}: diverged in epoch {epoch}.", row.name, run.seed));
+        }
+        remarks.extend(row.behind(most).map(|run| behind(row, run, most)));
+        remarks.extend(shared_cores(row));
+    }
+    remarks
+}
+
+fn behind(row: &Row<'_>, run: &TrainingRun, most: u32) -> String {
+    let had = last_epoch(run);
+    // What all runs of a row have come to is its result so far.
+    let counts = if had == 0 {
+        ""
+    } else if had < row.last_epoch() {
+        "; only its time and padding count"
+    } else {
+        "; its results are those so far"
+    };
+    let epochs = counted(most.into(), "epoch").replace('\u{a0}', " ");
+    format!("{}, seed {}: has {had} of {epochs}{counts}.", row.name, run.seed)
+}
+
+fn shared_cores(row: &Row<'_>) -> Option<String> {
+    let (wall, seconds) = row.clock();
+    (wall > SHARED * seconds).then(|| {
+        format!(
+            "{}: its workers shared cores; times are those with a core for each. By the clock its \
+             epochs took {} s in all, and not {} s.",
+            row.name,
+            time(wall),
+            time(seconds)
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::{
+        Training,
+        testing::{epoch, run, shared, training},
+    };
+
+    #[test]
+    fn workers_that_shared_cores_are_named() {
+        let of = |walls: [f64; 2]| {
+            let epochs = (1..).zip(walls).map(|(number, wall)| {
+                let mut one = shared(number, &[(4.0, 1.0, 0.1), (5.0, 0.0, 0.0)]);
+                one.together.as_mut().unwrap().wall = wall;
+                one
+            });
+            let runs = vec![
+                run("a", 0, epochs.collect()),
+                run("b", 0, vec![epoch(1, 9.0, 0.5), epoch(2, 9.0, 0.5)]),
+            ];
+            remarks(&Training { runs, ..training() }.rows())
+        };
+        assert_eq!(
+            of([5.0, 20.0]),
+            [
+                "a: its workers shared cores; times are those with a core for each. By the clock its \
+              epochs took 25.0 s in all, and not 10.0 s."
+            ]
+        );
+        // The whole counts, and what is no number does not.
+        assert_eq!(of([5.0, 7.0]), [""; 0]);
+        assert_eq!(of([f64::NAN, 5.5]), [""; 0]);
+        assert_eq!(of([f64::INFINITY, 15.0]).len(), 1);
+    }
+}

@@ -1,0 +1,425 @@
+//! The command as it is used from a shell.
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Output, Stdio},
+    thread,
+    time::Duration,
+};
+
+use lengthwise_lab::report::Training;
+use safetensors::SafeTensors;
+
+/// A small experiment: two runs of three epochs, a second or so.
+const SMALL: &str = r#"
+title = "A small experiment"
+epochs = 3
+
+[task]
+kind = "handwriting"
+training = 48
+validation = 8
+
+[model]
+units = 12
+
+[batches]
+budget = "sequences:4"
+
+[[run]]
+name = "random"
+strategy = "shuffled"
+
+[[run]]
+name = "semi sorted/ü"
+strategy = "semi-sorted:noise=0.2"
+arrange = "shuffled"
+"#;
+
+fn lab(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lengthwise-lab"));
+    command.current_dir(folder).stdin(Stdio::null());
+    command
+}
+
+fn run(folder: &Path, arguments: &[&str]) -> Output {
+    lab(folder).args(arguments).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+fn small() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("small.toml"), SMALL).unwrap();
+    folder
+}
+
+/// What is wrong with an experiment, on a line, and what to do.
+fn refused(folder: &Path, arguments: &[&str]) -> String {
+    let output = run(folder, arguments);
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+    assert!(output.stdout.is_empty());
+    text(&output.stderr)
+}
+
+#[test]
+fn an_experiment_leaves_its_results_and_a_page() {
+    let folder = small();
+    let output = run(folder.path(), &["run", "small.toml", "--device", "cpu"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let (out, log) = (text(&output.stdout), text(&output.stderr));
+    assert!(out.contains("semi sorted/ü") && out.contains("padding"), "{out}");
+    assert!(log.contains("random, seed 1: epoch 3/3 in "), "{log}");
+    let results = folder.path().join("runs/small/results.jsonl");
+    let training = Training::from_jsonl(&fs::read_to_string(&results).unwrap()).unwrap();
+    assert_eq!(training.runs.len(), 2);
+    assert!(training.runs.iter().all(|run| run.epochs.len() == 3));
+    let page = fs::read_to_string(folder.path().join("runs/small/report.html")).unwrap();
+    assert!(page.contains("A small experiment"));
+    // The same once more, from what was kept.
+    let again = run(folder.path(), &["report", "runs/small", "-o", "page.html"]);
+    assert_eq!(text(&again.stdout), out);
+    assert_eq!(fs::read_to_string(folder.path().join("page.html")).unwrap(), page);
+    // All is done already, and more epochs go on from there.
+    let done = run(folder.path(), &["run", "small.toml", "--device", "cpu"]);
+    assert!(done.status.success() && !text(&done.stderr).contains("epoch"));
+    let more = run(folder.path(), &["run", "small.toml", "--epochs", "4", "--device", "cpu"]);
+    let log = text(&more.stderr);
+    assert!(log.contains("epoch 4/4") && !log.contains("epoch 3/"), "{log}");
+}
+
+/// The numbers of every checkpoint; times are elsewhere.
+fn numbers(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(folder.join("checkpoints")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if name.starts_with('.') {
+            continue;
+        }
+        let data = fs::read(&path).unwrap();
+        let tensors = SafeTensors::deserialize(&data).unwrap();
+        for (tensor, view) in tensors.tensors() {
+            all.push((format!("{name} {tensor}"), view.data().to_vec()));
+        }
+    }
+    all.sort();
+    all
+}
+
+#[test]
+fn killed_at_any_moment_it_goes_on_to_the_same_weights() {
+    let folder = small();
+    let path = folder.path();
+    let arguments = ["run", "small.toml", "--device", "cpu", "-q", "--save-every", "0.01"];
+    assert!(run(path, &[&arguments[..], &["--out", "whole"]].concat()).status.success());
+    let whole = numbers(&path.join("whole"));
+    // Two runs, each with its layers and the two states of its optimizer.
+    assert_eq!(whole.len(), 2 * (6 + 2 + 2));
+    for trial in 0..20_u64 {
+        let out = format!("killed-{trial}");
+        let arguments = [&arguments[..], &["--out", &out]].concat();
+        // Times that come to every part of the work; shorter ones where it was done before.
+        let mut wait = 20 + (trial * 67) % 400;
+        let mut killed = 0;
+        for _ in 0..50 {
+            let mut child = lab(path)
+                .args(&arguments)
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap();
+            thread::sleep(Duration::from_millis(wait));
+            if child.try_wait().unwrap().is_none() {
+                killed += 1;
+            } else {
+                wait /= 2;
+                fs::remove_dir_all(path.join(&out)).unwrap();
+            }
+            child.kill().unwrap();
+            child.wait().unwrap();
+            // Twice, as what goes on may be killed too.
+            if killed == 2 {
+                break;
+            }
+        }
+        assert_eq!(killed, 2, "trial {trial} was always done before");
+        let last = run(path, &arguments);
+        assert!(last.status.success(), "{}", text(&last.stderr));
+        assert!(numbers(&path.join(&out)) == whole, "trial {trial} has other weights");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn asked_to_stop_it_keeps_everything() {
+    let folder = small();
+    let child = lab(folder.path())
+        .args(["run", "small.toml", "--device", "cpu", "--epochs", "100000"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Until something is trained.
+    let results = folder.path().join("runs/small/results.jsonl");
+    for _ in 0..600 {
+        if results.exists() {
+            break;
+        }
+        thread::sleep(Duration::from_millis(100));
+    }
+    let asked = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(asked.success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    assert!(output.stdout.is_empty());
+    let log = text(&output.stderr);
+    assert!(log.ends_with("the same command goes on from here (kept in runs/small)\n"), "{log}");
+    assert!(Training::from_jsonl(&fs::read_to_string(&results).unwrap()).is_ok());
+}
+
+#[test]
+fn what_is_kept_of_other_settings_is_not_gone_on_with() {
+    let folder = small();
+    let path = folder.path();
+    assert!(run(path, &["run", "small.toml", "-q", "--epochs", "1"]).status.success());
+    fs::write(path.join("small.toml"), SMALL.replace("units = 12", "units = 13")).unwrap();
+    let error = refused(path, &["run", "small.toml", "-q", "--epochs", "1"]);
+    assert!(error.contains("made with other settings or other data"), "{error}");
+    assert!(error.contains("--fresh"), "{error}");
+    assert!(run(path, &["run", "small.toml", "-q", "--epochs", "1", "--fresh"]).status.success());
+}
+
+#[test]
+fn experiments_that_make_no_sense_are_refused_by_line() {
+    let folder = small();
+    let path = folder.path();
+    let with = |from: &str, to: &str| {
+        assert!(SMALL.contains(from));
+        fs::write(path.join("x.toml"), SMALL.replace(from, to)).unwrap();
+        refused(path, &["run", "x.toml"])
+    };
+    let error = with("shuffled\"\n\n", "shufled\"\n\n");
+    assert!(error.contains("x.toml:18: unknown strategy `shufled` (did you mean"), "{error}");
+    assert!(with("sequences:4", "sequences:0").contains("x.toml:"));
+    let packed = with("strategy = \"shuffled\"", "strategy = \"packed\"");
+    assert!(packed.contains("the run \"random\" packs several sequences into a row"), "{packed}");
+    assert!(with("units = 12", "unit = 12").contains("unknown field `unit`"));
+    assert!(with("units = 12", "units = 0").contains("without layers or units"));
+    assert!(with("epochs = 3", "epochs = 0").contains("from 1"));
+    assert!(with("semi sorted/ü", "random").contains("two runs are called \"random\""));
+    assert!(
+        with("kind = \"handwriting\"", "kind = \"music\"").contains("there is no kind `music`")
+    );
+    assert!(with("strategy = \"shuffled\"\n", "").contains("the run \"random\" has no strategy"));
+    let error = refused(path, &["run", "nothing.toml"]);
+    assert!(error.contains("nothing.toml") && error.contains("paper1-table2"), "{error}");
+    let error = refused(path, &["run", "small.toml", "--only", "sorted"]);
+    assert!(error.contains("no run is called \"sorted\"") && error.contains("\"random\""));
+    let error = refused(path, &["report", "small.toml"]);
+    assert!(error.contains("small.toml"), "{error}");
+    let error = refused(path, &["show", "nothing"]);
+    assert!(error.contains("lengthwise-lab show"), "{error}");
+}
+
+#[test]
+fn experiments_that_are_built_in_can_be_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let list = run(folder.path(), &["show"]);
+    let list = text(&list.stdout);
+    for line in list.lines() {
+        let name = line.split_whitespace().next().unwrap();
+        let shown = run(folder.path(), &["show", name]);
+        fs::write(folder.path().join("own.toml"), &shown.stdout).unwrap();
+        let own = run(folder.path(), &["check", "own.toml"]);
+        assert!(own.status.success(), "{name}: {}", text(&own.stderr));
+        assert_eq!(own.stdout, run(folder.path(), &["check", name]).stdout);
+    }
+    // Every file is built in.
+    let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("experiments");
+    let mut names: Vec<String> = fs::read_dir(files)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
+        .map(|path| path.file_stem().unwrap().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    let mut listed: Vec<&str> =
+        list.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    listed.sort_unstable();
+    assert_eq!(names, listed);
+}
+
+#[test]
+fn the_experiment_of_the_guide_can_be_run() {
+    let guide = include_str!("../../docs/laboratory.md");
+    let (_, rest) = guide.split_once("```toml\n").unwrap();
+    let (file, _) = rest.split_once("```").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("guide.toml"), file).unwrap();
+    let checked = run(folder.path(), &["check", "guide.toml"]);
+    assert!(checked.status.success(), "{}", text(&checked.stderr));
+    assert!(text(&checked.stdout).contains("blurred:spread=0.02 padded:1200 exact spread"));
+}
+
+#[test]
+fn only_sequences_with_labels_are_cut() {
+    let folder = small();
+    let path = folder.path();
+    for (kind, what) in [
+        ("handwriting", "a transcript of a whole sequence"),
+        ("documents", "a class of a whole sequence"),
+        ("voice", "vectors of a whole sequence"),
+    ] {
+        let cut = SMALL
+            .replace("\"handwriting\"", &format!("{kind:?}"))
+            .replace("arrange", "chunk = 8\narrange");
+        fs::write(path.join("cut.toml"), cut).unwrap();
+        for command in ["check", "run"] {
+            let error = refused(path, &[command, "cut.toml"]);
+            assert!(error.contains("semi sorted/ü: `chunk` is 8"), "{error}");
+            assert!(error.contains(what) && !error.contains("epoch"), "{error}");
+        }
+    }
+}
+
+#[test]
+fn the_same_seed_twice_is_no_second_seed() {
+    let folder = small();
+    let path = folder.path();
+    let error = refused(path, &["run", "small.toml", "--seeds", "3,1,3"]);
+    assert!(error.contains("the seed 3 is given twice"), "{error}");
+    fs::write(path.join("x.toml"), SMALL.replace("epochs = 3", "epochs = 3\nseeds = [1, 1]"))
+        .unwrap();
+    assert!(refused(path, &["check", "x.toml"]).contains("x.toml: the seed 1 is given twice"));
+}
+
+#[test]
+fn settings_of_the_data_are_refused_by_line() {
+    let folder = small();
+    let path = folder.path();
+    fs::write(path.join("x.toml"), SMALL.replace("training = 48", "trainings = 48")).unwrap();
+    let error = refused(path, &["check", "x.toml"]);
+    assert!(error.contains("x.toml:5: data: unknown field `trainings`"), "{error}");
+    let data = SMALL.replace("[model]", "[data]\nlabelz = 1\n\n[model]");
+    fs::write(path.join("x.toml"), data).unwrap();
+    fs::write(path.join("words.tsv"), "a\tb\n").unwrap();
+    let error = refused(path, &["check", "x.toml", "--data", "words.tsv"]);
+    assert!(error.contains("x.toml:10: data: unknown field `labelz`"), "{error}");
+    let error = refused(path, &["check", "x.toml", "--data", "nowhere"]);
+    assert!(error.contains("error: nowhere: no such file"), "{error}");
+}
+
+#[test]
+fn what_cannot_be_trained_is_refused_with_a_hint_that_helps() {
+    let folder = small();
+    let path = folder.path();
+    let with = |from: &str, to: &str| {
+        assert!(SMALL.contains(from));
+        fs::write(path.join("x.toml"), SMALL.replace(from, to)).unwrap();
+        refused(path, &["check", "x.toml"])
+    };
+    let error = with("sequences:4", "padded:5");
+    assert!(error.contains("random: sequence") && error.contains("raise the `budget`"), "{error}");
+    assert!(!error.contains("--over-long"), "{error}");
+    assert!(with("units = 12", "units = 9000000000").contains("x.toml: a model of"));
+    assert!(with("units = 12", "layers = 4000000000").contains("x.toml: a model of"));
+    assert!(with("units = 12", "units = 50000").contains("parameters"));
+    assert!(with("\"random\"", "\" \"").contains("a run has an empty name"));
+    let error = refused(path, &["run", "small.toml", "--layers", "4000000000"]);
+    assert!(error.contains("a model of 4000000000 layers"), "{error}");
+    let error = refused(path, &["run", "small.toml", "--threads", "100000"]);
+    assert!(error.contains("--threads"), "{error}");
+}
+
+#[test]
+fn some_runs_go_on_from_where_they_were_among_all() {
+    let folder = small();
+    let path = folder.path();
+    let long = SMALL.replace("\"semi sorted/ü\"", &format!("{:?}", "ü".repeat(300)));
+    fs::write(path.join("small.toml"), long).unwrap();
+    let quiet = ["run", "small.toml", "--device", "cpu", "--epochs", "1", "--only"];
+    let only = |name: &str| run(path, &[&quiet[..], &[name]].concat());
+    let all = run(path, &quiet[..6]);
+    assert!(all.status.success(), "{}", text(&all.stderr));
+    for name in ["random", &"ü".repeat(300)] {
+        let output = only(name);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        assert!(!text(&output.stderr).contains("epoch 1/1"), "{}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn fewer_epochs_than_are_kept_are_shown_as_they_were() {
+    let folder = small();
+    let path = folder.path();
+    let results = |epochs: &str, out: &str| {
+        assert!(
+            run(path, &["run", "small.toml", "-q", "--epochs", epochs, "-o", out]).status.success()
+        );
+        let text = fs::read_to_string(path.join(out).join("results.jsonl")).unwrap();
+        let training = Training::from_jsonl(&text).unwrap();
+        let losses = training.runs.iter().map(|run| run.epochs.iter().map(|epoch| epoch.loss));
+        losses.map(Iterator::collect::<Vec<f64>>).collect::<Vec<_>>()
+    };
+    assert_eq!(results("1", "one").iter().map(Vec::len).collect::<Vec<_>>(), [1, 1]);
+    results("2", "two");
+    assert_eq!(results("1", "two"), results("1", "one"));
+}
+
+#[test]
+fn two_runs_do_not_share_a_folder() {
+    let folder = small();
+    let path = folder.path();
+    let checkpoints = path.join("runs/small/checkpoints");
+    fs::create_dir_all(&checkpoints).unwrap();
+    let lock = fs::File::create(checkpoints.join(".lock")).unwrap();
+    lock.lock().unwrap();
+    for more in [&[][..], &["--fresh"]] {
+        let error = refused(path, &[&["run", "small.toml", "--epochs", "1"], more].concat());
+        assert!(error.contains("another run is at work in this folder"), "{error}");
+    }
+    drop(lock);
+    assert!(run(path, &["run", "small.toml", "-q", "--epochs", "1"]).status.success());
+}
+
+#[test]
+fn to_begin_anew_leaves_the_files_of_others() {
+    let folder = small();
+    let path = folder.path();
+    let checkpoints = path.join("runs/small/checkpoints");
+    assert!(run(path, &["run", "small.toml", "-q", "--epochs", "1"]).status.success());
+    fs::write(checkpoints.join("mine.safetensors"), "precious").unwrap();
+    fs::write(checkpoints.join(".lengthwise-1-abc"), "cut short").unwrap();
+    let output = run(path, &["run", "small.toml", "--epochs", "1", "--fresh"]);
+    assert!(text(&output.stderr).contains("epoch 1/1"), "{}", text(&output.stderr));
+    assert_eq!(fs::read(checkpoints.join("mine.safetensors")).unwrap(), b"precious");
+    assert!(!checkpoints.join(".lengthwise-1-abc").exists());
+    // What cannot be trained makes nobody forget.
+    fs::write(path.join("small.toml"), SMALL.replace("sequences:4", "padded:5")).unwrap();
+    refused(path, &["run", "small.toml", "--fresh"]);
+    assert!(path.join("runs/small/results.jsonl").exists());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_batch_that_memory_cannot_hold_is_refused_by_run() {
+    let folder = small();
+    let path = folder.path();
+    let large = SMALL.replace("units = 12", "units = 20000").replace("sequences:4", "sequences:48");
+    fs::write(path.join("large.toml"), large).unwrap();
+    // So that it is not there on any machine.
+    let output = Command::new("sh")
+        .current_dir(path)
+        .args(["-c", "ulimit -v 4000000; exec \"$0\" run large.toml --device cpu --threads 1"])
+        .arg(env!("CARGO_BIN_EXE_lengthwise-lab"))
+        .output()
+        .unwrap();
+    let log = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{log}");
+    assert!(log.contains("random: a batch of ") || log.contains("parameters"), "{log}");
+}
