@@ -8,8 +8,8 @@ use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
 #[derive(Debug)]
 pub(crate) enum Failure {
     Plan(Error),
-    File(lengthwise_files::Error),
-    Input(lengthwise_input::Error),
+    File(lengthwise_io::Error),
+    Input(lengthwise_io::read::Error),
     /// Said by this package itself: the class, the message and the hint.
     Own(&'static str, String, String),
     Python(PyErr),
@@ -123,14 +123,14 @@ impl From<Error> for Failure {
     }
 }
 
-impl From<lengthwise_files::Error> for Failure {
-    fn from(error: lengthwise_files::Error) -> Self {
+impl From<lengthwise_io::Error> for Failure {
+    fn from(error: lengthwise_io::Error) -> Self {
         Failure::File(error)
     }
 }
 
-impl From<lengthwise_input::Error> for Failure {
-    fn from(error: lengthwise_input::Error) -> Self {
+impl From<lengthwise_io::read::Error> for Failure {
+    fn from(error: lengthwise_io::read::Error) -> Self {
         Failure::Input(error)
     }
 }

@@ -10,9 +10,9 @@ pub(crate) enum Failure {
     /// Settings or lengths that cannot be planned.
     Plan(lengthwise::Error),
     /// A file that cannot be read.
-    Input(lengthwise_input::Error),
+    Input(lengthwise_io::read::Error),
     /// A plan or a cursor that cannot be read or written.
-    File(lengthwise_files::Error),
+    File(lengthwise_io::Error),
     /// The work was done, and the answer is no.
     CheckFailed(String),
     /// Anything else.
@@ -61,20 +61,20 @@ impl From<lengthwise::Error> for Failure {
     }
 }
 
-impl From<lengthwise_input::Error> for Failure {
-    fn from(error: lengthwise_input::Error) -> Self {
+impl From<lengthwise_io::read::Error> for Failure {
+    fn from(error: lengthwise_io::read::Error) -> Self {
         Failure::Input(error)
     }
 }
 
-impl From<lengthwise_files::Error> for Failure {
-    fn from(error: lengthwise_files::Error) -> Self {
+impl From<lengthwise_io::Error> for Failure {
+    fn from(error: lengthwise_io::Error) -> Self {
         Failure::File(error)
     }
 }
 
-impl From<lengthwise_input::UnknownFormat> for Failure {
-    fn from(error: lengthwise_input::UnknownFormat) -> Self {
+impl From<lengthwise_io::UnknownFormat> for Failure {
+    fn from(error: lengthwise_io::UnknownFormat) -> Self {
         Failure::new(error.to_string(), "leave `--format` out to go by the name of the file")
     }
 }

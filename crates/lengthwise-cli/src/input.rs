@@ -8,7 +8,7 @@ use std::{
 };
 
 use lengthwise::{Chunks, Error, Example, Lengths, Pairs};
-use lengthwise_input::{
+use lengthwise_io::{
     BlankLines, Column, Format, IdColumn, Ids, Mapped, Progress as Far, Reader, Time, UnknownUnit,
 };
 use lengthwise_report::steers;

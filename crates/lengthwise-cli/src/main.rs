@@ -1,5 +1,7 @@
 //! The `lengthwise` command: glue between the arguments, the libraries and the terminal.
 
+#![forbid(unsafe_code)]
+
 mod args;
 mod commands;
 mod cost_model;

@@ -74,7 +74,7 @@ pub fn save(path: &Path, model: &Model, identity: &str, snapshot: &Snapshot) -> 
     let about = serde_json::to_string(&about).map_err(|error| cannot(error.to_string()))?;
     let data = safetensors::serialize(views, Some([(KEY.to_owned(), about)].into()))
         .map_err(|error| cannot(error.to_string()))?;
-    lengthwise_files::save(path, |file| file.write_all(&data))?;
+    lengthwise_io::save(path, |file| file.write_all(&data))?;
     Ok(())
 }
 

@@ -63,8 +63,8 @@ impl From<lengthwise::Error> for Error {
     }
 }
 
-impl From<lengthwise_files::Error> for Error {
-    fn from(error: lengthwise_files::Error) -> Self {
+impl From<lengthwise_io::Error> for Error {
+    fn from(error: lengthwise_io::Error) -> Self {
         Self { what: error.to_string(), hint: error.hint() }
     }
 }

@@ -1,6 +1,8 @@
 //! The training laboratory: real models, trained on sequences of many lengths, under every way to batch
 //! them.
 
+#![forbid(unsafe_code)]
+
 pub mod batch;
 mod bytes;
 mod checkpoint;

@@ -454,7 +454,7 @@ impl<'a> Session<'a> {
 
     fn write(&self, training: &Training) -> Result<(), Error> {
         let save = |name: &str, text: &str| {
-            lengthwise_files::save(&self.folder.join(name), |file| {
+            lengthwise_io::save(&self.folder.join(name), |file| {
                 io::Write::write_all(file, text.as_bytes())
             })
         };

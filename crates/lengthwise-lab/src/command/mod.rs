@@ -236,7 +236,7 @@ fn report(args: &ReportArgs) -> Result<ExitCode, Error> {
     })?;
     if let Some(output) = &args.output {
         let page = training.page();
-        lengthwise_files::save(output, |file| file.write_all(page.as_bytes()))?;
+        lengthwise_io::save(output, |file| file.write_all(page.as_bytes()))?;
     }
     print(&if args.markdown { training.table().markdown() } else { summary(&training) })?;
     Ok(ExitCode::SUCCESS)
