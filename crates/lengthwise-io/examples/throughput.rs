@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use lengthwise_io::read::{IdColumn, Reader};
+use lengthwise_io::{IdColumn, Reader};
 
 const LINES: u64 = 2_000_000;
 const ROUNDS: usize = 5;

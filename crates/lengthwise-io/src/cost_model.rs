@@ -76,11 +76,8 @@ pub fn read_cost_model(path: &Path) -> Result<CostModel, Error> {
     let presets: Vec<String> =
         CostModel::PRESETS.iter().map(|preset| format!("`{}`", preset.name)).collect();
     let refused = |what: &str| {
-        let hint = format!(
-            "name a file that `lengthwise cost STEPS.csv -o model.json` wrote, or a preset: {}",
-            presets.join(", ")
-        );
-        Error::new("cost model", what, hint).of(path)
+        let hint = "name a file that {cost-model} wrote, or a preset: {}";
+        Error::of_subject("cost model", what).hint_with(hint, &[&presets.join(", ")]).of(path)
     };
     let mut bytes = Vec::new();
     let read = File::open(path)

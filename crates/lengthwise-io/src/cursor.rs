@@ -13,9 +13,9 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
     Error,
-    error::shortened,
     hex::{from_hex, hex},
     save,
+    text::shortened,
 };
 
 /// No cursor has more bytes: a change of the world size takes a few.

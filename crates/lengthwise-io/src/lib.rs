@@ -33,15 +33,16 @@
 mod cost_model;
 mod cursor;
 mod error;
-mod fence;
 pub mod guard;
 mod hex;
 mod ids;
 mod plan;
 pub mod read;
+mod remedy;
 mod save;
 mod statistics;
 mod stream;
+mod text;
 
 pub use cost_model::{CostModelFile, WorstStep, model_file, model_file_of_budget, read_cost_model};
 pub use cursor::{from_json, read_cursor, save_cursor, to_json};
@@ -56,6 +57,7 @@ pub use read::{
     Reader, Time, Unit, UnknownFormat, UnknownUnit, audio_files, is_packed, read_from, read_path,
     read_steps, read_steps_from, unpacked,
 };
+pub use remedy::{Remedy, Setting};
 pub use save::{Written, save, unfinished};
 pub use statistics::{
     is_statistics, read_statistics, save_statistics, statistics_from_bytes, statistics_to_bytes,

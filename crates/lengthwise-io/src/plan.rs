@@ -104,7 +104,7 @@ impl Form {
             ),
             _ => ("unknown format of a plan", "name the file .json, .jsonl, .npz or .parquet"),
         };
-        Err(Error::new("plan", what, hint).of(path))
+        Err(Error::of_plan(what).hint_to(hint).of(path))
     }
 }
 
@@ -220,7 +220,7 @@ impl PlanFile {
         if let Some(ids) = self.ids.as_ref().filter(|ids| ids.len() != count) {
             let what = format!("has {} ids for {count} sequences", ids.len());
             let hint = "give one id for each index in its batches";
-            return Err(io::Error::other(Error::new("plan", what, hint)));
+            return Err(io::Error::other(Error::of_plan(what).hint_to(hint)));
         }
         self.sheet().write(form, output)
     }

@@ -41,9 +41,6 @@ mod blanks;
 mod cells;
 mod columns;
 mod delimited;
-mod error;
-#[cfg(any(feature = "arrow", feature = "parquet", feature = "tokenizers"))]
-mod fence;
 mod format;
 mod ids;
 mod jsonl;
@@ -72,8 +69,8 @@ mod unit;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+pub use crate::error::Error;
 pub use crate::ids::Ids;
-pub use error::Error;
 pub use format::{Format, UnknownFormat};
 pub use ids::IdColumn;
 pub use mapped::{Mapped, MappedColumn};

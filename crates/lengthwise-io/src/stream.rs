@@ -15,9 +15,9 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
     Error,
-    error::shortened,
     hex::{from_hex, hex},
     save,
+    text::shortened,
 };
 
 /// No state has more bytes: a sequence that is held takes a few bits.

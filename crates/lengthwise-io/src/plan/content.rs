@@ -12,7 +12,7 @@ use super::{
     PlanFile,
     document::{DealtRead, Wrong, digest},
     ids::One,
-    read::{Version, not_a_plan},
+    read::Version,
 };
 use crate::{Error, hex::hex, ids::Ids};
 
@@ -47,8 +47,8 @@ impl Seconds {
         match (batch_lengths, positions) {
             (None, None) => Ok(None),
             (Some(batch_lengths), Some(positions)) => Ok(Some(Self { batch_lengths, positions })),
-            (None, _) => Err(not_a_plan("it has no second batch lengths")),
-            (_, None) => Err(not_a_plan("it has no second positions")),
+            (None, _) => Err(Error::not_a_plan("it has no second batch lengths")),
+            (_, None) => Err(Error::not_a_plan("it has no second positions")),
         }
     }
 }
@@ -62,46 +62,56 @@ impl Content {
             (false, None) => {}
             (true, Some(named)) if named == count => {}
             (true, Some(named)) => {
-                return Err(not_a_plan(&format!("it has {named} ids for {count} sequences")));
+                return Err(Error::not_a_plan(&format!(
+                    "it has {named} ids for {count} sequences"
+                )));
             }
             (true, None) => {
-                return Err(not_a_plan(&format!("it has no ids, which version {number} has")));
+                return Err(Error::not_a_plan(&format!(
+                    "it has no ids, which version {number} has"
+                )));
             }
             (false, Some(_)) => {
-                return Err(not_a_plan(&format!("it has ids, which version {number} has not")));
+                return Err(Error::not_a_plan(&format!(
+                    "it has ids, which version {number} has not"
+                )));
             }
         }
         if let Some(chunks) = &chunks {
             let beyond = |&&piece: &&u32| piece as usize >= chunks.len();
             if let Some(piece) = batches.all.iter().chain(&over_long).find(beyond) {
                 let of = chunks.len();
-                return Err(not_a_plan(&format!("it has piece {piece}, and chunks of {of}")));
+                return Err(Error::not_a_plan(&format!(
+                    "it has piece {piece}, and chunks of {of}"
+                )));
             }
         }
         let mut plan = Plan::restore(made, batches.all, batches.ends, batch_lengths, over_long)
-            .map_err(|error| not_a_plan(&error.to_string()))?;
+            .map_err(|error| Error::not_a_plan(&error.to_string()))?;
         if self.version.is_of_pairs() != self.seconds.is_some() {
             let has = if self.seconds.is_some() { "" } else { " no" };
-            return Err(not_a_plan(&format!(
+            return Err(Error::not_a_plan(&format!(
                 "it has{has} second batch lengths, and version {number}"
             )));
         }
         let mut second_positions = Vec::new();
         if let Some(seconds) = self.seconds {
             let paired = plan.with_second_batch_lengths(seconds.batch_lengths);
-            plan = paired.map_err(|error| not_a_plan(&error.to_string()))?;
+            plan = paired.map_err(|error| Error::not_a_plan(&error.to_string()))?;
             second_positions = seconds.positions;
             if plan.len() != second_positions.len() {
                 let (batches, counted) = (plan.len(), second_positions.len());
                 let what = format!("{batches} batches and second positions of {counted}");
-                return Err(not_a_plan(&what));
+                return Err(Error::not_a_plan(&what));
             }
         }
         if plan.len() != positions.len() {
             let (batches, counted) = (plan.len(), positions.len());
-            return Err(not_a_plan(&format!("{batches} batches and positions of {counted}")));
+            return Err(Error::not_a_plan(&format!(
+                "{batches} batches and positions of {counted}"
+            )));
         }
-        let written = digest("digest", &self.digest).map_err(|why| not_a_plan(&why))?;
+        let written = digest("digest", &self.digest).map_err(|why| Error::not_a_plan(&why))?;
         if plan.digest() != written {
             let (written, actual) = (hex(written), hex(plan.digest()));
             let what =

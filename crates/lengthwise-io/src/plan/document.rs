@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use super::Ranks;
 use crate::{
     Error, cursor,
-    error::shortened,
     hex::{from_hex, hex},
+    text::quote,
 };
 
 /// Why what was read cannot be; follows "is cut off or not a plan".
@@ -117,7 +117,7 @@ fn corpus(known: Known) -> Result<Corpus, Wrong> {
 
 /// The number of a fingerprint.
 pub(super) fn digest(name: &str, text: &str) -> Result<u64, Wrong> {
-    let given = || format!("`{name}` `{}` is no fingerprint", shortened(text, 40));
+    let given = || format!("`{name}` {} is no fingerprint", quote(text));
     from_hex(text).ok_or_else(given)
 }
 
@@ -236,7 +236,7 @@ pub(super) struct DealtRead {
 
 impl DealtRead {
     pub(super) fn ranks(self, batches: usize) -> Result<Ranks, Error> {
-        let wrong = |what: String| Err(Error::cut_off("plan", &what));
+        let wrong = |what: String| Err(Error::not_a_plan(&what));
         let StepCounts { sequences, positions, second_positions } = self.step_counts;
         let second_positions = second_positions.unwrap_or_else(|| vec![0; sequences.len()]);
         let counted = sequences.len() as u64;

@@ -6,7 +6,7 @@ use xxhash_rust::xxh3::Xxh3;
 use super::{
     content::{Batches, Content},
     document::{Dealt, DealtRead, How, Pieces},
-    read::{Version, check_content, check_version, not_a_plan, parsed},
+    read::{Version, check_content, check_version, parsed},
     sheet::Sheet,
 };
 use crate::{Error, hex::hex};
@@ -89,12 +89,8 @@ impl<'a> Unchecked<'a> {
         if !self.1.is_of_pairs() {
             return Ok(());
         }
-        let what = "is of two lengths, and does not come batch by batch";
-        Err(Error::new(
-            "plan",
-            what,
-            "read it as a whole: leave out `--memory` on the command line",
-        ))
+        Err(Error::of_plan("is of two lengths, and does not come batch by batch")
+            .hint_to("read it as a whole: leave out {memory}"))
     }
 
     /// Refuses an object that does not have the checksum at its end.
@@ -105,7 +101,7 @@ impl<'a> Unchecked<'a> {
     /// The content before anything is known of the checksum.
     pub(super) fn unchecked(&self) -> Result<Content, Error> {
         let header: HeaderRead = parsed(self.0)?;
-        let wrong = |why: String| not_a_plan(&why);
+        let wrong = |why: String| Error::not_a_plan(&why);
         Ok(Content {
             version: self.1,
             digest: header.digest,

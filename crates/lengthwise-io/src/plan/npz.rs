@@ -22,11 +22,10 @@ use super::{
     content::Seconds,
     document::Pieces,
     header::{self, Rest, Unchecked},
-    read::not_a_plan,
     sheet::{self, Batches, Sheet},
     stream::{Indices, Table, Xxh3Debug, add},
 };
-use crate::{Error, error::shortened, fence, ids::Ids};
+use crate::{Error, guard::guarded, ids::Ids, text::quote};
 
 /// All arrays that there may be, in the order of the checksum.
 const ARRAYS: [&str; 13] = [
@@ -166,36 +165,40 @@ impl<W: Write> Arrays<W> {
 }
 
 pub(super) fn read(bytes: &[u8]) -> Result<PlanFile, Error> {
-    fence::guard(|| {
-        let mut archive = Archive::open(bytes)?;
-        // The version first: arrays of another one may be others.
-        let header = archive.needed::<u8>(HEADER)?;
-        let header = Unchecked::new(&header)?;
-        archive.refuse_others()?;
-        // The header is hashed without its checksum, and last.
-        archive.hash = Xxh3::new();
-        let indices = archive.needed("indices")?;
-        let ends = archive.needed("ends")?;
-        let batch_lengths = archive.needed("batch_lengths")?;
-        let positions = archive.needed("positions")?;
-        let seconds = (archive.array("second_batch_lengths")?, archive.array("second_positions")?);
-        let pieces = archive.pieces()?;
-        let over_long = archive.array("over_long")?.unwrap_or_default();
-        let ids = archive.ids()?;
-        let mut content = header.content(archive.hash)?;
-        let chunks = pieces.map(Pieces::chunks).transpose();
-        content.chunks = chunks.map_err(|why| not_a_plan(&why))?;
-        content.over_long = over_long;
-        // Not before the checksum is right: what is wrong then is not by chance.
-        let ids = ids.map(|(bytes, ends)| Ids::of_bytes(bytes, ends)).transpose();
-        content.ids = ids.map_err(|why| not_a_plan(&why))?;
-        content.batches.all = indices;
-        content.batches.ends = ends;
-        content.batch_lengths = batch_lengths;
-        content.positions = positions;
-        content.seconds = Seconds::of(seconds.0, seconds.1)?;
-        content.file()
-    })
+    guarded(
+        || {
+            let mut archive = Archive::open(bytes)?;
+            // The version first: arrays of another one may be others.
+            let header = archive.needed::<u8>(HEADER)?;
+            let header = Unchecked::new(&header)?;
+            archive.refuse_others()?;
+            // The header is hashed without its checksum, and last.
+            archive.hash = Xxh3::new();
+            let indices = archive.needed("indices")?;
+            let ends = archive.needed("ends")?;
+            let batch_lengths = archive.needed("batch_lengths")?;
+            let positions = archive.needed("positions")?;
+            let seconds =
+                (archive.array("second_batch_lengths")?, archive.array("second_positions")?);
+            let pieces = archive.pieces()?;
+            let over_long = archive.array("over_long")?.unwrap_or_default();
+            let ids = archive.ids()?;
+            let mut content = header.content(archive.hash)?;
+            let chunks = pieces.map(Pieces::chunks).transpose();
+            content.chunks = chunks.map_err(|why| Error::not_a_plan(&why))?;
+            content.over_long = over_long;
+            // Not before the checksum is right: what is wrong then is not by chance.
+            let ids = ids.map(|(bytes, ends)| Ids::of_bytes(bytes, ends)).transpose();
+            content.ids = ids.map_err(|why| Error::not_a_plan(&why))?;
+            content.batches.all = indices;
+            content.batches.ends = ends;
+            content.batch_lengths = batch_lengths;
+            content.positions = positions;
+            content.seconds = Seconds::of(seconds.0, seconds.1)?;
+            content.file()
+        },
+        Error::gave_up,
+    )
 }
 
 /// How many bytes it takes to open a file to be read batch by batch, by its directory: all arrays but the
@@ -215,7 +218,7 @@ pub(super) fn memory_of(file: File) -> Result<u64, Error> {
 
 /// Opens a file to be read batch by batch.
 pub(super) fn stream(file: File) -> Result<Table, Error> {
-    let failed = |error: io::Error| not_a_plan(&format!("it cannot be read: {error}"));
+    let failed = |error: io::Error| Error::not_a_plan(&format!("it cannot be read: {error}"));
     let size = file.metadata().map_err(failed)?.len();
     let whole = file.try_clone().map_err(failed)?;
     let zip = ZipArchive::new(BufReader::new(file)).map_err(|error| refused(&error))?;
@@ -224,11 +227,8 @@ pub(super) fn stream(file: File) -> Result<Table, Error> {
     archive.refuse_others()?;
     Unchecked::new(&header)?.check_one_length()?;
     if archive.ids()?.is_some() || archive.pieces()?.is_some() {
-        return Err(Error::new(
-            "plan",
-            "has ids or pieces, and does not come batch by batch",
-            "read it as a whole",
-        ));
+        return Err(Error::of_plan("has ids or pieces, and does not come batch by batch")
+            .hint_to("read it as a whole"));
     }
     let (ends, lengths) = (archive.needed("ends")?, archive.needed("batch_lengths")?);
     let positions = archive.needed("positions")?;
@@ -238,7 +238,7 @@ pub(super) fn stream(file: File) -> Result<Table, Error> {
     indices.seek(SeekFrom::Start(start)).map_err(failed)?;
     let mut indices = indices.take(size);
     let count = npy::count::<u32>(&mut indices, size)
-        .map_err(|why| not_a_plan(&format!("array `indices` {why}")))?;
+        .map_err(|why| Error::not_a_plan(&format!("array `indices` {why}")))?;
     let (hash, digest) = (Xxh3Debug(Xxh3::new()), Xxh3Debug(Xxh3::new()));
     let (indices, waiting) = (Box::new(Streamed(indices)), Vec::new());
     let behind = |table: &Table, hash: &mut Xxh3| {
@@ -301,13 +301,13 @@ impl<R: Read + Seek> Archive<R> {
         let entry = match self.zip.by_name(&format!("{name}.npy")) {
             Ok(entry) => entry,
             Err(ZipError::FileNotFound) => {
-                return Err(not_a_plan(&format!("it has no array `{name}`")));
+                return Err(Error::not_a_plan(&format!("it has no array `{name}`")));
             }
             Err(error) => return Err(refused(&error)),
         };
         match (entry.compression(), entry.data_start()) {
             (CompressionMethod::Stored, Some(start)) => Ok((start, entry.size())),
-            _ => Err(not_a_plan(&format!("array `{name}` is packed"))),
+            _ => Err(Error::not_a_plan(&format!("array `{name}` is packed"))),
         }
     }
 
@@ -315,19 +315,19 @@ impl<R: Read + Seek> Archive<R> {
         for name in self.zip.file_names() {
             let name = name.map_err(|error| refused(&error))?;
             if !name.strip_suffix(".npy").is_some_and(|name| ARRAYS.contains(&name)) {
-                let name = shortened(&name, 40);
-                return Err(not_a_plan(&format!("it has `{name}`, which no plan has")));
+                let name = quote(&name);
+                return Err(Error::not_a_plan(&format!("it has {name}, which no plan has")));
             }
         }
         Ok(())
     }
 
     fn needed<N: Number>(&mut self, name: &str) -> Result<Vec<N>, Error> {
-        self.array(name)?.ok_or_else(|| not_a_plan(&format!("it has no array `{name}`")))
+        self.array(name)?.ok_or_else(|| Error::not_a_plan(&format!("it has no array `{name}`")))
     }
 
     fn array<N: Number>(&mut self, name: &str) -> Result<Option<Vec<N>>, Error> {
-        let wrong = |why: String| not_a_plan(&format!("array `{name}` {why}"));
+        let wrong = |why: String| Error::not_a_plan(&format!("array `{name}` {why}"));
         let entry = match self.zip.by_name(&format!("{name}.npy")) {
             Ok(entry) => entry,
             Err(ZipError::FileNotFound) => return Ok(None),
@@ -357,7 +357,7 @@ impl<R: Read + Seek> Archive<R> {
             (Some(bytes), Some(ends)) => Ok(Some((bytes, ends))),
             (bytes, _) => {
                 let missing = if bytes.is_none() { "id_bytes" } else { "id_ends" };
-                Err(not_a_plan(&format!("it has no array `{missing}`")))
+                Err(Error::not_a_plan(&format!("it has no array `{missing}`")))
             }
         }
     }
@@ -368,7 +368,7 @@ impl<R: Read + Seek> Archive<R> {
             let others = [self.array::<u32>("piece_offsets")?, self.array("piece_lengths")?];
             return match others {
                 [None, None] => Ok(None),
-                _ => Err(not_a_plan("it has no array `piece_sequences`")),
+                _ => Err(Error::not_a_plan("it has no array `piece_sequences`")),
             };
         };
         let (offsets, lengths) = (self.needed("piece_offsets")?, self.needed("piece_lengths")?);
@@ -377,7 +377,7 @@ impl<R: Read + Seek> Archive<R> {
 }
 
 fn refused(error: &ZipError) -> Error {
-    not_a_plan(match error {
+    Error::not_a_plan(match error {
         ZipError::UnsupportedArchive(_) => "its zip is packed or encrypted",
         _ => "its zip is cut off or damaged",
     })

@@ -210,7 +210,7 @@ pub(super) fn write<P: Batches>(
              steps, and readers allow {MOST_HEADER}",
             header.len()
         );
-        return Err(io::Error::other(Error::new("plan", what, "name the file .npz")));
+        return Err(io::Error::other(Error::of_plan(what).hint_to("name the file .npz")));
     }
     let written = || -> ParquetResult<()> {
         let schema = Arc::new(schema(columns, file.ids.is_some())?);

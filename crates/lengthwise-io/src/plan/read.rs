@@ -75,12 +75,8 @@ fn before_last_line(bytes: &[u8]) -> &[u8] {
     &bytes[..end]
 }
 
-pub(super) fn not_a_plan(why: &str) -> Error {
-    Error::cut_off("plan", why)
-}
-
 pub(super) fn parsed<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, Error> {
-    serde_json::from_slice(json).map_err(|error| not_a_plan(&error.to_string()))
+    serde_json::from_slice(json).map_err(|error| Error::not_a_plan(&error.to_string()))
 }
 
 /// The version of a file. One without ids is what it was before there were ids, so that every
@@ -141,7 +137,7 @@ fn check(bytes: &[u8], last: &[u8]) -> Result<Version, Error> {
 /// Refuses an object of another version, or without a checksum.
 pub(super) fn check_version(last: &[u8]) -> Result<Version, Error> {
     let header: Header = parsed(last)?;
-    let number = header.version.ok_or_else(|| not_a_plan("its end has no version"))?;
+    let number = header.version.ok_or_else(|| Error::not_a_plan("its end has no version"))?;
     let version = match number.as_u64() {
         Some(1) => Version::Plain,
         Some(2) => Version::WithIds,
@@ -199,16 +195,17 @@ struct Document {
 impl Document {
     fn file(self, version: Version) -> Result<PlanFile, Error> {
         if self.ids.as_ref().is_some_and(|ids| ids.ends != self.batches.ends) {
-            return Err(not_a_plan("its ids are not in lists as long as its batches"));
+            return Err(Error::not_a_plan("its ids are not in lists as long as its batches"));
         }
-        let made = self.made.made().map_err(|why| not_a_plan(&why))?;
+        let made = self.made.made().map_err(|why| Error::not_a_plan(&why))?;
         let over_long = match made.over_long {
             OverLong::Alone => self.alone,
             OverLong::Drop => self.left_out,
             OverLong::Truncate => self.truncated,
             _ => Vec::new(),
         };
-        let chunks = self.chunks.map(Pieces::chunks).transpose().map_err(|why| not_a_plan(&why))?;
+        let chunks =
+            self.chunks.map(Pieces::chunks).transpose().map_err(|why| Error::not_a_plan(&why))?;
         Content {
             version,
             digest: self.digest,
@@ -250,8 +247,9 @@ pub(super) struct Line {
 
 impl Last {
     fn file(self, version: Version, lines: &[u8]) -> Result<PlanFile, Error> {
-        let made = self.made.made().map_err(|why| not_a_plan(&why))?;
-        let chunks = self.chunks.map(Pieces::chunks).transpose().map_err(|why| not_a_plan(&why))?;
+        let made = self.made.made().map_err(|why| Error::not_a_plan(&why))?;
+        let chunks =
+            self.chunks.map(Pieces::chunks).transpose().map_err(|why| Error::not_a_plan(&why))?;
         let mut content = Content {
             version,
             digest: self.digest,
@@ -271,7 +269,7 @@ impl Last {
                 break;
             }
             let line = parsed(line).and_then(|line| content.add(line));
-            line.map_err(|error| error.at(number + 1))?;
+            line.map_err(|error| error.at(number as u64 + 1))?;
         }
         content.file()
     }
@@ -279,7 +277,7 @@ impl Last {
 
 impl Content {
     fn add(&mut self, line: Line) -> Result<(), Error> {
-        let wrong = |why: &str| Err(not_a_plan(why));
+        let wrong = |why: &str| Err(Error::not_a_plan(why));
         if let Some(treatment) = line.over_long {
             if treatment != self.made.over_long.to_string() || !self.over_long.is_empty() {
                 return wrong("its over-long sequences are not treated as it was made");
@@ -321,7 +319,7 @@ impl Content {
             }
             _ => return wrong("a batch has a second length, or none, against its version"),
         }
-        self.batches.end().map_err(|why| not_a_plan(&why))?;
+        self.batches.end().map_err(|why| Error::not_a_plan(&why))?;
         self.batch_lengths.push(length);
         self.positions.push(positions);
         Ok(())

@@ -161,16 +161,15 @@ impl LoosePlanFile<'_> {
         let (batches, counted) = (self.plan.len(), self.positions.len());
         if batches != counted {
             let what = format!("has positions of {counted} batches, and {batches} batches");
-            return Err(io::Error::other(Error::new("plan", what, "give those of every batch")));
+            return Err(io::Error::other(
+                Error::of_plan(what).hint_to("give those of every batch"),
+            ));
         }
         let Self { plan, positions } = *self;
         if plan.is_paired() {
             let what = "is of two lengths, and is not written batch by batch";
-            return Err(io::Error::other(Error::new(
-                "plan",
-                what,
-                "gather it, and use `PlanFile`",
-            )));
+            let error = Error::of_plan(what).hint_to("gather it, and use `PlanFile`");
+            return Err(io::Error::other(error));
         }
         let (seconds, ids, chunks, ranks) = (None, None, None, None);
         Sheet { plan, positions, seconds, ids, chunks, ranks }.write(form, output)

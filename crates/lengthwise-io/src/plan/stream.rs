@@ -18,9 +18,9 @@ use super::{
     document::{Wrong, digest},
     header::Unchecked,
     npz,
-    read::{Last, Line, check_content, not_a_plan, parsed},
+    read::{Last, Line, check_content, parsed},
 };
-use crate::{Error, fence, hex::hex};
+use crate::{Error, guard::guarded, hex::hex};
 
 /// One batch of a [`PlanStream`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,9 +80,11 @@ impl PlanStream {
                 Err(whole("is one object of JSON, which has no batches to come one by one"))
             }
             Form::JsonLines => Lines::open(file),
-            Form::Npz => fence::guard(|| npz::stream(file)).and_then(Table::opened),
+            Form::Npz => guarded(|| npz::stream(file), Error::gave_up).and_then(Table::opened),
             #[cfg(feature = "parquet")]
-            Form::Parquet => fence::guard(|| parquet::stream(file)).and_then(Table::opened),
+            Form::Parquet => {
+                guarded(|| parquet::stream(file), Error::gave_up).and_then(Table::opened)
+            }
         });
         let (about, source) = opened.map_err(|error| error.of(path))?;
         let About { made, digest, over_long } = about;
@@ -99,9 +101,9 @@ impl PlanStream {
         let file = File::open(path).map_err(|error| unreadable(&error).of(path))?;
         let bytes = match form {
             Form::Json | Form::JsonLines => Ok(0),
-            Form::Npz => fence::guard(|| npz::memory_of(file)),
+            Form::Npz => guarded(|| npz::memory_of(file), Error::gave_up),
             #[cfg(feature = "parquet")]
-            Form::Parquet => fence::guard(|| parquet::memory_of(file)),
+            Form::Parquet => guarded(|| parquet::memory_of(file), Error::gave_up),
         };
         bytes.map_err(|error| error.of(path))
     }
@@ -157,7 +159,7 @@ impl Iterator for PlanStream {
         let Self { made, over_long, source, .. } = self;
         let next = match source {
             Source::Lines(lines) => lines.next(made, over_long),
-            Source::Table(table) => fence::guard(|| table.next(self.digest)),
+            Source::Table(table) => guarded(|| table.next(self.digest), Error::gave_up),
         };
         self.done = !matches!(next, Ok(Some(_)));
         next.map_err(|error| error.of(&self.path)).transpose()
@@ -173,18 +175,15 @@ struct About {
 
 fn unreadable(error: &io::Error) -> Error {
     match error.kind() {
-        io::ErrorKind::UnexpectedEof => not_a_plan("it ends early"),
+        io::ErrorKind::UnexpectedEof => Error::not_a_plan("it ends early"),
         _ => Error::unreadable("plan", error),
     }
 }
 
 /// A plan that cannot be read batch by batch.
 fn whole(why: &str) -> Error {
-    Error::new(
-        "plan",
-        why,
-        "read it as a whole (without `--memory` on the command line), or write the plan to a file .npz, \
-         .parquet or .jsonl",
+    Error::of_plan(why).hint_to(
+        "read it as a whole (without {memory}), or write the plan to a file .npz, .parquet or .jsonl",
     )
 }
 
@@ -197,7 +196,7 @@ struct Lines {
     others: Take<BufReader<File>>,
     last: Vec<u8>,
     hash: Xxh3Debug,
-    number: usize,
+    number: u64,
     text: Vec<u8>,
     /// The most bytes of a line.
     longest: u64,
@@ -214,7 +213,7 @@ impl Lines {
         if about.chunks.is_some() || about.ranks.is_some() {
             return Err(whole(MORE));
         }
-        let wrong = |why: Wrong| not_a_plan(&why);
+        let wrong = |why: Wrong| Error::not_a_plan(&why);
         let made = about.made.made().map_err(wrong)?;
         let digest = digest("digest", &about.digest).map_err(wrong)?;
         file.rewind().map_err(|error| unreadable(&error))?;
@@ -259,7 +258,7 @@ impl Lines {
                 }
                 _ => {
                     let why = "a line is neither a batch nor the over-long sequences";
-                    return Err(not_a_plan(why).at(number));
+                    return Err(Error::not_a_plan(why).at(number));
                 }
             }
         }
@@ -272,11 +271,9 @@ impl Lines {
         let rest = self.others.skip_until(b'\n').unwrap_or_default() as u64;
         let all = self.longest + rest;
         let [all, more] = [all, 3 * rest].map(|bytes| bytes.div_ceil(100_000) as f64 / 10.0);
-        Error::new(
-            "plan",
-            format!("has a line of {all} MB, which the bound on memory leaves no room for"),
-            format!("raise the bound by {more} MB or more (`--memory` on the command line)"),
-        )
+        let what = format!("has a line of {all} MB, which the bound on memory leaves no room for");
+        Error::of_plan(what)
+            .hint_with("raise the bound by {} MB or more ({memory})", &[&more.to_string()])
     }
 }
 
@@ -347,12 +344,12 @@ impl Table {
         if chunks.is_some() || ranks.is_some() {
             return Err(whole(MORE));
         }
-        let digest = digest("digest", &written).map_err(|why| not_a_plan(&why))?;
+        let digest = digest("digest", &written).map_err(|why| Error::not_a_plan(&why))?;
         let (batches, lengths, positions) =
             (self.ends.len(), self.lengths.len(), self.positions.len());
         if batches != lengths || batches != positions {
             let why = format!("{batches} batches, {lengths} batch lengths, {positions} positions");
-            return Err(not_a_plan(&why));
+            return Err(Error::not_a_plan(&why));
         }
         let last = self.ends.last().map_or(0, |&end| end as usize);
         if last != self.count
@@ -361,7 +358,7 @@ impl Table {
         {
             let why =
                 format!("its batches do not end one after another, at {} at last", self.count);
-            return Err(not_a_plan(&why));
+            return Err(Error::not_a_plan(&why));
         }
         let mut hash = Xxh3::new();
         hash.update(&(batches as u32).to_le_bytes());
@@ -388,7 +385,7 @@ impl Table {
             }
             let held = self.waiting.len();
             if !self.indices.more(&mut self.waiting)? {
-                return Err(not_a_plan("it has fewer sequences than its batches"));
+                return Err(Error::not_a_plan("it has fewer sequences than its batches"));
             }
             let new = || self.waiting[held..].iter().map(|index| index.to_le_bytes());
             add(&mut self.hash.0, new());
@@ -398,7 +395,7 @@ impl Table {
         self.start += size;
         let (length, positions) = (self.lengths[self.next], self.positions[self.next]);
         if length == 0 {
-            return Err(not_a_plan(&format!("batch {} is empty", self.next)));
+            return Err(Error::not_a_plan(&format!("batch {} is empty", self.next)));
         }
         self.next += 1;
         Ok(Some(StreamedBatch { sequences, length, positions }))
@@ -408,7 +405,7 @@ impl Table {
     fn finish(&mut self, digest: u64) -> Result<(), Error> {
         let mut rest = Vec::new();
         if self.start < self.waiting.len() || self.indices.more(&mut rest)? {
-            return Err(not_a_plan("it has more sequences than its batches"));
+            return Err(Error::not_a_plan("it has more sequences than its batches"));
         }
         let mut hash = self.hash.0.clone();
         (self.behind)(self, &mut hash);

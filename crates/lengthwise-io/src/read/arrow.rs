@@ -18,39 +18,42 @@ use arrow_ipc::reader::{read_dictionary, read_record_batch};
 use arrow_schema::{DataType, FieldRef, Fields, Schema, SchemaRef};
 
 use self::frames::{Frame, Frames};
+use crate::error::Error;
+use crate::guard::guarded;
 use crate::read::cells::Cells;
-use crate::read::error::Error;
-use crate::read::fence::{self, damaged};
 use crate::read::request::Request;
 use crate::read::{Column, columns};
 
 pub(crate) fn read<R: Read>(reader: R, request: &Request) -> Result<Column, Error> {
-    fence::guard("Arrow", || {
-        let mut frames = Frames::new(reader)?;
-        let schema = schema(&mut frames)?;
-        let choice = Choice::new(&schema, request)?;
-        let read = schema.project(&choice.columns).map_err(|_| damaged("Arrow"))?;
-        let mut words = HashMap::new();
-        let mut cells = Cells::new(request, &choice.length.name);
-        // Polars writes dictionaries behind the rows that need them.
-        let mut waiting = Vec::new();
-        while let Some(frame) = frames.next()? {
-            match frame.message()?.header_type() {
-                MessageHeader::RecordBatch => waiting.push(frame),
-                MessageHeader::DictionaryBatch => dictionary(&frame, &read, &mut words)?,
-                _ => return Err(damaged("Arrow")),
-            }
-            if !lacks(read.fields(), &words) {
-                for frame in waiting.drain(..) {
-                    rows(&frame, &schema, &choice, &words, &mut cells)?;
+    guarded(
+        || {
+            let mut frames = Frames::new(reader)?;
+            let schema = schema(&mut frames)?;
+            let choice = Choice::new(&schema, request)?;
+            let read = schema.project(&choice.columns).map_err(|_| Error::damaged_data("Arrow"))?;
+            let mut words = HashMap::new();
+            let mut cells = Cells::new(request, &choice.length.name);
+            // Polars writes dictionaries behind the rows that need them.
+            let mut waiting = Vec::new();
+            while let Some(frame) = frames.next()? {
+                match frame.message()?.header_type() {
+                    MessageHeader::RecordBatch => waiting.push(frame),
+                    MessageHeader::DictionaryBatch => dictionary(&frame, &read, &mut words)?,
+                    _ => return Err(Error::damaged_data("Arrow")),
+                }
+                if !lacks(read.fields(), &words) {
+                    for frame in waiting.drain(..) {
+                        rows(&frame, &schema, &choice, &words, &mut cells)?;
+                    }
                 }
             }
-        }
-        match waiting.first() {
-            None => Ok(cells.column),
-            Some(_) => Err(damaged("Arrow")),
-        }
-    })
+            match waiting.first() {
+                None => Ok(cells.column),
+                Some(_) => Err(Error::damaged_data("Arrow")),
+            }
+        },
+        || Error::damaged_data("Arrow"),
+    )
 }
 
 /// Reads one batch of rows.
@@ -62,7 +65,7 @@ fn rows(
     cells: &mut Cells,
 ) -> Result<(), Error> {
     let message = frame.message()?;
-    let batch = message.header_as_record_batch().ok_or_else(|| damaged("Arrow"))?;
+    let batch = message.header_as_record_batch().ok_or_else(|| Error::damaged_data("Arrow"))?;
     frame.check(&batch)?;
     let columns = Some(&choice.columns[..]);
     let version = message.version();
@@ -70,7 +73,7 @@ fn rows(
     let batch = batch.map_err(|cause| frames::refuse(&cause))?;
     let inside = |place: &Place| {
         arrays::inside(batch.column(choice.read_as(place)), &place.path)
-            .ok_or_else(|| damaged("Arrow"))
+            .ok_or_else(|| Error::damaged_data("Arrow"))
     };
     let (array, cut) = inside(&choice.length)?;
     arrays::lengths(array.as_ref(), &choice.length.name, cells)?;
@@ -110,22 +113,22 @@ fn dictionary(
     words: &mut HashMap<i64, ArrayRef>,
 ) -> Result<(), Error> {
     let message = frame.message()?;
-    let batch = message.header_as_dictionary_batch().ok_or_else(|| damaged("Arrow"))?;
+    let batch = message.header_as_dictionary_batch().ok_or_else(|| Error::damaged_data("Arrow"))?;
     #[expect(deprecated, reason = "the library has no other way to tell whose dictionary it is")]
     if read.fields_with_dict_id(batch.id()).is_empty() {
         return Ok(());
     }
-    frame.check(&batch.data().ok_or_else(|| damaged("Arrow"))?)?;
+    frame.check(&batch.data().ok_or_else(|| Error::damaged_data("Arrow"))?)?;
     read_dictionary(frame.body(), batch, read, words, &message.version())
         .map_err(|cause| frames::refuse(&cause))
 }
 
 /// The schema, which is the first message.
 fn schema<R: Read>(frames: &mut Frames<R>) -> Result<SchemaRef, Error> {
-    let frame = frames.next()?.ok_or_else(|| damaged("Arrow"))?;
+    let frame = frames.next()?.ok_or_else(|| Error::damaged_data("Arrow"))?;
     let message = frame.message()?;
-    let schema = message.header_as_schema().ok_or_else(|| damaged("Arrow"))?;
-    try_fb_to_schema(schema).map(Into::into).map_err(|_| damaged("Arrow"))
+    let schema = message.header_as_schema().ok_or_else(|| Error::damaged_data("Arrow"))?;
+    try_fb_to_schema(schema).map(Into::into).map_err(|_| Error::damaged_data("Arrow"))
 }
 
 /// Where a column is: one of the schema, or inside of structures, as `features.num_frames`.

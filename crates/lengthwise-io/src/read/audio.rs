@@ -15,12 +15,13 @@ use std::fs::File;
 use std::io::{BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 
-use crate::read::error::{Error, quote};
+use crate::error::Error;
 use crate::read::ids::IdColumn;
 use crate::read::number;
 use crate::read::progress::Progress;
 use crate::read::request::{Measure, Request};
 use crate::read::{Column, reader};
+use crate::text::quote;
 
 /// What the header of an audio file says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,13 +149,14 @@ fn length(header: Header, measure: &Measure) -> Result<u32, Error> {
         number::Reason::Zero => reason.advise(Error::new("holds no samples")),
         _ => reason
             .error("the header", &header.samples.to_string())
-            .hint_to("count frames instead of samples with `--frame-shift 0.01` or `--rate 100`"),
+            .hint_to("count frames instead of samples with {frame-shift=0.01} or {rate=100}"),
     })
 }
 
 fn mixed(other: &str, rate: u32, found: u32) -> Error {
-    Error::new(format!("has {found} samples a second where {} has {rate}", quote(other))).hint_to(
-        format!("samples of two rates do not compare: resample with `--rate {rate}`, or count frames with `--frame-shift 0.01`"),
+    Error::new(format!("has {found} samples a second where {} has {rate}", quote(other))).hint_with(
+        "samples of two rates do not compare: resample with {rate=}, or count frames with {frame-shift=0.01}",
+        &[&rate.to_string()],
     )
 }
 

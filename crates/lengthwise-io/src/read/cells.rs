@@ -6,12 +6,13 @@
 //! counts its characters if the column was asked for by name, and whatever the unit says if there
 //! is one.
 
+use crate::error::Error;
 use crate::ids::Ids;
 use crate::read::Column;
-use crate::read::error::{Error, quote};
 use crate::read::ids;
 use crate::read::number::{self, Reason};
 use crate::read::request::{Measure, Request};
+use crate::text::quote;
 
 /// One column while it is read.
 pub(crate) struct Cells<'a> {
@@ -52,9 +53,8 @@ impl<'a> Cells<'a> {
     /// A list with so many elements, or binary data with so many bytes.
     pub(crate) fn count(&mut self, count: u64, what: &str) -> Result<(), Error> {
         if !matches!(self.request.measure, Measure::Numbers | Measure::NumbersOnly) {
-            return Err(Error::new(format!("column {} holds {what}", quote(&self.name))).hint_to(
-                "leave out `--unit`, `--frame-shift` and `--rate`: its elements are counted",
-            ));
+            return Err(Error::new(format!("column {} holds {what}", quote(&self.name)))
+                .hint_to("leave out {unit}, {frame-shift} and {rate}: its elements are counted"));
         }
         let length = number::from_u64(count).map_err(|reason| match reason {
             Reason::Zero => reason.advise(Error::new(format!("{} is empty", self.holder()))),
@@ -86,7 +86,7 @@ impl<'a> Cells<'a> {
                 "column {} holds numbers, not texts",
                 quote(&self.name)
             ))
-            .hint_to("leave out `--unit`, or choose another column with `--column`"));
+            .hint_to("leave out {unit}, or choose another column with {column}"));
         }
         let length = length.map_err(|reason| reason.error(&self.holder(), &value.to_string()))?;
         self.column.push(length)
@@ -101,5 +101,5 @@ impl<'a> Cells<'a> {
 /// A column of a type that has no length.
 pub(crate) fn wrong_type(name: &str, kind: &str) -> Error {
     Error::new(format!("column {} holds {kind}, which has no length", quote(name)))
-        .hint_to("choose a column of numbers, lists or strings with `--column`")
+        .hint_to("choose a column of numbers, lists or strings with {column}")
 }

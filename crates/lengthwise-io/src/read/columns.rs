@@ -2,8 +2,9 @@
 //! else will do; one that was not asked for is taken only when it has one of the names that
 //! lengths usually go by. Everything else is an error that lists what there is.
 
-use crate::read::error::{Error, quote};
+use crate::error::Error;
 use crate::read::ids::IdColumn;
+use crate::text::quote;
 
 /// The names that lengths go by, the plainest first. `duration` comes last: it is often in
 /// seconds, which the reader then refuses with a word about frames. A name with a dot is a field
@@ -76,8 +77,8 @@ fn only(
         (Some(first), Some(second)) => {
             let (first, second) = (first + 1, second + 1);
             let message = format!("columns {first} and {second} are both named {}", quote(wanted));
-            let hint = format!("choose one by its number, such as `--column {second}`");
-            Err(Error::new(message).hint_to(hint))
+            let hint = "choose one by its number, such as {column=}";
+            Err(Error::new(message).hint_with(hint, &[&second.to_string()]))
         }
         (first, _) => Ok(first),
     }
@@ -106,17 +107,17 @@ pub(crate) fn undecided(noun: &str, names: &[&str], what: &str) -> Error {
         [name] => format!("the only {noun}, {}, is not known to hold {what}", quote(name)),
         _ => format!("no {noun} is known to hold {what}; the {noun}s are {}", list(names)),
     };
-    Error::new(message).hint_to("choose one with `--column NAME`")
+    Error::new(message).hint_to("choose one with {column=NAME}")
 }
 
 /// The place of the column that names the sequences.
 pub(crate) fn ids(noun: &str, names: &[&str], wanted: &IdColumn) -> Result<usize, Error> {
     match wanted {
         IdColumn::Usual => by_habit(names, IDS)?
-            .ok_or_else(|| undecided(noun, names, "ids").hint_to("choose one with `--ids NAME`")),
+            .ok_or_else(|| undecided(noun, names, "ids").hint_to("choose one with {ids=NAME}")),
         IdColumn::Named(name) => by_name(names, name)?
             .or_else(|| by_number(name, names.len()))
-            .ok_or_else(|| unknown(noun, names, name).hint_to("choose one with `--ids NAME`")),
+            .ok_or_else(|| unknown(noun, names, name).hint_to("choose one with {ids=NAME}")),
     }
 }
 
@@ -128,11 +129,13 @@ pub(crate) fn unknown(noun: &str, names: &[&str], wanted: &str) -> Error {
         [name] => format!("{missing}; the only {noun} is {}", quote(name)),
         _ => format!("{missing}; the {noun}s are {}", list(names)),
     };
-    let hint = match nearest(names, wanted) {
-        Some(name) => format!("perhaps {} is meant; choose it with `--column`", quote(name)),
-        None => "choose one with `--column NAME`".to_owned(),
-    };
-    Error::new(message).hint_to(hint)
+    let error = Error::new(message);
+    match nearest(names, wanted) {
+        Some(name) => {
+            error.hint_with("perhaps {} is meant; choose it with {column}", &[&quote(name)])
+        }
+        None => error.hint_to("choose one with {column=NAME}"),
+    }
 }
 
 fn list(names: &[&str]) -> String {

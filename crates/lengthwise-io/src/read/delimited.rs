@@ -6,13 +6,14 @@ use std::io::Read;
 
 use csv::ByteRecord;
 
+use crate::error::Error;
 use crate::read::blanks::Blanks;
-use crate::read::error::{Error, quote};
 use crate::read::ids::{self, IdColumn};
 use crate::read::number::{Reason, is_number};
 use crate::read::records::{Dialect, Records, clean, text};
 use crate::read::request::{Measure, Request};
 use crate::read::{Column, columns};
+use crate::text::quote;
 
 pub(crate) fn read<R: Read>(
     reader: R,
@@ -85,7 +86,7 @@ impl Choice {
         let error = reason.error(&self.holder(), text(field));
         match reason {
             // With one column there is no other to choose.
-            Reason::NotNumber if width > 1 => error.also("choose another column with `--column`"),
+            Reason::NotNumber if width > 1 => error.also("choose another column with {column}"),
             _ => error,
         }
     }
@@ -152,7 +153,7 @@ fn undecided(first: &ByteRecord, names: &[&str], what: &str) -> Error {
     let error = columns::undecided("column", names, what);
     if first.iter().any(|field| is_number(clean(field))) {
         return error.hint_to(
-            "choose one with `--column NAME`, or by its number if the first line is not a header",
+            "choose one with {column=NAME}, or by its number if the first line is not a header",
         );
     }
     error
@@ -167,11 +168,14 @@ fn no_header(width: usize, wanted: Option<&str>) -> Error {
             format!("there is no column {}, only {width} {columns} without a header", quote(wanted))
         }
     };
-    let hint = match width {
-        1 => "leave out `--column`".to_owned(),
-        _ => format!("choose one by its number, from `--column 1` to `--column {width}`"),
-    };
-    Error::new(message).hint_to(hint)
+    let error = Error::new(message);
+    match width {
+        1 => error.hint_to("leave out {column}"),
+        _ => {
+            let hint = "choose one by its number, from {column=1} to {column=}";
+            error.hint_with(hint, &[&width.to_string()])
+        }
+    }
 }
 
 #[cfg(test)]
@@ -266,6 +270,9 @@ mod tests {
         let error = ids("id,frames\na,1\n,2\n", None, &IdColumn::Usual).unwrap_err();
         assert_eq!(error.to_string(), ":3: column 1 is empty and should name the sequence");
         let error = ids(table, None, &named("speaker")).unwrap_err();
-        assert_eq!(error.hint().as_deref(), Some("choose one with `--ids NAME`"));
+        assert_eq!(
+            error.hint().as_deref(),
+            Some("choose one with `Reader::ids(IdColumn::Named(\"NAME\".to_owned()))`")
+        );
     }
 }

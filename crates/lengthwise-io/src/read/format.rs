@@ -121,7 +121,7 @@ pub struct UnknownFormat {
 
 impl fmt::Display for UnknownFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = crate::read::error::quote(&self.name);
+        let name = crate::text::quote(&self.name);
         write!(f, "there is no format {name}; the formats are ")?;
         for (index, format) in Format::ALL.into_iter().enumerate() {
             let separator = match index {

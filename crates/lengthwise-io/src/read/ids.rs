@@ -1,6 +1,6 @@
 //! Which column holds the ids of sequences, and what is refused of them.
 
-use crate::read::error::Error;
+use crate::error::Error;
 
 /// The column or field that names the sequences.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,12 +17,7 @@ pub enum IdColumn {
 pub(crate) fn check(id: &str, holder: impl Fn() -> String) -> Result<&str, Error> {
     if id.is_empty() {
         return Err(Error::new(format!("{} is empty and should name the sequence", holder()))
-            .hint_to("name every sequence, or choose another column with `--ids`"));
+            .hint_to("name every sequence, or choose another column with {ids}"));
     }
     Ok(id)
-}
-
-/// Ids were asked of a format that has none.
-pub(crate) fn none_in(what: &str) -> Error {
-    Error::new(format!("{what} has no ids")).hint_to("leave out `--ids`, or use a table")
 }

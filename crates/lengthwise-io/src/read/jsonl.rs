@@ -17,11 +17,12 @@ use serde_json::{Map, Value};
 
 use self::kept::Kept;
 use self::value::{CUT, cut_fits, kind, length};
-use crate::read::error::{Error, quote};
+use crate::error::Error;
 use crate::read::ids::{self, IdColumn};
 use crate::read::lines::Lines;
 use crate::read::request::Request;
 use crate::read::{Column, columns};
+use crate::text::quote;
 
 pub(crate) fn read<R: Read>(reader: R, request: &Request) -> Result<Column, Error> {
     let mut lines = Lines::new(reader);
@@ -173,7 +174,7 @@ fn usual(object: &Map<String, Value>, habit: &[&'static str]) -> Option<&'static
 
 /// The field that names the sequences, from the first line.
 fn choose_id(first: &Value, wanted: &IdColumn) -> Result<String, Error> {
-    let Value::Object(object) = first else { return Err(ids::none_in("a file of bare numbers")) };
+    let Value::Object(object) = first else { return Err(Error::no_ids("a file of bare numbers")) };
     let found = match wanted {
         IdColumn::Named(name) => find(object, name).map(|_| name.as_str()),
         IdColumn::Usual => usual(object, columns::IDS),
@@ -184,7 +185,7 @@ fn choose_id(first: &Value, wanted: &IdColumn) -> Result<String, Error> {
             IdColumn::Named(name) => columns::unknown("field", &names, name),
             IdColumn::Usual => columns::undecided("field", &names, "ids"),
         };
-        error.hint_to("choose one with `--ids NAME`")
+        error.hint_to("choose one with {ids=NAME}")
     })
 }
 
@@ -198,7 +199,7 @@ fn name_of<'a>(value: &'a Value, field: &str) -> Result<Cow<'a, str>, Error> {
         Some(other) => Err(Error::new(format!("{} holds {}, not an id", holder(), kind(other)))
             .hint_to("name every sequence by a string or a number")),
         None => Err(Error::new(format!("the object has no field {}", quote(field)))
-            .hint_to("name every sequence, or choose another field with `--ids`")),
+            .hint_to("name every sequence, or choose another field with {ids}")),
     }
 }
 
@@ -215,7 +216,7 @@ fn no_object(value: &Value, name: &str) -> Error {
     let name = quote(name);
     let hint = match value {
         Value::Array(_) => ARRAY,
-        _ => "write every line as an object, or leave out `--column` if all are numbers",
+        _ => "write every line as an object, or leave out {column} if all are numbers",
     };
     Error::new(format!("the line holds {}, not an object with the field {name}", kind(value)))
         .hint_to(hint)
@@ -258,7 +259,7 @@ mod tests {
         assert!(fail(line, None).0.contains("holds an array, not a number"));
         let (text, hint) = fail(line, Some("code"));
         assert_eq!(text, ":1: field `code` holds the string `12`, not a number");
-        assert!(hint.contains("`--unit characters`"), "{hint}");
+        assert!(hint.contains("`Reader::unit(\"characters\".parse()?)`"), "{hint}");
         assert!(fail(r#"{"a": []}"#, Some("a")).0.ends_with("holds an empty list"));
         assert!(fail(r#"{"a": ""}"#, Some("a")).0.ends_with("holds an empty string"));
     }

@@ -3,7 +3,7 @@
 
 use std::io::Read;
 
-use crate::read::error::Error;
+use crate::error::Error;
 use crate::read::ids::IdColumn;
 use crate::read::lines::Lines;
 use crate::read::request::{Measure, Request};
@@ -45,7 +45,7 @@ fn count(fields: usize) -> String {
 }
 
 fn refuse(reason: number::Reason, id: &str, value: &str) -> Error {
-    reason.error(&format!("utterance {}", crate::read::error::quote(id)), value)
+    reason.error(&format!("utterance {}", crate::text::quote(id)), value)
 }
 
 fn check(table: Table, request: &Request) -> Result<(), Error> {
@@ -61,12 +61,12 @@ fn check(table: Table, request: &Request) -> Result<(), Error> {
         | (Table::Seconds, Measure::Seconds(_)) => Ok(()),
         (Table::Seconds, Measure::Numbers | Measure::NumbersOnly) => {
             Err(Error::new("utt2dur holds seconds, and a plan needs whole numbers")
-                .hint_to("say how many frames they make with `--frame-shift 0.01` or `--rate 100`"))
+                .hint_to("say how many frames they make with {frame-shift=0.01} or {rate=100}"))
         }
-        (Table::Frames, Measure::Seconds(_)) => Err(Error::new(
-            "utt2num_frames holds frames, not seconds",
-        )
-        .hint_to("leave out `--frame-shift` and `--rate`, or say `--format utt2dur` for seconds")),
+        (Table::Frames, Measure::Seconds(_)) => {
+            Err(Error::new("utt2num_frames holds frames, not seconds")
+                .hint_to("leave out {frame-shift} and {rate}, or say {format=utt2dur} for seconds"))
+        }
         (_, Measure::Texts(_)) => Err(Error::no_texts("a Kaldi table")),
     }
 }

@@ -4,9 +4,9 @@ use std::fs::{File, Metadata};
 use std::path::PathBuf;
 use std::time::SystemTime;
 
+use crate::error::Error;
 use crate::ids::Ids;
 use crate::read::Column;
-use crate::read::error::Error;
 use crate::read::map::Map;
 
 /// Lengths as read, in the order of the file, as [`Column`] has them, but not in memory unless they are

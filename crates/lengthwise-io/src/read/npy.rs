@@ -9,11 +9,11 @@ use std::fs::File;
 use std::io::{self, Read, Seek};
 
 use self::header::Header;
-use crate::read::error::Error;
+use crate::error::Error;
+use crate::read::Column;
 use crate::read::map::Map;
 use crate::read::number::Reason;
 use crate::read::request::{Measure, Request};
-use crate::read::{Column, ids};
 
 /// How many values are read at a time, and the most that are reserved on the header's word.
 const PIECE: usize = 8192;
@@ -42,7 +42,7 @@ pub(crate) fn read<R: Read>(mut reader: R, request: &Request) -> Result<Column, 
         return Err(Error::no_columns("a NumPy array"));
     }
     if request.ids.is_some() {
-        return Err(ids::none_in("a NumPy array"));
+        return Err(Error::no_ids("a NumPy array"));
     }
     if matches!(request.measure, Measure::Texts(_)) {
         return Err(Error::no_texts("a NumPy array"));

@@ -2,7 +2,8 @@
 //! hands over what it found, as text or as a number, and gets the length or the [`Reason`] why it
 //! is none. The reasons carry the wording, so that the same mistake reads the same everywhere.
 
-use crate::read::error::{Error, quote};
+use crate::error::Error;
+use crate::text::quote;
 
 /// Why a value is not a length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +42,7 @@ impl Reason {
             Reason::Zero => "leave empty sequences out: lengths start at 1",
             Reason::Fraction => {
                 "lengths are whole numbers; if these are seconds, say how many frames they make \
-                 with `--frame-shift 0.01` or `--rate 100`"
+                 with {frame-shift=0.01} or {rate=100}"
             }
         }
     }

@@ -21,12 +21,13 @@ use ::parquet::file::serialized_reader::SerializedPageReader;
 use self::guard::{Guarded, NoRoom};
 use self::leaf::{Kind, Leaf};
 use self::seen::Seen;
+use crate::error::Error;
+use crate::guard::guarded;
 use crate::read::cells::{Cells, wrong_type};
-use crate::read::error::{Error, quote};
-use crate::read::fence::{self, damaged};
 use crate::read::progress::Progress;
 use crate::read::request::Request;
 use crate::read::{Column, columns};
+use crate::text::quote;
 
 /// How many rows are read at a time.
 const PIECE: usize = 4096;
@@ -36,11 +37,14 @@ pub(crate) fn read(
     request: &Request,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Column, Error> {
-    fence::guard("Parquet", || {
-        let file = Arc::new(Guarded::new(file)?);
-        let metadata = file.metadata()?;
-        columns_of(&file, &metadata, request, progress)
-    })
+    guarded(
+        || {
+            let file = Arc::new(Guarded::new(file)?);
+            let metadata = file.metadata()?;
+            columns_of(&file, &metadata, request, progress)
+        },
+        || Error::damaged_data("Parquet"),
+    )
 }
 
 fn columns_of(
@@ -75,7 +79,7 @@ fn columns_of(
         cells.column.make_room(rows(group), all)?;
         Part { file, group, leaf: &leaves[index] }.lengths(&mut cells)?;
         if (cells.column.count() - before) as u64 != rows(group) {
-            return Err(damaged("Parquet"));
+            return Err(Error::damaged_data("Parquet"));
         }
         if let Some(id) = id {
             Part { file, group, leaf: &leaves[id] }.ids(&mut cells)?;
@@ -85,7 +89,7 @@ fn columns_of(
         progress(Progress::Bytes { done, of });
     }
     if cells.column.ids.as_ref().is_some_and(|ids| ids.len() != cells.column.count()) {
-        return Err(damaged("Parquet"));
+        return Err(Error::damaged_data("Parquet"));
     }
     Ok(cells.column)
 }
@@ -168,7 +172,7 @@ impl Part<'_> {
                 cells.id(name, value.map(ToString::to_string).as_deref())
             }),
             _ => Err(Error::new(format!("column {} cannot name sequences", quote(name)))
-                .hint_to("choose a column of strings or whole numbers with `--ids`")),
+                .hint_to("choose a column of strings or whole numbers with {ids}")),
         }
     }
 
@@ -215,8 +219,13 @@ impl Part<'_> {
         &self,
         mut each: impl FnMut(&[i16], &[i16], &[T::T]) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let chunk = self.group.columns().get(self.leaf.index).ok_or_else(|| damaged("Parquet"))?;
-        let rows = usize::try_from(self.group.num_rows()).map_err(|_| damaged("Parquet"))?;
+        let chunk = self
+            .group
+            .columns()
+            .get(self.leaf.index)
+            .ok_or_else(|| Error::damaged_data("Parquet"))?;
+        let rows =
+            usize::try_from(self.group.num_rows()).map_err(|_| Error::damaged_data("Parquet"))?;
         let pages = SerializedPageReader::new(Arc::clone(self.file), chunk, rows, None)
             .map_err(|cause| refuse(&cause))?;
         let mut reader = ColumnReaderImpl::<T>::new(Arc::clone(&self.leaf.column), Box::new(pages));
@@ -256,5 +265,5 @@ fn refuse(cause: &ParquetError) -> Error {
         return Error::new("the column is packed in a way that cannot be read")
             .hint_to("write the file again with snappy, gzip, lz4 or no compression");
     }
-    damaged("Parquet")
+    Error::damaged_data("Parquet")
 }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use crate::read::error::Error;
+use crate::error::Error;
 use crate::read::kaldi::Table;
 use crate::read::mapped::MappedColumn;
 use crate::read::packed::Unpacked;
@@ -210,7 +210,7 @@ impl Reader {
         let measure = match (&self.unit, self.time) {
             (Some(_), Some(_)) => {
                 return Err(Error::new("texts have no seconds")
-                    .hint_to("leave out `--unit`, or `--frame-shift` and `--rate`"));
+                    .hint_to("leave out {unit}, or {frame-shift} and {rate}"));
             }
             (Some(unit), None) => Measure::Texts(Counter::new(unit)?),
             (None, Some(time)) => {

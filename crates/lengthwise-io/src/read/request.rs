@@ -1,13 +1,14 @@
 //! What a reader is asked for, in the form that readers need, and where they put what they find.
 
+use crate::error::Error;
 use crate::ids::Ids;
-use crate::read::error::{Error, quote};
 use crate::read::ids::IdColumn;
 use crate::read::number::{self, Reason};
 use crate::read::spool::Spool;
 use crate::read::time::Time;
 use crate::read::unit::Counter;
 use crate::read::{BlankLines, Column, columns};
+use crate::text::quote;
 
 /// What the values of a file are.
 #[derive(Debug)]
@@ -82,8 +83,8 @@ impl Measure {
             (true, false) => error.hint_to("write the number without quotes"),
             (true, true) => error
                 .hint_to("write the number without quotes")
-                .also("to count its characters, say `--unit characters`"),
-            _ => Reason::NotNumber.advise(error).also("choose another one with `--column`"),
+                .also("to count its characters, say {unit=characters}"),
+            _ => Reason::NotNumber.advise(error).also("choose another one with {column}"),
         })
     }
 

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Write;
 use std::sync::Arc;
 
-use crate::read::error::Error;
+use crate::error::Error;
 use crate::read::map::Map;
 
 /// Lengths in a temporary file without a name: it is gone as soon as nobody uses it, however that

@@ -3,10 +3,11 @@
 
 use std::io::Read;
 
+use crate::error::Error;
 use crate::read::columns;
-use crate::read::error::{Error, quote};
 use crate::read::number::{self, Reason};
 use crate::read::records::{Dialect, Records, clean, text};
+use crate::text::quote;
 
 /// One measured training step.
 #[derive(Clone, Copy, Debug, PartialEq)]

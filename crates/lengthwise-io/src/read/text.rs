@@ -4,9 +4,9 @@
 
 use std::io::Read;
 
+use crate::error::Error;
 use crate::read::blanks::Blanks;
-use crate::read::error::Error;
-use crate::read::ids::{self, IdColumn};
+use crate::read::ids::IdColumn;
 use crate::read::lines::Lines;
 use crate::read::request::{Measure, Request};
 use crate::read::unit::Counter;
@@ -17,7 +17,7 @@ pub(crate) fn read<R: Read>(reader: R, request: &Request) -> Result<Column, Erro
         return Err(Error::no_columns("a text file"));
     }
     if let Some(IdColumn::Named(_)) = request.ids {
-        return Err(ids::none_in("a text file").also("without a name, ids are the line numbers"));
+        return Err(Error::no_ids("a text file").also("without a name, ids are the line numbers"));
     }
     let lines = Lines::new(reader);
     match &request.measure {
@@ -48,7 +48,7 @@ fn refuse(line: u64, text: &[u8], reason: number::Reason) -> Error {
         Ok(text) if reason == number::Reason::NotNumber => reason
             .error("", text)
             .at(line)
-            .also("for a file of texts, say what to count, such as `--unit words`"),
+            .also("for a file of texts, say what to count, such as {unit=words}"),
         Ok(text) => reason.error("", text).at(line),
         Err(_) => Error::not_utf8(line),
     }
@@ -81,7 +81,7 @@ fn texts<R: Read>(
 fn blank(line: u64) -> Error {
     Error::new("the line is empty and should hold a sequence")
         .at(line)
-        .hint_to("if empty lines only separate, leave them out with `--skip-blank`")
+        .hint_to("if empty lines only separate, leave them out with {skip-blank}")
 }
 
 /// The id of a line is its number: with blank lines left out, it says which line a sequence is.

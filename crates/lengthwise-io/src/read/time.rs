@@ -1,7 +1,7 @@
 //! Seconds become frames. A duration is divided by the frame shift or multiplied by the rate, and
 //! goes to the nearest whole number, halves upwards, but never below 1.
 
-use crate::read::error::Error;
+use crate::error::Error;
 use crate::read::number::Reason;
 
 /// How many frames, or samples, a second has.
@@ -32,7 +32,7 @@ impl Time {
             return Ok(());
         }
         Err(Error::new(format!("the {name} is {value}, which is not a number above 0"))
-            .hint_to(format!("give the {hint}, such as `--frame-shift 0.01` or `--rate 100`")))
+            .hint_with("give the {}, such as {frame-shift=0.01} or {rate=100}", &[hint]))
     }
 
     /// The frames of a duration.

@@ -7,8 +7,10 @@ use std::path::Path;
 
 use tokenizers::Tokenizer;
 
-use crate::read::error::{Error, quote};
-use crate::read::{fence, reader};
+use crate::error::Error;
+use crate::guard::guarded;
+use crate::read::reader;
+use crate::text::quote;
 
 /// The largest tokenizers have vocabularies of some ten megabytes.
 const LARGEST: u64 = 1 << 29;
@@ -27,27 +29,33 @@ impl Tokens {
         let mut bytes = Vec::new();
         let read = file.take(LARGEST).read_to_end(&mut bytes);
         read.map_err(|cause| Error::io(None, cause))?;
-        let tokenizer = fence::guard("tokenizer", || {
-            let mut tokenizer = Tokenizer::from_bytes(&bytes).map_err(|cause| {
-                let reason = cause.to_string();
-                Error::new(format!("is not a tokenizer: {}", quote(&reason)))
-                    .hint_to("name the `tokenizer.json` of a Hugging Face model")
-            })?;
-            tokenizer.with_padding(None);
-            tokenizer.with_truncation(None).map_err(|_| fence::damaged("tokenizer"))?;
-            Ok(tokenizer)
-        })?;
+        let tokenizer = guarded(
+            || {
+                let mut tokenizer = Tokenizer::from_bytes(&bytes).map_err(|cause| {
+                    let reason = cause.to_string();
+                    Error::new(format!("is not a tokenizer: {}", quote(&reason)))
+                        .hint_to("name the `tokenizer.json` of a Hugging Face model")
+                })?;
+                tokenizer.with_padding(None);
+                tokenizer.with_truncation(None).map_err(|_| Error::damaged_data("tokenizer"))?;
+                Ok(tokenizer)
+            },
+            || Error::damaged_data("tokenizer"),
+        )?;
         Ok(Self { tokenizer })
     }
 
     /// How many tokens a text has, with those that the tokenizer puts round it.
     pub(crate) fn count(&self, text: &str) -> Result<u64, Error> {
-        fence::guard("tokenizer", || {
-            let tokens = self.tokenizer.encode_fast(text, true).map_err(|cause| {
-                Error::new(format!("the tokenizer refuses it: {}", quote(&cause.to_string())))
-                    .hint_to("check that the tokenizer is made for such texts")
-            })?;
-            Ok(tokens.len() as u64)
-        })
+        guarded(
+            || {
+                let tokens = self.tokenizer.encode_fast(text, true).map_err(|cause| {
+                    Error::new(format!("the tokenizer refuses it: {}", quote(&cause.to_string())))
+                        .hint_to("check that the tokenizer is made for such texts")
+                })?;
+                Ok(tokens.len() as u64)
+            },
+            || Error::damaged_data("tokenizer"),
+        )
     }
 }

@@ -5,8 +5,9 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use crate::read::error::{Error, quote};
+use crate::error::Error;
 use crate::read::number::{self, Reason};
+use crate::text::quote;
 
 /// What the length of a text counts.
 ///

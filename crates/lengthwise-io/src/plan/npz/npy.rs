@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use crate::error::shortened;
+use crate::text::{quote, shortened};
 
 use super::super::document::Wrong;
 
@@ -83,8 +83,8 @@ pub(super) fn count<N: Number>(array: &mut impl Read, size: u64) -> Result<usize
     let about = str::from_utf8(&about).map_err(|_| no_array())?;
     let (name, order, shape) = fields(about.trim_end()).ok_or_else(no_array)?;
     if name != N::TYPE {
-        let name = shortened(name, 40);
-        return Err(format!("has type `{name}`, where plans have `{}`", N::TYPE));
+        let name = quote(name);
+        return Err(format!("has type {name}, where plans have `{}`", N::TYPE));
     }
     if order != "False" {
         return Err("is in Fortran order".to_owned());

@@ -50,7 +50,7 @@ pub(super) fn check(ids: &Ids) -> io::Result<()> {
     match ids.iter().map(str::len).max() {
         Some(bytes) if bytes > MOST_BYTES => {
             let what = format!("does not fit into a Parquet file: an id has {bytes} bytes");
-            Err(io::Error::other(Error::new("plan", what, "name the file .npz")))
+            Err(io::Error::other(Error::of_plan(what).hint_to("name the file .npz")))
         }
         _ => Ok(()),
     }

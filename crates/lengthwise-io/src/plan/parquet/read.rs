@@ -18,13 +18,13 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::{CREATED_BY, Column, KEY, guard::Guarded, ids, schema};
 use crate::{
-    Error, fence,
+    Error,
+    guard::guarded,
     plan::{
         Ids, PlanFile,
         content::{Batches, Seconds, piece_at},
         document::Wrong,
         header::Unchecked,
-        read::not_a_plan,
         stream::{self, Indices, Xxh3Debug},
     },
 };
@@ -33,34 +33,38 @@ use crate::{
 const BLOCK: usize = 1 << 14;
 
 pub(in super::super) fn read(bytes: &[u8]) -> Result<PlanFile, Error> {
-    fence::guard(|| {
-        let table = Table::open(bytes)?;
-        // The version first: columns of another one may be others.
-        let header = Unchecked::new(table.header()?)?;
-        let wrong = |why: Wrong| not_a_plan(&why);
-        let (columns, named) = table.columns().map_err(wrong)?;
-        let mut rows = Rows::default();
-        let mut hash = Xxh3::new();
-        for (at, &column) in columns.iter().enumerate() {
-            let mut row = 0;
-            table
-                .numbers(at, column, |numbers| {
-                    column.hash(numbers, &mut hash);
-                    rows.add(column, row, numbers)?;
-                    row += numbers.len();
-                    Ok(())
-                })
-                .map_err(wrong)?;
-        }
-        let ids = named.then(|| table.ids(columns.len(), &mut hash)).transpose().map_err(wrong)?;
-        let mut content = header.content(hash)?;
-        content.ids = ids;
-        let chunks = content.chunks.as_ref();
-        content.seconds = rows.seconds.take();
-        (content.batches, content.batch_lengths, content.positions) =
-            rows.batches(chunks).map_err(wrong)?;
-        content.file()
-    })
+    guarded(
+        || {
+            let table = Table::open(bytes)?;
+            // The version first: columns of another one may be others.
+            let header = Unchecked::new(table.header()?)?;
+            let wrong = |why: Wrong| Error::not_a_plan(&why);
+            let (columns, named) = table.columns().map_err(wrong)?;
+            let mut rows = Rows::default();
+            let mut hash = Xxh3::new();
+            for (at, &column) in columns.iter().enumerate() {
+                let mut row = 0;
+                table
+                    .numbers(at, column, |numbers| {
+                        column.hash(numbers, &mut hash);
+                        rows.add(column, row, numbers)?;
+                        row += numbers.len();
+                        Ok(())
+                    })
+                    .map_err(wrong)?;
+            }
+            let ids =
+                named.then(|| table.ids(columns.len(), &mut hash)).transpose().map_err(wrong)?;
+            let mut content = header.content(hash)?;
+            content.ids = ids;
+            let chunks = content.chunks.as_ref();
+            content.seconds = rows.seconds.take();
+            (content.batches, content.batch_lengths, content.positions) =
+                rows.batches(chunks).map_err(wrong)?;
+            content.file()
+        },
+        Error::gave_up,
+    )
 }
 
 /// How many bytes it takes to open a file to be read batch by batch: its batches are counted, and not
@@ -69,7 +73,7 @@ pub(in super::super) fn memory_of(file: File) -> Result<u64, Error> {
     let size = file.metadata().map_err(|error| Error::unreadable("plan", &error))?.len();
     let table = Table::of(Guarded::of_file(file, size))?;
     let header = table.header()?.len() as u64;
-    let wrong = |why: Wrong| not_a_plan(&why);
+    let wrong = |why: Wrong| Error::not_a_plan(&why);
     let (columns, _) = table.columns().map_err(wrong)?;
     let (mut batches, mut before) = (0_u64, None);
     if let Some(at) = columns.iter().position(|&column| column == Column::Batch) {
@@ -91,18 +95,18 @@ pub(in super::super) fn stream(file: File) -> Result<stream::Table, Error> {
     let table = Table::of(Guarded::of_file(file, size))?;
     let header = table.header()?.to_vec();
     Unchecked::new(&header)?.check_one_length()?;
-    let wrong = |why: Wrong| not_a_plan(&why);
+    let wrong = |why: Wrong| Error::not_a_plan(&why);
     let (columns, named) = table.columns().map_err(wrong)?;
     let Some((&sequences, of_batches)) = columns.split_last().filter(|_| !named) else {
         let what = "has ids, and does not come batch by batch";
-        return Err(Error::new("plan", what, "read it as a whole"));
+        return Err(Error::of_plan(what).hint_to("read it as a whole"));
     };
     if sequences != Column::Sequence {
         let what = "is of pieces, and does not come batch by batch";
-        return Err(Error::new("plan", what, "read it as a whole"));
+        return Err(Error::of_plan(what).hint_to("read it as a whole"));
     }
     if of_batches.contains(&Column::SecondLength) {
-        return Err(not_a_plan("it has second batch lengths, against its version"));
+        return Err(Error::not_a_plan("it has second batch lengths, against its version"));
     }
     let (mut rows, mut hash) = (Rows::default(), Xxh3::new());
     let mut count = 0;
@@ -164,9 +168,9 @@ impl Indices for Streamed {
             Ok(rows) if i64::try_from(rows) == Ok(group.num_rows()) => Ok(true),
             Ok(rows) => {
                 let of = group.num_rows();
-                Err(not_a_plan(&format!("column `sequence` has {rows} rows of {of}")))
+                Err(Error::not_a_plan(&format!("column `sequence` has {rows} rows of {of}")))
             }
-            Err(why) => Err(not_a_plan(&why)),
+            Err(why) => Err(Error::not_a_plan(&why)),
         }
     }
 }
@@ -190,7 +194,7 @@ impl Table {
     }
 
     fn of(file: Guarded) -> Result<Self, Error> {
-        let metadata = file.metadata().map_err(|why| not_a_plan(&why))?;
+        let metadata = file.metadata().map_err(|why| Error::not_a_plan(&why))?;
         Ok(Self { file: Arc::new(file), metadata })
     }
 
@@ -198,7 +202,7 @@ impl Table {
         let all = self.metadata.file_metadata().key_value_metadata();
         let header = all.and_then(|all| all.iter().find(|pair| pair.key == KEY));
         let text = header.and_then(|header| header.value.as_deref());
-        let missing = || not_a_plan(&format!("its metadata has no `{KEY}`"));
+        let missing = || Error::not_a_plan(&format!("its metadata has no `{KEY}`"));
         Ok(text.ok_or_else(missing)?.as_bytes())
     }
 

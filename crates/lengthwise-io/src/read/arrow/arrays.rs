@@ -10,8 +10,9 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef, PrimitiveArray};
 use arrow_schema::{DataType, Field};
 
+use crate::error::Error;
 use crate::read::cells::{Cells, wrong_type};
-use crate::read::error::{Error, quote};
+use crate::text::quote;
 
 /// Refuses a column before anything of it is read.
 pub(super) fn check(field: &Field) -> Result<(), Error> {
@@ -157,7 +158,7 @@ pub(super) fn ids(array: &dyn Array, name: &str, cells: &mut Cells) -> Result<()
             None => cells.id(name, None),
         }),
         _ => Err(Error::new(format!("column {} cannot name sequences", quote(name)))
-            .hint_to("choose a column of strings or whole numbers with `--ids`")),
+            .hint_to("choose a column of strings or whole numbers with {ids}")),
     }
 }
 

@@ -7,8 +7,7 @@ use arrow_buffer::Buffer;
 use arrow_ipc::{Message, RecordBatch, root_as_message};
 use arrow_schema::ArrowError;
 
-use crate::read::error::Error;
-use crate::read::fence::damaged;
+use crate::error::Error;
 
 const MAGIC: &[u8] = b"ARROW1\0\0";
 const CONTINUE: [u8; 4] = [0xff; 4];
@@ -75,7 +74,7 @@ impl<R: Read> Frames<R> {
         let head = self.exactly(size)?;
         let length = root_as_message(&head).map_err(|_| not_arrow())?.bodyLength();
         let length = u64::try_from(length).ok().filter(|&length| length <= LARGEST_BODY);
-        let body = self.exactly(length.ok_or_else(|| damaged("Arrow"))?)?;
+        let body = self.exactly(length.ok_or_else(|| Error::damaged_data("Arrow"))?)?;
         Ok(Some(Frame { head, body: Buffer::from_vec(body) }))
     }
 
@@ -100,7 +99,7 @@ impl<R: Read> Frames<R> {
 
     fn word(&mut self) -> Result<[u8; 4], Error> {
         let bytes = self.exactly(4)?;
-        bytes.try_into().map_err(|_| damaged("Arrow"))
+        bytes.try_into().map_err(|_| Error::damaged_data("Arrow"))
     }
 
     fn exactly(&mut self, count: u64) -> Result<Vec<u8>, Error> {
@@ -108,7 +107,7 @@ impl<R: Read> Frames<R> {
         let early = self.head.len().min(count as usize);
         bytes.extend(self.head.drain(..early));
         take(&mut self.reader, count - early as u64, &mut bytes)?;
-        if bytes.len() as u64 == count { Ok(bytes) } else { Err(damaged("Arrow")) }
+        if bytes.len() as u64 == count { Ok(bytes) } else { Err(Error::damaged_data("Arrow")) }
     }
 }
 
@@ -128,12 +127,12 @@ pub(super) fn refuse(cause: &ArrowError) -> Error {
     if cause.to_string().contains("zstd") && cfg!(not(feature = "zstd")) {
         return Error::not_built("read Arrow files that are packed by zstd", "zstd");
     }
-    damaged("Arrow")
+    Error::damaged_data("Arrow")
 }
 
 impl Frame {
     pub(super) fn message(&self) -> Result<Message<'_>, Error> {
-        root_as_message(&self.head).map_err(|_| damaged("Arrow"))
+        root_as_message(&self.head).map_err(|_| Error::damaged_data("Arrow"))
     }
 
     pub(super) fn body(&self) -> &Buffer {
@@ -152,7 +151,7 @@ impl Frame {
             buffers.iter().all(|buffer| self.fits(buffer.offset(), buffer.length(), packed))
         });
         if !(rows(batch.length()) && nodes && buffers) {
-            return Err(damaged("Arrow"));
+            return Err(Error::damaged_data("Arrow"));
         }
         let largest = match batch.buffers().filter(|_| packed) {
             Some(all) => all.iter().map(|buffer| self.unpacked(buffer.offset())).max(),

@@ -3,7 +3,7 @@
 use std::io::{Read, Seek, SeekFrom};
 
 use super::{Header, bytes, damaged};
-use crate::read::error::Error;
+use crate::error::Error;
 
 pub(super) fn header<R: Read + Seek>(reader: &mut R) -> Result<Header, Error> {
     let mut magic: [u8; 4] = bytes(reader, "FLAC")?;

@@ -7,7 +7,8 @@ use std::fs;
 use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 
 use super::Kind;
-use crate::read::error::{Error, quote};
+use crate::error::Error;
+use crate::text::quote;
 
 /// What lies below a directory.
 pub(super) struct Found {

@@ -5,7 +5,7 @@
 use std::io::{Read, Seek, SeekFrom};
 
 use super::{Header, bytes, damaged};
-use crate::read::error::Error;
+use crate::error::Error;
 
 /// No real file has as many chunks before its samples.
 const MOST_CHUNKS: usize = 1000;

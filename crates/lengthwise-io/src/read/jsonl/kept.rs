@@ -7,7 +7,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Map, Value};
 
-use crate::read::error::quote;
+use crate::text::quote;
 
 /// The fields of an object that are kept, by name.
 pub(super) struct Kept(Vec<String>);

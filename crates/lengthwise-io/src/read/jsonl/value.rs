@@ -3,9 +3,10 @@
 use serde_json::{Map, Number, Value};
 
 use super::find;
-use crate::read::error::{Error, quote};
+use crate::error::Error;
 use crate::read::number::{self, Reason};
 use crate::read::request::Measure;
+use crate::text::quote;
 
 /// The length that a value is; `holder` says where it was, and is only asked when it is none.
 /// `named` is whether the field was asked for, so that its lists and strings are meant.
@@ -19,7 +20,7 @@ pub(super) fn length(
         (_, Value::String(text)) => measure.string(text, named, holder),
         (Measure::Texts(_), other) => {
             Err(Error::new(format!("{} holds {}, not a text", holder(), kind(other)))
-                .hint_to("leave out `--unit`, or choose another field with `--column`"))
+                .hint_to("leave out {unit}, or choose another field with {column}"))
         }
         (_, Value::Number(found)) => from_number(found, measure)
             .map_err(|reason| reason.error(&holder(), &found.to_string())),
@@ -51,10 +52,9 @@ fn refuse(value: &Value, holder: &str) -> Error {
     let error = Error::new(format!("{holder} holds {}, not a number", kind(value)));
     match value {
         Value::Null => Reason::Empty.advise(error),
-        Value::Array(_) => error.hint_to(
-            "write one length a line; for a list of tokens, name its field with `--column`",
-        ),
-        _ => Reason::NotNumber.advise(error).also("choose another one with `--column`"),
+        Value::Array(_) => error
+            .hint_to("write one length a line; for a list of tokens, name its field with {column}"),
+        _ => Reason::NotNumber.advise(error).also("choose another one with {column}"),
     }
 }
 
@@ -73,9 +73,8 @@ pub(super) fn cut_fits(object: &Map<String, Value>) -> Result<(), Error> {
     if (cut - features).abs() <= shift {
         return Ok(());
     }
-    Err(Error::new(format!("the cut lasts {cut} s and its features last {features} s")).hint_to(
-        "go by the duration of the cut with `--frame-shift`, such as `--frame-shift 0.01`",
-    ))
+    Err(Error::new(format!("the cut lasts {cut} s and its features last {features} s"))
+        .hint_to("go by the duration of the cut with {frame-shift}, such as {frame-shift=0.01}"))
 }
 
 /// The type of a value, and a string or a boolean itself: those are short, or are cut short.

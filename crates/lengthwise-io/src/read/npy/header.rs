@@ -6,7 +6,8 @@
 use std::io::Read;
 
 use super::{Dtype, Kind, take};
-use crate::read::error::{Error, quote};
+use crate::error::Error;
+use crate::text::quote;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 

@@ -11,8 +11,7 @@ use ::parquet::file::reader::{ChunkReader, Length};
 
 use crate::guard::thrift::{DEEPEST, INT, STRUCT, Stop, Walk, check_schema, positive};
 
-use crate::read::error::Error;
-use crate::read::fence::damaged;
+use crate::error::Error;
 
 const MAGIC: &[u8] = b"PAR1";
 
@@ -42,10 +41,10 @@ impl Guarded {
         if self.size == 0 {
             return Err(Error::no_lengths());
         }
-        let cut = || damaged("Parquet");
+        let cut = || Error::damaged_data("Parquet");
         if self.size < 12 || self.read(0, 4)? != MAGIC {
             return Err(Error::new("is not a Parquet file: it does not begin with `PAR1`")
-                .hint_to("give the file its right extension, or say `--format`"));
+                .hint_to("give the file its right extension, or say {format}"));
         }
         let end = self.read(self.size - 8, 8)?;
         if &end[4..] != MAGIC {
@@ -71,7 +70,7 @@ impl Guarded {
     }
 
     fn read(&self, start: u64, length: usize) -> Result<Vec<u8>, Error> {
-        self.range(start, length).map_err(|_| damaged("Parquet"))
+        self.range(start, length).map_err(|_| Error::damaged_data("Parquet"))
     }
 
     /// Exactly these bytes of the file.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use ::parquet::data_type::ByteArray;
 
-use crate::read::error::Error;
+use crate::error::Error;
 
 /// Shorter texts are counted sooner than looked up.
 const LONG: usize = 1 << 8;

@@ -181,7 +181,7 @@ fn files_are_saved_and_read_by_their_names() {
     fs::write(path("empty.jsonl"), "").unwrap();
     let refused = ["folder.json", "empty.jsonl", "missing.json", "plan.txt", "plan"].map(|name| {
         let error = read_plan(&path(name)).unwrap_err();
-        assert_eq!(error.path(), Some(path(name).as_path()));
+        assert!(error.to_string().starts_with(&path(name).display().to_string()), "{error}");
         assert_eq!(error.is_damaged(), name == "empty.jsonl");
         said(&error).replace(&format!("{}/", folder.path().display()), "")
     });

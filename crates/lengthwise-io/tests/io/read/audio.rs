@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use lengthwise_io::read::{Column, Error, Format, IdColumn, Progress, Reader, Time, Unit};
+use lengthwise_io::{Column, Error, Format, IdColumn, Progress, Reader, Time, Unit};
 
 /// A WAV file of so many samples.
 fn wav(samples: u32, rate: u32) -> Vec<u8> {
@@ -63,7 +63,7 @@ fn rates_must_agree_or_be_made_to() {
     write(root.path(), "b.wav", &wav(44100, 44100));
     let (text, hint) = fail(root.path(), &Reader::new());
     assert_eq!(text, "d/b.wav: has 44100 samples a second where `a.wav` has 16000");
-    assert!(hint.contains("`--rate 16000`"), "{hint}");
+    assert!(hint.contains("`Reader::time(Time::Rate(16000.0))`"), "{hint}");
     let column = read(root.path(), &Reader::new().time(Time::Rate(8000.0))).unwrap();
     assert_eq!(column.lengths, [8000, 8000]);
     let column = read(root.path(), &Reader::new().time(Time::FrameShift(0.01))).unwrap();

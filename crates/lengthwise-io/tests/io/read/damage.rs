@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use lengthwise_io::read::{Format, IdColumn, Reader, Time};
+use lengthwise_io::{Format, IdColumn, Reader, Time};
 
 /// Reads one file of the given name and content in two ways, of which `turn` chooses the second;
 /// true if both fail.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use lengthwise_io::read::{Format, Options, Progress, Reader, read_path};
+use lengthwise_io::{Format, Options, Progress, Reader, read_path};
 use tempfile::TempDir;
 
 fn write(folder: &TempDir, name: &str, text: &str) -> PathBuf {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use lengthwise_io::read::{Column, Error, IdColumn, Reader, Time, Unit};
+use lengthwise_io::{Column, Error, IdColumn, Reader, Time, Unit};
 
 fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
@@ -144,7 +144,7 @@ fn parquet() {
     check("v2.parquet", &Reader::new().column("tokens"), [4, 1, 2]);
     check("pandas.parquet", &Reader::new().time(Time::Rate(100.0)), [470, 313, 129]);
     let bytes = std::fs::read(fixture("plain.parquet")).unwrap();
-    let error = Reader::new().read_from(&bytes[..], "f", lengthwise_io::read::Format::Parquet);
+    let error = Reader::new().read_from(&bytes[..], "f", lengthwise_io::Format::Parquet);
     let error = error.unwrap_err().to_string();
     assert_eq!(error, "f: a Parquet file is read from its end, not from a stream");
 }
@@ -203,7 +203,7 @@ fn packed_by_zstd() {
                 text,
                 format!("f: this build cannot read {what} files that are packed by zstd")
             );
-            assert_eq!(hint, "build with `--features zstd`");
+            assert_eq!(hint, "build with the feature `zstd`");
         }
     }
 }
@@ -230,7 +230,7 @@ fn what_this_build_lacks_is_said() {
             let reader = unit.map_or(Reader::new(), |unit| Reader::new().unit(unit));
             let (text, hint) = fail(name, &reader);
             assert!(text.starts_with("f: this build cannot "), "{text}");
-            assert!(hint.starts_with("build with `--features "), "{hint}");
+            assert!(hint.starts_with("build with the feature `"), "{hint}");
         }
     }
 }

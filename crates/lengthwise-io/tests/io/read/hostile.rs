@@ -8,21 +8,22 @@ mod numpy;
 #[path = "hostile/tables.rs"]
 mod tables;
 
-use lengthwise_io::read::{Error, Format, Options, read_from};
+use lengthwise_io::{Error, Format, Options, read_from};
 
 /// The hint where there are no columns.
-pub(crate) const TABLE: &str = "leave out `--column`, or say `--format csv` if it is a table";
+pub(crate) const TABLE: &str =
+    "leave out `Reader::column`, or say `Reader::format(\"csv\".parse()?)` if it is a table";
 
 const RANGE: &str = "lengths are whole numbers from 1 to 4294967295";
 const TEXTS: &str = "lengths are whole numbers from 1 to 4294967295; for a file of texts, say what \
-                     to count, such as `--unit words`";
+                     to count, such as `Reader::unit(\"words\".parse()?)`";
 const AGAIN: &str = "copy the file again, or compress it again";
 const MISSING: &str = "write the length there, or leave out the sequences without one";
 const ZERO: &str = "leave empty sequences out: lengths start at 1";
 const SECONDS: &str = "lengths are whole numbers; if these are seconds, say how many frames they \
-                       make with `--frame-shift 0.01` or `--rate 100`";
+                       make with `Reader::time(Time::FrameShift(0.01))` or `Reader::time(Time::Rate(100.0))`";
 const NOTHING: &str = "write at least one length, or name another file";
-const NAME: &str = "choose one with `--column NAME`";
+const NAME: &str = "choose one with `Reader::column(\"NAME\")`";
 const UTF8: &str = "save the file as UTF-8 text; of compressed files, gzip and zstd are read";
 
 fn fail(format: Format, column: &str, input: &[u8]) -> Error {

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use lengthwise_io::read::{Format, Reader};
+use lengthwise_io::{Format, Reader};
 use tempfile::TempDir;
 
 fn npy(descr: &str, count: usize, data: &[u8]) -> Vec<u8> {

@@ -1,6 +1,6 @@
 //! Whatever the bytes, a reader returns; and what is written comes back.
 
-use lengthwise_io::read::{Format, Options, read_from};
+use lengthwise_io::{Format, Options, read_from};
 use proptest::prelude::*;
 
 /// Reads in every format, with and without a column, and looks at the error if there is one.

@@ -1,9 +1,9 @@
 //! Measured steps: what is read, and what is refused with its line and a hint.
 
-use lengthwise_io::read::{MeasuredStep, read_steps, read_steps_from};
+use lengthwise_io::{MeasuredStep, read_steps, read_steps_from};
 use proptest::prelude::*;
 
-fn read(text: &str) -> Result<Vec<MeasuredStep>, lengthwise_io::read::Error> {
+fn read(text: &str) -> Result<Vec<MeasuredStep>, lengthwise_io::Error> {
     read_steps_from(text.as_bytes(), "f")
 }
 

@@ -1,15 +1,17 @@
 //! JSON lines: values, lines and fields.
 
 use super::{MISSING, NAME, NOTHING, RANGE, SECONDS, UTF8, ZERO, check};
-use lengthwise_io::read::Format;
+use lengthwise_io::Format;
 
 const LINES: &str = "write one JSON object or one number a line";
 const LIST: &str =
     "write one JSON object or one number a line; `jq -c '.[]'` makes such lines of a list";
-const ARRAY: &str = "write one length a line; for a list of tokens, name its field with `--column`";
+const ARRAY: &str =
+    "write one length a line; for a list of tokens, name its field with `Reader::column`";
 const FIELD: &str =
-    "lengths are whole numbers from 1 to 4294967295; choose another one with `--column`";
-const SAME: &str = "write every line as an object, or leave out `--column` if all are numbers";
+    "lengths are whole numbers from 1 to 4294967295; choose another one with `Reader::column`";
+const SAME: &str =
+    "write every line as an object, or leave out `Reader::column` if all are numbers";
 
 #[test]
 fn json_values() {
@@ -85,7 +87,7 @@ fn json_lines_and_fields() {
                 "frame",
                 b"{\"frames\": 1, \"id\": 2}",
                 "f:1: there is no field `frame`; the fields are `frames`, `id`",
-                "perhaps `frames` is meant; choose it with `--column`",
+                "perhaps `frames` is meant; choose it with `Reader::column`",
             ),
             (
                 "",

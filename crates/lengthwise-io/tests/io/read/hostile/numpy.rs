@@ -1,7 +1,7 @@
 //! `NumPy` arrays: headers, types and values.
 
 use super::{MISSING, NOTHING, RANGE, SECONDS, check};
-use lengthwise_io::read::Format;
+use lengthwise_io::Format;
 
 fn npy(descr: &str, shape: &str, data: &[u8]) -> Vec<u8> {
     let header = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}\n");

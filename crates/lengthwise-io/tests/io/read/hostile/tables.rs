@@ -1,10 +1,10 @@
 //! CSV and TSV: values, records and columns.
 
 use super::{MISSING, NAME, NOTHING, RANGE, SECONDS, UTF8, ZERO, check};
-use lengthwise_io::read::Format;
+use lengthwise_io::Format;
 
 const OTHER: &str =
-    "lengths are whole numbers from 1 to 4294967295; choose another column with `--column`";
+    "lengths are whole numbers from 1 to 4294967295; choose another column with `Reader::column`";
 
 #[test]
 fn values_in_tables() {
@@ -95,7 +95,7 @@ fn columns_of_tables() {
                 "frame",
                 b"id,frames,words\n",
                 "f: there is no column `frame`; the columns are `id`, `frames`, `words`",
-                "perhaps `frames` is meant; choose it with `--column`",
+                "perhaps `frames` is meant; choose it with `Reader::column`",
             ),
             (
                 "9",
@@ -114,31 +114,31 @@ fn columns_of_tables() {
                 "",
                 b"a,470\nb,312\n",
                 "f: no column is known to hold lengths; the columns are `a`, `470`",
-                "choose one with `--column NAME`, or by its number if the first line is not a header",
+                "choose one with `Reader::column(\"NAME\")`, or by its number if the first line is not a header",
             ),
             (
                 "",
                 b"1,2,3\n",
                 "f: there are 3 columns and no header to choose by",
-                "choose one by its number, from `--column 1` to `--column 3`",
+                "choose one by its number, from `Reader::column(\"1\")` to `Reader::column(\"3\")`",
             ),
             (
                 "len",
                 b"1,2\n",
                 "f: there is no column `len`, only 2 columns without a header",
-                "choose one by its number, from `--column 1` to `--column 2`",
+                "choose one by its number, from `Reader::column(\"1\")` to `Reader::column(\"2\")`",
             ),
             (
                 "2",
                 b"1\n",
                 "f: there is no column `2`, only 1 column without a header",
-                "leave out `--column`",
+                "leave out `Reader::column`",
             ),
             (
                 "",
                 b"len,id,len\n1,2,3\n",
                 "f: columns 1 and 3 are both named `len`",
-                "choose one by its number, such as `--column 3`",
+                "choose one by its number, such as `Reader::column(\"3\")`",
             ),
         ],
     );
