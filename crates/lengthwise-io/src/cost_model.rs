@@ -9,7 +9,7 @@ use std::{
 use lengthwise::{CostModel, Fit};
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
+use crate::error::Error;
 
 /// The version of model files that this release writes and reads.
 const VERSION: u32 = 1;

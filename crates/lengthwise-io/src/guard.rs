@@ -7,6 +7,8 @@
 //! A failed allocation aborts the process and is not a panic. So declared sizes are checked before a
 //! library sees them ([`thrift`]), and [`room`] tells whether there is memory for what is known to be needed.
 
+#[cfg(feature = "parquet")]
+pub(crate) mod parquet;
 pub mod thrift;
 
 use std::{

@@ -1,11 +1,44 @@
-//! Plans, cursors, statistics and cost models as files.
+//! Everything that lengthwise keeps in files: it reads lengths from tables, manifests, arrays, texts and audio,
+//! and writes and reads plans, cursors, statistics and cost models.
 //!
-//! A plan file is JSON (one object), JSON lines (one object a batch), NPZ (arrays) or Parquet (a
-//! table; feature `parquet`): see [`Form`]. It says how the plan was made, and has a checksum of all
-//! that it says: a file that was cut off, or says something else, is refused, and never becomes other
-//! batches. [`read_plan_exact`] also refuses one whose zip or table was altered in what the checksum is
-//! not of. A [`PlanFile`] that was read equals the one that was written, and its plan can be dealt to
-//! ranks as if it had just been made.
+//! # Lengths
+//!
+//! A plan starts from one column of whole numbers: frames, tokens, points, whatever a sequence is measured in.
+//! Those numbers are usually in some file next to the data. A [`Reader`] takes them from there: from a CSV or TSV
+//! table, a manifest of JSON lines, a text file with one length a line, a one-dimensional `NumPy` array, Kaldi's
+//! tables, or a column of a Parquet or Arrow file. It also counts: words in a text corpus, samples in a directory
+//! of audio.
+//!
+//! A wrong length is worse than none, because it silently becomes a wrong plan. So nothing is guessed, rounded,
+//! clipped or skipped. A cell that is empty, zero, negative, not whole or too large is an [`Error`] that names the
+//! file, the line and the value, and whose [`hint`](Error::hint) says what to do. What needs no decision is
+//! accepted: `12.0` is 12, a byte order mark is skipped, and so are Windows line ends. Blank lines between values
+//! are left out and counted.
+//!
+//! ```
+//! use lengthwise_io::{Format, Options, read_from};
+//!
+//! let table = "id,frames\na,470\nb,312\n";
+//! let column = read_from(table.as_bytes(), "stdin", Format::Csv, &Options::default())?;
+//! assert_eq!(column.name.as_deref(), Some("frames"));
+//! assert_eq!(column.lengths, [470, 312]);
+//!
+//! let table = "id,frames\na,470\nb,4.7\n";
+//! let error = read_from(table.as_bytes(), "stdin", Format::Csv, &Options::default()).unwrap_err();
+//! assert_eq!(
+//!     error.to_string(),
+//!     "stdin:3: column `frames` holds `4.7`, which is not a whole number"
+//! );
+//! # Ok::<(), lengthwise_io::Error>(())
+//! ```
+//!
+//! # Plans
+//!
+//! A plan file is JSON (one object), JSON lines (one object a batch), NPZ (arrays) or Parquet (a table; feature
+//! `parquet`): see [`Form`]. It says how the plan was made, and has a checksum of all that it says. A file that was
+//! cut off or altered is refused, and never becomes other batches. [`read_plan_exact`] also refuses a file whose
+//! zip or table was altered where the checksum does not reach. A [`PlanFile`] that was read equals the one that
+//! was written.
 //!
 //! ```
 //! use lengthwise::{Blurred, Budget, Example, Planner};
@@ -30,19 +63,26 @@
 //!
 //! Files appear whole or not at all ([`save`](save())).
 
-mod cost_model;
-mod cursor;
-mod error;
+// Each module uses only those before it.
 pub mod guard;
 mod hex;
-mod ids;
-mod plan;
-pub mod read;
+mod text;
+
 mod remedy;
+
+mod error;
+
+mod ids;
+mod npy;
 mod save;
+
+mod cost_model;
+mod cursor;
+mod read;
 mod statistics;
 mod stream;
-mod text;
+
+mod plan;
 
 pub use cost_model::{CostModelFile, WorstStep, model_file, model_file_of_budget, read_cost_model};
 pub use cursor::{from_json, read_cursor, save_cursor, to_json};

@@ -8,7 +8,7 @@ use std::{
 
 use tempfile::NamedTempFile;
 
-use crate::Error;
+use crate::error::Error;
 
 /// Writes a file whole or not at all: under a temporary name first, then renamed when all of it is
 /// on the disk.

@@ -12,7 +12,7 @@ use std::{
 use lengthwise::{Needs, Statistics};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::{Error, save};
+use crate::{error::Error, save::save};
 
 const MARK: [u8; 8] = *b"\x93lwstats";
 

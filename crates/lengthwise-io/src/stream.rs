@@ -14,9 +14,9 @@ use serde_json::{Map, Value};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
-    Error,
+    error::Error,
     hex::{from_hex, hex},
-    save,
+    save::save,
     text::shortened,
 };
 

@@ -8,13 +8,17 @@ use serde::{
     de::{DeserializeSeed, SeqAccess, Visitor},
 };
 
-use super::{
-    PlanFile,
-    document::{DealtRead, Wrong, digest},
-    ids::One,
-    read::Version,
+use crate::{
+    error::Error,
+    ids::Ids,
+    plan::{
+        document::{DealtRead, How, digest},
+        file::PlanFile,
+        ids::One,
+        pieces::Pieces,
+        seal::{Version, check_digest},
+    },
 };
-use crate::{Error, hex::hex, ids::Ids};
 
 /// What a file of any form holds.
 pub(super) struct Content {
@@ -54,88 +58,93 @@ impl Seconds {
 }
 
 impl Content {
+    /// What a file says about its batches, and no batches yet.
+    pub(super) fn new(
+        version: Version,
+        digest: String,
+        made: How,
+        chunks: Option<Pieces>,
+        ranks: Option<DealtRead>,
+    ) -> Result<Self, Error> {
+        let wrong = |why: String| Error::not_a_plan(&why);
+        Ok(Self {
+            version,
+            digest,
+            made: made.made().map_err(wrong)?,
+            batches: Batches::default(),
+            batch_lengths: Vec::new(),
+            positions: Vec::new(),
+            seconds: None,
+            over_long: Vec::new(),
+            ids: None,
+            chunks: chunks.map(Pieces::chunks).transpose().map_err(wrong)?,
+            ranks,
+        })
+    }
+
+    /// The digest that was written.
+    pub(super) fn digest(&self) -> Result<u64, Error> {
+        digest("digest", &self.digest).map_err(|why| Error::not_a_plan(&why))
+    }
+
+    /// The plan, if everything fits together.
     pub(super) fn file(self) -> Result<PlanFile, Error> {
-        let Self { made, batches, batch_lengths, positions, over_long, ids, chunks, .. } = self;
-        let (count, named) = (batches.all.len(), ids.as_ref().map(Ids::len));
-        let number = self.version.number();
-        match (self.version.has_ids(), named) {
-            (false, None) => {}
-            (true, Some(named)) if named == count => {}
-            (true, Some(named)) => {
-                return Err(Error::not_a_plan(&format!(
-                    "it has {named} ids for {count} sequences"
-                )));
-            }
-            (true, None) => {
-                return Err(Error::not_a_plan(&format!(
-                    "it has no ids, which version {number} has"
-                )));
-            }
-            (false, Some(_)) => {
-                return Err(Error::not_a_plan(&format!(
-                    "it has ids, which version {number} has not"
-                )));
-            }
-        }
-        if let Some(chunks) = &chunks {
-            let beyond = |&&piece: &&u32| piece as usize >= chunks.len();
-            if let Some(piece) = batches.all.iter().chain(&over_long).find(beyond) {
-                let of = chunks.len();
-                return Err(Error::not_a_plan(&format!(
-                    "it has piece {piece}, and chunks of {of}"
-                )));
-            }
-        }
+        self.check_ids()?;
+        self.check_pieces()?;
+        let written = self.digest()?;
+        let Self {
+            version, made, batches, batch_lengths, positions, over_long, ids, chunks, ..
+        } = self;
+        let wrong = |error: lengthwise::Error| Error::not_a_plan(&error.to_string());
         let mut plan = Plan::restore(made, batches.all, batches.ends, batch_lengths, over_long)
-            .map_err(|error| Error::not_a_plan(&error.to_string()))?;
-        if self.version.is_of_pairs() != self.seconds.is_some() {
+            .map_err(wrong)?;
+        if version.has_pairs != self.seconds.is_some() {
             let has = if self.seconds.is_some() { "" } else { " no" };
-            return Err(Error::not_a_plan(&format!(
-                "it has{has} second batch lengths, and version {number}"
-            )));
+            let number = version.number();
+            let why = format!("it has{has} second batch lengths, and version {number}");
+            return Err(Error::not_a_plan(&why));
         }
+        let counted = |what: &str, batches: usize, counted: usize| {
+            let why = || format!("{batches} batches and {what} of {counted}");
+            if batches == counted { Ok(()) } else { Err(Error::not_a_plan(&why())) }
+        };
         let mut second_positions = Vec::new();
         if let Some(seconds) = self.seconds {
-            let paired = plan.with_second_batch_lengths(seconds.batch_lengths);
-            plan = paired.map_err(|error| Error::not_a_plan(&error.to_string()))?;
+            plan = plan.with_second_batch_lengths(seconds.batch_lengths).map_err(wrong)?;
             second_positions = seconds.positions;
-            if plan.len() != second_positions.len() {
-                let (batches, counted) = (plan.len(), second_positions.len());
-                let what = format!("{batches} batches and second positions of {counted}");
-                return Err(Error::not_a_plan(&what));
-            }
+            counted("second positions", plan.len(), second_positions.len())?;
         }
-        if plan.len() != positions.len() {
-            let (batches, counted) = (plan.len(), positions.len());
-            return Err(Error::not_a_plan(&format!(
-                "{batches} batches and positions of {counted}"
-            )));
-        }
-        let written = digest("digest", &self.digest).map_err(|why| Error::not_a_plan(&why))?;
-        if plan.digest() != written {
-            let (written, actual) = (hex(written), hex(plan.digest()));
-            let what =
-                format!("has been altered: its digest is {written}, its batches have {actual}");
-            return Err(Error::damaged("plan", what));
-        }
+        counted("positions", plan.len(), positions.len())?;
+        check_digest(written, plan.digest())?;
         let ranks = self.ranks.map(|ranks| ranks.ranks(plan.len())).transpose()?;
         Ok(PlanFile { plan, positions, second_positions, ids, chunks, ranks })
     }
-}
 
-/// The piece of a sequence that begins at an offset. Pieces rise by sequence, then by offset.
-pub(super) fn piece_at(chunks: &Chunks, at: (u32, u32)) -> Option<u32> {
-    let of = |piece: u32| chunks.get(piece).map(|piece| (piece.sequence, piece.offset));
-    let (mut low, mut high) = (0, chunks.len() as u32);
-    while low < high {
-        let middle = low + (high - low) / 2;
-        if of(middle)? < at {
-            low = middle + 1;
-        } else {
-            high = middle;
+    /// Refuses ids where the version has none, and the reverse, and any other number of them than of
+    /// sequences.
+    fn check_ids(&self) -> Result<(), Error> {
+        let (count, number) = (self.batches.all.len(), self.version.number());
+        let why = match (self.version.has_ids, self.ids.as_ref().map(Ids::len)) {
+            (false, None) => return Ok(()),
+            (true, Some(named)) if named == count => return Ok(()),
+            (true, Some(named)) => format!("it has {named} ids for {count} sequences"),
+            (true, None) => format!("it has no ids, which version {number} has"),
+            (false, Some(_)) => format!("it has ids, which version {number} has not"),
+        };
+        Err(Error::not_a_plan(&why))
+    }
+
+    /// Refuses pieces that are not in the chunks.
+    fn check_pieces(&self) -> Result<(), Error> {
+        let Some(of) = self.chunks.as_ref().map(Chunks::len) else { return Ok(()) };
+        let mut all = self.batches.all.iter().chain(&self.over_long);
+        match all.find(|&&piece| piece as usize >= of) {
+            None => Ok(()),
+            Some(piece) => {
+                Err(Error::not_a_plan(&format!("it has piece {piece}, and chunks of {of}")))
+            }
         }
     }
-    (of(low) == Some(at)).then_some(low)
 }
 
 /// What is in batches, one batch after another, as a plan keeps it: a list for each would take more
@@ -186,7 +195,7 @@ impl All for Ids {
 
 impl<T: All> Batches<T> {
     /// Ends a batch with what is there.
-    pub(super) fn end(&mut self) -> Result<(), Wrong> {
+    pub(super) fn end(&mut self) -> Result<(), String> {
         let end = u32::try_from(self.all.len()).map_err(|_| "too many sequences".to_owned())?;
         self.ends.push(end);
         Ok(())

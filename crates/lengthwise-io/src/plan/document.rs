@@ -1,17 +1,15 @@
 //! What the forms of a plan file have in common, as it is written.
 
-use lengthwise::{Chunks, Corpus, Counts, Lengths, Made, Shard};
+use lengthwise::{Corpus, Counts, Made, Shard};
 use serde::{Deserialize, Serialize};
 
-use super::Ranks;
 use crate::{
-    Error, cursor,
+    cursor,
+    error::Error,
     hex::{from_hex, hex},
+    plan::file::Ranks,
     text::quote,
 };
-
-/// Why what was read cannot be; follows "is cut off or not a plan".
-pub(super) type Wrong = String;
 
 /// How a plan was made: settings in their string forms.
 #[derive(Serialize, Deserialize)]
@@ -82,7 +80,7 @@ impl How {
         }
     }
 
-    pub(super) fn made(self) -> Result<Made, Wrong> {
+    pub(super) fn made(self) -> Result<Made, String> {
         let wrong = |error: lengthwise::Error| error.to_string();
         Ok(Made {
             budget: self.budget.parse().map_err(wrong)?,
@@ -110,58 +108,15 @@ impl How {
     }
 }
 
-fn corpus(known: Known) -> Result<Corpus, Wrong> {
+fn corpus(known: Known) -> Result<Corpus, String> {
     let Known { statistics, longest } = known;
     Ok(Corpus { statistics: digest("statistics", &statistics)?, longest })
 }
 
 /// The number of a fingerprint.
-pub(super) fn digest(name: &str, text: &str) -> Result<u64, Wrong> {
+pub(super) fn digest(name: &str, text: &str) -> Result<u64, String> {
     let given = || format!("`{name}` {} is no fingerprint", quote(text));
     from_hex(text).ok_or_else(given)
-}
-
-/// Where the pieces are from that the batches name by index.
-#[derive(PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Pieces {
-    pub(super) sequences: Vec<u32>,
-    pub(super) offsets: Vec<u32>,
-    pub(super) lengths: Vec<u32>,
-}
-
-impl Pieces {
-    pub(super) fn new(chunks: &Chunks) -> Self {
-        let pieces = (0..chunks.len() as u32).filter_map(|piece| chunks.get(piece));
-        Self {
-            sequences: pieces.clone().map(|piece| piece.sequence).collect(),
-            offsets: pieces.map(|piece| piece.offset).collect(),
-            lengths: chunks.lengths().as_slice().to_vec(),
-        }
-    }
-
-    /// The sequences are cut once more, and must come to the same pieces.
-    pub(super) fn chunks(self) -> Result<Chunks, Wrong> {
-        let wrong = || "the chunks are not sequences cut into pieces".to_owned();
-        let mut whole: Vec<u32> = Vec::new();
-        for (&sequence, &length) in self.sequences.iter().zip(&self.lengths) {
-            if sequence as usize == whole.len() {
-                whole.push(0);
-            }
-            let count = whole.len();
-            match whole.last_mut() {
-                Some(last) if sequence as usize + 1 == count => {
-                    *last = last.checked_add(length).ok_or_else(wrong)?;
-                }
-                _ => return Err(wrong()),
-            }
-        }
-        // A sequence of several pieces begins with one of full size. If there is none, any size
-        // that is long enough does.
-        let size = self.lengths.iter().copied().max().unwrap_or_default();
-        let cut = |lengths: Lengths| Chunks::new(&lengths, size);
-        let chunks = Lengths::new(whole).and_then(cut).map_err(|_| wrong())?;
-        if Pieces::new(&chunks) == self { Ok(chunks) } else { Err(wrong()) }
-    }
 }
 
 /// How the batches were dealt.

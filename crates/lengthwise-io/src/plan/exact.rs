@@ -6,8 +6,12 @@
 
 use std::io::{self, Write};
 
-use super::{Form, PlanFile};
-use crate::Error;
+#[cfg(feature = "parquet")]
+use crate::plan::parquet;
+use crate::{
+    error::Error,
+    plan::{file::PlanFile, form::Form},
+};
 
 /// How much of a plan file is known to be right.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,7 +80,7 @@ fn other_release(form: Form, bytes: &[u8]) -> Option<String> {
     match form {
         #[cfg(feature = "parquet")]
         Form::Parquet => {
-            let version = super::parquet::version(bytes)?;
+            let version = parquet::version(bytes)?;
             let number = |part: &str| part.parse::<u32>().is_ok();
             let is_version = version.split('.').count() == 3 && version.split('.').all(number);
             (is_version && version != env!("CARGO_PKG_VERSION")).then_some(version)

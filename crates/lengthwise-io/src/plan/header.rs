@@ -1,15 +1,19 @@
-//! What the forms that are not text say in JSON: all but the numbers, and the checksum.
+//! What all forms but JSON say in one object: all but the numbers, and the checksum.
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
-use super::{
-    content::{Batches, Content},
-    document::{Dealt, DealtRead, How, Pieces},
-    read::{Version, check_content, check_version, parsed},
-    sheet::Sheet,
+use crate::{
+    error::Error,
+    hex::hex,
+    plan::{
+        content::Content,
+        document::{Dealt, DealtRead, How},
+        pieces::Pieces,
+        seal::{Version, check_content, check_version, parsed},
+        sheet::{Batches, Sheet},
+    },
 };
-use crate::{Error, hex::hex};
 
 /// The object as it is written, but for its checksum.
 #[derive(Serialize)]
@@ -26,32 +30,32 @@ struct Header<'a> {
 }
 
 /// Which numbers have no other place in the file, and go into the object.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Rest {
-    /// None.
-    Nothing,
-    /// The over-long sequences, and the pieces.
-    #[cfg(feature = "parquet")]
-    OverLongAndChunks,
+#[derive(Clone, Copy, Default)]
+pub(super) struct Rest {
+    pub(super) over_long: bool,
+    pub(super) chunks: bool,
+}
+
+/// The object but for its checksum.
+pub(super) fn unsealed<'a, P: Batches>(file: &Sheet<'a, P>, rest: Rest) -> impl Serialize + 'a {
+    let Sheet { plan, chunks, ranks, .. } = *file;
+    Header {
+        version: file.version().number(),
+        digest: hex(plan.digest()),
+        made: How::new(plan.made()),
+        over_long: Some(plan.over_long().1).filter(|list| rest.over_long && !list.is_empty()),
+        chunks: chunks.filter(|_| rest.chunks).map(Pieces::new),
+        ranks: ranks.map(Dealt::new),
+    }
 }
 
 /// The object with its checksum, on a line. `hash` is of the numbers that are elsewhere.
-pub(super) fn text<P: super::sheet::Batches>(
+pub(super) fn text<P: Batches>(
     file: &Sheet<P>,
     rest: Rest,
     mut hash: Xxh3,
 ) -> serde_json::Result<String> {
-    let Sheet { plan, chunks, ranks, .. } = *file;
-    let all = rest != Rest::Nothing;
-    let header = Header {
-        version: Version::of(file).number(),
-        digest: hex(plan.digest()),
-        made: How::new(plan.made()),
-        over_long: Some(plan.over_long().1).filter(|list| all && !list.is_empty()),
-        chunks: chunks.filter(|_| all).map(Pieces::new),
-        ranks: ranks.map(Dealt::new),
-    };
-    let mut text = serde_json::to_string(&header)?;
+    let mut text = serde_json::to_string(&unsealed(file, rest))?;
     // The checksum goes into the object, before the brace that closes it.
     text.pop();
     hash.update(text.as_bytes());
@@ -86,7 +90,7 @@ impl<'a> Unchecked<'a> {
 
     /// Refuses a plan of two lengths, which does not come batch by batch.
     pub(super) fn check_one_length(&self) -> Result<(), Error> {
-        if !self.1.is_of_pairs() {
+        if !self.1.has_pairs {
             return Ok(());
         }
         Err(Error::of_plan("is of two lengths, and does not come batch by batch")
@@ -100,20 +104,8 @@ impl<'a> Unchecked<'a> {
 
     /// The content before anything is known of the checksum.
     pub(super) fn unchecked(&self) -> Result<Content, Error> {
-        let header: HeaderRead = parsed(self.0)?;
-        let wrong = |why: String| Error::not_a_plan(&why);
-        Ok(Content {
-            version: self.1,
-            digest: header.digest,
-            made: header.made.made().map_err(wrong)?,
-            batches: Batches::default(),
-            batch_lengths: Vec::new(),
-            positions: Vec::new(),
-            seconds: None,
-            over_long: header.over_long,
-            ids: None,
-            chunks: header.chunks.map(Pieces::chunks).transpose().map_err(wrong)?,
-            ranks: header.ranks,
-        })
+        let HeaderRead { digest, made, over_long, chunks, ranks } = parsed(self.0)?;
+        let content = Content::new(self.1, digest, made, chunks, ranks)?;
+        Ok(Content { over_long, ..content })
     }
 }

@@ -3,8 +3,6 @@
 //! Nothing in it is packed. Numbers in random order pack by a quarter at best; the bytes depend on no
 //! packer's version; and no array can unpack to more than the file has.
 
-mod npy;
-
 use std::{
     fs::File,
     io::{self, BufReader, Cursor, Read, Seek, SeekFrom, Take, Write},
@@ -16,16 +14,22 @@ use zip::{
     write::StreamWriter,
 };
 
-use self::npy::Number;
-use super::{
-    PlanFile,
-    content::Seconds,
-    document::Pieces,
-    header::{self, Rest, Unchecked},
-    sheet::{self, Batches, Sheet},
-    stream::{Indices, Table, Xxh3Debug, add},
+use crate::{
+    error::Error,
+    guard::guarded,
+    ids::Ids,
+    npy::{self, Number},
+    plan::{
+        batchwise::{Xxh3Debug, add},
+        content::Seconds,
+        file::PlanFile,
+        header::{self, Rest, Unchecked},
+        pieces::Pieces,
+        sheet::{self, Batches, Sheet},
+        table::{Indices, Table},
+    },
+    text::{quote, shortened},
 };
-use crate::{Error, guard::guarded, ids::Ids, text::quote};
 
 /// All arrays that there may be, in the order of the checksum.
 const ARRAYS: [&str; 13] = [
@@ -71,7 +75,7 @@ pub(super) fn write<P: Batches>(file: &Sheet<P>, output: &mut impl Write) -> io:
             arrays.write("id_bytes", ids.bytes())?;
             arrays.write("id_ends", ids.ends())?;
         }
-        let header = header::text(file, Rest::Nothing, arrays.hash.clone());
+        let header = header::text(file, Rest::default(), arrays.hash.clone());
         arrays.write(HEADER, header.map_err(io::Error::from)?.as_bytes())?;
         arrays.zip.finish()?;
         Ok(())
@@ -237,7 +241,7 @@ pub(super) fn stream(file: File) -> Result<Table, Error> {
     let mut indices = BufReader::with_capacity(1 << 20, whole);
     indices.seek(SeekFrom::Start(start)).map_err(failed)?;
     let mut indices = indices.take(size);
-    let count = npy::count::<u32>(&mut indices, size)
+    let count = count::<u32>(&mut indices, size)
         .map_err(|why| Error::not_a_plan(&format!("array `indices` {why}")))?;
     let (hash, digest) = (Xxh3Debug(Xxh3::new()), Xxh3Debug(Xxh3::new()));
     let (indices, waiting) = (Box::new(Streamed(indices)), Vec::new());
@@ -345,7 +349,8 @@ impl<R: Read + Seek> Archive<R> {
         // One byte more than there should be, so that the zip's own checksum is looked at.
         let read = entry.take(size + 1).read_to_end(&mut bytes);
         read.map_err(|error| wrong(format!("cannot be read: {error}")))?;
-        let numbers = npy::numbers::<N>(&bytes).map_err(wrong)?;
+        let mut numbers = bytes.as_slice();
+        count::<N>(&mut numbers, bytes.len() as u64).map_err(wrong)?;
         self.hash.update(numbers);
         Ok(Some(numbers.chunks_exact(N::SIZE).map(N::get).collect()))
     }
@@ -374,6 +379,35 @@ impl<R: Read + Seek> Archive<R> {
         let (offsets, lengths) = (self.needed("piece_offsets")?, self.needed("piece_lengths")?);
         Ok(Some(Pieces { sequences, offsets, lengths }))
     }
+}
+
+/// How many numbers an array of `size` bytes has, if it is written as plans are; reads on to where they
+/// begin.
+fn count<N: Number>(array: &mut impl Read, size: u64) -> Result<usize, String> {
+    let no_array = || "is no array of version 1.0".to_owned();
+    let header = npy::Header::read(array).map_err(|_| no_array())?;
+    let entry = |key| header.entry(key).filter(|_| header.version == (1, 0)).ok_or_else(no_array);
+    let (name, order, shape) = (entry("descr")?, entry("fortran_order")?, entry("shape")?);
+    // A type of several fields is a list, without quotes.
+    let name = name.strip_prefix('\'').and_then(|name| name.strip_suffix('\'')).unwrap_or(name);
+    if name != N::TYPE {
+        return Err(format!("has type {}, where plans have `{}`", quote(name), N::TYPE));
+    }
+    if order != "False" {
+        return Err("is in Fortran order".to_owned());
+    }
+    let shape = shape.trim_start_matches('(').trim_end_matches(')');
+    // One number and a comma: one dimension.
+    let count = shape.strip_suffix(',').and_then(|count| count.parse::<usize>().ok());
+    let Some(count) = count else {
+        return Err(format!("has shape `({})`, where plans have lists", shortened(shape, 40)));
+    };
+    let left = size.saturating_sub(header.size);
+    if count.checked_mul(N::SIZE).map(|bytes| bytes as u64) != Some(left) {
+        return Err(format!("is to have {count} numbers, and has {left} bytes"));
+    }
+    // In another spelling it was not written by NumPy.
+    if header.text.trim_end() == npy::dictionary::<N>(count) { Ok(count) } else { Err(no_array()) }
 }
 
 fn refused(error: &ZipError) -> Error {

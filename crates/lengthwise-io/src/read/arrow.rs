@@ -21,8 +21,9 @@ use self::frames::{Frame, Frames};
 use crate::error::Error;
 use crate::guard::guarded;
 use crate::read::cells::Cells;
+use crate::read::column::Column;
+use crate::read::columns;
 use crate::read::request::Request;
-use crate::read::{Column, columns};
 
 pub(crate) fn read<R: Read>(reader: R, request: &Request) -> Result<Column, Error> {
     guarded(

@@ -8,6 +8,7 @@
 //! [`Time`]: crate::read::Time
 
 mod flac;
+mod header;
 mod walk;
 mod wav;
 
@@ -16,46 +17,21 @@ use std::io::{BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
+use crate::read::audio::header::{Header, Kind};
+use crate::read::column::Column;
 use crate::read::ids::IdColumn;
 use crate::read::number;
+use crate::read::open::open;
 use crate::read::progress::Progress;
 use crate::read::request::{Measure, Request};
-use crate::read::{Column, reader};
 use crate::text::quote;
 
-/// What the header of an audio file says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Header {
-    /// Samples of one channel.
-    samples: u64,
-    /// Samples a second, at least 1.
-    rate: u32,
-}
-
-/// The two containers, by extension.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Wav,
-    Flac,
-}
-
-impl Kind {
-    fn of(path: &Path) -> Option<Self> {
-        let extension = path.extension()?.to_str()?;
-        match extension.to_ascii_lowercase().as_str() {
-            "wav" | "wave" => Some(Kind::Wav),
-            "flac" => Some(Kind::Flac),
-            _ => None,
-        }
-    }
-
-    fn header<R: Read + Seek>(self, reader: R, size: u64) -> Result<Header, Error> {
-        // Headers are short; a larger buffer would read ahead into the samples.
-        let mut reader = BufReader::with_capacity(512, reader);
-        match self {
-            Kind::Wav => wav::header(&mut reader, size),
-            Kind::Flac => flac::header(&mut reader),
-        }
+fn header<R: Read + Seek>(kind: Kind, reader: R, size: u64) -> Result<Header, Error> {
+    // Headers are short; a larger buffer would read ahead into the samples.
+    let mut reader = BufReader::with_capacity(512, reader);
+    match kind {
+        Kind::Wav => wav::header(&mut reader, size),
+        Kind::Flac => flac::header(&mut reader),
     }
 }
 
@@ -72,10 +48,10 @@ pub(crate) fn file(path: &Path, request: &Request) -> Result<Column, Error> {
     Ok(column)
 }
 
-/// The paths of all audio files below a directory, in their order.
-pub(crate) fn files(root: &Path) -> Result<Vec<PathBuf>, Error> {
-    let found = walk::files(root, |_| {})?;
-    Ok(found.files.into_iter().map(|name| root.join(name)).collect())
+/// The audio files below a folder that its lengths are read from, in the order of their paths.
+pub fn audio_files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let found = walk::files(folder, |_| {})?;
+    Ok(found.files.into_iter().map(|name| folder.join(name)).collect())
 }
 
 /// The lengths of all audio files below a directory, in the order of their paths.
@@ -136,8 +112,8 @@ fn read(path: &Path, kind: Kind) -> Result<Header, Error> {
     if !about.is_file() && !about.is_dir() {
         return Err(Error::new("is not a plain file").hint_to("take it out of the directory"));
     }
-    let file: File = reader::open(path)?;
-    kind.header(file, about.len())
+    let file: File = open(path)?;
+    header(kind, file, about.len())
 }
 
 fn length(header: Header, measure: &Measure) -> Result<u32, Error> {
@@ -158,20 +134,4 @@ fn mixed(other: &str, rate: u32, found: u32) -> Error {
         "samples of two rates do not compare: resample with {rate=}, or count frames with {frame-shift=0.01}",
         &[&rate.to_string()],
     )
-}
-
-/// The header is not what its format says it should be.
-fn damaged(kind: &str) -> Error {
-    Error::new(format!("the {kind} header is cut short or damaged"))
-        .hint_to("copy the file again, or leave it out")
-}
-
-/// Exactly as many bytes as the array has.
-fn bytes<const N: usize>(reader: &mut impl Read, kind: &str) -> Result<[u8; N], Error> {
-    let mut bytes = [0; N];
-    reader.read_exact(&mut bytes).map_err(|cause| match cause.kind() {
-        std::io::ErrorKind::UnexpectedEof => damaged(kind),
-        _ => Error::io(None, cause),
-    })?;
-    Ok(bytes)
 }

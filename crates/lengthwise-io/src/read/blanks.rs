@@ -2,7 +2,7 @@
 //! shifts the index of every sequence behind it. Those at the end of a file shift nothing.
 
 use crate::error::Error;
-use crate::read::Column;
+use crate::read::column::Column;
 
 /// No file has this many bytes of blank lines in a row. A packed one of ten megabytes can have ten
 /// gigabytes, which take minutes to pass over.

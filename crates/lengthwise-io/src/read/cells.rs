@@ -8,7 +8,7 @@
 
 use crate::error::Error;
 use crate::ids::Ids;
-use crate::read::Column;
+use crate::read::column::Column;
 use crate::read::ids;
 use crate::read::number::{self, Reason};
 use crate::read::request::{Measure, Request};

@@ -8,11 +8,12 @@ use csv::ByteRecord;
 
 use crate::error::Error;
 use crate::read::blanks::Blanks;
+use crate::read::column::Column;
+use crate::read::columns;
 use crate::read::ids::{self, IdColumn};
 use crate::read::number::{Reason, is_number};
 use crate::read::records::{Dialect, Records, clean, text};
 use crate::read::request::{Measure, Request};
-use crate::read::{Column, columns};
 use crate::text::quote;
 
 pub(crate) fn read<R: Read>(

@@ -51,7 +51,7 @@ impl Format {
     /// ending that only says how the file is compressed, such as `.gz`, is looked through.
     ///
     /// ```
-    /// # use lengthwise_io::read::Format;
+    /// # use lengthwise_io::Format;
     /// # use std::path::Path;
     /// assert_eq!(Format::from_path(Path::new("train_manifest.json")), Format::Jsonl);
     /// assert_eq!(Format::from_path(Path::new("lengths")), Format::Text);

@@ -15,13 +15,14 @@ use std::io::Read;
 
 use serde_json::{Map, Value};
 
-use self::kept::Kept;
-use self::value::{CUT, cut_fits, kind, length};
 use crate::error::Error;
+use crate::read::column::Column;
+use crate::read::columns;
 use crate::read::ids::{self, IdColumn};
+use crate::read::jsonl::kept::Kept;
+use crate::read::jsonl::value::{CUT, cut_fits, find, kind, length};
 use crate::read::lines::Lines;
 use crate::read::request::Request;
-use crate::read::{Column, columns};
 use crate::text::quote;
 
 pub(crate) fn read<R: Read>(reader: R, request: &Request) -> Result<Column, Error> {
@@ -203,15 +204,6 @@ fn name_of<'a>(value: &'a Value, field: &str) -> Result<Cow<'a, str>, Error> {
     }
 }
 
-/// The field called `name`. A name with dots is a path, unless a field has that very name.
-fn find<'a>(object: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
-    if let Some(value) = object.get(name) {
-        return Some(value);
-    }
-    let (first, rest) = name.split_once('.')?;
-    rest.split('.').try_fold(object.get(first)?, |value, key| value.as_object()?.get(key))
-}
-
 fn no_object(value: &Value, name: &str) -> Error {
     let name = quote(name);
     let hint = match value {
@@ -279,7 +271,7 @@ mod tests {
         let error = read(cut(3.2).as_bytes(), &Request::plain(None)).unwrap_err();
         assert_eq!(error.to_string(), ":1: the cut lasts 3.2 s and its features last 14.4 s");
         let mut request = Request::plain(None);
-        request.measure = Measure::Seconds(crate::read::Time::FrameShift(0.01));
+        request.measure = Measure::Seconds(crate::read::time::Time::FrameShift(0.01));
         let part = read(cut(3.2).as_bytes(), &request).unwrap();
         assert_eq!((part.name.as_deref(), part.lengths), (Some("duration"), vec![320]));
     }
@@ -287,7 +279,7 @@ mod tests {
     #[test]
     fn seconds_do_not_take_frames_for_seconds() {
         let mut request = Request::plain(None);
-        request.measure = Measure::Seconds(crate::read::Time::Rate(100.0));
+        request.measure = Measure::Seconds(crate::read::time::Time::Rate(100.0));
         let error = read(&b"{\"num_frames\": 3}"[..], &request).unwrap_err().to_string();
         assert_eq!(error, ":1: the only field, `num_frames`, is not known to hold seconds");
         let whole = read(&b"{\"duration\": 3}\n{\"duration\": 1.29}"[..], &request).unwrap();

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use crate::error::Error;
 use crate::ids::Ids;
-use crate::read::Column;
+use crate::read::column::Column;
 use crate::read::map::Map;
 
 /// Lengths as read, in the order of the file, as [`Column`] has them, but not in memory unless they are

@@ -1,19 +1,17 @@
-//! `NumPy` arrays, format versions 1.0 to 3.0: a magic string, a header that is a Python
-//! dictionary, and the values. Only what can be a list of lengths is read, arrays of whole
-//! numbers or floats in one dimension. The header's word is not taken for how much there is:
-//! values are read piece by piece, and what is missing or left over is reported with its size.
-
-mod header;
+//! Lengths in `NumPy` arrays of whole numbers or floats, in one dimension. How many there are is not
+//! believed of the header: values are read piece by piece, and what is missing or left over is reported
+//! with its size.
 
 use std::fs::File;
-use std::io::{self, Read, Seek};
+use std::io::{self, Read};
 
-use self::header::Header;
 use crate::error::Error;
-use crate::read::Column;
+use crate::npy::{Header, Stop};
+use crate::read::column::Column;
 use crate::read::map::Map;
 use crate::read::number::Reason;
 use crate::read::request::{Measure, Request};
+use crate::text::quote;
 
 /// How many values are read at a time, and the most that are reserved on the header's word.
 const PIECE: usize = 8192;
@@ -47,14 +45,16 @@ pub(crate) fn read<R: Read>(mut reader: R, request: &Request) -> Result<Column, 
     if matches!(request.measure, Measure::Texts(_)) {
         return Err(Error::no_texts("a NumPy array"));
     }
-    let Header { dtype, count } = Header::read(&mut reader)?;
+    let header = Header::read(&mut reader).map_err(no_header)?;
+    let (dtype, count) = values(&header)?;
     let mut column = request.column(None);
     let mut piece = Vec::with_capacity(PIECE * dtype.size);
     let mut left = count;
     while left > 0 {
         let values = left.min(PIECE as u64);
         piece.clear();
-        take(&mut reader, values * dtype.size as u64, &mut piece)?;
+        let read = reader.by_ref().take(values * dtype.size as u64).read_to_end(&mut piece);
+        read.map_err(|cause| Error::io(None, cause))?;
         column.make_room(values, count)?;
         for value in piece.chunks_exact(dtype.size) {
             let length = dtype
@@ -82,11 +82,8 @@ pub(crate) fn in_place(file: &File, request: &Request) -> Result<Option<Map>, Er
     if asked || !matches!(request.measure, Measure::Numbers) || cfg!(target_endian = "big") {
         return Ok(None);
     }
-    let mut start = file;
-    let header = Header::read(&mut start);
-    let (Ok(Header { dtype: U32, count }), Ok(offset)) = (header, start.stream_position()) else {
-        return Ok(None);
-    };
+    let Ok(header) = Header::read(&mut &*file) else { return Ok(None) };
+    let (Ok((U32, count)), offset) = (values(&header), header.size) else { return Ok(None) };
     let about = file.metadata().map_err(|cause| Error::io(None, cause))?;
     let whole = offset.is_multiple_of(4) && about.len() == offset + 4 * count;
     if count == 0 || !about.is_file() || !whole {
@@ -100,10 +97,90 @@ pub(crate) fn in_place(file: &File, request: &Request) -> Result<Option<Map>, Er
     }
 }
 
-/// Reads up to `bytes` bytes; fewer only where the input ends.
-fn take<R: Read>(reader: &mut R, bytes: u64, into: &mut Vec<u8>) -> Result<(), Error> {
-    let read = reader.take(bytes).read_to_end(into);
-    read.map(|_| ()).map_err(|cause| Error::io(None, cause))
+/// The type and the number of the values.
+fn values(header: &Header) -> Result<(Dtype, u64), Error> {
+    let dtype = dtype(header.entry("descr").ok_or_else(broken)?)?;
+    Ok((dtype, count(header.entry("shape").ok_or_else(broken)?)?))
+}
+
+fn no_header(stop: Stop) -> Error {
+    match stop {
+        Stop::Empty => Error::no_lengths(),
+        Stop::CutShort => broken(),
+        Stop::Io(cause) => Error::io(None, cause),
+        Stop::NoMagic => Error::new("is not a NumPy file: it does not begin with the NumPy magic")
+            .hint_to("save the array with `numpy.save`, or give the file its right extension"),
+        Stop::Version(major, minor) => {
+            Error::new(format!("NumPy format {major}.{minor} is not known"))
+                .hint_to("save the array again with `numpy.save`")
+        }
+        Stop::Long(length) => {
+            Error::new(format!("the NumPy header has {length} bytes, which is too long"))
+                .hint_to("save a plain array of whole numbers with `numpy.save`")
+        }
+    }
+}
+
+fn broken() -> Error {
+    Error::new("the NumPy header is cut short or damaged")
+        .hint_to("copy the file again, or save it again with `numpy.save`")
+}
+
+/// The type that a `descr` stands for, such as `'<i8'`: byte order, kind, size in bytes.
+fn dtype(descr: &str) -> Result<Dtype, Error> {
+    let Some(mark @ ('\'' | '"')) = descr.chars().next() else {
+        return Err(Error::new("the array has a structured dtype, not one number a value")
+            .hint_to("save the field that holds the lengths as an array of its own"));
+    };
+    let (code, _) = descr[1..].split_once(mark).ok_or_else(broken)?;
+    let (kind, size) = match code.get(1..) {
+        Some("i1") => (Kind::Signed, 1),
+        Some("i2") => (Kind::Signed, 2),
+        Some("i4") => (Kind::Signed, 4),
+        Some("i8") => (Kind::Signed, 8),
+        Some("u1") => (Kind::Unsigned, 1),
+        Some("u2") => (Kind::Unsigned, 2),
+        Some("u4") => (Kind::Unsigned, 4),
+        Some("u8") => (Kind::Unsigned, 8),
+        Some("f4") => (Kind::Float, 4),
+        Some("f8") => (Kind::Float, 8),
+        _ => return Err(wrong_dtype(code)),
+    };
+    match code.as_bytes()[0] {
+        b'<' => Ok(Dtype { kind, size, big_endian: false }),
+        b'>' => Ok(Dtype { kind, size, big_endian: true }),
+        // A single byte has no order.
+        b'|' if size == 1 => Ok(Dtype { kind, size, big_endian: false }),
+        _ => Err(wrong_dtype(code)),
+    }
+}
+
+fn wrong_dtype(code: &str) -> Error {
+    let what = match code.get(1..2) {
+        Some("b") => " (booleans)",
+        Some("O") => " (Python objects)",
+        Some("U" | "S") => " (strings)",
+        Some("c") => " (complex numbers)",
+        Some("m" | "M") => " (dates or times)",
+        _ => "",
+    };
+    Error::new(format!("the array has dtype {}{what}, which cannot hold lengths", quote(code)))
+        .hint_to("save the lengths as whole numbers, such as `lengths.astype(\"int64\")`")
+}
+
+/// How many values an array has, if it is a list of values: (N,), (N, 1) or (1, N).
+fn count(shape: &str) -> Result<u64, Error> {
+    let inner = shape.strip_prefix('(').and_then(|rest| rest.split_once(')')).ok_or_else(broken)?.0;
+    // Python 2 wrote long integers as `3L`.
+    let sizes = inner.split(',').map(|size| size.trim().trim_end_matches('L'));
+    let sizes: Option<Vec<u64>> =
+        sizes.filter(|size| !size.is_empty()).map(|size| size.parse().ok()).collect();
+    let ([count] | [count, 1] | [1, count]) = sizes.ok_or_else(broken)?[..] else {
+        let shape = quote(&format!("({})", inner.trim()));
+        return Err(Error::new(format!("the array has shape {shape}, not one dimension"))
+            .hint_to("save one length per sequence, as an array of shape (N,)"));
+    };
+    if count > u64::from(u32::MAX) { Err(Error::too_many()) } else { Ok(count) }
 }
 
 impl Dtype {
@@ -228,5 +305,22 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert!(error.ends_with("after them 1048576 or more bytes follow"), "{error}");
+    }
+
+    #[test]
+    fn shapes_of_one_dimension() {
+        let counts = ["(3,)", "(3L,)", "( 3 , 1 )", "(1, 3)", "(0,)", "(1,)", "(1, 1)"]
+            .map(|shape| count(shape).unwrap());
+        assert_eq!(counts, [3, 3, 3, 3, 0, 1, 1]);
+        for shape in ["()", "(2, 3)", "(1, 1, 3)", "(3", "(-3,)", "(99999999999999999999,)", "3"] {
+            assert!(count(shape).is_err(), "{shape}");
+        }
+    }
+
+    #[test]
+    fn orders_that_do_not_fit_the_size() {
+        for descr in ["'|i4'", "'=i4'", "'<i3'", "'é4'", "''", "'<i4", "i4", ""] {
+            assert!(dtype(descr).is_err(), "{descr}");
+        }
     }
 }

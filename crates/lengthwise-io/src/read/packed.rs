@@ -12,9 +12,15 @@ use crate::error::Damaged;
 
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
-/// Whether what begins like this is compressed.
-pub(crate) fn is(start: &[u8]) -> bool {
+
+/// Whether bytes begin as those of gzip and zstd do.
+pub fn is_packed(start: &[u8]) -> bool {
     start.starts_with(&GZIP) || start.starts_with(&ZSTD)
+}
+
+/// What a reader has, unpacked if it is packed by gzip or zstd. Its first four bytes are waited for.
+pub fn unpacked(reader: impl Read) -> io::Result<impl Read> {
+    Unpacked::new(reader)
 }
 
 /// How much of a zstd frame is unpacked at a time.

@@ -1,7 +1,6 @@
 //! Parquet files: one column of them, and the one with the ids. Pages of other columns are never
-//! read. The footer and every page header go through [`guard`] before the library sees them.
+//! read. The footer and every page header are [guarded](Guarded) before the library sees them.
 
-mod guard;
 mod leaf;
 mod seen;
 
@@ -16,17 +15,20 @@ use ::parquet::data_type::{
 };
 use ::parquet::errors::ParquetError;
 use ::parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
+use ::parquet::file::reader::Length as _;
 use ::parquet::file::serialized_reader::SerializedPageReader;
 
-use self::guard::{Guarded, NoRoom};
 use self::leaf::{Kind, Leaf};
 use self::seen::Seen;
 use crate::error::Error;
 use crate::guard::guarded;
+use crate::guard::parquet::{Guarded, NoRoom, Pages, Refused, VALUES_PER_BYTE};
+use crate::guard::thrift::{DEEPEST, Stop};
 use crate::read::cells::{Cells, wrong_type};
+use crate::read::column::Column;
+use crate::read::columns;
 use crate::read::progress::Progress;
 use crate::read::request::Request;
-use crate::read::{Column, columns};
 use crate::text::quote;
 
 /// How many rows are read at a time.
@@ -39,12 +41,32 @@ pub(crate) fn read(
 ) -> Result<Column, Error> {
     guarded(
         || {
-            let file = Arc::new(Guarded::new(file)?);
-            let metadata = file.metadata()?;
+            let file = Guarded::of_file(file, Pages::Packed);
+            let file = Arc::new(file.map_err(|cause| Error::io(None, cause))?);
+            let metadata = metadata(&file)?;
             columns_of(&file, &metadata, request, progress)
         },
         || Error::damaged_data("Parquet"),
     )
+}
+
+/// The metadata of the file, if it does not claim more rows than its bytes can stand for.
+fn metadata(file: &Guarded) -> Result<ParquetMetaData, Error> {
+    if file.len() == 0 {
+        return Err(Error::no_lengths());
+    }
+    match file.metadata() {
+        Ok((metadata, rows)) if rows <= file.len().saturating_mul(VALUES_PER_BYTE) => Ok(metadata),
+        Err(Refused::Beginning) => {
+            Err(Error::new("is not a Parquet file: it does not begin with `PAR1`")
+                .hint_to("give the file its right extension, or say {format}"))
+        }
+        Err(Refused::Schema(Stop::Deep)) => {
+            Err(Error::new(format!("its columns are nested more than {DEEPEST} deep"))
+                .hint_to("write a file with the column of lengths alone"))
+        }
+        _ => Err(Error::damaged_data("Parquet")),
+    }
 }
 
 fn columns_of(

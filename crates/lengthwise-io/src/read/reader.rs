@@ -1,41 +1,45 @@
 //! One reading: what is asked for, by a builder, and the one fallible step that does it.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
 use crate::error::Error;
+use crate::read::column::Column;
+use crate::read::format::Format;
+use crate::read::ids::IdColumn;
 use crate::read::kaldi::Table;
 use crate::read::mapped::MappedColumn;
+use crate::read::open::{is_directory, open};
 use crate::read::packed::Unpacked;
 use crate::read::progress::{Progress, Told};
 use crate::read::records::Dialect;
-use crate::read::request::{Measure, Request};
-use crate::read::unit::Counter;
-use crate::read::{Column, Format, IdColumn, Options, Time, Unit};
+use crate::read::request::{BlankLines, Measure, Request};
+use crate::read::time::Time;
+use crate::read::unit::{Counter, Unit};
 use crate::read::{audio, delimited, jsonl, kaldi, npy, text};
 
-/// What becomes of blank lines in a file of texts. In files of numbers they are left out and counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum BlankLines {
-    /// They are refused: a blank line may be a sequence that was lost.
-    #[default]
-    Refuse,
-    /// They are left out and counted; training texts often separate documents by them.
-    Skip,
+/// Where in a file the lengths are. A [`Reader`] takes these and more.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The column of a table or the field of a JSON object that holds the lengths; a table also
+    /// takes the number of the column, from 1, and JSON a path with dots. `None` takes the only
+    /// column, or the first that has one of the usual names.
+    pub column: Option<String>,
+    /// The format; `None` goes by the file name. [`read_from`] has its own and ignores this one.
+    pub format: Option<Format>,
 }
 
 /// Reads lengths, and ids if asked, from files of every format.
 ///
 /// ```
-/// use lengthwise_io::read::{Format, IdColumn, Reader, Time};
+/// use lengthwise_io::{Format, IdColumn, Reader, Time};
 ///
 /// let manifest = r#"{"id": "a", "duration": 1.29}"#;
 /// let reader = Reader::new().time(Time::FrameShift(0.01)).ids(IdColumn::Usual);
 /// let column = reader.read_from(manifest.as_bytes(), "manifest", Format::Jsonl)?;
 /// assert_eq!(column.lengths, [129]);
 /// assert_eq!(column.ids.unwrap().get(0), Some("a"));
-/// # Ok::<(), lengthwise_io::read::Error>(())
+/// # Ok::<(), lengthwise_io::Error>(())
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Reader {
@@ -289,15 +293,24 @@ fn needs_path(why: &str) -> Error {
     Error::new(format!("{why}, not from a stream")).hint_to("save it, and name the file")
 }
 
-fn is_directory() -> Error {
-    Error::new("is a directory").hint_to("name a file in it")
+/// Reads the lengths in the file at `path`.
+///
+/// ```
+/// # use std::path::Path;
+/// # use lengthwise_io::{Options, read_path};
+/// let error = read_path(Path::new("no/such/file.csv"), &Options::default()).unwrap_err();
+/// assert!(error.to_string().starts_with("no/such/file.csv: "));
+/// ```
+pub fn read_path(path: &Path, options: &Options) -> Result<Column, Error> {
+    Reader::from(options).read_path(path)
 }
 
-/// Opens a file. A directory opens without complaint on Unix and fails at the first read with a
-/// less helpful message, so it is looked for here.
-pub(crate) fn open(path: &Path) -> Result<File, Error> {
-    if path.is_dir() {
-        return Err(is_directory());
-    }
-    File::open(path).map_err(|cause| Error::io(None, cause))
+/// Reads lengths from any reader, such as standard input. Messages call it `source`.
+pub fn read_from(
+    reader: impl Read,
+    source: &str,
+    format: Format,
+    options: &Options,
+) -> Result<Column, Error> {
+    Reader::from(options).read_from(reader, source, format)
 }

@@ -2,10 +2,12 @@
 //! Other columns are passed over.
 
 use std::io::Read;
+use std::path::Path;
 
 use crate::error::Error;
 use crate::read::columns;
 use crate::read::number::{self, Reason};
+use crate::read::open::open;
 use crate::read::records::{Dialect, Records, clean, text};
 use crate::text::quote;
 
@@ -28,7 +30,29 @@ const HEADER: &str = "the first line names the columns, among them `batch_size`,
 const WHOLE: &str = "batch sizes and batch lengths are whole numbers from 1 to 4294967295";
 const POSITIVE: &str = "times are seconds above 0";
 
-pub(crate) fn read<R: Read>(reader: R) -> Result<Vec<MeasuredStep>, Error> {
+/// Reads measured training steps from the CSV file at `path`, which has the columns `batch_size`,
+/// `batch_length` and `seconds`.
+pub fn read_steps(path: &Path) -> Result<Vec<MeasuredStep>, Error> {
+    let source = path.display().to_string();
+    let file = open(path).map_err(|error| error.in_source(&source))?;
+    read_steps_from(file, &source)
+}
+
+/// Reads measured training steps as CSV from any reader. Messages call it `source`.
+///
+/// ```
+/// use lengthwise_io::read_steps_from;
+///
+/// let table = "batch_size,batch_length,seconds\n16,400,0.0125\n";
+/// let steps = read_steps_from(table.as_bytes(), "stdin")?;
+/// assert_eq!((steps[0].batch_size, steps[0].batch_length), (16, 400));
+/// # Ok::<(), lengthwise_io::Error>(())
+/// ```
+pub fn read_steps_from(reader: impl Read, source: &str) -> Result<Vec<MeasuredStep>, Error> {
+    read(reader).map_err(|error| error.in_source(source))
+}
+
+fn read<R: Read>(reader: R) -> Result<Vec<MeasuredStep>, Error> {
     let mut records = Records::new(reader, Dialect::Csv)?;
     let mut steps = Vec::new();
     if !records.advance()? {

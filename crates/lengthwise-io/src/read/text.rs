@@ -6,11 +6,12 @@ use std::io::Read;
 
 use crate::error::Error;
 use crate::read::blanks::Blanks;
+use crate::read::column::Column;
 use crate::read::ids::IdColumn;
 use crate::read::lines::Lines;
-use crate::read::request::{Measure, Request};
+use crate::read::number;
+use crate::read::request::{BlankLines, Measure, Request};
 use crate::read::unit::Counter;
-use crate::read::{BlankLines, Column, number};
 
 pub(crate) fn read<R: Read>(reader: R, request: &Request) -> Result<Column, Error> {
     if request.column.is_some() {

@@ -9,7 +9,7 @@ use tokenizers::Tokenizer;
 
 use crate::error::Error;
 use crate::guard::guarded;
-use crate::read::reader;
+use crate::read::open::open;
 use crate::text::quote;
 
 /// The largest tokenizers have vocabularies of some ten megabytes.
@@ -22,7 +22,7 @@ pub(crate) struct Tokens {
 impl Tokens {
     pub(crate) fn load(path: &Path) -> Result<Self, Error> {
         let source = path.display().to_string();
-        reader::open(path).and_then(Self::parse).map_err(|error| error.in_source(&source))
+        open(path).and_then(Self::parse).map_err(|error| error.in_source(&source))
     }
 
     fn parse(file: File) -> Result<Self, Error> {

@@ -14,11 +14,11 @@ use crate::text::quote;
 /// The string forms are `words`, `characters`, `bytes` and `tokens:FILE`.
 ///
 /// ```
-/// # use lengthwise_io::read::Unit;
+/// # use lengthwise_io::Unit;
 /// assert_eq!("words".parse(), Ok(Unit::Words));
 /// let unit: Unit = "tokens:bert/tokenizer.json".parse()?;
 /// assert_eq!(unit.to_string(), "tokens:bert/tokenizer.json");
-/// # Ok::<(), lengthwise_io::read::UnknownUnit>(())
+/// # Ok::<(), lengthwise_io::UnknownUnit>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

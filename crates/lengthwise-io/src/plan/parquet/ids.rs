@@ -14,10 +14,7 @@ use ::parquet::{
 };
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::{
-    Error,
-    plan::{Ids, document::Wrong},
-};
+use crate::{error::Error, ids::Ids};
 
 pub(super) const NAME: &str = "id";
 
@@ -89,7 +86,7 @@ impl Read {
         Self { ids: Ids::default(), left: file }
     }
 
-    pub(super) fn add(&mut self, id: &[u8]) -> Result<(), Wrong> {
+    pub(super) fn add(&mut self, id: &[u8]) -> Result<(), String> {
         let left = self.left.checked_sub(id.len() as u64);
         self.left = left.ok_or("its ids have more bytes than the file")?;
         self.ids.push(str::from_utf8(id).map_err(|_| "an id is no text")?);

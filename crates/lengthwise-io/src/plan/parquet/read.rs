@@ -16,43 +16,49 @@ use ::parquet::{
 use lengthwise::Chunks;
 use xxhash_rust::xxh3::Xxh3;
 
-use super::{CREATED_BY, Column, KEY, guard::Guarded, ids, schema};
 use crate::{
-    Error,
-    guard::guarded,
+    error::Error,
+    guard::{
+        guarded,
+        parquet::{Guarded, Pages, Refused},
+    },
+    ids::Ids,
     plan::{
-        Ids, PlanFile,
-        content::{Batches, Seconds, piece_at},
-        document::Wrong,
+        batchwise::Xxh3Debug,
+        content::{Batches, Seconds},
+        file::PlanFile,
         header::Unchecked,
-        stream::{self, Indices, Xxh3Debug},
+        parquet::{
+            columns::{Column, schema},
+            ids,
+        },
+        pieces::piece_at,
+        table::{self, Indices},
     },
 };
 
 /// How many rows are read at a time.
 const BLOCK: usize = 1 << 14;
 
-pub(in super::super) fn read(bytes: &[u8]) -> Result<PlanFile, Error> {
+/// What every row takes at least: the number of its sequence is not packed.
+const BYTES_PER_ROW: u64 = 4;
+
+/// The name of the header in the metadata.
+pub(super) const KEY: &str = "lengthwise";
+
+/// What comes before the version of the release that wrote a file.
+pub(super) const CREATED_BY: &str = "lengthwise version ";
+
+pub(in crate::plan) fn read(bytes: &[u8]) -> Result<PlanFile, Error> {
     guarded(
         || {
             let table = Table::open(bytes)?;
             // The version first: columns of another one may be others.
             let header = Unchecked::new(table.header()?)?;
-            let wrong = |why: Wrong| Error::not_a_plan(&why);
+            let wrong = |why: String| Error::not_a_plan(&why);
             let (columns, named) = table.columns().map_err(wrong)?;
-            let mut rows = Rows::default();
-            let mut hash = Xxh3::new();
-            for (at, &column) in columns.iter().enumerate() {
-                let mut row = 0;
-                table
-                    .numbers(at, column, |numbers| {
-                        column.hash(numbers, &mut hash);
-                        rows.add(column, row, numbers)?;
-                        row += numbers.len();
-                        Ok(())
-                    })
-                    .map_err(wrong)?;
-            }
+            let (mut rows, mut hash) = (Rows::default(), Xxh3::new());
+            table.rows(columns, &mut rows, &mut hash).map_err(wrong)?;
             let ids =
                 named.then(|| table.ids(columns.len(), &mut hash)).transpose().map_err(wrong)?;
             let mut content = header.content(hash)?;
@@ -69,11 +75,10 @@ pub(in super::super) fn read(bytes: &[u8]) -> Result<PlanFile, Error> {
 
 /// How many bytes it takes to open a file to be read batch by batch: its batches are counted, and not
 /// kept. Lists of them grow, and have up to three times their bytes while they do.
-pub(in super::super) fn memory_of(file: File) -> Result<u64, Error> {
-    let size = file.metadata().map_err(|error| Error::unreadable("plan", &error))?.len();
-    let table = Table::of(Guarded::of_file(file, size))?;
+pub(in crate::plan) fn memory_of(file: File) -> Result<u64, Error> {
+    let table = Table::open_file(file)?;
     let header = table.header()?.len() as u64;
-    let wrong = |why: Wrong| Error::not_a_plan(&why);
+    let wrong = |why: String| Error::not_a_plan(&why);
     let (columns, _) = table.columns().map_err(wrong)?;
     let (mut batches, mut before) = (0_u64, None);
     if let Some(at) = columns.iter().position(|&column| column == Column::Batch) {
@@ -90,12 +95,11 @@ pub(in super::super) fn memory_of(file: File) -> Result<u64, Error> {
 }
 
 /// Opens a file to be read batch by batch.
-pub(in super::super) fn stream(file: File) -> Result<stream::Table, Error> {
-    let size = file.metadata().map_err(|error| Error::unreadable("plan", &error))?.len();
-    let table = Table::of(Guarded::of_file(file, size))?;
+pub(in crate::plan) fn stream(file: File) -> Result<table::Table, Error> {
+    let table = Table::open_file(file)?;
     let header = table.header()?.to_vec();
     Unchecked::new(&header)?.check_one_length()?;
-    let wrong = |why: Wrong| Error::not_a_plan(&why);
+    let wrong = |why: String| Error::not_a_plan(&why);
     let (columns, named) = table.columns().map_err(wrong)?;
     let Some((&sequences, of_batches)) = columns.split_last().filter(|_| !named) else {
         let what = "has ids, and does not come batch by batch";
@@ -109,22 +113,10 @@ pub(in super::super) fn stream(file: File) -> Result<stream::Table, Error> {
         return Err(Error::not_a_plan("it has second batch lengths, against its version"));
     }
     let (mut rows, mut hash) = (Rows::default(), Xxh3::new());
-    let mut count = 0;
-    for (at, &column) in of_batches.iter().enumerate() {
-        let mut row = 0;
-        table
-            .numbers(at, column, |numbers| {
-                column.hash(numbers, &mut hash);
-                rows.add(column, row, numbers)?;
-                row += numbers.len();
-                Ok(())
-            })
-            .map_err(wrong)?;
-        count = row;
-    }
+    let count = table.rows(of_batches, &mut rows, &mut hash).map_err(wrong)?;
     let Rows { ends, batch_lengths: lengths, positions, .. } = rows;
     let at = of_batches.len();
-    Ok(stream::Table {
+    Ok(table::Table {
         header,
         indices: Box::new(Streamed { table, at, group: 0 }),
         count,
@@ -176,10 +168,31 @@ impl Indices for Streamed {
 }
 
 /// The version of the release that wrote a file, as far as it says.
-pub(in super::super) fn version(bytes: &[u8]) -> Option<String> {
+pub(in crate::plan) fn version(bytes: &[u8]) -> Option<String> {
     let table = Table::open(bytes).ok()?;
     let writer = table.metadata.file_metadata().created_by()?;
     writer.strip_prefix(CREATED_BY).map(str::to_owned)
+}
+
+/// The metadata, if it does not claim more rows than the file can have.
+fn metadata(file: &Guarded) -> Result<ParquetMetaData, String> {
+    let (metadata, rows) = file.metadata().map_err(|refused| match refused {
+        Refused::Beginning | Refused::End => {
+            "it does not begin and end as a Parquet file".to_owned()
+        }
+        Refused::TooLong => "its metadata has more bytes than the file".to_owned(),
+        Refused::Schema(_) => "its metadata is damaged".to_owned(),
+        Refused::Metadata(why) => why,
+        Refused::Rows => "its groups of rows cannot be counted".to_owned(),
+    })?;
+    if rows > file.len() / BYTES_PER_ROW {
+        return Err(format!("it claims {rows} rows in {} bytes", file.len()));
+    }
+    let declared = metadata.file_metadata().num_rows();
+    if u64::try_from(declared) != Ok(rows) {
+        return Err(format!("it claims {declared} rows, and its groups {rows}"));
+    }
+    Ok(metadata)
 }
 
 /// A file whose metadata is not absurd.
@@ -190,11 +203,16 @@ struct Table {
 
 impl Table {
     fn open(bytes: &[u8]) -> Result<Self, Error> {
-        Self::of(Guarded::new(bytes))
+        Self::of(Guarded::of_bytes(bytes, Pages::Plain))
+    }
+
+    fn open_file(file: File) -> Result<Self, Error> {
+        let file = Guarded::of_file(file, Pages::Plain);
+        Self::of(file.map_err(|error| Error::unreadable("plan", &error))?)
     }
 
     fn of(file: Guarded) -> Result<Self, Error> {
-        let metadata = file.metadata().map_err(|why| Error::not_a_plan(&why))?;
+        let metadata = metadata(&file).map_err(|why| Error::not_a_plan(&why))?;
         Ok(Self { file: Arc::new(file), metadata })
     }
 
@@ -207,7 +225,7 @@ impl Table {
     }
 
     /// The columns of numbers, if they are those of a plan, and whether ids come behind them.
-    fn columns(&self) -> Result<(&'static [Column], bool), Wrong> {
+    fn columns(&self) -> Result<(&'static [Column], bool), String> {
         let found = self.metadata.file_metadata().schema_descr().root_schema().get_fields();
         let pairs = found.iter().any(|field| field.name() == Column::SecondLength.name());
         let kinds = [(false, false), (false, true), (true, false), (true, true)];
@@ -231,8 +249,8 @@ impl Table {
         &self,
         at: usize,
         column: Column,
-        mut each: impl FnMut(&[u64]) -> Result<(), Wrong>,
-    ) -> Result<(), Wrong> {
+        mut each: impl FnMut(&[u64]) -> Result<(), String>,
+    ) -> Result<(), String> {
         if column.size() == 8 {
             self.blocks::<Int64Type>(at, column.name(), |block| {
                 each(&block.iter().map(|number| number.cast_unsigned()).collect::<Vec<_>>())
@@ -244,8 +262,23 @@ impl Table {
         }
     }
 
+    /// Adds the numbers of the first columns to the rows and to the checksum; says how many rows there are.
+    fn rows(&self, columns: &[Column], rows: &mut Rows, hash: &mut Xxh3) -> Result<usize, String> {
+        let mut row = 0;
+        for (at, &column) in columns.iter().enumerate() {
+            row = 0;
+            self.numbers(at, column, |numbers| {
+                column.hash(numbers, hash);
+                rows.add(column, row, numbers)?;
+                row += numbers.len();
+                Ok(())
+            })?;
+        }
+        Ok(row)
+    }
+
     /// The ids, in the last column.
-    fn ids(&self, at: usize, hash: &mut Xxh3) -> Result<Ids, Wrong> {
+    fn ids(&self, at: usize, hash: &mut Xxh3) -> Result<Ids, String> {
         let mut read = ids::Read::new(self.file.len());
         self.blocks::<ByteArrayType>(at, ids::NAME, |block| {
             block.iter().try_for_each(|id| {
@@ -261,8 +294,8 @@ impl Table {
         &self,
         at: usize,
         name: &str,
-        mut each: impl FnMut(&[T::T]) -> Result<(), Wrong>,
-    ) -> Result<(), Wrong> {
+        mut each: impl FnMut(&[T::T]) -> Result<(), String>,
+    ) -> Result<(), String> {
         for group in self.metadata.row_groups() {
             let rows = self.blocks_of_group::<T>(group, at, &mut each)?;
             if i64::try_from(rows) != Ok(group.num_rows()) {
@@ -277,8 +310,8 @@ impl Table {
         &self,
         group: &RowGroupMetaData,
         at: usize,
-        each: &mut impl FnMut(&[T::T]) -> Result<(), Wrong>,
-    ) -> Result<usize, Wrong> {
+        each: &mut impl FnMut(&[T::T]) -> Result<(), String>,
+    ) -> Result<usize, String> {
         let said = |error: ParquetError| error.to_string();
         let chunk = group.columns().get(at).ok_or("a column is missing")?;
         if chunk.compression() != Compression::UNCOMPRESSED {
@@ -323,7 +356,7 @@ struct Rows {
 
 impl Rows {
     /// Adds the next numbers of a column, which begin at `row`.
-    fn add(&mut self, column: Column, row: usize, numbers: &[u64]) -> Result<(), Wrong> {
+    fn add(&mut self, column: Column, row: usize, numbers: &[u64]) -> Result<(), String> {
         let narrow = numbers.iter().map(|&number| number as u32);
         match column {
             Column::Batch => return self.add_batches(row, numbers),
@@ -341,7 +374,7 @@ impl Rows {
     }
 
     /// Batches are numbered from 0, and no number is left out.
-    fn add_batches(&mut self, row: usize, numbers: &[u64]) -> Result<(), Wrong> {
+    fn add_batches(&mut self, row: usize, numbers: &[u64]) -> Result<(), String> {
         for (row, &number) in (row..).zip(numbers) {
             let end = u32::try_from(row + 1).map_err(|_| "too many sequences".to_owned())?;
             let count = self.ends.len() as u64;
@@ -355,7 +388,12 @@ impl Rows {
     }
 
     /// All rows of a batch say the same.
-    fn add_of_batches(&mut self, column: Column, row: usize, numbers: &[u64]) -> Result<(), Wrong> {
+    fn add_of_batches(
+        &mut self,
+        column: Column,
+        row: usize,
+        numbers: &[u64],
+    ) -> Result<(), String> {
         if row == 0 {
             self.batch = 0;
         }
@@ -391,7 +429,7 @@ impl Rows {
     }
 
     /// The batches, what they are padded to, and their positions.
-    fn batches(self, chunks: Option<&Chunks>) -> Result<(Batches, Vec<u32>, Vec<u64>), Wrong> {
+    fn batches(self, chunks: Option<&Chunks>) -> Result<(Batches, Vec<u32>, Vec<u64>), String> {
         let Self { ends, batch_lengths, positions, sequences, offsets, lengths, .. } = self;
         let indices = match chunks {
             None if offsets.is_empty() => sequences,

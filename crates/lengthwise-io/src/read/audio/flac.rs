@@ -2,8 +2,8 @@
 
 use std::io::{Read, Seek, SeekFrom};
 
-use super::{Header, bytes, damaged};
 use crate::error::Error;
+use crate::read::audio::header::{Header, bytes, damaged};
 
 pub(super) fn header<R: Read + Seek>(reader: &mut R) -> Result<Header, Error> {
     let mut magic: [u8; 4] = bytes(reader, "FLAC")?;

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 
-use super::Kind;
 use crate::error::Error;
+use crate::read::audio::header::Kind;
 use crate::text::quote;
 
 /// What lies below a directory.

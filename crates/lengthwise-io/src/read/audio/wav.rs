@@ -4,8 +4,8 @@
 
 use std::io::{Read, Seek, SeekFrom};
 
-use super::{Header, bytes, damaged};
 use crate::error::Error;
+use crate::read::audio::header::{Header, bytes, damaged};
 
 /// No real file has as many chunks before its samples.
 const MOST_CHUNKS: usize = 1000;

@@ -2,7 +2,6 @@
 
 use serde_json::{Map, Number, Value};
 
-use super::find;
 use crate::error::Error;
 use crate::read::number::{self, Reason};
 use crate::read::request::Measure;
@@ -87,4 +86,13 @@ pub(super) fn kind(value: &Value) -> String {
         Value::Array(_) => "an array".to_owned(),
         Value::Object(_) => "an object".to_owned(),
     }
+}
+
+/// The field called `name`. A name with dots is a path, unless a field has that very name.
+pub(super) fn find<'a>(object: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
+    if let Some(value) = object.get(name) {
+        return Some(value);
+    }
+    let (first, rest) = name.split_once('.')?;
+    rest.split('.').try_fold(object.get(first)?, |value, key| value.as_object()?.get(key))
 }
