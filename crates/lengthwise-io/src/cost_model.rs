@@ -1,10 +1,8 @@
 //! Cost models as files: the coefficients, and how well they fit what was measured.
 
-use std::{
-    fs::File,
-    io::{self, Read},
-    path::Path,
-};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
 
 use lengthwise::{CostModel, Fit};
 use serde::{Deserialize, Serialize};

@@ -1,22 +1,18 @@
 //! Cursors as one line of JSON.
 
-use std::{
-    fs::File,
-    io::{Read, Write},
-    path::Path,
-};
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::Path;
 
 use lengthwise::{Cursor, Segment};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::{
-    error::Error,
-    hex::{from_hex, hex},
-    save::save,
-    text::shortened,
-};
+use crate::error::Error;
+use crate::hex::{from_hex, hex};
+use crate::save::save;
+use crate::text::shortened;
 
 /// No cursor has more bytes: a change of the world size takes a few.
 const MOST_BYTES: u64 = 1 << 20;

@@ -11,12 +11,10 @@
 pub(crate) mod parquet;
 pub mod thrift;
 
-use std::{
-    cell::Cell,
-    hint::black_box,
-    panic::{self, AssertUnwindSafe},
-    sync::Once,
-};
+use std::cell::Cell;
+use std::hint::black_box;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Once;
 
 thread_local! {
     static INSIDE: Cell<bool> = const { Cell::new(false) };

@@ -1,10 +1,8 @@
 //! Output files, which appear whole or not at all.
 
-use std::{
-    fs::File,
-    io::{self, BufWriter, Write},
-    path::{Path, PathBuf},
-};
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 

@@ -3,11 +3,9 @@
 //! A mark of eight bytes, the version, then whole numbers in as few bytes as they need (seven bits in
 //! each, the lowest first), and XXH3 of all that as eight bytes. Equal statistics have equal bytes.
 
-use std::{
-    fs::File,
-    io::{Read, Write},
-    path::Path,
-};
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::Path;
 
 use lengthwise::{Needs, Statistics};
 use xxhash_rust::xxh3::xxh3_64;

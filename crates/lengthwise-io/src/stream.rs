@@ -2,23 +2,19 @@
 
 mod gaps;
 
-use std::{
-    fs::File,
-    io::{Read, Write},
-    path::Path,
-};
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::Path;
 
 use lengthwise::StreamState;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::{
-    error::Error,
-    hex::{from_hex, hex},
-    save::save,
-    text::shortened,
-};
+use crate::error::Error;
+use crate::hex::{from_hex, hex};
+use crate::save::save;
+use crate::text::shortened;
 
 /// No state has more bytes: a sequence that is held takes a few bits.
 const MOST_BYTES: u64 = 1 << 30;

@@ -1,25 +1,17 @@
 //! A Parquet file that checks what its headers declare before the library reserves memory for it.
 
-use std::{
-    fmt,
-    fs::File,
-    io::{Cursor, Read as _, Seek as _, SeekFrom},
-    sync::{Mutex, PoisonError},
-};
+use std::fmt;
+use std::fs::File;
+use std::io::{Cursor, Read as _, Seek as _, SeekFrom};
+use std::sync::{Mutex, PoisonError};
 
-use ::parquet::{
-    errors::{ParquetError, Result as ParquetResult},
-    file::{
-        metadata::{ParquetMetaData, ParquetMetaDataReader},
-        reader::{ChunkReader, Length},
-    },
-};
+use ::parquet::errors::{ParquetError, Result as ParquetResult};
+use ::parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
+use ::parquet::file::reader::{ChunkReader, Length};
 use bytes::Bytes;
 
-use crate::guard::{
-    room,
-    thrift::{INT, STRUCT, Stop, Walk, check_schema, positive},
-};
+use crate::guard::room;
+use crate::guard::thrift::{INT, STRUCT, Stop, Walk, check_schema, positive};
 
 const MAGIC: &[u8] = b"PAR1";
 

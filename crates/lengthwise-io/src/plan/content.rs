@@ -3,22 +3,16 @@
 use std::fmt;
 
 use lengthwise::{Chunks, Made, Plan};
-use serde::{
-    Deserialize, Deserializer,
-    de::{DeserializeSeed, SeqAccess, Visitor},
-};
+use serde::de::{DeserializeSeed, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 
-use crate::{
-    error::Error,
-    ids::Ids,
-    plan::{
-        document::{DealtRead, How, digest},
-        file::PlanFile,
-        ids::One,
-        pieces::Pieces,
-        seal::{Version, check_digest},
-    },
-};
+use crate::error::Error;
+use crate::ids::Ids;
+use crate::plan::document::{DealtRead, How, digest};
+use crate::plan::file::PlanFile;
+use crate::plan::ids::One;
+use crate::plan::pieces::Pieces;
+use crate::plan::seal::{Version, check_digest};
 
 /// What a file of any form holds.
 pub(super) struct Content {

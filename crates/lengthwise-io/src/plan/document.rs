@@ -3,13 +3,11 @@
 use lengthwise::{Corpus, Counts, Made, Shard};
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    cursor,
-    error::Error,
-    hex::{from_hex, hex},
-    plan::file::Ranks,
-    text::quote,
-};
+use crate::cursor;
+use crate::error::Error;
+use crate::hex::{from_hex, hex};
+use crate::plan::file::Ranks;
+use crate::text::quote;
 
 /// How a plan was made: settings in their string forms.
 #[derive(Serialize, Deserialize)]

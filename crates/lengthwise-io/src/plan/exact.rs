@@ -6,12 +6,11 @@
 
 use std::io::{self, Write};
 
+use crate::error::Error;
+use crate::plan::file::PlanFile;
+use crate::plan::form::Form;
 #[cfg(feature = "parquet")]
 use crate::plan::parquet;
-use crate::{
-    error::Error,
-    plan::{file::PlanFile, form::Form},
-};
 
 /// How much of a plan file is known to be right.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,17 +3,13 @@
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::{
-    error::Error,
-    hex::hex,
-    plan::{
-        content::Content,
-        document::{Dealt, DealtRead, How},
-        pieces::Pieces,
-        seal::{Version, check_content, check_version, parsed},
-        sheet::{Batches, Sheet},
-    },
-};
+use crate::error::Error;
+use crate::hex::hex;
+use crate::plan::content::Content;
+use crate::plan::document::{Dealt, DealtRead, How};
+use crate::plan::pieces::Pieces;
+use crate::plan::seal::{Version, check_content, check_version, parsed};
+use crate::plan::sheet::{Batches, Sheet};
 
 /// The object as it is written, but for its checksum.
 #[derive(Serialize)]

@@ -2,10 +2,8 @@
 
 use std::{fmt, ops::Range};
 
-use serde::{
-    Deserialize, Deserializer, Serialize, Serializer,
-    de::{DeserializeSeed, SeqAccess, Visitor},
-};
+use serde::de::{DeserializeSeed, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::ids::Ids;
 

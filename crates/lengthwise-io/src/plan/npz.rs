@@ -3,33 +3,26 @@
 //! Nothing in it is packed. Numbers in random order pack by a quarter at best; the bytes depend on no
 //! packer's version; and no array can unpack to more than the file has.
 
-use std::{
-    fs::File,
-    io::{self, BufReader, Cursor, Read, Seek, SeekFrom, Take, Write},
-};
+use std::fs::File;
+use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom, Take, Write};
 
 use xxhash_rust::xxh3::Xxh3;
-use zip::{
-    CompressionMethod, DateTime, ZipArchive, ZipWriter, result::ZipError, write::SimpleFileOptions,
-    write::StreamWriter,
-};
+use zip::result::ZipError;
+use zip::write::{SimpleFileOptions, StreamWriter};
+use zip::{CompressionMethod, DateTime, ZipArchive, ZipWriter};
 
-use crate::{
-    error::Error,
-    guard::guarded,
-    ids::Ids,
-    npy::{self, Number},
-    plan::{
-        batchwise::{Xxh3Debug, add},
-        content::Seconds,
-        file::PlanFile,
-        header::{self, Rest, Unchecked},
-        pieces::Pieces,
-        sheet::{self, Batches, Sheet},
-        table::{Indices, Table},
-    },
-    text::{quote, shortened},
-};
+use crate::error::Error;
+use crate::guard::guarded;
+use crate::ids::Ids;
+use crate::npy::{self, Number};
+use crate::plan::batchwise::{Xxh3Debug, add};
+use crate::plan::content::Seconds;
+use crate::plan::file::PlanFile;
+use crate::plan::header::{self, Rest, Unchecked};
+use crate::plan::pieces::Pieces;
+use crate::plan::sheet::{self, Batches, Sheet};
+use crate::plan::table::{Indices, Table};
+use crate::text::{quote, shortened};
 
 /// All arrays that there may be, in the order of the checksum.
 const ARRAYS: [&str; 13] = [

@@ -3,17 +3,13 @@
 
 use std::{fs, io, path::Path};
 
+use crate::error::Error;
+use crate::plan::exact::{self, Exact};
+use crate::plan::file::PlanFile;
+use crate::plan::form::Form;
 #[cfg(feature = "parquet")]
 use crate::plan::parquet;
-use crate::{
-    error::Error,
-    plan::{
-        exact::{self, Exact},
-        file::PlanFile,
-        form::Form,
-        json, npz,
-    },
-};
+use crate::plan::{json, npz};
 
 /// Reads the plan in a file of the [`Form`] that its name tells, and refuses one that does not say
 /// what was written. [`read_plan_exact`] looks at every byte.

@@ -3,10 +3,8 @@
 use serde::{Deserialize, de::IgnoredAny};
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::{
-    error::Error,
-    hex::{from_hex, hex},
-};
+use crate::error::Error;
+use crate::hex::{from_hex, hex};
 
 pub(super) fn parsed<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, Error> {
     serde_json::from_slice(json).map_err(|error| Error::not_a_plan(&error.to_string()))

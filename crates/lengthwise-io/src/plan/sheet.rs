@@ -2,13 +2,9 @@
 
 use lengthwise::{Chunks, LoosePlan, Made, OverLong, Plan};
 
-use crate::{
-    ids::Ids,
-    plan::{
-        file::{PlanFile, Ranks},
-        seal::Version,
-    },
-};
+use crate::ids::Ids;
+use crate::plan::file::{PlanFile, Ranks};
+use crate::plan::seal::Version;
 
 /// A plan, in one piece or not.
 pub(super) trait Batches {

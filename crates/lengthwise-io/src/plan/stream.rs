@@ -1,27 +1,21 @@
 //! Reading a plan batch by batch: no more of it is in memory than one batch, and a few bytes about
 //! each of the others.
 
-use std::{
-    fs::File,
-    io,
-    path::{Path, PathBuf},
-};
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use lengthwise::Made;
 
+use crate::error::Error;
+use crate::guard::guarded;
+use crate::plan::batchwise::{About, StreamedBatch, unreadable, whole};
+use crate::plan::form::Form;
+use crate::plan::json::lines::Lines;
+use crate::plan::npz;
 #[cfg(feature = "parquet")]
 use crate::plan::parquet;
-use crate::{
-    error::Error,
-    guard::guarded,
-    plan::{
-        batchwise::{About, StreamedBatch, unreadable, whole},
-        form::Form,
-        json::lines::Lines,
-        npz,
-        table::Table,
-    },
-};
+use crate::plan::table::Table;
 
 /// The batches of a plan file, one after another: NPZ, Parquet and JSON lines. JSON is one object,
 /// and is read as a whole, as are plans with ids or pieces, of two lengths, and those that were dealt

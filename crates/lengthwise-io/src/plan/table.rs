@@ -4,14 +4,10 @@ use std::fmt;
 
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::{
-    error::Error,
-    plan::{
-        batchwise::{About, StreamedBatch, Xxh3Debug, add},
-        header::Unchecked,
-        seal::check_digest,
-    },
-};
+use crate::error::Error;
+use crate::plan::batchwise::{About, StreamedBatch, Xxh3Debug, add};
+use crate::plan::header::Unchecked;
+use crate::plan::seal::check_digest;
 
 /// The indices of a file, some at a time.
 pub(super) trait Indices: fmt::Debug + Send {

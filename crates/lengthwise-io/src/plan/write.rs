@@ -1,24 +1,18 @@
 //! Writing plan files of every form.
 
-use std::{
-    io::{self, Write},
-    path::Path,
-};
+use std::io::{self, Write};
+use std::path::Path;
 
 use lengthwise::LoosePlan;
 
+use crate::error::Error;
+use crate::plan::file::PlanFile;
+use crate::plan::form::Form;
 #[cfg(feature = "parquet")]
 use crate::plan::parquet;
-use crate::{
-    error::Error,
-    plan::{
-        file::PlanFile,
-        form::Form,
-        json, npz,
-        sheet::{Batches, Sheet},
-    },
-    save::save,
-};
+use crate::plan::sheet::{Batches, Sheet};
+use crate::plan::{json, npz};
+use crate::save::save;
 
 fn write<P: Batches>(
     sheet: &Sheet<P>,

@@ -1,22 +1,16 @@
 //! JSON lines that are read batch by batch.
 
-use std::{
-    fs::File,
-    io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Take},
-};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Take};
 
 use lengthwise::Made;
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::{
-    error::Error,
-    plan::{
-        batchwise::{About, MORE, StreamedBatch, Xxh3Debug, unreadable, whole},
-        header::Unchecked,
-        json::read::Line,
-        seal::{check_content, parsed},
-    },
-};
+use crate::error::Error;
+use crate::plan::batchwise::{About, MORE, StreamedBatch, Xxh3Debug, unreadable, whole};
+use crate::plan::header::Unchecked;
+use crate::plan::json::read::Line;
+use crate::plan::seal::{check_content, parsed};
 
 /// The lines of a file of JSON lines.
 #[derive(Debug)]

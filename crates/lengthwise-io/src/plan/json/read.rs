@@ -4,18 +4,14 @@ use lengthwise::OverLong;
 use serde::Deserialize;
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::{
-    error::Error,
-    ids::Ids,
-    plan::{
-        content::{Batches, Content, Seconds},
-        document::{DealtRead, How},
-        file::PlanFile,
-        header::Unchecked,
-        pieces::{Pieces, piece_at},
-        seal::{check_content, check_version, parsed},
-    },
-};
+use crate::error::Error;
+use crate::ids::Ids;
+use crate::plan::content::{Batches, Content, Seconds};
+use crate::plan::document::{DealtRead, How};
+use crate::plan::file::PlanFile;
+use crate::plan::header::Unchecked;
+use crate::plan::pieces::{Pieces, piece_at};
+use crate::plan::seal::{check_content, check_version, parsed};
 
 /// A JSON file.
 #[derive(Deserialize)]

@@ -6,16 +6,12 @@ use lengthwise::{Chunks, OverLong};
 use serde::{Serialize, Serializer};
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::{
-    hex::hex,
-    plan::{
-        document::{Dealt, How},
-        header::{Rest, unsealed},
-        ids::{OfBatch, OfBatches},
-        pieces::Pieces,
-        sheet::{Batches, Sheet},
-    },
-};
+use crate::hex::hex;
+use crate::plan::document::{Dealt, How};
+use crate::plan::header::{Rest, unsealed};
+use crate::plan::ids::{OfBatch, OfBatches};
+use crate::plan::pieces::Pieces;
+use crate::plan::sheet::{Batches, Sheet};
 
 /// The whole of a JSON file but for its checksum.
 #[derive(Serialize)]

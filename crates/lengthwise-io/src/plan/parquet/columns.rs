@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use ::parquet::{
-    basic::{LogicalType, Repetition, Type as Physical},
-    errors::Result as ParquetResult,
-    schema::types::Type,
-};
+use ::parquet::basic::{LogicalType, Repetition, Type as Physical};
+use ::parquet::errors::Result as ParquetResult;
+use ::parquet::schema::types::Type;
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::plan::parquet::ids;

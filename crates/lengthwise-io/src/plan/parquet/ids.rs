@@ -1,17 +1,13 @@
 //! The column of ids.
 
-use std::{
-    io::{self, Write},
-    ops::Range,
-};
+use std::io::{self, Write};
+use std::ops::Range;
 
-use ::parquet::{
-    basic::{LogicalType, Repetition, Type as Physical},
-    data_type::{ByteArray, ByteArrayType},
-    errors::{ParquetError, Result as ParquetResult},
-    file::writer::SerializedRowGroupWriter,
-    schema::types::Type,
-};
+use ::parquet::basic::{LogicalType, Repetition, Type as Physical};
+use ::parquet::data_type::{ByteArray, ByteArrayType};
+use ::parquet::errors::{ParquetError, Result as ParquetResult};
+use ::parquet::file::writer::SerializedRowGroupWriter;
+use ::parquet::schema::types::Type;
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::{error::Error, ids::Ids};

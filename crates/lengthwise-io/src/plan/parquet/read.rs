@@ -2,40 +2,28 @@
 
 use std::{fmt, fs::File, sync::Arc};
 
-use ::parquet::{
-    basic::Compression,
-    column::reader::ColumnReaderImpl,
-    data_type::{ByteArrayType, DataType, Int32Type, Int64Type},
-    errors::ParquetError,
-    file::{
-        metadata::{ParquetMetaData, RowGroupMetaData},
-        reader::Length,
-        serialized_reader::SerializedPageReader,
-    },
-};
+use ::parquet::basic::Compression;
+use ::parquet::column::reader::ColumnReaderImpl;
+use ::parquet::data_type::{ByteArrayType, DataType, Int32Type, Int64Type};
+use ::parquet::errors::ParquetError;
+use ::parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
+use ::parquet::file::reader::Length;
+use ::parquet::file::serialized_reader::SerializedPageReader;
 use lengthwise::Chunks;
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::{
-    error::Error,
-    guard::{
-        guarded,
-        parquet::{Guarded, Pages, Refused},
-    },
-    ids::Ids,
-    plan::{
-        batchwise::Xxh3Debug,
-        content::{Batches, Seconds},
-        file::PlanFile,
-        header::Unchecked,
-        parquet::{
-            columns::{Column, schema},
-            ids,
-        },
-        pieces::piece_at,
-        table::{self, Indices},
-    },
-};
+use crate::error::Error;
+use crate::guard::guarded;
+use crate::guard::parquet::{Guarded, Pages, Refused};
+use crate::ids::Ids;
+use crate::plan::batchwise::Xxh3Debug;
+use crate::plan::content::{Batches, Seconds};
+use crate::plan::file::PlanFile;
+use crate::plan::header::Unchecked;
+use crate::plan::parquet::columns::{Column, schema};
+use crate::plan::parquet::ids;
+use crate::plan::pieces::piece_at;
+use crate::plan::table::{self, Indices};
 
 /// How many rows are read at a time.
 const BLOCK: usize = 1 << 14;

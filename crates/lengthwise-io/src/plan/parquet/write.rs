@@ -1,36 +1,24 @@
 //! Writing Parquet files, a group of rows at a time.
 
-use std::{
-    io::{self, Write},
-    ops::Range,
-    sync::Arc,
-};
+use std::io::{self, Write};
+use std::ops::Range;
+use std::sync::Arc;
 
-use ::parquet::{
-    data_type::{Int32Type, Int64Type},
-    errors::{ParquetError, Result as ParquetResult},
-    file::{
-        metadata::KeyValue,
-        properties::{EnabledStatistics, WriterProperties},
-        writer::{SerializedFileWriter, SerializedRowGroupWriter},
-    },
-    schema::types::ColumnPath,
-};
+use ::parquet::data_type::{Int32Type, Int64Type};
+use ::parquet::errors::{ParquetError, Result as ParquetResult};
+use ::parquet::file::metadata::KeyValue;
+use ::parquet::file::properties::{EnabledStatistics, WriterProperties};
+use ::parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use ::parquet::schema::types::ColumnPath;
 use lengthwise::Chunk;
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::{
-    error::Error,
-    plan::{
-        header::{self, Rest},
-        parquet::{
-            columns::{Column, schema},
-            ids,
-            read::{CREATED_BY, KEY},
-        },
-        sheet::{Batches, Sheet},
-    },
-};
+use crate::error::Error;
+use crate::plan::header::{self, Rest};
+use crate::plan::parquet::columns::{Column, schema};
+use crate::plan::parquet::ids;
+use crate::plan::parquet::read::{CREATED_BY, KEY};
+use crate::plan::sheet::{Batches, Sheet};
 
 /// Readers refuse metadata with longer texts, unless they are told not to.
 const MOST_HEADER: usize = 100_000_000;
