@@ -1,18 +1,17 @@
 //! Cursors as one line of JSON.
 
-use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::Path;
 
 use lengthwise::{Cursor, Segment};
 use serde::{Serialize, Serializer};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::Error;
-use crate::hex::{from_hex, hex};
+use crate::hex::hex;
+use crate::record::{Record, content, parsed};
 use crate::save::save;
-use crate::text::shortened;
 
 /// No cursor has more bytes: a change of the world size takes a few.
 const MOST_BYTES: u64 = 1 << 20;
@@ -77,19 +76,13 @@ pub fn to_json(cursor: &Cursor) -> String {
 
 /// The cursor that [`to_json`] wrote.
 pub fn from_json(text: &str) -> Result<Cursor, Error> {
-    let value: Value =
-        serde_json::from_str(text).map_err(|error| Error::cut_off("cursor", &error.to_string()))?;
-    from_value(&value)
+    from_value(&parsed("cursor", text)?)
 }
 
 /// Reads the cursor in a file.
 pub fn read_cursor(path: &Path) -> Result<Cursor, Error> {
     let read = || {
-        let mut bytes = Vec::new();
-        let file = File::open(path).map_err(|error| Error::unreadable("cursor", &error))?;
-        file.take(MOST_BYTES + 1)
-            .read_to_end(&mut bytes)
-            .map_err(|error| Error::unreadable("cursor", &error))?;
+        let bytes = content("cursor", path, MOST_BYTES + 1)?;
         if bytes.len() as u64 > MOST_BYTES {
             let what = format!("has more than the {MOST_BYTES} bytes that a cursor can have");
             return Err(Error::damaged("cursor", what));
@@ -107,39 +100,24 @@ pub fn save_cursor(path: &Path, cursor: &Cursor) -> Result<(), Error> {
     save(path, |file| writeln!(file, "{}", to_json(cursor)))
 }
 
-/// The cursor that a JSON value is. The version comes first: what else there is depends on it.
+/// The cursor that a JSON value is.
 pub(crate) fn from_value(value: &Value) -> Result<Cursor, Error> {
-    let Value::Object(fields) = value else {
-        return Err(Error::cut_off("cursor", "it is no JSON object"));
-    };
-    match fields.get("version") {
-        None => return Err(Error::cut_off("cursor", "it has no version")),
-        Some(version) if version.as_u64() != Some(Cursor::VERSION.into()) => {
-            let known = format!("version {}", Cursor::VERSION);
-            return Err(Error::version("cursor", &version.to_string(), &known));
-        }
-        Some(_) => {}
+    const DIGITS: &str = "sixteen hexadecimal digits";
+    let record = Record::new("cursor", value, Cursor::VERSION)?;
+    if record.has("batches") {
+        return Err(Error::damaged("cursor", "is a plan, and not a cursor"));
     }
-    if fields.contains_key("batches") {
-        return Err(Error::damaged("cursor", "is a plan, and not a cursor".to_owned()));
-    }
-    let whole = "a whole number from 0 to 18446744073709551615";
-    let digits = "sixteen hexadecimal digits";
-    let digest = |value: &Value| value.as_str().and_then(from_hex);
     let cursor = Cursor {
-        settings: field(fields, "settings", "a text", |value| value.as_str().map(str::to_owned))?,
-        lengths: field(fields, "lengths", digits, digest)?,
-        seed: field(fields, "seed", whole, Value::as_u64)?,
-        epoch: field(fields, "epoch", whole, Value::as_u64)?,
-        plan: field(fields, "plan", digits, digest)?,
-        segments: field(fields, "segments", "a list of pairs of whole numbers", |value| {
+        settings: record.text("settings")?,
+        lengths: record.digest("lengths", DIGITS)?,
+        seed: record.number("seed")?,
+        epoch: record.number("epoch")?,
+        plan: record.digest("plan", DIGITS)?,
+        segments: record.field("segments", "a list of pairs of whole numbers", |value| {
             value.as_array()?.iter().map(segment).collect()
         })?,
     };
-    let (given, found) = (field(fields, "checksum", digits, digest)?, checksum(&cursor));
-    if given != found {
-        return Err(Error::altered("cursor", given, found));
-    }
+    record.check(DIGITS, checksum(&cursor))?;
     Ok(cursor)
 }
 
@@ -147,19 +125,4 @@ fn segment(value: &Value) -> Option<Segment> {
     let [ranks, steps] = value.as_array()?.as_slice() else { return None };
     let number = |value: &Value| u32::try_from(value.as_u64()?).ok();
     Some(Segment { ranks: number(ranks)?, steps: number(steps)? })
-}
-
-fn field<T>(
-    fields: &Map<String, Value>,
-    name: &str,
-    expected: &str,
-    read: impl FnOnce(&Value) -> Option<T>,
-) -> Result<T, Error> {
-    let Some(value) = fields.get(name) else {
-        return Err(Error::damaged("cursor", format!("has no `{name}`, which is {expected}")));
-    };
-    read(value).ok_or_else(|| {
-        let given = shortened(&value.to_string(), 40);
-        Error::damaged("cursor", format!("has `{name}` {given}, which is not {expected}"))
-    })
 }

@@ -74,6 +74,7 @@ mod error;
 
 mod ids;
 mod npy;
+mod record;
 mod save;
 
 mod cost_model;

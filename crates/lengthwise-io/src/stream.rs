@@ -2,19 +2,18 @@
 
 mod gaps;
 
-use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
 use lengthwise::StreamState;
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::Error;
-use crate::hex::{from_hex, hex};
+use crate::hex::hex;
+use crate::record::{Record, content, parsed};
 use crate::save::save;
-use crate::text::shortened;
 
 /// No state has more bytes: a sequence that is held takes a few bits.
 const MOST_BYTES: u64 = 1 << 30;
@@ -99,26 +98,14 @@ pub fn stream_to_json(state: &StreamState) -> String {
 
 /// The state that [`stream_to_json`] wrote.
 pub fn stream_from_json(text: &str) -> Result<StreamState, Error> {
-    let value: Value =
-        serde_json::from_str(text).map_err(|error| Error::cut_off("state", &error.to_string()))?;
-    let Value::Object(fields) = &value else {
-        return Err(Error::cut_off("state", "it is no JSON object"));
-    };
-    match fields.get("version") {
-        None => return Err(Error::cut_off("state", "it has no version")),
-        Some(version) if version.as_u64() != Some(StreamState::VERSION.into()) => {
-            let known = format!("version {}", StreamState::VERSION);
-            return Err(Error::version("state", &version.to_string(), &known));
-        }
-        Some(_) => {}
-    }
-    let (whole, digits) = ("a whole number from 0 to 18446744073709551615", "sixteen digits");
-    let number = |name: &str| field(fields, name, whole, Value::as_u64);
-    let or_none = |name: &str| if fields.contains_key(name) { number(name) } else { Ok(0) };
-    let digest = |name: &str| field(fields, name, digits, |value| from_hex(value.as_str()?));
-    let (read, from, held) = (number("read")?, number("from")?, number("held")?);
-    let rungs = if fields.contains_key("rungs") {
-        field(fields, "rungs", "a list of whole numbers", |value| {
+    const DIGITS: &str = "sixteen digits";
+    let value = parsed("state", text)?;
+    let record = Record::new("state", &value, StreamState::VERSION)?;
+    let or_none = |name: &str| if record.has(name) { record.number(name) } else { Ok(0) };
+    let (read, from) = (record.number("read")?, record.number("from")?);
+    let held = record.number("held")?;
+    let rungs = if record.has("rungs") {
+        record.field("rungs", "a list of whole numbers", |value| {
             let number = |rung: &Value| u32::try_from(rung.as_u64()?).ok();
             value.as_array()?.iter().map(number).collect()
         })?
@@ -126,34 +113,28 @@ pub fn stream_from_json(text: &str) -> Result<StreamState, Error> {
         Vec::new()
     };
     let state = StreamState {
-        settings: field(fields, "settings", "a text", |value| value.as_str().map(str::to_owned))?,
-        seed: number("seed")?,
-        epoch: number("epoch")?,
-        steps: number("steps")?,
+        settings: record.text("settings")?,
+        seed: record.number("seed")?,
+        epoch: record.number("epoch")?,
+        steps: record.number("steps")?,
         read,
         left_out: or_none("left_out")?,
         truncated: or_none("truncated")?,
         rungs,
-        held: field(fields, "gaps", "what is held", |value| {
-            gaps::read(value.as_str()?, held, from, read)
-        })?,
-        lengths: digest("lengths")?,
+        held: record
+            .field("gaps", "what is held", |value| gaps::read(value.as_str()?, held, from, read))?,
+        lengths: record.digest("lengths", DIGITS)?,
     };
-    let (given, found) = (digest("checksum")?, checksum(&state));
-    if given != found {
-        return Err(Error::altered("state", given, found));
-    }
+    record.check(DIGITS, checksum(&state))?;
     Ok(state)
 }
 
 /// Reads the state in a file.
 pub fn read_stream_state(path: &Path) -> Result<StreamState, Error> {
     let read = || {
-        let mut text = String::new();
-        let unreadable = |error| Error::unreadable("state", &error);
-        let file = File::open(path).map_err(unreadable)?;
-        file.take(MOST_BYTES).read_to_string(&mut text).map_err(unreadable)?;
-        stream_from_json(&text)
+        let text = String::from_utf8(content("state", path, MOST_BYTES)?);
+        let no_text = |_| Error::unreadable("state", &io::ErrorKind::InvalidData.into());
+        stream_from_json(&text.map_err(no_text)?)
     };
     read().map_err(|error| error.of(path))
 }
@@ -161,21 +142,6 @@ pub fn read_stream_state(path: &Path) -> Result<StreamState, Error> {
 /// Writes a state to a file, whole or not at all.
 pub fn save_stream_state(path: &Path, state: &StreamState) -> Result<(), Error> {
     save(path, |file| writeln!(file, "{}", stream_to_json(state)))
-}
-
-fn field<T>(
-    fields: &Map<String, Value>,
-    name: &str,
-    expected: &str,
-    read: impl FnOnce(&Value) -> Option<T>,
-) -> Result<T, Error> {
-    let Some(value) = fields.get(name) else {
-        return Err(Error::damaged("state", format!("has no `{name}`, which is {expected}")));
-    };
-    read(value).ok_or_else(|| {
-        let given = shortened(&value.to_string(), 40);
-        Error::damaged("state", format!("has `{name}` {given}, which is not {expected}"))
-    })
 }
 
 #[cfg(test)]

@@ -179,14 +179,8 @@ impl Choice {
     fn new(schema: &Schema, request: &Request) -> Result<Self, Error> {
         let all = Place::all(schema);
         let names: Vec<&str> = all.iter().map(|place| place.name.as_str()).collect();
-        let length = match request.column {
-            Some(wanted) => columns::by_name(&names, wanted)?
-                .or_else(|| columns::by_number(wanted, schema.fields().len()))
-                .ok_or_else(|| columns::unknown("column", &names, wanted))?,
-            None if schema.fields().len() == 1 => 0,
-            None => columns::by_habit(&names, request.measure.habit())?
-                .ok_or_else(|| columns::undecided("column", &names, request.measure.noun()))?,
-        };
+        let (numbered, habit) = (schema.fields().len(), request.measure.habit());
+        let length = columns::choose(&names, numbered, request.column, habit)?;
         let id = request.ids.map(|wanted| columns::ids("column", &names, wanted)).transpose()?;
         let (length, id) = (all[length].clone(), id.map(|id| all[id].clone()));
         for place in [Some(&length), id.as_ref()].into_iter().flatten() {

@@ -4,7 +4,7 @@
 //! Whole numbers are lengths. Floats are lengths where they are whole, and seconds where a frame
 //! shift or a rate is given. A list counts its elements, and binary data its bytes. A string
 //! counts its characters if the column was asked for by name, and whatever the unit says if there
-//! is one.
+//! is one. A null is refused.
 
 use crate::error::Error;
 use crate::ids::Ids;
@@ -26,21 +26,21 @@ impl<'a> Cells<'a> {
         Self { request, column: request.column(Some(name.to_owned())), name: name.to_owned() }
     }
 
-    pub(crate) fn signed(&mut self, value: i64) -> Result<(), Error> {
-        self.number(self.request.measure.signed(value), value)
+    pub(crate) fn signed(&mut self, value: Option<i64>) -> Result<(), Error> {
+        self.number(value, Measure::signed)
     }
 
-    pub(crate) fn unsigned(&mut self, value: u64) -> Result<(), Error> {
-        self.number(self.request.measure.unsigned(value), value)
+    pub(crate) fn unsigned(&mut self, value: Option<u64>) -> Result<(), Error> {
+        self.number(value, Measure::unsigned)
     }
 
-    pub(crate) fn real(&mut self, value: f64) -> Result<(), Error> {
-        self.number(self.request.measure.real(value), value)
+    pub(crate) fn real(&mut self, value: Option<f64>) -> Result<(), Error> {
+        self.number(value, Measure::real)
     }
 
     #[cfg(feature = "arrow")]
-    pub(crate) fn text(&mut self, value: &str) -> Result<(), Error> {
-        let length = self.length(value)?;
+    pub(crate) fn text(&mut self, value: Option<&str>) -> Result<(), Error> {
+        let length = self.length(value.ok_or_else(|| self.null())?)?;
         self.column.push(length)
     }
 
@@ -51,7 +51,8 @@ impl<'a> Cells<'a> {
     }
 
     /// A list with so many elements, or binary data with so many bytes.
-    pub(crate) fn count(&mut self, count: u64, what: &str) -> Result<(), Error> {
+    pub(crate) fn count(&mut self, count: Option<u64>, what: &str) -> Result<(), Error> {
+        let count = count.ok_or_else(|| self.null())?;
         if !matches!(self.request.measure, Measure::Numbers | Measure::NumbersOnly) {
             return Err(Error::new(format!("column {} holds {what}", quote(&self.name)))
                 .hint_to("leave out {unit}, {frame-shift} and {rate}: its elements are counted"));
@@ -76,19 +77,19 @@ impl<'a> Cells<'a> {
         self.column.push_id(id)
     }
 
-    fn number(
+    fn number<T: Copy + std::fmt::Display>(
         &mut self,
-        length: Result<u32, Reason>,
-        value: impl std::fmt::Display,
+        value: Option<T>,
+        length: impl Fn(&Measure, T) -> Result<u32, Reason>,
     ) -> Result<(), Error> {
+        let value = value.ok_or_else(|| self.null())?;
         if matches!(self.request.measure, Measure::Texts(_)) {
-            return Err(Error::new(format!(
-                "column {} holds numbers, not texts",
-                quote(&self.name)
-            ))
-            .hint_to("leave out {unit}, or choose another column with {column}"));
+            let message = format!("column {} holds numbers, not texts", quote(&self.name));
+            return Err(Error::new(message)
+                .hint_to("leave out {unit}, or choose another column with {column}"));
         }
-        let length = length.map_err(|reason| reason.error(&self.holder(), &value.to_string()))?;
+        let length = length(&self.request.measure, value)
+            .map_err(|reason| reason.error(&self.holder(), &value.to_string()))?;
         self.column.push(length)
     }
 

@@ -99,6 +99,24 @@ pub(crate) fn by_number(wanted: &str, width: usize) -> Option<usize> {
     wanted.parse().ok().filter(|number| (1..=width).contains(number)).map(|number| number - 1)
 }
 
+/// The place of the column that holds the lengths, of a file whose columns all have names. The first
+/// `numbered` of them can also be asked for by number; if there is no other, it need not be asked for.
+#[cfg(any(feature = "arrow", feature = "parquet"))]
+pub(crate) fn choose(
+    names: &[&str],
+    numbered: usize,
+    wanted: Option<&str>,
+    (habit, what): (&[&str], &str),
+) -> Result<usize, Error> {
+    match wanted {
+        Some(wanted) => by_name(names, wanted)?
+            .or_else(|| by_number(wanted, numbered))
+            .ok_or_else(|| unknown("column", names, wanted)),
+        None if numbered == 1 => Ok(0),
+        None => by_habit(names, habit)?.ok_or_else(|| undecided("column", names, what)),
+    }
+}
+
 /// No column was asked for and none has a usual name. `noun` is "column" or "field", `what` is
 /// what it should hold.
 pub(crate) fn undecided(noun: &str, names: &[&str], what: &str) -> Error {

@@ -111,10 +111,11 @@ fn choose(first: &ByteRecord, request: &Request) -> Result<Choice, Error> {
     let names: Vec<&str> = first.iter().map(|field| text(clean(field))).collect();
     let index = match wanted {
         None if width == 1 => Some(0),
-        None => Some(
-            columns::by_habit(&names, request.measure.habit())?
-                .ok_or_else(|| undecided(first, &names, request.measure.noun()))?,
-        ),
+        None => {
+            let (habit, what) = request.measure.habit();
+            let usual = columns::by_habit(&names, habit)?;
+            Some(usual.ok_or_else(|| undecided(first, &names, what))?)
+        }
         Some(wanted) => columns::by_name(&names, wanted)?,
     };
     if let Some(index) = index {
@@ -134,11 +135,12 @@ fn choose(first: &ByteRecord, request: &Request) -> Result<Choice, Error> {
 /// its first row.
 fn choose_text(first: &ByteRecord, request: &Request) -> Result<Choice, Error> {
     let names: Vec<&str> = first.iter().map(|field| text(clean(field))).collect();
+    let (habit, what) = request.measure.habit();
     let index = match request.column {
         Some(wanted) => columns::by_name(&names, wanted)?
             .ok_or_else(|| columns::unknown("column", &names, wanted))?,
-        None => columns::by_habit(&names, request.measure.habit())?
-            .ok_or_else(|| columns::undecided("column", &names, request.measure.noun()))?,
+        None => columns::by_habit(&names, habit)?
+            .ok_or_else(|| columns::undecided("column", &names, what))?,
     };
     Ok(Choice { index, name: Some(names[index].to_owned()), first_is_data: false })
 }

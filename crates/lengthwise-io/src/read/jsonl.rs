@@ -111,13 +111,13 @@ impl Shape {
         };
         let field = match wanted {
             Some(wanted) => find(object, wanted).map(|_| wanted),
-            None => usual(object, request.measure.habit()),
+            None => usual(object, request.measure.habit().0),
         };
         field.map(|name| Shape::Field(name.to_owned())).ok_or_else(|| {
             let names: Vec<&str> = object.keys().map(String::as_str).collect();
             match wanted {
                 Some(wanted) => columns::unknown("field", &names, wanted),
-                None => columns::undecided("field", &names, request.measure.noun()),
+                None => columns::undecided("field", &names, request.measure.habit().1),
             }
         })
     }

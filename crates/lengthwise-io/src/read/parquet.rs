@@ -77,14 +77,7 @@ fn columns_of(
 ) -> Result<Column, Error> {
     let leaves = Leaf::all(metadata.file_metadata().schema_descr());
     let names: Vec<&str> = leaves.iter().map(|leaf| leaf.name.as_str()).collect();
-    let index = match request.column {
-        Some(wanted) => columns::by_name(&names, wanted)?
-            .or_else(|| columns::by_number(wanted, names.len()))
-            .ok_or_else(|| columns::unknown("column", &names, wanted))?,
-        None if names.len() == 1 => 0,
-        None => columns::by_habit(&names, request.measure.habit())?
-            .ok_or_else(|| columns::undecided("column", &names, request.measure.noun()))?,
-    };
+    let index = columns::choose(&names, names.len(), request.column, request.measure.habit())?;
     let id = request.ids.map(|wanted| columns::ids("column", &names, wanted)).transpose()?;
     let mut cells = Cells::new(request, names[index]);
     let read = [Some(index), id].map(|leaf| leaf.map(|leaf| leaves[leaf].index));
@@ -139,43 +132,30 @@ impl Part<'_> {
             };
         }
         match leaf.kind {
-            Kind::Signed32 => self.scalars::<Int32Type>(|value| match value {
-                Some(value) => cells.signed(i64::from(*value)),
-                None => Err(cells.null()),
+            Kind::Signed32 => {
+                self.scalars::<Int32Type>(|value| cells.signed(value.map(|&value| value.into())))
+            }
+            Kind::Unsigned32 => self.scalars::<Int32Type>(|value| {
+                cells.unsigned(value.map(|value| value.cast_unsigned().into()))
             }),
-            Kind::Unsigned32 => self.scalars::<Int32Type>(|value| match value {
-                Some(value) => cells.unsigned(u64::from(value.cast_unsigned())),
-                None => Err(cells.null()),
+            Kind::Signed64 => self.scalars::<Int64Type>(|value| cells.signed(value.copied())),
+            Kind::Unsigned64 => self.scalars::<Int64Type>(|value| {
+                cells.unsigned(value.map(|value| value.cast_unsigned()))
             }),
-            Kind::Signed64 => self.scalars::<Int64Type>(|value| match value {
-                Some(value) => cells.signed(*value),
-                None => Err(cells.null()),
-            }),
-            Kind::Unsigned64 => self.scalars::<Int64Type>(|value| match value {
-                Some(value) => cells.unsigned(value.cast_unsigned()),
-                None => Err(cells.null()),
-            }),
-            Kind::Float => self.scalars::<FloatType>(|value| match value {
-                Some(value) => cells.real(f64::from(*value)),
-                None => Err(cells.null()),
-            }),
-            Kind::Double => self.scalars::<DoubleType>(|value| match value {
-                Some(value) => cells.real(*value),
-                None => Err(cells.null()),
-            }),
+            Kind::Float => {
+                self.scalars::<FloatType>(|value| cells.real(value.map(|&value| value.into())))
+            }
+            Kind::Double => self.scalars::<DoubleType>(|value| cells.real(value.copied())),
             Kind::Text => {
                 let mut seen = Seen::default();
-                self.scalars::<ByteArrayType>(|value| match value {
-                    Some(value) => {
-                        let length = seen.length(value, |text| cells.length(utf8(text)?))?;
-                        cells.column.push(length)
-                    }
-                    None => Err(cells.null()),
+                self.scalars::<ByteArrayType>(|value| {
+                    let value = value.ok_or_else(|| cells.null())?;
+                    let length = seen.length(value, |text| cells.length(utf8(text)?))?;
+                    cells.column.push(length)
                 })
             }
-            Kind::Bytes => self.scalars::<ByteArrayType>(|value| match value {
-                Some(value) => cells.count(value.len() as u64, "binary data"),
-                None => Err(cells.null()),
+            Kind::Bytes => self.scalars::<ByteArrayType>(|value| {
+                cells.count(value.map(|value| value.len() as u64), "binary data")
             }),
             Kind::Other(kind) => Err(wrong_type(&leaf.name, kind)),
         }
@@ -222,7 +202,7 @@ impl Part<'_> {
             for (&level, &repeat) in levels.iter().zip(repeats) {
                 if repeat == 0 {
                     if let Some(count) = open.take() {
-                        cells.count(count, "lists")?;
+                        cells.count(Some(count), "lists")?;
                     }
                     if level < full - 1 {
                         return Err(cells.null());
@@ -232,7 +212,7 @@ impl Part<'_> {
                     open = open.map(|count| count + 1);
                 }
             }
-            open.map_or(Ok(()), |count| cells.count(count, "lists"))
+            open.map_or(Ok(()), |count| cells.count(Some(count), "lists"))
         })
     }
 

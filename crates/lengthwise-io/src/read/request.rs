@@ -89,21 +89,12 @@ impl Measure {
         })
     }
 
-    /// The names that a column of such values usually has.
-    pub(crate) fn habit(&self) -> &'static [&'static str] {
+    /// The names that a column of such values usually has, and what it holds, for messages.
+    pub(crate) fn habit(&self) -> (&'static [&'static str], &'static str) {
         match self {
-            Measure::Numbers | Measure::NumbersOnly => columns::LENGTHS,
-            Measure::Seconds(_) => columns::DURATIONS,
-            Measure::Texts(_) => columns::TEXTS,
-        }
-    }
-
-    /// What such a column holds, for messages.
-    pub(crate) fn noun(&self) -> &'static str {
-        match self {
-            Measure::Numbers | Measure::NumbersOnly => "lengths",
-            Measure::Seconds(_) => "seconds",
-            Measure::Texts(_) => "text",
+            Measure::Numbers | Measure::NumbersOnly => (columns::LENGTHS, "lengths"),
+            Measure::Seconds(_) => (columns::DURATIONS, "seconds"),
+            Measure::Texts(_) => (columns::TEXTS, "text"),
         }
     }
 }

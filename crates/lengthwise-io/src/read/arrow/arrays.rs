@@ -98,19 +98,19 @@ fn is_dictionary(data_type: &DataType) -> bool {
 pub(super) fn lengths(array: &dyn Array, name: &str, cells: &mut Cells) -> Result<(), Error> {
     use DataType as D;
     match array.data_type() {
-        D::Int8 => numbers::<Int8Type>(array, cells, |cells, v| cells.signed(i64::from(v))),
-        D::Int16 => numbers::<Int16Type>(array, cells, |cells, v| cells.signed(i64::from(v))),
-        D::Int32 => numbers::<Int32Type>(array, cells, |cells, v| cells.signed(i64::from(v))),
-        D::Int64 => numbers::<Int64Type>(array, cells, Cells::signed),
-        D::UInt8 => numbers::<UInt8Type>(array, cells, |cells, v| cells.unsigned(u64::from(v))),
-        D::UInt16 => numbers::<UInt16Type>(array, cells, |cells, v| cells.unsigned(u64::from(v))),
-        D::UInt32 => numbers::<UInt32Type>(array, cells, |cells, v| cells.unsigned(u64::from(v))),
-        D::UInt64 => numbers::<UInt64Type>(array, cells, Cells::unsigned),
-        D::Float32 => numbers::<Float32Type>(array, cells, |cells, v| cells.real(f64::from(v))),
-        D::Float64 => numbers::<Float64Type>(array, cells, Cells::real),
-        D::Utf8 => texts(array.as_string::<i32>().iter(), cells),
-        D::LargeUtf8 => texts(array.as_string::<i64>().iter(), cells),
-        D::Utf8View => texts(array.as_string_view().iter(), cells),
+        D::Int8 => numbers::<Int8Type, _>(array, cells, Cells::signed),
+        D::Int16 => numbers::<Int16Type, _>(array, cells, Cells::signed),
+        D::Int32 => numbers::<Int32Type, _>(array, cells, Cells::signed),
+        D::Int64 => numbers::<Int64Type, _>(array, cells, Cells::signed),
+        D::UInt8 => numbers::<UInt8Type, _>(array, cells, Cells::unsigned),
+        D::UInt16 => numbers::<UInt16Type, _>(array, cells, Cells::unsigned),
+        D::UInt32 => numbers::<UInt32Type, _>(array, cells, Cells::unsigned),
+        D::UInt64 => numbers::<UInt64Type, _>(array, cells, Cells::unsigned),
+        D::Float32 => numbers::<Float32Type, _>(array, cells, Cells::real),
+        D::Float64 => numbers::<Float64Type, _>(array, cells, Cells::real),
+        D::Utf8 => array.as_string::<i32>().iter().try_for_each(|text| cells.text(text)),
+        D::LargeUtf8 => array.as_string::<i64>().iter().try_for_each(|text| cells.text(text)),
+        D::Utf8View => array.as_string_view().iter().try_for_each(|text| cells.text(text)),
         D::Binary => bytes(array.as_binary::<i32>().iter(), cells),
         D::LargeBinary => bytes(array.as_binary::<i64>().iter(), cells),
         D::BinaryView => bytes(array.as_binary_view().iter(), cells),
@@ -122,10 +122,7 @@ pub(super) fn lengths(array: &dyn Array, name: &str, cells: &mut Cells) -> Resul
             let list = array.as_list::<i64>();
             lists(array, cells, |row| list.value_length(row).cast_unsigned())
         }
-        D::FixedSizeList(_, size) => {
-            let size = u64::from(size.cast_unsigned());
-            lists(array, cells, |_| size)
-        }
+        D::FixedSizeList(_, size) => lists(array, cells, |_| u64::from(size.cast_unsigned())),
         D::Dictionary(_, _) => {
             // A value may be long, and any number of rows may mean it.
             let mut known: HashMap<usize, u32> = HashMap::new();
@@ -190,44 +187,26 @@ where
     values.iter().try_for_each(|id| cells.id(name, id.map(|id| id.to_string()).as_deref()))
 }
 
-fn numbers<'a, T: ArrowPrimitiveType>(
+fn numbers<'a, T: ArrowPrimitiveType, N: From<T::Native>>(
     array: &dyn Array,
     cells: &mut Cells<'a>,
-    keep: impl Fn(&mut Cells<'a>, T::Native) -> Result<(), Error>,
+    keep: impl Fn(&mut Cells<'a>, Option<N>) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let values: &PrimitiveArray<T> = array.as_primitive();
-    for value in values {
-        match value {
-            Some(value) => keep(cells, value)?,
-            None => return Err(cells.null()),
-        }
-    }
-    Ok(())
-}
-
-fn texts<'a>(
-    mut values: impl Iterator<Item = Option<&'a str>>,
-    cells: &mut Cells,
-) -> Result<(), Error> {
-    values.try_for_each(|value| match value {
-        Some(text) => cells.text(text),
-        None => Err(cells.null()),
-    })
+    values.iter().try_for_each(|value| keep(cells, value.map(N::from)))
 }
 
 fn bytes<'a>(
     mut values: impl Iterator<Item = Option<&'a [u8]>>,
     cells: &mut Cells,
 ) -> Result<(), Error> {
-    values.try_for_each(|value| match value {
-        Some(bytes) => cells.count(bytes.len() as u64, "binary data"),
-        None => Err(cells.null()),
-    })
+    values.try_for_each(|value| cells.count(value.map(|bytes| bytes.len() as u64), "binary data"))
 }
 
 fn lists(array: &dyn Array, cells: &mut Cells, count: impl Fn(usize) -> u64) -> Result<(), Error> {
     (0..array.len()).try_for_each(|row| {
-        if array.is_null(row) { Err(cells.null()) } else { cells.count(count(row), "lists") }
+        let count = (!array.is_null(row)).then(|| count(row));
+        cells.count(count, "lists")
     })
 }
 

@@ -46,7 +46,10 @@ fn manifests() {
     assert_eq!(read("nemo.jsonl", &Reader::new().column("text")).lengths, [13, 5, 3]);
     let (text, hint) = fail("nemo.jsonl", &Reader::new());
     assert_eq!(text, "f:1: field `duration` holds `4.7`, which is not a whole number");
-    assert!(hint.contains("--frame-shift 0.01") && hint.contains("--rate 100"), "{hint}");
+    assert!(
+        hint.contains("Time::FrameShift(0.01)") && hint.contains("Time::Rate(100.0)"),
+        "{hint}"
+    );
 }
 
 #[test]
