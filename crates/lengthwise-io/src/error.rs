@@ -279,13 +279,12 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (&self.place, self.subject, self.line) {
+        let place = self.place.as_deref();
+        match (place, self.subject, self.line) {
             (None, Some(subject), Some(line)) => write!(f, "line {line} of the {subject} ")?,
             (None, Some(subject), None) => write!(f, "the {subject} ")?,
-            (place, _, Some(line)) => {
-                write!(f, "{}:{line}: ", place.as_deref().unwrap_or_default())?
-            }
-            (place, _, None) => write!(f, "{}: ", place.as_deref().unwrap_or_default())?,
+            (_, _, Some(line)) => write!(f, "{}:{line}: ", place.unwrap_or_default())?,
+            (_, _, None) => write!(f, "{}: ", place.unwrap_or_default())?,
         }
         f.write_str(&self.message)
     }

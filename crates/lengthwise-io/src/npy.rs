@@ -86,7 +86,6 @@ fn value(text: &str) -> &str {
     for (at, letter) in text.char_indices() {
         match (quoted, letter) {
             (Some(mark), _) if letter == mark => quoted = None,
-            (Some(_), _) => {}
             (None, '\'' | '"') => quoted = Some(letter),
             (None, '(' | '[') => depth += 1,
             (None, ')' | ']') => depth = depth.saturating_sub(1),

@@ -10,7 +10,9 @@ use std::path::Path;
 use lengthwise::{Needs, Statistics};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::{error::Error, save::save};
+use crate::error::Error;
+use crate::record::content;
+use crate::save::save;
 
 const MARK: [u8; 8] = *b"\x93lwstats";
 
@@ -115,10 +117,7 @@ pub fn is_statistics(path: &Path) -> bool {
 /// Reads the statistics in a file.
 pub fn read_statistics(path: &Path) -> Result<Statistics, Error> {
     let read = || {
-        let mut bytes = Vec::new();
-        File::open(path)
-            .and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes))
-            .map_err(|error| Error::unreadable(SUBJECT, &error))?;
+        let bytes = content(SUBJECT, path, MOST_BYTES + 1)?;
         if bytes.len() as u64 > MOST_BYTES {
             let what = format!("has more than the {MOST_BYTES} bytes that statistics can have");
             return Err(Error::damaged(SUBJECT, what));

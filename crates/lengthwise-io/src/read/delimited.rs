@@ -172,13 +172,11 @@ fn no_header(width: usize, wanted: Option<&str>) -> Error {
         }
     };
     let error = Error::new(message);
-    match width {
-        1 => error.hint_to("leave out {column}"),
-        _ => {
-            let hint = "choose one by its number, from {column=1} to {column=}";
-            error.hint_with(hint, &[&width.to_string()])
-        }
+    if width == 1 {
+        return error.hint_to("leave out {column}");
     }
+    let hint = "choose one by its number, from {column=1} to {column=}";
+    error.hint_with(hint, &[&width.to_string()])
 }
 
 #[cfg(test)]

@@ -28,6 +28,7 @@ pub(crate) fn written(file: &PlanFile, form: Form) -> Vec<u8> {
 
 /// What is said of content that must be refused as damaged.
 pub(crate) fn refusal(bytes: &[u8], form: Form) -> String {
+    lengthwise_io::guard::quiet_panics();
     let error = read_plan_from(bytes, form).unwrap_err();
     assert!(error.is_damaged(), "{error}");
     said(&error)
