@@ -6,6 +6,6 @@ use crate::error::Error;
 
 /// Writes a file, or leaves what was there as it was.
 pub fn save(path: &Path, data: &[u8]) -> Result<(), Error> {
-    lengthwise_files::save(path, |file| file.write_all(data))
+    lengthwise_io::save(path, |file| file.write_all(data))
         .map_err(|error| Error::with_hint(error.to_string(), error.hint()))
 }

@@ -2,6 +2,8 @@
 //! them.
 #![forbid(unsafe_code)]
 
+#![forbid(unsafe_code)]
+
 pub mod batch;
 mod bytes;
 mod checkpoint;

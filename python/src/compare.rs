@@ -3,7 +3,7 @@
 use std::{io::Write as _, sync::Arc};
 
 use lengthwise::{Arrange, Budget, OverLong, Shapes, Steps, Strategy, Tail, Workspace};
-use lengthwise_files::save;
+use lengthwise_io::save;
 use lengthwise_report::{Look, Request, Study};
 use pyo3::{prelude::*, types::PyString};
 

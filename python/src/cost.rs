@@ -3,7 +3,7 @@
 use std::{ffi::CString, io::Write as _};
 
 use lengthwise::Step;
-use lengthwise_files::{CostModelFile, WorstStep, read_cost_model, save};
+use lengthwise_io::{CostModelFile, WorstStep, read_cost_model, save};
 use pyo3::prelude::*;
 
 use crate::{

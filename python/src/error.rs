@@ -4,12 +4,13 @@
 use lengthwise::Error;
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
 
+use crate::remedies;
+
 /// Whatever can go wrong in Rust.
 #[derive(Debug)]
 pub(crate) enum Failure {
     Plan(Error),
-    File(lengthwise_files::Error),
-    Input(lengthwise_input::Error),
+    File(lengthwise_io::Error),
     /// Said by this package itself: the class, the message and the hint.
     Own(&'static str, String, String),
     Python(PyErr),
@@ -21,8 +22,10 @@ impl From<Failure> for PyErr {
     fn from(failure: Failure) -> Self {
         let (class, message, hint, index) = match &failure {
             Failure::Plan(error) => (class(error), error.to_string(), error.hint(), index(error)),
-            Failure::File(error) => ("FileError", error.to_string(), error.hint(), None),
-            Failure::Input(error) => ("FileError", error.to_string(), error.hint(), None),
+            Failure::File(error) => {
+                let hint = error.remedy().map(remedies::of_file);
+                ("FileError", error.to_string(), hint, None)
+            }
             Failure::Own(class, message, hint) => {
                 (*class, message.clone(), Some(hint.clone()), None)
             }
@@ -66,7 +69,6 @@ fn in_python(hint: &str) -> String {
         .replace("(`--shard` and `--of` on the command line)", "(`shard=` and `shards=`)")
         .replace("(`--statistics` on the command line)", "(`statistics=`)")
         .replace("run `lengthwise explain` to list all", "`lengthwise.explain()` lists all")
-        .replace("`lengthwise cost STEPS.csv -o model.json` wrote", "`CostModel.save` wrote")
 }
 
 /// The name of the exception.
@@ -123,15 +125,9 @@ impl From<Error> for Failure {
     }
 }
 
-impl From<lengthwise_files::Error> for Failure {
-    fn from(error: lengthwise_files::Error) -> Self {
+impl From<lengthwise_io::Error> for Failure {
+    fn from(error: lengthwise_io::Error) -> Self {
         Failure::File(error)
-    }
-}
-
-impl From<lengthwise_input::Error> for Failure {
-    fn from(error: lengthwise_input::Error) -> Self {
-        Failure::Input(error)
     }
 }
 

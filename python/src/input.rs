@@ -1,7 +1,7 @@
 //! Lengths from files.
 
 use lengthwise::Example;
-use lengthwise_input::{Format, Reader, Time, Unit};
+use lengthwise_io::{Format, Reader, Time, Unit};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 
@@ -45,14 +45,14 @@ pub(crate) fn read_lengths(
         }
         if let Some(format) = format {
             let format: Format = format.0.parse().map_err(|error| {
-                let error: lengthwise_input::UnknownFormat = error;
+                let error: lengthwise_io::UnknownFormat = error;
                 setting(error.to_string())
             })?;
             reader = reader.format(format);
         }
         if let Some(unit) = unit {
             let unit: Unit = unit.0.parse().map_err(|error| {
-                let error: lengthwise_input::UnknownUnit = error;
+                let error: lengthwise_io::UnknownUnit = error;
                 setting(error.to_string())
             })?;
             reader = reader.unit(unit);

@@ -3,6 +3,7 @@
 //! What needs no speed is in Python, beside this module: conversion of lengths, exceptions, the
 //! adapters of frameworks.
 
+#![forbid(unsafe_code)]
 #![expect(clippy::needless_pass_by_value, reason = "what Python gives is made for the call")]
 
 mod chunks;
@@ -17,6 +18,7 @@ mod measures;
 mod pickle;
 mod plan;
 mod planner;
+mod remedies;
 mod schedule;
 mod settings;
 mod statistics;
@@ -43,4 +45,12 @@ mod _lengthwise {
         stream::Feed,
         tune::{Tuning, tune},
     };
+    use pyo3::prelude::*;
+
+    /// Damaged files raise exceptions, and print nothing.
+    #[pymodule_init]
+    fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
+        lengthwise_io::guard::quiet_panics();
+        Ok(())
+    }
 }

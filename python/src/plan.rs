@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lengthwise_files::{Form, PlanFile, read_plan, read_plan_from};
+use lengthwise_io::{Form, PlanFile, read_plan, read_plan_from};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::{
     exceptions::{PyIndexError, PyValueError},
@@ -321,7 +321,7 @@ fn indices_of(batch: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
 }
 
 /// A state that is no cursor is a matter of states, and not of files.
-pub(crate) fn damaged_state(error: lengthwise_files::Error) -> PyErr {
+pub(crate) fn damaged_state(error: lengthwise_io::Error) -> PyErr {
     let hint = error.hint().unwrap_or_default();
     Failure::Own("StateError", error.to_string(), hint).into()
 }

@@ -34,7 +34,7 @@ impl Schedule {
         cursor: Option<&str>,
     ) -> PyResult<Self> {
         let (_, world_size) = ranks(0, world_size)?;
-        let from = cursor.map(lengthwise_files::from_json).transpose().map_err(damaged_state)?;
+        let from = cursor.map(lengthwise_io::from_json).transpose().map_err(damaged_state)?;
         let make = || match &from {
             Some(cursor) => plan.plan.resume(cursor, world_size),
             None => plan.plan.schedule(world_size),
@@ -157,7 +157,7 @@ impl Schedule {
     /// short line of JSON, the same on every rank.
     fn cursor(&self, steps: usize) -> PyResult<String> {
         let cursor = self.schedule.cursor(steps).map_err(Failure::from)?;
-        Ok(lengthwise_files::to_json(&cursor))
+        Ok(lengthwise_io::to_json(&cursor))
     }
 }
 

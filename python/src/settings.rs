@@ -4,7 +4,7 @@
 use std::{path::PathBuf, str::FromStr};
 
 use lengthwise::Budget;
-use lengthwise_files::{model_file, model_file_of_budget, read_cost_model};
+use lengthwise_io::{model_file, model_file_of_budget, read_cost_model};
 use pyo3::{
     PyTypeInfo,
     exceptions::PyOverflowError,

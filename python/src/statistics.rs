@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use lengthwise_files::{
-    read_statistics, save_statistics, statistics_from_bytes, statistics_to_bytes,
-};
+use lengthwise_io::{read_statistics, save_statistics, statistics_from_bytes, statistics_to_bytes};
 use pyo3::{
     exceptions::PyTypeError,
     prelude::*,

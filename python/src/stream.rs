@@ -1,7 +1,7 @@
 //! Streams: lengths in, steps out. The items stay in Python.
 
 use lengthwise::Pivot;
-use lengthwise_files::{stream_from_json, stream_to_json};
+use lengthwise_io::{stream_from_json, stream_to_json};
 use pyo3::{prelude::*, types::PyDict};
 
 use crate::{

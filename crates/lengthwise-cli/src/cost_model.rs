@@ -1,7 +1,7 @@
 //! Cost models as they are named on the command line: a preset, coefficients, or a file.
 
 use lengthwise::{Budget, CostModel};
-use lengthwise_files::{model_file, model_file_of_budget, read_cost_model};
+use lengthwise_io::{model_file, model_file_of_budget, read_cost_model};
 
 use crate::failure::Failure;
 

@@ -2,6 +2,8 @@
 
 use std::{fmt, io};
 
+use crate::remedies;
+
 /// Why a command ended early: one line, and what to do about it.
 #[derive(Debug)]
 pub(crate) enum Failure {
@@ -9,10 +11,8 @@ pub(crate) enum Failure {
     ReaderGone,
     /// Settings or lengths that cannot be planned.
     Plan(lengthwise::Error),
-    /// A file that cannot be read.
-    Input(lengthwise_input::Error),
-    /// A plan or a cursor that cannot be read or written.
-    File(lengthwise_files::Error),
+    /// A file that cannot be read or written.
+    File(lengthwise_io::Error),
     /// The work was done, and the answer is no.
     CheckFailed(String),
     /// Anything else.
@@ -36,8 +36,7 @@ impl Failure {
         match self {
             Failure::ReaderGone | Failure::CheckFailed(_) => None,
             Failure::Plan(error) => error.hint(),
-            Failure::Input(error) => error.hint(),
-            Failure::File(error) => error.hint(),
+            Failure::File(error) => error.remedy().map(remedies::of_file),
             Failure::Other { hint, .. } => Some(hint.clone()),
         }
     }
@@ -48,7 +47,6 @@ impl fmt::Display for Failure {
         match self {
             Failure::ReaderGone => Ok(()),
             Failure::Plan(error) => error.fmt(f),
-            Failure::Input(error) => error.fmt(f),
             Failure::File(error) => error.fmt(f),
             Failure::CheckFailed(what) | Failure::Other { what, .. } => f.write_str(what),
         }
@@ -61,20 +59,14 @@ impl From<lengthwise::Error> for Failure {
     }
 }
 
-impl From<lengthwise_input::Error> for Failure {
-    fn from(error: lengthwise_input::Error) -> Self {
-        Failure::Input(error)
-    }
-}
-
-impl From<lengthwise_files::Error> for Failure {
-    fn from(error: lengthwise_files::Error) -> Self {
+impl From<lengthwise_io::Error> for Failure {
+    fn from(error: lengthwise_io::Error) -> Self {
         Failure::File(error)
     }
 }
 
-impl From<lengthwise_input::UnknownFormat> for Failure {
-    fn from(error: lengthwise_input::UnknownFormat) -> Self {
+impl From<lengthwise_io::UnknownFormat> for Failure {
+    fn from(error: lengthwise_io::UnknownFormat) -> Self {
         Failure::new(error.to_string(), "leave `--format` out to go by the name of the file")
     }
 }

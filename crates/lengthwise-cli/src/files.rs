@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 #[cfg(unix)]
 use std::{fs::Metadata, io};
 
-use lengthwise_files::{model_file, model_file_of_budget};
-use lengthwise_input::audio_files;
+use lengthwise_io::audio_files;
+use lengthwise_io::{model_file, model_file_of_budget};
 
 use crate::{
     args::{Command, Comparing, Input, Plan, Source, Stream},

@@ -8,7 +8,7 @@ use std::{
 };
 
 use lengthwise::{Chunks, Error, Example, Lengths, Pairs};
-use lengthwise_input::{
+use lengthwise_io::{
     BlankLines, Column, Format, IdColumn, Ids, Mapped, Progress as Far, Reader, Time, UnknownUnit,
 };
 use lengthwise_report::steers;
@@ -18,6 +18,7 @@ use crate::{
     failure::Failure,
     memory::{self, PerSequence},
     printer::{self, Progress},
+    remedies,
 };
 
 /// The lengths to plan with, and how pieces map back if sequences were cut into them.
@@ -362,9 +363,9 @@ impl Source {
         let read = second.read_side(path, Reader::new(), format);
         let (read, texts) = read.map_err(|failure| match failure {
             // The option that was wrong.
-            Failure::Input(error) => {
-                let hint = error.hint().unwrap_or_default();
-                Failure::new(error.to_string(), hint.replace("`--column", "`--second"))
+            Failure::File(error) => {
+                let hint = error.remedy().map(remedies::of_second).unwrap_or_default();
+                Failure::new(error.to_string(), hint)
             }
             other => other,
         })?;

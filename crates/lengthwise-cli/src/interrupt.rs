@@ -12,7 +12,7 @@ use std::{
     thread,
 };
 
-use lengthwise_files::unfinished;
+use lengthwise_io::unfinished;
 #[cfg(unix)]
 use nix::sys::signal::{SigSet, Signal};
 #[cfg(unix)]

@@ -1,5 +1,7 @@
 //! The `lengthwise` command: glue between the arguments, the libraries and the terminal.
 
+#![forbid(unsafe_code)]
+
 mod args;
 mod commands;
 mod cost_model;
@@ -9,6 +11,7 @@ mod input;
 mod interrupt;
 mod memory;
 mod printer;
+mod remedies;
 
 use std::process::ExitCode;
 
@@ -20,6 +23,7 @@ use crate::{
 };
 
 fn main() -> ExitCode {
+    lengthwise_io::guard::quiet_panics();
     let args = match Args::try_parse() {
         Ok(args) => args,
         Err(other) => return help_or_complaint(&other),

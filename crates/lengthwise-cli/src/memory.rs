@@ -4,7 +4,7 @@
 #[cfg(unix)]
 use std::sync::{Arc, atomic::AtomicBool};
 
-use lengthwise_fence::room;
+use lengthwise_io::guard::room;
 #[cfg(unix)]
 use signal_hook::{consts::SIGABRT, flag::register_conditional_shutdown};
 

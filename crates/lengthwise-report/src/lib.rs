@@ -4,6 +4,8 @@
 //! rendering, such as the [`table`](Comparison::table) for terminals, shows the same numbers. It
 //! knows nothing of the command line.
 
+#![forbid(unsafe_code)]
+
 mod compare;
 mod figures;
 mod grid;

@@ -3,7 +3,7 @@
 use std::{env, ffi::OsStr, io::Write as _, path::Path};
 
 use lengthwise::{Paired, Strategy};
-use lengthwise_files::save;
+use lengthwise_io::save;
 use lengthwise_report::{Comparison, Request, Study};
 
 use crate::{

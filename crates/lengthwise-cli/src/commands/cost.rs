@@ -3,8 +3,8 @@
 use std::{fmt::Write as _, io, io::Write as _, path::Path};
 
 use lengthwise::{CostModel, Fit, Step};
-use lengthwise_files::{CostModelFile, WorstStep, save};
-use lengthwise_input::{MeasuredStep, read_steps, read_steps_from};
+use lengthwise_io::{CostModelFile, WorstStep, save};
+use lengthwise_io::{MeasuredStep, read_steps, read_steps_from};
 
 use crate::{args::Cost, failure::Failure, interrupt, printer};
 

@@ -4,7 +4,7 @@ use std::{fs, io::Write as _};
 
 use clap::CommandFactory as _;
 use clap_mangen::Man;
-use lengthwise_files::save;
+use lengthwise_io::save;
 
 use crate::{
     args::{self, Args, Completions},

@@ -10,7 +10,7 @@ use lengthwise::{
     Arrange, Budget, CostModel, Lengths, Made, Measures, OverLong, Plan, Planner, Shapes, Steps,
     Strategy, Tail, Workspace, recommended_in,
 };
-use lengthwise_files::{Form, PlanFile, Written, save, to_json};
+use lengthwise_io::{Form, PlanFile, Written, save, to_json};
 
 use crate::{args, cost_model, failure::Failure, input::Sequences, interrupt, memory, printer};
 

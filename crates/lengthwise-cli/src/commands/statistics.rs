@@ -3,7 +3,7 @@
 use std::{fmt::Write as _, path::Path};
 
 use lengthwise::{Needs, Statistics};
-use lengthwise_files::{is_statistics, read_statistics, save_statistics};
+use lengthwise_io::{is_statistics, read_statistics, save_statistics};
 use serde::Serialize;
 
 use crate::{

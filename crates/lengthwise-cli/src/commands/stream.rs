@@ -11,7 +11,7 @@ use std::{
 };
 
 use lengthwise::{Example, Feed, OverLong, Picked, Shapes, StreamStep, Streamer};
-use lengthwise_files::{Written, read_stream_state, save_stream_state};
+use lengthwise_io::{Written, read_stream_state, save_stream_state};
 use serde::Serialize;
 
 use self::lines::Lines;

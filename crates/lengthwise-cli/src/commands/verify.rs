@@ -3,7 +3,7 @@
 mod bounded;
 
 use lengthwise::{Chunks, Counts, OverLong};
-use lengthwise_files::{Exact, Ids, PlanFile, read_plan_exact};
+use lengthwise_io::{Exact, Ids, PlanFile, read_plan_exact};
 use serde::Serialize;
 
 use crate::{args::Verify, failure::Failure, input::Sequences, memory, printer};
@@ -115,7 +115,7 @@ fn verify(args: &Verify) -> Result<(PlanFile, Vec<&'static str>), Failure> {
 }
 
 /// A file that was read and is not right has failed a check; one that cannot be read has not.
-fn refused(error: lengthwise_files::Error) -> Failure {
+fn refused(error: lengthwise_io::Error) -> Failure {
     if error.is_damaged() { Failure::CheckFailed(error.to_string()) } else { Failure::File(error) }
 }
 

@@ -6,7 +6,7 @@ use std::{
 };
 
 use lengthwise::{Error, Workspace};
-use lengthwise_files::{Form, LoosePlanFile, Written};
+use lengthwise_io::{Form, LoosePlanFile, Written};
 
 use super::{Settings, print, say_chosen, say_measures, say_over_long, write_lines};
 use crate::{

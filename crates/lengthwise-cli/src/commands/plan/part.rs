@@ -1,7 +1,7 @@
 //! The ranks and steps of an epoch that were asked for.
 
 use lengthwise::{Cursor, Error, Lengths, Plan, Steps};
-use lengthwise_files::{Ranks, read_cursor};
+use lengthwise_io::{Ranks, read_cursor};
 
 use super::say_some;
 use crate::{args, failure::Failure, printer};

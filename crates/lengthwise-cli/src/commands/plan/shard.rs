@@ -3,7 +3,7 @@
 use std::{borrow::Cow, path::Path, sync::Arc};
 
 use lengthwise::{Error, Lengths, Plan, Planner, Shard, Statistics, Strategy};
-use lengthwise_files::{read_statistics, save_statistics};
+use lengthwise_io::{read_statistics, save_statistics};
 
 use crate::{args, failure::Failure, interrupt, printer};
 

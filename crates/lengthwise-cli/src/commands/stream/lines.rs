@@ -37,7 +37,7 @@ impl Lines {
         }
         // What is packed is a file; bytes of anything else are not waited for.
         if file.metadata().is_ok_and(|about| about.is_file()) {
-            let unpacked = lengthwise_input::unpacked(file).map_err(unreadable)?;
+            let unpacked = lengthwise_io::unpacked(file).map_err(unreadable)?;
             return Ok(Self::new(name.clone(), BufReader::new(unpacked)));
         }
         Ok(Self::new(name.clone(), BufReader::new(file)))
@@ -114,7 +114,7 @@ impl Iterator for Lines {
             if self.text.trim_ascii().is_empty() {
                 continue;
             }
-            if !self.begun && lengthwise_input::is_packed(&self.text) {
+            if !self.begun && lengthwise_io::is_packed(&self.text) {
                 return Some(Err(self.packed()));
             }
             let is_header = self.is_header();

@@ -2,7 +2,7 @@
 //! met.
 
 use lengthwise::{Lengths, Made, OverLong};
-use lengthwise_files::{PlanStream, StreamedBatch};
+use lengthwise_io::{PlanStream, StreamedBatch};
 
 use super::{Found, ROOM, Right, refused};
 use crate::{

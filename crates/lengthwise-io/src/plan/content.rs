@@ -1,0 +1,244 @@
+//! What a file of any form holds, before it is a plan.
+
+use std::fmt;
+
+use lengthwise::{Chunks, Made, Plan};
+use serde::de::{DeserializeSeed, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+
+use crate::error::Error;
+use crate::ids::Ids;
+use crate::plan::document::{DealtRead, How, digest};
+use crate::plan::file::PlanFile;
+use crate::plan::ids::One;
+use crate::plan::pieces::Pieces;
+use crate::plan::seal::{Version, check_digest};
+
+/// What a file of any form holds.
+pub(super) struct Content {
+    pub(super) version: Version,
+    pub(super) digest: String,
+    pub(super) made: Made,
+    pub(super) batches: Batches,
+    pub(super) batch_lengths: Vec<u32>,
+    pub(super) positions: Vec<u64>,
+    pub(super) seconds: Option<Seconds>,
+    pub(super) over_long: Vec<u32>,
+    pub(super) ids: Option<Ids>,
+    pub(super) chunks: Option<Chunks>,
+    pub(super) ranks: Option<DealtRead>,
+}
+
+/// What batches of two lengths have besides.
+#[derive(Default)]
+pub(super) struct Seconds {
+    pub(super) batch_lengths: Vec<u32>,
+    pub(super) positions: Vec<u64>,
+}
+
+impl Seconds {
+    /// Both, or none.
+    pub(super) fn of(
+        batch_lengths: Option<Vec<u32>>,
+        positions: Option<Vec<u64>>,
+    ) -> Result<Option<Self>, Error> {
+        match (batch_lengths, positions) {
+            (None, None) => Ok(None),
+            (Some(batch_lengths), Some(positions)) => Ok(Some(Self { batch_lengths, positions })),
+            (None, _) => Err(Error::not_a_plan("it has no second batch lengths")),
+            (_, None) => Err(Error::not_a_plan("it has no second positions")),
+        }
+    }
+}
+
+impl Content {
+    /// What a file says about its batches, and no batches yet.
+    pub(super) fn new(
+        version: Version,
+        digest: String,
+        made: How,
+        chunks: Option<Pieces>,
+        ranks: Option<DealtRead>,
+    ) -> Result<Self, Error> {
+        let wrong = |why: String| Error::not_a_plan(&why);
+        Ok(Self {
+            version,
+            digest,
+            made: made.made().map_err(wrong)?,
+            batches: Batches::default(),
+            batch_lengths: Vec::new(),
+            positions: Vec::new(),
+            seconds: None,
+            over_long: Vec::new(),
+            ids: None,
+            chunks: chunks.map(Pieces::chunks).transpose().map_err(wrong)?,
+            ranks,
+        })
+    }
+
+    /// The digest that was written.
+    pub(super) fn digest(&self) -> Result<u64, Error> {
+        digest("digest", &self.digest).map_err(|why| Error::not_a_plan(&why))
+    }
+
+    /// The plan, if everything fits together.
+    pub(super) fn file(self) -> Result<PlanFile, Error> {
+        self.check_ids()?;
+        self.check_pieces()?;
+        let written = self.digest()?;
+        let Self {
+            version, made, batches, batch_lengths, positions, over_long, ids, chunks, ..
+        } = self;
+        let wrong = |error: lengthwise::Error| Error::not_a_plan(&error.to_string());
+        let mut plan = Plan::restore(made, batches.all, batches.ends, batch_lengths, over_long)
+            .map_err(wrong)?;
+        if version.has_pairs != self.seconds.is_some() {
+            let has = if self.seconds.is_some() { "" } else { " no" };
+            let number = version.number();
+            let why = format!("it has{has} second batch lengths, and version {number}");
+            return Err(Error::not_a_plan(&why));
+        }
+        let counted = |what: &str, batches: usize, counted: usize| {
+            let why = || format!("{batches} batches and {what} of {counted}");
+            if batches == counted { Ok(()) } else { Err(Error::not_a_plan(&why())) }
+        };
+        let mut second_positions = Vec::new();
+        if let Some(seconds) = self.seconds {
+            plan = plan.with_second_batch_lengths(seconds.batch_lengths).map_err(wrong)?;
+            second_positions = seconds.positions;
+            counted("second positions", plan.len(), second_positions.len())?;
+        }
+        counted("positions", plan.len(), positions.len())?;
+        check_digest(written, plan.digest())?;
+        let ranks = self.ranks.map(|ranks| ranks.ranks(plan.len())).transpose()?;
+        Ok(PlanFile { plan, positions, second_positions, ids, chunks, ranks })
+    }
+
+    /// Refuses ids where the version has none, and the reverse, and any other number of them than of
+    /// sequences.
+    fn check_ids(&self) -> Result<(), Error> {
+        let (count, number) = (self.batches.all.len(), self.version.number());
+        let why = match (self.version.has_ids, self.ids.as_ref().map(Ids::len)) {
+            (false, None) => return Ok(()),
+            (true, Some(named)) if named == count => return Ok(()),
+            (true, Some(named)) => format!("it has {named} ids for {count} sequences"),
+            (true, None) => format!("it has no ids, which version {number} has"),
+            (false, Some(_)) => format!("it has ids, which version {number} has not"),
+        };
+        Err(Error::not_a_plan(&why))
+    }
+
+    /// Refuses pieces that are not in the chunks.
+    fn check_pieces(&self) -> Result<(), Error> {
+        let Some(of) = self.chunks.as_ref().map(Chunks::len) else { return Ok(()) };
+        let mut all = self.batches.all.iter().chain(&self.over_long);
+        match all.find(|&&piece| piece as usize >= of) {
+            None => Ok(()),
+            Some(piece) => {
+                Err(Error::not_a_plan(&format!("it has piece {piece}, and chunks of {of}")))
+            }
+        }
+    }
+}
+
+/// What is in batches, one batch after another, as a plan keeps it: a list for each would take more
+/// room than what is in it.
+#[derive(Default)]
+pub(super) struct Batches<T = Vec<u32>> {
+    pub(super) all: T,
+    pub(super) ends: Vec<u32>,
+}
+
+/// What is in all batches: the sequences, or their ids.
+pub(super) trait All: Default {
+    const LISTS: &'static str;
+    const LIST: &'static str;
+
+    fn len(&self) -> usize;
+    /// Reads one more from a list; false at its end.
+    fn next<'de, A: SeqAccess<'de>>(&mut self, list: &mut A) -> Result<bool, A::Error>;
+}
+
+impl All for Vec<u32> {
+    const LISTS: &'static str = "a list of batches";
+    const LIST: &'static str = "a list of sequences";
+
+    fn len(&self) -> usize {
+        self.len()
+    }
+
+    fn next<'de, A: SeqAccess<'de>>(&mut self, list: &mut A) -> Result<bool, A::Error> {
+        let sequence: Option<u32> = list.next_element()?;
+        self.extend(sequence);
+        Ok(sequence.is_some())
+    }
+}
+
+impl All for Ids {
+    const LISTS: &'static str = "a list of the ids of batches";
+    const LIST: &'static str = "a list of ids";
+
+    fn len(&self) -> usize {
+        self.len()
+    }
+
+    fn next<'de, A: SeqAccess<'de>>(&mut self, list: &mut A) -> Result<bool, A::Error> {
+        Ok(list.next_element_seed(One(self))?.is_some())
+    }
+}
+
+impl<T: All> Batches<T> {
+    /// Ends a batch with what is there.
+    pub(super) fn end(&mut self) -> Result<(), String> {
+        let end = u32::try_from(self.all.len()).map_err(|_| "too many sequences".to_owned())?;
+        self.ends.push(end);
+        Ok(())
+    }
+}
+
+impl<'de, T: All> Deserialize<'de> for Batches<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut batches = Self::default();
+        deserializer.deserialize_seq(Lists(&mut batches))?;
+        Ok(batches)
+    }
+}
+
+struct Lists<'a, T>(&'a mut Batches<T>);
+
+impl<'de, T: All> Visitor<'de> for Lists<'_, T> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(T::LISTS)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        while list.next_element_seed(Next(self.0))?.is_some() {}
+        Ok(())
+    }
+}
+
+/// Reads one batch behind those that are there.
+struct Next<'a, T>(&'a mut Batches<T>);
+
+impl<'de, T: All> DeserializeSeed<'de> for Next<'_, T> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de, T: All> Visitor<'de> for Next<'_, T> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(T::LIST)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        while self.0.all.next(&mut list)? {}
+        self.0.end().map_err(serde::de::Error::custom)
+    }
+}

@@ -1,0 +1,126 @@
+//! A plan, and what its file says besides.
+
+use lengthwise::{Chunks, Counts, Cursor, Lengths, Plan, Schedule};
+
+use crate::{ids::Ids, plan::pieces::Pieces};
+
+/// A plan, and what its file says besides.
+#[derive(Clone, Debug)]
+pub struct PlanFile {
+    /// The batches, and how they were made.
+    pub plan: Plan,
+    /// How many positions of each batch are not padding.
+    pub positions: Vec<u64>,
+    /// The same of second lengths; empty if sequences have one.
+    pub second_positions: Vec<u64>,
+    /// The id of the sequence at each place of the plan, if sequences have ids; of a piece, that of
+    /// the sequence it is from. There are as many as indices in the batches.
+    pub ids: Option<Ids>,
+    /// Where the pieces are from that the batches name, if sequences were cut.
+    pub chunks: Option<Chunks>,
+    /// How the batches were dealt to ranks, if they were.
+    pub ranks: Option<Ranks>,
+}
+
+/// How the batches of a file were dealt to ranks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ranks {
+    /// The number of ranks.
+    pub world_size: u32,
+    /// The rank whose batches these are; all ranks' if there is none.
+    pub rank: Option<u32>,
+    /// How many batches each rank takes in a step.
+    pub accumulate: u32,
+    /// How many steps these batches are.
+    pub steps: u64,
+    /// How many steps of the epoch come after them.
+    pub steps_left: u64,
+    /// Where the epoch stood before them, if it was begun before.
+    pub cursor: Option<Cursor>,
+    /// The counts of all ranks together, step by step.
+    pub step_counts: Vec<Counts>,
+    /// The sequences in no step, because the tail is dropped.
+    pub dropped: Vec<u32>,
+    /// The sequences of all ranks that were met before, as often as they were.
+    pub repeated: Vec<u32>,
+}
+
+impl Ranks {
+    /// What a file says of a schedule for all ranks, or for one of them.
+    ///
+    /// # Panics
+    ///
+    /// When `lengths` has fewer sequences than the lengths that the plan was made for.
+    pub fn of(schedule: &Schedule, rank: Option<u32>, lengths: &Lengths) -> Self {
+        Self {
+            world_size: schedule.world_size(),
+            rank,
+            accumulate: schedule.accumulate(),
+            steps: schedule.len() as u64,
+            steps_left: 0,
+            cursor: None,
+            step_counts: schedule.counts(lengths),
+            dropped: schedule.dropped(),
+            repeated: schedule.repeated(),
+        }
+    }
+
+    /// How many batches these steps have, if they can be counted.
+    pub(super) fn batches(&self) -> Option<u64> {
+        let ranks = if self.rank.is_some() { 1 } else { self.world_size };
+        self.steps.checked_mul(u64::from(ranks) * u64::from(self.accumulate))
+    }
+}
+
+impl PlanFile {
+    /// The file of a plan.
+    ///
+    /// # Panics
+    ///
+    /// When `lengths` has fewer sequences than the lengths that the plan was made for.
+    pub fn new(plan: Plan, lengths: &Lengths) -> Self {
+        let counts = plan.counts(lengths);
+        let positions = counts.iter().map(|counts| counts.positions).collect();
+        let second_positions = match plan.second_batch_lengths() {
+            Some(_) => counts.iter().map(|counts| counts.second_positions).collect(),
+            None => Vec::new(),
+        };
+        Self { plan, positions, second_positions, ids: None, chunks: None, ranks: None }
+    }
+
+    /// With the id of everything in the batches: `id` gives that of an index, which is a piece where
+    /// pieces were planned.
+    #[must_use]
+    pub fn ids<'a>(mut self, id: impl Fn(u32) -> &'a str) -> Self {
+        self.ids = Some(self.plan.indices().iter().map(|&index| id(index)).collect());
+        self
+    }
+
+    /// With where the pieces are from that were planned.
+    #[must_use]
+    pub fn chunks(mut self, chunks: Chunks) -> Self {
+        self.chunks = Some(chunks);
+        self
+    }
+
+    /// With how the batches were dealt to ranks.
+    #[must_use]
+    pub fn ranks(mut self, ranks: Ranks) -> Self {
+        self.ranks = Some(ranks);
+        self
+    }
+}
+
+/// Two files are equal when they say the same.
+impl PartialEq for PlanFile {
+    fn eq(&self, other: &Self) -> bool {
+        let pieces = |file: &Self| file.chunks.as_ref().map(Pieces::new);
+        self.plan == other.plan
+            && self.plan.made() == other.plan.made()
+            && self.positions == other.positions
+            && self.second_positions == other.second_positions
+            && self.ids == other.ids
+            && pieces(self) == pieces(other)
+            && self.ranks == other.ranks
+    }
+}

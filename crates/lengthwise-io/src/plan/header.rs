@@ -1,0 +1,107 @@
+//! What all forms but JSON say in one object: all but the numbers, and the checksum.
+
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::error::Error;
+use crate::hex::hex;
+use crate::plan::content::Content;
+use crate::plan::document::{Dealt, DealtRead, How};
+use crate::plan::pieces::Pieces;
+use crate::plan::seal::{Version, check_content, check_version, parsed};
+use crate::plan::sheet::{Batches, Sheet};
+
+/// The object as it is written, but for its checksum.
+#[derive(Serialize)]
+struct Header<'a> {
+    version: u32,
+    digest: String,
+    made: How,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    over_long: Option<&'a [u32]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    chunks: Option<Pieces>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ranks: Option<Dealt<'a>>,
+}
+
+/// Which numbers have no other place in the file, and go into the object.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Rest {
+    pub(super) over_long: bool,
+    pub(super) chunks: bool,
+}
+
+/// The object but for its checksum.
+pub(super) fn unsealed<'a, P: Batches>(file: &Sheet<'a, P>, rest: Rest) -> impl Serialize + 'a {
+    let Sheet { plan, chunks, ranks, .. } = *file;
+    Header {
+        version: file.version().number(),
+        digest: hex(plan.digest()),
+        made: How::new(plan.made()),
+        over_long: Some(plan.over_long().1).filter(|list| rest.over_long && !list.is_empty()),
+        chunks: chunks.filter(|_| rest.chunks).map(Pieces::new),
+        ranks: ranks.map(Dealt::new),
+    }
+}
+
+/// The object with its checksum, on a line. `hash` is of the numbers that are elsewhere.
+pub(super) fn text<P: Batches>(
+    file: &Sheet<P>,
+    rest: Rest,
+    mut hash: Xxh3,
+) -> serde_json::Result<String> {
+    let mut text = serde_json::to_string(&unsealed(file, rest))?;
+    // The checksum goes into the object, before the brace that closes it.
+    text.pop();
+    hash.update(text.as_bytes());
+    let checksum = hex(hash.digest());
+    Ok(format!("{text},\"checksum\":\"{checksum}\"}}\n"))
+}
+
+/// The object as it is read.
+#[derive(Deserialize)]
+struct HeaderRead {
+    digest: String,
+    made: How,
+    #[serde(default)]
+    over_long: Vec<u32>,
+    chunks: Option<Pieces>,
+    ranks: Option<DealtRead>,
+}
+
+/// An object of a version that can be read, and nothing more is known of it yet.
+pub(super) struct Unchecked<'a>(&'a [u8], Version);
+
+impl<'a> Unchecked<'a> {
+    pub(super) fn new(text: &'a [u8]) -> Result<Self, Error> {
+        Ok(Self(text, check_version(text)?))
+    }
+
+    /// The content of a file without its batches and ids. `hash` is of the numbers that are elsewhere.
+    pub(super) fn content(self, hash: Xxh3) -> Result<Content, Error> {
+        self.check(hash)?;
+        self.unchecked()
+    }
+
+    /// Refuses a plan of two lengths, which does not come batch by batch.
+    pub(super) fn check_one_length(&self) -> Result<(), Error> {
+        if !self.1.has_pairs {
+            return Ok(());
+        }
+        Err(Error::of_plan("is of two lengths, and does not come batch by batch")
+            .hint_to("read it as a whole: leave out {memory}"))
+    }
+
+    /// Refuses an object that does not have the checksum at its end.
+    pub(super) fn check(&self, hash: Xxh3) -> Result<(), Error> {
+        check_content(self.0, hash)
+    }
+
+    /// The content before anything is known of the checksum.
+    pub(super) fn unchecked(&self) -> Result<Content, Error> {
+        let HeaderRead { digest, made, over_long, chunks, ranks } = parsed(self.0)?;
+        let content = Content::new(self.1, digest, made, chunks, ranks)?;
+        Ok(Content { over_long, ..content })
+    }
+}

@@ -1,0 +1,154 @@
+//! Reading a plan batch by batch: no more of it is in memory than one batch, and a few bytes about
+//! each of the others.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use lengthwise::Made;
+
+use crate::error::Error;
+use crate::guard::guarded;
+use crate::plan::batchwise::{About, StreamedBatch, unreadable, whole};
+use crate::plan::form::Form;
+use crate::plan::json::lines::Lines;
+use crate::plan::npz;
+#[cfg(feature = "parquet")]
+use crate::plan::parquet;
+use crate::plan::table::Table;
+
+/// The batches of a plan file, one after another: NPZ, Parquet and JSON lines. JSON is one object,
+/// and is read as a whole, as are plans with ids or pieces, of two lengths, and those that were dealt
+/// to ranks ([`read_plan`](crate::read_plan)).
+///
+/// What it hands out is checked when all of it was: if the file is not what was written, the last
+/// item is an error, and what came before is not to be believed. Of JSON lines the checksum is looked
+/// at, of the others the digest too.
+///
+/// ```no_run
+/// use std::path::Path;
+/// use lengthwise_io::PlanStream;
+///
+/// let mut sequences = 0;
+/// for batch in PlanStream::open(Path::new("plan.npz"))? {
+///     sequences += batch?.sequences.len();
+/// }
+/// # Ok::<(), lengthwise_io::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct PlanStream {
+    path: PathBuf,
+    made: Made,
+    digest: u64,
+    over_long: Vec<u32>,
+    source: Source,
+    done: bool,
+}
+
+#[derive(Debug)]
+enum Source {
+    Lines(Box<Lines>),
+    Table(Box<Table>),
+}
+
+fn open(path: &Path) -> Result<File, Error> {
+    let file =
+        if path.is_dir() { Err(io::ErrorKind::IsADirectory.into()) } else { File::open(path) };
+    file.map_err(|error| unreadable(&error))
+}
+
+fn of_table(open: impl FnOnce() -> Result<Table, Error>) -> Result<(About, Source), Error> {
+    let (about, table) = guarded(open, Error::gave_up)?.opened()?;
+    Ok((about, Source::Table(Box::new(table))))
+}
+
+impl PlanStream {
+    /// Opens a file of the [`Form`] that its name tells.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        let form = Form::of_path(path)?;
+        let opened = open(path).and_then(|file| match form {
+            Form::Json => {
+                Err(whole("is one object of JSON, which has no batches to come one by one"))
+            }
+            Form::JsonLines => {
+                Lines::open(file).map(|(about, lines)| (about, Source::Lines(Box::new(lines))))
+            }
+            Form::Npz => of_table(|| npz::stream(file)),
+            #[cfg(feature = "parquet")]
+            Form::Parquet => of_table(|| parquet::stream(file)),
+        });
+        let (about, source) = opened.map_err(|error| error.of(path))?;
+        let About { made, digest, over_long } = about;
+        Ok(Self { path: path.to_owned(), made, digest, over_long, source, done: false })
+    }
+
+    /// How many bytes it takes to [open](PlanStream::open) a file, found without taking them: a few bytes
+    /// for each batch, and for each over-long sequence. Of JSON lines it is one line.
+    pub fn memory_of(path: &Path) -> Result<u64, Error> {
+        let form = Form::of_path(path)?;
+        let bytes = open(path).and_then(|file| match form {
+            Form::Json | Form::JsonLines => Ok(0),
+            Form::Npz => guarded(|| npz::memory_of(file), Error::gave_up),
+            #[cfg(feature = "parquet")]
+            Form::Parquet => guarded(|| parquet::memory_of(file), Error::gave_up),
+        });
+        bytes.map_err(|error| error.of(path))
+    }
+
+    /// How the plan was made, as the file says: believe it at the end.
+    pub fn made(&self) -> &Made {
+        &self.made
+    }
+
+    /// The digest of the plan, as the file says: believe it at the end.
+    pub fn digest(&self) -> u64 {
+        self.digest
+    }
+
+    /// How many bytes are held for batches that are to come.
+    pub fn memory(&self) -> u64 {
+        match &self.source {
+            Source::Lines(lines) => lines.last.len() as u64,
+            Source::Table(table) => {
+                (16 * table.ends.len() + 8 * table.over_long.len() + table.header.len()) as u64
+            }
+        }
+    }
+
+    /// Refuses lines of more than so many bytes, of JSON lines. A line of the over-long sequences takes
+    /// about three times its bytes in memory, and is as long as they are many.
+    #[must_use]
+    pub fn longest_line(mut self, bytes: u64) -> Self {
+        if let Source::Lines(lines) = &mut self.source {
+            lines.longest = bytes;
+        }
+        self
+    }
+
+    /// Whether the over-long sequences are known before the batches; of JSON lines they are not.
+    pub fn knows_over_long(&self) -> bool {
+        matches!(self.source, Source::Table(_))
+    }
+
+    /// The sequences that exceed the budget even alone; of JSON lines they are known at the end.
+    pub fn over_long(&self) -> &[u32] {
+        &self.over_long
+    }
+}
+
+impl Iterator for PlanStream {
+    type Item = Result<StreamedBatch, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.done {
+            return None;
+        }
+        let Self { made, over_long, source, .. } = self;
+        let next = match source {
+            Source::Lines(lines) => lines.next(made, over_long),
+            Source::Table(table) => guarded(|| table.next(self.digest), Error::gave_up),
+        };
+        self.done = !matches!(next, Ok(Some(_)));
+        next.map_err(|error| error.of(&self.path)).transpose()
+    }
+}

@@ -1,0 +1,63 @@
+//! Reads the lengths of sequences from files, and the times of measured training steps.
+//!
+//! There is one reader per format, and every reader keeps the lengths only, and ids if a [`Reader`] is asked for
+//! them; the rest of the file streams past. Files packed by gzip or zstd are read as if they were not.
+//!
+//! Each module uses only those before it: what a length is ([`number`], [`time`], [`unit`]); where lengths go
+//! ([`column`], [`spool`], [`map`]); what is asked for ([`columns`], [`ids`], [`request`]); lines, records and cells;
+//! one module for each format; and [`reader`], which chooses by the format.
+
+mod format;
+mod number;
+mod open;
+mod packed;
+mod progress;
+mod time;
+#[cfg(feature = "tokenizers")]
+mod tokens;
+mod unit;
+
+mod column;
+mod map;
+mod mapped;
+mod spool;
+
+mod columns;
+mod ids;
+mod request;
+
+mod blanks;
+#[cfg(any(feature = "arrow", feature = "parquet"))]
+mod cells;
+mod lines;
+mod records;
+mod tail;
+
+#[cfg(feature = "arrow")]
+mod arrow;
+mod audio;
+mod delimited;
+mod jsonl;
+mod kaldi;
+mod npy;
+#[cfg(feature = "parquet")]
+mod parquet;
+mod steps;
+mod text;
+
+mod reader;
+
+pub use self::{
+    audio::audio_files,
+    column::Column,
+    format::{Format, UnknownFormat},
+    ids::IdColumn,
+    mapped::{Mapped, MappedColumn},
+    packed::{is_packed, unpacked},
+    progress::Progress,
+    reader::{Options, Reader, read_from, read_path},
+    request::BlankLines,
+    steps::{MeasuredStep, read_steps, read_steps_from},
+    time::Time,
+    unit::{Unit, UnknownUnit},
+};

@@ -1,0 +1,137 @@
+//! Audio files, one or a directory of them. Their headers say how many samples there are and how
+//! many make a second; nothing is decoded, and no more than a few kilobytes of a file are read.
+//!
+//! The length of a file is its number of samples, each channel counted once, at its own rate.
+//! That only compares files of one rate, so a directory with several needs a [`Time`]: a rate,
+//! which gives the samples after resampling, or a frame shift.
+//!
+//! [`Time`]: crate::read::Time
+
+mod flac;
+mod header;
+mod walk;
+mod wav;
+
+use std::fs::File;
+use std::io::{BufReader, Read, Seek};
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+use crate::read::audio::header::{Header, Kind};
+use crate::read::column::Column;
+use crate::read::ids::IdColumn;
+use crate::read::number;
+use crate::read::open::open;
+use crate::read::progress::Progress;
+use crate::read::request::{Measure, Request};
+use crate::text::quote;
+
+fn header<R: Read + Seek>(kind: Kind, reader: R, size: u64) -> Result<Header, Error> {
+    // Headers are short; a larger buffer would read ahead into the samples.
+    let mut reader = BufReader::with_capacity(512, reader);
+    match kind {
+        Kind::Wav => wav::header(&mut reader, size),
+        Kind::Flac => flac::header(&mut reader),
+    }
+}
+
+/// The length of one file.
+pub(crate) fn file(path: &Path, request: &Request) -> Result<Column, Error> {
+    check(request)?;
+    let kind = Kind::of(path).ok_or_else(|| {
+        Error::new("is not named like an audio file").hint_to("audio files end in .wav or .flac")
+    })?;
+    let header = read(path, kind)?;
+    let mut column = request.column(None);
+    column.push(length(header, &request.measure)?)?;
+    column.push_id(&path.file_name().unwrap_or_default().to_string_lossy())?;
+    Ok(column)
+}
+
+/// The audio files below a folder that its lengths are read from, in the order of their paths.
+pub fn audio_files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let found = walk::files(folder, |_| {})?;
+    Ok(found.files.into_iter().map(|name| folder.join(name)).collect())
+}
+
+/// The lengths of all audio files below a directory, in the order of their paths.
+pub(crate) fn directory(
+    root: &Path,
+    request: &Request,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Column, Error> {
+    check(request)?;
+    let found = walk::files(root, |found| progress(Progress::Files { done: 0, found }))?;
+    let total = found.files.len() as u64;
+    if total == 0 {
+        return Err(Error::new("is a directory without .wav or .flac files")
+            .hint_to("name a directory of audio, or a file of lengths"));
+    }
+    let mut column = request.column(None);
+    column.skipped = found.others;
+    let mut first: Option<(String, u32)> = None;
+    for (done, name) in found.files.iter().enumerate() {
+        let path = root.join(name);
+        let source = path.display().to_string();
+        let kind = Kind::of(&path).unwrap_or(Kind::Wav);
+        let header = read(&path, kind).map_err(|error| error.in_source(&source))?;
+        match &first {
+            None => first = Some((name.clone(), header.rate)),
+            Some((other, rate)) if *rate != header.rate => {
+                if matches!(request.measure, Measure::Numbers | Measure::NumbersOnly) {
+                    return Err(mixed(other, *rate, header.rate).in_source(&source));
+                }
+            }
+            Some(_) => {}
+        }
+        let length = length(header, &request.measure).map_err(|error| error.in_source(&source))?;
+        column.push(length)?;
+        column.push_id(name)?;
+        progress(Progress::Files { done: done as u64 + 1, found: total });
+    }
+    Ok(column)
+}
+
+fn check(request: &Request) -> Result<(), Error> {
+    if request.column.is_some() {
+        return Err(Error::no_columns("audio"));
+    }
+    if let Some(IdColumn::Named(_)) = request.ids {
+        return Err(Error::new("the ids of audio files are their paths")
+            .hint_to("ask for ids without naming a column"));
+    }
+    if matches!(request.measure, Measure::Texts(_)) {
+        return Err(Error::no_texts("audio"));
+    }
+    Ok(())
+}
+
+fn read(path: &Path, kind: Kind) -> Result<Header, Error> {
+    // A named pipe would wait for a writer that may never come.
+    let about = path.metadata().map_err(|cause| Error::io(None, cause))?;
+    if !about.is_file() && !about.is_dir() {
+        return Err(Error::new("is not a plain file").hint_to("take it out of the directory"));
+    }
+    let file: File = open(path)?;
+    header(kind, file, about.len())
+}
+
+fn length(header: Header, measure: &Measure) -> Result<u32, Error> {
+    let length = match measure {
+        Measure::Seconds(time) => time.resample(header.samples, header.rate),
+        _ => number::from_u64(header.samples),
+    };
+    length.map_err(|reason| match reason {
+        number::Reason::Zero => reason.advise(Error::new("holds no samples")),
+        _ => reason
+            .error("the header", &header.samples.to_string())
+            .hint_to("count frames instead of samples with {frame-shift=0.01} or {rate=100}"),
+    })
+}
+
+fn mixed(other: &str, rate: u32, found: u32) -> Error {
+    Error::new(format!("has {found} samples a second where {} has {rate}", quote(other))).hint_with(
+        "samples of two rates do not compare: resample with {rate=}, or count frames with {frame-shift=0.01}",
+        &[&rate.to_string()],
+    )
+}

@@ -1,0 +1,106 @@
+//! The cells of a typed column, as Parquet and Arrow files have them: which kind of value makes
+//! which length, and the errors, which name the row.
+//!
+//! Whole numbers are lengths. Floats are lengths where they are whole, and seconds where a frame
+//! shift or a rate is given. A list counts its elements, and binary data its bytes. A string
+//! counts its characters if the column was asked for by name, and whatever the unit says if there
+//! is one. A null is refused.
+
+use crate::error::Error;
+use crate::ids::Ids;
+use crate::read::column::Column;
+use crate::read::ids;
+use crate::read::number::{self, Reason};
+use crate::read::request::{Measure, Request};
+use crate::text::quote;
+
+/// One column while it is read.
+pub(crate) struct Cells<'a> {
+    request: &'a Request<'a>,
+    pub(crate) column: Column,
+    name: String,
+}
+
+impl<'a> Cells<'a> {
+    pub(crate) fn new(request: &'a Request<'a>, name: &str) -> Self {
+        Self { request, column: request.column(Some(name.to_owned())), name: name.to_owned() }
+    }
+
+    pub(crate) fn signed(&mut self, value: Option<i64>) -> Result<(), Error> {
+        self.number(value, Measure::signed)
+    }
+
+    pub(crate) fn unsigned(&mut self, value: Option<u64>) -> Result<(), Error> {
+        self.number(value, Measure::unsigned)
+    }
+
+    pub(crate) fn real(&mut self, value: Option<f64>) -> Result<(), Error> {
+        self.number(value, Measure::real)
+    }
+
+    #[cfg(feature = "arrow")]
+    pub(crate) fn text(&mut self, value: Option<&str>) -> Result<(), Error> {
+        let length = self.length(value.ok_or_else(|| self.null())?)?;
+        self.column.push(length)
+    }
+
+    /// The length of a text in the cell that comes next.
+    pub(crate) fn length(&self, text: &str) -> Result<u32, Error> {
+        let named = self.request.column.is_some();
+        self.request.measure.string(text, named, || self.holder())
+    }
+
+    /// A list with so many elements, or binary data with so many bytes.
+    pub(crate) fn count(&mut self, count: Option<u64>, what: &str) -> Result<(), Error> {
+        let count = count.ok_or_else(|| self.null())?;
+        if !matches!(self.request.measure, Measure::Numbers | Measure::NumbersOnly) {
+            return Err(Error::new(format!("column {} holds {what}", quote(&self.name)))
+                .hint_to("leave out {unit}, {frame-shift} and {rate}: its elements are counted"));
+        }
+        let length = number::from_u64(count).map_err(|reason| match reason {
+            Reason::Zero => reason.advise(Error::new(format!("{} is empty", self.holder()))),
+            _ => reason.error(&self.holder(), &count.to_string()),
+        })?;
+        self.column.push(length)
+    }
+
+    #[cold]
+    pub(crate) fn null(&self) -> Error {
+        Reason::Empty.advise(Error::new(format!("{} is null", self.holder())))
+    }
+
+    /// The id of one more sequence, from the column `name`; `None` is a null.
+    pub(crate) fn id(&mut self, name: &str, id: Option<&str>) -> Result<(), Error> {
+        let row = self.column.ids.as_ref().map_or(0, Ids::len) + 1;
+        let holder = || format!("row {row} of column {}", quote(name));
+        let id = ids::check(id.unwrap_or_default(), holder)?;
+        self.column.push_id(id)
+    }
+
+    fn number<T: Copy + std::fmt::Display>(
+        &mut self,
+        value: Option<T>,
+        length: impl Fn(&Measure, T) -> Result<u32, Reason>,
+    ) -> Result<(), Error> {
+        let value = value.ok_or_else(|| self.null())?;
+        if matches!(self.request.measure, Measure::Texts(_)) {
+            let message = format!("column {} holds numbers, not texts", quote(&self.name));
+            return Err(Error::new(message)
+                .hint_to("leave out {unit}, or choose another column with {column}"));
+        }
+        let length = length(&self.request.measure, value)
+            .map_err(|reason| reason.error(&self.holder(), &value.to_string()))?;
+        self.column.push(length)
+    }
+
+    /// The cell that comes next, by its row from 1.
+    fn holder(&self) -> String {
+        format!("row {} of column {}", self.column.count() + 1, quote(&self.name))
+    }
+}
+
+/// A column of a type that has no length.
+pub(crate) fn wrong_type(name: &str, kind: &str) -> Error {
+    Error::new(format!("column {} holds {kind}, which has no length", quote(name)))
+        .hint_to("choose a column of numbers, lists or strings with {column}")
+}

@@ -1,0 +1,100 @@
+//! The lengths of a file, as they come in.
+
+use crate::error::Error;
+use crate::ids::Ids;
+use crate::read::spool::Spool;
+
+/// Lengths as read, in the order of the file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Column {
+    /// The header or the JSON field they were under, if there was one.
+    pub name: Option<String>,
+    /// One length per sequence, each at least 1; never empty.
+    pub lengths: Vec<u32>,
+    /// One id per sequence, if ids were asked for.
+    pub ids: Option<Ids>,
+    /// What was left out without being refused: blank lines before the last value, and files of a
+    /// directory that are not audio.
+    pub skipped: u64,
+    /// If blank lines were left out, the number of the first, from 1.
+    pub first_skipped: Option<u64>,
+    /// Lengths that come before those in the list. No column that is handed out has any.
+    pub(super) spool: Option<Spool>,
+}
+
+/// How many lengths a list begins with room for.
+const FIRST: usize = 1 << 10;
+
+/// How many lengths are in memory before they go to a file, if they do.
+const SPOOLED: usize = 1 << 20;
+
+impl Column {
+    /// How many lengths there are so far, wherever they are.
+    pub(crate) fn count(&self) -> usize {
+        self.spool.as_ref().map_or(0, Spool::count) + self.lengths.len()
+    }
+
+    /// Keeps one more length.
+    #[inline]
+    pub(crate) fn push(&mut self, length: u32) -> Result<(), Error> {
+        if self.lengths.len() == self.lengths.capacity() {
+            self.grow()?;
+        }
+        self.lengths.push(length);
+        Ok(())
+    }
+
+    /// Makes room where nobody knows how many lengths there will be: for twice as many, so that it
+    /// is seldom made, or else for some more. The planner counts sequences in 32 bits.
+    #[cold]
+    fn grow(&mut self) -> Result<(), Error> {
+        let held = self.lengths.len();
+        let left = (u32::MAX as usize).saturating_sub(self.count());
+        if left == 0 {
+            return Err(Error::too_many());
+        }
+        if held >= SPOOLED
+            && let Some(spool) = &mut self.spool
+        {
+            spool.add(&self.lengths)?;
+            self.lengths.clear();
+            return Ok(());
+        }
+        let [twice, some] = [held, held / 8].map(|more| more.max(FIRST).min(left));
+        let made = self.lengths.try_reserve_exact(twice);
+        made.or_else(|_| self.lengths.try_reserve_exact(some))
+            .map_err(|_| Error::no_memory("lengths", held + some, 4))
+    }
+
+    /// Makes room for `more` lengths, if there is none, of `all` that the file promises: never for
+    /// more than those, nor for more than twice what is there and comes now, as a promise may be
+    /// false.
+    pub(crate) fn make_room(&mut self, more: u64, all: u64) -> Result<(), Error> {
+        if self.spool.is_some() {
+            return Ok(());
+        }
+        let held = self.lengths.len() as u64;
+        let needed = held.saturating_add(more);
+        if needed <= self.lengths.capacity() as u64 {
+            return Ok(());
+        }
+        if needed > u64::from(u32::MAX) {
+            return Err(Error::too_many());
+        }
+        let all = all.max(needed);
+        let wanted = needed.max(2 * held).min(all);
+        let made = self.lengths.try_reserve_exact((wanted - held) as usize);
+        made.map_err(|_| Error::no_memory("lengths", all as usize, 4))
+    }
+
+    /// Keeps the id of the last sequence, where ids are kept.
+    pub(crate) fn push_id(&mut self, id: &str) -> Result<(), Error> {
+        let Some(ids) = &mut self.ids else { return Ok(()) };
+        ids.add(id).map_err(|_| {
+            let count = ids.len() + 1;
+            let each = (ids.bytes().len() + id.len()) / count + size_of::<u64>();
+            Error::no_memory("ids", count, each)
+        })
+    }
+}

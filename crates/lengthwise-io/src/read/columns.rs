@@ -1,0 +1,238 @@
+//! Which column holds the lengths. A column that was asked for is taken by its name, and nothing
+//! else will do; one that was not asked for is taken only when it has one of the names that
+//! lengths usually go by. Everything else is an error that lists what there is.
+
+use crate::error::Error;
+use crate::read::ids::IdColumn;
+use crate::text::quote;
+
+/// The names that lengths go by, the plainest first. `duration` comes last: it is often in
+/// seconds, which the reader then refuses with a word about frames. A name with a dot is a field
+/// inside a field; `features.num_frames` is what Lhotse writes into a cut.
+pub(crate) const LENGTHS: &[&str] = &[
+    "length",
+    "lengths",
+    "len",
+    "num_frames",
+    "n_frames",
+    "frames",
+    "num_tokens",
+    "n_tokens",
+    "tokens",
+    "points",
+    "words",
+    "characters",
+    "chars",
+    "num_samples",
+    "samples",
+    "size",
+    "features.num_frames",
+    "duration",
+];
+
+/// The names that seconds go by. Where seconds are asked for, `num_frames` will not do.
+pub(crate) const DURATIONS: &[&str] = &["duration", "durations", "dur", "seconds"];
+
+/// The names that texts go by.
+pub(crate) const TEXTS: &[&str] = &["text", "sentence", "transcript", "transcription", "content"];
+
+/// The names that ids go by.
+pub(crate) const IDS: &[&str] = &[
+    "id",
+    "utt_id",
+    "utterance_id",
+    "utt",
+    "key",
+    "audio_filepath",
+    "audio_path",
+    "path",
+    "file",
+    "filename",
+    "file_name",
+    "name",
+];
+
+/// How many names an error lists.
+const LISTED: usize = 12;
+
+/// The column called `wanted`: the very name, or else the name but for upper and lower case.
+pub(crate) fn by_name(names: &[&str], wanted: &str) -> Result<Option<usize>, Error> {
+    let folded = wanted.to_lowercase();
+    let exact = only(names, wanted, |name| name == wanted)?;
+    if exact.is_some() {
+        Ok(exact)
+    } else {
+        only(names, wanted, |name| name.to_lowercase() == folded)
+    }
+}
+
+/// The one name that matches. Two columns of one name are not told apart by taking the first.
+fn only(
+    names: &[&str],
+    wanted: &str,
+    matches: impl Fn(&str) -> bool,
+) -> Result<Option<usize>, Error> {
+    let mut found = (0..names.len()).filter(|&index| matches(names[index]));
+    match (found.next(), found.next()) {
+        (Some(first), Some(second)) => {
+            let (first, second) = (first + 1, second + 1);
+            let message = format!("columns {first} and {second} are both named {}", quote(wanted));
+            let hint = "choose one by its number, such as {column=}";
+            Err(Error::new(message).hint_with(hint, &[&second.to_string()]))
+        }
+        (first, _) => Ok(first),
+    }
+}
+
+/// The column with the first of the usual names that is there.
+pub(crate) fn by_habit(names: &[&str], habit: &[&str]) -> Result<Option<usize>, Error> {
+    for known in habit {
+        if let Some(index) = by_name(names, known)? {
+            return Ok(Some(index));
+        }
+    }
+    Ok(None)
+}
+
+/// The column with this number, counted from 1.
+pub(crate) fn by_number(wanted: &str, width: usize) -> Option<usize> {
+    wanted.parse().ok().filter(|number| (1..=width).contains(number)).map(|number| number - 1)
+}
+
+/// The place of the column that holds the lengths, of a file whose columns all have names. The first
+/// `numbered` of them can also be asked for by number; if there is no other, it need not be asked for.
+#[cfg(any(feature = "arrow", feature = "parquet"))]
+pub(crate) fn choose(
+    names: &[&str],
+    numbered: usize,
+    wanted: Option<&str>,
+    (habit, what): (&[&str], &str),
+) -> Result<usize, Error> {
+    match wanted {
+        Some(wanted) => by_name(names, wanted)?
+            .or_else(|| by_number(wanted, numbered))
+            .ok_or_else(|| unknown("column", names, wanted)),
+        None if numbered == 1 => Ok(0),
+        None => by_habit(names, habit)?.ok_or_else(|| undecided("column", names, what)),
+    }
+}
+
+/// No column was asked for and none has a usual name. `noun` is "column" or "field", `what` is
+/// what it should hold.
+pub(crate) fn undecided(noun: &str, names: &[&str], what: &str) -> Error {
+    let message = match names {
+        [] => format!("there are no {noun}s"),
+        [name] => format!("the only {noun}, {}, is not known to hold {what}", quote(name)),
+        _ => format!("no {noun} is known to hold {what}; the {noun}s are {}", list(names)),
+    };
+    Error::new(message).hint_to("choose one with {column=NAME}")
+}
+
+/// The place of the column that names the sequences.
+pub(crate) fn ids(noun: &str, names: &[&str], wanted: &IdColumn) -> Result<usize, Error> {
+    match wanted {
+        IdColumn::Usual => by_habit(names, IDS)?
+            .ok_or_else(|| undecided(noun, names, "ids").hint_to("choose one with {ids=NAME}")),
+        IdColumn::Named(name) => by_name(names, name)?
+            .or_else(|| by_number(name, names.len()))
+            .ok_or_else(|| unknown(noun, names, name).hint_to("choose one with {ids=NAME}")),
+    }
+}
+
+/// A column was asked for and is not there.
+pub(crate) fn unknown(noun: &str, names: &[&str], wanted: &str) -> Error {
+    let missing = format!("there is no {noun} {}", quote(wanted));
+    let message = match names {
+        [] => format!("{missing}; there are no {noun}s"),
+        [name] => format!("{missing}; the only {noun} is {}", quote(name)),
+        _ => format!("{missing}; the {noun}s are {}", list(names)),
+    };
+    let error = Error::new(message);
+    match nearest(names, wanted) {
+        Some(name) => {
+            error.hint_with("perhaps {} is meant; choose it with {column}", &[&quote(name)])
+        }
+        None => error.hint_to("choose one with {column=NAME}"),
+    }
+}
+
+fn list(names: &[&str]) -> String {
+    let shown: Vec<String> = names.iter().take(LISTED).map(|name| quote(name)).collect();
+    match names.len().saturating_sub(LISTED) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+/// The name that `wanted` is most likely a slip of: at most a third of its letters away.
+fn nearest<'a>(names: &[&'a str], wanted: &str) -> Option<&'a str> {
+    let wanted: Vec<char> = wanted.to_lowercase().chars().take(64).collect();
+    let allowed = (wanted.len() / 3).max(1);
+    let near = names.iter().filter(|name| !name.is_empty()).map(|&name| {
+        let letters: Vec<char> = name.to_lowercase().chars().take(64).collect();
+        (distance(&letters, &wanted), name)
+    });
+    let closest = near.min_by_key(|&(away, _)| away);
+    closest.filter(|&(away, _)| away <= allowed && away < wanted.len()).map(|(_, name)| name)
+}
+
+/// How many letters must be put in, taken out or changed to turn `a` into `b` (Levenshtein).
+fn distance(a: &[char], b: &[char]) -> usize {
+    // `row[j]` is the distance from what was seen of `a` to the first `j` letters of `b`.
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.iter().enumerate() {
+        let mut corner = row[0];
+        row[0] = i + 1;
+        for (j, to) in b.iter().enumerate() {
+            let change = corner + usize::from(from != to);
+            corner = row[j + 1];
+            row[j + 1] = change.min(corner + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exact_before_any_case() {
+        let names = ["Frames", "frames", "WORDS"];
+        assert_eq!(by_name(&names, "frames").unwrap(), Some(1));
+        assert_eq!(by_name(&names, "words").unwrap(), Some(2));
+        assert_eq!(by_name(&names, "phones").unwrap(), None);
+        assert!(by_name(&names, "FRAMES").is_err());
+    }
+
+    #[test]
+    fn habit_goes_by_the_list_not_by_the_table() {
+        assert_eq!(by_habit(&["duration", "words", "frames"], LENGTHS).unwrap(), Some(2));
+        assert_eq!(by_habit(&["id", "Duration"], LENGTHS).unwrap(), Some(1));
+        assert_eq!(by_habit(&["id", "text"], LENGTHS).unwrap(), None);
+    }
+
+    #[test]
+    fn numbers_count_from_one() {
+        let numbers = ["0", "1", "3", "4", "x", "-1"].map(|wanted| by_number(wanted, 3));
+        assert_eq!(numbers, [None, Some(0), Some(2), None, None, None]);
+    }
+
+    #[test]
+    fn slips_are_found_and_strangers_are_not() {
+        let names = ["id", "frames", "num_tokens"];
+        assert_eq!(nearest(&names, "frame"), Some("frames"));
+        assert_eq!(nearest(&names, "numtokens"), Some("num_tokens"));
+        assert_eq!(nearest(&names, "phones"), None);
+        assert_eq!(nearest(&names, "x"), None);
+        assert_eq!(nearest(&[""], "x"), None);
+    }
+
+    #[test]
+    fn long_tables_are_listed_in_part() {
+        let names: Vec<String> = (0..15).map(|i| format!("c{i}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let text = undecided("column", &names, "lengths").to_string();
+        assert!(text.ends_with("`c10`, `c11` and 3 more"), "{text}");
+    }
+}

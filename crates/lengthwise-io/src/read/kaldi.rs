@@ -1,0 +1,114 @@
+//! Kaldi's tables of lengths: on every line an utterance and its number of frames, as in
+//! `utt2num_frames`, or its seconds, as in `utt2dur`. The file name says which of the two.
+
+use std::io::Read;
+
+use crate::error::Error;
+use crate::read::column::Column;
+use crate::read::ids::IdColumn;
+use crate::read::lines::Lines;
+use crate::read::number;
+use crate::read::request::{Measure, Request};
+
+/// What the second field of a line is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Table {
+    Frames,
+    Seconds,
+}
+
+pub(crate) fn read<R: Read>(reader: R, table: Table, request: &Request) -> Result<Column, Error> {
+    check(table, request)?;
+    let mut lines = Lines::new(reader);
+    let mut column = request.column(None);
+    while let Some((line, bytes)) = lines.next()? {
+        let text = str::from_utf8(bytes).map_err(|_| Error::not_utf8(line))?;
+        let mut fields = text.split_ascii_whitespace();
+        let (Some(id), Some(value), None) = (fields.next(), fields.next(), fields.next()) else {
+            return Err(Error::new(format!(
+                "the line has {} and not 2",
+                count(text.split_ascii_whitespace().count())
+            ))
+            .at(line)
+            .hint_to("write the utterance, a space and its length on every line"));
+        };
+        let length = request.measure.bytes(value.as_bytes());
+        let length = length.map_err(|reason| refuse(reason, id, value).at(line))?;
+        column.push(length)?;
+        column.push_id(id)?;
+    }
+    lines.blanks.note(&mut column);
+    Ok(column)
+}
+
+fn count(fields: usize) -> String {
+    if fields == 1 { "1 field".to_owned() } else { format!("{fields} fields") }
+}
+
+fn refuse(reason: number::Reason, id: &str, value: &str) -> Error {
+    reason.error(&format!("utterance {}", crate::text::quote(id)), value)
+}
+
+fn check(table: Table, request: &Request) -> Result<(), Error> {
+    if request.column.is_some() {
+        return Err(Error::no_columns("a Kaldi table"));
+    }
+    if let Some(IdColumn::Named(_)) = request.ids {
+        return Err(Error::new("a Kaldi table names its utterances in the first field")
+            .hint_to("ask for ids without naming a column"));
+    }
+    match (table, &request.measure) {
+        (Table::Frames, Measure::Numbers | Measure::NumbersOnly)
+        | (Table::Seconds, Measure::Seconds(_)) => Ok(()),
+        (Table::Seconds, Measure::Numbers | Measure::NumbersOnly) => {
+            Err(Error::new("utt2dur holds seconds, and a plan needs whole numbers")
+                .hint_to("say how many frames they make with {frame-shift=0.01} or {rate=100}"))
+        }
+        (Table::Frames, Measure::Seconds(_)) => {
+            Err(Error::new("utt2num_frames holds frames, not seconds")
+                .hint_to("leave out {frame-shift} and {rate}, or say {format=utt2dur} for seconds"))
+        }
+        (_, Measure::Texts(_)) => Err(Error::no_texts("a Kaldi table")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read::time::Time;
+
+    #[test]
+    fn frames_and_seconds() {
+        let mut request = Request { ids: Some(&IdColumn::Usual), ..Request::plain(None) };
+        let column = read(&b"utt-1 470\nutt-2\t312\n"[..], Table::Frames, &request).unwrap();
+        assert_eq!(column.lengths, [470, 312]);
+        assert!(column.ids.unwrap().iter().eq(["utt-1", "utt-2"]));
+        request.measure = Measure::Seconds(Time::FrameShift(0.01));
+        let column = read(&b"utt-1 1.29\r\nutt-2 3\n"[..], Table::Seconds, &request).unwrap();
+        assert_eq!(column.lengths, [129, 300]);
+    }
+
+    #[test]
+    fn what_is_refused() {
+        let error = |text: &str, table, request: &Request| {
+            read(text.as_bytes(), table, request).unwrap_err().in_source("f").to_string()
+        };
+        let mut request = Request::plain(None);
+        assert_eq!(error("a\n", Table::Frames, &request), "f:1: the line has 1 field and not 2");
+        assert_eq!(
+            error("a 1\n\na b 2", Table::Frames, &request),
+            "f:3: the line has 3 fields and not 2"
+        );
+        assert_eq!(
+            error("a 0\n", Table::Frames, &request),
+            "f:1: utterance `a` holds `0`, which is less than 1"
+        );
+        assert!(error("a 1", Table::Seconds, &request).contains("holds seconds"));
+        request.measure = Measure::Seconds(Time::Rate(100.0));
+        assert!(error("a 1", Table::Frames, &request).contains("holds frames"));
+        assert_eq!(
+            error("a nan", Table::Seconds, &request),
+            "f:1: utterance `a` holds `nan`, which is not a finite number"
+        );
+    }
+}

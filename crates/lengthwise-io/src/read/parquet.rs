@@ -1,0 +1,271 @@
+//! Parquet files: one column of them, and the one with the ids. Pages of other columns are never
+//! read. The footer and every page header are [guarded](Guarded) before the library sees them.
+
+mod leaf;
+mod seen;
+
+use std::fs::File;
+use std::sync::Arc;
+
+use ::parquet::basic::Type as Physical;
+use ::parquet::column::reader::ColumnReaderImpl;
+use ::parquet::data_type::{
+    BoolType, ByteArrayType, DataType, DoubleType, FixedLenByteArrayType, FloatType, Int32Type,
+    Int64Type, Int96Type,
+};
+use ::parquet::errors::ParquetError;
+use ::parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
+use ::parquet::file::reader::Length as _;
+use ::parquet::file::serialized_reader::SerializedPageReader;
+
+use self::leaf::{Kind, Leaf};
+use self::seen::Seen;
+use crate::error::Error;
+use crate::guard::guarded;
+use crate::guard::parquet::{Guarded, NoRoom, Pages, Refused, VALUES_PER_BYTE};
+use crate::guard::thrift::{DEEPEST, Stop};
+use crate::read::cells::{Cells, wrong_type};
+use crate::read::column::Column;
+use crate::read::columns;
+use crate::read::progress::Progress;
+use crate::read::request::Request;
+use crate::text::quote;
+
+/// How many rows are read at a time.
+const PIECE: usize = 4096;
+
+pub(crate) fn read(
+    file: File,
+    request: &Request,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Column, Error> {
+    guarded(
+        || {
+            let file = Guarded::of_file(file, Pages::Packed);
+            let file = Arc::new(file.map_err(|cause| Error::io(None, cause))?);
+            let metadata = metadata(&file)?;
+            columns_of(&file, &metadata, request, progress)
+        },
+        || Error::damaged_data("Parquet"),
+    )
+}
+
+/// The metadata of the file, if it does not claim more rows than its bytes can stand for.
+fn metadata(file: &Guarded) -> Result<ParquetMetaData, Error> {
+    if file.len() == 0 {
+        return Err(Error::no_lengths());
+    }
+    match file.metadata() {
+        Ok((metadata, rows)) if rows <= file.len().saturating_mul(VALUES_PER_BYTE) => Ok(metadata),
+        Err(Refused::Beginning) => {
+            Err(Error::new("is not a Parquet file: it does not begin with `PAR1`")
+                .hint_to("give the file its right extension, or say {format}"))
+        }
+        Err(Refused::Schema(Stop::Deep)) => {
+            Err(Error::new(format!("its columns are nested more than {DEEPEST} deep"))
+                .hint_to("write a file with the column of lengths alone"))
+        }
+        _ => Err(Error::damaged_data("Parquet")),
+    }
+}
+
+fn columns_of(
+    file: &Arc<Guarded>,
+    metadata: &ParquetMetaData,
+    request: &Request,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Column, Error> {
+    let leaves = Leaf::all(metadata.file_metadata().schema_descr());
+    let names: Vec<&str> = leaves.iter().map(|leaf| leaf.name.as_str()).collect();
+    let index = columns::choose(&names, names.len(), request.column, request.measure.habit())?;
+    let id = request.ids.map(|wanted| columns::ids("column", &names, wanted)).transpose()?;
+    let mut cells = Cells::new(request, names[index]);
+    let read = [Some(index), id].map(|leaf| leaf.map(|leaf| leaves[leaf].index));
+    let size = |group: &RowGroupMetaData| -> u64 {
+        let columns = read.iter().flatten().filter_map(|&column| group.columns().get(column));
+        columns.map(|column| column.compressed_size().max(0).cast_unsigned()).sum()
+    };
+    let of = metadata.row_groups().iter().map(size).fold(0, u64::saturating_add);
+    let rows = |group: &RowGroupMetaData| u64::try_from(group.num_rows()).unwrap_or(u64::MAX);
+    let all = metadata.row_groups().iter().map(rows).fold(0, u64::saturating_add);
+    let mut done = 0_u64;
+    for group in metadata.row_groups() {
+        let before = cells.column.count();
+        cells.column.make_room(rows(group), all)?;
+        Part { file, group, leaf: &leaves[index] }.lengths(&mut cells)?;
+        if (cells.column.count() - before) as u64 != rows(group) {
+            return Err(Error::damaged_data("Parquet"));
+        }
+        if let Some(id) = id {
+            Part { file, group, leaf: &leaves[id] }.ids(&mut cells)?;
+        }
+        // Bytes of the columns that are read; a group is some tens of megabytes.
+        done = done.saturating_add(size(group));
+        progress(Progress::Bytes { done, of });
+    }
+    if cells.column.ids.as_ref().is_some_and(|ids| ids.len() != cells.column.count()) {
+        return Err(Error::damaged_data("Parquet"));
+    }
+    Ok(cells.column)
+}
+
+/// One column of one row group.
+struct Part<'a> {
+    file: &'a Arc<Guarded>,
+    group: &'a RowGroupMetaData,
+    leaf: &'a Leaf,
+}
+
+impl Part<'_> {
+    fn lengths(&self, cells: &mut Cells) -> Result<(), Error> {
+        let leaf = self.leaf;
+        if let Some(level) = leaf.repeated {
+            return match leaf.physical {
+                Physical::BOOLEAN => self.lists::<BoolType>(level, cells),
+                Physical::INT32 => self.lists::<Int32Type>(level, cells),
+                Physical::INT64 => self.lists::<Int64Type>(level, cells),
+                Physical::INT96 => self.lists::<Int96Type>(level, cells),
+                Physical::FLOAT => self.lists::<FloatType>(level, cells),
+                Physical::DOUBLE => self.lists::<DoubleType>(level, cells),
+                Physical::BYTE_ARRAY => self.lists::<ByteArrayType>(level, cells),
+                Physical::FIXED_LEN_BYTE_ARRAY => self.lists::<FixedLenByteArrayType>(level, cells),
+            };
+        }
+        match leaf.kind {
+            Kind::Signed32 => {
+                self.scalars::<Int32Type>(|value| cells.signed(value.map(|&value| value.into())))
+            }
+            Kind::Unsigned32 => self.scalars::<Int32Type>(|value| {
+                cells.unsigned(value.map(|value| value.cast_unsigned().into()))
+            }),
+            Kind::Signed64 => self.scalars::<Int64Type>(|value| cells.signed(value.copied())),
+            Kind::Unsigned64 => self.scalars::<Int64Type>(|value| {
+                cells.unsigned(value.map(|value| value.cast_unsigned()))
+            }),
+            Kind::Float => {
+                self.scalars::<FloatType>(|value| cells.real(value.map(|&value| value.into())))
+            }
+            Kind::Double => self.scalars::<DoubleType>(|value| cells.real(value.copied())),
+            Kind::Text => {
+                let mut seen = Seen::default();
+                self.scalars::<ByteArrayType>(|value| {
+                    let value = value.ok_or_else(|| cells.null())?;
+                    let length = seen.length(value, |text| cells.length(utf8(text)?))?;
+                    cells.column.push(length)
+                })
+            }
+            Kind::Bytes => self.scalars::<ByteArrayType>(|value| {
+                cells.count(value.map(|value| value.len() as u64), "binary data")
+            }),
+            Kind::Other(kind) => Err(wrong_type(&leaf.name, kind)),
+        }
+    }
+
+    fn ids(&self, cells: &mut Cells) -> Result<(), Error> {
+        let name = &self.leaf.name;
+        match (self.leaf.repeated, self.leaf.kind) {
+            (None, Kind::Text) => self.scalars::<ByteArrayType>(|value| {
+                cells.id(name, value.map(|value| utf8(value.data())).transpose()?)
+            }),
+            (None, Kind::Signed32 | Kind::Unsigned32) => self.scalars::<Int32Type>(|value| {
+                cells.id(name, value.map(ToString::to_string).as_deref())
+            }),
+            (None, Kind::Signed64 | Kind::Unsigned64) => self.scalars::<Int64Type>(|value| {
+                cells.id(name, value.map(ToString::to_string).as_deref())
+            }),
+            _ => Err(Error::new(format!("column {} cannot name sequences", quote(name)))
+                .hint_to("choose a column of strings or whole numbers with {ids}")),
+        }
+    }
+
+    /// Hands every value on in turn, and a null as `None`.
+    fn scalars<T: DataType>(
+        &self,
+        mut each: impl FnMut(Option<&T::T>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let present = self.leaf.column.max_def_level();
+        self.pieces::<T>(|levels, _, values| {
+            let mut values = values.iter();
+            for &level in levels {
+                each(if level == present { values.next() } else { None })?;
+            }
+            // A column without nulls has no levels.
+            values.try_for_each(|value| each(Some(value)))
+        })
+    }
+
+    /// Counts the elements of every list. `full` is the level from which on there are elements;
+    /// one below it the list is empty, and below that it is null.
+    fn lists<T: DataType>(&self, full: i16, cells: &mut Cells) -> Result<(), Error> {
+        self.pieces::<T>(|levels, repeats, _| {
+            let mut open: Option<u64> = None;
+            for (&level, &repeat) in levels.iter().zip(repeats) {
+                if repeat == 0 {
+                    if let Some(count) = open.take() {
+                        cells.count(Some(count), "lists")?;
+                    }
+                    if level < full - 1 {
+                        return Err(cells.null());
+                    }
+                    open = Some(u64::from(level >= full));
+                } else if repeat == 1 {
+                    open = open.map(|count| count + 1);
+                }
+            }
+            open.map_or(Ok(()), |count| cells.count(Some(count), "lists"))
+        })
+    }
+
+    /// Reads a few thousand whole rows at a time: levels, repetitions and values.
+    fn pieces<T: DataType>(
+        &self,
+        mut each: impl FnMut(&[i16], &[i16], &[T::T]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let chunk = self
+            .group
+            .columns()
+            .get(self.leaf.index)
+            .ok_or_else(|| Error::damaged_data("Parquet"))?;
+        let rows =
+            usize::try_from(self.group.num_rows()).map_err(|_| Error::damaged_data("Parquet"))?;
+        let pages = SerializedPageReader::new(Arc::clone(self.file), chunk, rows, None)
+            .map_err(|cause| refuse(&cause))?;
+        let mut reader = ColumnReaderImpl::<T>::new(Arc::clone(&self.leaf.column), Box::new(pages));
+        let (mut levels, mut repeats, mut values) = (Vec::new(), Vec::new(), Vec::new());
+        loop {
+            levels.clear();
+            repeats.clear();
+            values.clear();
+            let read =
+                reader.read_records(PIECE, Some(&mut levels), Some(&mut repeats), &mut values);
+            let (records, _, _) = read.map_err(|cause| refuse(&cause))?;
+            if records == 0 {
+                return Ok(());
+            }
+            each(&levels, &repeats, &values)?;
+        }
+    }
+}
+
+fn utf8(text: &[u8]) -> Result<&str, Error> {
+    str::from_utf8(text)
+        .map_err(|_| Error::new("a string is not valid UTF-8").hint_to("write the file again"))
+}
+
+/// What the library complains about. Packing that this build cannot read is not damage.
+fn refuse(cause: &ParquetError) -> Error {
+    if let ParquetError::External(inner) = cause
+        && let Some(&NoRoom(bytes)) = inner.downcast_ref()
+    {
+        return Error::no_room("a page of the column needs", bytes);
+    }
+    let text = cause.to_string();
+    if text.contains("zstd") && cfg!(not(feature = "zstd")) {
+        return Error::not_built("read Parquet files that are packed by zstd", "zstd");
+    }
+    if text.contains("feature") {
+        return Error::new("the column is packed in a way that cannot be read")
+            .hint_to("write the file again with snappy, gzip, lz4 or no compression");
+    }
+    Error::damaged_data("Parquet")
+}

@@ -1,0 +1,316 @@
+//! One reading: what is asked for, by a builder, and the one fallible step that does it.
+
+use std::io::Read;
+use std::path::Path;
+
+use crate::error::Error;
+use crate::read::column::Column;
+use crate::read::format::Format;
+use crate::read::ids::IdColumn;
+use crate::read::kaldi::Table;
+use crate::read::mapped::MappedColumn;
+use crate::read::open::{is_directory, open};
+use crate::read::packed::Unpacked;
+use crate::read::progress::{Progress, Told};
+use crate::read::records::Dialect;
+use crate::read::request::{BlankLines, Measure, Request};
+use crate::read::time::Time;
+use crate::read::unit::{Counter, Unit};
+use crate::read::{audio, delimited, jsonl, kaldi, npy, text};
+
+/// Where in a file the lengths are. A [`Reader`] takes these and more.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The column of a table or the field of a JSON object that holds the lengths; a table also
+    /// takes the number of the column, from 1, and JSON a path with dots. `None` takes the only
+    /// column, or the first that has one of the usual names.
+    pub column: Option<String>,
+    /// The format; `None` goes by the file name. [`read_from`] has its own and ignores this one.
+    pub format: Option<Format>,
+}
+
+/// Reads lengths, and ids if asked, from files of every format.
+///
+/// ```
+/// use lengthwise_io::{Format, IdColumn, Reader, Time};
+///
+/// let manifest = r#"{"id": "a", "duration": 1.29}"#;
+/// let reader = Reader::new().time(Time::FrameShift(0.01)).ids(IdColumn::Usual);
+/// let column = reader.read_from(manifest.as_bytes(), "manifest", Format::Jsonl)?;
+/// assert_eq!(column.lengths, [129]);
+/// assert_eq!(column.ids.unwrap().get(0), Some("a"));
+/// # Ok::<(), lengthwise_io::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Reader {
+    column: Option<String>,
+    format: Option<Format>,
+    ids: Option<IdColumn>,
+    own_ids: bool,
+    time: Option<Time>,
+    unit: Option<Unit>,
+    numbers_only: bool,
+    blank_lines: BlankLines,
+}
+
+impl From<&Options> for Reader {
+    fn from(options: &Options) -> Self {
+        Self { column: options.column.clone(), format: options.format, ..Self::default() }
+    }
+}
+
+impl Reader {
+    /// A reader of lengths under a usual name, in the format that the file name stands for.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The column or field to read, as in [`Options`].
+    #[must_use]
+    pub fn column(mut self, name: impl Into<String>) -> Self {
+        self.column = Some(name.into());
+        self
+    }
+
+    /// The format of files, whatever they are called.
+    #[must_use]
+    pub fn format(mut self, format: Format) -> Self {
+        self.format = Some(format);
+        self
+    }
+
+    /// Keeps the ids too. Kaldi tables, text files and audio have theirs without a column: the
+    /// utterance, the number of the line, and the path below the directory, with `/`.
+    #[must_use]
+    pub fn ids(mut self, column: IdColumn) -> Self {
+        self.ids = Some(column);
+        self
+    }
+
+    /// Keeps the ids of formats that name every sequence without a column, if no other ids are asked
+    /// for: the utterances of Kaldi tables, and the paths of audio. Other formats then have none.
+    #[must_use]
+    pub fn own_ids(mut self) -> Self {
+        self.own_ids = true;
+        self
+    }
+
+    /// The numbers are seconds, all of them, and become frames; see [`Time`]. Without a column
+    /// name, only columns that are named like durations are looked for. The samples of audio
+    /// become frames in the same way.
+    #[must_use]
+    pub fn time(mut self, time: Time) -> Self {
+        self.time = Some(time);
+        self
+    }
+
+    /// The values are texts, and this is what to count in them. A text file then holds one
+    /// sequence a line.
+    #[must_use]
+    pub fn unit(mut self, unit: Unit) -> Self {
+        self.unit = Some(unit);
+        self
+    }
+
+    /// Refuses texts even in a column that was asked for by name, whose characters are counted
+    /// otherwise. For whoever tries whether a column holds lengths or texts.
+    #[must_use]
+    pub fn numbers_only(mut self) -> Self {
+        self.numbers_only = true;
+        self
+    }
+
+    /// What becomes of blank lines in a file of texts.
+    #[must_use]
+    pub fn blank_lines(mut self, blank_lines: BlankLines) -> Self {
+        self.blank_lines = blank_lines;
+        self
+    }
+
+    /// Reads the file or the directory of audio at `path`.
+    pub fn read_path(&self, path: &Path) -> Result<Column, Error> {
+        self.read_path_with(path, |_| {})
+    }
+
+    /// Reads like [`read_path`](Self::read_path), and tells how far it is, often: whoever shows it
+    /// decides how often that is.
+    pub fn read_path_with(
+        &self,
+        path: &Path,
+        mut progress: impl FnMut(Progress),
+    ) -> Result<Column, Error> {
+        self.path(path, &mut progress).map_err(|error| error.in_source(&path.display().to_string()))
+    }
+
+    /// Reads lengths from any reader, such as standard input. Messages call it `source`.
+    ///
+    /// A Parquet file begins at its end, and audio lies in files, so these two need a path.
+    pub fn read_from(
+        &self,
+        reader: impl Read,
+        source: &str,
+        format: Format,
+    ) -> Result<Column, Error> {
+        let column = self.request(format).and_then(|request| stream(reader, format, &request));
+        column.map_err(|error| error.in_source(source))
+    }
+
+    /// Reads like [`read_path_with`](Self::read_path_with), but does not hold the lengths in memory,
+    /// unless they are few; ids, if there are any, it does.
+    ///
+    /// A `NumPy` array of little-endian `uint32` that is not packed is used where it is. Whatever
+    /// else there is goes, piece by piece, through a temporary file without a name, in the folder for
+    /// such files (`TMPDIR`).
+    pub fn map_path_with(
+        &self,
+        path: &Path,
+        mut progress: impl FnMut(Progress),
+    ) -> Result<MappedColumn, Error> {
+        self.map_path(path, &mut progress)
+            .map_err(|error| error.in_source(&path.display().to_string()))
+    }
+
+    /// Reads like [`read_from`](Self::read_from), and keeps the lengths as
+    /// [`map_path_with`](Self::map_path_with) does.
+    pub fn map_from(
+        &self,
+        reader: impl Read,
+        source: &str,
+        format: Format,
+    ) -> Result<MappedColumn, Error> {
+        let request = self.request(format).map(|request| Request { spooled: true, ..request });
+        let column = request.and_then(|request| stream(reader, format, &request));
+        column.and_then(MappedColumn::of).map_err(|error| error.in_source(source))
+    }
+
+    fn map_path(
+        &self,
+        path: &Path,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<MappedColumn, Error> {
+        let format = self.format_of(path);
+        let request = Request { spooled: true, ..self.request(format)? };
+        // A pipe must not be opened twice.
+        if format == Format::Npy && path.is_file() {
+            let file = open(path)?;
+            if let Some(map) = npy::in_place(&file, &request)? {
+                return MappedColumn::in_place(map, file, path.to_owned());
+            }
+        }
+        MappedColumn::of(read_format(path, format, &request, progress)?)
+    }
+
+    fn format_of(&self, path: &Path) -> Format {
+        let usual = || if path.is_dir() { Format::Audio } else { Format::from_path(path) };
+        self.format.unwrap_or_else(usual)
+    }
+
+    fn path(&self, path: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Column, Error> {
+        let format = self.format_of(path);
+        read_format(path, format, &self.request(format)?, progress)
+    }
+
+    fn request(&self, format: Format) -> Result<Request<'_>, Error> {
+        let measure = match (&self.unit, self.time) {
+            (Some(_), Some(_)) => {
+                return Err(Error::new("texts have no seconds")
+                    .hint_to("leave out {unit}, or {frame-shift} and {rate}"));
+            }
+            (Some(unit), None) => Measure::Texts(Counter::new(unit)?),
+            (None, Some(time)) => {
+                time.check()?;
+                Measure::Seconds(time)
+            }
+            (None, None) if self.numbers_only => Measure::NumbersOnly,
+            (None, None) => Measure::Numbers,
+        };
+        let named = matches!(format, Format::Utt2NumFrames | Format::Utt2Dur | Format::Audio);
+        let own = (self.own_ids && named).then_some(&IdColumn::Usual);
+        let (column, ids) = (self.column.as_deref(), self.ids.as_ref().or(own));
+        let blank_lines = self.blank_lines;
+        Ok(Request { column, ids, measure, blank_lines, spooled: false })
+    }
+}
+
+fn read_format(
+    path: &Path,
+    format: Format,
+    request: &Request,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Column, Error> {
+    if path.is_dir() {
+        return match format {
+            Format::Audio => audio::directory(path, request, progress),
+            _ => Err(is_directory()),
+        };
+    }
+    match format {
+        Format::Audio => audio::file(path, request),
+        #[cfg(feature = "parquet")]
+        Format::Parquet => filled(crate::read::parquet::read(open(path)?, request, progress)?),
+        _ => {
+            let file = open(path)?;
+            let size = file.metadata().map_or(0, |about| about.len());
+            stream(Told::new(file, size, progress), format, request)
+        }
+    }
+}
+
+fn stream(reader: impl Read, format: Format, request: &Request) -> Result<Column, Error> {
+    let mut reader = Unpacked::new(reader).map_err(|cause| Error::io(None, cause))?;
+    // One copy of every reader is enough; they read pieces of 64 KiB.
+    let reader: &mut dyn Read = &mut reader;
+    filled(match format {
+        Format::Csv => delimited::read(reader, Dialect::Csv, request),
+        Format::Tsv => delimited::read(reader, Dialect::Tsv, request),
+        Format::Jsonl => jsonl::read(reader, request),
+        Format::Text => text::read(reader, request),
+        Format::Npy => npy::read(reader, request),
+        Format::Utt2NumFrames => kaldi::read(reader, Table::Frames, request),
+        Format::Utt2Dur => kaldi::read(reader, Table::Seconds, request),
+        #[cfg(feature = "arrow")]
+        Format::Arrow => crate::read::arrow::read(reader, request),
+        #[cfg(not(feature = "arrow"))]
+        Format::Arrow => Err(Error::not_built("read Arrow and Feather files", "arrow")),
+        #[cfg(not(feature = "parquet"))]
+        Format::Parquet => Err(Error::not_built("read Parquet files", "parquet")),
+        #[cfg(feature = "parquet")]
+        Format::Parquet => Err(needs_path("a Parquet file is read from its end")),
+        Format::Audio => Err(needs_path("audio is read from files")),
+    }?)
+}
+
+fn filled(mut column: Column) -> Result<Column, Error> {
+    if column.count() == 0 {
+        return Err(Error::no_lengths());
+    }
+    // A list that grows holds up to twice what it needs.
+    column.lengths.shrink_to_fit();
+    Ok(column)
+}
+
+fn needs_path(why: &str) -> Error {
+    Error::new(format!("{why}, not from a stream")).hint_to("save it, and name the file")
+}
+
+/// Reads the lengths in the file at `path`.
+///
+/// ```
+/// # use std::path::Path;
+/// # use lengthwise_io::{Options, read_path};
+/// let error = read_path(Path::new("no/such/file.csv"), &Options::default()).unwrap_err();
+/// assert!(error.to_string().starts_with("no/such/file.csv: "));
+/// ```
+pub fn read_path(path: &Path, options: &Options) -> Result<Column, Error> {
+    Reader::from(options).read_path(path)
+}
+
+/// Reads lengths from any reader, such as standard input. Messages call it `source`.
+pub fn read_from(
+    reader: impl Read,
+    source: &str,
+    format: Format,
+    options: &Options,
+) -> Result<Column, Error> {
+    Reader::from(options).read_from(reader, source, format)
+}

@@ -1,0 +1,102 @@
+//! Output files, which appear whole or not at all.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+use crate::error::Error;
+
+/// Writes a file whole or not at all: under a temporary name first, then renamed when all of it is
+/// on the disk.
+pub fn save(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
+) -> Result<(), Error> {
+    Written::new(path, write)?.keep()
+}
+
+/// A file that is written, and has not its name yet. If it is not [kept](Written::keep), it is gone.
+///
+/// With several of them, all can be written before the first appears.
+#[derive(Debug)]
+pub struct Written {
+    file: NamedTempFile,
+    /// The name that it gets, and the one that was given, which may be a link to it.
+    real: PathBuf,
+    path: PathBuf,
+}
+
+impl Written {
+    /// Writes the file beside its place.
+    pub fn new(
+        path: &Path,
+        write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
+    ) -> Result<Self, Error> {
+        // Through a link to the file it names, which need not be there yet.
+        let real = path.canonicalize().or_else(|_| {
+            path.read_link().map(|target| {
+                path.parent().map_or_else(|| target.clone(), |folder| folder.join(&target))
+            })
+        });
+        let real = real.unwrap_or_else(|_| path.to_owned());
+        if real.metadata().is_ok_and(|there| !there.is_file()) {
+            return Err(Error::no_file().of(path));
+        }
+        let folder = match real.parent() {
+            Some(parent) if parent != Path::new("") => parent,
+            _ => Path::new("."),
+        };
+        let attempt = || -> io::Result<NamedTempFile> {
+            let file = temporary(folder)?;
+            if let Ok(there) = real.metadata() {
+                file.as_file().set_permissions(there.permissions())?;
+            }
+            let mut buffered = BufWriter::new(file.as_file());
+            write(&mut buffered)?;
+            buffered.flush()?;
+            drop(buffered);
+            // A crash after the renaming must not leave a name without its content.
+            file.as_file().sync_all()?;
+            Ok(file)
+        };
+        // What cannot be written in this form says so itself; all else is the system's.
+        let own = |error: io::Error| match error.downcast::<Error>() {
+            Ok(error) => error,
+            Err(error) => Error::unwritten(&error),
+        };
+        let file = attempt().map_err(|error| own(error).of(path))?;
+        Ok(Self { file, real, path: path.to_owned() })
+    }
+
+    /// Gives the file its name.
+    pub fn keep(self) -> Result<(), Error> {
+        let Self { file, real, path } = self;
+        match file.persist(real) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(Error::unwritten(&error.error).of(&path)),
+        }
+    }
+}
+
+/// A temporary file that everybody may read who may read other new files: it will be the output.
+fn temporary(folder: &Path) -> io::Result<NamedTempFile> {
+    let prefix = prefix();
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(&prefix);
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder.tempfile_in(folder)
+}
+
+/// How files of this process begin that have not their names yet.
+fn prefix() -> String {
+    format!(".lengthwise-{}-", std::process::id())
+}
+
+/// Whether this is the name of a file that this process has not finished: whoever ends it early
+/// removes such files.
+pub fn unfinished(name: &std::ffi::OsStr) -> bool {
+    name.to_str().is_some_and(|name| name.starts_with(&prefix()))
+}
