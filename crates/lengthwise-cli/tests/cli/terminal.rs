@@ -2,9 +2,6 @@
 //! an error.
 
 #![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
 
 use std::{
     fs::OpenOptions,
@@ -12,8 +9,9 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use common::Folder;
 use expect_test::expect;
+
+use crate::common::Folder;
 
 /// A name that colours what follows, breaks the line and turns the direction of the text.
 const NAME: &str = "a\u{1b}[31m\nb\u{202e}c\u{2067}d\u{61c}.csv";
