@@ -2,7 +2,18 @@
 
 use std::fmt::Write as _;
 
-use crate::{Look, text::wrapped};
+use crate::text::wrapped;
+
+/// How a table looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// For pipes and files: aligned columns, nothing else.
+    Plain,
+    /// For a terminal without colour: the best value of a column has a star.
+    Starred,
+    /// For a terminal: the best value of a column has a star and stands out.
+    Coloured,
+}
 
 /// A table of text.
 pub(crate) struct Grid {

@@ -6,8 +6,7 @@ use lengthwise::{Budget, Error, Lengths, OverLong, Planner, Shuffled, Sorted};
 use serde::Serialize;
 
 use crate::{
-    Bin,
-    study::bins,
+    histogram::{Bin, bins, length_at},
     text::{one_line, wrapped},
 };
 
@@ -127,15 +126,7 @@ impl Inspection {
         let squares = histogram
             .iter()
             .map(|&(length, count)| f64::from(count) * (f64::from(length) - mean).powi(2));
-        let quantile = |share: f64| {
-            let place = ((share * count).ceil() as u64).max(1);
-            let mut below = 0;
-            let reached = histogram.iter().find(|&&(_, count)| {
-                below += u64::from(count);
-                below >= place
-            });
-            reached.map_or(lengths.max(), |&(length, _)| length)
-        };
+        let quantile = |share: f64| length_at(lengths, ((share * count).ceil() as u64).max(1));
         let shares = [0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0];
         let quantiles = shares.map(|share| Quantile { share, length: quantile(share) }).to_vec();
         let (over_budget, [random_padding_rate, sorted_padding_rate]) = padding(lengths, budget)?;

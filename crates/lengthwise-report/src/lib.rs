@@ -7,6 +7,7 @@
 mod compare;
 mod figures;
 mod grid;
+mod histogram;
 mod html;
 mod inspect;
 mod manual;
@@ -19,13 +20,13 @@ pub mod training;
 mod tuning;
 
 pub use compare::{Comparison, Figures, Input, Request, Row, Settings};
+pub use grid::Look;
+pub use histogram::Bin;
 pub use inspect::{Duplicates, Inspection, Outlier, Outliers, OverBudget, Quantile};
 pub use manual::{Page, list_of_pages, page, pages};
 pub use picture::padding_picture;
 pub use study::{
-    Bin, CurvePoint, Distribution, FamilyCurve, Frontier, Idle, IdlePoint, Picture, SampleBatch,
-    Study,
+    CurvePoint, Distribution, FamilyCurve, Frontier, Idle, IdlePoint, Picture, SampleBatch, Study,
 };
-pub use table::Look;
 pub use text::{one_line, steers};
 pub use tuning::{PointFigures, Tuning, table as points_table};

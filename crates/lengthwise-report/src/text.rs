@@ -1,5 +1,7 @@
 //! Words and numbers as people read them, and names that cannot steer what shows them.
 
+use std::fmt::Write as _;
+
 /// Whether a character breaks the line, moves a cursor, turns the direction of the text or hides: a
 /// name from a file may have any. Joiners are none of these; some scripts need them.
 pub fn steers(character: char) -> bool {
@@ -17,6 +19,25 @@ pub fn one_line(text: &str) -> String {
             safe.extend(character.escape_default());
         } else {
             safe.push(character);
+        }
+    }
+    safe
+}
+
+/// Text that is safe between the tags of HTML and SVG and inside quotes.
+pub(crate) fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            '\'' => safe.push_str("&#39;"),
+            other if other.is_control() => safe.push('\u{fffd}'),
+            // Characters that turn the direction of the text show as what they are.
+            other if steers(other) => _ = write!(safe, "U+{:04X}", other as u32),
+            other => safe.push(other),
         }
     }
     safe
@@ -117,6 +138,15 @@ mod tests {
         assert_eq!(
             one_line("a\u{202e}b\n\u{1b}[31m\u{61c}é"),
             "a\\u{202e}b\\n\\u{1b}[31m\\u{61c}é"
+        );
+    }
+
+    #[test]
+    fn names_stay_names() {
+        let hostile = "</text><script>alert('x')</script>&\"\u{202e}\u{1b}[31m";
+        assert_eq!(
+            escaped(hostile),
+            "&lt;/text&gt;&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&amp;&quot;U+202E\u{fffd}[31m"
         );
     }
 

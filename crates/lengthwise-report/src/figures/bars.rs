@@ -2,7 +2,10 @@
 
 use std::fmt::Write as _;
 
-use crate::svg::{self, Look, escaped};
+use crate::{
+    svg::{chart::picture, look::Look},
+    text::escaped,
+};
 
 const WIDTH: f64 = 1000.0;
 /// Room for names: at least, and at most.
@@ -51,7 +54,7 @@ pub(crate) fn bars(title: &str, all: &[Bar]) -> Option<String> {
             escaped(&bar.text)
         );
     }
-    Some(svg::picture(title, (WIDTH, all.len() as f64 * ROW + 4.0), &body))
+    Some(picture(title, (WIDTH, all.len() as f64 * ROW + 4.0), &body))
 }
 
 /// A name that fits; what points at it says all of it.

@@ -1,9 +1,9 @@
 //! How many sequences have which length, with the ladder and the optimal buckets (paper 3, Fig. 2).
 
-use super::{WIDE, length_label};
 use crate::{
-    Study,
-    svg::{Chart, Scale},
+    figures::shared::{WIDE, length_label},
+    study::Study,
+    svg::{chart::Chart, scale::Scale},
     text::counted,
 };
 

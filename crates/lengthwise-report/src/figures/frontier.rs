@@ -1,10 +1,11 @@
 //! Padding against company: every family a curve, every row a dot.
 
-use super::{Looks, WIDE};
 use crate::{
-    Row, Study,
-    svg::{Chart, Scale},
-    text::{effective_mates, percent},
+    compare::Row,
+    figures::shared::{Looks, WIDE},
+    study::Study,
+    svg::{chart::Chart, scale::Scale},
+    text::{effective_mates, escaped, percent},
 };
 
 /// Whether a point has a place: somebody has mates, and somebody met again.
@@ -84,7 +85,7 @@ pub(crate) fn frontier(study: &Study, looks: &Looks) -> Option<String> {
         chart.add(format_args!(
             r#"<g class="series own {}" data-series="{}">{}</g>"#,
             look.classes(),
-            crate::svg::escaped(&row.strategy),
+            escaped(&row.strategy),
             look.large_dot(x, y, &text)
         ));
     }

@@ -1,9 +1,9 @@
 //! Waiting against the number of ranks.
 
-use super::{Looks, WIDE};
 use crate::{
-    Study,
-    svg::{Chart, Scale},
+    figures::shared::{Looks, WIDE},
+    study::Study,
+    svg::{chart::Chart, scale::Scale},
     text::{counted, percent},
 };
 

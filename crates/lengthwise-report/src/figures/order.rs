@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use super::length_label;
 use crate::{
-    Picture, Study,
-    svg::{Chart, Look, Scale},
+    figures::shared::length_label,
+    study::{Picture, Study},
+    svg::{chart::Chart, look::Look, scale::Scale},
 };
 
 pub(crate) fn order(study: &Study, picture: &Picture, look: Look) -> String {

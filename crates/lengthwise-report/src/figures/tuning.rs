@@ -1,9 +1,9 @@
 //! What the parameter of each family does to padding and batch length (paper 2, Fig. 2).
 
-use super::{Looks, length_label};
 use crate::{
-    CurvePoint, FamilyCurve, Study,
-    svg::{Chart, Scale},
+    figures::shared::{Looks, length_label},
+    study::{CurvePoint, FamilyCurve, Study},
+    svg::{chart::Chart, scale::Scale},
     text::percent,
 };
 

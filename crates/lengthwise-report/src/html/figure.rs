@@ -1,10 +1,13 @@
 //! Figures on the page, and the legends below them.
 
 use crate::{
-    Study,
-    figures::{Looks, dot_of, kind},
-    svg::{Look, escaped, rule_key},
-    text::counted,
+    figures::{
+        frontier::dot_of,
+        shared::{Looks, kind},
+    },
+    study::Study,
+    svg::look::{Look, rule_key},
+    text::{counted, escaped},
 };
 
 /// How a figure is shown where there is little room: smaller, or as wide as it can be read, to be

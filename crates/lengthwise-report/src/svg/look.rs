@@ -1,6 +1,6 @@
 //! How a series looks, in figures and in legends.
 
-use super::escaped;
+use crate::text::escaped;
 
 /// How a series looks: one of eight colours, and one of four symbols and dashes, for those who
 /// cannot tell the colours apart. Both change from one series to the next.
