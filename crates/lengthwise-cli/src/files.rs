@@ -12,7 +12,12 @@ use lengthwise_files::{model_file, model_file_of_budget};
 use lengthwise_input::audio_files;
 
 use crate::{
-    args::{Command, Comparing, Input, Plan, Source, Stream},
+    args::{
+        Command,
+        comparing::Comparing,
+        planning::{Plan, Stream},
+        shared::{Input, Source},
+    },
     failure::Failure,
     input::quoted,
 };

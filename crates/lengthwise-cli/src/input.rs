@@ -14,7 +14,7 @@ use lengthwise_input::{
 use lengthwise_report::steers;
 
 use crate::{
-    args::{Input, Source},
+    args::shared::{Input, Source},
     failure::Failure,
     memory::{self, PerSequence},
     printer::{self, Progress},

@@ -2,14 +2,24 @@
 
 use std::{
     env,
-    io::{self, BufWriter, IsTerminal, Write},
+    io::{self, BufWriter, IsTerminal, Stdout, Write},
     sync::OnceLock,
     time::{Duration, Instant},
 };
 
+use clap::ValueEnum;
 use lengthwise_report::{Look, one_line};
+use serde::Serialize;
 
-use crate::{args::When, failure::Failure};
+use crate::failure::Failure;
+
+/// When output is coloured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum When {
+    Auto,
+    Always,
+    Never,
+}
 
 /// What was asked for on the command line.
 static ASKED: OnceLock<(bool, When)> = OnceLock::new();
@@ -23,17 +33,28 @@ fn asked() -> (bool, When) {
     ASKED.get().copied().unwrap_or((false, When::Auto))
 }
 
-/// Standard output, buffered.
-pub(crate) fn output() -> BufWriter<io::Stdout> {
-    BufWriter::new(io::stdout())
-}
-
 /// Prints to standard output, all of it or an error.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
-    let mut output = output();
-    output.write_all(text.as_bytes())?;
-    output.flush()?;
-    Ok(())
+    print_with(|output| output.write_all(text.as_bytes()))
+}
+
+/// Prints what is written piece by piece.
+pub(crate) fn print_with(
+    write: impl FnOnce(&mut BufWriter<Stdout>) -> io::Result<()>,
+) -> Result<(), Failure> {
+    let mut output = BufWriter::new(io::stdout());
+    write(&mut output)?;
+    Ok(output.flush()?)
+}
+
+/// Prints a line of JSON.
+pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
+    print(&(serde_json::to_string(value).unwrap_or_default() + "\n"))
+}
+
+/// Prints JSON with a line for each value.
+pub(crate) fn print_pretty_json(value: &impl Serialize) -> Result<(), Failure> {
+    print(&(serde_json::to_string_pretty(value).unwrap_or_default() + "\n"))
 }
 
 /// How tables look on standard output.

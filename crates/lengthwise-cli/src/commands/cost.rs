@@ -6,7 +6,7 @@ use lengthwise::{CostModel, Fit, Step};
 use lengthwise_files::{CostModelFile, WorstStep, save};
 use lengthwise_input::{MeasuredStep, read_steps, read_steps_from};
 
-use crate::{args::Cost, failure::Failure, interrupt, printer};
+use crate::{args::comparing::Cost, failure::Failure, printer, signals};
 
 /// How many measured steps are shown beside what the model predicts.
 const SHOWN: usize = 6;
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Cost) -> Result<(), Failure> {
     let worst = worst(&fit, &measured);
     let json = CostModelFile::new(&fit, worst).to_json();
     if let Some(path) = &args.output {
-        interrupt::writing(path);
+        signals::writing(path);
         save(path, |file| file.write_all(json.as_bytes()))?;
     }
     if fit.is_flat() {

@@ -7,7 +7,7 @@ use lengthwise_report::{PointFigures, one_line, points_table};
 use serde::Serialize;
 
 use crate::{
-    args::Frontier,
+    args::comparing::Frontier,
     cost_model,
     failure::Failure,
     memory,

@@ -7,13 +7,16 @@ use lengthwise_files::{is_statistics, read_statistics, save_statistics};
 use serde::Serialize;
 
 use crate::{
-    args::{self, Source},
+    args::{
+        planning,
+        shared::{Input, Source},
+    },
     failure::Failure,
     input::quoted,
-    interrupt, memory, printer,
+    memory, printer, signals,
 };
 
-pub(crate) fn run(args: &args::Statistics) -> Result<(), Failure> {
+pub(crate) fn run(args: &planning::Statistics) -> Result<(), Failure> {
     if let Some(path) = &args.output {
         check_name(path)?;
     }
@@ -41,12 +44,11 @@ pub(crate) fn run(args: &args::Statistics) -> Result<(), Failure> {
         ));
     }
     if let Some(path) = &args.output {
-        interrupt::writing(path);
+        signals::writing(path);
         save_statistics(path, &all)?;
     }
     if args.json {
-        let json = serde_json::to_string(&Answer::new(&all)).unwrap_or_default();
-        return printer::print(&(json + "\n"));
+        return printer::print_json(&Answer::new(&all));
     }
     printer::print(&readable(&all))
 }
@@ -66,7 +68,7 @@ pub(crate) fn check_name(path: &Path) -> Result<(), Failure> {
 }
 
 /// The statistics of the lengths in one file.
-fn read(args: &args::Statistics, path: &Path) -> Result<Statistics, Failure> {
+fn read(args: &planning::Statistics, path: &Path) -> Result<Statistics, Failure> {
     if path.extension().is_some_and(|extension| extension == "lws") {
         // Not what its name says, and so nothing else either.
         return Ok(read_statistics(path)?);
@@ -83,7 +85,7 @@ fn read(args: &args::Statistics, path: &Path) -> Result<Statistics, Failure> {
         skip_blank: args.skip_blank,
         ids: None,
     };
-    let input = args::Input { source, chunk: args.chunk };
+    let input = Input { source, chunk: args.chunk };
     Ok(Statistics::of(input.read_or_default(memory::LADDER)?.lengths()))
 }
 

@@ -1,12 +1,19 @@
 //! `lengthwise verify`
 
 mod bounded;
+mod found;
 
 use lengthwise::{Chunks, Counts, OverLong};
 use lengthwise_files::{Exact, Ids, PlanFile, read_plan_exact};
 use serde::Serialize;
 
-use crate::{args::Verify, failure::Failure, input::Sequences, memory, printer};
+use crate::{
+    args::planning::Verify,
+    commands::verify::found::{ROOM, Right, none, refused, same_digest},
+    failure::Failure,
+    input::Sequences,
+    memory, printer,
+};
 
 /// What was found.
 #[derive(Serialize)]
@@ -17,15 +24,6 @@ struct Answer<'a> {
     checks: Option<&'a [&'static str]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     failed: Option<&'a str>,
-}
-
-/// What was checked, of how much.
-struct Right {
-    sequences: u64,
-    batches: u64,
-    /// Whether some sequences are to be truncated.
-    truncated: bool,
-    checks: Vec<&'static str>,
 }
 
 pub(crate) fn run(args: &Verify) -> Result<(), Failure> {
@@ -42,7 +40,7 @@ pub(crate) fn run(args: &Verify) -> Result<(), Failure> {
         Ok(right) => {
             if args.json {
                 let (checks, failed) = (Some(&right.checks[..]), None);
-                return print(&Answer { version: 1, ok: true, checks, failed });
+                return printer::print_json(&Answer { version: 1, ok: true, checks, failed });
             }
             printer::print(&format!(
                 "{}: {} sequences in {} batches; {}\n",
@@ -55,37 +53,12 @@ pub(crate) fn run(args: &Verify) -> Result<(), Failure> {
         Err(Failure::CheckFailed(failed)) => {
             if args.json {
                 let (checks, failed) = (None, Some(failed.as_str()));
-                print(&Answer { version: 1, ok: false, checks, failed })?;
+                printer::print_json(&Answer { version: 1, ok: false, checks, failed })?;
             }
             Err(Failure::CheckFailed(failed))
         }
         Err(other) => Err(other),
     }
-}
-
-impl Right {
-    /// What was checked, in words. That no batch is too short is all that is known of batch lengths: a
-    /// longer one than it needs to be is no mistake.
-    fn sentence(&self) -> String {
-        let checks = &self.checks;
-        let right: Vec<&str> = checks.iter().copied().filter(|&name| name != ROOM).collect();
-        let (last, others) = right.split_last().unwrap_or((&"", &[]));
-        let room = match (checks.contains(&ROOM), self.truncated) {
-            (false, _) => "",
-            (true, false) => ", and no sequence is longer than its batch",
-            (true, true) => {
-                ", and no sequence that is not to be truncated is longer than its batch"
-            }
-        };
-        match others {
-            [] => format!("{last} is right{room}"),
-            others => format!("{} and {last} are right{room}", others.join(", ")),
-        }
-    }
-}
-
-fn print(answer: &Answer) -> Result<(), Failure> {
-    printer::print(&(serde_json::to_string(answer).unwrap_or_default() + "\n"))
 }
 
 /// The plan, and what was checked of it.
@@ -114,16 +87,8 @@ fn verify(args: &Verify) -> Result<(PlanFile, Vec<&'static str>), Failure> {
     Ok((file, done))
 }
 
-/// A file that was read and is not right has failed a check; one that cannot be read has not.
-fn refused(error: lengthwise_files::Error) -> Failure {
-    if error.is_damaged() { Failure::CheckFailed(error.to_string()) } else { Failure::File(error) }
-}
-
 /// A check finds nothing, or says what is wrong.
 type Check = fn(&PlanFile, &Sequences) -> Result<(), String>;
-
-/// The one check that is not of something the plan has.
-const ROOM: &str = "no batch too short";
 
 /// The one check that needs ids in the plan and in the input.
 const IDS: &str = "ids";
@@ -140,16 +105,12 @@ const CHECKS: [(&str, Check); 6] = [
 
 fn same_lengths(file: &PlanFile, input: &Sequences) -> Result<(), String> {
     let (planned, given) = (file.plan.made().lengths, input.lengths().digest());
-    if planned != given {
-        if file.plan.second_batch_lengths().is_some() && input.lengths().second().is_none() {
-            let source = &input.source;
-            return Err(format!("was made for two lengths, and {source} is one; say `--second`"));
-        }
-        return Err(format!(
-            "was made for other lengths: their digest is {planned:016x}, that of {} is {given:016x}",
-            input.source
-        ));
+    let (two, one) = (file.plan.second_batch_lengths(), input.lengths().second().is_none());
+    if planned != given && two.is_some() && one {
+        let source = &input.source;
+        return Err(format!("was made for two lengths, and {source} is one; say `--second`"));
     }
+    same_digest(planned, given, &input.source)?;
     let pieces = |chunks: &Chunks| -> Vec<_> {
         (0..chunks.len() as u32).map(|piece| chunks.get(piece)).collect()
     };
@@ -296,37 +257,4 @@ fn marked(listed: &[u32], count: usize) -> Vec<bool> {
         marked[sequence as usize] = true;
     }
     marked
-}
-
-/// Nothing is wrong if there are none.
-fn none(numbers: impl Iterator<Item = u32>, what: &str) -> Result<(), String> {
-    let mut found = Found::default();
-    numbers.for_each(|number| found.add(number));
-    found.none(what)
-}
-
-/// Numbers of what is wrong: the first of them, and how many there are.
-#[derive(Default)]
-struct Found {
-    first: Vec<u32>,
-    count: u64,
-}
-
-impl Found {
-    fn add(&mut self, number: u32) {
-        // One more than are shown, so that it is seen that there are more.
-        if self.first.len() <= 10 {
-            self.first.push(number);
-        }
-        self.count += 1;
-    }
-
-    fn none(&self, what: &str) -> Result<(), String> {
-        let few = printer::few(&self.first);
-        match self.count {
-            0 => Ok(()),
-            1..=10 => Err(format!("has {what}: {few}")),
-            count => Err(format!("has {what}: {few} ({count} in all)")),
-        }
-    }
 }

@@ -8,12 +8,16 @@ use std::{
 use lengthwise::{Error, Workspace};
 use lengthwise_files::{Form, LoosePlanFile, Written};
 
-use super::{Settings, print, say_chosen, say_measures, say_over_long, write_lines};
 use crate::{
-    args,
+    args::planning::Plan,
+    commands::plan::{
+        output::{say_chosen, say_measures, say_over_long, write_lines},
+        settings::Settings,
+    },
     failure::Failure,
-    interrupt, memory,
+    memory,
     printer::{self, Progress},
+    signals,
 };
 
 /// What is not for planning: pieces of the input and of the output, and threads.
@@ -23,7 +27,7 @@ const ASIDE: u64 = 24_000_000;
 const ASIDE_TABLE: u64 = 120_000_000;
 
 pub(super) fn run(
-    args: &args::Plan,
+    args: &Plan,
     form: Option<Form>,
     settings: Settings,
     bound: u64,
@@ -52,7 +56,7 @@ pub(super) fn run(
     let file = LoosePlanFile { plan: &plan, positions: &positions };
     match (&args.output, form) {
         (Some(path), Some(form)) => {
-            interrupt::writing(path);
+            signals::writing(path);
             let name = printer::safe(&path.display().to_string());
             let written = Written::new(path, |output| {
                 let tell = |bytes: u64| {
@@ -64,8 +68,11 @@ pub(super) fn run(
             input.unchanged()?;
             written.keep()?;
         }
-        (_, Some(form)) => print(|output| file.write(form, output))?,
-        (_, None) => print(|output| write_lines(plan.iter().map(|(batch, _)| batch), output))?,
+        (_, Some(form)) => printer::print_with(|output| file.write(form, output))?,
+        (_, None) => {
+            let batches = plan.iter().map(|(batch, _)| batch);
+            printer::print_with(|output| write_lines(batches, output))?;
+        }
     }
     input.unchanged()?;
     drop(progress);
@@ -95,7 +102,7 @@ fn over(what: &str, needed: u64, is_table: bool, bound: u64) -> Failure {
 }
 
 /// Refuses what needs the whole plan in memory, or more.
-fn refuse(args: &args::Plan) -> Result<(), Failure> {
+fn refuse(args: &Plan) -> Result<(), Failure> {
     let part = &args.part;
     let dealt = args.ranks.world_size > 1 || args.ranks.accumulate > 1;
     let dealt = dealt || part.canonical_ranks.is_some() || part.rank.is_some();

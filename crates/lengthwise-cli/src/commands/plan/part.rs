@@ -3,8 +3,7 @@
 use lengthwise::{Cursor, Error, Lengths, Plan, Steps};
 use lengthwise_files::{Ranks, read_cursor};
 
-use super::say_some;
-use crate::{args, failure::Failure, printer};
+use crate::{args::planning, commands::plan::output::say_some, failure::Failure, printer};
 
 /// Batches dealt to ranks.
 pub(super) struct Part {
@@ -17,7 +16,7 @@ pub(super) struct Part {
 }
 
 /// Where to go on from, if anywhere.
-pub(super) fn begin(args: &args::Part) -> Result<Option<Cursor>, Failure> {
+pub(super) fn begin(args: &planning::Part) -> Result<Option<Cursor>, Failure> {
     let Some(first) = args.resume.first() else { return Ok(None) };
     let cursors: Vec<Cursor> =
         args.resume.iter().map(|path| read_cursor(path)).collect::<Result<_, _>>()?;
@@ -42,7 +41,7 @@ pub(super) fn begin(args: &args::Part) -> Result<Option<Cursor>, Failure> {
 }
 
 /// Names the files of a cursor that is refused.
-pub(super) fn refused(args: &args::Part, error: Error) -> Failure {
+pub(super) fn refused(args: &planning::Part, error: Error) -> Failure {
     match (&error, args.resume.first()) {
         (
             Error::OtherRun { .. } | Error::CursorBeyondEnd { .. } | Error::BadCursor { .. },
@@ -54,12 +53,12 @@ pub(super) fn refused(args: &args::Part, error: Error) -> Failure {
 
 /// Deals the batches to ranks, and takes what was asked for; nothing if all of it is for one rank.
 pub(super) fn take(
-    args: &args::Plan,
+    args: &planning::Plan,
     plan: &Plan,
     begin: Option<Cursor>,
     lengths: &Lengths,
 ) -> Result<Option<Part>, Error> {
-    let &args::Part { rank, take, canonical_ranks, ref cursor, .. } = &args.part;
+    let &planning::Part { rank, take, canonical_ranks, ref cursor, .. } = &args.part;
     let world_size = args.ranks.world_size;
     let one_each = world_size == 1 && args.ranks.accumulate == 1 && canonical_ranks.is_none();
     let all = rank.is_none() && take.is_none() && cursor.is_none() && begin.is_none();

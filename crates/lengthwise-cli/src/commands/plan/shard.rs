@@ -5,7 +5,9 @@ use std::{borrow::Cow, path::Path, sync::Arc};
 use lengthwise::{Error, Lengths, Plan, Planner, Shard, Statistics, Strategy};
 use lengthwise_files::{read_statistics, save_statistics};
 
-use crate::{args, failure::Failure, interrupt, printer};
+use crate::{
+    args::planning::Shards, commands::statistics::check_name, failure::Failure, printer, signals,
+};
 
 /// What the lengths are a part of, if anything was said of it.
 pub(super) struct Corpus {
@@ -14,13 +16,13 @@ pub(super) struct Corpus {
 }
 
 impl Corpus {
-    pub(super) fn read(args: &args::Shards) -> Result<Self, Failure> {
+    pub(super) fn read(args: &Shards) -> Result<Self, Failure> {
         let shard = match (args.shard, args.of) {
             (Some(number), Some(of)) => Some(Shard::new(number, of)?),
             _ => None,
         };
         if let Some(path) = &args.needs {
-            super::super::statistics::check_name(path)?;
+            check_name(path)?;
         }
         let statistics = args.statistics.as_deref().map(read_statistics).transpose()?;
         Ok(Self { statistics: statistics.map(Arc::new), shard })
@@ -44,7 +46,7 @@ impl Corpus {
 
 /// Writes what one shard needs, and says it.
 pub(super) fn save_needs(path: &Path, needs: &Statistics) -> Result<(), Failure> {
-    interrupt::writing(path);
+    signals::writing(path);
     save_statistics(path, needs)?;
     if let Some(needs) = needs.needs() {
         let (shard, of) = (needs.shards[0][0], needs.of);

@@ -4,9 +4,9 @@
 use lengthwise::{Lengths, Made, OverLong};
 use lengthwise_files::{PlanStream, StreamedBatch};
 
-use super::{Found, ROOM, Right, refused};
 use crate::{
-    args::Verify,
+    args::planning::Verify,
+    commands::verify::found::{Found, ROOM, Right, none, refused, same_digest},
     failure::Failure,
     input::Sequences,
     memory,
@@ -203,24 +203,18 @@ impl Checks {
     }
 
     fn finish(self, lengths: &Lengths, source: &str) -> Result<(), String> {
-        let (planned, given) = (self.made.lengths, lengths.digest());
-        if planned != given {
-            return Err(format!(
-                "was made for other lengths: their digest is {planned:016x}, that of {source} is \
-                 {given:016x}"
-            ));
-        }
+        same_digest(self.made.lengths, lengths.digest(), source)?;
         let count = self.count;
         self.beyond.none(&format!("sequences that are not among the {count} of the input"))?;
         let dropped = self.made.over_long == OverLong::Drop;
         let left_out = |at: u32| dropped && self.listed.has(at);
-        super::none(
+        none(
             (0..count as u32).filter(|&at| left_out(at) && self.met.has(at)),
             "sequences that are listed as left out, and yet in a batch",
         )?;
         self.twice.none("sequences that are there too often")?;
         let missing = (0..count as u32).filter(|&at| !(self.met.has(at) || left_out(at)));
-        super::none(missing, "sequences that are missing")?;
+        none(missing, "sequences that are missing")?;
         self.longer.none("sequences that are longer than the batch length")?;
         let rows = "rows whose sequences are longer together than the batch length";
         self.longer_rows.none(rows)?;
