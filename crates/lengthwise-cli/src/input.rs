@@ -36,6 +36,10 @@ pub(crate) struct Sequences {
 }
 
 impl Sequences {
+    fn new(source: String, lengths: Lengths) -> Self {
+        Self { source, chosen: None, unit: None, lengths, chunks: None, ids: None, mapped: None }
+    }
+
     /// Refuses lengths that changed while they were used.
     pub(crate) fn unchanged(&self) -> Result<(), Failure> {
         self.mapped.as_ref().map_or(Ok(()), |mapped| mapped.check())?;
@@ -171,16 +175,7 @@ impl Source {
             (Some(path), _) => self.read_path(path, reader)?,
             (None, name) => {
                 let example = name.as_deref().map_or(Ok(Example::default()), str::parse)?;
-                let (source, lengths) = (format!("example `{example}`"), example.lengths());
-                Sequences {
-                    source,
-                    chosen: None,
-                    unit: None,
-                    lengths,
-                    chunks: None,
-                    ids: None,
-                    mapped: None,
-                }
+                Sequences::new(format!("example `{example}`"), example.lengths())
             }
         };
         let lengths = read.lengths.as_slice();
@@ -232,41 +227,22 @@ impl Source {
             let name = printer::safe(&path.display().to_string());
             reader.map_path_with(path, |far| progress.often(|| format!("{name}: {}", bar(far))))?
         };
-        if column.skipped > 0 {
-            let skipped = skipped(column.skipped, column.first_skipped);
-            printer::say(&format!("{}: {skipped}", path.display()));
-        }
-        let chosen = self.chosen(column.name.as_ref());
-        let (source, unit) = self.described(path, column.name, true);
         let mapped = Arc::new(column.lengths);
         let lengths = Lengths::shared(Arc::<Mapped>::clone(&mapped))?;
-        Ok(Sequences {
-            source,
-            chosen,
-            unit,
-            lengths,
-            chunks: None,
-            ids: None,
-            mapped: Some(mapped),
-        })
+        say_skipped(path, column.skipped, column.first_skipped);
+        Ok(Sequences { mapped: Some(mapped), ..self.described(path, column.name, true, lengths) })
     }
 
     fn read_path(&self, path: &Path, reader: Reader) -> Result<Sequences, Failure> {
-        if path == Path::new("-") && self.second.is_some() {
-            return Err(Failure::new(
-                "standard input cannot be read twice, as two columns are",
-                "save it, and name the file",
-            ));
-        }
-        let pipe = || path.metadata().is_ok_and(|about| !about.is_file() && !about.is_dir());
-        if self.second.is_some() && pipe() {
-            return Err(Failure::new(
-                format!(
-                    "{}: is no file, and cannot be read twice, as two columns are",
-                    path.display()
-                ),
-                "save it, and name the file",
-            ));
+        let is_pipe = || path.metadata().is_ok_and(|about| !about.is_file() && !about.is_dir());
+        let what = match path.display() {
+            _ if self.second.is_none() => None,
+            _ if path == Path::new("-") => Some("standard input".to_owned()),
+            name => is_pipe().then(|| format!("{name}: is no file, and")),
+        };
+        if let Some(what) = what {
+            let what = format!("{what} cannot be read twice, as two columns are");
+            return Err(Failure::new(what, "save it, and name the file"));
         }
         let format = self.format.as_deref().map(str::parse::<Format>).transpose()?;
         let (column, counted) = if path == Path::new("-") {
@@ -274,30 +250,25 @@ impl Source {
         } else {
             self.read_side(path, reader, format)?
         };
-        if column.skipped > 0 {
-            let skipped = skipped(column.skipped, column.first_skipped);
-            printer::say(&format!("{}: {skipped}", path.display()));
-        }
-        let chosen = self.chosen(column.name.as_ref());
-        let (mut source, unit) = self.described(path, column.name, counted);
-        let (mut lengths, ids) = (Lengths::new(column.lengths)?, column.ids);
+        let lengths = Lengths::new(column.lengths)?;
+        say_skipped(path, column.skipped, column.first_skipped);
+        let mut read =
+            Sequences { ids: column.ids, ..self.described(path, column.name, counted, lengths) };
         if let Some(name) = &self.second {
             let (second, texts) = self.read_second(path, name, format)?;
             if let (Some(unit), false, false) = (&self.unit, counted, texts) {
                 return Err(Failure::new(
-                    format!("{source} and `{name}`: both are numbers, with no {unit} to count"),
+                    format!(
+                        "{} and `{name}`: both are numbers, with no {unit} to count",
+                        read.source
+                    ),
                     "leave out `--unit`, or choose a column of texts",
                 ));
             }
-            lengths = Pairs::new(lengths, second)?.into();
-            _ = write!(source, " and `{name}`");
+            read.lengths = Pairs::new(read.lengths, second)?.into();
+            _ = write!(read.source, " and `{name}`");
         }
-        Ok(Sequences { source, chosen, unit, lengths, chunks: None, ids, mapped: None })
-    }
-
-    /// The column that was chosen, if nobody named one.
-    fn chosen(&self, column: Option<&String>) -> Option<String> {
-        column.filter(|_| self.column.is_none()).cloned()
+        Ok(read)
     }
 
     /// Reads one column of a file, and tells whether it holds texts that were counted. Of two columns,
@@ -332,22 +303,24 @@ impl Source {
         }
     }
 
-    /// What the lengths are, for people, and what they count; `counted` if they are of texts.
+    /// The lengths of a column with what they are and what they count; `counted` if they are of texts.
     fn described(
         &self,
         path: &Path,
         column: Option<String>,
         counted: bool,
-    ) -> (String, Option<&'static str>) {
+        lengths: Lengths,
+    ) -> Sequences {
         let mut source = path.display().to_string();
-        let unit = self.counts(column.as_deref(), counted);
-        if let Some(name) = column {
+        if let Some(name) = &column {
             _ = write!(source, ", `{name}`");
         }
         if let Some(unit) = self.unit.as_ref().filter(|_| counted) {
             _ = write!(source, ", {unit}");
         }
-        (source, unit)
+        let unit = self.counts(column.as_deref(), counted);
+        let chosen = column.filter(|_| self.column.is_none());
+        Sequences { chosen, unit, ..Sequences::new(source, lengths) }
     }
 
     /// Reads the second lengths, which are in the same file, and tells whether they are of texts.
@@ -386,10 +359,15 @@ impl Source {
         }
         let unit = self.unit.as_deref().filter(|_| counted);
         let name = unit.or(column)?.to_ascii_lowercase();
-        let units = ["frame", "token", "sample", "word", "char", "byte"];
-        let plurals = ["frames", "tokens", "samples", "words", "characters", "bytes"];
-        let at = units.iter().position(|unit| name.contains(unit))?;
-        Some(plurals[at])
+        let units = [
+            ("frame", "frames"),
+            ("token", "tokens"),
+            ("sample", "samples"),
+            ("word", "words"),
+            ("char", "characters"),
+            ("byte", "bytes"),
+        ];
+        units.into_iter().find_map(|(part, unit)| name.contains(part).then_some(unit))
     }
 
     /// Reads standard input, which has no name that tells its format: it is text if nothing is said.
@@ -447,14 +425,16 @@ impl Source {
     }
 }
 
-/// What was left out of a file or a folder, in words.
-fn skipped(count: u64, first: Option<u64>) -> String {
-    match (first, count) {
+/// Says what was left out of a file or a folder.
+fn say_skipped(path: &Path, count: u64, first: Option<u64>) {
+    let skipped = match (first, count) {
+        (_, 0) => return,
         (Some(line), 1) => format!("1 blank line left out, line {line}"),
         (Some(line), count) => format!("{count} blank lines left out, the first is line {line}"),
         (None, 1) => "1 file that is not audio left out".to_owned(),
         (None, count) => format!("{count} files that are not audio left out"),
-    }
+    };
+    printer::say(&format!("{}: {skipped}", path.display()));
 }
 
 /// What begins like this, if it is not lines of lengths.

@@ -26,14 +26,11 @@ pub(crate) fn run(args: &Cost) -> Result<(), Failure> {
     } else {
         read_steps(&args.steps)?
     };
-    let steps: Vec<Step> = measured
-        .iter()
-        .map(|step| Step {
-            size: step.batch_size,
-            length: step.batch_length,
-            seconds: step.seconds,
-        })
-        .collect();
+    let step = |step: &MeasuredStep| {
+        let &MeasuredStep { batch_size: size, batch_length: length, seconds, .. } = step;
+        Step { size, length, seconds }
+    };
+    let steps: Vec<Step> = measured.iter().map(step).collect();
     let fit = CostModel::fit(&steps).map_err(|error| {
         let source =
             if from_stdin { "standard input".into() } else { args.steps.to_string_lossy() };
@@ -79,9 +76,7 @@ fn readable(fit: &Fit, worst: &WorstStep, measured: &[MeasuredStep]) -> String {
         "s for each cell",
         "s for each pair of positions of a sequence",
     ];
-    for ((name, value), unit) in
-        ["a", "b", "c", "d"].iter().zip(fit.model.coefficients()).zip(units)
-    {
+    for ((name, value), unit) in "abcd".chars().zip(fit.model.coefficients()).zip(units) {
         _ = writeln!(text, "  {name}  {value:<10.3e}{unit}");
     }
     _ = writeln!(

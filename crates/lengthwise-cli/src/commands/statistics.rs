@@ -20,20 +20,16 @@ pub(crate) fn run(args: &planning::Statistics) -> Result<(), Failure> {
     if let Some(path) = &args.output {
         check_name(path)?;
     }
-    let mut all: Option<Statistics> = None;
-    for path in &args.inputs {
-        let one = if is_statistics(path) { read_statistics(path)? } else { read(args, path)? };
-        all = Some(match all {
-            None => one,
-            Some(all) => all.merge(&one).map_err(|error| {
-                let what = format!("{}: {error}", path.display());
-                Failure::new(what, error.hint().unwrap_or_default())
-            })?,
-        });
-    }
-    let Some(all) = all else {
+    let Some((first, others)) = args.inputs.split_first() else {
         return Err(Failure::new("no input", "name files of lengths, or of statistics"));
     };
+    let mut all = read(args, first)?;
+    for path in others {
+        all = all.merge(&read(args, path)?).map_err(|error| {
+            let what = format!("{}: {error}", path.display());
+            Failure::new(what, error.hint().unwrap_or_default())
+        })?;
+    }
     if let Some(needs) = all.needs().filter(|_| all.count() > 0)
         && needs.statistics != all.digest()
     {
@@ -67,23 +63,21 @@ pub(crate) fn check_name(path: &Path) -> Result<(), Failure> {
     ))
 }
 
-/// The statistics of the lengths in one file.
+/// The statistics of one file, or of the lengths in it.
 fn read(args: &planning::Statistics, path: &Path) -> Result<Statistics, Failure> {
-    if path.extension().is_some_and(|extension| extension == "lws") {
-        // Not what its name says, and so nothing else either.
+    // What is named so must be so.
+    if is_statistics(path) || path.extension().is_some_and(|extension| extension == "lws") {
         return Ok(read_statistics(path)?);
     }
     let source = Source {
         path: Some(path.to_owned()),
-        example: None,
         column: args.column.clone(),
-        second: None,
         format: args.format.clone(),
         frame_shift: args.frame_shift,
         rate: args.rate,
         unit: args.unit.clone(),
         skip_blank: args.skip_blank,
-        ids: None,
+        ..Source::default()
     };
     let input = Input { source, chunk: args.chunk };
     Ok(Statistics::of(input.read_or_default(memory::LADDER)?.lengths()))
@@ -147,22 +141,15 @@ fn readable(all: &Statistics) -> String {
         } else {
             format!("{classes} classes of lengths, each at most 0.1 % wide")
         };
+        let (count, min, max) = (all.count(), all.min(), all.max());
+        let (mean, total, digest) = (all.mean(), all.total(), all.digest());
         _ = writeln!(
             text,
-            "{} sequences from {} to {}, mean {:.1}, {} in all\n{kept}; digest {:016x}",
-            all.count(),
-            all.min(),
-            all.max(),
-            all.mean(),
-            all.total(),
-            all.digest()
+            "{count} sequences from {min} to {max}, mean {mean:.1}, {total} in all\n{kept}; digest \
+             {digest:016x}"
         );
     }
-    match all.needs() {
-        Some(needs) => text.push_str(&needed(needs)),
-        None => text.push_str("what shards need was not counted yet\n"),
-    }
-    text
+    text + &all.needs().map_or("what shards need was not counted yet\n".to_owned(), needed)
 }
 
 fn needed(needs: &Needs) -> String {
