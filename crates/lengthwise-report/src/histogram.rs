@@ -14,6 +14,16 @@ pub struct Bin {
     pub count: u64,
 }
 
+impl Bin {
+    /// The interval in words.
+    pub(crate) fn range(&self) -> String {
+        if self.from == self.to {
+            return self.from.to_string();
+        }
+        format!("{} to {}", self.from, self.to)
+    }
+}
+
 /// About so many intervals of lengths with their counts, and whether they grow with the lengths
 /// because of a long tail.
 pub(crate) fn bins(lengths: &Lengths, about: u32) -> (Vec<Bin>, bool) {

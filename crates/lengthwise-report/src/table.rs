@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::{
     compare::{Comparison, Row, Settings},
     grid::{Grid, GridColumn, Look, as_good_as},
-    text::{one_line, wrapped},
+    text::{one_line, plural, wrapped},
 };
 
 /// Which end of a column is the good one.
@@ -106,7 +106,6 @@ impl Comparison {
     /// Two lines: what was planned, and under which settings.
     fn heading(&self) -> [String; 2] {
         let (input, settings) = (&self.input, &self.settings);
-        let plural = |count: usize| if count == 1 { "" } else { "s" };
         let planned = format!(
             "{}: {} sequence{} of length {} to {}, mean {:.1}",
             one_line(&input.source),

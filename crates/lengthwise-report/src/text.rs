@@ -66,8 +66,12 @@ pub(crate) fn wrapped(line: &str, width: usize) -> String {
 
 /// So many of what this word names: with an s where they are not one.
 pub(crate) fn counted(count: u64, noun: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{}\u{a0}{noun}{plural}", grouped(count))
+    format!("{}\u{a0}{noun}{}", grouped(count), plural(count as usize))
+}
+
+/// What a noun ends in behind this number.
+pub(crate) fn plural(count: usize) -> &'static str {
+    if count == 1 { "" } else { "s" }
 }
 
 /// A number of effective mates.
@@ -113,10 +117,16 @@ pub(crate) fn compact(number: f64) -> String {
         ..99.95 => 1,
         _ => 0,
     };
+    without_zeros(value, decimals) + unit
+}
+
+/// A number with at most so many decimals, and none that say nothing.
+pub(crate) fn without_zeros(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
-    let text =
-        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
-    format!("{text}{unit}")
+    if !text.contains('.') {
+        return text;
+    }
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// A number in the unit that it is written in.

@@ -15,7 +15,7 @@ use crate::{
         verdict::verdict,
     },
     study::Study,
-    text::{counted, escaped, grouped},
+    text::{counted, escaped, grouped, plural},
 };
 
 impl Study {
@@ -49,14 +49,15 @@ impl Study {
         } else {
             input.max.to_string()
         };
-        let epochs = if settings.epochs == 1 { "epoch" } else { "epochs" };
+        let (epochs, seed) = (settings.epochs, settings.seed);
+        let measured = format!("{epochs} epoch{}, seed {seed}", plural(epochs as usize));
         let mut facts = vec![
             ("sequences", grouped(input.sequences as u64)),
             ("lengths", lengths),
             ("budget", settings.budget.clone()),
             ("shapes", settings.shapes.clone()),
             ("order", settings.arrange.clone()),
-            ("measured", format!("{} {epochs}, seed {}", settings.epochs, settings.seed)),
+            ("measured", measured),
         ];
         if settings.world_size > 1 {
             let (ranks, each) = (settings.world_size, settings.batches_of_a_rank());

@@ -9,103 +9,62 @@ use crate::{
     text::{escaped, grouped},
 };
 
+#[derive(Clone, Copy)]
 struct Column {
     heading: &'static str,
-    /// What it means, for those who point at it.
-    meaning: &'static str,
-    /// Where the heading says %, a share.
-    value: fn(&Figures) -> Option<f64>,
     /// How many decimals.
     decimals: usize,
     with_sd: bool,
+    /// Where the heading says %, a share.
+    value: fn(&Figures) -> Option<f64>,
+    /// What it is, for those who point at it.
+    meaning: &'static str,
 }
 
 const fn column(
     heading: &'static str,
-    meaning: &'static str,
-    value: fn(&Figures) -> Option<f64>,
     decimals: usize,
     with_sd: bool,
+    value: fn(&Figures) -> Option<f64>,
 ) -> Column {
-    Column { heading, meaning, value, decimals, with_sd }
+    Column { heading, decimals, with_sd, value, meaning: "" }
+}
+
+impl Column {
+    const fn meaning(self, meaning: &'static str) -> Self {
+        Self { meaning, ..self }
+    }
 }
 
 const COLUMNS: [Column; 13] = [
-    column("batches", "batches in an epoch", |f| Some(f.batches), 1, false),
-    column("padding, %", "empty cells of all cells", |f| Some(f.padding_rate), 2, true),
-    column(
-        "first, %",
-        "empty cells of the first of two lengths",
-        |f| f.first_padding_rate,
-        2,
-        true,
+    column("batches", 1, false, |f| Some(f.batches)).meaning("batches in an epoch"),
+    column("padding, %", 2, true, |f| Some(f.padding_rate)).meaning("empty cells of all cells"),
+    column("first, %", 2, true, |f| f.first_padding_rate)
+        .meaning("empty cells of the first of two lengths"),
+    column("second, %", 2, true, |f| f.second_padding_rate)
+        .meaning("empty cells of the second of two lengths"),
+    column("batch length", 1, true, |f| Some(f.mean_batch_length))
+        .meaning("mean batch length, weighted by batch size (paper 2’s ABL)"),
+    column("steps", 0, false, |f| Some(f.steps))
+        .meaning("sum of the batch lengths: what a recurrent network waits for"),
+    column("shapes", 1, false, |f| Some(f.shapes))
+        .meaning("different pairs of batch size and batch length"),
+    column("effective mates", 0, true, |f| f.effective_mates).meaning(
+        "from how many others the company of a sequence is in effect drawn; an estimate from few \
+         epochs, which can be a little above the number of sequences",
     ),
-    column(
-        "second, %",
-        "empty cells of the second of two lengths",
-        |f| f.second_padding_rate,
-        2,
-        true,
+    column("lag-1", 2, false, |f| Some(f.lag1_correlation)).meaning(
+        "correlation of the lengths of successive batches; with several ranks, of the mean lengths \
+         of successive steps",
     ),
-    column(
-        "batch length",
-        "mean batch length, weighted by batch size (paper 2’s ABL)",
-        |f| Some(f.mean_batch_length),
-        1,
-        true,
-    ),
-    column(
-        "steps",
-        "sum of the batch lengths: what a recurrent network waits for",
-        |f| Some(f.steps),
-        0,
-        false,
-    ),
-    column(
-        "shapes",
-        "different pairs of batch size and batch length",
-        |f| Some(f.shapes),
-        1,
-        false,
-    ),
-    column(
-        "effective mates",
-        "from how many others the company of a sequence is in effect drawn; an estimate from \
-         few epochs, which can be a little above the number of sequences",
-        |f| f.effective_mates,
-        0,
-        true,
-    ),
-    column(
-        "lag-1",
-        "correlation of the lengths of successive batches; with several ranks, of the mean \
-         lengths of successive steps",
-        |f| Some(f.lag1_correlation),
-        2,
-        false,
-    ),
-    column(
-        "rank steps",
-        "steps that each rank takes in an epoch",
-        |f| Some(f.optimizer_steps),
-        1,
-        false,
-    ),
-    column(
-        "idle, %",
-        "time that ranks wait for the slowest of each step",
-        |f| Some(f.idle_share),
-        1,
-        true,
-    ),
-    column(
-        "idle ≥, %",
-        "the least that any dealing of these batches to steps could have",
-        |f| Some(f.idle_bound),
-        1,
-        false,
-    ),
-    column("epoch, s", "time of an epoch by the cost model", |f| f.predicted_seconds, 2, true),
+    column("rank steps", 1, false, |f| Some(f.optimizer_steps))
+        .meaning("steps that each rank takes in an epoch"),
+    column("idle, %", 1, true, |f| Some(f.idle_share))
+        .meaning("time that ranks wait for the slowest of each step"),
+    column("idle ≥, %", 1, false, |f| Some(f.idle_bound))
+        .meaning("the least that any dealing of these batches to steps could have"),
+    column("epoch, s", 2, true, |f| f.predicted_seconds)
+        .meaning("time of an epoch by the cost model"),
 ];
 
 pub(super) fn table(comparison: &Comparison, looks: &Looks) -> String {
