@@ -9,9 +9,10 @@ use std::{
 
 use lengthwise::{Chunks, Error, Example, Lengths, Pairs};
 use lengthwise_input::{
-    BlankLines, Column, Format, IdColumn, Ids, Mapped, Progress as Far, Reader, Time, UnknownUnit,
+    BlankLines, Column, Format, IdColumn, Ids, Mapped, Progress as ReadProgress, Reader, Time,
+    UnknownUnit,
 };
-use lengthwise_report::steers;
+use lengthwise_report::is_unsafe_to_print;
 
 use crate::{
     args::shared::{Input, Source},
@@ -465,30 +466,29 @@ fn guessed(start: &[u8]) -> Option<&'static str> {
 }
 
 /// How far a reading is, in a few words; of one file, with a bar.
-fn bar(far: Far) -> String {
+fn bar(far: ReadProgress) -> String {
     const WIDTH: u64 = 20;
     let megabytes = |bytes: u64| format!("{:.1} MB", bytes as f64 / 1e6);
     match far {
-        Far::Files { done, found } => format!("{done} of {found} files"),
-        Far::Bytes { done, of } if of > 0 => {
+        ReadProgress::Files { done, found } => format!("{done} of {found} files"),
+        ReadProgress::Bytes { done, of } if of > 0 => {
             let done = done.min(of) as f64 / of as f64;
             let full = (done * WIDTH as f64) as usize;
             let bar = "#".repeat(full) + &".".repeat(WIDTH as usize - full);
             format!("[{bar}] {:.0} % of {}", 100.0 * done, megabytes(of))
         }
-        Far::Bytes { done, .. } => megabytes(done),
+        ReadProgress::Bytes { done, .. } => megabytes(done),
         _ => String::new(),
     }
 }
 
-/// An argument as a shell reads it: in quotes where it must be, and with nothing in it that steers a
-/// terminal.
+/// An argument as a shell reads it: in quotes where it must be, and safe to print.
 pub(crate) fn quoted(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@+%".contains(c);
     if !text.is_empty() && text.chars().all(plain) {
         return text.to_owned();
     }
-    if !text.contains(steers) {
+    if !text.contains(is_unsafe_to_print) {
         return format!("'{}'", text.replace('\'', r"'\''"));
     }
     let mut quoted = String::from("$'");
@@ -496,7 +496,7 @@ pub(crate) fn quoted(text: &str) -> String {
         match character {
             '\'' | '\\' => quoted.extend(['\\', character]),
             '\n' => quoted.push_str("\\n"),
-            other if steers(other) => _ = write!(quoted, "\\u{:04x}", other as u32),
+            other if is_unsafe_to_print(other) => _ = write!(quoted, "\\u{:04x}", other as u32),
             other => quoted.push(other),
         }
     }
@@ -538,12 +538,12 @@ mod tests {
 
     #[test]
     fn bars() {
-        let bytes = |done, of| bar(Far::Bytes { done, of });
+        let bytes = |done, of| bar(ReadProgress::Bytes { done, of });
         assert_eq!(bytes(0, 2_000_000), "[....................] 0 % of 2.0 MB");
         assert_eq!(bytes(1_500_000, 2_000_000), "[###############.....] 75 % of 2.0 MB");
         // A file that grows while it is read.
         assert_eq!(bytes(3_000_000, 2_000_000), "[####################] 100 % of 2.0 MB");
         assert_eq!(bytes(3_000_000, 0), "3.0 MB");
-        assert_eq!(bar(Far::Files { done: 3, found: 7 }), "3 of 7 files");
+        assert_eq!(bar(ReadProgress::Files { done: 3, found: 7 }), "3 of 7 files");
     }
 }

@@ -95,8 +95,7 @@ fn colour(terminal: bool) -> bool {
     }
 }
 
-/// Says something on standard error, if anybody can read it and wants to: a line in which nothing
-/// steers the terminal, whatever names are in it.
+/// Says something on standard error, on one line that is safe to print whatever names are in it.
 pub(crate) fn say(text: &str) {
     if !asked().0 {
         complain(&one_line(text));

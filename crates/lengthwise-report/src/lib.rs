@@ -6,7 +6,6 @@
 
 mod compare;
 mod figures;
-mod grid;
 mod histogram;
 mod html;
 mod inspect;
@@ -16,11 +15,11 @@ mod study;
 mod svg;
 mod table;
 mod text;
+mod text_table;
 pub mod training;
 mod tuning;
 
 pub use compare::{Comparison, Figures, Input, Request, Row, Settings};
-pub use grid::Look;
 pub use histogram::Bin;
 pub use inspect::{Duplicates, Inspection, Outlier, Outliers, OverBudget, Quantile};
 pub use manual::{Page, list_of_pages, page, pages};
@@ -28,5 +27,6 @@ pub use picture::padding_picture;
 pub use study::{
     CurvePoint, Distribution, FamilyCurve, Frontier, Idle, IdlePoint, Picture, SampleBatch, Study,
 };
-pub use text::{one_line, steers};
+pub use text::{is_unsafe_to_print, one_line};
+pub use text_table::Look;
 pub use tuning::{PointFigures, Tuning, table as points_table};

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use crate::{
     compare::{Comparison, Row, Settings},
-    grid::{Grid, GridColumn, Look, as_good_as},
     text::{one_line, plural, wrapped},
+    text_table::{Look, TextColumn, TextTable, stars_of_best},
 };
 
 /// Which end of a column is the good one.
@@ -92,7 +92,7 @@ impl Comparison {
     /// only where there is a cost model, the padding of each side only where there are two lengths.
     pub fn table(&self, look: Look, width: usize) -> String {
         let columns = COLUMNS.iter().filter(|column| self.has_column(column.heading[0]));
-        let grid = Grid {
+        let shown = TextTable {
             corner: "strategy",
             names: self.rows.iter().map(|row| row.strategy.clone()).collect(),
             columns: columns.map(|column| column.shown(&self.rows)).collect(),
@@ -100,7 +100,7 @@ impl Comparison {
         };
         let mut table: String = self.heading().iter().map(|line| wrapped(line, width)).collect();
         table.push('\n');
-        table + &grid.text(look, width)
+        table + &shown.text(look, width)
     }
 
     /// Two lines: what was planned, and under which settings.
@@ -140,7 +140,7 @@ impl Comparison {
 
 impl Column {
     /// The column of these rows.
-    fn shown(&self, rows: &[Row]) -> GridColumn {
+    fn shown(&self, rows: &[Row]) -> TextColumn {
         let values: Vec<Option<f64>> = rows.iter().map(self.value).collect();
         let cells: Vec<String> =
             values.iter().map(|value| value.map_or("-".to_owned(), self.show)).collect();
@@ -151,9 +151,9 @@ impl Column {
             Best::Neither => None,
         };
         // Values that look equal to the best are as good as it.
-        let starred = as_good_as(best.map(self.show).as_ref(), &cells);
+        let starred = stars_of_best(best.map(self.show).as_ref(), &cells);
         let heading = self.heading.map(str::to_owned);
-        GridColumn { dispensable: self.dispensable, heading, cells, starred }
+        TextColumn { dispensable: self.dispensable, heading, cells, starred }
     }
 }
 
@@ -195,7 +195,7 @@ mod tests {
     use super::*;
     use crate::{
         compare::{Figures, Input},
-        grid::visible_width,
+        text_table::visible_width,
     };
 
     fn row(strategy: &str, batches: f64, padding_rate: f64, mates: Option<f64>) -> Row {

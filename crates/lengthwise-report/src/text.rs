@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 /// Whether a character breaks the line, moves a cursor, turns the direction of the text or hides: a
 /// name from a file may have any. Joiners are none of these; some scripts need them.
-pub fn steers(character: char) -> bool {
+pub fn is_unsafe_to_print(character: char) -> bool {
     character.is_control()
         || matches!(character,
             '\u{61c}' | '\u{200b}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
@@ -15,7 +15,7 @@ pub fn steers(character: char) -> bool {
 pub fn one_line(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in text.chars() {
-        if steers(character) {
+        if is_unsafe_to_print(character) {
             safe.extend(character.escape_default());
         } else {
             safe.push(character);
@@ -36,7 +36,7 @@ pub(crate) fn escaped(text: &str) -> String {
             '\'' => safe.push_str("&#39;"),
             other if other.is_control() => safe.push('\u{fffd}'),
             // Characters that turn the direction of the text show as what they are.
-            other if steers(other) => _ = write!(safe, "U+{:04X}", other as u32),
+            other if is_unsafe_to_print(other) => _ = write!(safe, "U+{:04X}", other as u32),
             other => safe.push(other),
         }
     }

@@ -1,7 +1,7 @@
 //! `lengthwise verify`
 
 mod bounded;
-mod found;
+mod problems;
 
 use lengthwise::{Chunks, Counts, OverLong};
 use lengthwise_files::{Exact, Ids, PlanFile, read_plan_exact};
@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::{
     args::planning::Verify,
-    commands::verify::found::{ROOM, Right, none, refused, same_digest},
+    commands::verify::problems::{LONG_ENOUGH, Verified, expect_none, refused, same_digest},
     failure::Failure,
     input::Sequences,
     memory, printer,
@@ -29,7 +29,7 @@ struct Answer<'a> {
 pub(crate) fn run(args: &Verify) -> Result<(), Failure> {
     let right = match args.memory {
         Some(bound) => bounded::verify(args, bound),
-        None => verify(args).map(|(file, checks)| Right {
+        None => verify(args).map(|(file, checks)| Verified {
             sequences: file.plan.indices().len() as u64,
             batches: file.plan.len() as u64,
             truncated: !file.plan.truncated().is_empty(),
@@ -98,7 +98,7 @@ const CHECKS: [(&str, Check); 6] = [
     ("lengths", same_lengths),
     ("sequences", every_sequence),
     (IDS, same_ids),
-    (ROOM, long_enough),
+    (LONG_ENOUGH, long_enough),
     ("budget", within_budget),
     ("counts", right_counts),
 ];
@@ -131,7 +131,7 @@ fn every_sequence(file: &PlanFile, input: &Sequences) -> Result<(), String> {
     };
     let named = [plan.indices(), plan.over_long().1, dropped, repeated].concat();
     let beyond = named.into_iter().filter(|&sequence| sequence as usize >= count);
-    none(beyond, &format!("sequences that are not among the {count} of the input"))?;
+    expect_none(beyond, &format!("sequences that are not among the {count} of the input"))?;
 
     let mut due = vec![1_u64; count];
     for &sequence in repeated {
@@ -148,13 +148,13 @@ fn every_sequence(file: &PlanFile, input: &Sequences) -> Result<(), String> {
     let where_both = |wrong: fn(u64, u64) -> bool| {
         all().filter(move |&(_, (met, due))| wrong(met, due)).map(|(sequence, _)| sequence)
     };
-    none(
+    expect_none(
         where_both(|met, due| met > 0 && due == 0),
         "sequences that are listed as left out, and yet in a batch",
     )?;
-    none(where_both(|met, due| met > due), "sequences that are there too often")?;
+    expect_none(where_both(|met, due| met > due), "sequences that are there too often")?;
     if is_whole(file) {
-        none(where_both(|met, due| met < due), "sequences that are missing")?;
+        expect_none(where_both(|met, due| met < due), "sequences that are missing")?;
     }
     Ok(())
 }
@@ -191,13 +191,16 @@ fn long_enough(file: &PlanFile, input: &Sequences) -> Result<(), String> {
             whole > u64::from(batch_length)
         });
         let longer = longer.map(|(row, _)| row);
-        return none(longer, "rows whose sequences are longer together than the batch length");
+        return expect_none(
+            longer,
+            "rows whose sequences are longer together than the batch length",
+        );
     }
     let longer = batches.flat_map(|(batch, &batch_length)| {
         let longer = move |at: usize| !cut[at] && lengths[at] > batch_length;
         batch.iter().copied().filter(move |&sequence| longer(sequence as usize))
     });
-    none(longer, "sequences that are longer than the batch length")?;
+    expect_none(longer, "sequences that are longer than the batch length")?;
     let Some((second, padded)) = input.lengths().second().zip(file.plan.second_batch_lengths())
     else {
         return Ok(());
@@ -206,7 +209,7 @@ fn long_enough(file: &PlanFile, input: &Sequences) -> Result<(), String> {
         let longer = move |at: usize| !cut[at] && second.as_slice()[at] > length;
         batch.iter().copied().filter(move |&sequence| longer(sequence as usize))
     });
-    none(longer, "sequences whose second length is longer than that of the batch")
+    expect_none(longer, "sequences whose second length is longer than that of the batch")
 }
 
 fn within_budget(file: &PlanFile, input: &Sequences) -> Result<(), String> {
@@ -223,7 +226,7 @@ fn within_budget(file: &PlanFile, input: &Sequences) -> Result<(), String> {
             let pair = (length, seconds.get(at).copied().unwrap_or(0));
             !listed && !made.admits_pair(batch, pair, input.lengths())
         });
-    none(
+    expect_none(
         over.map(|(batch, _)| batch as u32),
         &format!("batches that exceed the budget {}", made.budget),
     )
@@ -235,11 +238,14 @@ fn right_counts(file: &PlanFile, input: &Sequences) -> Result<(), String> {
     let differ = (0..)
         .zip(counts.iter().zip(&file.positions))
         .filter(|(_, (counts, positions))| counts.positions != **positions);
-    none(differ.map(|(batch, _)| batch), "batches with other positions than are listed")?;
+    expect_none(differ.map(|(batch, _)| batch), "batches with other positions than are listed")?;
     let differ = (0..)
         .zip(counts.iter().zip(&file.second_positions))
         .filter(|(_, (counts, positions))| counts.second_positions != **positions);
-    none(differ.map(|(batch, _)| batch), "batches with other second positions than are listed")?;
+    expect_none(
+        differ.map(|(batch, _)| batch),
+        "batches with other second positions than are listed",
+    )?;
     let Some(ranks) = file.ranks.as_ref().filter(|ranks| ranks.rank.is_none()) else {
         return Ok(());
     };
@@ -247,7 +253,7 @@ fn right_counts(file: &PlanFile, input: &Sequences) -> Result<(), String> {
     let steps = counts.chunks(per_step.max(1)).map(|step| step.iter().copied().sum::<Counts>());
     let differ =
         (0..).zip(steps.zip(&ranks.step_counts)).filter(|(_, (sum, listed))| sum != *listed);
-    none(differ.map(|(step, _)| step), "steps with other counts than are listed")
+    expect_none(differ.map(|(step, _)| step), "steps with other counts than are listed")
 }
 
 /// Which of `count` sequences are listed.

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::{
-    svg::{chart::picture, look::Look},
+    svg::{chart::picture, style::SeriesStyle},
     text::escaped,
 };
 
@@ -18,7 +18,7 @@ const CHARACTER: f64 = 7.0;
 /// One bar.
 pub(crate) struct Bar {
     pub(crate) name: String,
-    pub(crate) look: Look,
+    pub(crate) style: SeriesStyle,
     pub(crate) value: f64,
     /// The value as it is written beside the bar.
     pub(crate) text: String,
@@ -41,7 +41,7 @@ pub(crate) fn bars(title: &str, all: &[Bar]) -> Option<String> {
         _ = write!(
             body,
             r#"<g class="series {}" data-series="{}"><text class="tick" x="{:.1}" y="{:.1}" text-anchor="end">{}</text><rect class="fillbar" x="{names}" y="{:.1}" width="{width:.1}" height="{:.1}" data-tip="{}"/><text class="tick" x="{:.1}" y="{:.1}">{}</text></g>"#,
-            bar.look.classes(),
+            bar.style.classes(),
             escaped(&bar.name),
             names - 8.0,
             y + 16.0,

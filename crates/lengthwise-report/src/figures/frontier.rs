@@ -2,7 +2,7 @@
 
 use crate::{
     compare::Row,
-    figures::shared::{Looks, WIDE},
+    figures::shared::{Styles, WIDE},
     study::Study,
     svg::{chart::Chart, scale::Scale},
     text::{effective_mates, escaped, percent},
@@ -19,7 +19,7 @@ pub(crate) fn dot_of(row: &Row) -> Option<f64> {
 }
 
 /// `None` if there is no padding, or nobody has mates.
-pub(crate) fn frontier(study: &Study, looks: &Looks) -> Option<String> {
+pub(crate) fn frontier(study: &Study, styles: &Styles) -> Option<String> {
     let sequences = study.frontier.sequences as f64;
     let all = study.comparison.input.sequences as f64;
     // Of the sequences that a curve was measured on, and of all: the share is comparable.
@@ -69,7 +69,7 @@ pub(crate) fn frontier(study: &Study, looks: &Looks) -> Option<String> {
                 (100.0 * share, 100.0 * point.padding_rate, text)
             })
             .collect();
-        chart.line(looks.family(&curve.family), &curve.family, &points);
+        chart.line(styles.family(&curve.family), &curve.family, &points);
     }
     for (number, row) in study.comparison.rows.iter().enumerate() {
         let Some(mates) = dot_of(row) else { continue };
@@ -81,12 +81,12 @@ pub(crate) fn frontier(study: &Study, looks: &Looks) -> Option<String> {
         );
         let (x, y) =
             (chart.x.place(100.0 * mates / all), chart.y.place(100.0 * row.mean.padding_rate));
-        let look = looks.row(number);
+        let style = styles.row(number);
         chart.add(format_args!(
             r#"<g class="series own {}" data-series="{}">{}</g>"#,
-            look.classes(),
+            style.classes(),
             escaped(&row.strategy),
-            look.large_dot(x, y, &text)
+            style.large_dot(x, y, &text)
         ));
     }
     Some(chart.finish())

@@ -1,17 +1,17 @@
-//! What several figures share: their size, how series look, labels.
+//! What several figures share: their size, the styles of series, labels.
 
-use crate::{compare::Input, study::Study, svg::look::Look};
+use crate::{compare::Input, study::Study, svg::style::SeriesStyle};
 
 /// Width and height of a figure across the page.
 pub(crate) const WIDE: (f64, f64) = (1000.0, 400.0);
 
-/// How the strategies of the rows look, and families by the strategy of the same name.
-pub(crate) struct Looks {
+/// The styles of the rows, and of families by the strategy of the same name.
+pub(crate) struct Styles {
     names: Vec<String>,
     rows: usize,
 }
 
-impl Looks {
+impl Styles {
     pub(crate) fn of(study: &Study) -> Self {
         let mut names: Vec<String> =
             study.comparison.rows.iter().map(|row| kind(&row.strategy).to_owned()).collect();
@@ -25,15 +25,15 @@ impl Looks {
         Self { names, rows }
     }
 
-    /// The look of a row.
-    pub(crate) fn row(&self, row: usize) -> Look {
+    /// The style of a row.
+    pub(crate) fn row(&self, row: usize) -> SeriesStyle {
         debug_assert!(row < self.rows, "a row of the table");
-        Look(row)
+        SeriesStyle(row)
     }
 
-    /// The look of a family: that of the first row of its kind.
-    pub(crate) fn family(&self, family: &str) -> Look {
-        Look(self.names.iter().position(|name| name == family).unwrap_or(self.names.len()))
+    /// The style of a family: that of the first row of its kind.
+    pub(crate) fn family(&self, family: &str) -> SeriesStyle {
+        SeriesStyle(self.names.iter().position(|name| name == family).unwrap_or(self.names.len()))
     }
 }
 

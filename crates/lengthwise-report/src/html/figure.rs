@@ -3,10 +3,10 @@
 use crate::{
     figures::{
         frontier::dot_of,
-        shared::{Looks, kind},
+        shared::{Styles, kind},
     },
     study::Study,
-    svg::look::{Look, rule_key},
+    svg::style::{SeriesStyle, rule_key},
     text::{counted, escaped},
 };
 
@@ -38,10 +38,10 @@ pub(crate) fn button(key: &str, name: &str) -> String {
     format!("<button type=\"button\" aria-pressed=\"false\">{key}{}</button>", escaped(name))
 }
 
-fn entry(look: Look, key: &str, name: &str) -> String {
+fn entry(style: SeriesStyle, key: &str, name: &str) -> String {
     format!(
         "<li class=\"series {}\" data-series=\"{}\">{}</li>",
-        look.classes(),
+        style.classes(),
         escaped(name),
         button(key, name)
     )
@@ -51,24 +51,24 @@ fn legend(entries: impl Iterator<Item = String>) -> String {
     format!("<ul class=\"legend\">{}</ul>", entries.collect::<String>())
 }
 
-pub(super) fn row_legend(study: &Study, looks: &Looks) -> String {
+pub(super) fn row_legend(study: &Study, styles: &Styles) -> String {
     let rows = study.comparison.rows.iter().enumerate();
-    lines_legend(rows.map(|(number, row)| (looks.row(number), row.strategy.as_str())))
+    lines_legend(rows.map(|(number, row)| (styles.row(number), row.strategy.as_str())))
 }
 
 /// A legend of lines with their dots.
-pub(crate) fn lines_legend<'a>(series: impl Iterator<Item = (Look, &'a str)>) -> String {
-    legend(series.map(|(look, name)| entry(look, &look.key(), name)))
+pub(crate) fn lines_legend<'a>(series: impl Iterator<Item = (SeriesStyle, &'a str)>) -> String {
+    legend(series.map(|(style, name)| entry(style, &style.key(), name)))
 }
 
 /// A legend of lines with their dots, and of one thing more that is no series.
 pub(crate) fn lines_legend_and<'a>(
-    series: impl Iterator<Item = (Look, &'a str)>,
+    series: impl Iterator<Item = (SeriesStyle, &'a str)>,
     key: &str,
     what: &str,
 ) -> String {
     let more = format!("<li class=\"plain\">{key}{what}</li>");
-    legend(series.map(|(look, name)| entry(look, &look.key(), name)).chain([more]))
+    legend(series.map(|(style, name)| entry(style, &style.key(), name)).chain([more]))
 }
 
 /// A legend of what is drawn alike for all series.
@@ -78,22 +78,22 @@ pub(crate) fn plain_legend<const N: usize>(entries: [(String, &str); N]) -> Stri
 }
 
 /// A legend of larger dots.
-pub(crate) fn dots_legend<'a>(series: impl Iterator<Item = (Look, &'a str)>) -> String {
-    legend(series.map(|(look, name)| entry(look, &look.dot_key(), name)))
+pub(crate) fn dots_legend<'a>(series: impl Iterator<Item = (SeriesStyle, &'a str)>) -> String {
+    legend(series.map(|(style, name)| entry(style, &style.dot_key(), name)))
 }
 
 /// The families, and those strategies of the table that do not look like their family.
-pub(super) fn frontier_legend(study: &Study, looks: &Looks) -> String {
+pub(super) fn frontier_legend(study: &Study, styles: &Styles) -> String {
     let curves = study.frontier.curves.iter().map(|curve| {
-        let look = looks.family(&curve.family);
-        entry(look, &look.key(), &curve.family)
+        let style = styles.family(&curve.family);
+        entry(style, &style.key(), &curve.family)
     });
     let is_family = |name: &str| study.frontier.curves.iter().any(|curve| curve.family == name);
     let rows = study.comparison.rows.iter().enumerate().filter_map(|(number, row)| {
-        let (look, kind) = (looks.row(number), kind(&row.strategy));
+        let (style, kind) = (styles.row(number), kind(&row.strategy));
         dot_of(row)?;
-        let own = !(is_family(kind) && looks.family(kind) == look);
-        own.then(|| entry(look, &look.dot_key(), &row.strategy))
+        let own = !(is_family(kind) && styles.family(kind) == style);
+        own.then(|| entry(style, &style.dot_key(), &row.strategy))
     });
     legend(curves.chain(rows))
 }

@@ -6,7 +6,7 @@ use crate::{
     compare::Row,
     figures::{
         batches::batches, distribution::distribution, frontier::frontier, idle::idle, order::order,
-        seconds::seconds, shared::Looks, tuning::tuning,
+        seconds::seconds, shared::Styles, tuning::tuning,
     },
     html::{
         figure::{Width, figure, frontier_legend, lengths_legend, nothing, row_legend},
@@ -21,11 +21,11 @@ use crate::{
 impl Study {
     /// The report as one HTML file.
     pub fn to_html(&self) -> String {
-        let looks = Looks::of(self);
+        let styles = Styles::of(self);
         let mut main = self.head();
-        self.table_section(&mut main, &looks);
-        self.figure_sections(&mut main, &looks);
-        self.strategy_sections(&mut main, &looks);
+        self.table_section(&mut main, &styles);
+        self.figure_sections(&mut main, &styles);
+        self.strategy_sections(&mut main, &styles);
         _ = write!(
             main,
             "<footer>\n<p>Made by lengthwise {} with</p>\n<pre>{}</pre>\n</footer>\n",
@@ -71,17 +71,17 @@ impl Study {
         page + "</dl>\n</header>\n"
     }
 
-    fn table_section(&self, page: &mut String, looks: &Looks) {
+    fn table_section(&self, page: &mut String, styles: &Styles) {
         let text = match self.comparison.settings.epochs {
             1 => format!("Measured in one epoch.{TABLE_HINT}"),
             epochs => format!(
                 "Means over {epochs} epochs, ± the standard deviation between epochs.{TABLE_HINT}"
             ),
         };
-        section(page, "strategies", "Strategies", &text, &table(&self.comparison, looks));
+        section(page, "strategies", "Strategies", &text, &table(&self.comparison, styles));
     }
 
-    fn figure_sections(&self, page: &mut String, looks: &Looks) {
+    fn figure_sections(&self, page: &mut String, styles: &Styles) {
         section(
             page,
             "lengths",
@@ -91,17 +91,17 @@ impl Study {
             &figure("lengths", Width::Wide, &distribution(self), &lengths_legend(self)),
         );
         if !self.frontier.curves.is_empty() {
-            self.frontier_section(page, looks);
-            self.tuning_section(page, looks);
+            self.frontier_section(page, styles);
+            self.tuning_section(page, styles);
         }
-        self.ranks_section(page, looks);
-        if let Some(svg) = seconds(self, looks) {
+        self.ranks_section(page, styles);
+        if let Some(svg) = seconds(self, styles) {
             let figure = figure("seconds", Width::Wide, &svg, "");
             section(page, "seconds", "Time of an epoch", "Predicted by the cost model.", &figure);
         }
     }
 
-    fn frontier_section(&self, page: &mut String, looks: &Looks) {
+    fn frontier_section(&self, page: &mut String, styles: &Styles) {
         let mut more = String::new();
         if self.frontier.sequences < self.comparison.input.sequences {
             let measured = grouped(self.frontier.sequences as u64);
@@ -124,17 +124,17 @@ impl Study {
                  an outline are the strategies of the table. Down and to the right is \
                  better.{more}"
             ),
-            &frontier(self, looks).map_or_else(
+            &frontier(self, styles).map_or_else(
                 || nothing("there is no padding, or no sequence has company"),
-                |svg| figure("frontier", Width::Wide, &svg, &frontier_legend(self, looks)),
+                |svg| figure("frontier", Width::Wide, &svg, &frontier_legend(self, styles)),
             ),
         );
     }
 
-    fn tuning_section(&self, page: &mut String, looks: &Looks) {
+    fn tuning_section(&self, page: &mut String, styles: &Styles) {
         let mut charts = String::new();
         let input = &self.comparison.input;
-        let curves = if input.min < input.max { tuning(self, looks) } else { Vec::new() };
+        let curves = if input.min < input.max { tuning(self, styles) } else { Vec::new() };
         for (family, [padding, length]) in curves {
             _ = writeln!(
                 charts,
@@ -157,7 +157,7 @@ impl Study {
         );
     }
 
-    fn ranks_section(&self, page: &mut String, looks: &Looks) {
+    fn ranks_section(&self, page: &mut String, styles: &Styles) {
         let settings = &self.comparison.settings;
         section(
             page,
@@ -170,17 +170,17 @@ impl Study {
                 escaped(&settings.steps),
                 escaped(&settings.time)
             ),
-            &idle(self, looks).map_or_else(
+            &idle(self, styles).map_or_else(
                 || nothing("there are too few batches for two ranks"),
-                |svg| figure("ranks", Width::Wide, &svg, &row_legend(self, looks)),
+                |svg| figure("ranks", Width::Wide, &svg, &row_legend(self, styles)),
             ),
         );
     }
 
-    fn strategy_sections(&self, page: &mut String, looks: &Looks) {
+    fn strategy_sections(&self, page: &mut String, styles: &Styles) {
         let mut content = String::new();
         for (number, picture) in self.pictures.iter().enumerate() {
-            let look = looks.row(number);
+            let style = styles.row(number);
             let name = escaped(&picture.strategy);
             let mut note = String::new();
             if picture.sample_strategy != picture.strategy {
@@ -197,9 +197,9 @@ impl Study {
                 content,
                 "<article class=\"series {}\" data-series=\"{name}\"><h3>{}{name}</h3>{}{}{note}\
                  </article>",
-                look.classes(),
-                look.key(),
-                drawn("order", Width::Small, &order(self, picture, look)),
+                style.classes(),
+                style.key(),
+                drawn("order", Width::Small, &order(self, picture, style)),
                 drawn("batches", Width::Wide, &batches(picture)),
             );
         }

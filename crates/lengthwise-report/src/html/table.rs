@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::{
     compare::{Comparison, Figures, Row},
-    figures::shared::Looks,
+    figures::shared::Styles,
     html::figure::button,
     text::{escaped, grouped},
 };
@@ -67,7 +67,7 @@ const COLUMNS: [Column; 13] = [
         .meaning("time of an epoch by the cost model"),
 ];
 
-pub(super) fn table(comparison: &Comparison, looks: &Looks) -> String {
+pub(super) fn table(comparison: &Comparison, styles: &Styles) -> String {
     let settings = &comparison.settings;
     let columns: Vec<&Column> =
         COLUMNS.iter().filter(|column| comparison.has_column(column.heading)).collect();
@@ -86,13 +86,13 @@ pub(super) fn table(comparison: &Comparison, looks: &Looks) -> String {
     }
     table.push_str("</tr></thead>\n<tbody>\n");
     for (number, row) in comparison.rows.iter().enumerate() {
-        let look = looks.row(number);
+        let style = styles.row(number);
         _ = write!(
             table,
             "<tr class=\"series {}\" data-series=\"{}\"><th scope=\"row\">{}</th>",
-            look.classes(),
+            style.classes(),
             escaped(&row.strategy),
-            button(&look.key(), &row.strategy)
+            button(&style.key(), &row.strategy)
         );
         for column in &columns {
             table.push_str(&cell(column, row, settings.epochs > 1));

@@ -3,7 +3,7 @@
 use std::fmt::{Display, Write as _};
 
 use crate::{
-    svg::{look::Look, scale::Scale},
+    svg::{scale::Scale, style::SeriesStyle},
     text::escaped,
 };
 
@@ -80,10 +80,10 @@ impl Chart {
     }
 
     /// A line through points in the units of the axes, with a dot and its text at each.
-    pub(crate) fn line(&mut self, look: Look, name: &str, points: &[(f64, f64, String)]) {
+    pub(crate) fn line(&mut self, style: SeriesStyle, name: &str, points: &[(f64, f64, String)]) {
         let placed: Vec<(f64, f64)> =
             points.iter().map(|(x, y, _)| (self.x.place(*x), self.y.place(*y))).collect();
-        self.open_series(look, name);
+        self.open_series(style, name);
         if placed.len() > 1 {
             let path = path(placed.iter().copied());
             self.add(format_args!(r#"<path class="line" d="{path}"/>"#));
@@ -92,7 +92,7 @@ impl Chart {
         let every = points.len().div_ceil(MOST_DOTS).max(1);
         for (at, ((x, y), (_, _, text))) in placed.into_iter().zip(points).enumerate() {
             if (points.len() - 1 - at).is_multiple_of(every) {
-                self.add(look.dot(x, y, text));
+                self.add(style.dot(x, y, text));
             }
         }
         self.body.push_str("</g>");
@@ -105,17 +105,17 @@ impl Chart {
     }
 
     /// The room between two lines over the same places.
-    pub(crate) fn band(&mut self, look: Look, name: &str, points: &[(f64, f64, f64)]) {
+    pub(crate) fn band(&mut self, style: SeriesStyle, name: &str, points: &[(f64, f64, f64)]) {
         let low = points.iter().map(|&(x, low, _)| (x, low));
         let high = points.iter().rev().map(|&(x, _, high)| (x, high));
         let path = path(low.chain(high).map(|(x, y)| (self.x.place(x), self.y.place(y))));
-        self.open_series(look, name);
+        self.open_series(style, name);
         self.add(format_args!(r#"<path class="band" d="{path}z"/></g>"#));
     }
 
     /// The beginning of a group of marks that can be chosen by name.
-    fn open_series(&mut self, look: Look, name: &str) {
-        let (class, name) = (look.classes(), escaped(name));
+    fn open_series(&mut self, style: SeriesStyle, name: &str) {
+        let (class, name) = (style.classes(), escaped(name));
         self.add(format_args!(r#"<g class="series {class}" data-series="{name}">"#));
     }
 
@@ -170,7 +170,7 @@ mod tests {
             (Scale::linear(0.0, 10.0), "x"),
             (Scale::linear(0.0, 1.0), "y"),
         );
-        chart.line(Look(0), "one", &[(0.0, 0.0, "start".into()), (10.0, 1.0, "end".into())]);
+        chart.line(SeriesStyle(0), "one", &[(0.0, 0.0, "start".into()), (10.0, 1.0, "end".into())]);
         let svg = chart.finish();
         assert!(svg.starts_with("<svg") && svg.ends_with("</svg>"));
         assert!(svg.contains("<title>a &amp; b</title>"));

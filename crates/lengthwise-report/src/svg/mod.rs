@@ -4,11 +4,11 @@
 //! page takes the page's colours with it (see `page.js`).
 
 pub(crate) mod chart;
-pub(crate) mod look;
 pub(crate) mod scale;
+pub(crate) mod style;
 
 pub(crate) use chart::{Chart, picture};
-pub(crate) use look::{Look, bar_key, line_key, mark, mark_key};
 pub(crate) use scale::Scale;
+pub(crate) use style::{SeriesStyle, bar_key, line_key, mark, mark_key};
 
 pub(crate) use crate::text::escaped;

@@ -12,8 +12,8 @@ use super::{
 use crate::{
     Look,
     figures::time,
-    grid::{Grid, GridColumn, as_good_as, distinct},
     text::{compact, fixed, one_line, wrapped},
+    text_table::{TextColumn, TextTable, distinct, stars_of_best},
 };
 
 /// One row for each name, with what its runs took and what they came to.
@@ -247,7 +247,7 @@ impl Column {
         };
         if best.sample.is_empty() {
             let texts: Vec<String> = self.cells.iter().map(|cell| cell.text.clone()).collect();
-            return as_good_as(Some(&best.text), &texts);
+            return stars_of_best(Some(&best.text), &texts);
         }
         let pairs = pairs(self.cells.len());
         let told_apart = |cell: &Cell| differ(&best.sample, &cell.sample, pairs);
@@ -310,7 +310,7 @@ impl TrainingTable {
     /// The table for a terminal or a file, at most `width` characters wide if that can be done by
     /// leaving columns out.
     pub fn text(&self, look: Look, width: usize) -> String {
-        let grid = Grid {
+        let shown = TextTable {
             corner: "strategy",
             names: self.names.iter().map(|name| one_line(name)).collect(),
             columns: self.columns.iter().map(shown).collect(),
@@ -321,7 +321,7 @@ impl TrainingTable {
         if self.names.is_empty() {
             text.push_str("there are no runs\n");
         } else {
-            text += &grid.text(look, width);
+            text += &shown.text(look, width);
         }
         if !self.remarks.is_empty() {
             text.push('\n');
@@ -357,8 +357,8 @@ impl TrainingTable {
 }
 
 /// A column of the table of text.
-fn shown(column: &Column) -> GridColumn {
-    GridColumn {
+fn shown(column: &Column) -> TextColumn {
+    TextColumn {
         dispensable: column.dispensable,
         heading: column.short.clone(),
         cells: column.cells.iter().map(Cell::line).collect(),
@@ -536,9 +536,12 @@ mod tests {
         }
         let table = training.table();
         let plain = table.text(Look::Plain, usize::MAX);
-        assert!(plain.lines().all(|line| !line.chars().any(crate::steers)), "{plain}");
+        assert!(plain.lines().all(|line| !line.chars().any(crate::is_unsafe_to_print)), "{plain}");
         let markdown = table.markdown();
-        assert!(markdown.lines().all(|line| !line.chars().any(crate::steers)), "{markdown}");
+        assert!(
+            markdown.lines().all(|line| !line.chars().any(crate::is_unsafe_to_print)),
+            "{markdown}"
+        );
         // As many cells in every row, and no element.
         let cells = |line: &str| line.replace("\\|", "").matches('|').count();
         let rows: Vec<&str> = markdown.lines().take_while(|line| !line.is_empty()).collect();
@@ -551,7 +554,7 @@ mod tests {
     fn a_narrow_table_says_what_it_leaves_out() {
         for look in [Look::Plain, Look::Starred, Look::Coloured] {
             let table = training().table().text(look, 80);
-            let visible = crate::grid::visible_width;
+            let visible = crate::text_table::visible_width;
             assert!(table.lines().all(|line| visible(line) <= 80), "{table}");
             assert!(table.contains("not shown: seeds, "), "{table}");
         }

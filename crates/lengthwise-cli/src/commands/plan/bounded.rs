@@ -63,7 +63,7 @@ pub(super) fn run(
                     let megabytes = bytes as f64 / 1e6;
                     progress.often(|| format!("writing {name}: {megabytes:.0} MB"));
                 };
-                file.write(form, &mut Told { output, done: 0, tell })
+                file.write(form, &mut Counting { output, done: 0, tell })
             })?;
             input.unchanged()?;
             written.keep()?;
@@ -104,8 +104,8 @@ fn over(what: &str, needed: u64, is_table: bool, bound: u64) -> Failure {
 /// Refuses what needs the whole plan in memory, or more.
 fn refuse(args: &Plan) -> Result<(), Failure> {
     let part = &args.part;
-    let dealt = args.ranks.world_size > 1 || args.ranks.accumulate > 1;
-    let dealt = dealt || part.canonical_ranks.is_some() || part.rank.is_some();
+    let for_ranks = args.ranks.world_size > 1 || args.ranks.accumulate > 1;
+    let for_ranks = for_ranks || part.canonical_ranks.is_some() || part.rank.is_some();
     let some = part.take.is_some() || part.cursor.is_some() || !part.resume.is_empty();
     if args.shards.statistics.is_some() {
         return Err(Failure::new(
@@ -116,7 +116,7 @@ fn refuse(args: &Plan) -> Result<(), Failure> {
     }
     let what = if args.input.chunk.is_some() {
         "cutting sequences into pieces takes 12 bytes for each piece, which `--memory` does not bound"
-    } else if dealt || some {
+    } else if for_ranks || some {
         "dealing batches to ranks and steps takes the whole plan in memory, 8 bytes for each \
          sequence, which `--memory` does not bound"
     } else if part.constant_steps {
@@ -128,13 +128,13 @@ fn refuse(args: &Plan) -> Result<(), Failure> {
 }
 
 /// Tells how much was written.
-struct Told<'a, W, F> {
+struct Counting<'a, W, F> {
     output: &'a mut W,
     done: u64,
     tell: F,
 }
 
-impl<W: Write, F: FnMut(u64)> Write for Told<'_, W, F> {
+impl<W: Write, F: FnMut(u64)> Write for Counting<'_, W, F> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.output.write(bytes)?;
         self.done += written as u64;

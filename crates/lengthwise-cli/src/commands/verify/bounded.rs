@@ -6,7 +6,9 @@ use lengthwise_files::{PlanStream, StreamedBatch};
 
 use crate::{
     args::planning::Verify,
-    commands::verify::found::{Found, ROOM, Right, none, refused, same_digest},
+    commands::verify::problems::{
+        LONG_ENOUGH, Problems, Verified, expect_none, refused, same_digest,
+    },
     failure::Failure,
     input::Sequences,
     memory,
@@ -22,7 +24,7 @@ const ASIDE_TABLE: u64 = 40_000_000;
 /// A line of so many bytes is among the pieces.
 const LINE: u64 = 1_000_000;
 
-pub(super) fn verify(args: &Verify, bound: u64) -> Result<Right, Failure> {
+pub(super) fn verify(args: &Verify, bound: u64) -> Result<Verified, Failure> {
     if args.source.second.is_some() {
         return Err(Failure::new(
             "plans of two lengths are not read batch by batch",
@@ -70,7 +72,7 @@ pub(super) fn verify(args: &Verify, bound: u64) -> Result<Right, Failure> {
         let failed =
             |what: String| Failure::CheckFailed(format!("{}: {what}", args.plan.display()));
         checks.finish(input.lengths(), &input.source).map_err(failed)?;
-        right.checks.extend(["lengths", "sequences", ROOM, "budget", "counts"]);
+        right.checks.extend(["lengths", "sequences", LONG_ENOUGH, "budget", "counts"]);
     }
     Ok(right)
 }
@@ -81,7 +83,7 @@ fn checked(
     mut stream: PlanStream,
     lengths: Option<&Lengths>,
     checks: &mut Checks,
-) -> Result<Right, Failure> {
+) -> Result<Verified, Failure> {
     let (mut sequences, mut batches) = (0_u64, 0_u64);
     let mut progress = Progress::start();
     let name = safe(&args.plan.display().to_string());
@@ -101,7 +103,7 @@ fn checked(
     if stream.knows_over_long() {
         names.push("digest");
     }
-    Ok(Right { sequences, batches, truncated, checks: names })
+    Ok(Verified { sequences, batches, truncated, checks: names })
 }
 
 /// A bit for each sequence.
@@ -128,13 +130,13 @@ struct Checks {
     met: Bits,
     /// Those that exceed the budget even alone, as the plan says.
     listed: Bits,
-    beyond: Found,
-    twice: Found,
+    beyond: Problems,
+    twice: Problems,
     /// Sequences longer than their batch, and rows longer than theirs.
-    longer: Found,
-    longer_rows: Found,
-    over: Found,
-    miscounted: Found,
+    longer: Problems,
+    longer_rows: Problems,
+    over: Problems,
+    miscounted: Problems,
 }
 
 impl Checks {
@@ -144,12 +146,12 @@ impl Checks {
             count,
             met: Bits::new(count),
             listed: Bits::new(count),
-            beyond: Found::default(),
-            twice: Found::default(),
-            longer: Found::default(),
-            longer_rows: Found::default(),
-            over: Found::default(),
-            miscounted: Found::default(),
+            beyond: Problems::default(),
+            twice: Problems::default(),
+            longer: Problems::default(),
+            longer_rows: Problems::default(),
+            over: Problems::default(),
+            miscounted: Problems::default(),
         }
     }
 
@@ -208,13 +210,13 @@ impl Checks {
         self.beyond.none(&format!("sequences that are not among the {count} of the input"))?;
         let dropped = self.made.over_long == OverLong::Drop;
         let left_out = |at: u32| dropped && self.listed.has(at);
-        none(
+        expect_none(
             (0..count as u32).filter(|&at| left_out(at) && self.met.has(at)),
             "sequences that are listed as left out, and yet in a batch",
         )?;
         self.twice.none("sequences that are there too often")?;
         let missing = (0..count as u32).filter(|&at| !(self.met.has(at) || left_out(at)));
-        none(missing, "sequences that are missing")?;
+        expect_none(missing, "sequences that are missing")?;
         self.longer.none("sequences that are longer than the batch length")?;
         let rows = "rows whose sequences are longer together than the batch length";
         self.longer_rows.none(rows)?;

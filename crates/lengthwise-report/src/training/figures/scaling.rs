@@ -6,7 +6,7 @@ use super::super::{
 };
 use crate::{
     figures::{WIDE, time},
-    svg::{Chart, Look, Scale},
+    svg::{Chart, Scale, SeriesStyle},
     text::{counted, percent},
 };
 
@@ -16,7 +16,7 @@ const SHORTEST: f64 = 1e-9;
 /// The epochs of one name, by the number of workers.
 pub(in super::super) struct Curve<'a> {
     pub(in super::super) name: &'a str,
-    pub(in super::super) look: Look,
+    pub(in super::super) style: SeriesStyle,
     pub(in super::super) points: Vec<&'a Scaling>,
 }
 
@@ -106,7 +106,7 @@ fn draw(
         })
         .collect();
     if !points.is_empty() {
-        chart.line(curve.look, curve.name, &points);
+        chart.line(curve.style, curve.name, &points);
     }
 }
 

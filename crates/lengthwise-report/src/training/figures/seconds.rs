@@ -3,7 +3,7 @@
 use super::super::row::Row;
 use crate::{
     figures::{Bar, bars, time},
-    svg::Look,
+    svg::SeriesStyle,
     text::counted,
 };
 
@@ -17,7 +17,7 @@ pub(in super::super) fn seconds(rows: &[Row<'_>]) -> Option<String> {
         let most = all.iter().copied().fold(0.0, f64::max);
         Some(Bar {
             name: row.name.to_owned(),
-            look: Look(number),
+            style: SeriesStyle(number),
             value: seconds,
             text: format!("{} s", time(seconds)),
             tip: format!(

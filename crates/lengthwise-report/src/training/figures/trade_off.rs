@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     figures::WIDE,
-    svg::{Chart, Look, Scale, escaped},
+    svg::{Chart, Scale, SeriesStyle, escaped},
     text::{one_line, percent},
 };
 
@@ -48,7 +48,7 @@ pub(in super::super) fn trade_off(training: &Training, rows: &[Row<'_>]) -> Opti
         ),
     );
     for (number, padding, errors) in &dots {
-        let (look, row) = (Look(*number), &rows[*number]);
+        let (style, row) = (SeriesStyle(*number), &rows[*number]);
         let error = mean(errors)?;
         let x = chart.x.place(100.0 * padding);
         let low = errors.iter().copied().fold(f64::INFINITY, f64::min);
@@ -66,11 +66,11 @@ pub(in super::super) fn trade_off(training: &Training, rows: &[Row<'_>]) -> Opti
         );
         chart.add(format_args!(
             r#"<g class="series own {}" data-series="{}"><path class="whisker" d="M{x:.1} {:.1}V{:.1}"/>{}</g>"#,
-            look.classes(),
+            style.classes(),
             escaped(row.name),
             chart.y.place(100.0 * low),
             chart.y.place(100.0 * high),
-            look.large_dot(x, chart.y.place(100.0 * error), &tip)
+            style.large_dot(x, chart.y.place(100.0 * error), &tip)
         ));
     }
     Some(chart.finish())

@@ -16,18 +16,18 @@ pub enum Look {
 }
 
 /// A table of text.
-pub(crate) struct Grid {
+pub(crate) struct TextTable {
     /// What the names are.
     pub(crate) corner: &'static str,
     /// The name of every row.
     pub(crate) names: Vec<String>,
-    pub(crate) columns: Vec<GridColumn>,
+    pub(crate) columns: Vec<TextColumn>,
     /// What a star says.
     pub(crate) star: &'static str,
 }
 
 /// A column of a table of text.
-pub(crate) struct GridColumn {
+pub(crate) struct TextColumn {
     /// Columns of the highest number go first where there is no room for all; 0 stays.
     pub(crate) dispensable: u8,
     /// Two lines of heading: what it is, and its unit.
@@ -38,7 +38,7 @@ pub(crate) struct GridColumn {
     pub(crate) starred: Vec<bool>,
 }
 
-impl Grid {
+impl TextTable {
     /// The table, at most `width` characters wide if that can be done by leaving columns out.
     pub(crate) fn text(&self, look: Look, width: usize) -> String {
         let mut columns: Vec<usize> = (0..self.columns.len()).collect();
@@ -93,7 +93,7 @@ impl Grid {
 }
 
 /// Adds one column on the right of all lines.
-fn add(lines: &mut [String], column: &GridColumn, look: Look) {
+fn add(lines: &mut [String], column: &TextColumn, look: Look) {
     let cells = column.heading.iter().chain(&column.cells);
     let width = cells.clone().map(|cell| cell.chars().count()).max().unwrap_or(0);
     let starred = [false; 2].iter().chain(&column.starred);
@@ -116,7 +116,7 @@ pub(crate) fn visible_width(line: &str) -> usize {
 }
 
 /// Which cells show what the best one shows; none, if most do: what most have is no distinction.
-pub(crate) fn as_good_as(best: Option<&String>, cells: &[String]) -> Vec<bool> {
+pub(crate) fn stars_of_best(best: Option<&String>, cells: &[String]) -> Vec<bool> {
     distinct(cells.iter().map(|cell| Some(cell) == best).collect())
 }
 

@@ -3,7 +3,7 @@
 use crate::{failure::Failure, printer};
 
 /// What was checked, of how much.
-pub(super) struct Right {
+pub(super) struct Verified {
     pub(super) sequences: u64,
     pub(super) batches: u64,
     /// Whether some sequences are to be truncated.
@@ -11,14 +11,14 @@ pub(super) struct Right {
     pub(super) checks: Vec<&'static str>,
 }
 
-impl Right {
+impl Verified {
     /// What was checked, in words. That no batch is too short is all that is known of batch lengths: a
     /// longer one than it needs to be is no mistake.
     pub(super) fn sentence(&self) -> String {
         let checks = &self.checks;
-        let right: Vec<&str> = checks.iter().copied().filter(|&name| name != ROOM).collect();
+        let right: Vec<&str> = checks.iter().copied().filter(|&name| name != LONG_ENOUGH).collect();
         let (last, others) = right.split_last().unwrap_or((&"", &[]));
-        let room = match (checks.contains(&ROOM), self.truncated) {
+        let room = match (checks.contains(&LONG_ENOUGH), self.truncated) {
             (false, _) => "",
             (true, false) => ", and no sequence is longer than its batch",
             (true, true) => {
@@ -38,7 +38,7 @@ pub(super) fn refused(error: lengthwise_files::Error) -> Failure {
 }
 
 /// The one check that is not of something the plan has.
-pub(super) const ROOM: &str = "no batch too short";
+pub(super) const LONG_ENOUGH: &str = "no batch too short";
 
 /// Refuses a plan that was made for other lengths.
 pub(super) fn same_digest(planned: u64, given: u64, source: &str) -> Result<(), String> {
@@ -51,20 +51,20 @@ pub(super) fn same_digest(planned: u64, given: u64, source: &str) -> Result<(), 
 }
 
 /// Nothing is wrong if there are none.
-pub(super) fn none(numbers: impl Iterator<Item = u32>, what: &str) -> Result<(), String> {
-    let mut found = Found::default();
+pub(super) fn expect_none(numbers: impl Iterator<Item = u32>, what: &str) -> Result<(), String> {
+    let mut found = Problems::default();
     numbers.for_each(|number| found.add(number));
     found.none(what)
 }
 
 /// Numbers of what is wrong: the first of them, and how many there are.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct Problems {
     first: Vec<u32>,
     count: u64,
 }
 
-impl Found {
+impl Problems {
     pub(super) fn add(&mut self, number: u32) {
         // One more than are shown, so that it is seen that there are more.
         if self.first.len() <= 10 {
