@@ -8,20 +8,22 @@ mod shard;
 
 use std::io::Write as _;
 
-use lengthwise::Workspace;
+use lengthwise::{Plan, Workspace};
 use lengthwise_files::{Form, PlanFile, Written, save, to_json};
 
 use crate::{
-    args::planning::Plan,
+    args::planning,
     commands::plan::{
         output::{say_chosen, say_measures, say_over_long, write_lines},
+        part::Part,
         settings::Settings,
     },
     failure::Failure,
+    input::Sequences,
     memory, printer, signals,
 };
 
-pub(crate) fn run(args: &Plan) -> Result<(), Failure> {
+pub(crate) fn run(args: &planning::Plan) -> Result<(), Failure> {
     let form = match &args.output {
         Some(path) => Some(Form::of_path(path)?),
         None => args.json.then_some(Form::Json),
@@ -56,29 +58,8 @@ pub(crate) fn run(args: &Plan) -> Result<(), Failure> {
     let part = part::take(args, &whole, begin, &lengths)
         .map_err(|error| part::refused(&args.part, error))?;
     let plan = part.as_ref().map_or(&whole, |part| &part.plan);
+    write(args, form, plan, part.as_ref(), &input)?;
 
-    let mut file = PlanFile::new(plan.clone(), input.lengths());
-    file.chunks.clone_from(&input.chunks);
-    file.ranks = part.as_ref().map(|part| part.ranks.clone());
-    if input.ids.is_some() {
-        file = file.ids(|index| input.id(index).unwrap_or_default());
-    }
-    for path in [&args.output, &args.part.cursor].into_iter().flatten() {
-        signals::writing(path);
-    }
-    // Both are written before one of them appears.
-    let cursor = match (&args.part.cursor, &part) {
-        (Some(path), Some(part)) => {
-            Some(Written::new(path, |output| writeln!(output, "{}", to_json(&part.end)))?)
-        }
-        _ => None,
-    };
-    match (&args.output, form) {
-        (Some(path), Some(form)) => save(path, |output| file.write(form, output))?,
-        (_, Some(form)) => printer::print_with(|output| file.write(form, output))?,
-        (_, None) => printer::print_with(|output| write_lines(plan.iter(), output))?,
-    }
-    cursor.map_or(Ok(()), Written::keep)?;
     let what = if input.chunks.is_some() { "pieces of sequences" } else { "sequences" };
     say_measures(&plan.measure(input.lengths()), what, plan.made(), plan.digest());
     say_chosen(&input);
@@ -90,4 +71,36 @@ pub(crate) fn run(args: &Plan) -> Result<(), Failure> {
         part.say();
     }
     Ok(())
+}
+
+/// Writes the plan and the cursor, each to its file, or the plan to standard output.
+fn write(
+    args: &planning::Plan,
+    form: Option<Form>,
+    plan: &Plan,
+    part: Option<&Part>,
+    input: &Sequences,
+) -> Result<(), Failure> {
+    let mut file = PlanFile::new(plan.clone(), input.lengths());
+    file.chunks.clone_from(&input.chunks);
+    file.ranks = part.map(|part| part.ranks.clone());
+    if input.ids.is_some() {
+        file = file.ids(|index| input.id(index).unwrap_or_default());
+    }
+    for path in [&args.output, &args.part.cursor].into_iter().flatten() {
+        signals::writing(path);
+    }
+    // Both are written before one of them appears.
+    let cursor = match (&args.part.cursor, part) {
+        (Some(path), Some(part)) => {
+            Some(Written::new(path, |output| writeln!(output, "{}", to_json(&part.end)))?)
+        }
+        _ => None,
+    };
+    match (&args.output, form) {
+        (Some(path), Some(form)) => save(path, |output| file.write(form, output))?,
+        (_, Some(form)) => printer::print_with(|output| file.write(form, output))?,
+        (_, None) => printer::print_with(|output| write_lines(plan.iter(), output))?,
+    }
+    Ok(cursor.map_or(Ok(()), Written::keep)?)
 }

@@ -3,7 +3,7 @@
 use crate::{
     compare::Row,
     figures::shared::{Styles, WIDE},
-    study::Study,
+    study::{CurvePoint, Study},
     svg::{chart::Chart, scale::Scale},
     text::{effective_mates, escaped, percent},
 };
@@ -53,34 +53,15 @@ pub(crate) fn frontier(study: &Study, styles: &Styles) -> Option<String> {
         ),
     );
     for curve in &study.frontier.curves {
-        let points: Vec<(f64, f64, String)> = curve
-            .points
-            .iter()
-            .filter(|point| shown(point.effective_mates))
-            .map(|point| {
-                let share = point.effective_mates / sequences;
-                let text = format!(
-                    "{}: {} padding, {} ({})",
-                    point.strategy,
-                    percent(point.padding_rate),
-                    effective_mates(point.effective_mates),
-                    percent(share)
-                );
-                (100.0 * share, 100.0 * point.padding_rate, text)
-            })
-            .collect();
+        let points = curve.points.iter().filter(|point| shown(point.effective_mates));
+        let points: Vec<_> = points.map(|point| placed(point, sequences)).collect();
         chart.line(styles.family(&curve.family), &curve.family, &points);
     }
     for (number, row) in study.comparison.rows.iter().enumerate() {
         let Some(mates) = dot_of(row) else { continue };
-        let text = format!(
-            "{}: {} padding, {}",
-            row.strategy,
-            percent(row.mean.padding_rate),
-            effective_mates(mates)
-        );
-        let (x, y) =
-            (chart.x.place(100.0 * mates / all), chart.y.place(100.0 * row.mean.padding_rate));
+        let padding = row.mean.padding_rate;
+        let text = said(&row.strategy, padding, mates);
+        let (x, y) = (chart.x.place(100.0 * mates / all), chart.y.place(100.0 * padding));
         let style = styles.row(number);
         chart.add(format_args!(
             r#"<g class="series own {}" data-series="{}">{}</g>"#,
@@ -90,4 +71,16 @@ pub(crate) fn frontier(study: &Study, styles: &Styles) -> Option<String> {
         ));
     }
     Some(chart.finish())
+}
+
+/// A point of a curve: mates and padding in percent, and what is said of it.
+fn placed(point: &CurvePoint, sequences: f64) -> (f64, f64, String) {
+    let CurvePoint { strategy, padding_rate, effective_mates, .. } = point;
+    let share = effective_mates / sequences;
+    let text = said(strategy, *padding_rate, *effective_mates);
+    (100.0 * share, 100.0 * padding_rate, format!("{text} ({})", percent(share)))
+}
+
+fn said(strategy: &str, padding: f64, mates: f64) -> String {
+    format!("{strategy}: {} padding, {}", percent(padding), effective_mates(mates))
 }
