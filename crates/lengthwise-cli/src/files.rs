@@ -281,7 +281,6 @@ mod identity {
         metadata(&io::stdin()).as_ref().map(of)
     }
 
-    /// Of standard output, if it is a file.
     pub(super) fn of_output() -> Option<Identity> {
         metadata(&io::stdout()).filter(Metadata::is_file).as_ref().map(of)
     }

@@ -121,7 +121,6 @@ impl Input {
         ))
     }
 
-    /// The arguments that give this input again.
     pub(crate) fn as_typed(&self) -> String {
         let source = &self.source;
         let mut typed = match (&source.path, &source.example) {
@@ -150,7 +149,6 @@ impl Input {
 }
 
 impl Source {
-    /// Whether a file or an example was named.
     pub(crate) fn is_named(&self) -> bool {
         self.path.is_some() || self.example.is_some()
     }
@@ -392,7 +390,6 @@ impl Source {
         })
     }
 
-    /// The reader with what was asked for.
     fn reader(&self, mut reader: Reader, format: Option<Format>) -> Result<Reader, Failure> {
         if let Some(column) = &self.column {
             reader = reader.column(column);
@@ -426,7 +423,6 @@ impl Source {
     }
 }
 
-/// Says what was left out of a file or a folder.
 fn say_skipped(path: &Path, count: u64, first: Option<u64>) {
     let skipped = match (first, count) {
         (_, 0) => return,

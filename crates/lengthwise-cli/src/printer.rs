@@ -13,7 +13,6 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 
-/// When output is coloured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum When {
     Auto,
@@ -47,17 +46,14 @@ pub(crate) fn print_with(
     Ok(output.flush()?)
 }
 
-/// Prints a line of JSON.
 pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     print(&(serde_json::to_string(value).unwrap_or_default() + "\n"))
 }
 
-/// Prints JSON with a line for each value.
 pub(crate) fn print_pretty_json(value: &impl Serialize) -> Result<(), Failure> {
     print(&(serde_json::to_string_pretty(value).unwrap_or_default() + "\n"))
 }
 
-/// How tables look on standard output.
 pub(crate) fn look() -> Look {
     let terminal = io::stdout().is_terminal();
     match (terminal, colour(terminal)) {
@@ -113,7 +109,6 @@ pub(crate) fn safe(name: &str) -> String {
     one_line(&start) + more
 }
 
-/// The first ten of these numbers.
 pub(crate) fn few(numbers: &[u32]) -> String {
     let first: Vec<String> = numbers.iter().take(10).map(u32::to_string).collect();
     let more = if numbers.len() > first.len() { ", …" } else { "" };
@@ -138,7 +133,6 @@ pub(crate) fn failure(failure: &Failure) {
 /// where standard error is not a terminal.
 pub(crate) struct Progress {
     start: Instant,
-    /// When it was shown last.
     shown: Option<Instant>,
 }
 

@@ -10,7 +10,6 @@ use std::{
 
 use lengthwise_files::unfinished;
 
-/// Folders in which files are being written.
 static FOLDERS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// What is to be done before the command ends by a signal.

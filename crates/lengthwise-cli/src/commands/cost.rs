@@ -106,7 +106,6 @@ fn readable(fit: &Fit, worst: &WorstStep, measured: &[MeasuredStep]) -> String {
     text
 }
 
-/// A few of the steps, from the fastest to the slowest.
 fn spread(measured: &[MeasuredStep]) -> Vec<MeasuredStep> {
     let mut steps = measured.to_vec();
     steps.sort_by(|one, other| one.seconds.total_cmp(&other.seconds));

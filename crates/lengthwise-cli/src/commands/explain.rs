@@ -4,7 +4,6 @@ use lengthwise_report::{list_of_pages, page, pages};
 
 use crate::{args::manual::Explain, failure::Failure, printer};
 
-/// The end of the list.
 const LAST: &str = "\n`lengthwise explain NAME` explains a strategy or a setting.\n";
 
 pub(crate) fn run(args: &Explain) -> Result<(), Failure> {

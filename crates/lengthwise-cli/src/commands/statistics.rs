@@ -63,7 +63,6 @@ pub(crate) fn check_name(path: &Path) -> Result<(), Failure> {
     ))
 }
 
-/// The statistics of one file, or of the lengths in it.
 fn read(args: &planning::Statistics, path: &Path) -> Result<Statistics, Failure> {
     // What is named so must be so.
     if is_statistics(path) || path.extension().is_some_and(|extension| extension == "lws") {

@@ -103,7 +103,6 @@ struct Streaming<'a> {
     total: Total,
 }
 
-/// What was written, in numbers.
 #[derive(Default)]
 struct Total {
     steps: u64,
@@ -199,7 +198,6 @@ impl Streaming<'_> {
     }
 }
 
-/// The lines of a step, and what they come to.
 fn write_step(step: &StreamStep, args: &Stream, total: &mut Total, text: &mut String) {
     total.steps += 1;
     for (rank, batch) in (0..).zip(step.batches()) {

@@ -15,7 +15,6 @@ use crate::{
     memory, printer,
 };
 
-/// What was found.
 #[derive(Serialize)]
 struct Answer<'a> {
     version: u32,
@@ -36,32 +35,29 @@ pub(crate) fn run(args: &Verify) -> Result<(), Failure> {
             checks,
         }),
     };
-    match right {
-        Ok(right) => {
-            if args.json {
-                let (checks, failed) = (Some(&right.checks[..]), None);
-                return printer::print_json(&Answer { version: 1, ok: true, checks, failed });
-            }
-            printer::print(&format!(
-                "{}: {} sequences in {} batches; {}\n",
-                args.plan.display(),
-                right.sequences,
-                right.batches,
-                right.sentence()
-            ))
+    let answer = match &right {
+        Ok(right) => Answer { version: 1, ok: true, checks: Some(&right.checks), failed: None },
+        Err(Failure::CheckFailed(what)) => {
+            Answer { version: 1, ok: false, checks: None, failed: Some(what) }
         }
-        Err(Failure::CheckFailed(failed)) => {
-            if args.json {
-                let (checks, failed) = (None, Some(failed.as_str()));
-                printer::print_json(&Answer { version: 1, ok: false, checks, failed })?;
-            }
-            Err(Failure::CheckFailed(failed))
-        }
-        Err(other) => Err(other),
+        Err(_) => return right.map(|_| ()),
+    };
+    if args.json {
+        printer::print_json(&answer)?;
     }
+    let right = right?;
+    if args.json {
+        return Ok(());
+    }
+    printer::print(&format!(
+        "{}: {} sequences in {} batches; {}\n",
+        args.plan.display(),
+        right.sequences,
+        right.batches,
+        right.sentence()
+    ))
 }
 
-/// The plan, and what was checked of it.
 fn verify(args: &Verify) -> Result<(PlanFile, Vec<&'static str>), Failure> {
     let (file, exact) = read_plan_exact(&args.plan).map_err(refused)?;
     let mut done = vec!["checksum", "digest"];
@@ -172,7 +168,6 @@ fn same_ids(file: &PlanFile, input: &Sequences) -> Result<(), String> {
     Err(format!("has the id `{planned}` for {what} {index}, which is `{given}` in {source}"))
 }
 
-/// Whether all batches of the epoch are there.
 fn is_whole(file: &PlanFile) -> bool {
     file.ranks.as_ref().is_none_or(|ranks| {
         let from_the_start = ranks.cursor.as_ref().is_none_or(|cursor| cursor.steps() == 0);
@@ -196,20 +191,21 @@ fn long_enough(file: &PlanFile, input: &Sequences) -> Result<(), String> {
             "rows whose sequences are longer together than the batch length",
         );
     }
-    let longer = batches.flat_map(|(batch, &batch_length)| {
-        let longer = move |at: usize| !cut[at] && lengths[at] > batch_length;
-        batch.iter().copied().filter(move |&sequence| longer(sequence as usize))
-    });
-    expect_none(longer, "sequences that are longer than the batch length")?;
+    let longer = |lengths: &[u32], padded: &[u32], what| {
+        let longer = file.plan.iter().zip(padded).flat_map(|(batch, &length)| {
+            let longer = move |at: usize| !cut[at] && lengths[at] > length;
+            batch.iter().copied().filter(move |&sequence| longer(sequence as usize))
+        });
+        expect_none(longer, what)
+    };
+    let what = "sequences that are longer than the batch length";
+    longer(lengths, file.plan.batch_lengths(), what)?;
     let Some((second, padded)) = input.lengths().second().zip(file.plan.second_batch_lengths())
     else {
         return Ok(());
     };
-    let longer = file.plan.iter().zip(padded).flat_map(|(batch, &length)| {
-        let longer = move |at: usize| !cut[at] && second.as_slice()[at] > length;
-        batch.iter().copied().filter(move |&sequence| longer(sequence as usize))
-    });
-    expect_none(longer, "sequences whose second length is longer than that of the batch")
+    let what = "sequences whose second length is longer than that of the batch";
+    longer(second.as_slice(), padded, what)
 }
 
 fn within_budget(file: &PlanFile, input: &Sequences) -> Result<(), String> {
@@ -235,28 +231,29 @@ fn within_budget(file: &PlanFile, input: &Sequences) -> Result<(), String> {
 /// The positions of every batch, and in a file of all ranks the counts of every step.
 fn right_counts(file: &PlanFile, input: &Sequences) -> Result<(), String> {
     let counts = file.plan.counts(input.lengths());
-    let differ = (0..)
-        .zip(counts.iter().zip(&file.positions))
-        .filter(|(_, (counts, positions))| counts.positions != **positions);
-    expect_none(differ.map(|(batch, _)| batch), "batches with other positions than are listed")?;
-    let differ = (0..)
-        .zip(counts.iter().zip(&file.second_positions))
-        .filter(|(_, (counts, positions))| counts.second_positions != **positions);
-    expect_none(
-        differ.map(|(batch, _)| batch),
-        "batches with other second positions than are listed",
-    )?;
+    let first = counts.iter().map(|counts| counts.positions);
+    let second = counts.iter().map(|counts| counts.second_positions);
+    let other = differing(first, &file.positions);
+    expect_none(other, "batches with other positions than are listed")?;
+    let other = differing(second, &file.second_positions);
+    expect_none(other, "batches with other second positions than are listed")?;
     let Some(ranks) = file.ranks.as_ref().filter(|ranks| ranks.rank.is_none()) else {
         return Ok(());
     };
     let per_step = counts.len() / ranks.step_counts.len().max(1);
     let steps = counts.chunks(per_step.max(1)).map(|step| step.iter().copied().sum::<Counts>());
-    let differ =
-        (0..).zip(steps.zip(&ranks.step_counts)).filter(|(_, (sum, listed))| sum != *listed);
-    expect_none(differ.map(|(step, _)| step), "steps with other counts than are listed")
+    expect_none(differing(steps, &ranks.step_counts), "steps with other counts than are listed")
 }
 
-/// Which of `count` sequences are listed.
+/// The numbers of those that are not what is listed.
+fn differing<T: PartialEq>(
+    right: impl Iterator<Item = T>,
+    listed: &[T],
+) -> impl Iterator<Item = u32> {
+    let both = (0..).zip(right.zip(listed));
+    both.filter(|(_, (right, listed))| right != *listed).map(|(number, _)| number)
+}
+
 fn marked(listed: &[u32], count: usize) -> Vec<bool> {
     let mut marked = vec![false; count];
     for &sequence in listed {

@@ -82,7 +82,6 @@ pub(super) fn run(
     Ok(())
 }
 
-/// The strategies that take least.
 const LEAST: [&str; 6] =
     ["shuffled", "sorted", "semi-sorted", "blurred", "length-buckets", "optimal-buckets"];
 
@@ -127,7 +126,6 @@ fn refuse(args: &Plan) -> Result<(), Failure> {
     Err(Failure::new(what, "leave out `--memory`, or plan the whole epoch for one rank"))
 }
 
-/// Tells how much was written.
 struct Counting<'a, W, F> {
     output: &'a mut W,
     done: u64,

@@ -6,7 +6,6 @@ use lengthwise::{Made, Measures, OverLong};
 
 use crate::{input::Sequences, printer};
 
-/// The indices of a batch on a line.
 pub(super) fn write_lines<'a>(
     batches: impl Iterator<Item = &'a [u32]>,
     output: &mut impl Write,

@@ -40,7 +40,6 @@ pub(super) fn begin(args: &planning::Part) -> Result<Option<Cursor>, Failure> {
     }
 }
 
-/// Names the files of a cursor that is refused.
 pub(super) fn refused(args: &planning::Part, error: Error) -> Failure {
     match (&error, args.resume.first()) {
         (

@@ -7,7 +7,6 @@ use lengthwise::{
 
 use crate::{args::planning::Plan, cost_model, failure::Failure, input::Sequences};
 
-/// The settings that were typed as text.
 pub(super) struct Settings {
     strategy: Option<Strategy>,
     shapes: Option<Shapes>,

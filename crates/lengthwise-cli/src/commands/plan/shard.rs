@@ -28,7 +28,6 @@ impl Corpus {
         Ok(Self { statistics: statistics.map(Arc::new), shard })
     }
 
-    /// The lengths as a part of it.
     pub(super) fn of<'a>(&self, lengths: &'a Lengths) -> Result<Cow<'a, Lengths>, Error> {
         match &self.statistics {
             None => Ok(Cow::Borrowed(lengths)),

@@ -106,7 +106,6 @@ fn checked(
     Ok(Verified { sequences, batches, truncated, checks: names })
 }
 
-/// A bit for each sequence.
 struct Bits(Vec<u64>);
 
 impl Bits {

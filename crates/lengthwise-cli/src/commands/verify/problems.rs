@@ -2,11 +2,9 @@
 
 use crate::{failure::Failure, printer};
 
-/// What was checked, of how much.
 pub(super) struct Verified {
     pub(super) sequences: u64,
     pub(super) batches: u64,
-    /// Whether some sequences are to be truncated.
     pub(super) truncated: bool,
     pub(super) checks: Vec<&'static str>,
 }
@@ -50,7 +48,6 @@ pub(super) fn same_digest(planned: u64, given: u64, source: &str) -> Result<(), 
     ))
 }
 
-/// Nothing is wrong if there are none.
 pub(super) fn expect_none(numbers: impl Iterator<Item = u32>, what: &str) -> Result<(), String> {
     let mut found = Problems::default();
     numbers.for_each(|number| found.add(number));
