@@ -1,7 +1,7 @@
 //! Evaluates a model on sequences that it was not trained on.
 
 use crate::report::Validation;
-use lengthwise::{Budget, Lengths, OverLong, Planner, Shuffled};
+use lengthwise::{Budget, Lengths, OverLong, Planner, strategy::Shuffled};
 use lengthwise_nn::{Engine, Loss};
 use rayon::prelude::*;
 

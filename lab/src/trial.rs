@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use lengthwise::{Chunks, CostModel, Lengths, Plan, Step};
+use lengthwise::{Chunks, CostModel, Lengths, Plan, cost::Step};
 use lengthwise_nn::{Engine, Loss};
 use xxhash_rust::xxh3::xxh3_64;
 

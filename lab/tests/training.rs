@@ -2,7 +2,7 @@
 //! stopped goes on as if it had not been.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
-use lengthwise::{Budget, Planner, SemiSorted, Strategy};
+use lengthwise::{Budget, Planner, Strategy, strategy::SemiSorted};
 use lengthwise_lab::{
     Evaluator, Learning, Optimizer, Requests, Schedule, Setup, Snapshot, Trained, Trial,
     batch::{Batch, Piece},

@@ -2,7 +2,7 @@
 
 use std::{ffi::CString, io::Write as _};
 
-use lengthwise::Step;
+use lengthwise::cost::Step;
 use lengthwise_io::{CostModelFile, WorstStep, read_cost_model, save};
 use pyo3::prelude::*;
 
@@ -98,7 +98,7 @@ impl CostModel {
 #[derive(Debug)]
 #[expect(clippy::struct_field_names, reason = "it is the fit of Rust")]
 pub(crate) struct Fit {
-    fit: lengthwise::Fit,
+    fit: lengthwise::cost::Fit,
     worst: WorstStep,
     /// What it was fitted to: a pickled one is fitted again.
     steps: Vec<Step>,

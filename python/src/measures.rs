@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lengthwise::SideMeasures;
+use lengthwise::measure::SideMeasures;
 use pyo3::{prelude::*, types::PyDict};
 
 use crate::{
@@ -189,7 +189,7 @@ impl Measures {
 #[pyfunction]
 pub(crate) fn effective_mates(py: Python<'_>, plans: Vec<PyRef<'_, Plan>>) -> Option<f64> {
     let plans: Vec<lengthwise::Plan> = plans.iter().map(|plan| plan.plan.clone()).collect();
-    py.detach(|| lengthwise::effective_mates(&plans))
+    py.detach(|| lengthwise::measure::effective_mates(&plans))
 }
 
 /// Measures a plan of these lengths.

@@ -27,7 +27,7 @@ use crate::{
 pub(crate) struct Plan {
     pub(crate) plan: lengthwise::Plan,
     pub(crate) lengths: Arc<lengthwise::Lengths>,
-    /// Made when first asked for; batches are views of it.
+    /// Provenance when first asked for; batches are views of it.
     indices: PyOnceLock<Py<PyArray1<u32>>>,
 }
 
@@ -134,7 +134,7 @@ impl Plan {
 
     fn __repr__(&self) -> String {
         let measures = self.plan.measure(&self.lengths);
-        let made = self.plan.made();
+        let made = self.plan.provenance();
         format!(
             "Plan({} sequences in {} batches, {:.2} % padding, {} shapes; strategy {}, budget {}, \
              shapes {}, seed {}, epoch {})",
@@ -215,13 +215,13 @@ impl Plan {
     /// The epoch.
     #[getter]
     fn epoch(&self) -> u64 {
-        self.plan.made().epoch
+        self.plan.provenance().epoch
     }
 
     /// The settings that the plan was made with, by name.
     #[getter]
     fn settings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let made = self.plan.made();
+        let made = self.plan.provenance();
         let settings = PyDict::new(py);
         settings.set_item("strategy", &made.strategy)?;
         settings.set_item("budget", made.budget.to_string())?;
@@ -384,7 +384,7 @@ impl Batches {
 #[pyfunction]
 pub(crate) fn load_plan(py: Python<'_>, path: FilePath, lengths: Column) -> PyResult<Plan> {
     let file = py.detach(|| read_plan(&path.0)).map_err(Failure::from)?;
-    let made = file.plan.made();
+    let made = file.plan.provenance();
     if made.lengths != lengths.0.digest() {
         check_lengths(made.lengths, &lengths.0)?;
     }

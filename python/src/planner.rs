@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lengthwise::{Shapes, Shard, Steps, Strategy, recommended};
+use lengthwise::{Shapes, Steps, Strategy, shard::Shard, tune::recommended};
 use pyo3::{prelude::*, types::PyDict};
 
 use crate::{

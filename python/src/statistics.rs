@@ -19,7 +19,7 @@ use crate::{error::Failure, lengths::Column, settings::FilePath};
 ///     `lengths`: The length of each sequence of one shard, as for `Planner`.
 #[pyclass(frozen, module = "lengthwise")]
 #[derive(Debug)]
-pub(crate) struct Statistics(pub(crate) Arc<lengthwise::Statistics>);
+pub(crate) struct Statistics(pub(crate) Arc<lengthwise::shard::Statistics>);
 
 #[pymethods]
 impl Statistics {
@@ -27,7 +27,7 @@ impl Statistics {
     #[new]
     fn new(py: Python<'_>, lengths: Column) -> PyResult<Self> {
         lengths.0.only_one("`Statistics`").map_err(Failure::from)?;
-        Ok(Self(Arc::new(py.detach(|| lengthwise::Statistics::of(&lengths.0)))))
+        Ok(Self(Arc::new(py.detach(|| lengthwise::shard::Statistics::of(&lengths.0)))))
     }
 
     /// Returns the statistics of these shards and those of `other` together. No shard may be in both.

@@ -1,6 +1,6 @@
 //! Streams: lengths in, steps out. The items stay in Python.
 
-use lengthwise::Pivot;
+use lengthwise::stream::Pivot;
 use lengthwise_io::{stream_from_json, stream_to_json};
 use pyo3::{prelude::*, types::PyDict};
 
@@ -36,7 +36,7 @@ use crate::{
 #[derive(Debug)]
 #[expect(clippy::struct_field_names, reason = "it is the feed of Rust")]
 pub(crate) struct Feed {
-    feed: lengthwise::Feed,
+    feed: lengthwise::stream::Feed,
     settings: Settings,
     /// The position and the length of what each slot holds.
     held: Vec<Option<(u64, u32)>>,
@@ -98,7 +98,7 @@ impl Feed {
     ) -> PyResult<Self> {
         let make = || -> Result<Self> {
             at_least_one("world_size", world_size)?;
-            let streamer = lengthwise::Streamer::new(budget.0)
+            let streamer = lengthwise::stream::Streamer::new(budget.0)
                 .shapes(shapes.parse()?)
                 .window(window)
                 .pivot(pivot.parse::<Pivot>()?)

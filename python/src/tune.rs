@@ -1,6 +1,9 @@
 //! The best strategy within limits.
 
-use lengthwise::{Conditions, Limits, Shapes, Workspace, recommended_shapes};
+use lengthwise::{
+    Shapes, Workspace,
+    tune::{Conditions, Limits, recommended_shapes},
+};
 use pyo3::{prelude::*, types::PyDict};
 
 use crate::{
@@ -81,7 +84,7 @@ pub(crate) fn tune(
             None => Shapes::Exact,
         };
         let conditions = Conditions { budget, shapes, seed, cost_model };
-        let choice = lengthwise::tune_in(workspace, &lengths.0, &conditions, limits)?;
+        let choice = lengthwise::tune::tune_in(workspace, &lengths.0, &conditions, limits)?;
         let tuning = lengthwise_report::Tuning::new(&choice, &conditions, &limits, None);
         Ok(Tuning { tuning, seed })
     };

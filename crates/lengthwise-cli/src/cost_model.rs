@@ -5,7 +5,6 @@ use lengthwise_io::{model_file, model_file_of_budget, read_cost_model};
 
 use crate::failure::Failure;
 
-/// The model that `given` names.
 pub(crate) fn named(given: &str) -> Result<CostModel, Failure> {
     match model_file(given) {
         Some(path) => Ok(read_cost_model(path)?),

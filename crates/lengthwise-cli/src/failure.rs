@@ -24,6 +24,12 @@ impl Failure {
         Failure::Other { what: what.into(), hint: hint.into() }
     }
 
+    /// A plan that cannot be made, said with more than the error knows.
+    pub(crate) fn of_plan(what: String, error: &lengthwise::Error) -> Self {
+        let hint = error.remedy().map(remedies::of_plan);
+        Failure::Other { what, hint: hint.unwrap_or_default() }
+    }
+
     /// 1 if a check failed, 2 for bad usage or input.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
@@ -35,7 +41,7 @@ impl Failure {
     pub(crate) fn hint(&self) -> Option<String> {
         match self {
             Failure::ReaderGone | Failure::CheckFailed(_) => None,
-            Failure::Plan(error) => error.hint(),
+            Failure::Plan(error) => error.remedy().map(remedies::of_plan),
             Failure::File(error) => error.remedy().map(remedies::of_file),
             Failure::Other { hint, .. } => Some(hint.clone()),
         }

@@ -5,62 +5,60 @@
 //! begins: a new command must say here what it reads and writes.
 
 use std::path::{Path, PathBuf};
-#[cfg(unix)]
-use std::{fs::Metadata, io};
 
 use lengthwise_io::audio_files;
 use lengthwise_io::{model_file, model_file_of_budget};
 
 use crate::{
-    args::{Command, Comparing, Input, Plan, Source, Stream},
+    args::{
+        Command,
+        comparing::Comparing,
+        planning::{Plan, Stream},
+        shared::{Input, Source},
+    },
     failure::Failure,
+    files::identity::Identity,
     input::quoted,
 };
 
-/// What reports are named.
 const PAGE: &[&str] = &["html", "htm"];
+const INPUT: &str = "the input";
+const CURSOR: &str = "the cursor";
 
-/// The files of a command.
 #[derive(Default)]
 struct Files<'a> {
-    read: Vec<Read<'a>>,
-    written: Vec<Write<'a>>,
+    /// What each is for the command, as in "the input", and its path; `-` is standard input.
+    read: Vec<(&'static str, &'a Path)>,
+    written: Vec<Written<'a>>,
 }
 
-struct Read<'a> {
-    /// What it is for the command, as in "the input".
-    role: &'static str,
-    place: Place<'a>,
-}
-
-struct Write<'a> {
-    /// What is written, as in "the plan".
+struct Written<'a> {
+    /// What is written, as in "plan".
     role: &'static str,
     option: &'static str,
     path: &'a Path,
     /// What its name may end in; anything, if there are none.
     endings: &'static [&'static str],
-    /// The role of files that are read and that it may replace.
-    replaces: Option<&'static str>,
 }
 
-enum Place<'a> {
-    Path(&'a Path),
-    StandardInput,
+impl Files<'_> {
+    /// The file that is read and would be overwritten. A cursor may replace the one it goes on from.
+    fn overwritten(&self, written: &Identity, by: &str) -> Option<String> {
+        self.read.iter().find_map(|&(role, path)| {
+            let replaced = by == "cursor" && role == CURSOR;
+            let name = overwritten_by(path, written).filter(|_| !replaced)?;
+            Some(format!("{role} {name}"))
+        })
+    }
 }
 
 /// Refuses a command that would write over a file that it reads, or write two files to one place.
 pub(crate) fn check(command: &Command) -> Result<(), Failure> {
     let files = Files::of(command);
     for output in &files.written {
-        let Some(there) = Identity::of_path(output.path) else { continue };
-        for input in &files.read {
-            if output.replaces == Some(input.role) {
-                continue;
-            }
-            if let Some(name) = input.place.overwritten_by(&there) {
-                return Err(output.refused(&format!("{} {name}", input.role)));
-            }
+        let there = identity::of_path(output.path);
+        if let Some(what) = there.and_then(|there| files.overwritten(&there, output.role)) {
+            return Err(output.refused(&what));
         }
     }
     for (at, output) in files.written.iter().enumerate() {
@@ -70,16 +68,14 @@ pub(crate) fn check(command: &Command) -> Result<(), Failure> {
         }
     }
     // A shell has emptied the file where it can, but not where it appends to it.
-    let Some(redirected) = Identity::of_output() else { return Ok(()) };
-    for input in &files.read {
-        if let Some(name) = input.place.overwritten_by(&redirected) {
-            return Err(Failure::new(
-                format!("standard output: it would overwrite {} {name}", input.role),
-                "redirect it to another file",
-            ));
-        }
+    let redirected = identity::of_output();
+    match redirected.and_then(|redirected| files.overwritten(&redirected, "output")) {
+        None => Ok(()),
+        Some(what) => Err(Failure::new(
+            format!("standard output: it would overwrite {what}"),
+            "redirect it to another file",
+        )),
     }
-    Ok(())
 }
 
 impl<'a> Files<'a> {
@@ -108,7 +104,7 @@ impl<'a> Files<'a> {
             }
             Command::Statistics(args) => {
                 for path in &args.inputs {
-                    files.reads("the input", path);
+                    files.reads(INPUT, path);
                 }
                 let files = files.unit(args.unit.as_deref());
                 files.may_write("statistics", "-o", args.output.as_deref(), &["lws"])
@@ -120,8 +116,7 @@ impl<'a> Files<'a> {
     }
 
     fn reads(&mut self, role: &'static str, path: &'a Path) -> &mut Self {
-        let place = if path == Path::new("-") { Place::StandardInput } else { Place::Path(path) };
-        self.read.push(Read { role, place });
+        self.read.push((role, path));
         self
     }
 
@@ -133,15 +128,7 @@ impl<'a> Files<'a> {
         endings: &'static [&'static str],
     ) -> &mut Self {
         let path = path.map(AsRef::as_ref);
-        self.written.extend(path.map(|path| Write { role, option, path, endings, replaces: None }));
-        self
-    }
-
-    /// The last file that is written may replace a file that is read with this role.
-    fn replacing(&mut self, role: &'static str) -> &mut Self {
-        if let Some(last) = self.written.last_mut() {
-            last.replaces = Some(role);
-        }
+        self.written.extend(path.map(|path| Written { role, option, path, endings }));
         self
     }
 
@@ -151,7 +138,7 @@ impl<'a> Files<'a> {
 
     fn source(&mut self, source: &'a Source) -> &mut Self {
         if let Some(path) = &source.path {
-            self.reads("the input", path);
+            self.reads(INPUT, path);
         }
         self.unit(source.unit.as_deref())
     }
@@ -183,7 +170,6 @@ impl<'a> Files<'a> {
     }
 
     fn plan(&mut self, args: &'a Plan) -> &mut Self {
-        const CURSOR: &str = "the cursor";
         self.input(&args.input).model(args.part.cost_model.as_deref());
         if let Some(budget) = &args.budget {
             self.budget(budget);
@@ -196,25 +182,23 @@ impl<'a> Files<'a> {
         }
         let plan = args.output.as_deref();
         self.may_write("plan", "-o", plan, &["json", "jsonl", "npz", "parquet"]);
-        if let Some(cursor) = &args.part.cursor {
-            self.may_write("cursor", "--cursor", Some(cursor), &[]).replacing(CURSOR);
-        }
-        let needs = args.shards.needs.as_deref();
-        self.may_write("needs of the shard", "--needs", needs, &["lws"])
+        let (cursor, needs) = (args.part.cursor.as_deref(), args.shards.needs.as_deref());
+        let files = self.may_write("cursor", "--cursor", cursor, &[]);
+        files.may_write("needs of the shard", "--needs", needs, &["lws"])
     }
 
     /// The state is read and replaced by the same option.
     fn stream(&mut self, args: &'a Stream) -> &mut Self {
         match &args.path {
-            Some(path) => _ = self.reads("the input", path),
-            None if args.example.is_none() => _ = self.reads("the input", Path::new("-")),
+            Some(path) => _ = self.reads(INPUT, path),
+            None if args.example.is_none() => _ = self.reads(INPUT, Path::new("-")),
             None => {}
         }
         self.budget(&args.budget).may_write("state", "--state", args.state.as_deref(), &[])
     }
 }
 
-impl Write<'_> {
+impl Written<'_> {
     fn refused(&self, what: &str) -> Failure {
         let Self { role, option, path, endings, .. } = self;
         let other = quoted(&another(path, endings).display().to_string());
@@ -236,30 +220,22 @@ fn another(path: &Path, endings: &[&str]) -> PathBuf {
     names.find(|name| name.symlink_metadata().is_err()).unwrap_or_default()
 }
 
-impl Place<'_> {
-    /// The name of what is read, if it is the file that is written. A folder of audio is read file by
-    /// file.
-    fn overwritten_by(&self, written: &Identity) -> Option<String> {
-        let is_written = |path: &Path| Identity::of_path(path).as_ref() == Some(written);
-        match self {
-            Place::StandardInput => {
-                let read = Identity::of_input();
-                (read.as_ref() == Some(written)).then(|| "standard input".to_owned())
-            }
-            // A folder that cannot be read is refused with its reason where it is read.
-            Place::Path(path) if path.is_dir() => {
-                let files = audio_files(path).unwrap_or_default();
-                let found = files.into_iter().find(|file| is_written(file));
-                found.map(|file| file.display().to_string())
-            }
-            Place::Path(path) => is_written(path).then(|| path.display().to_string()),
-        }
+/// The name of what is read, if it is the file that is written. A folder of audio is read file by file.
+fn overwritten_by(read: &Path, written: &Identity) -> Option<String> {
+    if read == Path::new("-") {
+        let same = identity::of_input().as_ref() == Some(written);
+        return same.then(|| "standard input".to_owned());
     }
+    // A folder that cannot be read is refused with its reason where it is read.
+    let files =
+        if read.is_dir() { audio_files(read).unwrap_or_default() } else { vec![read.into()] };
+    let found = files.iter().find(|file| identity::of_path(file).as_ref() == Some(written));
+    found.map(|file| file.display().to_string())
 }
 
 /// Whether two paths are the same file, or will be once it is written.
 fn same_place(one: &Path, other: &Path) -> bool {
-    match (Identity::of_path(one), Identity::of_path(other)) {
+    match (identity::of_path(one), identity::of_path(other)) {
         (Some(one), Some(other)) => one == other,
         (None, None) => place(one) == place(other),
         _ => false,
@@ -281,56 +257,55 @@ fn place(path: &Path) -> PathBuf {
     }
 }
 
-/// What makes a file the same as another.
+/// What makes a file the same as another: its device and inode.
 #[cfg(unix)]
-#[derive(PartialEq, Eq)]
-struct Identity(u64, u64);
+mod identity {
+    use std::{
+        fs::{File, Metadata},
+        io,
+        os::{fd::AsFd, unix::fs::MetadataExt as _},
+        path::Path,
+    };
 
-#[cfg(unix)]
-impl Identity {
-    fn of(about: &Metadata) -> Self {
-        use std::os::unix::fs::MetadataExt as _;
-        Self(about.dev(), about.ino())
+    pub(super) type Identity = (u64, u64);
+
+    fn of(about: &Metadata) -> Identity {
+        (about.dev(), about.ino())
     }
 
-    /// Of what exists; links are followed.
-    fn of_path(path: &Path) -> Option<Self> {
-        path.metadata().ok().as_ref().map(Self::of)
+    pub(super) fn of_path(path: &Path) -> Option<Identity> {
+        path.metadata().ok().as_ref().map(of)
     }
 
-    /// Of standard input, if it can be told.
-    fn of_input() -> Option<Self> {
-        metadata_of(&io::stdin()).as_ref().map(Self::of)
+    pub(super) fn of_input() -> Option<Identity> {
+        metadata(&io::stdin()).as_ref().map(of)
     }
 
-    /// Of standard output, if it is a file.
-    fn of_output() -> Option<Self> {
-        metadata_of(&io::stdout()).filter(Metadata::is_file).as_ref().map(Self::of)
+    pub(super) fn of_output() -> Option<Identity> {
+        metadata(&io::stdout()).filter(Metadata::is_file).as_ref().map(of)
+    }
+
+    fn metadata(stream: &impl AsFd) -> Option<Metadata> {
+        File::from(stream.as_fd().try_clone_to_owned().ok()?).metadata().ok()
     }
 }
 
 /// Elsewhere the standard library tells no more than the path that links lead to.
 #[cfg(not(unix))]
-#[derive(PartialEq, Eq)]
-struct Identity(PathBuf);
+mod identity {
+    use std::path::{Path, PathBuf};
 
-#[cfg(not(unix))]
-impl Identity {
-    fn of_path(path: &Path) -> Option<Self> {
-        path.canonicalize().ok().map(Self)
+    pub(super) type Identity = PathBuf;
+
+    pub(super) fn of_path(path: &Path) -> Option<Identity> {
+        path.canonicalize().ok()
     }
 
-    fn of_input() -> Option<Self> {
+    pub(super) fn of_input() -> Option<Identity> {
         None
     }
 
-    fn of_output() -> Option<Self> {
+    pub(super) fn of_output() -> Option<Identity> {
         None
     }
-}
-
-#[cfg(unix)]
-fn metadata_of(stream: &impl std::os::fd::AsFd) -> Option<Metadata> {
-    let file = std::fs::File::from(stream.as_fd().try_clone_to_owned().ok()?);
-    file.metadata().ok()
 }

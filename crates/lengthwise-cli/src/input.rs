@@ -9,12 +9,13 @@ use std::{
 
 use lengthwise::{Chunks, Error, Example, Lengths, Pairs};
 use lengthwise_io::{
-    BlankLines, Column, Format, IdColumn, Ids, Mapped, Progress as Far, Reader, Time, UnknownUnit,
+    BlankLines, Column, Format, IdColumn, Ids, Mapped, Progress as ReadProgress, Reader, Time,
+    UnknownUnit,
 };
-use lengthwise_report::steers;
+use lengthwise_report::is_unsafe_to_print;
 
 use crate::{
-    args::{Input, Source},
+    args::shared::{Input, Source},
     failure::Failure,
     memory::{self, PerSequence},
     printer::{self, Progress},
@@ -37,6 +38,10 @@ pub(crate) struct Sequences {
 }
 
 impl Sequences {
+    fn new(source: String, lengths: Lengths) -> Self {
+        Self { source, chosen: None, unit: None, lengths, chunks: None, ids: None, mapped: None }
+    }
+
     /// Refuses lengths that changed while they were used.
     pub(crate) fn unchanged(&self) -> Result<(), Failure> {
         self.mapped.as_ref().map_or(Ok(()), |mapped| mapped.check())?;
@@ -68,7 +73,7 @@ impl Sequences {
         let plain = format!("sequence {index} ");
         let what =
             error.to_string().replacen(&plain, &format!("{plain}(`{}`) ", printer::safe(id)), 1);
-        Failure::new(what, error.hint().unwrap_or_default())
+        Failure::of_plan(what, &error)
     }
 
     /// Refuses two lengths for what is about one.
@@ -117,7 +122,6 @@ impl Input {
         ))
     }
 
-    /// The arguments that give this input again.
     pub(crate) fn as_typed(&self) -> String {
         let source = &self.source;
         let mut typed = match (&source.path, &source.example) {
@@ -146,7 +150,6 @@ impl Input {
 }
 
 impl Source {
-    /// Whether a file or an example was named.
     pub(crate) fn is_named(&self) -> bool {
         self.path.is_some() || self.example.is_some()
     }
@@ -172,16 +175,7 @@ impl Source {
             (Some(path), _) => self.read_path(path, reader)?,
             (None, name) => {
                 let example = name.as_deref().map_or(Ok(Example::default()), str::parse)?;
-                let (source, lengths) = (format!("example `{example}`"), example.lengths());
-                Sequences {
-                    source,
-                    chosen: None,
-                    unit: None,
-                    lengths,
-                    chunks: None,
-                    ids: None,
-                    mapped: None,
-                }
+                Sequences::new(format!("example `{example}`"), example.lengths())
             }
         };
         let lengths = read.lengths.as_slice();
@@ -233,41 +227,22 @@ impl Source {
             let name = printer::safe(&path.display().to_string());
             reader.map_path_with(path, |far| progress.often(|| format!("{name}: {}", bar(far))))?
         };
-        if column.skipped > 0 {
-            let skipped = skipped(column.skipped, column.first_skipped);
-            printer::say(&format!("{}: {skipped}", path.display()));
-        }
-        let chosen = self.chosen(column.name.as_ref());
-        let (source, unit) = self.described(path, column.name, true);
         let mapped = Arc::new(column.lengths);
         let lengths = Lengths::shared(Arc::<Mapped>::clone(&mapped))?;
-        Ok(Sequences {
-            source,
-            chosen,
-            unit,
-            lengths,
-            chunks: None,
-            ids: None,
-            mapped: Some(mapped),
-        })
+        say_skipped(path, column.skipped, column.first_skipped);
+        Ok(Sequences { mapped: Some(mapped), ..self.described(path, column.name, true, lengths) })
     }
 
     fn read_path(&self, path: &Path, reader: Reader) -> Result<Sequences, Failure> {
-        if path == Path::new("-") && self.second.is_some() {
-            return Err(Failure::new(
-                "standard input cannot be read twice, as two columns are",
-                "save it, and name the file",
-            ));
-        }
-        let pipe = || path.metadata().is_ok_and(|about| !about.is_file() && !about.is_dir());
-        if self.second.is_some() && pipe() {
-            return Err(Failure::new(
-                format!(
-                    "{}: is no file, and cannot be read twice, as two columns are",
-                    path.display()
-                ),
-                "save it, and name the file",
-            ));
+        let is_pipe = || path.metadata().is_ok_and(|about| !about.is_file() && !about.is_dir());
+        let what = match path.display() {
+            _ if self.second.is_none() => None,
+            _ if path == Path::new("-") => Some("standard input".to_owned()),
+            name => is_pipe().then(|| format!("{name}: is no file, and")),
+        };
+        if let Some(what) = what {
+            let what = format!("{what} cannot be read twice, as two columns are");
+            return Err(Failure::new(what, "save it, and name the file"));
         }
         let format = self.format.as_deref().map(str::parse::<Format>).transpose()?;
         let (column, counted) = if path == Path::new("-") {
@@ -275,30 +250,25 @@ impl Source {
         } else {
             self.read_side(path, reader, format)?
         };
-        if column.skipped > 0 {
-            let skipped = skipped(column.skipped, column.first_skipped);
-            printer::say(&format!("{}: {skipped}", path.display()));
-        }
-        let chosen = self.chosen(column.name.as_ref());
-        let (mut source, unit) = self.described(path, column.name, counted);
-        let (mut lengths, ids) = (Lengths::new(column.lengths)?, column.ids);
+        let lengths = Lengths::new(column.lengths)?;
+        say_skipped(path, column.skipped, column.first_skipped);
+        let mut read =
+            Sequences { ids: column.ids, ..self.described(path, column.name, counted, lengths) };
         if let Some(name) = &self.second {
             let (second, texts) = self.read_second(path, name, format)?;
             if let (Some(unit), false, false) = (&self.unit, counted, texts) {
                 return Err(Failure::new(
-                    format!("{source} and `{name}`: both are numbers, with no {unit} to count"),
+                    format!(
+                        "{} and `{name}`: both are numbers, with no {unit} to count",
+                        read.source
+                    ),
                     "leave out `--unit`, or choose a column of texts",
                 ));
             }
-            lengths = Pairs::new(lengths, second)?.into();
-            _ = write!(source, " and `{name}`");
+            read.lengths = Pairs::new(read.lengths, second)?.into();
+            _ = write!(read.source, " and `{name}`");
         }
-        Ok(Sequences { source, chosen, unit, lengths, chunks: None, ids, mapped: None })
-    }
-
-    /// The column that was chosen, if nobody named one.
-    fn chosen(&self, column: Option<&String>) -> Option<String> {
-        column.filter(|_| self.column.is_none()).cloned()
+        Ok(read)
     }
 
     /// Reads one column of a file, and tells whether it holds texts that were counted. Of two columns,
@@ -333,22 +303,24 @@ impl Source {
         }
     }
 
-    /// What the lengths are, for people, and what they count; `counted` if they are of texts.
+    /// The lengths of a column with what they are and what they count; `counted` if they are of texts.
     fn described(
         &self,
         path: &Path,
         column: Option<String>,
         counted: bool,
-    ) -> (String, Option<&'static str>) {
+        lengths: Lengths,
+    ) -> Sequences {
         let mut source = path.display().to_string();
-        let unit = self.counts(column.as_deref(), counted);
-        if let Some(name) = column {
+        if let Some(name) = &column {
             _ = write!(source, ", `{name}`");
         }
         if let Some(unit) = self.unit.as_ref().filter(|_| counted) {
             _ = write!(source, ", {unit}");
         }
-        (source, unit)
+        let unit = self.counts(column.as_deref(), counted);
+        let chosen = column.filter(|_| self.column.is_none());
+        Sequences { chosen, unit, ..Sequences::new(source, lengths) }
     }
 
     /// Reads the second lengths, which are in the same file, and tells whether they are of texts.
@@ -387,10 +359,15 @@ impl Source {
         }
         let unit = self.unit.as_deref().filter(|_| counted);
         let name = unit.or(column)?.to_ascii_lowercase();
-        let units = ["frame", "token", "sample", "word", "char", "byte"];
-        let plurals = ["frames", "tokens", "samples", "words", "characters", "bytes"];
-        let at = units.iter().position(|unit| name.contains(unit))?;
-        Some(plurals[at])
+        let units = [
+            ("frame", "frames"),
+            ("token", "tokens"),
+            ("sample", "samples"),
+            ("word", "words"),
+            ("char", "characters"),
+            ("byte", "bytes"),
+        ];
+        units.into_iter().find_map(|(part, unit)| name.contains(part).then_some(unit))
     }
 
     /// Reads standard input, which has no name that tells its format: it is text if nothing is said.
@@ -414,7 +391,6 @@ impl Source {
         })
     }
 
-    /// The reader with what was asked for.
     fn reader(&self, mut reader: Reader, format: Option<Format>) -> Result<Reader, Failure> {
         if let Some(column) = &self.column {
             reader = reader.column(column);
@@ -448,14 +424,15 @@ impl Source {
     }
 }
 
-/// What was left out of a file or a folder, in words.
-fn skipped(count: u64, first: Option<u64>) -> String {
-    match (first, count) {
+fn say_skipped(path: &Path, count: u64, first: Option<u64>) {
+    let skipped = match (first, count) {
+        (_, 0) => return,
         (Some(line), 1) => format!("1 blank line left out, line {line}"),
         (Some(line), count) => format!("{count} blank lines left out, the first is line {line}"),
         (None, 1) => "1 file that is not audio left out".to_owned(),
         (None, count) => format!("{count} files that are not audio left out"),
-    }
+    };
+    printer::say(&format!("{}: {skipped}", path.display()));
 }
 
 /// What begins like this, if it is not lines of lengths.
@@ -486,30 +463,29 @@ fn guessed(start: &[u8]) -> Option<&'static str> {
 }
 
 /// How far a reading is, in a few words; of one file, with a bar.
-fn bar(far: Far) -> String {
+fn bar(far: ReadProgress) -> String {
     const WIDTH: u64 = 20;
     let megabytes = |bytes: u64| format!("{:.1} MB", bytes as f64 / 1e6);
     match far {
-        Far::Files { done, found } => format!("{done} of {found} files"),
-        Far::Bytes { done, of } if of > 0 => {
+        ReadProgress::Files { done, found } => format!("{done} of {found} files"),
+        ReadProgress::Bytes { done, of } if of > 0 => {
             let done = done.min(of) as f64 / of as f64;
             let full = (done * WIDTH as f64) as usize;
             let bar = "#".repeat(full) + &".".repeat(WIDTH as usize - full);
             format!("[{bar}] {:.0} % of {}", 100.0 * done, megabytes(of))
         }
-        Far::Bytes { done, .. } => megabytes(done),
+        ReadProgress::Bytes { done, .. } => megabytes(done),
         _ => String::new(),
     }
 }
 
-/// An argument as a shell reads it: in quotes where it must be, and with nothing in it that steers a
-/// terminal.
+/// An argument as a shell reads it: in quotes where it must be, and safe to print.
 pub(crate) fn quoted(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@+%".contains(c);
     if !text.is_empty() && text.chars().all(plain) {
         return text.to_owned();
     }
-    if !text.contains(steers) {
+    if !text.contains(is_unsafe_to_print) {
         return format!("'{}'", text.replace('\'', r"'\''"));
     }
     let mut quoted = String::from("$'");
@@ -517,7 +493,7 @@ pub(crate) fn quoted(text: &str) -> String {
         match character {
             '\'' | '\\' => quoted.extend(['\\', character]),
             '\n' => quoted.push_str("\\n"),
-            other if steers(other) => _ = write!(quoted, "\\u{:04x}", other as u32),
+            other if is_unsafe_to_print(other) => _ = write!(quoted, "\\u{:04x}", other as u32),
             other => quoted.push(other),
         }
     }
@@ -559,12 +535,12 @@ mod tests {
 
     #[test]
     fn bars() {
-        let bytes = |done, of| bar(Far::Bytes { done, of });
+        let bytes = |done, of| bar(ReadProgress::Bytes { done, of });
         assert_eq!(bytes(0, 2_000_000), "[....................] 0 % of 2.0 MB");
         assert_eq!(bytes(1_500_000, 2_000_000), "[###############.....] 75 % of 2.0 MB");
         // A file that grows while it is read.
         assert_eq!(bytes(3_000_000, 2_000_000), "[####################] 100 % of 2.0 MB");
         assert_eq!(bytes(3_000_000, 0), "3.0 MB");
-        assert_eq!(bar(Far::Files { done: 3, found: 7 }), "3 of 7 files");
+        assert_eq!(bar(ReadProgress::Files { done: 3, found: 7 }), "3 of 7 files");
     }
 }

@@ -8,10 +8,10 @@ mod cost_model;
 mod failure;
 mod files;
 mod input;
-mod interrupt;
 mod memory;
 mod printer;
 mod remedies;
+mod signals;
 
 use std::process::ExitCode;
 
@@ -29,8 +29,7 @@ fn main() -> ExitCode {
         Err(other) => return help_or_complaint(&other),
     };
     printer::set(args.quiet, args.color);
-    memory::watch();
-    interrupt::watch();
+    signals::watch();
     let result = files::check(&args.command).and_then(|()| match args.command {
         Command::Inspect(args) => commands::inspect::run(&args),
         Command::Compare(args) => commands::compare::run(&args),

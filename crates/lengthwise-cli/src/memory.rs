@@ -1,12 +1,7 @@
 //! Memory: what a command takes is asked for before it begins, because an allocation that fails in
 //! the midst of it ends the process.
 
-#[cfg(unix)]
-use std::sync::{Arc, atomic::AtomicBool};
-
 use lengthwise_io::guard::room;
-#[cfg(unix)]
-use signal_hook::{consts::SIGABRT, flag::register_conditional_shutdown};
 
 use crate::failure::Failure;
 
@@ -87,18 +82,6 @@ pub(crate) fn check(sequences: u64, each: PerSequence, what: &str) -> Result<(),
         "raise the limit on memory, or take a part of the sequences",
     ))
 }
-
-/// Ends the command with 2, as all that it refuses, where memory runs out all the same; the standard
-/// library has then said how much could not be had. Without this a signal would end it, which looks
-/// like a mistake in the command.
-#[cfg(unix)]
-pub(crate) fn watch() {
-    // Without it the command still ends.
-    _ = register_conditional_shutdown(SIGABRT, 2, Arc::new(AtomicBool::new(true)));
-}
-
-#[cfg(not(unix))]
-pub(crate) fn watch() {}
 
 #[cfg(test)]
 mod tests {

@@ -2,14 +2,23 @@
 
 use std::{
     env,
-    io::{self, BufWriter, IsTerminal, Write},
+    io::{self, BufWriter, IsTerminal, Stdout, Write},
     sync::OnceLock,
     time::{Duration, Instant},
 };
 
+use clap::ValueEnum;
 use lengthwise_report::{Look, one_line};
+use serde::Serialize;
 
-use crate::{args::When, failure::Failure};
+use crate::failure::Failure;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum When {
+    Auto,
+    Always,
+    Never,
+}
 
 /// What was asked for on the command line.
 static ASKED: OnceLock<(bool, When)> = OnceLock::new();
@@ -23,20 +32,28 @@ fn asked() -> (bool, When) {
     ASKED.get().copied().unwrap_or((false, When::Auto))
 }
 
-/// Standard output, buffered.
-pub(crate) fn output() -> BufWriter<io::Stdout> {
-    BufWriter::new(io::stdout())
-}
-
 /// Prints to standard output, all of it or an error.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
-    let mut output = output();
-    output.write_all(text.as_bytes())?;
-    output.flush()?;
-    Ok(())
+    print_with(|output| output.write_all(text.as_bytes()))
 }
 
-/// How tables look on standard output.
+/// Prints what is written piece by piece.
+pub(crate) fn print_with(
+    write: impl FnOnce(&mut BufWriter<Stdout>) -> io::Result<()>,
+) -> Result<(), Failure> {
+    let mut output = BufWriter::new(io::stdout());
+    write(&mut output)?;
+    Ok(output.flush()?)
+}
+
+pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
+    print(&(serde_json::to_string(value).unwrap_or_default() + "\n"))
+}
+
+pub(crate) fn print_pretty_json(value: &impl Serialize) -> Result<(), Failure> {
+    print(&(serde_json::to_string_pretty(value).unwrap_or_default() + "\n"))
+}
+
 pub(crate) fn look() -> Look {
     let terminal = io::stdout().is_terminal();
     match (terminal, colour(terminal)) {
@@ -74,8 +91,7 @@ fn colour(terminal: bool) -> bool {
     }
 }
 
-/// Says something on standard error, if anybody can read it and wants to: a line in which nothing
-/// steers the terminal, whatever names are in it.
+/// Says something on standard error, on one line that is safe to print whatever names are in it.
 pub(crate) fn say(text: &str) {
     if !asked().0 {
         complain(&one_line(text));
@@ -93,7 +109,6 @@ pub(crate) fn safe(name: &str) -> String {
     one_line(&start) + more
 }
 
-/// The first ten of these numbers.
 pub(crate) fn few(numbers: &[u32]) -> String {
     let first: Vec<String> = numbers.iter().take(10).map(u32::to_string).collect();
     let more = if numbers.len() > first.len() { ", …" } else { "" };
@@ -118,7 +133,6 @@ pub(crate) fn failure(failure: &Failure) {
 /// where standard error is not a terminal.
 pub(crate) struct Progress {
     start: Instant,
-    /// When it was shown last.
     shown: Option<Instant>,
 }
 

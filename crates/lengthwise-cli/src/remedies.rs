@@ -1,18 +1,61 @@
 //! Hints in the words of the command line: settings are flags.
 
-use lengthwise_io::{Remedy, Setting};
+use lengthwise::Remedy;
+use lengthwise_io::{Remedy as FileRemedy, Setting};
 
 /// What to do about a file, in flags.
-pub(crate) fn of_file(remedy: &Remedy) -> String {
+pub(crate) fn of_file(remedy: &FileRemedy) -> String {
     remedy.in_words(flag)
 }
 
 /// The same about the second lengths, whose column has a flag of its own.
-pub(crate) fn of_second(remedy: &Remedy) -> String {
+pub(crate) fn of_second(remedy: &FileRemedy) -> String {
     remedy.in_words(|setting, value| match setting {
         Setting::Column => quoted("--second", value),
         other => flag(other, value),
     })
+}
+
+/// What to do about settings and lengths that cannot be planned, in flags.
+pub(crate) fn of_plan(remedy: Remedy) -> String {
+    const CHOOSE: &str = "choose what happens to over-long sequences: `--over-long alone`, `drop` or \
+                          `truncate`";
+    match remedy {
+        Remedy::Advice(advice) => advice,
+        Remedy::RaiseBudget(None) => format!("raise the budget, or {CHOOSE}"),
+        Remedy::RaiseBudget(Some(to)) => format!("raise the budget to at least {to}, or {CHOOSE}"),
+        Remedy::RaiseSeconds(to) => format!("raise the limit to at least {to}, or {CHOOSE}"),
+        Remedy::RaiseCapacity(to) => format!("raise the capacity to at least {to}, or {CHOOSE}"),
+        Remedy::DidYouMean(name) => {
+            format!("did you mean `{name}`? run `lengthwise explain` to list all")
+        }
+        Remedy::RaiseMemory(to) => format!(
+            "raise `--memory` to {to} or more; `shuffled`, `sorted`, `semi-sorted`, `blurred` and \
+             buckets of lengths take least"
+        ),
+        Remedy::RaiseBatches(_) => "let `--constant-steps` choose the number of batches".to_owned(),
+        Remedy::GiveSecondLengths => {
+            "give a second length for each sequence with `--second COLUMN`".to_owned()
+        }
+        Remedy::KeepTail => "use fewer ranks, or `--tail split` or `--tail repeat`".to_owned(),
+        Remedy::GatherStatistics => {
+            "use statistics of the lengths of all shards, made by `lengthwise statistics`"
+                .to_owned()
+        }
+        Remedy::GiveStatistics => {
+            "give the statistics of all shards with `--statistics FILE`".to_owned()
+        }
+        Remedy::NameShard => {
+            "say which shard it is, and of how many, with `--shard` and `--of`".to_owned()
+        }
+        Remedy::CountNeeds => {
+            "plan every shard once with `--needs` in place of `-o`, and merge what that wrote into \
+             the statistics with `lengthwise statistics`"
+                .to_owned()
+        }
+        // A remedy that has no words here yet is better than none.
+        other => format!("{other:?}"),
+    }
 }
 
 fn flag(setting: Setting, value: Option<&str>) -> String {
@@ -51,5 +94,16 @@ mod tests {
             }
         }
         assert_eq!(flag(Setting::Column, Some("NAME")), "`--column NAME`");
+    }
+
+    #[test]
+    fn every_error_of_a_plan_has_a_hint_in_flags() {
+        for error in lengthwise::Error::examples() {
+            let Some(hint) = error.remedy().map(of_plan) else { continue };
+            assert!(!hint.contains("::") && !hint.contains("=\""), "{error}: {hint}");
+            // Words of another face, or no words yet.
+            assert!(!hint.contains("Python") && !hint.contains("NAMES"), "{error}: {hint}");
+            assert!(hint.starts_with(|first: char| first.is_lowercase() || first == '`'), "{hint}");
+        }
     }
 }

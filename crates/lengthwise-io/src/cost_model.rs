@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use lengthwise::{CostModel, Fit};
+use lengthwise::{CostModel, cost::Fit};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;

@@ -58,7 +58,7 @@ fn pairs<S: Serializer>(segments: &[Segment], serializer: S) -> Result<S::Ok, S:
 /// The cursor as one line of JSON, without a line end.
 ///
 /// ```
-/// use lengthwise::{Blurred, Budget, Example, Planner};
+/// use lengthwise::{Budget, Example, Planner, strategy::Blurred};
 /// use lengthwise_io::{from_json, to_json};
 ///
 /// let lengths = Example::Speech.lengths();

@@ -41,7 +41,7 @@
 //! was written.
 //!
 //! ```
-//! use lengthwise::{Blurred, Budget, Example, Planner};
+//! use lengthwise::{Budget, Example, Planner, strategy::Blurred};
 //! use lengthwise_io::{Form, PlanFile, read_plan_from};
 //!
 //! let lengths = Example::Bimodal.lengths();
@@ -56,10 +56,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`Statistics`](lengthwise::Statistics) are a few bytes for every distinct length, with a checksum.
+//! [`Statistics`](lengthwise::shard::Statistics) are a few bytes for every distinct length, with a checksum.
 //!
 //! A [`Cursor`](lengthwise::Cursor) is one line of JSON, small enough for every checkpoint, and so is a
-//! [`StreamState`](lengthwise::StreamState).
+//! [`StreamState`](lengthwise::stream::StreamState).
 //!
 //! Files appear whole or not at all ([`save`](save())).
 
@@ -90,7 +90,7 @@ pub use cursor::{from_json, read_cursor, save_cursor, to_json};
 pub use error::Error;
 pub use ids::Ids;
 pub use plan::{
-    Exact, Form, LoosePlanFile, PlanFile, PlanStream, Ranks, StreamedBatch, read_plan,
+    Exact, Form, PlanFile, PlanStream, Ranks, SpanPlanFile, StreamedBatch, read_plan,
     read_plan_exact, read_plan_exact_from, read_plan_from,
 };
 pub use read::{

@@ -35,5 +35,5 @@ pub use self::{
     form::Form,
     read::{read_plan, read_plan_exact, read_plan_exact_from, read_plan_from},
     stream::PlanStream,
-    write::LoosePlanFile,
+    write::SpanPlanFile,
 };

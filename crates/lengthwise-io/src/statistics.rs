@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
 
-use lengthwise::{Needs, Statistics};
+use lengthwise::shard::{Needs, Statistics};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::Error;
@@ -26,7 +26,7 @@ const MOST_BYTES: u64 = 1 << 25;
 /// The statistics as bytes: the same for equal statistics.
 ///
 /// ```
-/// use lengthwise::{Example, Statistics};
+/// use lengthwise::{Example, shard::Statistics};
 /// use lengthwise_io::{statistics_from_bytes, statistics_to_bytes};
 ///
 /// let statistics = Statistics::of(&Example::Speech.lengths());

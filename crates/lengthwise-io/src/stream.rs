@@ -5,7 +5,7 @@ mod gaps;
 use std::io::{self, Write};
 use std::path::Path;
 
-use lengthwise::StreamState;
+use lengthwise::stream::StreamState;
 use serde::Serialize;
 use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_64;
@@ -66,7 +66,7 @@ fn checksum(state: &StreamState) -> u64 {
 /// two kilobytes.
 ///
 /// ```
-/// use lengthwise::{Budget, Streamer};
+/// use lengthwise::{Budget, stream::Streamer};
 /// use lengthwise_io::{stream_from_json, stream_to_json};
 ///
 /// let mut feed = Streamer::new(Budget::padded(100)).window(3).feed()?;
@@ -146,7 +146,7 @@ pub fn save_stream_state(path: &Path, state: &StreamState) -> Result<(), Error> 
 
 #[cfg(test)]
 mod tests {
-    use lengthwise::{Budget, Shapes, Streamer};
+    use lengthwise::{Budget, Shapes, stream::Streamer};
 
     use super::*;
 

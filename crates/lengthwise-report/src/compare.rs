@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, time::Instant};
 
 use lengthwise::{
     Arrange, Budget, CostModel, Error, Lengths, Measures, OverLong, Plan, Planner, Shapes, Steps,
-    Strategy, Tail, Workspace, mate_repeat_rates,
+    Strategy, Tail, Workspace, measure::mate_repeat_rates,
 };
 use serde::{Deserialize, Serialize};
 
@@ -114,6 +114,16 @@ pub struct Settings {
     pub cost_model: Option<String>,
 }
 
+impl Settings {
+    /// How many batches each rank takes in a step, if that is not one.
+    pub(crate) fn batches_of_a_rank(&self) -> String {
+        match self.accumulate {
+            1 => String::new(),
+            each => format!(" of {each} batches"),
+        }
+    }
+}
+
 /// One strategy: its figures as means over the epochs, and their standard deviations.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Row {
@@ -221,6 +231,19 @@ impl Comparison {
         })
     }
 
+    /// Whether a table needs the column with this heading: waiting only where there are ranks, the time
+    /// of an epoch only where there is a cost model, each side only where there are two lengths.
+    pub(crate) fn has_column(&self, heading: &str) -> bool {
+        match heading.split([' ', ',']).next() {
+            Some("rank" | "idle") => self.settings.world_size > 1,
+            Some("epoch") => self.settings.cost_model.is_some(),
+            Some("first" | "second") => {
+                self.rows.iter().any(|row| row.mean.second_padding_rate.is_some())
+            }
+            _ => true,
+        }
+    }
+
     /// The comparison as JSON, one line for each level a person might look for.
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).unwrap_or_default()
@@ -284,7 +307,7 @@ impl Row {
         let (mut mean, mut sd) = (mean(&figures), sd(&figures));
         (mean.effective_mates, sd.effective_mates) = mates(&plans);
         let over_long = plans.first().map_or(0, |plan| plan.over_long().1.len());
-        let made = plans.first().map(Plan::made);
+        let made = plans.first().map(Plan::provenance);
         let how = made.map_or([""; 2], |made| [made.steps.name(), made.time_follows()]);
         let (strategy, shapes_over_epochs) = (strategy.to_string(), shapes.len());
         Ok((Self { strategy, mean, shapes_over_epochs, over_long, sd }, how))
@@ -348,12 +371,7 @@ impl From<Measures> for Figures {
             lag1_correlation: measures.lag1_correlation,
             largest_batch: measures.largest_batch as f64,
             largest_batch_cells: measures.largest_batch_cells as f64,
-            effective_mates: None,
-            optimizer_steps: 0.0,
-            idle_share: 0.0,
-            idle_bound: 0.0,
-            predicted_seconds: None,
-            plan_seconds: 0.0,
+            ..Self::default()
         }
     }
 }

@@ -2,13 +2,15 @@
 
 use std::fmt::Write as _;
 
-use lengthwise::{Budget, Error, Lengths, OverLong, Planner, Shuffled, Sorted};
+use lengthwise::{
+    Budget, Error, Lengths, OverLong, Planner,
+    strategy::{Shuffled, Sorted},
+};
 use serde::Serialize;
 
 use crate::{
-    Bin,
-    study::bins,
-    text::{one_line, wrapped},
+    histogram::{Bin, bins, length_at},
+    text::{one_line, plural, wrapped},
 };
 
 /// What a set of lengths is like.
@@ -127,15 +129,7 @@ impl Inspection {
         let squares = histogram
             .iter()
             .map(|&(length, count)| f64::from(count) * (f64::from(length) - mean).powi(2));
-        let quantile = |share: f64| {
-            let place = ((share * count).ceil() as u64).max(1);
-            let mut below = 0;
-            let reached = histogram.iter().find(|&&(_, count)| {
-                below += u64::from(count);
-                below >= place
-            });
-            reached.map_or(lengths.max(), |&(length, _)| length)
-        };
+        let quantile = |share: f64| length_at(lengths, ((share * count).ceil() as u64).max(1));
         let shares = [0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0];
         let quantiles = shares.map(|share| Quantile { share, length: quantile(share) }).to_vec();
         let (over_budget, [random_padding_rate, sorted_padding_rate]) = padding(lengths, budget)?;
@@ -178,8 +172,8 @@ impl Inspection {
             ));
         }
         if lengths.len() > 100 && lengths.max() <= 3 {
-            warnings
-                .push(format!("no length is above {}; is this a column of labels?", lengths.max()));
+            let longest = lengths.max();
+            warnings.push(format!("no length is above {longest}; is this a column of labels?"));
         }
         if let Some(longest) = self.outliers.longest.first()
             && f64::from(longest.length) > 20.0 * self.mean
@@ -211,14 +205,12 @@ impl Inspection {
     /// than those of ASCII.
     pub fn to_text(&self, width: usize, plain: bool) -> String {
         let line = |line: &str| wrapped(line, width);
+        let Self { sequences, total, distinct, .. } = self;
         let mut text = line(&format!(
-            "{}: {} sequence{}, {} positions in all, {} different length{}",
+            "{}: {sequences} sequence{}, {total} positions in all, {distinct} different length{}",
             one_line(&self.source),
-            self.sequences,
-            if self.sequences == 1 { "" } else { "s" },
-            self.total,
-            self.distinct,
-            if self.distinct == 1 { "" } else { "s" }
+            plural(*sequences),
+            plural(*distinct)
         ));
         text += &line(&format!("mean {:.1}, standard deviation {:.1}", self.mean, self.sd));
         let quantiles: Vec<String> = self
@@ -256,17 +248,7 @@ impl Inspection {
 
     fn bars(&self, width: usize, plain: bool) -> String {
         let most = self.histogram.iter().map(|row| row.count).max().unwrap_or(1).max(1);
-        let labels: Vec<String> = self
-            .histogram
-            .iter()
-            .map(|row| {
-                if row.from == row.to {
-                    row.from.to_string()
-                } else {
-                    format!("{} to {}", row.from, row.to)
-                }
-            })
-            .collect();
+        let labels: Vec<String> = self.histogram.iter().map(Bin::range).collect();
         let label = labels.iter().map(String::len).max().unwrap_or(0);
         let counts = most.to_string().len();
         let room = width.min(100).saturating_sub(label + counts + 4).max(10);
@@ -350,10 +332,9 @@ impl Outliers {
         format!(
             "{} longer than {} (the upper quartile {upper} and three times its distance {} from the \
              lower one), with {:.1} % of all positions; the longest: {}",
-            if self.count == 1 {
-                "1 sequence is".to_owned()
-            } else {
-                format!("{} sequences are", self.count)
+            match self.count {
+                1 => "1 sequence is".to_owned(),
+                count => format!("{count} sequences are"),
             },
             self.above,
             upper - lower,

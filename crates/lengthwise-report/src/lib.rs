@@ -8,7 +8,7 @@
 
 mod compare;
 mod figures;
-mod grid;
+mod histogram;
 mod html;
 mod inspect;
 mod manual;
@@ -18,16 +18,17 @@ mod study;
 mod svg;
 mod table;
 mod text;
+mod text_table;
 mod tuning;
 
 pub use compare::{Comparison, Figures, Input, Request, Row, Settings};
+pub use histogram::Bin;
 pub use inspect::{Duplicates, Inspection, Outlier, Outliers, OverBudget, Quantile};
 pub use manual::{Page, list_of_pages, page, pages};
 pub use picture::padding_picture;
 pub use study::{
-    Bin, CurvePoint, Distribution, FamilyCurve, Frontier, Idle, IdlePoint, Picture, SampleBatch,
-    Study,
+    CurvePoint, Distribution, FamilyCurve, Frontier, Idle, IdlePoint, Picture, SampleBatch, Study,
 };
-pub use table::Look;
-pub use text::{one_line, steers};
+pub use text::{is_unsafe_to_print, one_line};
+pub use text_table::Look;
 pub use tuning::{PointFigures, Tuning, table as points_table};

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use lengthwise::{
-    Arrange, Budget, CostModel, Error, Example, Limits, Shapes, Shard, Steps, Strategy, Streamer,
-    Tail,
+    Arrange, Budget, CostModel, Error, Example, Shapes, Steps, Strategy, Tail, shard::Shard,
+    stream::Streamer, tune::Limits,
 };
 use serde::Serialize;
 
@@ -22,33 +22,26 @@ pub struct Page {
 /// All manual pages: the strategies, then the other settings.
 pub fn pages() -> Vec<Page> {
     let presets: Vec<&str> = CostModel::PRESETS.iter().map(|preset| preset.name).collect();
-    let settings = [
-        ("budget", Budget::NAMES.join(", "), Budget::explain().to_owned()),
-        ("cost", presets.join(", "), CostModel::explain()),
-        ("shapes", Shapes::NAMES.join(", "), Shapes::explain().to_owned()),
-        ("arrange", Arrange::NAMES.join(", "), Arrange::explain().to_owned()),
-        ("steps", Steps::NAMES.join(", "), Steps::explain().to_owned()),
-        ("stream", "batches of data as it comes".to_owned(), Streamer::explain().to_owned()),
-        (
-            "shards",
-            "parts of a corpus that are planned apart".to_owned(),
-            Shard::explain().to_owned(),
-        ),
-        ("tune", "how a strategy is chosen".to_owned(), Limits::explain().to_owned()),
-    ];
-    Strategy::all()
+    let page = |name: &str, usage: String, text: &str| Page {
+        name: name.to_owned(),
+        usage,
+        text: readable(text),
+    };
+    let mut pages: Vec<Page> = Strategy::all()
         .iter()
-        .map(|strategy| Page {
-            name: strategy.name().to_owned(),
-            usage: strategy.to_string(),
-            text: readable(strategy.explain()),
-        })
-        .chain(settings.into_iter().map(|(name, usage, page)| Page {
-            name: name.to_owned(),
-            usage,
-            text: readable(&page),
-        }))
-        .collect()
+        .map(|strategy| page(strategy.name(), strategy.to_string(), strategy.explain()))
+        .collect();
+    pages.extend([
+        page("budget", Budget::NAMES.join(", "), Budget::explain()),
+        page("cost", presets.join(", "), &CostModel::explain()),
+        page("shapes", Shapes::NAMES.join(", "), Shapes::explain()),
+        page("arrange", Arrange::NAMES.join(", "), Arrange::explain()),
+        page("steps", Steps::NAMES.join(", "), Steps::explain()),
+        page("stream", "batches of data as it comes".to_owned(), Streamer::explain()),
+        page("shards", "parts of a corpus that are planned apart".to_owned(), Shard::explain()),
+        page("tune", "how a strategy is chosen".to_owned(), Limits::explain()),
+    ]);
+    pages
 }
 
 /// The page of a strategy, of a kind of setting, or of one of its names.
@@ -77,14 +70,9 @@ pub fn page(given: &str) -> Result<Page, Error> {
     .into_iter()
     .find(|(_, names)| names.contains(&name))
     .map_or(name, |(kind, _)| kind);
-    let at = pages
-        .iter()
-        .position(|page| page.name == name)
-        .or_else(|| pages.iter().position(|page| page.name == kind));
-    match at.and_then(|at| pages.into_iter().nth(at)) {
-        Some(page) => Ok(page),
-        None => Err(given.parse::<Strategy>().err().unwrap_or(Error::NoSequences)),
-    }
+    let named = |name: &str| pages.iter().find(|page| page.name == name).cloned();
+    let unknown = || given.parse::<Strategy>().err().unwrap_or(Error::NoSequences);
+    named(name).or_else(|| named(kind)).ok_or_else(unknown)
 }
 
 /// A page without what only a documentation generator needs: the hidden lines of its example.

@@ -1,31 +1,47 @@
 //! Parts of the report, for other pages and tables that look like it.
 //!
 //! Build a page with [`html::document`] out of [`html::section`]s, put [`svg::Chart`]s into them with
-//! [`html::figure`], and print tables with [`grid::Grid`]. [`text`] writes names and numbers.
+//! [`html::figure`], and print tables with [`table::TextTable`]. [`text`] writes names and numbers.
 
 /// A page in one file, and what it consists of. Text is put in as it is: escape names with
 /// [`svg::escaped`].
 pub mod html {
     pub use crate::html::{
-        TABLE_HINT, Width, button, document, dots_legend, figure, lines_legend, lines_legend_and,
-        nothing, plain_legend, section,
+        figure::{
+            Width, button, dots_legend, figure, lines_legend, lines_legend_and, nothing,
+            plain_legend,
+        },
+        page::{TABLE_HINT, document, section},
     };
 }
 
 /// Charts, and the small pictures of legends.
 pub mod svg {
-    pub use crate::figures::{Bar, WIDE, bars};
-    pub use crate::svg::{Chart, Look, Scale, bar_key, escaped, line_key, mark, mark_key, picture};
+    pub use crate::{
+        figures::{
+            bars::{Bar, bars},
+            shared::WIDE,
+        },
+        svg::{
+            chart::{Chart, picture},
+            scale::Scale,
+            style::{SeriesStyle, bar_key, line_key, mark, mark_key},
+        },
+        text::escaped,
+    };
 }
 
 /// Tables of text.
-pub mod grid {
-    pub use crate::grid::{Grid, GridColumn, as_good_as, distinct, visible_width};
-    pub use crate::table::Look;
+pub mod table {
+    pub use crate::text_table::{
+        Look, TextColumn, TextTable, distinct, stars_of_best, visible_width,
+    };
 }
 
 /// Words and numbers as people read them.
 pub mod text {
-    pub use crate::figures::time;
-    pub use crate::text::{compact, counted, fixed, one_line, percent, steers, wrapped};
+    pub use crate::{
+        figures::seconds::time,
+        text::{compact, counted, fixed, is_unsafe_to_print, one_line, percent, wrapped},
+    };
 }

@@ -1,12 +1,18 @@
 //! All that a report shows besides the table: lengths, orders, batches, curves and waiting.
 
 use lengthwise::{
-    Alternated, Arrange, Bucketed, Budget, Conditions, Curve, Error, Lengths, Pairs, Planner,
-    Pooled, Purpose, Rng, Strategy, frontier, ladder,
+    Arrange, Budget, Error, Lengths, Pairs, Planner, Shapes, Strategy,
+    custom::{Purpose, Rng},
+    ladder,
+    strategy::{Alternated, Bucketed, Pooled},
+    tune::{Conditions, Curve, frontier},
 };
 use serde::Serialize;
 
-use crate::{Comparison, Request};
+use crate::{
+    compare::{Comparison, Request},
+    histogram::{Bin, bins},
+};
 
 /// A comparison and everything that is drawn beside it.
 #[derive(Clone, Debug, Serialize)]
@@ -37,17 +43,6 @@ pub struct Distribution {
     pub ladder: Vec<u32>,
     /// Where the 6 optimal buckets of paper 3 end.
     pub buckets: Vec<u32>,
-}
-
-/// An interval of lengths.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct Bin {
-    /// The shortest length in it.
-    pub from: u32,
-    /// The longest length in it.
-    pub to: u32,
-    /// How many sequences.
-    pub count: u64,
 }
 
 /// What one strategy does.
@@ -98,7 +93,7 @@ pub struct FamilyCurve {
 
 /// A measured point of a family.
 #[derive(Clone, Debug, Serialize)]
-#[expect(missing_docs, reason = "the fields are those of `lengthwise::Point`")]
+#[expect(missing_docs, reason = "the fields are those of `lengthwise::tune::Point`")]
 pub struct CurvePoint {
     pub strategy: String,
     /// The parameter.
@@ -180,57 +175,12 @@ impl Distribution {
         let lengths = request.lengths;
         let (bins, logarithmic) = bins(lengths, BINS);
         let rungs = match &request.shapes {
-            lengthwise::Shapes::Rungs(rungs) => rungs.clone(),
-            lengthwise::Shapes::Ladder(count) => ladder(lengths, *count),
+            Shapes::Rungs(rungs) => rungs.clone(),
+            Shapes::Ladder(count) => ladder(lengths, *count),
             _ => ladder(lengths, 8),
         };
         Self { bins, logarithmic, ladder: rungs, buckets: ladder(lengths, 6) }
     }
-}
-
-/// About so many intervals of lengths with their counts, and whether they grow with the lengths
-/// because of a long tail.
-pub(crate) fn bins(lengths: &Lengths, about: u32) -> (Vec<Bin>, bool) {
-    let logarithmic = lengths.max() / 10 > median(lengths);
-    let mut bins: Vec<Bin> = Vec::new();
-    let mut from = lengths.min();
-    for to in ends(lengths, about, logarithmic) {
-        bins.push(Bin { from, to, count: 0 });
-        from = to.saturating_add(1);
-    }
-    for &(length, count) in lengths.histogram() {
-        let bin = bins.partition_point(|bin| bin.to < length);
-        bins[bin].count += u64::from(count);
-    }
-    (bins, logarithmic)
-}
-
-/// The middle length.
-fn median(lengths: &Lengths) -> u32 {
-    let mut below = 0;
-    let middle = lengths.len() as u64 / 2;
-    let reached = lengths.histogram().iter().find(|&&(_, count)| {
-        below += u64::from(count);
-        below > middle
-    });
-    reached.map_or(0, |&(length, _)| length)
-}
-
-/// Where the intervals of a histogram end, rising to the longest length.
-fn ends(lengths: &Lengths, about: u32, logarithmic: bool) -> Vec<u32> {
-    let (min, max) = (lengths.min(), lengths.max());
-    let mut ends: Vec<u32> = if logarithmic {
-        let ratio = f64::from(max) / f64::from(min);
-        let end = |bin: u32| f64::from(min) * ratio.powf(f64::from(bin) / f64::from(about));
-        (1..=about).map(|bin| end(bin) as u32).collect()
-    } else {
-        let width = (max - min) / about + 1;
-        (1..=about).map(|bin| min.saturating_add(bin.saturating_mul(width) - 1)).collect()
-    };
-    ends.retain(|&end| end < max);
-    ends.push(max);
-    ends.dedup();
-    ends
 }
 
 impl Picture {

@@ -3,21 +3,10 @@
 use std::fmt::Write as _;
 
 use crate::{
-    Comparison, Row,
-    grid::{Grid, GridColumn, as_good_as},
-    text::{one_line, wrapped},
+    compare::{Comparison, Row, Settings},
+    text::{one_line, plural, wrapped},
+    text_table::{Look, TextColumn, TextTable, stars_of_best},
 };
-
-/// How a table looks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Look {
-    /// For pipes and files: aligned columns, nothing else.
-    Plain,
-    /// For a terminal without colour: the best value of a column has a star.
-    Starred,
-    /// For a terminal: the best value of a column has a star and stands out.
-    Coloured,
-}
 
 /// Which end of a column is the good one.
 #[derive(Clone, Copy)]
@@ -28,143 +17,82 @@ enum Best {
 }
 
 struct Column {
-    /// Columns of the highest number go first where there is no room for all.
-    dispensable: u8,
     /// Two lines of heading: what it is, and its unit.
     heading: [&'static str; 2],
+    /// Columns of the highest number go first where there is no room for all.
+    dispensable: u8,
     best: Best,
     value: fn(&Row) -> Option<f64>,
     show: fn(f64) -> String,
 }
 
-const COLUMNS: [Column; 15] = [
-    Column {
-        dispensable: 0,
-        heading: ["", "batches"],
-        best: Best::Low,
-        value: |row| Some(row.mean.batches),
-        show: |value| trimmed(value, 1),
-    },
-    Column {
-        dispensable: 0,
-        heading: ["padding", "%"],
-        best: Best::Low,
-        value: |row| Some(100.0 * row.mean.padding_rate),
-        show: |value| format!("{value:.2}"),
-    },
-    Column {
-        dispensable: 0,
-        heading: ["first", "%"],
-        best: Best::Low,
-        value: |row| row.mean.first_padding_rate.map(|rate| 100.0 * rate),
-        show: |value| format!("{value:.2}"),
-    },
-    Column {
-        dispensable: 0,
-        heading: ["second", "%"],
-        best: Best::Low,
-        value: |row| row.mean.second_padding_rate.map(|rate| 100.0 * rate),
-        show: |value| format!("{value:.2}"),
-    },
-    Column {
-        dispensable: 4,
-        heading: ["sd", "%"],
-        best: Best::Neither,
-        value: |row| Some(100.0 * row.sd.padding_rate),
-        show: |value| format!("{value:.2}"),
-    },
-    Column {
-        dispensable: 2,
-        heading: ["batch", "length"],
-        best: Best::Neither,
-        value: |row| Some(row.mean.mean_batch_length),
-        show: |value| format!("{value:.1}"),
-    },
-    Column {
-        dispensable: 1,
-        heading: ["", "steps"],
-        best: Best::Low,
-        value: |row| Some(row.mean.steps),
-        show: short,
-    },
-    Column {
-        dispensable: 0,
-        heading: ["", "shapes"],
-        best: Best::Low,
-        value: |row| Some(row.mean.shapes),
-        show: |value| trimmed(value, 1),
-    },
-    Column {
-        dispensable: 0,
-        heading: ["effective", "mates"],
-        best: Best::High,
-        value: |row| row.mean.effective_mates,
-        show: |value| trimmed(value, usize::from(value < 100.0)),
-    },
-    Column {
-        dispensable: 5,
-        heading: ["lag-1", "corr."],
-        best: Best::Neither,
-        value: |row| Some(row.mean.lag1_correlation),
-        // Adding zero turns a rounded -0.00 into 0.00.
-        show: |value| format!("{:.2}", (value * 100.0).round() / 100.0 + 0.0),
-    },
-    Column {
-        dispensable: 3,
-        heading: ["rank", "steps"],
-        best: Best::Neither,
-        value: |row| Some(row.mean.optimizer_steps),
-        show: |value| trimmed(value, 1),
-    },
-    Column {
-        dispensable: 0,
-        heading: ["idle", "%"],
-        best: Best::Low,
-        value: |row| Some(100.0 * row.mean.idle_share),
-        show: |value| format!("{value:.1}"),
-    },
-    Column {
-        dispensable: 4,
-        heading: ["idle", "at least"],
-        best: Best::Neither,
-        value: |row| Some(100.0 * row.mean.idle_bound),
-        show: |value| format!("{value:.1}"),
-    },
-    Column {
-        dispensable: 0,
-        heading: ["epoch", "s"],
-        best: Best::Low,
-        value: |row| row.mean.predicted_seconds,
-        show: |value| match value {
-            ..0.001 => format!("{value:.1e}"),
-            0.001..1.0 => format!("{value:.4}"),
-            1.0..100.0 => format!("{value:.2}"),
-            _ => short(value),
-        },
-    },
-    Column {
-        dispensable: 3,
-        heading: ["plan", "ms"],
-        best: Best::Neither,
-        value: |row| Some(1e3 * row.mean.plan_seconds),
-        show: |value| format!("{value:.2}"),
-    },
-];
+const fn column(
+    heading: [&'static str; 2],
+    dispensable: u8,
+    best: Best,
+    value: fn(&Row) -> Option<f64>,
+    show: fn(f64) -> String,
+) -> Column {
+    Column { heading, dispensable, best, value, show }
+}
+
+const COLUMNS: [Column; 15] = {
+    use Best::{High, Low, Neither};
+    [
+        column(["", "batches"], 0, Low, |row| Some(row.mean.batches), tenths),
+        column(["padding", "%"], 0, Low, |row| Some(row.mean.padding_rate), percent),
+        column(["first", "%"], 0, Low, |row| row.mean.first_padding_rate, percent),
+        column(["second", "%"], 0, Low, |row| row.mean.second_padding_rate, percent),
+        column(["sd", "%"], 4, Neither, |row| Some(row.sd.padding_rate), percent),
+        column(
+            ["batch", "length"],
+            2,
+            Neither,
+            |row| Some(row.mean.mean_batch_length),
+            |length| format!("{length:.1}"),
+        ),
+        column(["", "steps"], 1, Low, |row| Some(row.mean.steps), short),
+        column(["", "shapes"], 0, Low, |row| Some(row.mean.shapes), tenths),
+        column(
+            ["effective", "mates"],
+            0,
+            High,
+            |row| row.mean.effective_mates,
+            |mates| {
+                if mates < 100.0 { tenths(mates) } else { format!("{mates:.0}") }
+            },
+        ),
+        column(
+            ["lag-1", "corr."],
+            5,
+            Neither,
+            |row| Some(row.mean.lag1_correlation),
+            |value| {
+                // Adding zero turns a rounded -0.00 into 0.00.
+                format!("{:.2}", (value * 100.0).round() / 100.0 + 0.0)
+            },
+        ),
+        column(["rank", "steps"], 3, Neither, |row| Some(row.mean.optimizer_steps), tenths),
+        column(["idle", "%"], 0, Low, |row| Some(row.mean.idle_share), idle),
+        column(["idle", "at least"], 4, Neither, |row| Some(row.mean.idle_bound), idle),
+        column(["epoch", "s"], 0, Low, |row| row.mean.predicted_seconds, seconds),
+        column(
+            ["plan", "ms"],
+            3,
+            Neither,
+            |row| Some(row.mean.plan_seconds),
+            |seconds| format!("{:.2}", 1e3 * seconds),
+        ),
+    ]
+};
 
 impl Comparison {
     /// A table with one row for every strategy, at most `width` characters wide if that can be done
     /// by leaving columns out; idle time only where there is more than one rank, the time of an epoch
     /// only where there is a cost model, the padding of each side only where there are two lengths.
     pub fn table(&self, look: Look, width: usize) -> String {
-        let columns = COLUMNS.iter().filter(|column| match column.heading[0] {
-            "idle" | "rank" => self.settings.world_size > 1,
-            "epoch" => self.settings.cost_model.is_some(),
-            "first" | "second" => {
-                self.rows.iter().any(|row| row.mean.second_padding_rate.is_some())
-            }
-            _ => true,
-        });
-        let grid = Grid {
+        let columns = COLUMNS.iter().filter(|column| self.has_column(column.heading[0]));
+        let shown = TextTable {
             corner: "strategy",
             names: self.rows.iter().map(|row| row.strategy.clone()).collect(),
             columns: columns.map(|column| column.shown(&self.rows)).collect(),
@@ -172,35 +100,32 @@ impl Comparison {
         };
         let mut table: String = self.heading().iter().map(|line| wrapped(line, width)).collect();
         table.push('\n');
-        table + &grid.text(look, width)
+        table + &shown.text(look, width)
     }
 
     /// Two lines: what was planned, and under which settings.
     fn heading(&self) -> [String; 2] {
         let (input, settings) = (&self.input, &self.settings);
-        let sequences = if input.sequences == 1 { "sequence" } else { "sequences" };
         let planned = format!(
-            "{}: {} {sequences} of length {} to {}, mean {:.1}",
+            "{}: {} sequence{} of length {} to {}, mean {:.1}",
             one_line(&input.source),
             input.sequences,
+            plural(input.sequences),
             input.min,
             input.max,
             input.mean
         );
-        let epochs = if settings.epochs == 1 { "epoch" } else { "epochs" };
+        let Settings { budget, shapes, arrange, seed, epochs, .. } = settings;
         let mut heading = format!(
-            "budget {}, shapes {}, arrange {}, seed {}, {} {epochs}",
-            settings.budget, settings.shapes, settings.arrange, settings.seed, settings.epochs
+            "budget {budget}, shapes {shapes}, arrange {arrange}, seed {seed}, {epochs} epoch{}",
+            plural(*epochs as usize)
         );
         if settings.world_size > 1 {
-            _ = write!(heading, ", {} ranks", settings.world_size);
-            if settings.accumulate > 1 {
-                _ = write!(heading, " of {} batches", settings.accumulate);
-            }
+            let (ranks, each) = (settings.world_size, settings.batches_of_a_rank());
+            let Settings { steps, tail, time, .. } = settings;
             _ = write!(
                 heading,
-                " in {} steps, tail {}, time by {}",
-                settings.steps, settings.tail, settings.time
+                ", {ranks} ranks{each} in {steps} steps, tail {tail}, time by {time}"
             );
         }
         if let Some(model) = &settings.cost_model {
@@ -215,7 +140,7 @@ impl Comparison {
 
 impl Column {
     /// The column of these rows.
-    fn shown(&self, rows: &[Row]) -> GridColumn {
+    fn shown(&self, rows: &[Row]) -> TextColumn {
         let values: Vec<Option<f64>> = rows.iter().map(self.value).collect();
         let cells: Vec<String> =
             values.iter().map(|value| value.map_or("-".to_owned(), self.show)).collect();
@@ -226,16 +151,34 @@ impl Column {
             Best::Neither => None,
         };
         // Values that look equal to the best are as good as it.
-        let starred = as_good_as(best.map(self.show).as_ref(), &cells);
+        let starred = stars_of_best(best.map(self.show).as_ref(), &cells);
         let heading = self.heading.map(str::to_owned);
-        GridColumn { dispensable: self.dispensable, heading, cells, starred }
+        TextColumn { dispensable: self.dispensable, heading, cells, starred }
     }
 }
 
-/// A number with at most so many decimals, and none if it is whole.
-fn trimmed(value: f64, decimals: usize) -> String {
-    let text = format!("{value:.decimals$}");
+/// A share in percent.
+fn percent(share: f64) -> String {
+    format!("{:.2}", 100.0 * share)
+}
+
+fn idle(share: f64) -> String {
+    format!("{:.1}", 100.0 * share)
+}
+
+/// A number with one decimal, or none if that is zero.
+fn tenths(value: f64) -> String {
+    let text = format!("{value:.1}");
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+}
+
+fn seconds(value: f64) -> String {
+    match value {
+        ..0.001 => format!("{value:.1e}"),
+        0.001..1.0 => format!("{value:.4}"),
+        1.0..100.0 => format!("{value:.2}"),
+        _ => short(value),
+    }
 }
 
 /// A large number in thousands or millions.
@@ -250,7 +193,10 @@ fn short(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Figures, Input, Settings, grid::visible_width};
+    use crate::{
+        compare::{Figures, Input},
+        text_table::visible_width,
+    };
 
     fn row(strategy: &str, batches: f64, padding_rate: f64, mates: Option<f64>) -> Row {
         let mean = Figures {

@@ -1,8 +1,10 @@
 //! Words and numbers as people read them, and names that cannot steer what shows them.
 
+use std::fmt::Write as _;
+
 /// Whether a character breaks the line, moves a cursor, turns the direction of the text or hides: a
 /// name from a file may have any. Joiners are none of these; some scripts need them.
-pub fn steers(character: char) -> bool {
+pub fn is_unsafe_to_print(character: char) -> bool {
     character.is_control()
         || matches!(character,
             '\u{61c}' | '\u{200b}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
@@ -13,10 +15,29 @@ pub fn steers(character: char) -> bool {
 pub fn one_line(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in text.chars() {
-        if steers(character) {
+        if is_unsafe_to_print(character) {
             safe.extend(character.escape_default());
         } else {
             safe.push(character);
+        }
+    }
+    safe
+}
+
+/// Text that is safe between the tags of HTML and SVG and inside quotes.
+pub fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            '\'' => safe.push_str("&#39;"),
+            other if other.is_control() => safe.push('\u{fffd}'),
+            // Characters that turn the direction of the text show as what they are.
+            other if is_unsafe_to_print(other) => _ = write!(safe, "U+{:04X}", other as u32),
+            other => safe.push(other),
         }
     }
     safe
@@ -45,8 +66,12 @@ pub fn wrapped(line: &str, width: usize) -> String {
 
 /// So many of what this word names: with an s where they are not one.
 pub fn counted(count: u64, noun: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{}\u{a0}{noun}{plural}", grouped(count))
+    format!("{}\u{a0}{noun}{}", grouped(count), plural(count as usize))
+}
+
+/// What a noun ends in behind this number.
+pub(crate) fn plural(count: usize) -> &'static str {
+    if count == 1 { "" } else { "s" }
 }
 
 /// A number of effective mates.
@@ -92,10 +117,16 @@ pub fn compact(number: f64) -> String {
         ..99.95 => 1,
         _ => 0,
     };
+    without_zeros(value, decimals) + unit
+}
+
+/// A number with at most so many decimals, and none that say nothing.
+pub(crate) fn without_zeros(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
-    let text =
-        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
-    format!("{text}{unit}")
+    if !text.contains('.') {
+        return text;
+    }
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// A number in the unit that it is written in.
@@ -117,6 +148,15 @@ mod tests {
         assert_eq!(
             one_line("a\u{202e}b\n\u{1b}[31m\u{61c}é"),
             "a\\u{202e}b\\n\\u{1b}[31m\\u{61c}é"
+        );
+    }
+
+    #[test]
+    fn names_stay_names() {
+        let hostile = "</text><script>alert('x')</script>&\"\u{202e}\u{1b}[31m";
+        assert_eq!(
+            escaped(hostile),
+            "&lt;/text&gt;&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&amp;&quot;U+202E\u{fffd}[31m"
         );
     }
 

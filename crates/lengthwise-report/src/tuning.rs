@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use lengthwise::{Choice, Conditions, Limits, Point};
+use lengthwise::tune::{Choice, Conditions, Limits, Point};
 use serde::{Deserialize, Serialize};
 
 /// What tuning found.
@@ -36,7 +36,7 @@ pub struct Tuning {
 
 /// A measured point.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-#[expect(missing_docs, reason = "the fields are those of `lengthwise::Point`")]
+#[expect(missing_docs, reason = "the fields are those of `lengthwise::tune::Point`")]
 pub struct PointFigures {
     pub strategy: String,
     pub padding_rate: f64,

@@ -3,7 +3,7 @@
 //! Nothing here uses more than additions, multiplications, divisions and square roots, which IEEE 754
 //! defines to the bit.
 
-use lengthwise::{Purpose, Rng, Stream};
+use lengthwise::custom::{Purpose, Rng, Stream};
 
 /// What is drawn. No two share numbers.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,6 @@
 //! Where the parameters of each layer are, what they are called, and what they begin as.
 
-use lengthwise::{Purpose, Rng};
+use lengthwise::custom::{Purpose, Rng};
 use lengthwise_nn::{Embedding, Linear, Recurrent};
 
 /// A part of the parameters.

@@ -19,7 +19,7 @@ use lengthwise_report::parts::{
     html::{
         TABLE_HINT, Width, button, document, dots_legend, figure, lines_legend, nothing, section,
     },
-    svg::{Look, escaped},
+    svg::{SeriesStyle, escaped},
     text::counted,
 };
 
@@ -47,7 +47,7 @@ impl Training {
         settings_section(&mut main, &rows);
         _ = write!(
             main,
-            "<footer>\n<p>Made by lengthwise {}. The records are in this file, as JSON lines in the \
+            "<footer>\n<p>Provenance by lengthwise {}. The records are in this file, as JSON lines in the \
              element <code>training</code>.</p>\n</footer>\n",
             env!("CARGO_PKG_VERSION")
         );
@@ -138,7 +138,7 @@ impl Training {
 
     fn trade_off_section(&self, page: &mut String, rows: &[Row<'_>]) {
         let dots = rows.iter().enumerate().filter(|(_, row)| dot_of(row).is_some());
-        let legend = dots_legend(dots.map(|(number, row)| (Look(number), row.name)));
+        let legend = dots_legend(dots.map(|(number, row)| (SeriesStyle(number), row.name)));
         let lost: Vec<String> = rows
             .iter()
             .filter(|row| row.diverged().next().is_some())
@@ -301,13 +301,13 @@ fn table_of(table: &TrainingTable) -> String {
     }
     text.push_str("</tr></thead>\n<tbody>\n");
     for (number, name) in table.names.iter().enumerate() {
-        let look = Look(number);
+        let style = SeriesStyle(number);
         _ = write!(
             text,
             "<tr class=\"series {}\" data-series=\"{}\"><th scope=\"row\" title=\"{1}\">{}</th>",
-            look.classes(),
+            style.classes(),
             escaped(name),
-            button(&look.key(), name)
+            button(&style.key(), name)
         );
         text.extend(columns.iter().map(|column| cell(&column.cells[number])));
         text.push_str("</tr>\n");

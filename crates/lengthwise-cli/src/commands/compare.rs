@@ -2,17 +2,18 @@
 
 use std::{env, ffi::OsStr, io::Write as _, path::Path};
 
-use lengthwise::{Paired, Strategy};
+use lengthwise::{Strategy, strategy::Paired};
 use lengthwise_io::save;
 use lengthwise_report::{Comparison, Request, Study};
 
 use crate::{
-    args::{Compare, Comparing, Report},
+    args::comparing::{Compare, Comparing, Report},
     cost_model,
     failure::Failure,
     input::quoted,
-    interrupt, memory,
+    memory,
     printer::{self, Progress},
+    signals,
 };
 
 pub(crate) fn run(args: &Compare) -> Result<(), Failure> {
@@ -110,7 +111,7 @@ fn studied(request: &Request, progress: &mut Progress) -> Result<Study, Failure>
 }
 
 fn write(study: &Study, path: &Path) -> Result<(), Failure> {
-    interrupt::writing(path);
+    signals::writing(path);
     save(path, |file| file.write_all(study.to_html().as_bytes()))?;
     printer::say(&format!("{}: a report on {}", path.display(), study.comparison.input.source));
     Ok(())

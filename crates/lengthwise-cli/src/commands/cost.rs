@@ -2,11 +2,14 @@
 
 use std::{fmt::Write as _, io, io::Write as _, path::Path};
 
-use lengthwise::{CostModel, Fit, Step};
+use lengthwise::{
+    CostModel,
+    cost::{Fit, Step},
+};
 use lengthwise_io::{CostModelFile, WorstStep, save};
 use lengthwise_io::{MeasuredStep, read_steps, read_steps_from};
 
-use crate::{args::Cost, failure::Failure, interrupt, printer};
+use crate::{args::comparing::Cost, failure::Failure, printer, signals};
 
 /// How many measured steps are shown beside what the model predicts.
 const SHOWN: usize = 6;
@@ -26,23 +29,20 @@ pub(crate) fn run(args: &Cost) -> Result<(), Failure> {
     } else {
         read_steps(&args.steps)?
     };
-    let steps: Vec<Step> = measured
-        .iter()
-        .map(|step| Step {
-            size: step.batch_size,
-            length: step.batch_length,
-            seconds: step.seconds,
-        })
-        .collect();
+    let step = |step: &MeasuredStep| {
+        let &MeasuredStep { batch_size: size, batch_length: length, seconds, .. } = step;
+        Step { size, length, seconds }
+    };
+    let steps: Vec<Step> = measured.iter().map(step).collect();
     let fit = CostModel::fit(&steps).map_err(|error| {
         let source =
             if from_stdin { "standard input".into() } else { args.steps.to_string_lossy() };
-        Failure::new(format!("{source}: {error}"), error.hint().unwrap_or_default())
+        Failure::of_plan(format!("{source}: {error}"), &error)
     })?;
     let worst = worst(&fit, &measured);
     let json = CostModelFile::new(&fit, worst).to_json();
     if let Some(path) = &args.output {
-        interrupt::writing(path);
+        signals::writing(path);
         save(path, |file| file.write_all(json.as_bytes()))?;
     }
     if fit.is_flat() {
@@ -79,9 +79,7 @@ fn readable(fit: &Fit, worst: &WorstStep, measured: &[MeasuredStep]) -> String {
         "s for each cell",
         "s for each pair of positions of a sequence",
     ];
-    for ((name, value), unit) in
-        ["a", "b", "c", "d"].iter().zip(fit.model.coefficients()).zip(units)
-    {
+    for ((name, value), unit) in "abcd".chars().zip(fit.model.coefficients()).zip(units) {
         _ = writeln!(text, "  {name}  {value:<10.3e}{unit}");
     }
     _ = writeln!(
@@ -111,7 +109,6 @@ fn readable(fit: &Fit, worst: &WorstStep, measured: &[MeasuredStep]) -> String {
     text
 }
 
-/// A few of the steps, from the fastest to the slowest.
 fn spread(measured: &[MeasuredStep]) -> Vec<MeasuredStep> {
     let mut steps = measured.to_vec();
     steps.sort_by(|one, other| one.seconds.total_cmp(&other.seconds));

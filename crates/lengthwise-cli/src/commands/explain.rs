@@ -1,16 +1,14 @@
 //! `lengthwise explain`
 
 use lengthwise_report::{list_of_pages, page, pages};
-use serde::Serialize;
 
-use crate::{args::Explain, failure::Failure, printer};
+use crate::{args::manual::Explain, failure::Failure, printer};
 
-/// The end of the list.
 const LAST: &str = "\n`lengthwise explain NAME` explains a strategy or a setting.\n";
 
 pub(crate) fn run(args: &Explain) -> Result<(), Failure> {
     match args.name.join(" ").as_str() {
-        "" | "strategy" | "strategies" if args.json => printer::print(&json(&pages())),
+        "" | "strategy" | "strategies" if args.json => printer::print_pretty_json(&pages()),
         "" | "strategy" | "strategies" => printer::print(&(list_of_pages() + LAST)),
         name => show(name, args.json),
     }
@@ -19,7 +17,7 @@ pub(crate) fn run(args: &Explain) -> Result<(), Failure> {
 fn show(name: &str, as_json: bool) -> Result<(), Failure> {
     let page = page(name).map_err(|error| {
         // A slip of a strategy's name is known there.
-        if error.hint().is_some_and(|hint| hint.starts_with("did you mean")) {
+        if let Some(lengthwise::Remedy::DidYouMean(_)) = error.remedy() {
             return Failure::from(error);
         }
         let names: Vec<String> = pages().iter().map(|page| format!("`{}`", page.name)).collect();
@@ -28,9 +26,5 @@ fn show(name: &str, as_json: bool) -> Result<(), Failure> {
             format!("one of {}, or a setting by its name, as in `padded`", names.join(", ")),
         )
     })?;
-    printer::print(&if as_json { json(&page) } else { page.text })
-}
-
-fn json<T: Serialize>(value: &T) -> String {
-    serde_json::to_string_pretty(value).unwrap_or_default() + "\n"
+    if as_json { printer::print_pretty_json(&page) } else { printer::print(&page.text) }
 }

@@ -2,12 +2,12 @@
 
 use std::fmt::Write as _;
 
-use lengthwise::{Conditions, Curve, Family, Lengths, frontier};
+use lengthwise::tune::{Conditions, Curve, Family, frontier};
 use lengthwise_report::{PointFigures, one_line, points_table};
 use serde::Serialize;
 
 use crate::{
-    args::Frontier,
+    args::comparing::Frontier,
     cost_model,
     failure::Failure,
     memory,
@@ -58,34 +58,28 @@ pub(crate) fn run(args: &Frontier) -> Result<(), Failure> {
         progress.at(&format!("measuring {}", family.name()));
     })?;
     drop(progress);
-    let levels = LEVELS.map(|share| level(&curves, share * lengths.len() as f64));
-    if !args.json {
-        let heading = format!(
-            "{}: {} sequences\nbudget {}, shapes {}, seed {}, {} epochs\n\n",
-            one_line(&input.source),
-            lengths.len(),
-            conditions.budget,
-            conditions.shapes,
-            conditions.seed,
-            args.epochs
-        );
-        return printer::print(&(heading + &readable(&curves, &levels, lengths)));
-    }
+    let points = |curve: &Curve| Points {
+        family: curve.family.name(),
+        points: curve.points.iter().map(PointFigures::from).collect(),
+    };
     let answer = Answer {
         version: 1,
         source: input.source.clone(),
         budget: conditions.budget.to_string(),
         shapes: conditions.shapes.to_string(),
-        levels: levels.into(),
-        curves: curves
-            .iter()
-            .map(|curve| Points {
-                family: curve.family.name(),
-                points: curve.points.iter().map(PointFigures::from).collect(),
-            })
-            .collect(),
+        levels: LEVELS.map(|share| level(&curves, share * lengths.len() as f64)).into(),
+        curves: curves.iter().map(points).collect(),
     };
-    printer::print(&(serde_json::to_string_pretty(&answer).unwrap_or_default() + "\n"))
+    if args.json {
+        return printer::print_pretty_json(&answer);
+    }
+    let (source, sequences) = (one_line(&answer.source), lengths.len());
+    let Answer { budget, shapes, .. } = &answer;
+    let (seed, epochs) = (args.seed, args.epochs);
+    let heading = format!(
+        "{source}: {sequences} sequences\nbudget {budget}, shapes {shapes}, seed {seed}, {epochs} epochs\n\n"
+    );
+    printer::print(&(heading + &readable(&answer, sequences)))
 }
 
 fn level(curves: &[Curve], mates: f64) -> Level {
@@ -105,22 +99,17 @@ fn level(curves: &[Curve], mates: f64) -> Level {
     }
 }
 
-fn readable(curves: &[Curve], levels: &[Level], lengths: &Lengths) -> String {
+fn readable(answer: &Answer, sequences: usize) -> String {
     let mut text = String::new();
-    for curve in curves {
-        let points: Vec<PointFigures> = curve.points.iter().map(PointFigures::from).collect();
-        text += &points_table(&points.iter().collect::<Vec<_>>());
+    for curve in &answer.curves {
+        text += &points_table(&curve.points.iter().collect::<Vec<_>>());
         text.push('\n');
     }
-    _ = writeln!(
-        text,
-        "{:>14}{:>12}{:>14}  {:18}{:>8}",
-        "at mates", "blurred %", "best other %", "", "ratio"
-    );
+    text += "      at mates   blurred %  best other %                       ratio\n";
     let percent =
         |rate: Option<f64>| rate.map_or("-".to_owned(), |rate| format!("{:.2}", 100.0 * rate));
-    for level in levels {
-        let share = 100.0 * level.effective_mates / lengths.len() as f64;
+    for level in &answer.levels {
+        let share = 100.0 * level.effective_mates / sequences as f64;
         _ = writeln!(
             text,
             "{:>14}{:>12}{:>14}  {:18}{:>8}",

@@ -2,7 +2,7 @@
 
 use lengthwise_report::{Duplicates, Inspection};
 
-use crate::{args::Inspect, cost_model, failure::Failure, memory, printer};
+use crate::{args::comparing::Inspect, cost_model, failure::Failure, memory, printer};
 
 pub(crate) fn run(args: &Inspect) -> Result<(), Failure> {
     let budget = cost_model::budget(&args.budget)?;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use lengthwise::{ladder, ladder_padding_rate};
 use serde::Serialize;
 
-use crate::{args::Ladder, failure::Failure, memory, printer};
+use crate::{args::comparing::Ladder, failure::Failure, memory, printer};
 
 #[derive(Serialize)]
 struct Answer {
@@ -27,8 +27,7 @@ pub(crate) fn run(args: &Ladder) -> Result<(), Failure> {
     let padding_rate = ladder_padding_rate(lengths, &rungs);
     let answer = Answer { version: 1, rungs, sequences, padding_rate };
     if args.json {
-        let json = serde_json::to_string(&answer).unwrap_or_default();
-        return printer::print(&(json + "\n"));
+        return printer::print_json(&answer);
     }
     let mut text = String::from("      rung   sequences\n");
     for (rung, count) in answer.rungs.iter().zip(&answer.sequences) {

@@ -7,9 +7,12 @@ use clap_mangen::Man;
 use lengthwise_io::save;
 
 use crate::{
-    args::{self, Args, Completions},
+    args::{
+        Args,
+        manual::{self, Completions},
+    },
     failure::Failure,
-    interrupt, printer,
+    printer, signals,
 };
 
 pub(crate) fn completions(args: &Completions) -> Result<(), Failure> {
@@ -18,7 +21,7 @@ pub(crate) fn completions(args: &Completions) -> Result<(), Failure> {
     printer::print(&String::from_utf8_lossy(&script))
 }
 
-pub(crate) fn pages(args: &args::Man) -> Result<(), Failure> {
+pub(crate) fn pages(args: &manual::Man) -> Result<(), Failure> {
     let mut command = Args::command();
     // So that each part knows what comes before its name.
     command.build();
@@ -30,7 +33,7 @@ pub(crate) fn pages(args: &args::Man) -> Result<(), Failure> {
     fs::create_dir_all(folder).map_err(|error| {
         Failure::new(format!("{}: {}", folder.display(), error.kind()), "name another folder")
     })?;
-    interrupt::writing(&folder.join("page"));
+    signals::writing(&folder.join("page"));
     let whole = [("lengthwise".to_owned(), command.clone())];
     let parts = command.get_subcommands().filter(|part| part.get_name() != "help");
     let parts = parts.map(|part| {

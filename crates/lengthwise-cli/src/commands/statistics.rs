@@ -2,35 +2,34 @@
 
 use std::{fmt::Write as _, path::Path};
 
-use lengthwise::{Needs, Statistics};
+use lengthwise::shard::{Needs, Statistics};
 use lengthwise_io::{is_statistics, read_statistics, save_statistics};
 use serde::Serialize;
 
 use crate::{
-    args::{self, Source},
+    args::{
+        planning,
+        shared::{Input, Source},
+    },
     failure::Failure,
     input::quoted,
-    interrupt, memory, printer,
+    memory, printer, signals,
 };
 
-pub(crate) fn run(args: &args::Statistics) -> Result<(), Failure> {
+pub(crate) fn run(args: &planning::Statistics) -> Result<(), Failure> {
     if let Some(path) = &args.output {
         check_name(path)?;
     }
-    let mut all: Option<Statistics> = None;
-    for path in &args.inputs {
-        let one = if is_statistics(path) { read_statistics(path)? } else { read(args, path)? };
-        all = Some(match all {
-            None => one,
-            Some(all) => all.merge(&one).map_err(|error| {
-                let what = format!("{}: {error}", path.display());
-                Failure::new(what, error.hint().unwrap_or_default())
-            })?,
-        });
-    }
-    let Some(all) = all else {
+    let Some((first, others)) = args.inputs.split_first() else {
         return Err(Failure::new("no input", "name files of lengths, or of statistics"));
     };
+    let mut all = read(args, first)?;
+    for path in others {
+        all = all.merge(&read(args, path)?).map_err(|error| {
+            let what = format!("{}: {error}", path.display());
+            Failure::of_plan(what, &error)
+        })?;
+    }
     if let Some(needs) = all.needs().filter(|_| all.count() > 0)
         && needs.statistics != all.digest()
     {
@@ -41,12 +40,11 @@ pub(crate) fn run(args: &args::Statistics) -> Result<(), Failure> {
         ));
     }
     if let Some(path) = &args.output {
-        interrupt::writing(path);
+        signals::writing(path);
         save_statistics(path, &all)?;
     }
     if args.json {
-        let json = serde_json::to_string(&Answer::new(&all)).unwrap_or_default();
-        return printer::print(&(json + "\n"));
+        return printer::print_json(&Answer::new(&all));
     }
     printer::print(&readable(&all))
 }
@@ -65,25 +63,22 @@ pub(crate) fn check_name(path: &Path) -> Result<(), Failure> {
     ))
 }
 
-/// The statistics of the lengths in one file.
-fn read(args: &args::Statistics, path: &Path) -> Result<Statistics, Failure> {
-    if path.extension().is_some_and(|extension| extension == "lws") {
-        // Not what its name says, and so nothing else either.
+fn read(args: &planning::Statistics, path: &Path) -> Result<Statistics, Failure> {
+    // What is named so must be so.
+    if is_statistics(path) || path.extension().is_some_and(|extension| extension == "lws") {
         return Ok(read_statistics(path)?);
     }
     let source = Source {
         path: Some(path.to_owned()),
-        example: None,
         column: args.column.clone(),
-        second: None,
         format: args.format.clone(),
         frame_shift: args.frame_shift,
         rate: args.rate,
         unit: args.unit.clone(),
         skip_blank: args.skip_blank,
-        ids: None,
+        ..Source::default()
     };
-    let input = args::Input { source, chunk: args.chunk };
+    let input = Input { source, chunk: args.chunk };
     Ok(Statistics::of(input.read_or_default(memory::LADDER)?.lengths()))
 }
 
@@ -145,22 +140,15 @@ fn readable(all: &Statistics) -> String {
         } else {
             format!("{classes} classes of lengths, each at most 0.1 % wide")
         };
+        let (count, min, max) = (all.count(), all.min(), all.max());
+        let (mean, total, digest) = (all.mean(), all.total(), all.digest());
         _ = writeln!(
             text,
-            "{} sequences from {} to {}, mean {:.1}, {} in all\n{kept}; digest {:016x}",
-            all.count(),
-            all.min(),
-            all.max(),
-            all.mean(),
-            all.total(),
-            all.digest()
+            "{count} sequences from {min} to {max}, mean {mean:.1}, {total} in all\n{kept}; digest \
+             {digest:016x}"
         );
     }
-    match all.needs() {
-        Some(needs) => text.push_str(&needed(needs)),
-        None => text.push_str("what shards need was not counted yet\n"),
-    }
-    text
+    text + &all.needs().map_or("what shards need was not counted yet\n".to_owned(), needed)
 }
 
 fn needed(needs: &Needs) -> String {

@@ -10,14 +10,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lengthwise::{Example, Feed, OverLong, Picked, Shapes, StreamStep, Streamer};
+use lengthwise::{
+    Example, OverLong, Shapes,
+    stream::{Feed, Picked, StreamStep, Streamer},
+};
 use lengthwise_io::{Written, read_stream_state, save_stream_state};
 use serde::Serialize;
 
 use self::lines::Lines;
-use crate::{args, cost_model, failure::Failure, interrupt, printer};
+use crate::{args::planning::Stream, cost_model, failure::Failure, printer, signals};
 
-pub(crate) fn run(args: &args::Stream) -> Result<(), Failure> {
+pub(crate) fn run(args: &Stream) -> Result<(), Failure> {
     for (given, option) in [(&args.column, "--column"), (&args.second, "--second")] {
         if given.is_some() {
             return Err(Failure::new(
@@ -41,11 +44,11 @@ pub(crate) fn run(args: &args::Stream) -> Result<(), Failure> {
     let lengths = source(args)?;
     let shared = Arc::new(Mutex::new(Standing { feed, writing: false }));
     if let Some(path) = args.state.clone() {
-        interrupt::writing(&path);
+        signals::writing(&path);
         // A state that cannot be kept is no use, and that is better known before the first batch.
         Written::new(&path, |_| Ok(()))?;
         let shared = Arc::clone(&shared);
-        interrupt::before_end(move || {
+        signals::before_end(move || {
             let standing = locked(&shared);
             if let Err(error) = save_stream_state(&path, &standing.state()) {
                 printer::say(&format!("the state is not kept: {error}"));
@@ -81,7 +84,7 @@ struct Standing {
 }
 
 impl Standing {
-    fn state(&self) -> lengthwise::StreamState {
+    fn state(&self) -> lengthwise::stream::StreamState {
         if self.writing { self.feed.state_before_step() } else { self.feed.state() }
     }
 }
@@ -95,7 +98,7 @@ fn locked(shared: &Mutex<Standing>) -> MutexGuard<'_, Standing> {
 const SAVE: Duration = Duration::from_secs(10);
 
 struct Streaming<'a> {
-    args: &'a args::Stream,
+    args: &'a Stream,
     shared: Arc<Mutex<Standing>>,
     output: io::Stdout,
     text: String,
@@ -103,7 +106,6 @@ struct Streaming<'a> {
     total: Total,
 }
 
-/// What was written, in numbers.
 #[derive(Default)]
 struct Total {
     steps: u64,
@@ -199,8 +201,7 @@ impl Streaming<'_> {
     }
 }
 
-/// The lines of a step, and what they come to.
-fn write_step(step: &StreamStep, args: &args::Stream, total: &mut Total, text: &mut String) {
+fn write_step(step: &StreamStep, args: &Stream, total: &mut Total, text: &mut String) {
     total.steps += 1;
     for (rank, batch) in (0..).zip(step.batches()) {
         if args.rank.is_some_and(|own| own != rank) {
@@ -226,7 +227,7 @@ fn write_step(step: &StreamStep, args: &args::Stream, total: &mut Total, text: &
     }
 }
 
-fn streamer(args: &args::Stream) -> Result<Streamer, Failure> {
+fn streamer(args: &Stream) -> Result<Streamer, Failure> {
     Ok(Streamer::new(cost_model::budget(&args.budget)?)
         .shapes(args.shapes.parse::<Shapes>()?)
         .window(args.window)
@@ -238,7 +239,7 @@ fn streamer(args: &args::Stream) -> Result<Streamer, Failure> {
         .epoch(args.epoch))
 }
 
-fn source(args: &args::Stream) -> Result<Box<dyn Iterator<Item = Result<u32, Failure>>>, Failure> {
+fn source(args: &Stream) -> Result<Box<dyn Iterator<Item = Result<u32, Failure>>>, Failure> {
     match (&args.path, &args.example) {
         (None, Some(name)) => {
             let lengths = name.parse::<Example>()?.lengths().as_slice().to_vec();

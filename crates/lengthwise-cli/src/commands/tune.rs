@@ -1,9 +1,12 @@
 //! `lengthwise tune`
 
-use lengthwise::{Conditions, Limits, Shapes, recommended_shapes, tune};
+use lengthwise::{
+    Shapes,
+    tune::{Conditions, Limits, recommended_shapes, tune},
+};
 use lengthwise_report::Tuning;
 
-use crate::{args::Tune, cost_model, failure::Failure, memory, printer};
+use crate::{args::comparing::Tune, cost_model, failure::Failure, memory, printer};
 
 pub(crate) fn run(args: &Tune) -> Result<(), Failure> {
     let limits = limits(args)?;

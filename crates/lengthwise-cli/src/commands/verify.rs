@@ -1,14 +1,20 @@
 //! `lengthwise verify`
 
 mod bounded;
+mod problems;
 
 use lengthwise::{Chunks, Counts, OverLong};
 use lengthwise_io::{Exact, Ids, PlanFile, read_plan_exact};
 use serde::Serialize;
 
-use crate::{args::Verify, failure::Failure, input::Sequences, memory, printer};
+use crate::{
+    args::planning::Verify,
+    commands::verify::problems::{LONG_ENOUGH, Verified, expect_none, refused, same_digest},
+    failure::Failure,
+    input::Sequences,
+    memory, printer,
+};
 
-/// What was found.
 #[derive(Serialize)]
 struct Answer<'a> {
     version: u32,
@@ -19,76 +25,39 @@ struct Answer<'a> {
     failed: Option<&'a str>,
 }
 
-/// What was checked, of how much.
-struct Right {
-    sequences: u64,
-    batches: u64,
-    /// Whether some sequences are to be truncated.
-    truncated: bool,
-    checks: Vec<&'static str>,
-}
-
 pub(crate) fn run(args: &Verify) -> Result<(), Failure> {
     let right = match args.memory {
         Some(bound) => bounded::verify(args, bound),
-        None => verify(args).map(|(file, checks)| Right {
+        None => verify(args).map(|(file, checks)| Verified {
             sequences: file.plan.indices().len() as u64,
             batches: file.plan.len() as u64,
             truncated: !file.plan.truncated().is_empty(),
             checks,
         }),
     };
-    match right {
-        Ok(right) => {
-            if args.json {
-                let (checks, failed) = (Some(&right.checks[..]), None);
-                return print(&Answer { version: 1, ok: true, checks, failed });
-            }
-            printer::print(&format!(
-                "{}: {} sequences in {} batches; {}\n",
-                args.plan.display(),
-                right.sequences,
-                right.batches,
-                right.sentence()
-            ))
+    let answer = match &right {
+        Ok(right) => Answer { version: 1, ok: true, checks: Some(&right.checks), failed: None },
+        Err(Failure::CheckFailed(what)) => {
+            Answer { version: 1, ok: false, checks: None, failed: Some(what) }
         }
-        Err(Failure::CheckFailed(failed)) => {
-            if args.json {
-                let (checks, failed) = (None, Some(failed.as_str()));
-                print(&Answer { version: 1, ok: false, checks, failed })?;
-            }
-            Err(Failure::CheckFailed(failed))
-        }
-        Err(other) => Err(other),
+        Err(_) => return right.map(|_| ()),
+    };
+    if args.json {
+        printer::print_json(&answer)?;
     }
-}
-
-impl Right {
-    /// What was checked, in words. That no batch is too short is all that is known of batch lengths: a
-    /// longer one than it needs to be is no mistake.
-    fn sentence(&self) -> String {
-        let checks = &self.checks;
-        let right: Vec<&str> = checks.iter().copied().filter(|&name| name != ROOM).collect();
-        let (last, others) = right.split_last().unwrap_or((&"", &[]));
-        let room = match (checks.contains(&ROOM), self.truncated) {
-            (false, _) => "",
-            (true, false) => ", and no sequence is longer than its batch",
-            (true, true) => {
-                ", and no sequence that is not to be truncated is longer than its batch"
-            }
-        };
-        match others {
-            [] => format!("{last} is right{room}"),
-            others => format!("{} and {last} are right{room}", others.join(", ")),
-        }
+    let right = right?;
+    if args.json {
+        return Ok(());
     }
+    printer::print(&format!(
+        "{}: {} sequences in {} batches; {}\n",
+        args.plan.display(),
+        right.sequences,
+        right.batches,
+        right.sentence()
+    ))
 }
 
-fn print(answer: &Answer) -> Result<(), Failure> {
-    printer::print(&(serde_json::to_string(answer).unwrap_or_default() + "\n"))
-}
-
-/// The plan, and what was checked of it.
 fn verify(args: &Verify) -> Result<(PlanFile, Vec<&'static str>), Failure> {
     let (file, exact) = read_plan_exact(&args.plan).map_err(refused)?;
     let mut done = vec!["checksum", "digest"];
@@ -114,16 +83,8 @@ fn verify(args: &Verify) -> Result<(PlanFile, Vec<&'static str>), Failure> {
     Ok((file, done))
 }
 
-/// A file that was read and is not right has failed a check; one that cannot be read has not.
-fn refused(error: lengthwise_io::Error) -> Failure {
-    if error.is_damaged() { Failure::CheckFailed(error.to_string()) } else { Failure::File(error) }
-}
-
 /// A check finds nothing, or says what is wrong.
 type Check = fn(&PlanFile, &Sequences) -> Result<(), String>;
-
-/// The one check that is not of something the plan has.
-const ROOM: &str = "no batch too short";
 
 /// The one check that needs ids in the plan and in the input.
 const IDS: &str = "ids";
@@ -133,23 +94,19 @@ const CHECKS: [(&str, Check); 6] = [
     ("lengths", same_lengths),
     ("sequences", every_sequence),
     (IDS, same_ids),
-    (ROOM, long_enough),
+    (LONG_ENOUGH, long_enough),
     ("budget", within_budget),
     ("counts", right_counts),
 ];
 
 fn same_lengths(file: &PlanFile, input: &Sequences) -> Result<(), String> {
-    let (planned, given) = (file.plan.made().lengths, input.lengths().digest());
-    if planned != given {
-        if file.plan.second_batch_lengths().is_some() && input.lengths().second().is_none() {
-            let source = &input.source;
-            return Err(format!("was made for two lengths, and {source} is one; say `--second`"));
-        }
-        return Err(format!(
-            "was made for other lengths: their digest is {planned:016x}, that of {} is {given:016x}",
-            input.source
-        ));
+    let (planned, given) = (file.plan.provenance().lengths, input.lengths().digest());
+    let (two, one) = (file.plan.second_batch_lengths(), input.lengths().second().is_none());
+    if planned != given && two.is_some() && one {
+        let source = &input.source;
+        return Err(format!("was made for two lengths, and {source} is one; say `--second`"));
     }
+    same_digest(planned, given, &input.source)?;
     let pieces = |chunks: &Chunks| -> Vec<_> {
         (0..chunks.len() as u32).map(|piece| chunks.get(piece)).collect()
     };
@@ -170,7 +127,7 @@ fn every_sequence(file: &PlanFile, input: &Sequences) -> Result<(), String> {
     };
     let named = [plan.indices(), plan.over_long().1, dropped, repeated].concat();
     let beyond = named.into_iter().filter(|&sequence| sequence as usize >= count);
-    none(beyond, &format!("sequences that are not among the {count} of the input"))?;
+    expect_none(beyond, &format!("sequences that are not among the {count} of the input"))?;
 
     let mut due = vec![1_u64; count];
     for &sequence in repeated {
@@ -187,13 +144,13 @@ fn every_sequence(file: &PlanFile, input: &Sequences) -> Result<(), String> {
     let where_both = |wrong: fn(u64, u64) -> bool| {
         all().filter(move |&(_, (met, due))| wrong(met, due)).map(|(sequence, _)| sequence)
     };
-    none(
+    expect_none(
         where_both(|met, due| met > 0 && due == 0),
         "sequences that are listed as left out, and yet in a batch",
     )?;
-    none(where_both(|met, due| met > due), "sequences that are there too often")?;
+    expect_none(where_both(|met, due| met > due), "sequences that are there too often")?;
     if is_whole(file) {
-        none(where_both(|met, due| met < due), "sequences that are missing")?;
+        expect_none(where_both(|met, due| met < due), "sequences that are missing")?;
     }
     Ok(())
 }
@@ -211,7 +168,6 @@ fn same_ids(file: &PlanFile, input: &Sequences) -> Result<(), String> {
     Err(format!("has the id `{planned}` for {what} {index}, which is `{given}` in {source}"))
 }
 
-/// Whether all batches of the epoch are there.
 fn is_whole(file: &PlanFile) -> bool {
     file.ranks.as_ref().is_none_or(|ranks| {
         let from_the_start = ranks.cursor.as_ref().is_none_or(|cursor| cursor.steps() == 0);
@@ -230,26 +186,30 @@ fn long_enough(file: &PlanFile, input: &Sequences) -> Result<(), String> {
             whole > u64::from(batch_length)
         });
         let longer = longer.map(|(row, _)| row);
-        return none(longer, "rows whose sequences are longer together than the batch length");
+        return expect_none(
+            longer,
+            "rows whose sequences are longer together than the batch length",
+        );
     }
-    let longer = batches.flat_map(|(batch, &batch_length)| {
-        let longer = move |at: usize| !cut[at] && lengths[at] > batch_length;
-        batch.iter().copied().filter(move |&sequence| longer(sequence as usize))
-    });
-    none(longer, "sequences that are longer than the batch length")?;
+    let longer = |lengths: &[u32], padded: &[u32], what| {
+        let longer = file.plan.iter().zip(padded).flat_map(|(batch, &length)| {
+            let longer = move |at: usize| !cut[at] && lengths[at] > length;
+            batch.iter().copied().filter(move |&sequence| longer(sequence as usize))
+        });
+        expect_none(longer, what)
+    };
+    let what = "sequences that are longer than the batch length";
+    longer(lengths, file.plan.batch_lengths(), what)?;
     let Some((second, padded)) = input.lengths().second().zip(file.plan.second_batch_lengths())
     else {
         return Ok(());
     };
-    let longer = file.plan.iter().zip(padded).flat_map(|(batch, &length)| {
-        let longer = move |at: usize| !cut[at] && second.as_slice()[at] > length;
-        batch.iter().copied().filter(move |&sequence| longer(sequence as usize))
-    });
-    none(longer, "sequences whose second length is longer than that of the batch")
+    let what = "sequences whose second length is longer than that of the batch";
+    longer(second.as_slice(), padded, what)
 }
 
 fn within_budget(file: &PlanFile, input: &Sequences) -> Result<(), String> {
-    let (plan, made) = (&file.plan, file.plan.made());
+    let (plan, made) = (&file.plan, file.plan.provenance());
     let over_long = match plan.over_long() {
         (OverLong::Alone, sequences) => sequences,
         _ => &[],
@@ -262,7 +222,7 @@ fn within_budget(file: &PlanFile, input: &Sequences) -> Result<(), String> {
             let pair = (length, seconds.get(at).copied().unwrap_or(0));
             !listed && !made.admits_pair(batch, pair, input.lengths())
         });
-    none(
+    expect_none(
         over.map(|(batch, _)| batch as u32),
         &format!("batches that exceed the budget {}", made.budget),
     )
@@ -271,62 +231,33 @@ fn within_budget(file: &PlanFile, input: &Sequences) -> Result<(), String> {
 /// The positions of every batch, and in a file of all ranks the counts of every step.
 fn right_counts(file: &PlanFile, input: &Sequences) -> Result<(), String> {
     let counts = file.plan.counts(input.lengths());
-    let differ = (0..)
-        .zip(counts.iter().zip(&file.positions))
-        .filter(|(_, (counts, positions))| counts.positions != **positions);
-    none(differ.map(|(batch, _)| batch), "batches with other positions than are listed")?;
-    let differ = (0..)
-        .zip(counts.iter().zip(&file.second_positions))
-        .filter(|(_, (counts, positions))| counts.second_positions != **positions);
-    none(differ.map(|(batch, _)| batch), "batches with other second positions than are listed")?;
+    let first = counts.iter().map(|counts| counts.positions);
+    let second = counts.iter().map(|counts| counts.second_positions);
+    let other = differing(first, &file.positions);
+    expect_none(other, "batches with other positions than are listed")?;
+    let other = differing(second, &file.second_positions);
+    expect_none(other, "batches with other second positions than are listed")?;
     let Some(ranks) = file.ranks.as_ref().filter(|ranks| ranks.rank.is_none()) else {
         return Ok(());
     };
     let per_step = counts.len() / ranks.step_counts.len().max(1);
     let steps = counts.chunks(per_step.max(1)).map(|step| step.iter().copied().sum::<Counts>());
-    let differ =
-        (0..).zip(steps.zip(&ranks.step_counts)).filter(|(_, (sum, listed))| sum != *listed);
-    none(differ.map(|(step, _)| step), "steps with other counts than are listed")
+    expect_none(differing(steps, &ranks.step_counts), "steps with other counts than are listed")
 }
 
-/// Which of `count` sequences are listed.
+/// The numbers of those that are not what is listed.
+fn differing<T: PartialEq>(
+    right: impl Iterator<Item = T>,
+    listed: &[T],
+) -> impl Iterator<Item = u32> {
+    let both = (0..).zip(right.zip(listed));
+    both.filter(|(_, (right, listed))| right != *listed).map(|(number, _)| number)
+}
+
 fn marked(listed: &[u32], count: usize) -> Vec<bool> {
     let mut marked = vec![false; count];
     for &sequence in listed {
         marked[sequence as usize] = true;
     }
     marked
-}
-
-/// Nothing is wrong if there are none.
-fn none(numbers: impl Iterator<Item = u32>, what: &str) -> Result<(), String> {
-    let mut found = Found::default();
-    numbers.for_each(|number| found.add(number));
-    found.none(what)
-}
-
-/// Numbers of what is wrong: the first of them, and how many there are.
-#[derive(Default)]
-struct Found {
-    first: Vec<u32>,
-    count: u64,
-}
-
-impl Found {
-    fn add(&mut self, number: u32) {
-        // One more than are shown, so that it is seen that there are more.
-        if self.first.len() <= 10 {
-            self.first.push(number);
-        }
-        self.count += 1;
-    }
-
-    fn none(&self, what: &str) -> Result<(), String> {
-        let few = printer::few(&self.first);
-        match self.count {
-            0 => Ok(()),
-            1..=10 => Err(format!("has {what}: {few}")),
-            count => Err(format!("has {what}: {few} ({count} in all)")),
-        }
-    }
 }

@@ -2,7 +2,7 @@
 
 use std::{fmt, io};
 
-use lengthwise::Made;
+use lengthwise::Provenance;
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::{error::Error, plan::header::Unchecked};
@@ -21,7 +21,7 @@ pub struct StreamedBatch {
 
 /// What is known before the batches.
 pub(super) struct About {
-    pub(super) made: Made,
+    pub(super) made: Provenance,
     pub(super) digest: u64,
     pub(super) over_long: Vec<u32>,
 }

@@ -2,13 +2,13 @@
 
 use std::fmt;
 
-use lengthwise::{Chunks, Made, Plan};
+use lengthwise::{Chunks, Plan, Provenance};
 use serde::de::{DeserializeSeed, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use crate::error::Error;
 use crate::ids::Ids;
-use crate::plan::document::{DealtRead, How, digest};
+use crate::plan::document::{DealtRead, digest};
 use crate::plan::file::PlanFile;
 use crate::plan::ids::One;
 use crate::plan::pieces::Pieces;
@@ -18,7 +18,7 @@ use crate::plan::seal::{Version, check_digest};
 pub(super) struct Content {
     pub(super) version: Version,
     pub(super) digest: String,
-    pub(super) made: Made,
+    pub(super) made: Provenance,
     pub(super) batches: Batches,
     pub(super) batch_lengths: Vec<u32>,
     pub(super) positions: Vec<u64>,
@@ -56,7 +56,7 @@ impl Content {
     pub(super) fn new(
         version: Version,
         digest: String,
-        made: How,
+        made: Provenance,
         chunks: Option<Pieces>,
         ranks: Option<DealtRead>,
     ) -> Result<Self, Error> {
@@ -64,7 +64,7 @@ impl Content {
         Ok(Self {
             version,
             digest,
-            made: made.made().map_err(wrong)?,
+            made,
             batches: Batches::default(),
             batch_lengths: Vec::new(),
             positions: Vec::new(),

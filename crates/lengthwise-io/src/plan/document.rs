@@ -1,115 +1,13 @@
 //! What the forms of a plan file have in common, as it is written.
 
-use lengthwise::{Corpus, Counts, Made, Shard};
+use lengthwise::Counts;
 use serde::{Deserialize, Serialize};
 
 use crate::cursor;
 use crate::error::Error;
-use crate::hex::{from_hex, hex};
+use crate::hex::from_hex;
 use crate::plan::file::Ranks;
 use crate::text::quote;
-
-/// How a plan was made: settings in their string forms.
-#[derive(Serialize, Deserialize)]
-pub(super) struct How {
-    strategy: String,
-    budget: String,
-    shapes: String,
-    arrange: String,
-    over_long: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    batches: Option<u32>,
-    #[serde(default, skip_serializing_if = "is_false")]
-    together: bool,
-    #[serde(default, skip_serializing_if = "is_false")]
-    packed: bool,
-    steps: String,
-    tail: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cost_model: Option<String>,
-    accumulate: u32,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    canonical_ranks: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    shard: Option<[u32; 2]>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    corpus: Option<Known>,
-    seed: u64,
-    epoch: u64,
-    lengths: String,
-}
-
-/// What is known of the statistics that it was made with.
-#[derive(Serialize, Deserialize)]
-struct Known {
-    statistics: String,
-    longest: u32,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
-fn is_false(value: &bool) -> bool {
-    !value
-}
-
-impl How {
-    pub(super) fn new(made: &Made) -> Self {
-        Self {
-            strategy: made.strategy.clone(),
-            budget: made.budget.to_string(),
-            shapes: made.shapes.to_string(),
-            arrange: made.arrange.to_string(),
-            over_long: made.over_long.to_string(),
-            batches: made.batches,
-            together: made.together,
-            packed: made.packed,
-            steps: made.steps.to_string(),
-            tail: made.tail.to_string(),
-            cost_model: made.cost_model.map(|model| model.to_string()),
-            accumulate: made.accumulate,
-            canonical_ranks: made.canonical_ranks,
-            shard: made.shard.map(|shard| [shard.number, shard.of]),
-            corpus: made.corpus.map(|corpus| Known {
-                statistics: hex(corpus.statistics),
-                longest: corpus.longest,
-            }),
-            seed: made.seed,
-            epoch: made.epoch,
-            lengths: hex(made.lengths),
-        }
-    }
-
-    pub(super) fn made(self) -> Result<Made, String> {
-        let wrong = |error: lengthwise::Error| error.to_string();
-        Ok(Made {
-            budget: self.budget.parse().map_err(wrong)?,
-            shapes: self.shapes.parse().map_err(wrong)?,
-            arrange: self.arrange.parse().map_err(wrong)?,
-            over_long: self.over_long.parse().map_err(wrong)?,
-            batches: self.batches,
-            together: self.together,
-            packed: self.packed,
-            steps: self.steps.parse().map_err(wrong)?,
-            tail: self.tail.parse().map_err(wrong)?,
-            cost_model: self.cost_model.map(|model| model.parse().map_err(wrong)).transpose()?,
-            accumulate: self.accumulate,
-            canonical_ranks: self.canonical_ranks,
-            shard: self
-                .shard
-                .map(|[number, of]| Shard::new(number, of).map_err(wrong))
-                .transpose()?,
-            corpus: self.corpus.map(corpus).transpose()?,
-            seed: self.seed,
-            epoch: self.epoch,
-            lengths: digest("lengths", &self.lengths)?,
-            strategy: self.strategy,
-        })
-    }
-}
-
-fn corpus(known: Known) -> Result<Corpus, String> {
-    let Known { statistics, longest } = known;
-    Ok(Corpus { statistics: digest("statistics", &statistics)?, longest })
-}
 
 /// The number of a fingerprint.
 pub(super) fn digest(name: &str, text: &str) -> Result<u64, String> {

@@ -116,7 +116,7 @@ impl PartialEq for PlanFile {
     fn eq(&self, other: &Self) -> bool {
         let pieces = |file: &Self| file.chunks.as_ref().map(Pieces::new);
         self.plan == other.plan
-            && self.plan.made() == other.plan.made()
+            && self.plan.provenance() == other.plan.provenance()
             && self.positions == other.positions
             && self.second_positions == other.second_positions
             && self.ids == other.ids

@@ -1,12 +1,13 @@
 //! What all forms but JSON say in one object: all but the numbers, and the checksum.
 
+use lengthwise::Provenance;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::error::Error;
 use crate::hex::hex;
 use crate::plan::content::Content;
-use crate::plan::document::{Dealt, DealtRead, How};
+use crate::plan::document::{Dealt, DealtRead};
 use crate::plan::pieces::Pieces;
 use crate::plan::seal::{Version, check_content, check_version, parsed};
 use crate::plan::sheet::{Batches, Sheet};
@@ -16,7 +17,7 @@ use crate::plan::sheet::{Batches, Sheet};
 struct Header<'a> {
     version: u32,
     digest: String,
-    made: How,
+    made: &'a Provenance,
     #[serde(skip_serializing_if = "Option::is_none")]
     over_long: Option<&'a [u32]>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -38,7 +39,7 @@ pub(super) fn unsealed<'a, P: Batches>(file: &Sheet<'a, P>, rest: Rest) -> impl 
     Header {
         version: file.version().number(),
         digest: hex(plan.digest()),
-        made: How::new(plan.made()),
+        made: plan.provenance(),
         over_long: Some(plan.over_long().1).filter(|list| rest.over_long && !list.is_empty()),
         chunks: chunks.filter(|_| rest.chunks).map(Pieces::new),
         ranks: ranks.map(Dealt::new),
@@ -63,7 +64,7 @@ pub(super) fn text<P: Batches>(
 #[derive(Deserialize)]
 struct HeaderRead {
     digest: String,
-    made: How,
+    made: Provenance,
     #[serde(default)]
     over_long: Vec<u32>,
     chunks: Option<Pieces>,

@@ -1,6 +1,6 @@
 //! What a file is written from: the batches of a plan, wherever they are, and what goes with them.
 
-use lengthwise::{Chunks, LoosePlan, Made, OverLong, Plan};
+use lengthwise::{Chunks, OverLong, Plan, Provenance, SpanPlan};
 
 use crate::ids::Ids;
 use crate::plan::file::{PlanFile, Ranks};
@@ -8,7 +8,7 @@ use crate::plan::seal::Version;
 
 /// A plan, in one piece or not.
 pub(super) trait Batches {
-    fn made(&self) -> &Made;
+    fn provenance(&self) -> &Provenance;
     fn digest(&self) -> u64;
     /// The number of batches.
     fn len(&self) -> usize;
@@ -33,8 +33,8 @@ pub(super) trait Batches {
 }
 
 impl Batches for Plan {
-    fn made(&self) -> &Made {
-        self.made()
+    fn provenance(&self) -> &Provenance {
+        self.provenance()
     }
 
     fn digest(&self) -> u64 {
@@ -58,9 +58,9 @@ impl Batches for Plan {
     }
 }
 
-impl Batches for LoosePlan {
-    fn made(&self) -> &Made {
-        self.made()
+impl Batches for SpanPlan {
+    fn provenance(&self) -> &Provenance {
+        self.provenance()
     }
 
     fn digest(&self) -> u64 {

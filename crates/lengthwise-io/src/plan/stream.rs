@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use lengthwise::Made;
+use lengthwise::Provenance;
 
 use crate::error::Error;
 use crate::guard::guarded;
@@ -38,7 +38,7 @@ use crate::plan::table::Table;
 #[derive(Debug)]
 pub struct PlanStream {
     path: PathBuf,
-    made: Made,
+    made: Provenance,
     digest: u64,
     over_long: Vec<u32>,
     source: Source,
@@ -96,7 +96,7 @@ impl PlanStream {
     }
 
     /// How the plan was made, as the file says: believe it at the end.
-    pub fn made(&self) -> &Made {
+    pub fn provenance(&self) -> &Provenance {
         &self.made
     }
 

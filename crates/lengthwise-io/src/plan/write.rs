@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use lengthwise::LoosePlan;
+use lengthwise::SpanPlan;
 
 use crate::error::Error;
 use crate::plan::file::PlanFile;
@@ -51,28 +51,28 @@ impl PlanFile {
 /// by batch. Plans of two lengths are refused.
 ///
 /// ```
-/// use lengthwise::{Budget, Example, Planner, Shuffled, Workspace};
-/// use lengthwise_io::{Form, LoosePlanFile, PlanFile};
+/// use lengthwise::{Budget, Example, Planner, Workspace, strategy::Shuffled};
+/// use lengthwise_io::{Form, SpanPlanFile, PlanFile};
 ///
 /// let (lengths, workspace) = (Example::Speech.lengths(), Workspace::new());
 /// let planner = Planner::new(Shuffled, Budget::padded(16_000));
-/// let loose = planner.loose_in(&workspace, &lengths, 0)?;
+/// let loose = planner.spans_in(&workspace, &lengths, 0)?;
 /// let positions = loose.positions(&workspace, &lengths);
 /// let (mut one, mut other) = (Vec::new(), Vec::new());
-/// LoosePlanFile { plan: &loose, positions: &positions }.write(Form::Npz, &mut one)?;
+/// SpanPlanFile { plan: &loose, positions: &positions }.write(Form::Npz, &mut one)?;
 /// PlanFile::new(planner.plan(&lengths, 0)?, &lengths).write(Form::Npz, &mut other)?;
 /// assert!(one == other);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
-pub struct LoosePlanFile<'a> {
+pub struct SpanPlanFile<'a> {
     /// The batches, and how they were made.
-    pub plan: &'a LoosePlan,
+    pub plan: &'a SpanPlan,
     /// How many positions of each batch are not padding.
     pub positions: &'a [u64],
 }
 
-impl LoosePlanFile<'_> {
+impl SpanPlanFile<'_> {
     /// Writes the file to `output`, bit by bit.
     pub fn write(&self, form: Form, output: &mut (impl Write + Send)) -> io::Result<()> {
         let (batches, counted) = (self.plan.len(), self.positions.len());

@@ -2,7 +2,10 @@
 
 use std::fmt::Write as _;
 
-use crate::svg::{self, Look, escaped};
+use crate::{
+    svg::{chart::picture, style::SeriesStyle},
+    text::escaped,
+};
 
 const WIDTH: f64 = 1000.0;
 /// Room for names: at least, and at most.
@@ -18,7 +21,7 @@ pub struct Bar {
     /// The name of its series.
     pub name: String,
     /// How its series looks.
-    pub look: Look,
+    pub style: SeriesStyle,
     /// How long it is.
     pub value: f64,
     /// The value as it is written beside the bar.
@@ -27,7 +30,7 @@ pub struct Bar {
     pub tip: String,
 }
 
-/// A figure of bars, in the order given. `None` if no bar has a length.
+/// `None` if no bar has a length.
 pub fn bars(title: &str, all: &[Bar]) -> Option<String> {
     let most = all.iter().map(|bar| bar.value).fold(0.0, f64::max);
     if most <= 0.0 {
@@ -42,7 +45,7 @@ pub fn bars(title: &str, all: &[Bar]) -> Option<String> {
         _ = write!(
             body,
             r#"<g class="series {}" data-series="{}"><text class="tick" x="{:.1}" y="{:.1}" text-anchor="end">{}</text><rect class="fillbar" x="{names}" y="{:.1}" width="{width:.1}" height="{:.1}" data-tip="{}"/><text class="tick" x="{:.1}" y="{:.1}">{}</text></g>"#,
-            bar.look.classes(),
+            bar.style.classes(),
             escaped(&bar.name),
             names - 8.0,
             y + 16.0,
@@ -55,7 +58,7 @@ pub fn bars(title: &str, all: &[Bar]) -> Option<String> {
             escaped(&bar.text)
         );
     }
-    Some(svg::picture(title, (WIDTH, all.len() as f64 * ROW + 4.0), &body))
+    Some(picture(title, (WIDTH, all.len() as f64 * ROW + 4.0), &body))
 }
 
 /// A name that fits; what points at it says all of it.

@@ -4,7 +4,8 @@
 use std::fmt::Write as _;
 
 use crate::{
-    Picture, svg,
+    study::{Picture, SampleBatch},
+    svg::chart,
     text::{compact, counted, percent},
 };
 
@@ -14,16 +15,18 @@ const TITLE: f64 = 22.0;
 /// Room for the axes.
 const LEFT: f64 = 62.0;
 const BOTTOM: f64 = 20.0;
+/// Where the bars stand.
+const BASE: f64 = TITLE + PANEL.1;
 
 pub(crate) fn batches(picture: &Picture) -> String {
     let longest = picture.epochs.iter().flatten().map(|batch| batch.batch_length).max();
     let longest = longest.unwrap_or(1);
     let scale = PANEL.1 / f64::from(longest);
     let epochs = picture.epochs.len() as f64;
-    let size = (LEFT + epochs * (PANEL.0 + GAP) - GAP, TITLE + PANEL.1 + BOTTOM);
+    let size = (LEFT + epochs * (PANEL.0 + GAP) - GAP, BASE + BOTTOM);
     let mut body = format!(
         r#"<path class="axis" d="M{LEFT} {TITLE}V{0}"/><text class="tick" x="{1}" y="{2}" text-anchor="end">{6}</text><text class="tick" x="{1}" y="{0}" text-anchor="end">0</text><text class="label" transform="translate(12 {3}) rotate(-90)" text-anchor="middle">length</text><text class="label" x="{4:.0}" y="{5}" text-anchor="middle">sequences, batch by batch</text>"#,
-        TITLE + PANEL.1,
+        BASE,
         LEFT - 6.0,
         TITLE + 10.0,
         TITLE + PANEL.1 / 2.0,
@@ -35,61 +38,80 @@ pub(crate) fn batches(picture: &Picture) -> String {
         let left = LEFT + 1.0 + epoch as f64 * (PANEL.0 + GAP);
         let sequences: usize = batches.iter().map(|batch| batch.sequences.len()).sum();
         let step = PANEL.0 / sequences.max(1) as f64;
-        // Narrow: what is wide between bars looks like padding.
-        let gap = (0.2 * step).min(1.2);
-        let (mut cells, mut filled) = (0_u64, 0_u64);
-        let mut place = 0.0;
-        let base = TITLE + PANEL.1;
         let mut marks = String::new();
+        let mut place = 0.0;
         for (number, batch) in batches.iter().enumerate() {
-            let size = batch.sequences.len() as f64;
-            let height = f64::from(batch.batch_length) * scale;
-            let lengths = batch.sequences.iter().map(|&(_, length)| u64::from(length));
-            let rows = if batch.packed { 1 } else { batch.sequences.len() as u64 };
-            let (own, taken) = (u64::from(batch.batch_length) * rows, lengths.sum::<u64>());
-            cells += own;
-            filled += taken;
-            let tip = format!(
-                "batch {}: {}{} padded to {}, {} padding",
-                number + 1,
-                counted(batch.sequences.len() as u64, "sequence"),
-                if batch.packed { " in one row" } else { "" },
-                batch.batch_length,
-                percent(1.0 - taken as f64 / own as f64)
-            );
+            let x = left + place * step;
+            let tip = tip(number, batch);
             _ = write!(
                 marks,
-                r#"<rect class="pad" x="{:.1}" y="{:.1}" width="{:.1}" height="{height:.1}" data-tip="{tip}"/>"#,
-                left + place * step,
-                base - height,
-                size * step - 0.8
+                r#"<rect class="pad" x="{x:.1}" y="{:.1}" width="{:.1}" height="{:.1}" data-tip="{tip}"/>"#,
+                BASE - f64::from(batch.batch_length) * scale,
+                batch.sequences.len() as f64 * step - 0.8,
+                f64::from(batch.batch_length) * scale
             );
-            let mut bars = String::new();
-            if batch.packed {
-                // One on another.
-                let (x, width) = (left + place * step, size * step - 0.8);
-                let mut foot = base;
-                for &(_, length) in &batch.sequences {
-                    let height = f64::from(length) * scale;
-                    let drawn = (height - 0.5).max(0.3);
-                    _ = write!(bars, "M{x:.1} {foot:.1}h{width:.1}v-{drawn:.1}h-{width:.1}z");
-                    foot -= height;
-                }
-                place += size;
-            }
-            for &(_, length) in batch.sequences.iter().filter(|_| !batch.packed) {
-                let (x, height) = (left + place * step, f64::from(length) * scale);
-                _ = write!(bars, "M{x:.1} {base}h{:.1}v-{height:.1}h-{0:.1}z", step - gap);
-                place += 1.0;
-            }
+            let bars = if batch.packed {
+                stacked(batch, x, step, scale)
+            } else {
+                side_by_side(batch, (left, place), step, scale)
+            };
             _ = write!(marks, r#"<path class="c{}" d="{bars}" data-tip="{tip}"/>"#, number % 8);
+            place += batch.sequences.len() as f64;
         }
-        let padding = percent(1.0 - filled as f64 / cells.max(1) as f64);
+        let cells = batches.iter().map(cells).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
         _ = write!(
             body,
-            r#"<text class="label" x="{left}" y="14">epoch {epoch}</text><text class="tick" x="{:.1}" y="14" text-anchor="end">{padding} padding</text>{marks}"#,
-            left + PANEL.0
+            r#"<text class="label" x="{left}" y="14">epoch {epoch}</text><text class="tick" x="{:.1}" y="14" text-anchor="end">{} padding</text>{marks}"#,
+            left + PANEL.0,
+            padding(cells)
         );
     }
-    svg::picture(&format!("Sequences in batches under {}", picture.strategy), size, &body)
+    chart::picture(&format!("Sequences in batches under {}", picture.strategy), size, &body)
+}
+
+/// How many cells a batch has, and how many of them hold data.
+fn cells(batch: &SampleBatch) -> (u64, u64) {
+    let rows = if batch.packed { 1 } else { batch.sequences.len() as u64 };
+    let data = batch.sequences.iter().map(|&(_, length)| u64::from(length)).sum();
+    (u64::from(batch.batch_length) * rows, data)
+}
+
+fn padding((cells, data): (u64, u64)) -> String {
+    percent(1.0 - data as f64 / cells.max(1) as f64)
+}
+
+fn tip(number: usize, batch: &SampleBatch) -> String {
+    format!(
+        "batch {}: {}{} padded to {}, {} padding",
+        number + 1,
+        counted(batch.sequences.len() as u64, "sequence"),
+        if batch.packed { " in one row" } else { "" },
+        batch.batch_length,
+        padding(cells(batch))
+    )
+}
+
+/// The sequences of one row, one on another.
+fn stacked(batch: &SampleBatch, x: f64, step: f64, scale: f64) -> String {
+    let (mut bars, mut foot) = (String::new(), BASE);
+    let width = batch.sequences.len() as f64 * step - 0.8;
+    for &(_, length) in &batch.sequences {
+        let height = f64::from(length) * scale;
+        let drawn = (height - 0.5).max(0.3);
+        _ = write!(bars, "M{x:.1} {foot:.1}h{width:.1}v-{drawn:.1}h-{width:.1}z");
+        foot -= height;
+    }
+    bars
+}
+
+/// A bar for each sequence.
+fn side_by_side(batch: &SampleBatch, (left, place): (f64, f64), step: f64, scale: f64) -> String {
+    // Narrow: what is wide between bars looks like padding.
+    let gap = (0.2 * step).min(1.2);
+    let mut bars = String::new();
+    for (at, &(_, length)) in batch.sequences.iter().enumerate() {
+        let (x, height) = (left + (place + at as f64) * step, f64::from(length) * scale);
+        _ = write!(bars, "M{x:.1} {BASE}h{:.1}v-{height:.1}h-{0:.1}z", step - gap);
+    }
+    bars
 }

@@ -1,9 +1,9 @@
 //! How many sequences have which length, with the ladder and the optimal buckets (paper 3, Fig. 2).
 
-use super::{WIDE, length_label};
 use crate::{
-    Study,
-    svg::{Chart, Scale},
+    figures::shared::{WIDE, length_label},
+    study::Study,
+    svg::{chart::Chart, scale::Scale},
     text::counted,
 };
 
@@ -21,32 +21,26 @@ pub(crate) fn distribution(study: &Study) -> String {
     }
     // From zero, unless that would leave most of the page empty.
     let low = if shortest < 0.5 * high { 0.0 } else { shortest };
+    let scale = if lengths.logarithmic {
+        Scale::logarithmic(shortest, high)
+    } else {
+        Scale::linear(low, high)
+    };
     let mut chart = Chart::new(
         "How many sequences have which length",
         WIDE,
-        (
-            if lengths.logarithmic {
-                Scale::logarithmic(shortest, high).whole()
-            } else {
-                Scale::linear(low, high).whole()
-            },
-            &label,
-        ),
+        (scale.whole(), &label),
         (Scale::linear(0.0, most as f64 * 1.08).whole(), "sequences"),
     );
     let base = chart.y.place(0.0);
     for bin in &lengths.bins {
         let (left, right) = (chart.x.place(begin(bin.from)), chart.x.place(end(bin.to)));
         let top = chart.y.place(bin.count as f64);
-        let range = if bin.from == bin.to {
-            bin.from.to_string()
-        } else {
-            format!("{} to {}", bin.from, bin.to)
-        };
         chart.add(format_args!(
-            r#"<rect class="bar" x="{left:.1}" y="{top:.1}" width="{:.1}" height="{:.1}" data-tip="length {range}: {}"/>"#,
+            r#"<rect class="bar" x="{left:.1}" y="{top:.1}" width="{:.1}" height="{:.1}" data-tip="length {}: {}"/>"#,
             (right - left - 0.6).max(0.5),
             (base - top).max(0.0),
+            bin.range(),
             counted(bin.count, "sequence")
         ));
     }
@@ -57,8 +51,7 @@ pub(crate) fn distribution(study: &Study) -> String {
         for &edge in edges {
             let x = chart.x.place(f64::from(edge));
             chart.add(format_args!(
-                r#"<path class="{class}" d="M{x:.1} {:.1}V{base:.1}"/><circle class="{class} dot" cx="{x:.1}" cy="{:.1}" r="3.5" data-tip="{what} {edge}"/>"#,
-                top + height,
+                r#"<path class="{class}" d="M{x:.1} {0:.1}V{base:.1}"/><circle class="{class} dot" cx="{x:.1}" cy="{0:.1}" r="3.5" data-tip="{what} {edge}"/>"#,
                 top + height
             ));
         }

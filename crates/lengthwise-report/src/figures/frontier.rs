@@ -1,10 +1,11 @@
 //! Padding against company: every family a curve, every row a dot.
 
-use super::{Looks, WIDE};
 use crate::{
-    Row, Study,
-    svg::{Chart, Scale},
-    text::{effective_mates, percent},
+    compare::Row,
+    figures::shared::{Styles, WIDE},
+    study::{CurvePoint, Study},
+    svg::{chart::Chart, scale::Scale},
+    text::{effective_mates, escaped, percent},
 };
 
 /// Whether a point has a place: somebody has mates, and somebody met again.
@@ -18,7 +19,7 @@ pub(crate) fn dot_of(row: &Row) -> Option<f64> {
 }
 
 /// `None` if there is no padding, or nobody has mates.
-pub(crate) fn frontier(study: &Study, looks: &Looks) -> Option<String> {
+pub(crate) fn frontier(study: &Study, styles: &Styles) -> Option<String> {
     let sequences = study.frontier.sequences as f64;
     let all = study.comparison.input.sequences as f64;
     // Of the sequences that a curve was measured on, and of all: the share is comparable.
@@ -52,41 +53,34 @@ pub(crate) fn frontier(study: &Study, looks: &Looks) -> Option<String> {
         ),
     );
     for curve in &study.frontier.curves {
-        let points: Vec<(f64, f64, String)> = curve
-            .points
-            .iter()
-            .filter(|point| shown(point.effective_mates))
-            .map(|point| {
-                let share = point.effective_mates / sequences;
-                let text = format!(
-                    "{}: {} padding, {} ({})",
-                    point.strategy,
-                    percent(point.padding_rate),
-                    effective_mates(point.effective_mates),
-                    percent(share)
-                );
-                (100.0 * share, 100.0 * point.padding_rate, text)
-            })
-            .collect();
-        chart.line(looks.family(&curve.family), &curve.family, &points);
+        let points = curve.points.iter().filter(|point| shown(point.effective_mates));
+        let points: Vec<_> = points.map(|point| placed(point, sequences)).collect();
+        chart.line(styles.family(&curve.family), &curve.family, &points);
     }
     for (number, row) in study.comparison.rows.iter().enumerate() {
         let Some(mates) = dot_of(row) else { continue };
-        let text = format!(
-            "{}: {} padding, {}",
-            row.strategy,
-            percent(row.mean.padding_rate),
-            effective_mates(mates)
-        );
-        let (x, y) =
-            (chart.x.place(100.0 * mates / all), chart.y.place(100.0 * row.mean.padding_rate));
-        let look = looks.row(number);
+        let padding = row.mean.padding_rate;
+        let text = said(&row.strategy, padding, mates);
+        let (x, y) = (chart.x.place(100.0 * mates / all), chart.y.place(100.0 * padding));
+        let style = styles.row(number);
         chart.add(format_args!(
             r#"<g class="series own {}" data-series="{}">{}</g>"#,
-            look.classes(),
-            crate::svg::escaped(&row.strategy),
-            look.large_dot(x, y, &text)
+            style.classes(),
+            escaped(&row.strategy),
+            style.large_dot(x, y, &text)
         ));
     }
     Some(chart.finish())
+}
+
+/// A point of a curve: mates and padding in percent, and what is said of it.
+fn placed(point: &CurvePoint, sequences: f64) -> (f64, f64, String) {
+    let CurvePoint { strategy, padding_rate, effective_mates, .. } = point;
+    let share = effective_mates / sequences;
+    let text = said(strategy, *padding_rate, *effective_mates);
+    (100.0 * share, 100.0 * padding_rate, format!("{text} ({})", percent(share)))
+}
+
+fn said(strategy: &str, padding: f64, mates: f64) -> String {
+    format!("{strategy}: {} padding, {}", percent(padding), effective_mates(mates))
 }

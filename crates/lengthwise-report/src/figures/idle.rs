@@ -1,14 +1,14 @@
 //! Waiting against the number of ranks.
 
-use super::{Looks, WIDE};
 use crate::{
-    Study,
-    svg::{Chart, Scale},
+    figures::shared::{Styles, WIDE},
+    study::Study,
+    svg::{chart::Chart, scale::Scale},
     text::{counted, percent},
 };
 
 /// `None` if there are not batches enough for two ranks.
-pub(crate) fn idle(study: &Study, looks: &Looks) -> Option<String> {
+pub(crate) fn idle(study: &Study, styles: &Styles) -> Option<String> {
     let points = study.idle.iter().flat_map(|idle| &idle.points);
     let ranks = points.clone().map(|point| point.world_size).max().unwrap_or(1);
     let most = points.map(|point| point.idle_share).fold(0.01, f64::max);
@@ -36,7 +36,7 @@ pub(crate) fn idle(study: &Study, looks: &Looks) -> Option<String> {
                 (f64::from(point.world_size), 100.0 * point.idle_share, text)
             })
             .collect();
-        chart.line(looks.row(number), &idle.strategy, &points);
+        chart.line(styles.row(number), &idle.strategy, &points);
     }
     Some(chart.finish())
 }

@@ -1,67 +1,11 @@
 //! The figures of a report: one file each.
 
-mod bars;
-mod batches;
-mod distribution;
-mod frontier;
-mod idle;
-mod order;
-mod seconds;
-mod tuning;
-
-pub use bars::{Bar, bars};
-pub(crate) use batches::batches;
-pub(crate) use distribution::distribution;
-pub(crate) use frontier::{dot_of, frontier};
-pub(crate) use idle::idle;
-pub(crate) use order::order;
-pub(crate) use seconds::seconds;
-pub use seconds::time;
-pub(crate) use tuning::tuning;
-
-use crate::{Input, Study, svg::Look};
-
-/// Width and height of a figure across the page.
-pub const WIDE: (f64, f64) = (1000.0, 400.0);
-
-/// How the strategies of the rows look, and families by the strategy of the same name.
-pub(crate) struct Looks {
-    names: Vec<String>,
-    rows: usize,
-}
-
-impl Looks {
-    pub(crate) fn of(study: &Study) -> Self {
-        let mut names: Vec<String> =
-            study.comparison.rows.iter().map(|row| kind(&row.strategy).to_owned()).collect();
-        let rows = names.len();
-        // Families that have no row of their own come after those that have.
-        for curve in &study.frontier.curves {
-            if !names.contains(&curve.family) {
-                names.push(curve.family.clone());
-            }
-        }
-        Self { names, rows }
-    }
-
-    /// The look of a row.
-    pub(crate) fn row(&self, row: usize) -> Look {
-        debug_assert!(row < self.rows, "a row of the table");
-        Look(row)
-    }
-
-    /// The look of a family: that of the first row of its kind.
-    pub(crate) fn family(&self, family: &str) -> Look {
-        Look(self.names.iter().position(|name| name == family).unwrap_or(self.names.len()))
-    }
-}
-
-/// The name of a strategy without its parameters.
-pub(crate) fn kind(strategy: &str) -> &str {
-    strategy.split(':').next().unwrap_or(strategy)
-}
-
-/// The label of an axis of lengths: with their unit, if it is known.
-pub(crate) fn length_label(what: &str, input: &Input) -> String {
-    input.unit.as_ref().map_or_else(|| what.to_owned(), |unit| format!("{what}, in {unit}"))
-}
+pub(crate) mod bars;
+pub(crate) mod batches;
+pub(crate) mod distribution;
+pub(crate) mod frontier;
+pub(crate) mod idle;
+pub(crate) mod order;
+pub(crate) mod seconds;
+pub(crate) mod shared;
+pub(crate) mod tuning;

@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
-use super::length_label;
 use crate::{
-    Picture, Study,
-    svg::{Chart, Look, Scale},
+    figures::shared::length_label,
+    study::{Picture, Study},
+    svg::{chart::Chart, scale::Scale, style::SeriesStyle},
 };
 
-pub(crate) fn order(study: &Study, picture: &Picture, look: Look) -> String {
+pub(crate) fn order(study: &Study, picture: &Picture, style: SeriesStyle) -> String {
     let sequences = study.comparison.input.sequences as f64;
     let longest = f64::from(study.comparison.input.max);
     let mut chart = Chart::new(
@@ -33,6 +33,6 @@ pub(crate) fn order(study: &Study, picture: &Picture, look: Look) -> String {
             y - side / 2.0
         );
     }
-    chart.add(format_args!(r#"<path class="points {}" d="{points}"/>"#, look.classes()));
+    chart.add(format_args!(r#"<path class="points {}" d="{points}"/>"#, style.classes()));
     chart.finish()
 }

@@ -1,20 +1,23 @@
 //! How long an epoch takes by the cost model: a bar for each strategy.
 
-use super::{
-    Looks,
-    bars::{Bar, bars},
+use crate::{
+    compare::Row,
+    figures::{
+        bars::{Bar, bars},
+        shared::Styles,
+    },
+    study::Study,
 };
-use crate::Study;
 
 /// `None` without a cost model.
-pub(crate) fn seconds(study: &Study, looks: &Looks) -> Option<String> {
+pub(crate) fn seconds(study: &Study, styles: &Styles) -> Option<String> {
     let rows = study.comparison.rows.iter().enumerate();
-    let bar = |(number, row): (usize, &crate::Row)| {
+    let bar = |(number, row): (usize, &Row)| {
         let seconds = row.mean.predicted_seconds?;
         let sd = time(row.sd.predicted_seconds.unwrap_or_default());
         Some(Bar {
             name: row.strategy.clone(),
-            look: looks.row(number),
+            style: styles.row(number),
             value: seconds,
             text: format!("{} s", time(seconds)),
             tip: format!("{}: {} s ± {sd} over the epochs", row.strategy, time(seconds)),

@@ -1,27 +1,27 @@
 //! What the parameter of each family does to padding and batch length (paper 2, Fig. 2).
 
-use super::{Looks, length_label};
 use crate::{
-    CurvePoint, FamilyCurve, Study,
-    svg::{Chart, Scale},
+    figures::shared::{Styles, length_label},
+    study::{CurvePoint, FamilyCurve, Study},
+    svg::{chart::Chart, scale::Scale},
     text::percent,
 };
 
 /// A chart of padding and one of batch length for every family.
-pub(crate) fn tuning(study: &Study, looks: &Looks) -> Vec<(String, [String; 2])> {
+pub(crate) fn tuning(study: &Study, styles: &Styles) -> Vec<(String, [String; 2])> {
     let curves = study.frontier.curves.iter().filter(|curve| curve.points.len() > 1);
     curves
         .map(|curve| {
             let padding = one(
                 curve,
-                looks,
+                styles,
                 "mean padding of a batch (ZPR), %",
                 |point| 100.0 * point.mean_batch_padding_rate,
                 |point| percent(point.mean_batch_padding_rate),
             );
             let length = one(
                 curve,
-                looks,
+                styles,
                 &length_label("mean batch length (ABL)", &study.comparison.input),
                 |point| point.mean_batch_length,
                 |point| format!("{:.1}", point.mean_batch_length),
@@ -33,7 +33,7 @@ pub(crate) fn tuning(study: &Study, looks: &Looks) -> Vec<(String, [String; 2])>
 
 fn one(
     curve: &FamilyCurve,
-    looks: &Looks,
+    styles: &Styles,
     label: &str,
     value: impl Fn(&CurvePoint) -> f64,
     text: impl Fn(&CurvePoint) -> String,
@@ -59,6 +59,6 @@ fn one(
             (point.value, value(point), tip)
         })
         .collect();
-    chart.line(looks.family(&curve.family), &curve.family, &placed);
+    chart.line(styles.family(&curve.family), &curve.family, &placed);
     chart.finish()
 }

@@ -1,10 +1,13 @@
 //! Figures on the page, and the legends below them.
 
 use crate::{
-    Study,
-    figures::{Looks, dot_of, kind},
-    svg::{Look, escaped, rule_key},
-    text::counted,
+    figures::{
+        frontier::dot_of,
+        shared::{Styles, kind},
+    },
+    study::Study,
+    svg::style::{SeriesStyle, rule_key},
+    text::{counted, escaped},
 };
 
 /// How a figure is shown where there is little room: smaller, or as wide as it can be read, to be
@@ -37,10 +40,10 @@ pub fn button(key: &str, name: &str) -> String {
     format!("<button type=\"button\" aria-pressed=\"false\">{key}{}</button>", escaped(name))
 }
 
-fn entry(look: Look, key: &str, name: &str) -> String {
+fn entry(style: SeriesStyle, key: &str, name: &str) -> String {
     format!(
         "<li class=\"series {}\" data-series=\"{}\">{}</li>",
-        look.classes(),
+        style.classes(),
         escaped(name),
         button(key, name)
     )
@@ -50,24 +53,24 @@ fn legend(entries: impl Iterator<Item = String>) -> String {
     format!("<ul class=\"legend\">{}</ul>", entries.collect::<String>())
 }
 
-pub(super) fn row_legend(study: &Study, looks: &Looks) -> String {
+pub(super) fn row_legend(study: &Study, styles: &Styles) -> String {
     let rows = study.comparison.rows.iter().enumerate();
-    lines_legend(rows.map(|(number, row)| (looks.row(number), row.strategy.as_str())))
+    lines_legend(rows.map(|(number, row)| (styles.row(number), row.strategy.as_str())))
 }
 
 /// A legend of lines with their dots.
-pub fn lines_legend<'a>(series: impl Iterator<Item = (Look, &'a str)>) -> String {
-    legend(series.map(|(look, name)| entry(look, &look.key(), name)))
+pub fn lines_legend<'a>(series: impl Iterator<Item = (SeriesStyle, &'a str)>) -> String {
+    legend(series.map(|(style, name)| entry(style, &style.key(), name)))
 }
 
 /// A legend of lines with their dots, and of one thing more that is no series.
 pub fn lines_legend_and<'a>(
-    series: impl Iterator<Item = (Look, &'a str)>,
+    series: impl Iterator<Item = (SeriesStyle, &'a str)>,
     key: &str,
     what: &str,
 ) -> String {
     let more = format!("<li class=\"plain\">{key}{what}</li>");
-    legend(series.map(|(look, name)| entry(look, &look.key(), name)).chain([more]))
+    legend(series.map(|(style, name)| entry(style, &style.key(), name)).chain([more]))
 }
 
 /// A legend of what is drawn alike for all series.
@@ -77,22 +80,22 @@ pub fn plain_legend<const N: usize>(entries: [(String, &str); N]) -> String {
 }
 
 /// A legend of larger dots.
-pub fn dots_legend<'a>(series: impl Iterator<Item = (Look, &'a str)>) -> String {
-    legend(series.map(|(look, name)| entry(look, &look.dot_key(), name)))
+pub fn dots_legend<'a>(series: impl Iterator<Item = (SeriesStyle, &'a str)>) -> String {
+    legend(series.map(|(style, name)| entry(style, &style.dot_key(), name)))
 }
 
 /// The families, and those strategies of the table that do not look like their family.
-pub(super) fn frontier_legend(study: &Study, looks: &Looks) -> String {
+pub(super) fn frontier_legend(study: &Study, styles: &Styles) -> String {
     let curves = study.frontier.curves.iter().map(|curve| {
-        let look = looks.family(&curve.family);
-        entry(look, &look.key(), &curve.family)
+        let style = styles.family(&curve.family);
+        entry(style, &style.key(), &curve.family)
     });
     let is_family = |name: &str| study.frontier.curves.iter().any(|curve| curve.family == name);
     let rows = study.comparison.rows.iter().enumerate().filter_map(|(number, row)| {
-        let (look, kind) = (looks.row(number), kind(&row.strategy));
+        let (style, kind) = (styles.row(number), kind(&row.strategy));
         dot_of(row)?;
-        let own = !(is_family(kind) && looks.family(kind) == look);
-        own.then(|| entry(look, &look.dot_key(), &row.strategy))
+        let own = !(is_family(kind) && styles.family(kind) == style);
+        own.then(|| entry(style, &style.dot_key(), &row.strategy))
     });
     legend(curves.chain(rows))
 }

@@ -2,128 +2,75 @@
 
 use std::fmt::Write as _;
 
-use super::figure::button;
-use crate::{Comparison, Figures, Row, figures::Looks, svg::escaped, text::grouped};
+use crate::{
+    compare::{Comparison, Figures, Row},
+    figures::shared::Styles,
+    html::figure::button,
+    text::{escaped, grouped},
+};
 
+#[derive(Clone, Copy)]
 struct Column {
     heading: &'static str,
-    /// What it means, for those who point at it.
-    meaning: &'static str,
-    value: fn(&Figures) -> Option<f64>,
     /// How many decimals.
     decimals: usize,
     with_sd: bool,
+    /// Where the heading says %, a share.
+    value: fn(&Figures) -> Option<f64>,
+    /// What it is, for those who point at it.
+    meaning: &'static str,
+}
+
+const fn column(
+    heading: &'static str,
+    decimals: usize,
+    with_sd: bool,
+    value: fn(&Figures) -> Option<f64>,
+) -> Column {
+    Column { heading, decimals, with_sd, value, meaning: "" }
+}
+
+impl Column {
+    const fn meaning(self, meaning: &'static str) -> Self {
+        Self { meaning, ..self }
+    }
 }
 
 const COLUMNS: [Column; 13] = [
-    Column {
-        heading: "batches",
-        meaning: "batches in an epoch",
-        value: |f| Some(f.batches),
-        decimals: 1,
-        with_sd: false,
-    },
-    Column {
-        heading: "padding, %",
-        meaning: "empty cells of all cells",
-        value: |f| Some(100.0 * f.padding_rate),
-        decimals: 2,
-        with_sd: true,
-    },
-    Column {
-        heading: "first, %",
-        meaning: "empty cells of the first of two lengths",
-        value: |f| f.first_padding_rate.map(|rate| 100.0 * rate),
-        decimals: 2,
-        with_sd: true,
-    },
-    Column {
-        heading: "second, %",
-        meaning: "empty cells of the second of two lengths",
-        value: |f| f.second_padding_rate.map(|rate| 100.0 * rate),
-        decimals: 2,
-        with_sd: true,
-    },
-    Column {
-        heading: "batch length",
-        meaning: "mean batch length, weighted by batch size (paper 2’s ABL)",
-        value: |f| Some(f.mean_batch_length),
-        decimals: 1,
-        with_sd: true,
-    },
-    Column {
-        heading: "steps",
-        meaning: "sum of the batch lengths: what a recurrent network waits for",
-        value: |f| Some(f.steps),
-        decimals: 0,
-        with_sd: false,
-    },
-    Column {
-        heading: "shapes",
-        meaning: "different pairs of batch size and batch length",
-        value: |f| Some(f.shapes),
-        decimals: 1,
-        with_sd: false,
-    },
-    Column {
-        heading: "effective mates",
-        meaning: "from how many others the company of a sequence is in effect drawn; an estimate from \
-                  few epochs, which can be a little above the number of sequences",
-        value: |f| f.effective_mates,
-        decimals: 0,
-        with_sd: true,
-    },
-    Column {
-        heading: "lag-1",
-        meaning: "correlation of the lengths of successive batches; with several ranks, of the mean \
-                  lengths of successive steps",
-        value: |f| Some(f.lag1_correlation),
-        decimals: 2,
-        with_sd: false,
-    },
-    Column {
-        heading: "rank steps",
-        meaning: "steps that each rank takes in an epoch",
-        value: |f| Some(f.optimizer_steps),
-        decimals: 1,
-        with_sd: false,
-    },
-    Column {
-        heading: "idle, %",
-        meaning: "time that ranks wait for the slowest of each step",
-        value: |f| Some(100.0 * f.idle_share),
-        decimals: 1,
-        with_sd: true,
-    },
-    Column {
-        heading: "idle ≥, %",
-        meaning: "the least that any dealing of these batches to steps could have",
-        value: |f| Some(100.0 * f.idle_bound),
-        decimals: 1,
-        with_sd: false,
-    },
-    Column {
-        heading: "epoch, s",
-        meaning: "time of an epoch by the cost model",
-        value: |f| f.predicted_seconds,
-        decimals: 2,
-        with_sd: true,
-    },
+    column("batches", 1, false, |f| Some(f.batches)).meaning("batches in an epoch"),
+    column("padding, %", 2, true, |f| Some(f.padding_rate)).meaning("empty cells of all cells"),
+    column("first, %", 2, true, |f| f.first_padding_rate)
+        .meaning("empty cells of the first of two lengths"),
+    column("second, %", 2, true, |f| f.second_padding_rate)
+        .meaning("empty cells of the second of two lengths"),
+    column("batch length", 1, true, |f| Some(f.mean_batch_length))
+        .meaning("mean batch length, weighted by batch size (paper 2’s ABL)"),
+    column("steps", 0, false, |f| Some(f.steps))
+        .meaning("sum of the batch lengths: what a recurrent network waits for"),
+    column("shapes", 1, false, |f| Some(f.shapes))
+        .meaning("different pairs of batch size and batch length"),
+    column("effective mates", 0, true, |f| f.effective_mates).meaning(
+        "from how many others the company of a sequence is in effect drawn; an estimate from few \
+         epochs, which can be a little above the number of sequences",
+    ),
+    column("lag-1", 2, false, |f| Some(f.lag1_correlation)).meaning(
+        "correlation of the lengths of successive batches; with several ranks, of the mean lengths \
+         of successive steps",
+    ),
+    column("rank steps", 1, false, |f| Some(f.optimizer_steps))
+        .meaning("steps that each rank takes in an epoch"),
+    column("idle, %", 1, true, |f| Some(f.idle_share))
+        .meaning("time that ranks wait for the slowest of each step"),
+    column("idle ≥, %", 1, false, |f| Some(f.idle_bound))
+        .meaning("the least that any dealing of these batches to steps could have"),
+    column("epoch, s", 2, true, |f| f.predicted_seconds)
+        .meaning("time of an epoch by the cost model"),
 ];
 
-pub(super) fn table(comparison: &Comparison, looks: &Looks) -> String {
+pub(super) fn table(comparison: &Comparison, styles: &Styles) -> String {
     let settings = &comparison.settings;
-    let columns: Vec<&Column> = COLUMNS
-        .iter()
-        .filter(|column| match column.heading {
-            "rank steps" | "idle, %" | "idle ≥, %" => settings.world_size > 1,
-            "epoch, s" => settings.cost_model.is_some(),
-            "first, %" | "second, %" => {
-                comparison.rows.iter().any(|row| row.mean.second_padding_rate.is_some())
-            }
-            _ => true,
-        })
-        .collect();
+    let columns: Vec<&Column> =
+        COLUMNS.iter().filter(|column| comparison.has_column(column.heading)).collect();
     let mut table = "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"table of \
                      strategies\"><table>\n<thead><tr><th scope=\"col\" data-sort=\"text\">\
                      strategy</th>"
@@ -139,13 +86,13 @@ pub(super) fn table(comparison: &Comparison, looks: &Looks) -> String {
     }
     table.push_str("</tr></thead>\n<tbody>\n");
     for (number, row) in comparison.rows.iter().enumerate() {
-        let look = looks.row(number);
+        let style = styles.row(number);
         _ = write!(
             table,
             "<tr class=\"series {}\" data-series=\"{}\"><th scope=\"row\">{}</th>",
-            look.classes(),
+            style.classes(),
             escaped(&row.strategy),
-            button(&look.key(), &row.strategy)
+            button(&style.key(), &row.strategy)
         );
         for column in &columns {
             table.push_str(&cell(column, row, settings.epochs > 1));
@@ -156,19 +103,19 @@ pub(super) fn table(comparison: &Comparison, looks: &Looks) -> String {
 }
 
 fn cell(column: &Column, row: &Row, several_epochs: bool) -> String {
-    let Some(value) = (column.value)(&row.mean) else {
+    let percent = if column.heading.ends_with('%') { 100.0 } else { 1.0 };
+    let value_of = |figures| (column.value)(figures).map(|value| percent * value);
+    let Some(value) = value_of(&row.mean) else {
         return "<td data-value=\"\">–</td>".to_owned();
     };
     if value.is_infinite() {
         return "<td data-value=\"1e300\">∞</td>".to_owned();
     }
     let shown = number(value, column.decimals);
-    let sd = match (column.value)(&row.sd) {
-        Some(sd) if column.with_sd && several_epochs => {
-            format!("<span class=\"sd\"> ± {}</span>", number(sd, column.decimals))
-        }
-        _ => String::new(),
-    };
+    let sd = value_of(&row.sd).filter(|_| column.with_sd && several_epochs);
+    let sd = sd.map_or_else(String::new, |sd| {
+        format!("<span class=\"sd\"> ± {}</span>", number(sd, column.decimals))
+    });
     format!("<td data-value=\"{value}\">{shown}{sd}</td>")
 }
 

@@ -1,7 +1,7 @@
 //! The one sentence that sums a comparison up.
 
 use crate::{
-    Comparison, Row,
+    compare::{Comparison, Row},
     text::{effective_mates, percent},
 };
 
@@ -20,12 +20,10 @@ pub(super) fn verdict(comparison: &Comparison) -> String {
             input.max
         );
     }
-    let Some(random) = rows.iter().find(|row| row.strategy == "shuffled") else {
+    let random = rows.iter().find(|row| row.strategy == "shuffled");
+    let Some(random) = random.filter(|random| random.strategy != best.strategy) else {
         return format!("{}.", spends(best, " of its cells on padding"));
     };
-    if random.strategy == best.strategy {
-        return format!("{}.", spends(best, " of its cells on padding"));
-    }
     let time = match (random.mean.predicted_seconds, best.mean.predicted_seconds) {
         (Some(slow), Some(fast)) if fast < slow => {
             format!(", and an epoch takes {} less time", percent(1.0 - fast / slow))
@@ -43,18 +41,10 @@ pub(super) fn verdict(comparison: &Comparison) -> String {
 fn best(comparison: &Comparison) -> Option<&Row> {
     let enough = 0.05 * comparison.input.sequences as f64;
     let cost = |row: &Row| row.mean.predicted_seconds.unwrap_or(row.mean.padding_rate);
-    let least = |rows: &mut dyn Iterator<Item = &'_ Row>| -> Option<usize> {
-        let mut rows = rows.enumerate().map(|(at, row)| (cost(row), at)).collect::<Vec<_>>();
-        rows.sort_by(|a, b| a.0.total_cmp(&b.0));
-        rows.first().map(|&(_, at)| at)
-    };
-    let mixing: Vec<&Row> = comparison
-        .rows
-        .iter()
-        .filter(|row| row.mean.effective_mates.is_some_and(|mates| mates >= enough))
-        .collect();
-    let at = least(&mut mixing.iter().copied());
-    at.map(|at| mixing[at]).or_else(|| Some(&comparison.rows[least(&mut comparison.rows.iter())?]))
+    let least = |a: &&Row, b: &&Row| cost(a).total_cmp(&cost(b));
+    let mixes = |row: &&Row| row.mean.effective_mates.is_some_and(|mates| mates >= enough);
+    let rows = comparison.rows.iter();
+    rows.clone().filter(mixes).min_by(least).or_else(|| rows.min_by(least))
 }
 
 fn spends(row: &Row, of_what: &str) -> String {

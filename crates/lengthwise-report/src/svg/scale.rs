@@ -1,6 +1,6 @@
 //! From numbers to places on the page, and round numbers for the ticks.
 
-use crate::text::unit;
+use crate::text::{unit, without_zeros};
 
 /// Maps numbers to places along an axis, evenly or by their logarithm.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +33,7 @@ impl Scale {
     pub fn logarithmic(low: f64, high: f64) -> Self {
         let low = low.max(f64::MIN_POSITIVE);
         let high = if high > low * 1.000_001 { high } else { low * 10.0 };
-        Self { low, high, kind: Kind::Decades, whole: false, from: 0.0, to: 1.0 }
+        Self { kind: Kind::Decades, ..Self::linear(low, high) }
     }
 
     /// A logarithmic scale with ticks at powers of two.
@@ -114,10 +114,7 @@ fn label(value: f64, step: f64) -> String {
         if unit.is_empty() { (value, step) } else { (scaled, step * scaled / value) };
     let step = if step.is_finite() { step.min(value.abs().max(1e-9)) } else { value.abs() };
     let decimals = (-step.max(1e-9).log10()).ceil().clamp(0.0, 6.0) as usize;
-    let text = format!("{value:.decimals$}");
-    let text =
-        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
-    format!("{text}{unit}")
+    without_zeros(value, decimals) + unit
 }
 
 #[cfg(test)]

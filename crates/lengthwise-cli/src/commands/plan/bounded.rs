@@ -6,14 +6,18 @@ use std::{
 };
 
 use lengthwise::{Error, Workspace};
-use lengthwise_io::{Form, LoosePlanFile, Written};
+use lengthwise_io::{Form, SpanPlanFile, Written};
 
-use super::{Settings, print, say_chosen, say_measures, say_over_long, write_lines};
 use crate::{
-    args,
+    args::planning::Plan,
+    commands::plan::{
+        output::{say_chosen, say_measures, say_over_long, write_lines},
+        settings::Given,
+    },
     failure::Failure,
-    interrupt, memory,
+    memory,
     printer::{self, Progress},
+    signals,
 };
 
 /// What is not for planning: pieces of the input and of the output, and threads.
@@ -23,9 +27,9 @@ const ASIDE: u64 = 24_000_000;
 const ASIDE_TABLE: u64 = 120_000_000;
 
 pub(super) fn run(
-    args: &args::Plan,
+    args: &Plan,
     form: Option<Form>,
-    settings: Settings,
+    settings: Given,
     bound: u64,
 ) -> Result<(), Failure> {
     refuse(args)?;
@@ -45,37 +49,39 @@ pub(super) fn run(
         other => other,
     };
     let planner = settings.planner(args, lengths, &input, &workspace).map_err(in_all)?;
-    let plan = planner.loose_in(&workspace, lengths, args.epoch);
+    let plan = planner.spans_in(&workspace, lengths, args.epoch);
     let plan = plan.map_err(|error| in_all(input.named(error)))?;
     progress.at("counting what is not padding");
     let positions = plan.positions(&workspace, lengths);
-    let file = LoosePlanFile { plan: &plan, positions: &positions };
+    let file = SpanPlanFile { plan: &plan, positions: &positions };
     match (&args.output, form) {
         (Some(path), Some(form)) => {
-            interrupt::writing(path);
+            signals::writing(path);
             let name = printer::safe(&path.display().to_string());
             let written = Written::new(path, |output| {
                 let tell = |bytes: u64| {
                     let megabytes = bytes as f64 / 1e6;
                     progress.often(|| format!("writing {name}: {megabytes:.0} MB"));
                 };
-                file.write(form, &mut Told { output, done: 0, tell })
+                file.write(form, &mut Counting { output, done: 0, tell })
             })?;
             input.unchanged()?;
             written.keep()?;
         }
-        (_, Some(form)) => print(|output| file.write(form, output))?,
-        (_, None) => print(|output| write_lines(plan.iter().map(|(batch, _)| batch), output))?,
+        (_, Some(form)) => printer::print_with(|output| file.write(form, output))?,
+        (_, None) => {
+            let batches = plan.iter().map(|(batch, _)| batch);
+            printer::print_with(|output| write_lines(batches, output))?;
+        }
     }
     input.unchanged()?;
     drop(progress);
-    say_measures(&plan.measure(&positions), "sequences", plan.made(), plan.digest());
+    say_measures(&plan.measure(&positions), "sequences", plan.provenance(), plan.digest());
     say_chosen(&input);
     say_over_long(plan.over_long());
     Ok(())
 }
 
-/// The strategies that take least.
 const LEAST: [&str; 6] =
     ["shuffled", "sorted", "semi-sorted", "blurred", "length-buckets", "optimal-buckets"];
 
@@ -95,10 +101,10 @@ fn over(what: &str, needed: u64, is_table: bool, bound: u64) -> Failure {
 }
 
 /// Refuses what needs the whole plan in memory, or more.
-fn refuse(args: &args::Plan) -> Result<(), Failure> {
+fn refuse(args: &Plan) -> Result<(), Failure> {
     let part = &args.part;
-    let dealt = args.ranks.world_size > 1 || args.ranks.accumulate > 1;
-    let dealt = dealt || part.canonical_ranks.is_some() || part.rank.is_some();
+    let for_ranks = args.ranks.world_size > 1 || args.ranks.accumulate > 1;
+    let for_ranks = for_ranks || part.canonical_ranks.is_some() || part.rank.is_some();
     let some = part.take.is_some() || part.cursor.is_some() || !part.resume.is_empty();
     if args.shards.statistics.is_some() {
         return Err(Failure::new(
@@ -109,7 +115,7 @@ fn refuse(args: &args::Plan) -> Result<(), Failure> {
     }
     let what = if args.input.chunk.is_some() {
         "cutting sequences into pieces takes 12 bytes for each piece, which `--memory` does not bound"
-    } else if dealt || some {
+    } else if for_ranks || some {
         "dealing batches to ranks and steps takes the whole plan in memory, 8 bytes for each \
          sequence, which `--memory` does not bound"
     } else if part.constant_steps {
@@ -120,14 +126,13 @@ fn refuse(args: &args::Plan) -> Result<(), Failure> {
     Err(Failure::new(what, "leave out `--memory`, or plan the whole epoch for one rank"))
 }
 
-/// Tells how much was written.
-struct Told<'a, W, F> {
+struct Counting<'a, W, F> {
     output: &'a mut W,
     done: u64,
     tell: F,
 }
 
-impl<W: Write, F: FnMut(u64)> Write for Told<'_, W, F> {
+impl<W: Write, F: FnMut(u64)> Write for Counting<'_, W, F> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.output.write(bytes)?;
         self.done += written as u64;

@@ -3,8 +3,7 @@
 use lengthwise::{Cursor, Error, Lengths, Plan, Steps};
 use lengthwise_io::{Ranks, read_cursor};
 
-use super::say_some;
-use crate::{args, failure::Failure, printer};
+use crate::{args::planning, commands::plan::output::say_some, failure::Failure, printer};
 
 /// Batches dealt to ranks.
 pub(super) struct Part {
@@ -17,7 +16,7 @@ pub(super) struct Part {
 }
 
 /// Where to go on from, if anywhere.
-pub(super) fn begin(args: &args::Part) -> Result<Option<Cursor>, Failure> {
+pub(super) fn begin(args: &planning::Part) -> Result<Option<Cursor>, Failure> {
     let Some(first) = args.resume.first() else { return Ok(None) };
     let cursors: Vec<Cursor> =
         args.resume.iter().map(|path| read_cursor(path)).collect::<Result<_, _>>()?;
@@ -36,30 +35,29 @@ pub(super) fn begin(args: &args::Part) -> Result<Option<Cursor>, Failure> {
                 .replace("that of rank ", "rank ")
                 .replace("rank 0", &first.display().to_string())
                 .replace(&format!("rank {rank}"), &named(rank));
-            Err(Failure::new(what, error.hint().unwrap_or_default()))
+            Err(Failure::of_plan(what, &error))
         }
     }
 }
 
-/// Names the files of a cursor that is refused.
-pub(super) fn refused(args: &args::Part, error: Error) -> Failure {
+pub(super) fn refused(args: &planning::Part, error: Error) -> Failure {
     match (&error, args.resume.first()) {
         (
             Error::OtherRun { .. } | Error::CursorBeyondEnd { .. } | Error::BadCursor { .. },
             Some(path),
-        ) => Failure::new(format!("{}: {error}", path.display()), error.hint().unwrap_or_default()),
+        ) => Failure::of_plan(format!("{}: {error}", path.display()), &error),
         _ => error.into(),
     }
 }
 
 /// Deals the batches to ranks, and takes what was asked for; nothing if all of it is for one rank.
 pub(super) fn take(
-    args: &args::Plan,
+    args: &planning::Plan,
     plan: &Plan,
     begin: Option<Cursor>,
     lengths: &Lengths,
 ) -> Result<Option<Part>, Error> {
-    let &args::Part { rank, take, canonical_ranks, ref cursor, .. } = &args.part;
+    let &planning::Part { rank, take, canonical_ranks, ref cursor, .. } = &args.part;
     let world_size = args.ranks.world_size;
     let one_each = world_size == 1 && args.ranks.accumulate == 1 && canonical_ranks.is_none();
     let all = rank.is_none() && take.is_none() && cursor.is_none() && begin.is_none();
@@ -83,7 +81,7 @@ pub(super) fn take(
         plan: mine,
         ranks,
         end: schedule.cursor(schedule.len())?,
-        waiting: (plan.made().steps, schedule.idle_share(), schedule.idle_bound()),
+        waiting: (plan.provenance().steps, schedule.idle_share(), schedule.idle_bound()),
     }))
 }
 
@@ -117,7 +115,7 @@ impl Part {
             "{who}{each} in {steps} {mode} {noun}{place}, {:.1} % idle (at least {:.1} %), time by {}",
             100.0 * idle,
             100.0 * bound,
-            self.plan.made().time_follows()
+            self.plan.provenance().time_follows()
         ));
         let places = world_size * accumulate;
         let before = cursor.as_ref().and_then(|cursor| cursor.segments.last());

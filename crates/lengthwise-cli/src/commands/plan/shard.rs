@@ -2,10 +2,15 @@
 
 use std::{borrow::Cow, path::Path, sync::Arc};
 
-use lengthwise::{Error, Lengths, Plan, Planner, Shard, Statistics, Strategy};
+use lengthwise::{
+    Error, Lengths, Plan, Planner, Strategy,
+    shard::{Shard, Statistics},
+};
 use lengthwise_io::{read_statistics, save_statistics};
 
-use crate::{args, failure::Failure, interrupt, printer};
+use crate::{
+    args::planning::Shards, commands::statistics::check_name, failure::Failure, printer, signals,
+};
 
 /// What the lengths are a part of, if anything was said of it.
 pub(super) struct Corpus {
@@ -14,19 +19,18 @@ pub(super) struct Corpus {
 }
 
 impl Corpus {
-    pub(super) fn read(args: &args::Shards) -> Result<Self, Failure> {
+    pub(super) fn read(args: &Shards) -> Result<Self, Failure> {
         let shard = match (args.shard, args.of) {
             (Some(number), Some(of)) => Some(Shard::new(number, of)?),
             _ => None,
         };
         if let Some(path) = &args.needs {
-            super::super::statistics::check_name(path)?;
+            check_name(path)?;
         }
         let statistics = args.statistics.as_deref().map(read_statistics).transpose()?;
         Ok(Self { statistics: statistics.map(Arc::new), shard })
     }
 
-    /// The lengths as a part of it.
     pub(super) fn of<'a>(&self, lengths: &'a Lengths) -> Result<Cow<'a, Lengths>, Error> {
         match &self.statistics {
             None => Ok(Cow::Borrowed(lengths)),
@@ -44,7 +48,7 @@ impl Corpus {
 
 /// Writes what one shard needs, and says it.
 pub(super) fn save_needs(path: &Path, needs: &Statistics) -> Result<(), Failure> {
-    interrupt::writing(path);
+    signals::writing(path);
     save_statistics(path, needs)?;
     if let Some(needs) = needs.needs() {
         let (shard, of) = (needs.shards[0][0], needs.of);
@@ -55,11 +59,11 @@ pub(super) fn save_needs(path: &Path, needs: &Statistics) -> Result<(), Failure>
 
 /// Says what a shard has in common with all others.
 pub(super) fn say(shard: Shard, plan: &Plan) {
-    let batches = plan.made().batches.unwrap_or_default();
+    let batches = plan.provenance().batches.unwrap_or_default();
     printer::say(&format!(
         "shard {} of {}: every shard takes {batches} batches, ranked by {}",
         shard.number,
         shard.of,
-        plan.made().time_follows()
+        plan.provenance().time_follows()
     ));
 }

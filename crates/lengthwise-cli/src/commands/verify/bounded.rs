@@ -1,12 +1,14 @@
 //! The same checks batch by batch, with a bound on memory. A bit for each sequence tells whether it was
 //! met.
 
-use lengthwise::{Lengths, Made, OverLong};
+use lengthwise::{Lengths, OverLong, Provenance};
 use lengthwise_io::{PlanStream, StreamedBatch};
 
-use super::{Found, ROOM, Right, refused};
 use crate::{
-    args::Verify,
+    args::planning::Verify,
+    commands::verify::problems::{
+        LONG_ENOUGH, Problems, Verified, expect_none, refused, same_digest,
+    },
     failure::Failure,
     input::Sequences,
     memory,
@@ -22,7 +24,7 @@ const ASIDE_TABLE: u64 = 40_000_000;
 /// A line of so many bytes is among the pieces.
 const LINE: u64 = 1_000_000;
 
-pub(super) fn verify(args: &Verify, bound: u64) -> Result<Right, Failure> {
+pub(super) fn verify(args: &Verify, bound: u64) -> Result<Verified, Failure> {
     if args.source.second.is_some() {
         return Err(Failure::new(
             "plans of two lengths are not read batch by batch",
@@ -52,7 +54,7 @@ pub(super) fn verify(args: &Verify, bound: u64) -> Result<Right, Failure> {
     let needed = needed - opened + opened.max(stream.memory());
     let left = bound.checked_sub(needed).ok_or_else(|| over(needed, stream.knows_over_long()))?;
     let longest = LINE + left / 3;
-    let mut checks = Checks::new(stream.made(), count);
+    let mut checks = Checks::new(stream.provenance(), count);
     if count > 0 && stream.knows_over_long() {
         checks.list(stream.over_long());
     } else if count > 0 && checks.made.over_long != OverLong::Error {
@@ -70,7 +72,7 @@ pub(super) fn verify(args: &Verify, bound: u64) -> Result<Right, Failure> {
         let failed =
             |what: String| Failure::CheckFailed(format!("{}: {what}", args.plan.display()));
         checks.finish(input.lengths(), &input.source).map_err(failed)?;
-        right.checks.extend(["lengths", "sequences", ROOM, "budget", "counts"]);
+        right.checks.extend(["lengths", "sequences", LONG_ENOUGH, "budget", "counts"]);
     }
     Ok(right)
 }
@@ -81,7 +83,7 @@ fn checked(
     mut stream: PlanStream,
     lengths: Option<&Lengths>,
     checks: &mut Checks,
-) -> Result<Right, Failure> {
+) -> Result<Verified, Failure> {
     let (mut sequences, mut batches) = (0_u64, 0_u64);
     let mut progress = Progress::start();
     let name = safe(&args.plan.display().to_string());
@@ -101,10 +103,9 @@ fn checked(
     if stream.knows_over_long() {
         names.push("digest");
     }
-    Ok(Right { sequences, batches, truncated, checks: names })
+    Ok(Verified { sequences, batches, truncated, checks: names })
 }
 
-/// A bit for each sequence.
 struct Bits(Vec<u64>);
 
 impl Bits {
@@ -123,33 +124,33 @@ impl Bits {
 
 /// What was found wrong. None of it grows with the sequences but the bits.
 struct Checks {
-    made: Made,
+    made: Provenance,
     count: usize,
     met: Bits,
     /// Those that exceed the budget even alone, as the plan says.
     listed: Bits,
-    beyond: Found,
-    twice: Found,
+    beyond: Problems,
+    twice: Problems,
     /// Sequences longer than their batch, and rows longer than theirs.
-    longer: Found,
-    longer_rows: Found,
-    over: Found,
-    miscounted: Found,
+    longer: Problems,
+    longer_rows: Problems,
+    over: Problems,
+    miscounted: Problems,
 }
 
 impl Checks {
-    fn new(made: &Made, count: usize) -> Self {
+    fn new(made: &Provenance, count: usize) -> Self {
         Self {
             made: made.clone(),
             count,
             met: Bits::new(count),
             listed: Bits::new(count),
-            beyond: Found::default(),
-            twice: Found::default(),
-            longer: Found::default(),
-            longer_rows: Found::default(),
-            over: Found::default(),
-            miscounted: Found::default(),
+            beyond: Problems::default(),
+            twice: Problems::default(),
+            longer: Problems::default(),
+            longer_rows: Problems::default(),
+            over: Problems::default(),
+            miscounted: Problems::default(),
         }
     }
 
@@ -203,24 +204,18 @@ impl Checks {
     }
 
     fn finish(self, lengths: &Lengths, source: &str) -> Result<(), String> {
-        let (planned, given) = (self.made.lengths, lengths.digest());
-        if planned != given {
-            return Err(format!(
-                "was made for other lengths: their digest is {planned:016x}, that of {source} is \
-                 {given:016x}"
-            ));
-        }
+        same_digest(self.made.lengths, lengths.digest(), source)?;
         let count = self.count;
         self.beyond.none(&format!("sequences that are not among the {count} of the input"))?;
         let dropped = self.made.over_long == OverLong::Drop;
         let left_out = |at: u32| dropped && self.listed.has(at);
-        super::none(
+        expect_none(
             (0..count as u32).filter(|&at| left_out(at) && self.met.has(at)),
             "sequences that are listed as left out, and yet in a batch",
         )?;
         self.twice.none("sequences that are there too often")?;
         let missing = (0..count as u32).filter(|&at| !(self.met.has(at) || left_out(at)));
-        super::none(missing, "sequences that are missing")?;
+        expect_none(missing, "sequences that are missing")?;
         self.longer.none("sequences that are longer than the batch length")?;
         let rows = "rows whose sequences are longer together than the batch length";
         self.longer_rows.none(rows)?;

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Take};
 
-use lengthwise::Made;
+use lengthwise::Provenance;
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::error::Error;
@@ -44,7 +44,7 @@ impl Lines {
     /// The next batch; nothing at the end, if the checksum is right.
     pub(in crate::plan) fn next(
         &mut self,
-        made: &Made,
+        made: &Provenance,
         over_long: &mut Vec<u32>,
     ) -> Result<Option<StreamedBatch>, Error> {
         loop {

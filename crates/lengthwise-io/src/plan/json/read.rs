@@ -1,13 +1,14 @@
 //! Reading JSON and JSON lines.
 
 use lengthwise::OverLong;
+use lengthwise::Provenance;
 use serde::Deserialize;
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::error::Error;
 use crate::ids::Ids;
 use crate::plan::content::{Batches, Content, Seconds};
-use crate::plan::document::{DealtRead, How};
+use crate::plan::document::DealtRead;
 use crate::plan::file::PlanFile;
 use crate::plan::header::Unchecked;
 use crate::plan::pieces::{Pieces, piece_at};
@@ -30,7 +31,7 @@ struct Document {
     chunks: Option<Pieces>,
     positions: Vec<u64>,
     second_positions: Option<Vec<u64>>,
-    made: How,
+    made: Provenance,
     ranks: Option<DealtRead>,
 }
 

@@ -2,12 +2,13 @@
 
 use std::io::{self, Write};
 
+use lengthwise::Provenance;
 use lengthwise::{Chunks, OverLong};
 use serde::{Serialize, Serializer};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::hex::hex;
-use crate::plan::document::{Dealt, How};
+use crate::plan::document::Dealt;
 use crate::plan::header::{Rest, unsealed};
 use crate::plan::ids::{OfBatch, OfBatches};
 use crate::plan::pieces::Pieces;
@@ -38,7 +39,7 @@ struct Document<'a, P: Batches> {
     positions: &'a [u64],
     #[serde(skip_serializing_if = "Option::is_none")]
     second_positions: Option<&'a [u64]>,
-    made: How,
+    made: &'a Provenance,
     #[serde(skip_serializing_if = "Option::is_none")]
     ranks: Option<Dealt<'a>>,
 }
@@ -100,7 +101,7 @@ pub(in crate::plan) fn json<P: Batches>(
         chunks: chunks.map(Pieces::new),
         positions,
         second_positions: seconds.map(|seconds| seconds.positions),
-        made: How::new(plan.made()),
+        made: plan.provenance(),
         ranks: ranks.map(Dealt::new),
     };
     let mut output = Sealing::new(output);

@@ -1,7 +1,8 @@
 //! Plans of all kinds, and their files in memory.
 
 use lengthwise::{
-    Budget, Chunks, Lengths, OverLong, Paired, Pairs, Planner, Shapes, Sorted, Strategy, Tail,
+    Budget, Chunks, Lengths, OverLong, Pairs, Planner, Shapes, Strategy, Tail,
+    strategy::{Paired, Sorted},
 };
 use lengthwise_io::{Error, Form, PlanFile, Ranks, read_plan_from};
 

@@ -7,7 +7,7 @@ use std::{
 
 use crate::files::common::{FORMS, TEXTS, kinds, lengths, named, of_pairs, said, written};
 use expect_test::expect;
-use lengthwise::{Budget, Chunks, Lengths, OverLong, Planner, Sorted, Tail};
+use lengthwise::{Budget, Chunks, Lengths, OverLong, Planner, Tail, strategy::Sorted};
 use lengthwise_io::{Form, PlanFile, Ranks, read_plan, read_plan_from};
 use proptest::prelude::*;
 use tempfile::TempDir;
@@ -219,7 +219,7 @@ proptest! {
         let lengths = Lengths::new(lengths).unwrap();
         let chunks = chunk.map(|size| Chunks::new(&lengths, size).unwrap());
         let lengths = chunks.as_ref().map_or(&lengths, Chunks::lengths).clone();
-        let planner = Planner::new(lengthwise::Shuffled, Budget::sequences(count)).seed(seed);
+        let planner = Planner::new(lengthwise::strategy::Shuffled, Budget::sequences(count)).seed(seed);
         let plan = planner.plan(&lengths, epoch).unwrap();
         let schedule = plan.schedule(world_size).unwrap();
         let taken = schedule.clone().first(take.min(schedule.len())).unwrap();

@@ -2,7 +2,11 @@
 
 use std::{fs, sync::Arc};
 
-use lengthwise::{Budget, Example, Lengths, Planner, Shard, Shuffled, Statistics};
+use lengthwise::{
+    Budget, Example, Lengths, Planner,
+    shard::{Shard, Statistics},
+    strategy::Shuffled,
+};
 use lengthwise_io::{
     Form, PlanFile, is_statistics, read_plan_from, read_statistics, save_statistics,
     statistics_from_bytes, statistics_to_bytes,
@@ -84,7 +88,7 @@ fn plans_of_shards_say_so_in_every_form() {
     let part = shards[1].clone().part_of(Arc::new(all)).unwrap();
     let shard = Shard { number: 1, of: 2 };
     let plan = Planner::new(Shuffled, Budget::padded(20_000)).shard(shard).plan(&part, 4).unwrap();
-    assert_eq!(plan.made().shard, Some(shard));
+    assert_eq!(plan.provenance().shard, Some(shard));
     let file = PlanFile::new(plan, &part);
     for form in [Form::Json, Form::JsonLines, Form::Npz] {
         let mut bytes = Vec::new();

@@ -2,8 +2,10 @@
 
 use std::{fs, path::PathBuf};
 
-use lengthwise::{Budget, Lengths, OverLong, Paired, Pairs, Planner, Shapes, Strategy, Workspace};
-use lengthwise_io::{Error, Form, LoosePlanFile, PlanFile, PlanStream, StreamedBatch};
+use lengthwise::{
+    Budget, Lengths, OverLong, Pairs, Planner, Shapes, Strategy, Workspace, strategy::Paired,
+};
+use lengthwise_io::{Error, Form, PlanFile, PlanStream, SpanPlanFile, StreamedBatch};
 
 use crate::files::common::{FORMS, kinds, lengths, written};
 
@@ -46,12 +48,12 @@ fn loose_plans_are_the_same_bytes() {
                     .shapes(Shapes::Multiple(8))
                     .over_long(over_long);
                 let workspace = Workspace::new().threads(2).memory(1 << 30);
-                let loose = planner.loose_in(&workspace, lengths, 1).unwrap();
+                let loose = planner.spans_in(&workspace, lengths, 1).unwrap();
                 let positions = loose.positions(&workspace, lengths);
                 let plain = PlanFile::new(planner.plan(lengths, 1).unwrap(), lengths);
                 for &form in FORMS {
                     let mut bytes = Vec::new();
-                    let file = LoosePlanFile { plan: &loose, positions: &positions };
+                    let file = SpanPlanFile { plan: &loose, positions: &positions };
                     file.write(form, &mut bytes).unwrap();
                     assert!(bytes == written(&plain, form), "{strategy} {over_long} {form:?}");
                 }
@@ -63,9 +65,9 @@ fn loose_plans_are_the_same_bytes() {
 #[test]
 fn positions_of_other_batches_are_refused() {
     let (lengths, workspace) = (lengths(), Workspace::new());
-    let planner = Planner::new(lengthwise::Sorted, Budget::padded(400));
-    let loose = planner.loose_in(&workspace, &lengths, 1).unwrap();
-    let file = LoosePlanFile { plan: &loose, positions: &[1] };
+    let planner = Planner::new(lengthwise::strategy::Sorted, Budget::padded(400));
+    let loose = planner.spans_in(&workspace, &lengths, 1).unwrap();
+    let file = SpanPlanFile { plan: &loose, positions: &[1] };
     let error = file.write(Form::Npz, &mut Vec::new()).unwrap_err().to_string();
     assert!(error.contains("positions of 1 batches"), "{error}");
 }
@@ -75,9 +77,9 @@ fn loose_plans_of_two_lengths_are_refused() {
     let (lengths, workspace) = (lengths(), Workspace::new());
     let pairs = Pairs::new(lengths.clone(), lengths).unwrap();
     let planner = Planner::new(Paired::default(), Budget::padded(800));
-    let loose = planner.loose_in(&workspace, &pairs, 1).unwrap();
+    let loose = planner.spans_in(&workspace, &pairs, 1).unwrap();
     let positions = loose.positions(&workspace, &pairs);
-    let file = LoosePlanFile { plan: &loose, positions: &positions };
+    let file = SpanPlanFile { plan: &loose, positions: &positions };
     let error = file.write(Form::Npz, &mut Vec::new()).unwrap_err().to_string();
     assert!(error.contains("two lengths"), "{error}");
 }
@@ -98,7 +100,7 @@ fn batches_come_as_they_were_written() {
             }
             let mut stream = PlanStream::open(&path).unwrap();
             let batches: Vec<_> = stream.by_ref().map(Result::unwrap).collect();
-            assert_eq!(stream.made(), file.plan.made());
+            assert_eq!(stream.provenance(), file.plan.provenance());
             assert_eq!(stream.digest(), file.plan.digest());
             assert_eq!(stream.over_long(), file.plan.over_long().1);
             let sequences = batches.iter().map(|batch| &batch.sequences[..]);
@@ -115,7 +117,8 @@ fn batches_come_as_they_were_written() {
 fn damage_is_found_at_the_end() {
     let place = Place::new();
     let lengths = Lengths::new([5, 9, 4, 7, 7, 1, 3]).unwrap();
-    let planner = Planner::new(lengthwise::Sorted, Budget::padded(8)).over_long(OverLong::Drop);
+    let planner =
+        Planner::new(lengthwise::strategy::Sorted, Budget::padded(8)).over_long(OverLong::Drop);
     let file = PlanFile::new(planner.plan(&lengths, 0).unwrap(), &lengths);
     for &form in FORMS.iter().filter(|&&form| form != Form::Json) {
         let right = written(&file, form);

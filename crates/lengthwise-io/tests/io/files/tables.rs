@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::files::common::{kinds, named, refusal, said, small, written};
 use expect_test::expect;
-use lengthwise::{Budget, Lengths, Planner, Shuffled};
+use lengthwise::{Budget, Lengths, Planner, strategy::Shuffled};
 use lengthwise_io::{Form, PlanFile, read_plan_from};
 use parquet::{
     data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type},
@@ -99,7 +99,7 @@ const COLUMNS: [(&str, u8); 4] =
 impl Table {
     fn new() -> Self {
         let lengths = Lengths::new([5, 9, 4]).unwrap();
-        let plan = Planner::new(lengthwise::Sorted, Budget::sequences(2))
+        let plan = Planner::new(lengthwise::strategy::Sorted, Budget::sequences(2))
             .arrange(lengthwise::Arrange::AsBuilt)
             .plan(&lengths, 0)
             .unwrap();

@@ -1,13 +1,10 @@
 //! Memory that runs out is an error like any other. A shell sets the limit, and Linux keeps to it.
 
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
 
 use std::process::{Command, Stdio};
 
-use common::Folder;
+use crate::common::Folder;
 
 /// What the command says, and its exit code, where it may have so many kilobytes of memory.
 fn limited(

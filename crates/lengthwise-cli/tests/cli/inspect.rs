@@ -1,13 +1,10 @@
 //! `lengthwise inspect`, completions, manual pages, and what all commands have.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
-
 use std::fs;
 
-use common::Folder;
 use expect_test::expect;
+
+use crate::common::Folder;
 
 fn lines(lengths: &[u32]) -> String {
     lengths.iter().map(|length| length.to_string() + "\n").collect()

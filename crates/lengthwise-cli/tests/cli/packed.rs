@@ -1,13 +1,10 @@
 //! Rows that several sequences share, by the command.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
-
 use std::fs;
 
-use common::Folder;
 use expect_test::expect;
+
+use crate::common::Folder;
 
 const TEN: &str = "5\n9\n4\n7\n7\n1\n3\n8\n2\n6\n";
 

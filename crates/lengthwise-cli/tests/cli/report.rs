@@ -1,13 +1,10 @@
 //! `lengthwise report` and `compare --report`: the page itself is tested in a browser.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
-
 use std::fs;
 
-use common::Folder;
 use expect_test::expect;
+
+use crate::common::Folder;
 
 const LENGTHS: &str = "3\n9\n4\n12\n7\n7\n15\n2\n8\n11\n";
 

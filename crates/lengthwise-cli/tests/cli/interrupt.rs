@@ -1,13 +1,10 @@
 //! Ctrl-C while a file is being written.
 
 #![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
 
 use std::{fs, process::Command, thread, time::Duration};
 
-use common::Folder;
+use crate::common::Folder;
 
 #[test]
 fn ctrl_c_leaves_nothing_behind() {

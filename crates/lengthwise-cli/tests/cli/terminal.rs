@@ -2,9 +2,6 @@
 //! an error.
 
 #![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
 
 use std::{
     fs::OpenOptions,
@@ -12,19 +9,20 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use common::Folder;
 use expect_test::expect;
+
+use crate::common::Folder;
 
 /// A name that colours what follows, breaks the line and turns the direction of the text.
 const NAME: &str = "a\u{1b}[31m\nb\u{202e}c\u{2067}d\u{61c}.csv";
 const TABLE: &str = "utt,frames\n\u{202e}anna\u{1b}[2J,4000\nbert,30\ncarl,20\ndora,25\n";
 
-/// All that a command shows; none of it steers.
+/// All that a command shows; nothing in it controls the terminal.
 fn shown(command: &mut Command) -> String {
     let Output { stdout, stderr, .. } = command.output().unwrap();
     let text = String::from_utf8([stdout, stderr].concat()).unwrap();
-    let steers = |c: char| c != '\n' && lengthwise_report::steers(c);
-    assert!(!text.contains(steers), "{text:?}");
+    let is_unsafe = |c: char| c != '\n' && lengthwise_report::is_unsafe_to_print(c);
+    assert!(!text.contains(is_unsafe), "{text:?}");
     text
 }
 

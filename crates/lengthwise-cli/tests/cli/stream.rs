@@ -1,17 +1,14 @@
 //! Batches of lengths as they come.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
-
 use std::{
     fs,
     io::{BufRead, BufReader, Write},
     process::{Child, Command, Stdio},
 };
 
-use common::Folder;
 use serde_json::Value;
+
+use crate::common::Folder;
 
 fn lengths(count: u64) -> String {
     (0..count).map(|i| (1 + i * i % 97).to_string() + "\n").collect()

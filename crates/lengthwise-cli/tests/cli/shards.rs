@@ -1,14 +1,11 @@
 //! Shards from the shell: statistics, what each shard needs, and plans. `UPDATE_EXPECT=1 cargo test`
 //! rewrites the expected output.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
-
 use std::fs;
 
-use common::{Folder, refusals};
 use expect_test::expect;
+
+use crate::common::{Folder, refusals};
 
 /// Four shards of lengths that all differ a little.
 fn shards() -> Folder {

@@ -2,24 +2,35 @@
 
 use std::fmt::Write as _;
 
-use crate::{Look, text::wrapped};
+use crate::text::wrapped;
+
+/// How a table looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// For pipes and files: aligned columns, nothing else.
+    Plain,
+    /// For a terminal without colour: the best value of a column has a star.
+    Starred,
+    /// For a terminal: the best value of a column has a star and stands out.
+    Coloured,
+}
 
 /// A table of text.
 #[derive(Clone, Debug)]
-pub struct Grid {
+pub struct TextTable {
     /// What the names are.
     pub corner: &'static str,
     /// The name of every row.
     pub names: Vec<String>,
-    /// The columns, from left to right.
-    pub columns: Vec<GridColumn>,
+    /// Its columns, in order.
+    pub columns: Vec<TextColumn>,
     /// What a star says.
     pub star: &'static str,
 }
 
 /// A column of a table of text.
 #[derive(Clone, Debug)]
-pub struct GridColumn {
+pub struct TextColumn {
     /// Columns of the highest number go first where there is no room for all; 0 stays.
     pub dispensable: u8,
     /// Two lines of heading: what it is, and its unit.
@@ -30,7 +41,7 @@ pub struct GridColumn {
     pub starred: Vec<bool>,
 }
 
-impl Grid {
+impl TextTable {
     /// The table, at most `width` characters wide if that can be done by leaving columns out.
     pub fn text(&self, look: Look, width: usize) -> String {
         let mut columns: Vec<usize> = (0..self.columns.len()).collect();
@@ -85,7 +96,7 @@ impl Grid {
 }
 
 /// Adds one column on the right of all lines.
-fn add(lines: &mut [String], column: &GridColumn, look: Look) {
+fn add(lines: &mut [String], column: &TextColumn, look: Look) {
     let cells = column.heading.iter().chain(&column.cells);
     let width = cells.clone().map(|cell| cell.chars().count()).max().unwrap_or(0);
     let starred = [false; 2].iter().chain(&column.starred);
@@ -108,7 +119,7 @@ pub fn visible_width(line: &str) -> usize {
 }
 
 /// Which cells show what the best one shows; none, if most do: what most have is no distinction.
-pub fn as_good_as(best: Option<&String>, cells: &[String]) -> Vec<bool> {
+pub fn stars_of_best(best: Option<&String>, cells: &[String]) -> Vec<bool> {
     distinct(cells.iter().map(|cell| Some(cell) == best).collect())
 }
 

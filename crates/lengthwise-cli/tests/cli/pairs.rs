@@ -1,11 +1,8 @@
 //! Sequences of two lengths, by the command.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
-
-use common::{Folder, refusal};
 use expect_test::expect;
+
+use crate::common::{Folder, refusal};
 
 const TABLE: &str = "id,frames,tokens,text\na,50,4,x y\nb,90,9,x y z\nc,48,5,x\nd,88,8,x y z w\n";
 

@@ -1,13 +1,10 @@
 //! Inputs as a user names them: what the readers can do is tested where they are.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
-
 use std::fs;
 
-use common::{Folder, refusals};
 use expect_test::expect;
+
+use crate::common::{Folder, refusals};
 
 /// The lengths that a command sees: their number, sum and what it calls them.
 fn seen(folder: &Folder, input: &str) -> String {

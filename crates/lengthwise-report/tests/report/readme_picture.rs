@@ -20,6 +20,6 @@ fn the_picture_of_the_readme_is_current() -> Result<(), Error> {
     .map(|given| given.parse())
     .collect::<Result<Vec<Strategy>, Error>>()?;
     let picture = padding_picture(&lengths, &strategies, Budget::sequences(8), 0)?;
-    expect_file!["../../../docs/padding.svg"].assert_eq(&picture);
+    expect_file!["../../../../docs/padding.svg"].assert_eq(&picture);
     Ok(())
 }

@@ -1,13 +1,10 @@
 //! `--memory`: the same files with a bound on memory, and what cannot keep it.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
-
 use std::fs;
 
-use common::{Folder, refusals};
 use expect_test::expect;
+
+use crate::common::{Folder, refusals};
 
 /// Those that come batch by batch.
 const FORMS: &[&str] =

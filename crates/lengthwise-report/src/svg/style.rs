@@ -1,13 +1,13 @@
 //! How a series looks, in figures and in legends.
 
-use super::escaped;
+use crate::text::escaped;
 
 /// How a series looks: one of eight colours, and one of four symbols and dashes, for those who
 /// cannot tell the colours apart. Both change from one series to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Look(pub usize);
+pub struct SeriesStyle(pub usize);
 
-impl Look {
+impl SeriesStyle {
     const COLOURS: usize = 8;
     const SYMBOLS: usize = 4;
 
@@ -16,7 +16,7 @@ impl Look {
         (self.0 + self.0 / Self::COLOURS) % Self::SYMBOLS
     }
 
-    /// The classes of an element in this colour, symbol and dash.
+    /// The classes of its marks.
     pub fn classes(self) -> String {
         format!("c{} d{}", self.0 % Self::COLOURS, self.symbol())
     }
@@ -127,17 +127,20 @@ mod tests {
 
     #[test]
     fn no_two_of_many_series_look_alike() {
-        let looks: BTreeSet<String> = (0..32).map(|at| Look(at).classes()).collect();
-        assert_eq!(looks.len(), 32);
+        let styles: BTreeSet<String> = (0..32).map(|at| SeriesStyle(at).classes()).collect();
+        assert_eq!(styles.len(), 32);
         // Nor do successive ones have one symbol.
-        assert!((1..32).all(|at| Look(at).symbol() != Look(at - 1).symbol() || at % 8 == 0));
+        assert!(
+            (1..32)
+                .all(|at| SeriesStyle(at).symbol() != SeriesStyle(at - 1).symbol() || at % 8 == 0)
+        );
     }
 
     #[test]
     fn a_legend_shows_the_symbol_of_the_figure() {
         for (at, symbol) in ["<circle", "<rect", "l4.5", "l5.0"].iter().enumerate() {
-            let look = Look(at);
-            assert!(look.key().contains(symbol) && look.dot(0.0, 0.0, "").contains(symbol));
+            let style = SeriesStyle(at);
+            assert!(style.key().contains(symbol) && style.dot(0.0, 0.0, "").contains(symbol));
         }
     }
 }

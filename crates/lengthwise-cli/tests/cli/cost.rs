@@ -1,13 +1,10 @@
 //! Cost models on the command line: fitted, saved, and used.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
-
 use std::{fmt::Write as _, fs, io::Write as _, process::Stdio};
 
-use common::{Folder, refusal, refusals};
 use expect_test::expect;
+
+use crate::common::{Folder, refusal, refusals};
 
 const LENGTHS: &str = "100\n200\n300\n250\n120\n";
 

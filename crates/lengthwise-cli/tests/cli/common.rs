@@ -1,7 +1,5 @@
 //! The command run in a folder of its own, and all that can be seen of it.
 
-#![allow(dead_code, reason = "every test uses a part")]
-
 use std::{
     fs,
     path::Path,
@@ -10,6 +8,9 @@ use std::{
 
 use expect_test::Expect;
 use tempfile::TempDir;
+
+/// Ten sequences with their ids.
+pub(crate) const TEN: &str = "id,frames\na,5\nb,9\nc,4\nd,7\ne,7\nf,1\ng,3\nh,8\ni,2\nj,6\n";
 
 /// A folder for one test, and the command run in it.
 pub(crate) struct Folder(TempDir);

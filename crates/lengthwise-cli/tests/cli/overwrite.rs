@@ -1,12 +1,8 @@
 //! No command writes over a file that it reads, whatever it is called.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
-
 use std::{fs, path::Path};
 
-use common::Folder;
+use crate::common::Folder;
 
 const STEPS: &str =
     "batch_size,batch_length,seconds\n1,50,0.00405\n8,50,0.0044\n8,400,0.0072\n32,400,0.0168\n";

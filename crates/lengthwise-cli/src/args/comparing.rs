@@ -1,0 +1,197 @@
+//! Arguments of the commands that look at lengths and compare strategies.
+
+use std::path::PathBuf;
+
+use clap::{Args, value_parser};
+
+use crate::args::shared::{Input, Ranks, Settings};
+
+#[derive(Debug, Args)]
+pub(crate) struct Inspect {
+    #[command(flatten)]
+    pub(crate) input: Input,
+
+    /// Limit of every batch, for padding: sequences:16, padded:20000, dynamic:16
+    #[arg(long, value_name = "BUDGET", default_value = "sequences:16", help_heading = "Settings")]
+    pub(crate) budget: String,
+
+    /// Print JSON
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+}
+
+/// What is compared, and under which settings.
+#[derive(Debug, Args)]
+pub(crate) struct Comparing {
+    #[command(flatten)]
+    pub(crate) input: Input,
+
+    /// Limit of every batch: sequences:16, padded:20000, dynamic:16, cost:MODEL,limit=0.05
+    #[arg(long, value_name = "BUDGET", default_value = "sequences:16", help_heading = "Settings")]
+    pub(crate) budget: String,
+
+    /// Strategy to compare, as in alternated:bins=64; may be repeated [default: all]
+    #[arg(long = "strategy", value_name = "STRATEGY", help_heading = "Settings")]
+    pub(crate) strategies: Vec<String>,
+
+    /// Batch lengths that may occur: exact, multiple:8, ladder:16 or ladder:100/200/400
+    #[arg(long, value_name = "SHAPES", default_value = "exact", help_heading = "Settings")]
+    pub(crate) shapes: String,
+
+    #[command(flatten)]
+    pub(crate) settings: Settings,
+
+    /// Epochs to plan and average over; freshness needs two
+    #[arg(long, value_name = "COUNT", default_value_t = 5,
+          value_parser = value_parser!(u32).range(1..))]
+    pub(crate) epochs: u32,
+
+    #[command(flatten)]
+    pub(crate) ranks: Ranks,
+
+    /// Predict the seconds of an epoch: a preset as in paper-2, coefficients as in a=0.001,c=1e-9,
+    /// or a file written by `lengthwise cost`
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) cost_model: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Compare {
+    #[command(flatten)]
+    pub(crate) comparing: Comparing,
+
+    /// Also write a report with figures to this .html file
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) report: Option<PathBuf>,
+
+    /// Print JSON
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Report {
+    #[command(flatten)]
+    pub(crate) comparing: Comparing,
+
+    /// Write the report to this .html file
+    #[arg(
+        short,
+        long,
+        value_name = "FILE",
+        default_value = "lengthwise.html",
+        help_heading = "Output"
+    )]
+    pub(crate) output: PathBuf,
+
+    /// Print what the report shows as JSON instead of writing it
+    #[arg(long, help_heading = "Output", conflicts_with = "output")]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Tune {
+    #[command(flatten)]
+    pub(crate) input: Input,
+
+    /// Limit of every batch: sequences:16, padded:20000, dynamic:16, cost:MODEL,limit=0.05
+    #[arg(long, value_name = "BUDGET", default_value = "dynamic:16", help_heading = "Settings")]
+    pub(crate) budget: String,
+
+    /// Batch lengths that may occur, unless --max-shapes chooses them [default: exact; without any
+    /// limit the recommended ladder]
+    #[arg(long, value_name = "SHAPES", help_heading = "Settings")]
+    pub(crate) shapes: Option<String>,
+
+    /// Seed of all randomness
+    #[arg(long, value_name = "SEED", default_value_t = 0, help_heading = "Settings")]
+    pub(crate) seed: u64,
+
+    /// At most this share of padding, such as 0.05
+    #[arg(long, value_name = "SHARE", help_heading = "Limits")]
+    pub(crate) max_padding: Option<f64>,
+
+    /// At least this many effective mates
+    #[arg(long, value_name = "MATES", help_heading = "Limits")]
+    pub(crate) min_mates: Option<f64>,
+
+    /// At most this many different shapes; chooses a ladder
+    #[arg(long, value_name = "COUNT", help_heading = "Limits",
+          value_parser = value_parser!(u32).range(1..))]
+    pub(crate) max_shapes: Option<u32>,
+
+    /// At most this many seconds an epoch, by the cost model
+    #[arg(long, value_name = "SECONDS", help_heading = "Limits", requires = "cost_model")]
+    pub(crate) max_seconds: Option<f64>,
+
+    /// How long steps take: a preset, coefficients, or a file of `lengthwise cost`
+    #[arg(long, value_name = "MODEL", help_heading = "Settings")]
+    pub(crate) cost_model: Option<String>,
+
+    /// Print JSON
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Frontier {
+    #[command(flatten)]
+    pub(crate) input: Input,
+
+    /// Limit of every batch: sequences:16, padded:20000, dynamic:16, cost:MODEL,limit=0.05
+    #[arg(long, value_name = "BUDGET", default_value = "sequences:16", help_heading = "Settings")]
+    pub(crate) budget: String,
+
+    /// Batch lengths that may occur
+    #[arg(long, value_name = "SHAPES", default_value = "exact", help_heading = "Settings")]
+    pub(crate) shapes: String,
+
+    /// Seed of all randomness
+    #[arg(long, value_name = "SEED", default_value_t = 0, help_heading = "Settings")]
+    pub(crate) seed: u64,
+
+    /// Points on every curve
+    #[arg(long, value_name = "COUNT", default_value_t = 13,
+          value_parser = value_parser!(u32).range(2..=1000))]
+    pub(crate) steps: u32,
+
+    /// Epochs to plan for every point
+    #[arg(long, value_name = "COUNT", default_value_t = 4,
+          value_parser = value_parser!(u32).range(2..=100))]
+    pub(crate) epochs: u32,
+
+    /// Print JSON
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Ladder {
+    #[command(flatten)]
+    pub(crate) input: Input,
+
+    /// How many batch lengths
+    #[arg(long, value_name = "COUNT", default_value_t = 8,
+          value_parser = value_parser!(u32).range(1..))]
+    pub(crate) rungs: u32,
+
+    /// Print JSON
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Cost {
+    /// CSV file of measured steps with the columns `batch_size`, `batch_length` and `seconds`; `-`
+    /// is standard input
+    #[arg(value_name = "STEPS")]
+    pub(crate) steps: PathBuf,
+
+    /// Write the model to this .json file, for `--cost-model` and `--budget cost:FILE,limit=...`
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Print JSON
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+}

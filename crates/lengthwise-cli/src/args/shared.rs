@@ -1,0 +1,111 @@
+//! Arguments that several commands have.
+
+use std::path::PathBuf;
+
+use clap::{Args, value_parser};
+
+/// Where the lengths come from, and what is planned of them.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Input")]
+pub(crate) struct Input {
+    #[command(flatten)]
+    pub(crate) source: Source,
+
+    /// Cut sequences into pieces of at most this length, and plan the pieces
+    #[arg(long, value_name = "LENGTH")]
+    pub(crate) chunk: Option<u32>,
+}
+
+/// Where the lengths come from.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Input")]
+pub(crate) struct Source {
+    /// File of lengths: .csv, .tsv, .jsonl, .npy, .parquet, .arrow, .feather, .txt with one length
+    /// a line, Kaldi's `utt2num_frames` or `utt2dur`, packed by gzip or zstd or not; a folder of WAV and
+    /// FLAC files; `-` is standard input
+    #[arg(value_name = "INPUT", conflicts_with = "example")]
+    pub(crate) path: Option<PathBuf>,
+
+    /// Use built-in lengths instead of a file: speech, documents or bimodal
+    #[arg(long, value_name = "NAME",
+          conflicts_with_all = ["column", "second", "format", "frame_shift", "rate", "unit", "ids"])]
+    pub(crate) example: Option<String>,
+
+    /// Column of a table, or field of JSON with dots, that holds the lengths
+    #[arg(long, value_name = "NAME", requires = "path")]
+    pub(crate) column: Option<String>,
+
+    /// Second length of each sequence: another column or field, for pairs such as frames and tokens;
+    /// `--frame-shift` and `--rate` are for the first, and `--unit` for those that hold texts
+    #[arg(long, value_name = "NAME", requires = "path")]
+    pub(crate) second: Option<String>,
+
+    /// Format of the input, if its name does not tell: csv, tsv, jsonl, txt, npy, `utt2num_frames`,
+    /// `utt2dur`, audio, parquet or arrow
+    #[arg(long, value_name = "FORMAT", requires = "path")]
+    pub(crate) format: Option<String>,
+
+    /// The numbers are seconds: make frames of them, one every so many seconds
+    #[arg(long, value_name = "SECONDS", requires = "path", conflicts_with = "rate")]
+    pub(crate) frame_shift: Option<f64>,
+
+    /// The numbers are seconds: make frames or samples of them, so many a second
+    #[arg(long, value_name = "PER_SECOND", requires = "path")]
+    pub(crate) rate: Option<f64>,
+
+    /// The values are texts, one a line or in a column: count their words, characters, bytes, or
+    /// tokens:FILE by a Hugging Face tokenizer.json
+    #[arg(long, value_name = "UNIT", requires = "path")]
+    pub(crate) unit: Option<String>,
+
+    /// Leave out blank lines of a file of texts
+    #[arg(long, requires = "unit")]
+    pub(crate) skip_blank: bool,
+
+    /// Keep the names of sequences for messages and plan files: in the usual column, or in this one;
+    /// plan files have Kaldi's utterances and the paths of audio anyway
+    #[arg(long, value_name = "COLUMN", requires = "path", num_args = 0..=1,
+          default_missing_value = "")]
+    pub(crate) ids: Option<String>,
+}
+
+/// The settings that every plan has besides strategy and budget.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Settings")]
+pub(crate) struct Settings {
+    /// Order of the batches: as-built, shuffled, spread, short-first or long-first
+    #[arg(long, value_name = "ORDER", default_value = "spread")]
+    pub(crate) arrange: String,
+
+    /// What happens to sequences that exceed the budget alone: error, alone, drop or truncate
+    #[arg(long, value_name = "WHAT", default_value = "error")]
+    pub(crate) over_long: String,
+
+    /// Seed of all randomness
+    #[arg(long, value_name = "SEED", default_value_t = 0)]
+    pub(crate) seed: u64,
+}
+
+/// How batches are dealt to several ranks.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Ranks")]
+pub(crate) struct Ranks {
+    /// Number of ranks, which all take the same number of steps
+    #[arg(long, value_name = "RANKS", default_value_t = 1,
+          value_parser = value_parser!(u32).range(1..))]
+    pub(crate) world_size: u32,
+
+    /// Which batches make a step: stratified, aligned or in-order [default: stratified if all batches
+    /// take about the same time, aligned if not; in-order as built]
+    #[arg(long, value_name = "STEPS")]
+    pub(crate) steps: Option<String>,
+
+    /// What happens to batches that fill no step: split, repeat or drop
+    #[arg(long, value_name = "WHAT", default_value = "split")]
+    pub(crate) tail: String,
+
+    /// Batches that each rank takes in a step, to accumulate gradients
+    #[arg(long, value_name = "BATCHES", default_value_t = 1,
+          value_parser = value_parser!(u32).range(1..))]
+    pub(crate) accumulate: u32,
+}

@@ -1,0 +1,237 @@
+//! `lengthwise explain`, `--help`, and how the command ends.
+
+use std::{fs, io::Read, path::Path, process::Stdio};
+
+use expect_test::expect;
+
+use crate::common::{Folder, refusal};
+
+#[test]
+fn explain_lists_and_explains() {
+    let folder = Folder::new();
+    folder.expect(
+        "explain",
+        &expect![[r#"
+            exit 0
+            --- stdout
+            Strategies
+              shuffled                    random order
+              sorted                      by length, equal lengths shuffled
+              semi-sorted:noise=0.1       by length plus uniform noise
+              alternated:bins=64          shuffled, in bins sorted up and down in turn
+              bucketed:size=1024          sorted, in buckets of equal count, random inside
+              length-buckets:width=250    length intervals, random inside
+              optimal-buckets:count=6     the length intervals of least padding, random inside
+              neighbours                  grown from a random sequence toward its neighbours
+              pooled:batches=50           shuffled, in pools of a few batches sorted
+              blurred:spread=0.02         by length plus one-sided noise on a scale that fits the lengths
+              rotating:epochs=16          nobody meets twice in a cycle of epochs
+              packed                      several sequences in a row, for models that keep them apart
+              paired:spread=0.1           for two lengths: stripes of the first, each by the second, with noise on both
+
+            Other settings
+              budget                      sequences, padded, dynamic, cost
+              cost                        recurrent, encoder, paper-2
+              shapes                      exact, multiple, ladder
+              arrange                     as-built, shuffled, spread, short-first, long-first
+              steps                       stratified, aligned, in-order
+              stream                      batches of data as it comes
+              shards                      parts of a corpus that are planned apart
+              tune                        how a strategy is chosen
+
+            Examples
+              speech                      10,480 read sentences in frames, like LJSpeech
+              documents                   6,000 web documents in tokens, with a heavy tail
+              bimodal                     8,000 recordings in frames: short commands and long dictation
+
+            `lengthwise explain NAME` explains a strategy or a setting.
+            --- stderr
+        "#]],
+    );
+    folder.expect("explain alternated", &expect![[r#"
+        exit 0
+        --- stdout
+        # alternated
+
+        ## What it does
+
+        Shuffles all sequences, divides them into `bins` bins of equal count, sorts odd bins from short to
+        long and even bins from long to short, and cuts batches from the resulting order, across the ends of
+        bins. Because the direction alternates, neighbours across the end of a bin are of similar length.
+
+        ## When to use it
+
+        When company should come from a random part of the data. One bin is `sorted`; as many bins as
+        batches is nearly `shuffled`. Built in this order, the batch length rises and falls once in two bins.
+
+        ## Cost
+
+        O(N) time (two radix sorts), 20 bytes of memory a sequence at the peak.
+
+        ## Parameters
+
+        - `bins` (default 64): the paper's N.
+
+        ## Example
+
+        ```
+        use lengthwise::{Arrange, Budget, Lengths, Planner, strategy::Alternated};
+
+        let lengths = Lengths::new([31, 7, 12, 90])?;
+        let planner = Planner::new(Alternated { bins: 1 }, Budget::sequences(2)).arrange(Arrange::AsBuilt);
+        assert_eq!(planner.plan(&lengths, 0)?.get(0), Some(&[1, 2][..]));
+        ```
+
+        ## Reference
+
+        Paper 1, section 4.
+        --- stderr
+    "#]]);
+    let text = |arguments: &str| String::from_utf8(folder.run(arguments).stdout).unwrap();
+    assert_eq!(text("explain padded"), text("explain budget"));
+    assert_eq!(text("explain alternated:bins=3"), text("explain alternated"));
+    assert!(text("explain steps").starts_with("# Steps over ranks"));
+    for name in ["stratified", "aligned", "in-order", "split", "repeat", "drop", "tail", "cursor"] {
+        assert_eq!(text(&format!("explain {name}")), text("explain steps"), "{name}");
+    }
+    assert!(text("explain shuffled").starts_with("# shuffled"));
+    let all = folder.json("explain --json");
+    assert_eq!(all.as_array().unwrap().len(), 21);
+    expect![[r#"
+        $ lengthwise explain neighbors
+        error: unknown strategy `neighbors`
+
+        hint: did you mean `neighbours`? run `lengthwise explain` to list all
+
+    "#]]
+    .assert_eq(&refusal(&folder, "explain neighbors"));
+}
+
+#[test]
+fn help_has_one_line_for_every_command() {
+    let folder = Folder::new();
+    folder.expect(
+        "-h",
+        &expect![[r#"
+            exit 0
+            --- stdout
+            Plan the batches of variable-length sequences: little padding, few shapes, fresh company
+
+            Usage: lengthwise [OPTIONS] <COMMAND>
+
+            Commands:
+              inspect      Show what the lengths are like, and what they do to random batches
+              compare      Show what every strategy does to padding, batches, shapes and freshness
+              report       Write a comparison with figures as one HTML page
+              plan         Plan the batches of one epoch
+              stream       Plan the batches of a stream of lengths as they come
+              tune         Find the best strategy within limits on padding, company and shapes
+              frontier     Measure padding against freshness for every family of strategies
+              ladder       Find the batch lengths that pad the least
+              cost         Fit a cost model to measured training steps
+              statistics   Gather what all shards of a corpus are like, so that each can be planned by itself
+              verify       Check that a plan file is whole, and right for its lengths
+              completions  Print a script that completes commands and options in a shell
+              man          Print the manual page, or write one for every command
+              explain      Explain a strategy, or budgets, cost models, shapes, arrangements, steps, streams and
+                           shards
+              help         Print this message or the help of the given subcommand(s)
+
+            Options:
+              -h, --help     Print help
+              -V, --version  Print version
+
+            Output:
+              -q, --quiet         Say nothing on standard error but errors
+                  --color <WHEN>  Colours: auto, always or never [default: auto] [possible values: auto, always,
+                                  never]
+            --- stderr
+        "#]],
+    );
+}
+
+/// All that help and documentation call a setting by.
+#[test]
+fn settings_are_explained_under_every_name() {
+    let folder = Folder::new();
+    let first = |name: &str| {
+        let output = folder.run(&format!("explain {name}"));
+        assert!(output.status.success(), "{name}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    for (name, others) in [
+        ("budget", &["budgets"][..]),
+        ("cost", &["cost-models", "cost-model", "cost models"]),
+        ("shapes", &["shape"]),
+        ("arrange", &["arrangements", "arrangement"]),
+        ("stream", &["streams"]),
+        ("shards", &["shard"]),
+        ("steps", &["step"]),
+    ] {
+        for other in others {
+            assert_eq!(first(name), first(other), "{other}");
+        }
+    }
+    assert_eq!(first("strategies"), first(""));
+    let said = refusal(&folder, "explain steams");
+    assert!(said.contains("nothing is called `steams`"), "{said}");
+    for name in ["blurred", "paired", "budget", "cost", "stream", "tune"] {
+        assert!(said.contains(&format!("`{name}`")), "{name}: {said}");
+    }
+}
+
+/// What the argument parser itself refuses.
+#[test]
+fn bad_usage_ends_with_code_2() {
+    let folder = Folder::new();
+    for arguments in [
+        "",
+        "comparr",
+        "compare --epochs 0",
+        "compare --world-size 0",
+        "ladder --rungs 0",
+        "plan x.txt",
+        "compare x.txt --example speech",
+        "compare --column frames",
+        "compare --format csv",
+        "compare --seed -1",
+    ] {
+        let output = folder.run(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments}");
+        assert_eq!(output.stdout, b"", "{arguments}");
+        assert!(!output.stderr.is_empty(), "{arguments}");
+    }
+}
+
+#[test]
+fn a_reader_that_stops_early_is_no_error() {
+    let folder = Folder::new();
+    for arguments in
+        ["plan --example speech --budget sequences:1", "explain bucketed", "compare --json"]
+    {
+        let mut child = folder
+            .command(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut output = child.stdout.take().unwrap();
+        output.read_exact(&mut [0; 4]).unwrap();
+        drop(output);
+        let rest = child.wait_with_output().unwrap();
+        assert_eq!(rest.status.code(), Some(0), "{arguments}");
+        assert!(!String::from_utf8_lossy(&rest.stderr).contains("panicked"), "{arguments}");
+    }
+}
+
+#[test]
+fn a_full_disk_is_an_error() {
+    if !Path::new("/dev/full").exists() {
+        return;
+    }
+    let folder = Folder::new();
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = folder.command("compare --epochs 1").stdout(full).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).starts_with("error: standard output: "));
+}

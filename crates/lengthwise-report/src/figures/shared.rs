@@ -1,0 +1,48 @@
+//! What several figures share: their size, the styles of series, labels.
+
+use crate::{compare::Input, study::Study, svg::style::SeriesStyle};
+
+/// Width and height of a figure across the page.
+pub const WIDE: (f64, f64) = (1000.0, 400.0);
+
+/// The styles of the rows, and of families by the strategy of the same name.
+pub(crate) struct Styles {
+    names: Vec<String>,
+    rows: usize,
+}
+
+impl Styles {
+    pub(crate) fn of(study: &Study) -> Self {
+        let mut names: Vec<String> =
+            study.comparison.rows.iter().map(|row| kind(&row.strategy).to_owned()).collect();
+        let rows = names.len();
+        // Families that have no row of their own come after those that have.
+        for curve in &study.frontier.curves {
+            if !names.contains(&curve.family) {
+                names.push(curve.family.clone());
+            }
+        }
+        Self { names, rows }
+    }
+
+    /// The style of a row.
+    pub(crate) fn row(&self, row: usize) -> SeriesStyle {
+        debug_assert!(row < self.rows, "a row of the table");
+        SeriesStyle(row)
+    }
+
+    /// The style of a family: that of the first row of its kind.
+    pub(crate) fn family(&self, family: &str) -> SeriesStyle {
+        SeriesStyle(self.names.iter().position(|name| name == family).unwrap_or(self.names.len()))
+    }
+}
+
+/// The name of a strategy without its parameters.
+pub(crate) fn kind(strategy: &str) -> &str {
+    strategy.split(':').next().unwrap_or(strategy)
+}
+
+/// The label of an axis of lengths: with their unit, if it is known.
+pub(crate) fn length_label(what: &str, input: &Input) -> String {
+    input.unit.as_ref().map_or_else(|| what.to_owned(), |unit| format!("{what}, in {unit}"))
+}

@@ -1,0 +1,4 @@
+//! What the report makes, without a browser.
+
+mod page;
+mod readme_picture;
