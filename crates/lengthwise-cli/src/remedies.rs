@@ -82,6 +82,8 @@ fn quoted(flag: &str, value: Option<&str>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use lengthwise_io::{Format, Options, read_from};
+
     use super::*;
 
     #[test]
@@ -104,6 +106,35 @@ mod tests {
             // Words of another face, or no words yet.
             assert!(!hint.contains("Python") && !hint.contains("NAMES"), "{error}: {hint}");
             assert!(hint.starts_with(|first: char| first.is_lowercase() || first == '`'), "{hint}");
+        }
+    }
+
+    /// Files that are wrong in ways that a setting helps with.
+    const WRONG: [(Format, Option<&str>, &str, &str); 12] = [
+        (Format::Csv, None, "id,name\na,b\n", "`--column NAME`"),
+        (Format::Csv, Some("frame"), "id,frames\na,1\n", "`--column`"),
+        (Format::Csv, None, "1,2\n3,4\n", "`--column 2`"),
+        (Format::Csv, None, "id,frames\na,4.7\n", "`--frame-shift 0.01`"),
+        (Format::Csv, Some("a"), "a,a\n1,2\n", "`--column 2`"),
+        (Format::Jsonl, Some("text"), "{\"text\": \"12\"}", "`--unit characters`"),
+        (Format::Jsonl, None, "{\"tokens\": [1]}", "`--column`"),
+        (Format::Jsonl, Some("a"), "12\n", "`--column`"),
+        (Format::Text, None, "twelve\n", "`--unit words`"),
+        (Format::Text, Some("a"), "12\n", "`--format csv`"),
+        (Format::Utt2Dur, None, "a 1.5\n", "`--rate 100`"),
+        (Format::Npy, Some("a"), "", "`--format csv`"),
+    ];
+
+    #[test]
+    fn hints_are_in_flags() {
+        for (format, column, text, expected) in WRONG {
+            let options = Options { column: column.map(str::to_owned), format: None };
+            let error = read_from(text.as_bytes(), "f", format, &options).unwrap_err();
+            let hint = of_file(error.remedy().expect("a hint"));
+            assert!(hint.contains(expected), "{error}: {hint}");
+            assert!(!hint.contains("Reader") && !hint.contains("=\""), "{hint}");
+            let second = of_second(error.remedy().expect("a hint"));
+            assert_eq!(second, hint.replace("`--column", "`--second"));
         }
     }
 }

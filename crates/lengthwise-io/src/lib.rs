@@ -63,7 +63,7 @@
 //!
 //! Files appear whole or not at all ([`save`](save())).
 
-// Each module uses only those before it.
+// Each group of modules uses only itself and those before it.
 pub mod guard;
 mod hex;
 mod text;

@@ -1,8 +1,8 @@
 //! Plans as files: JSON, JSON lines, NPZ or Parquet, with how they were made and a checksum.
 //!
-//! Each module uses only those before it: the types of a file ([`form`], [`pieces`], [`file`]); what all forms
-//! share ([`seal`], [`document`], [`ids`], [`sheet`], [`content`], [`header`], [`batchwise`], [`table`]); one
-//! module for each form; and above them those that choose by the form.
+//! Each group of modules uses only itself and those before it: the types of a file (`form`, `pieces`,
+//! `file`); what all forms share (`seal`, `document`, `ids`, `sheet`, `content`, `header`, `batchwise`,
+//! `table`); one module for each form; and above them those that choose by the form.
 
 mod form;
 mod pieces;

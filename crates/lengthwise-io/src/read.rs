@@ -3,9 +3,9 @@
 //! There is one reader per format, and every reader keeps the lengths only, and ids if a [`Reader`] is asked for
 //! them; the rest of the file streams past. Files packed by gzip or zstd are read as if they were not.
 //!
-//! Each module uses only those before it: what a length is ([`number`], [`time`], [`unit`]); where lengths go
-//! ([`column`], [`spool`], [`map`]); what is asked for ([`columns`], [`ids`], [`request`]); lines, records and cells;
-//! one module for each format; and [`reader`], which chooses by the format.
+//! Each group of modules uses only itself and those before it: what a length is (`number`, `time`, `unit`);
+//! where lengths go (`column`, `spool`, `map`); what is asked for (`columns`, `ids`, `request`); lines,
+//! records and cells; one module for each format; and `reader`, which chooses by the format.
 
 mod format;
 mod number;

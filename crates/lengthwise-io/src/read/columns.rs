@@ -166,30 +166,13 @@ fn list(names: &[&str]) -> String {
 
 /// The name that `wanted` is most likely a slip of: at most a third of its letters away.
 fn nearest<'a>(names: &[&'a str], wanted: &str) -> Option<&'a str> {
-    let wanted: Vec<char> = wanted.to_lowercase().chars().take(64).collect();
-    let allowed = (wanted.len() / 3).max(1);
-    let near = names.iter().filter(|name| !name.is_empty()).map(|&name| {
-        let letters: Vec<char> = name.to_lowercase().chars().take(64).collect();
-        (distance(&letters, &wanted), name)
-    });
-    let closest = near.min_by_key(|&(away, _)| away);
-    closest.filter(|&(away, _)| away <= allowed && away < wanted.len()).map(|(_, name)| name)
-}
-
-/// How many letters must be put in, taken out or changed to turn `a` into `b` (Levenshtein).
-fn distance(a: &[char], b: &[char]) -> usize {
-    // `row[j]` is the distance from what was seen of `a` to the first `j` letters of `b`.
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.iter().enumerate() {
-        let mut corner = row[0];
-        row[0] = i + 1;
-        for (j, to) in b.iter().enumerate() {
-            let change = corner + usize::from(from != to);
-            corner = row[j + 1];
-            row[j + 1] = change.min(corner + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
+    let folded = |name: &str| name.to_lowercase().chars().take(64).collect::<String>();
+    let wanted = folded(wanted);
+    let length = wanted.chars().count();
+    let near = names.iter().filter(|name| !name.is_empty());
+    let near = near.map(|&name| (strsim::levenshtein(&folded(name), &wanted), name));
+    let (away, name) = near.min_by_key(|&(away, _)| away)?;
+    (away <= (length / 3).max(1) && away < length).then_some(name)
 }
 
 #[cfg(test)]
