@@ -1,7 +1,7 @@
-//! Errors as the exceptions of `lengthwise.errors`: the text and the hint of the command line, and
-//! the index of the sequence where there is one.
+//! Errors as the exceptions of `lengthwise.errors`: with a hint in the words of Python, and the index
+//! of the sequence where there is one.
 
-use lengthwise::Error;
+use lengthwise::{Error, ErrorKind};
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
 
 use crate::remedies;
@@ -21,7 +21,10 @@ pub(crate) type Result<T> = std::result::Result<T, Failure>;
 impl From<Failure> for PyErr {
     fn from(failure: Failure) -> Self {
         let (class, message, hint, index) = match &failure {
-            Failure::Plan(error) => (class(error), error.to_string(), error.hint(), index(error)),
+            Failure::Plan(error) => {
+                let hint = error.remedy().map(remedies::of_plan);
+                (class(error), error.to_string(), hint, error.index())
+            }
             Failure::File(error) => {
                 let hint = error.remedy().map(remedies::of_file);
                 ("FileError", error.to_string(), hint, None)
@@ -34,7 +37,6 @@ impl From<Failure> for PyErr {
         if let Failure::Python(error) = failure {
             return error;
         }
-        let hint = hint.map(|hint| in_python(&hint));
         Python::attach(|py| {
             raised(py, class, &message, hint, index)
                 .unwrap_or_else(|_| PyValueError::new_err(message))
@@ -56,67 +58,23 @@ fn raised(
     Ok(PyErr::from_value(class.call((message,), Some(&keywords))?))
 }
 
-/// Hints name the options of the command line; here they are arguments.
-fn in_python(hint: &str) -> String {
-    hint.replace("(`--over-long` on the command line)", "(`over_long=\"…\"`)")
-        .replace("(`--tail` on the command line)", "(`tail=\"…\"`)")
-        .replace(
-            "plan every shard once with `--needs` in place of `-o`, and merge what that wrote into the \
-             statistics with `lengthwise statistics`",
-            "merge what `Planner.needs` gives on every shard into the statistics",
-        )
-        .replace("made by `lengthwise statistics`", "made by `Statistics`")
-        .replace("(`--shard` and `--of` on the command line)", "(`shard=` and `shards=`)")
-        .replace("(`--statistics` on the command line)", "(`statistics=`)")
-        .replace("run `lengthwise explain` to list all", "`lengthwise.explain()` lists all")
-}
-
 /// The name of the exception.
 fn class(error: &Error) -> &'static str {
-    match error {
-        Error::NoSequences
-        | Error::TooManySequences { .. }
-        | Error::BadLength { .. }
-        | Error::BeyondStatistics { .. } => "LengthsError",
-        Error::OverBudget { .. }
-        | Error::OverBudgetSeconds { .. }
-        | Error::OverCapacity { .. }
-        | Error::OverBudgetPair { .. }
-        | Error::OverLongElsewhere { .. } => "BudgetError",
-        Error::BadStep { .. } | Error::TooFewSteps { .. } | Error::PoorFit { .. } => "CostError",
-        Error::NoRanks
-        | Error::BadRank { .. }
-        | Error::TooManyRanks { .. }
-        | Error::TooFewForRanks { .. }
-        | Error::BadShard { .. }
-        | Error::SmallShard { .. }
-        | Error::NoFullStep { .. } => "RankError",
-        Error::OtherRun { .. }
-        | Error::CursorBeyondEnd { .. }
-        | Error::TooManySteps { .. }
-        | Error::RanksApart { .. }
-        | Error::RanksOfOtherRuns { .. }
-        | Error::BadCursor { .. }
-        | Error::OtherStream { .. }
-        | Error::BadState { .. }
-        | Error::StreamTooShort { .. }
-        | Error::NotNeeded { .. } => "StateError",
+    match error.kind() {
+        ErrorKind::Lengths => "LengthsError",
+        ErrorKind::Budget => "BudgetError",
+        ErrorKind::Cost => "CostError",
+        ErrorKind::Rank => "RankError",
+        ErrorKind::State => "StateError",
         _ => "SettingError",
     }
 }
 
-/// The sequence, or the measured step, that it is about.
-fn index(error: &Error) -> Option<usize> {
-    match error {
-        Error::BadLength { index, .. }
-        | Error::OverBudget { index, .. }
-        | Error::OverBudgetSeconds { index, .. }
-        | Error::OverCapacity { index, .. }
-        | Error::LadderTooShort { index, .. }
-        | Error::BeyondStatistics { index, .. }
-        | Error::BadStep { index, .. } => Some(*index),
-        _ => None,
-    }
+/// An example of every error of planning, as Python gets it: for tests.
+#[pyfunction]
+pub(crate) fn _errors(py: Python<'_>) -> Vec<Py<PyAny>> {
+    let errors = Error::examples().into_iter().map(|error| PyErr::from(Failure::Plan(error)));
+    errors.map(|error| error.into_value(py).into_any()).collect()
 }
 
 impl From<Error> for Failure {

@@ -34,6 +34,7 @@ mod _lengthwise {
         chunks::Chunks,
         compare::{Comparison, Inspection, compare, inspect},
         cost::{CostModel, Fit},
+        error::_errors,
         explain::explain,
         input::{example, read_lengths},
         lengths::{Lengths, ladder},

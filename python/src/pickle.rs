@@ -1,7 +1,7 @@
 //! What pickling needs: every class says what it is made of, and `_restore` makes it again.
 
 use pyo3::{PyTypeInfo, prelude::*};
-use serde::de::DeserializeOwned;
+use serde::{Serialize, de::DeserializeOwned};
 
 use crate::error::{Failure, Result};
 
@@ -11,6 +11,11 @@ pub(crate) type Reduced<'py, T> = (Bound<'py, PyAny>, T);
 /// The parts of an object of the class `C`, for its `_restore`.
 pub(crate) fn reduced<C: PyTypeInfo, T>(py: Python<'_>, parts: T) -> PyResult<Reduced<'_, T>> {
     Ok((py.get_type::<C>().getattr("_restore")?, parts))
+}
+
+/// What is pickled as JSON.
+pub(crate) fn to_json<T: Serialize>(value: &T) -> Result<String> {
+    serde_json::to_string(value).map_err(|error| damaged("object", &error.to_string()))
 }
 
 /// What was pickled as JSON.

@@ -2,15 +2,14 @@
 
 use std::sync::Arc;
 
-use lengthwise::{Shapes, Steps, Strategy, shard::Shard, tune::recommended};
-use pyo3::{prelude::*, types::PyDict};
+use lengthwise::{Settings, Shapes, Steps, Strategy, shard::Shard, tune::recommended};
+use pyo3::prelude::*;
 
 use crate::{
-    cost::CostModel,
     error::{Failure, Result},
     interrupt::interruptible,
     lengths::{Column, Lengths, paired},
-    pickle::{Reduced, reduced},
+    pickle::{Reduced, from_json, reduced, to_json},
     plan::Plan,
     settings::{
         BudgetArgument, ModelArgument, Parsed, Whole, at_least_one, flag, given, text, whole,
@@ -78,26 +77,6 @@ pub(crate) struct Planner {
     lengths: Arc<lengthwise::Lengths>,
     /// What batch lengths there can be, if they are few.
     rungs: Option<Vec<u32>>,
-    settings: Settings,
-}
-
-/// The settings in their string forms, which make the same planner again: files are read, and what is
-/// recommended is chosen.
-#[derive(Debug)]
-struct Settings {
-    strategy: String,
-    budget: String,
-    shapes: String,
-    arrange: String,
-    over_long: String,
-    steps: Option<String>,
-    tail: String,
-    cost_model: Option<CostModel>,
-    accumulate: u32,
-    canonical_ranks: Option<u32>,
-    constant_steps: bool,
-    seed: u64,
-    shard: Option<Shard>,
 }
 
 #[pymethods]
@@ -174,54 +153,33 @@ impl Planner {
                 )
             })?;
             let (strategy, shapes) = recommended(&lengths, budget, strategy, given(shapes))?;
+            if canonical_ranks.is_some() && accumulate != 1 {
+                return Err(Failure::Own(
+                    "SettingError",
+                    "`accumulate` and `canonical_ranks` are both given".to_owned(),
+                    "give one of them: canonical ranks say how many batches a step has on any number \
+                     of ranks"
+                        .to_owned(),
+                ));
+            }
             let settings = Settings {
-                strategy: strategy.to_string(),
-                budget: budget.to_string(),
-                shapes: shapes.to_string(),
-                arrange: arrange.to_owned(),
-                over_long: over_long.to_owned(),
-                steps: steps.as_ref().map(|steps| steps.0.to_string()),
-                tail: tail.to_owned(),
-                cost_model: cost_model.as_ref().map(|model| CostModel(model.0)),
+                shapes,
+                arrange: arrange.parse()?,
+                over_long: over_long.parse()?,
+                steps: given(steps),
+                tail: tail.parse()?,
+                cost_model: cost_model.map(|model| model.0),
                 accumulate,
                 canonical_ranks: canonical_ranks.map(|ranks| ranks.0),
-                constant_steps,
-                seed,
                 shard,
+                seed,
+                ..Settings::new("", budget)
             };
-            let mut planner = lengthwise::Planner::new(strategy, budget)
-                .shapes(shapes)
-                .arrange(arrange.parse()?)
-                .over_long(over_long.parse()?)
-                .tail(tail.parse()?)
-                .accumulate(accumulate)
-                .seed(seed);
-            if let Some(ranks) = canonical_ranks {
-                if accumulate != 1 {
-                    return Err(Failure::Own(
-                        "SettingError",
-                        "`accumulate` and `canonical_ranks` are both given".to_owned(),
-                        "give one of them: canonical ranks say how many batches a step has on any \
-                         number of ranks"
-                            .to_owned(),
-                    ));
-                }
-                planner = planner.canonical_ranks(ranks.0);
-            }
-            if let Some(shard) = shard {
-                planner = planner.shard(shard);
-            }
-            if let Some(steps) = given(steps) {
-                planner = planner.steps(steps);
-            }
-            if let Some(model) = cost_model {
-                planner = planner.cost_model(model.0);
-            }
+            let mut planner = lengthwise::Planner::with(strategy, settings);
             if constant_steps {
                 planner = planner.constant_steps(&lengths)?;
             }
-            let rungs = planner.rungs(&lengths)?;
-            Ok(Self { planner, lengths: Arc::clone(&lengths), rungs, settings })
+            Self::of(planner, lengths)
         };
         Ok(py.detach(make)?)
     }
@@ -259,10 +217,8 @@ impl Planner {
     }
 
     fn __repr__(&self) -> String {
-        let Settings { strategy, budget, shapes, seed, .. } = &self.settings;
-        let part = self
-            .settings
-            .shard
+        let Settings { strategy, budget, shapes, seed, shard, .. } = self.planner.settings();
+        let part = shard
             .map_or_else(String::new, |Shard { number, of }| format!(", shard {number} of {of}"));
         format!(
             "Planner({} sequences; strategy {strategy}, budget {budget}, shapes {shapes}, seed \
@@ -273,34 +229,24 @@ impl Planner {
 
     /// A planner from how it was pickled.
     #[staticmethod]
-    fn _restore<'py>(
-        py: Python<'py>,
-        lengths: Bound<'py, Lengths>,
-        settings: &Bound<'py, PyDict>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        py.get_type::<Self>().call((lengths,), Some(settings))
+    fn _restore(py: Python<'_>, lengths: &Lengths, settings: &str) -> PyResult<Self> {
+        let settings: Settings = from_json(settings, "Planner")?;
+        let lengths = Arc::clone(&lengths.0);
+        Ok(py.detach(|| Self::of(lengthwise::Planner::named(settings)?, lengths))?)
     }
 
-    fn __reduce__<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<Reduced<'py, (Lengths, Bound<'py, PyDict>)>> {
-        let given = &self.settings;
-        let settings = PyDict::new(py);
-        settings.set_item("strategy", &given.strategy)?;
-        settings.set_item("budget", &given.budget)?;
-        settings.set_item("shapes", &given.shapes)?;
-        settings.set_item("arrange", &given.arrange)?;
-        settings.set_item("over_long", &given.over_long)?;
-        settings.set_item("steps", given.steps.as_ref())?;
-        settings.set_item("tail", &given.tail)?;
-        settings.set_item("cost_model", given.cost_model)?;
-        settings.set_item("accumulate", given.accumulate)?;
-        settings.set_item("canonical_ranks", given.canonical_ranks)?;
-        settings.set_item("constant_steps", given.constant_steps)?;
-        settings.set_item("seed", given.seed)?;
-        settings.set_item("shard", given.shard.map(|shard| shard.number))?;
-        settings.set_item("shards", given.shard.map(|shard| shard.of))?;
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, (Lengths, String)>> {
+        let settings = to_json(self.planner.settings())?;
         reduced::<Self, _>(py, (self.lengths(), settings))
+    }
+}
+
+impl Planner {
+    fn of(
+        planner: lengthwise::Planner<Strategy>,
+        lengths: Arc<lengthwise::Lengths>,
+    ) -> Result<Self> {
+        let rungs = planner.rungs(&lengths)?;
+        Ok(Self { planner, lengths, rungs })
     }
 }
