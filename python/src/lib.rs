@@ -50,6 +50,7 @@ mod _lengthwise {
 
     /// Damaged files raise exceptions, and print nothing.
     #[pymodule_init]
+    #[expect(clippy::unnecessary_wraps, reason = "what a module's initialisation must return")]
     fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
         lengthwise_io::guard::quiet_panics();
         Ok(())
