@@ -10,7 +10,7 @@ use super::{
     workers::{Count, any_together},
 };
 use lengthwise_report::parts::{
-    grid::{Grid, GridColumn, Look, as_good_as, distinct},
+    table::{Look, TextColumn, TextTable, distinct, stars_of_best},
     text::{compact, fixed, one_line, time, wrapped},
 };
 
@@ -245,7 +245,7 @@ impl Column {
         };
         if best.sample.is_empty() {
             let texts: Vec<String> = self.cells.iter().map(|cell| cell.text.clone()).collect();
-            return as_good_as(Some(&best.text), &texts);
+            return stars_of_best(Some(&best.text), &texts);
         }
         let pairs = pairs(self.cells.len());
         let told_apart = |cell: &Cell| differ(&best.sample, &cell.sample, pairs);
@@ -308,7 +308,7 @@ impl TrainingTable {
     /// The table for a terminal or a file, at most `width` characters wide if that can be done by
     /// leaving columns out.
     pub fn text(&self, look: Look, width: usize) -> String {
-        let grid = Grid {
+        let shown_table = TextTable {
             corner: "strategy",
             names: self.names.iter().map(|name| one_line(name)).collect(),
             columns: self.columns.iter().map(shown).collect(),
@@ -319,7 +319,7 @@ impl TrainingTable {
         if self.names.is_empty() {
             text.push_str("there are no runs\n");
         } else {
-            text += &grid.text(look, width);
+            text += &shown_table.text(look, width);
         }
         if !self.remarks.is_empty() {
             text.push('\n');
@@ -355,8 +355,8 @@ impl TrainingTable {
 }
 
 /// A column of the table of text.
-fn shown(column: &Column) -> GridColumn {
-    GridColumn {
+fn shown(column: &Column) -> TextColumn {
+    TextColumn {
         dispensable: column.dispensable,
         heading: column.short.clone(),
         cells: column.cells.iter().map(Cell::line).collect(),
@@ -534,10 +534,10 @@ mod tests {
         }
         let table = training.table();
         let plain = table.text(Look::Plain, usize::MAX);
-        assert!(plain.lines().all(|line| !line.chars().any(lengthwise_report::steers)), "{plain}");
+        assert!(plain.lines().all(|line| !line.chars().any(lengthwise_report::is_unsafe_to_print)), "{plain}");
         let markdown = table.markdown();
         assert!(
-            markdown.lines().all(|line| !line.chars().any(lengthwise_report::steers)),
+            markdown.lines().all(|line| !line.chars().any(lengthwise_report::is_unsafe_to_print)),
             "{markdown}"
         );
         // As many cells in every row, and no element.
@@ -552,7 +552,7 @@ mod tests {
     fn a_narrow_table_says_what_it_leaves_out() {
         for look in [Look::Plain, Look::Starred, Look::Coloured] {
             let table = training().table().text(look, 80);
-            let visible = lengthwise_report::parts::grid::visible_width;
+            let visible = lengthwise_report::parts::table::visible_width;
             assert!(table.lines().all(|line| visible(line) <= 80), "{table}");
             assert!(table.contains("not shown: seeds, "), "{table}");
         }

@@ -6,7 +6,7 @@ use crate::report::{
     row::{Point, Row},
 };
 use lengthwise_report::parts::{
-    svg::{Chart, Look, Scale, WIDE},
+    svg::{Chart, SeriesStyle, Scale, WIDE},
     text::{counted, fixed, one_line, time},
 };
 
@@ -60,8 +60,8 @@ impl<'a> Curves<'a> {
     }
 
     /// The rows that are drawn.
-    pub(in crate::report) fn series(&self) -> impl Iterator<Item = (Look, &str)> {
-        self.lines.iter().map(|(number, row, _)| (Look(*number), row.name))
+    pub(in crate::report) fn series(&self) -> impl Iterator<Item = (SeriesStyle, &str)> {
+        self.lines.iter().map(|(number, row, _)| (SeriesStyle(*number), row.name))
     }
 
     /// Whether any row has seeds that differ, and so a band.
@@ -96,12 +96,12 @@ impl<'a> Curves<'a> {
         for (number, row, points) in &self.lines {
             if banded(points) {
                 let band = |point: &Point| (x_of(point), point.least, point.most);
-                chart.band(Look(*number), row.name, &points.iter().map(band).collect::<Vec<_>>());
+                chart.band(SeriesStyle(*number), row.name, &points.iter().map(band).collect::<Vec<_>>());
             }
         }
         for (number, row, points) in &self.lines {
             let dot = |point: &Point| (x_of(point), point.mean, self.tip(row, point));
-            chart.line(Look(*number), row.name, &points.iter().map(dot).collect::<Vec<_>>());
+            chart.line(SeriesStyle(*number), row.name, &points.iter().map(dot).collect::<Vec<_>>());
         }
         chart.finish()
     }

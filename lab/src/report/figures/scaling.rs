@@ -5,7 +5,7 @@ use crate::report::{
     workers::{is_share, is_time},
 };
 use lengthwise_report::parts::{
-    svg::{Chart, Look, Scale, WIDE},
+    svg::{Chart, SeriesStyle, Scale, WIDE},
     text::{counted, percent, time},
 };
 
@@ -15,7 +15,7 @@ const SHORTEST: f64 = 1e-9;
 /// The epochs of one name, by the number of workers.
 pub(in crate::report) struct Curve<'a> {
     pub(in crate::report) name: &'a str,
-    pub(in crate::report) look: Look,
+    pub(in crate::report) style: SeriesStyle,
     pub(in crate::report) points: Vec<&'a Scaling>,
 }
 
@@ -105,7 +105,7 @@ fn draw(
         })
         .collect();
     if !points.is_empty() {
-        chart.line(curve.look, curve.name, &points);
+        chart.line(curve.style, curve.name, &points);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::report::row::Row;
 use lengthwise_report::parts::{
-    svg::{Bar, Look, bars},
+    svg::{Bar, SeriesStyle, bars},
     text::{counted, time},
 };
 
@@ -16,7 +16,7 @@ pub(in crate::report) fn seconds(rows: &[Row<'_>]) -> Option<String> {
         let most = all.iter().copied().fold(0.0, f64::max);
         Some(Bar {
             name: row.name.to_owned(),
-            look: Look(number),
+            style: SeriesStyle(number),
             value: seconds,
             text: format!("{} s", time(seconds)),
             tip: format!(

@@ -3,7 +3,7 @@
 use super::curves::shortened;
 use crate::report::{records::Training, row::Row, student::mean};
 use lengthwise_report::parts::{
-    svg::{Chart, Look, Scale, WIDE, escaped},
+    svg::{Chart, SeriesStyle, Scale, WIDE, escaped},
     text::{one_line, percent},
 };
 
@@ -45,7 +45,7 @@ pub(in crate::report) fn trade_off(training: &Training, rows: &[Row<'_>]) -> Opt
         ),
     );
     for (number, padding, errors) in &dots {
-        let (look, row) = (Look(*number), &rows[*number]);
+        let (style, row) = (SeriesStyle(*number), &rows[*number]);
         let error = mean(errors)?;
         let x = chart.x.place(100.0 * padding);
         let low = errors.iter().copied().fold(f64::INFINITY, f64::min);
@@ -63,11 +63,11 @@ pub(in crate::report) fn trade_off(training: &Training, rows: &[Row<'_>]) -> Opt
         );
         chart.add(format_args!(
             r#"<g class="series own {}" data-series="{}"><path class="whisker" d="M{x:.1} {:.1}V{:.1}"/>{}</g>"#,
-            look.classes(),
+            style.classes(),
             escaped(row.name),
             chart.y.place(100.0 * low),
             chart.y.place(100.0 * high),
-            look.large_dot(x, chart.y.place(100.0 * error), &tip)
+            style.large_dot(x, chart.y.place(100.0 * error), &tip)
         ));
     }
     Some(chart.finish())

@@ -12,7 +12,7 @@ use crate::report::{
 };
 use lengthwise_report::parts::{
     html::{Width, button, figure, lines_legend, lines_legend_and, nothing, section},
-    svg::{Look, escaped, line_key},
+    svg::{SeriesStyle, escaped, line_key},
     text::{compact, time},
 };
 
@@ -29,7 +29,7 @@ pub(super) fn scaling_section(page: &mut String, training: &Training, rows: &[Ro
     if curves.is_empty() {
         return;
     }
-    let series = || curves.iter().map(|curve| (curve.look, curve.name));
+    let series = || curves.iter().map(|curve| (curve.style, curve.name));
     let idle = scaling_idle(&curves).map_or_else(
         || nothing("no share of waiting is a number"),
         |svg| figure("scaling-waiting", Width::Wide, &svg, &lines_legend(series())),
@@ -68,9 +68,9 @@ fn curves<'a>(training: &'a Training, rows: &[Row<'_>]) -> Vec<Curve<'a>> {
             continue;
         }
         let own = rows.iter().position(|row| row.name == one.name);
-        let look = Look(own.unwrap_or(next));
+        let style = SeriesStyle(own.unwrap_or(next));
         next += usize::from(own.is_none());
-        curves.push(Curve { name: &one.name, look, points: vec![one] });
+        curves.push(Curve { name: &one.name, style, points: vec![one] });
     }
     for curve in &mut curves {
         curve.points.sort_by_key(|one| one.workers);
@@ -97,8 +97,8 @@ fn table(curves: &[Curve<'_>]) -> String {
             _ = write!(
                 text,
                 "<tr class=\"series {}\" data-series=\"{name}\"><th scope=\"row\" title=\"{name}\">{}</th>",
-                curve.look.classes(),
-                button(&curve.look.key(), curve.name)
+                curve.style.classes(),
+                button(&curve.style.key(), curve.name)
             );
             let seconds = Some(one.seconds).filter(|seconds| is_time(*seconds));
             let idle = Some(one.idle).filter(|idle| is_share(*idle)).map(|idle| 100.0 * idle);

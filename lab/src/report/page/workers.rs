@@ -11,7 +11,7 @@ use crate::report::{
 };
 use lengthwise_report::parts::{
     html::{Width, figure, nothing, plain_legend, section},
-    svg::{Look, bar_key, escaped, mark_key},
+    svg::{SeriesStyle, bar_key, escaped, mark_key},
     text::{counted, percent, time},
 };
 
@@ -23,7 +23,7 @@ pub(super) fn workers_section(page: &mut String, rows: &[Row<'_>]) {
     let mut content = String::new();
     for (number, row) in rows.iter().enumerate() {
         if let Some(count) = row.workers().filter(|count| count.most > 1) {
-            article(&mut content, Look(number), row, count);
+            article(&mut content, SeriesStyle(number), row, count);
         }
     }
     section(
@@ -36,7 +36,7 @@ pub(super) fn workers_section(page: &mut String, rows: &[Row<'_>]) {
     );
 }
 
-fn article(content: &mut String, look: Look, row: &Row<'_>, count: Count) {
+fn article(content: &mut String, style: SeriesStyle, row: &Row<'_>, count: Count) {
     let each = row.each_worker();
     let drawn = drawn(&each);
     let late = late(&each);
@@ -51,8 +51,8 @@ fn article(content: &mut String, look: Look, row: &Row<'_>, count: Count) {
         content,
         "<article class=\"series {} workers\" data-series=\"{name}\"><h3>{}{name}</h3><p>{}</p>{}\
          </article>",
-        look.classes(),
-        look.key(),
+        style.classes(),
+        style.key(),
         sentences(row, count, &each, drawn.len()),
         workers(row, &drawn, awaited).map_or_else(
             || nothing(if each.is_empty() {
