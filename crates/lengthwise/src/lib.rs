@@ -6,6 +6,7 @@ mod data;
 mod error;
 mod example;
 mod limit;
+mod math;
 mod order;
 mod pipeline;
 mod plan;

@@ -1,15 +1,15 @@
 //! The settings of a plan, and the one step that makes it.
 
-use crate::pipeline::job::Job;
-use crate::plan::settings::Settings;
 use crate::{
     base::workspace::Workspace,
     data::{lengths::Lengths, over_long::OverLong, shard::Shard, statistics::Statistics},
     error::Error,
     limit::{budget::Budget, cost::CostModel},
+    pipeline::job::Job,
     plan::{
         arrange::Arrange,
         epoch::Plan,
+        settings::Settings,
         span_plan::SpanPlan,
         steps::{Steps, Tail},
     },

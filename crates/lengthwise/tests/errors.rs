@@ -1,7 +1,5 @@
 //! Every error says what is wrong, where, and what to do.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::collections::BTreeSet;
 
 use lengthwise::{Error, Remedy};

@@ -8,6 +8,7 @@ mod bounded;
 mod common;
 mod compare;
 mod cost;
+mod floors;
 mod help;
 mod input;
 mod inspect;

@@ -1,7 +1,6 @@
 //! What everything stands on: errors, the string form of settings, randomness, arithmetic, threads.
 
 pub(crate) mod digest;
-pub(crate) mod math;
 pub(crate) mod pool;
 pub(crate) mod rng;
 pub(crate) mod setting;

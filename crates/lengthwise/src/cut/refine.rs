@@ -44,7 +44,7 @@ pub(crate) fn rounding(
     let Shapes::Ladder(rungs @ 1..) = *shapes else { return shapes.rounding(lengths) };
     let limit = budget.resolve(lengths, vec![lengths.longest()].into())?;
     let choose = || refined(ladder(lengths, rungs), lengths, &limit);
-    let rungs = lengths.remembered(format!("{shapes} {budget}"), choose);
+    let rungs = lengths.remembered(&format!("{shapes} {budget}"), choose);
     Ok(Rounding::Rungs(Staircase::new(rungs, lengths)))
 }
 

@@ -12,6 +12,7 @@ use crate::{
 /// Batches in an order, each anywhere among the indices: their order is changed without moving
 /// sequences.
 #[derive(Clone, Debug, Default)]
+#[expect(clippy::struct_field_names, reason = "it is the list of its name")]
 pub(crate) struct Spans {
     /// The sequences of most batches; some may be in none.
     pub(crate) indices: Vec<u32>,

@@ -2,9 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::cut::in_order::cut;
-use crate::order::keyed::LEAST;
-use crate::order::keyed::plain;
 use crate::{
     base::{
         pool::Pool,
@@ -12,12 +9,13 @@ use crate::{
         simd,
         workspace::Workspace,
     },
-    cut::spans::Spans,
+    cut::{in_order::cut, spans::Spans},
     data::lengths::Lengths,
-    limit::{budget::Budget, fill::Fill},
+    limit::budget::Budget,
     order::{
+        fill::Fill,
         groups::Groups,
-        keyed::flat,
+        keyed::{LEAST, flat, plain},
         keys::{Keys, Random, chunks},
         parts::{Packing, Parts},
     },

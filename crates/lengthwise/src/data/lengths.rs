@@ -269,8 +269,8 @@ impl Lengths {
 
     /// Numbers that follow from the lengths and from `settings`. The first that are asked for are kept,
     /// because every epoch asks for the same.
-    pub(crate) fn remembered(&self, settings: String, derive: impl Fn() -> Vec<u32>) -> Vec<u32> {
-        let (known, numbers) = self.memory.get_or_init(|| (settings.clone(), derive()));
+    pub(crate) fn remembered(&self, settings: &str, derive: impl Fn() -> Vec<u32>) -> Vec<u32> {
+        let (known, numbers) = self.memory.get_or_init(|| (settings.to_owned(), derive()));
         if *known == settings { numbers.clone() } else { derive() }
     }
 

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use crate::{
-    base::math::{digits, short},
     error::Error,
+    math::{digits, short},
 };
 
 impl fmt::Display for Error {

@@ -1,8 +1,8 @@
 //! What to do about an error. The facts are here; each face has its own words for them.
 
 use crate::{
-    base::math::{digits, short},
     error::{Error, display::bytes},
+    math::{digits, short},
 };
 
 /// What to do about an [`Error`].

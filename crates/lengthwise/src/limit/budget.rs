@@ -3,7 +3,7 @@
 use std::{borrow::Cow, fmt, str::FromStr};
 
 use crate::{
-    base::{math::short, setting::Setting},
+    base::setting::Setting,
     data::lengths::Lengths,
     error::Error,
     limit::{
@@ -11,6 +11,7 @@ use crate::{
         cost::CostModel,
         resolved::ResolvedBudget,
     },
+    math::short,
 };
 
 /// The limit that every batch keeps.

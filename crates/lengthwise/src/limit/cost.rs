@@ -3,11 +3,9 @@
 use std::{fmt, str::FromStr};
 
 use crate::{
-    base::{
-        math::short,
-        setting::{Setting, unknown_name},
-    },
+    base::setting::{Setting, unknown_name},
     error::Error,
+    math::short,
 };
 
 #[doc = include_str!("cost.md")]

@@ -1,6 +1,6 @@
 //! Coefficients from measured steps: non-negative least squares of the relative errors.
 
-use crate::{base::math::digits, error::Error, limit::cost::CostModel};
+use crate::{error::Error, limit::cost::CostModel, math::digits};
 
 /// One measured training step.
 #[derive(Clone, Copy, Debug, PartialEq)]

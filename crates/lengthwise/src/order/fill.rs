@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 
-use crate::base::simd::Job;
 use crate::{
     base::{
         pool::{Filling, Pool},
         rng::CHUNK,
-        simd, threads,
+        simd,
+        simd::Job,
+        threads,
         workspace::Workspace,
     },
     data::lengths::Lengths,

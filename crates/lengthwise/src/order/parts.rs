@@ -1,8 +1,7 @@
 //! The parts that elements go to before they are sorted, and what an element is.
 
-use crate::base::simd::Job;
 use crate::{
-    base::simd,
+    base::{simd, simd::Job},
     order::{
         keys::Keys,
         local::{NEAR, settle},

@@ -3,9 +3,8 @@
 
 use std::ops::Range;
 
-use crate::base::simd::Job;
 use crate::{
-    base::{pool::BLOCK, rng::CHUNK, simd, threads},
+    base::{pool::BLOCK, rng::CHUNK, simd, simd::Job, threads},
     data::lengths::Lengths,
     error::Error,
     order::{

@@ -1,7 +1,11 @@
 //! How many batches there are, as far as it can be known before they are made.
 
-use crate::pipeline::job::Job;
-use crate::{error::Error, pipeline::footprint, shape::rounding::Rounding, strategy::group::Group};
+use crate::{
+    error::Error,
+    pipeline::{footprint, job::Job},
+    shape::rounding::Rounding,
+    strategy::group::Group,
+};
 
 impl Job<'_> {
     /// The most batches that the first few epochs need.

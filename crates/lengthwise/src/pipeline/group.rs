@@ -1,15 +1,16 @@
 //! The third and the fourth stage: sequences are grouped, and groups are cut into batches.
 
-use crate::cut::in_order::cut;
-use crate::pipeline::job::Job;
 use crate::{
     base::rng::{Purpose, Rng},
-    cut::{in_order::rows, spans::Spans},
+    cut::{
+        in_order::{cut, rows},
+        spans::Spans,
+    },
     data::{lengths::Lengths, over_long::OverLong, pad::Pad},
     error::Error,
     limit::admitted::Admitted,
     order::groups::{Drawn, Regroup},
-    pipeline::resolve::Resolved,
+    pipeline::{job::Job, resolve::Resolved},
     plan::arrange,
     shape::shapes::Shapes,
     strategy::group::Group,
@@ -34,14 +35,13 @@ impl Job<'_> {
         rng: &Rng,
     ) -> Result<Grouped, Error> {
         self.workspace.check_stop()?;
-        let mut grouped = match resolved {
-            Some(resolved) => build(strategy, &admitted.lengths, resolved, rng)?,
+        let mut grouped = if let Some(resolved) = resolved {
+            build(strategy, &admitted.lengths, resolved, rng)?
+        } else {
             // Each sequence is a batch of its own, or a row.
-            None => {
-                let packed = self.strategy.row().is_some();
-                let regroup = if packed { Regroup::Packed } else { Regroup::Free };
-                Grouped { batches: Spans::default(), regroup }
-            }
+            let packed = self.strategy.row().is_some();
+            let regroup = if packed { Regroup::Packed } else { Regroup::Free };
+            Grouped { batches: Spans::default(), regroup }
         };
         if let Some(kept) = &admitted.kept {
             grouped.batches.rename(|sequence| kept[sequence as usize]);

@@ -1,12 +1,11 @@
 //! What a plan is made of, and the checks before it.
 
-use crate::plan::settings::Settings;
 use crate::{
     base::{rng::Rng, workspace::Workspace},
     data::lengths::Lengths,
     error::Error,
     limit::admitted::Admitted,
-    plan::provenance::brief,
+    plan::{provenance::brief, settings::Settings},
     shape::shapes::Shapes,
     strategy::{group::Group, packed::LongestFirst, paired::Paired, sorted::Sorted},
 };

@@ -1,6 +1,5 @@
 //! Bounds on memory: what a plan takes is known before it is made.
 
-use crate::pipeline::job::Job;
 use crate::{
     base::rng::Rng,
     data::{lengths::is_small_table, over_long::OverLong},
@@ -9,6 +8,7 @@ use crate::{
     pipeline::{
         footprint,
         footprint::{OF_CUT, OF_EQUALS},
+        job::Job,
         resolve::Resolved,
     },
     plan::span_plan::OF_BATCH,

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::pipeline::job::Job;
 use crate::{
     base::rng::{Purpose, Rng},
     cut::refine,
@@ -10,6 +9,7 @@ use crate::{
     error::Error,
     limit::{admitted::Admitted, resolved::ResolvedBudget, row::Row},
     order::{pack::pack, sort},
+    pipeline::job::Job,
     shape::{
         ladder::ladder,
         rounding::{Rounding, Staircase},

@@ -1,16 +1,17 @@
 //! All stages, one after another: admit → resolve → group and cut → arrange.
 
-use crate::pipeline::job::Job;
-use crate::plan::settings::Found;
-use crate::plan::settings::Provenance;
-use crate::plan::settings::Settings;
 use crate::{
     base::rng::Rng,
     cut::{batches::weighed, spans::Spans},
     error::Error,
     order::groups::Regroup,
-    pipeline::group::Grouped,
-    plan::{arrange, in_step::in_step, settings::Corpus, span_plan::SpanPlan},
+    pipeline::job::Job,
+    plan::{
+        arrange,
+        in_step::in_step,
+        settings::{Corpus, Found, Provenance, Settings},
+        span_plan::SpanPlan,
+    },
 };
 
 impl Job<'_> {
@@ -53,21 +54,20 @@ impl Job<'_> {
         };
         let made = Provenance::new(settings, found);
         self.check_batches(grouped.batches.len())?;
-        let batches = self.workspace.stage("arrange", || self.arrange(grouped, &made, &rng));
+        let batches = self.workspace.stage("arrange", || arranged(grouped.batches, &made, &rng));
         Ok(SpanPlan::new(batches, admitted.over, made))
     }
+}
 
-    /// The last stage: the batches in the order of the epoch.
-    fn arrange(&self, grouped: Grouped, made: &Provenance, rng: &Rng) -> Spans {
-        let Grouped { batches, .. } = grouped;
-        let Some(shard) = made.shard else {
-            return made.arrange.apply(batches, made.packed, rng);
-        };
-        let items = arrange::items(&batches, made.packed);
-        let shapes = batches.shapes().map(|shape| weighed(shape, made.packed));
-        let work: Vec<f64> = shapes.map(|(size, length)| made.time().of(size, length)).collect();
-        let rng = Rng::new(made.seed, made.epoch);
-        let order = in_step(&items, &work, (made.arrange, made.steps), shard, &rng);
-        batches.reordered(&order)
-    }
+/// The last stage: the batches in the order of the epoch.
+fn arranged(batches: Spans, made: &Provenance, rng: &Rng) -> Spans {
+    let Some(shard) = made.shard else {
+        return made.arrange.apply(batches, made.packed, rng);
+    };
+    let items = arrange::items(&batches, made.packed);
+    let shapes = batches.shapes().map(|shape| weighed(shape, made.packed));
+    let work: Vec<f64> = shapes.map(|(size, length)| made.time().of(size, length)).collect();
+    let rng = Rng::new(made.seed, made.epoch);
+    let order = in_step(&items, &work, (made.arrange, made.steps), shard, &rng);
+    batches.reordered(&order)
 }

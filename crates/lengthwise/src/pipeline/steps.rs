@@ -1,10 +1,9 @@
 //! How steps of ranks are made if nothing was said about it.
 
-use crate::pipeline::job::Job;
 use crate::{
     data::lengths::Lengths,
     limit::{cost::CostModel, resolved::ResolvedBudget},
-    pipeline::resolve::Resolved,
+    pipeline::{job::Job, resolve::Resolved},
     plan::{
         arrange::Arrange,
         steps::{Steps, Time},

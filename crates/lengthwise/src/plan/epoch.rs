@@ -5,12 +5,12 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use crate::plan::settings::Provenance;
 use crate::{
     base::{digest::digest, workspace::Workspace},
     cut::batches::Batches,
     data::{over_long::OverLong, pad::Pad},
     error::Error,
+    plan::settings::Provenance,
 };
 
 /// All batches of one epoch, in order; it never changes once made, and copies share their memory.

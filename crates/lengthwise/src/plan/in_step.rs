@@ -5,11 +5,9 @@
 //! so the batches of one step have the same rank everywhere, and nearly the same work.
 
 use crate::{
-    base::{
-        math::ln,
-        rng::{Purpose, Rng},
-    },
+    base::rng::{Purpose, Rng},
     data::shard::Shard,
+    math::ln,
     plan::{arrange::Arrange, item::Item, steps::Steps},
 };
 

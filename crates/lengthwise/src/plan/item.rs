@@ -1,6 +1,6 @@
 //! What is arranged: a batch, a row, or a step of several.
 
-use crate::base::math::ln;
+use crate::math::ln;
 
 /// What is arranged: a batch, or a step of several.
 #[derive(Clone, Copy, Debug)]

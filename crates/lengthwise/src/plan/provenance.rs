@@ -2,12 +2,14 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::plan::settings::Provenance;
 use crate::{
     data::lengths::Lengths,
     error::Error,
     limit::{capacity::Open, row::Row},
-    plan::steps::{Steps, Time},
+    plan::{
+        settings::Provenance,
+        steps::{Steps, Time},
+    },
     strategy::{Strategy, group::Group as _},
 };
 

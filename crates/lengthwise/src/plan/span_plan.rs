@@ -2,13 +2,12 @@
 
 use std::{fmt, sync::OnceLock};
 
-use crate::plan::settings::Provenance;
 use crate::{
     base::{digest::Digest, threads, workspace::Workspace},
     cut::spans::Spans,
     data::{lengths::Lengths, over_long::OverLong},
     error::Error,
-    plan::{counts::Counts, epoch::Plan, measure::Measures},
+    plan::{counts::Counts, epoch::Plan, measure::Measures, settings::Provenance},
 };
 
 /// A plan whose batches are not one after another in memory: each lies where its sequences were

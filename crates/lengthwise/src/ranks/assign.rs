@@ -1,15 +1,16 @@
 //! Which batches make which step, and which place in it each one takes.
 
-use crate::plan::settings::Provenance;
 use crate::{
-    base::{math::ln, rng::Rng},
+    base::rng::Rng,
     cut::batches::Batches,
     data::pad::Pad,
+    math::ln,
     order::sort,
     plan::{
         arrange::Arrange,
         in_step::in_step,
         item::Item,
+        settings::Provenance,
         steps::{Steps, Tail, Time},
     },
     ranks::{

@@ -6,10 +6,8 @@
 //! wherever that brings the means of both steps nearer to the mean of all.
 
 use crate::{
-    base::{
-        math::ln,
-        rng::{Purpose, Rng},
-    },
+    base::rng::{Purpose, Rng},
+    math::ln,
     ranks::part::Part,
 };
 

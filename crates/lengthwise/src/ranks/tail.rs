@@ -1,13 +1,15 @@
 //! The batches that fill no step: repeated, or broken up.
 
-use crate::plan::settings::Provenance;
 use crate::{
     cut::{
         batches::Batches,
         split::{Piece, split_costliest},
     },
     data::pad::Pad,
-    plan::steps::{Steps, Time},
+    plan::{
+        settings::Provenance,
+        steps::{Steps, Time},
+    },
     ranks::part::{Part, hold_out},
 };
 

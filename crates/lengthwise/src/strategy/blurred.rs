@@ -1,17 +1,14 @@
 #![doc = include_str!("blurred.md")]
 
-use crate::strategy::group::parameter;
 use crate::{
-    base::{
-        math::{ln, whole},
-        rng::{CHUNK, Purpose, Rng},
-    },
+    base::rng::{CHUNK, Purpose, Rng},
     data::lengths::{Lengths, is_small_table},
     error::Error,
     limit::resolved::ResolvedBudget,
+    math::{ln, whole},
     order::{groups::Groups, keys::Keys},
     shape::rounding::Staircase,
-    strategy::group::{Group, Inner},
+    strategy::group::{Group, Inner, parameter},
 };
 
 #[doc = include_str!("blurred.md")]

@@ -1,6 +1,5 @@
 #![doc = include_str!("pooled.md")]
 
-use crate::strategy::group::parameter;
 use crate::{
     base::rng::{Purpose, Rng},
     data::lengths::Lengths,
@@ -10,7 +9,7 @@ use crate::{
         groups::Groups,
         windows::{First, Mixed},
     },
-    strategy::group::{AT_LEAST_ONE, Group, Inner},
+    strategy::group::{AT_LEAST_ONE, Group, Inner, parameter},
 };
 
 #[doc = include_str!("pooled.md")]

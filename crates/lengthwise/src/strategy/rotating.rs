@@ -2,14 +2,13 @@
 
 use std::ops::Range;
 
-use crate::strategy::group::parameter;
 use crate::{
     base::rng::{Purpose, Rng},
     data::lengths::Lengths,
     error::Error,
     limit::resolved::ResolvedBudget,
     order::{groups::Groups, sort},
-    strategy::group::{Group, Inner},
+    strategy::group::{Group, Inner, parameter},
 };
 
 #[doc = include_str!("rotating.md")]

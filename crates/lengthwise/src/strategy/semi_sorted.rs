@@ -1,16 +1,13 @@
 #![doc = include_str!("semi_sorted.md")]
 
-use crate::strategy::group::parameter;
 use crate::{
-    base::{
-        math::whole,
-        rng::{CHUNK, Purpose, Rng},
-    },
+    base::rng::{CHUNK, Purpose, Rng},
     data::lengths::Lengths,
     error::Error,
     limit::resolved::ResolvedBudget,
+    math::whole,
     order::{groups::Groups, keys::Keys},
-    strategy::group::{Group, Inner},
+    strategy::group::{Group, Inner, parameter},
 };
 
 #[doc = include_str!("semi_sorted.md")]

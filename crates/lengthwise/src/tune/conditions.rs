@@ -5,7 +5,11 @@ use crate::{
     data::lengths::Lengths,
     error::Error,
     limit::{budget::Budget, cost::CostModel},
-    plan::{arrange::Arrange, epoch::Plan, measure::effective_mates},
+    plan::{
+        arrange::Arrange,
+        epoch::Plan,
+        measure::{Measures, effective_mates},
+    },
     planner::Planner,
     shape::shapes::Shapes,
     strategy::{Strategy, sorted::Sorted},
@@ -80,9 +84,8 @@ impl Conditions {
         });
         let measures = measures.collect::<Result<Vec<_>, Error>>()?;
         workspace.check_stop()?;
-        let mean = |of: fn(&crate::Measures) -> f64| {
-            measures.iter().map(of).sum::<f64>() / measures.len() as f64
-        };
+        let mean =
+            |of: fn(&Measures) -> f64| measures.iter().map(of).sum::<f64>() / measures.len() as f64;
         Ok(Point {
             strategy,
             padding_rate: mean(|m| m.padding_rate),

@@ -1,12 +1,12 @@
 //! Random settings that property tests share.
 
-#![allow(dead_code, unreachable_pub, reason = "every test uses a part")]
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use lengthwise::{Arrange, Budget, CostModel, Lengths, Plan, Planner, Rule, Shapes, Strategy};
 use proptest::{collection::vec, prelude::*, sample::select, strategy::Strategy as Strategy_};
 
 /// Every strategy with its default parameters, and with others that are extreme for small inputs.
-pub fn strategies() -> Vec<Strategy> {
+pub(crate) fn strategies() -> Vec<Strategy> {
     let more = [
         "semi-sorted:noise=0",
         "semi-sorted:noise=3",
@@ -34,7 +34,7 @@ pub fn strategies() -> Vec<Strategy> {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub enum Kind {
+pub(crate) enum Kind {
     Sequences(u32),
     Padded(u64),
     Dynamic(u32, Rule),
@@ -42,7 +42,7 @@ pub enum Kind {
 }
 
 /// Models of every mix of terms, with room for the longest sequence as above.
-pub fn costs(longest: u32) -> impl Strategy_<Value = Kind> {
+pub(crate) fn costs(longest: u32) -> impl Strategy_<Value = Kind> {
     let terms = [(1e-3, 0.0), (1e-3, 1e-6), (0.0, 2e-4)];
     let cells = [(1e-6, 0.0), (0.0, 1e-9), (1e-6, 1e-9), (0.0, 0.0)];
     (select(terms.to_vec()), select(cells.to_vec()), 1.0..30.0).prop_map(
@@ -53,7 +53,7 @@ pub fn costs(longest: u32) -> impl Strategy_<Value = Kind> {
     )
 }
 
-pub fn kinds(longest: u32) -> impl Strategy_<Value = Kind> {
+pub(crate) fn kinds(longest: u32) -> impl Strategy_<Value = Kind> {
     let costs = costs(longest);
     let longest = u64::from(longest);
     prop_oneof![
@@ -67,7 +67,7 @@ pub fn kinds(longest: u32) -> impl Strategy_<Value = Kind> {
 }
 
 #[derive(Clone, Debug)]
-pub struct Case {
+pub(crate) struct Case {
     pub lengths: Lengths,
     pub strategy: Strategy,
     pub kind: Kind,
@@ -80,7 +80,7 @@ pub struct Case {
 }
 
 impl Case {
-    pub fn budget(&self) -> Budget {
+    pub(crate) fn budget(&self) -> Budget {
         let budget = match self.kind {
             Kind::Sequences(count) => Budget::sequences(count),
             Kind::Padded(cells) => Budget::padded(cells),
@@ -91,19 +91,19 @@ impl Case {
         budget.multiple_of(self.multiple_of)
     }
 
-    pub fn planner(&self) -> Planner<Strategy> {
+    pub(crate) fn planner(&self) -> Planner<Strategy> {
         Planner::new(self.strategy.clone(), self.budget())
             .shapes(self.shapes.clone())
             .arrange(self.arrange)
             .seed(self.seed)
     }
 
-    pub fn plan(&self) -> Plan {
+    pub(crate) fn plan(&self) -> Plan {
         self.planner().plan(&self.lengths, self.epoch).unwrap()
     }
 }
 
-pub fn cases() -> impl Strategy_<Value = Case> {
+pub(crate) fn cases() -> impl Strategy_<Value = Case> {
     let lengths = prop_oneof![
         vec(1_u32..60, 1..120),
         vec(prop_oneof![9 => 1_u32..40, 1 => 1000_u32..3000], 1..120),
