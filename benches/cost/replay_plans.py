@@ -21,8 +21,8 @@ from measure_steps import CLASSES, INPUTS, Trainer
 CHOICES = (
     ("shuffled", "exact"),
     ("semi-sorted:noise=0.1", "exact"),
-    ("blurred:spread=0.02", "exact"),
-    ("blurred:spread=0.02", "multiple:64"),
+    ("blurred:blur=0.02", "exact"),
+    ("blurred:blur=0.02", "multiple:64"),
     ("shuffled", "ladder:16"),
     ("shuffled", "ladder:8"),
     ("sorted", "exact"),

@@ -52,7 +52,7 @@ def dots(entries: list[dict[str, Any]], count: int) -> list[tuple[str, float, fl
 
 def label(row: dict[str, Any], kind: str) -> str:
     """Our settings, short; batches of a fixed number are another thing than those of a budget."""
-    strategy = row["settings"].get("strategy", "recommended").replace("blurred:spread=", "blurred ")
+    strategy = row["settings"].get("strategy", "recommended").replace("blurred:blur=", "blurred ")
     strategy = strategy.partition(":")[0]
     return f"{strategy}, count" if kind == "sequences" else strategy
 

@@ -15,7 +15,7 @@ CHANCE = 0.01
 # Padding that differs by less is alike.
 ALIKE = 0.05
 # Sixteen to an octave.
-SPREADS = [0.0002 * 2 ** (step / 16) for step in range(192)]
+BLURS = [0.0002 * 2 ** (step / 16) for step in range(192)]
 POOLS = sorted({round(2 ** (step / 16)) for step in range(16, 225)}, reverse=True)
 WINDOWS = [2**step for step in range(31, -1, -1)]
 RUNGS = [256, 192, 128, 96, 64, 48, 32, 24, 16, 12, 8, 6, 4, 3, 2]
@@ -27,7 +27,7 @@ def families(kind: str, limit: int) -> list[list[dict[str, str]]]:
         names = [f"packed:capacity={limit},window={window}" for window in WINDOWS]
         return [[{"strategy": name} for name in names]]
     exact = {"shapes": "exact"}
-    blurred = [f"blurred:spread={spread:.4g}" for spread in SPREADS]
+    blurred = [f"blurred:blur={blur:.4g}" for blur in BLURS]
     found = [
         [{"strategy": name, **exact} for name in ("sorted", *blurred, "shuffled")],
         [{"strategy": f"pooled:batches={pool}", **exact} for pool in POOLS],

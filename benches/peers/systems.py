@@ -87,7 +87,7 @@ SYSTEMS = [
 
 # Ours beside them, whatever they do: what `plan` does by itself, and the default of `blurred`.
 STANDING = {
-    "padded": [{}, {"strategy": "blurred:spread=0.02", "shapes": "exact"}],
-    "sequences": [{"strategy": "blurred:spread=0.02", "shapes": "exact"}],
+    "padded": [{}, {"strategy": "blurred:blur=0.02", "shapes": "exact"}],
+    "sequences": [{"strategy": "blurred:blur=0.02", "shapes": "exact"}],
     "packed": [],
 }

@@ -16,7 +16,7 @@ from pathlib import Path
 import lengthwise as lw
 import numpy as np
 
-STRATEGIES = ["shuffled", "blurred:spread=0.02", "semi-sorted:noise=0.1"]
+STRATEGIES = ["shuffled", "blurred:blur=0.02", "semi-sorted:noise=0.1"]
 BUDGET, EPOCHS, TURNS = "padded:20000", 3, 5
 
 

@@ -68,7 +68,7 @@ fn measure(set: &str, lengths: &Lengths, world_size: u32) -> [Row; 2] {
     let random = variances(&schedule(random), lengths);
     let work: f64 = lengths.as_slice().iter().map(|&length| model.seconds(1, length)).sum();
     [Steps::Stratified, Steps::Aligned].map(|steps| {
-        let planner = Planner::new(Blurred { spread: 0.005 }, budget).steps(steps);
+        let planner = Planner::new(Blurred { blur: 0.005 }, budget).steps(steps);
         let schedule = schedule(planner.plan(lengths, 0));
         let duration = schedule.duration_by(|size, length| model.seconds(size, length));
         let variance = variances(&schedule, lengths);

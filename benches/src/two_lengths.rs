@@ -84,8 +84,8 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> io::Result<Vec<Row>> {
                 };
                 add(&Lexicographic, "fairseq".to_owned(), Shapes::Exact)?;
                 add(&Sorted, "sorted".to_owned(), Shapes::Exact)?;
-                for spread in [0.0, 0.02, Paired::default().spread, 0.25, 0.5, 1.0] {
-                    let strategy: Strategy = Paired { spread, stripes: None }.into();
+                for blur in [0.0, 0.02, Paired::default().blur, 0.25, 0.5, 1.0] {
+                    let strategy: Strategy = Paired { blur, stripes: None }.into();
                     add(&strategy, strategy.to_string(), Shapes::Exact)?;
                 }
                 for shapes in [16, 64] {

@@ -2,8 +2,6 @@
 //! them.
 #![forbid(unsafe_code)]
 
-#![forbid(unsafe_code)]
-
 pub mod batch;
 mod bytes;
 mod checkpoint;

@@ -263,7 +263,7 @@ fn the_experiment_of_the_guide_can_be_run() {
     fs::write(folder.path().join("guide.toml"), file).unwrap();
     let checked = run(folder.path(), &["check", "guide.toml"]);
     assert!(checked.status.success(), "{}", text(&checked.stderr));
-    assert!(text(&checked.stdout).contains("blurred:spread=0.02 padded:1200 exact spread"));
+    assert!(text(&checked.stdout).contains("blurred:blur=0.02 padded:1200 exact spread"));
 }
 
 #[test]

@@ -5,8 +5,6 @@ from _typeshed import SupportsGetItem, SupportsLenAndGetItem
 from os import PathLike
 from typing import Any, SupportsFloat, SupportsIndex, final
 
-__all__ = ["Batches", "Chunks", "Comparison", "CostModel", "Feed", "Fit", "Inspection", "Lengths", "Measures", "Plan", "Planner", "Schedule", "Statistics", "Tuning", "compare", "effective_mates", "example", "explain", "inspect", "ladder", "load_plan", "read_lengths", "tune"]
-
 @final
 class Batches:
     """
@@ -568,7 +566,7 @@ class Planner:
     Args:
         `lengths`: The length of each sequence: a list, an array, a tensor, a column of a table or of a
             dataset, or `Lengths`.
-        `strategy`: How sequences are grouped into batches, such as "shuffled", "blurred:spread=0.02" or
+        `strategy`: How sequences are grouped into batches, such as "shuffled", "blurred:blur=0.02" or
             "packed:capacity=4096". By default, it is "shuffled" if the shapes are a ladder, "blurred" if
             they are not, and "paired" for two lengths.
         `second`: A second length for each sequence, such as the length of its target. By default,
@@ -610,10 +608,10 @@ class Planner:
         `shards`: The number of shards. By default, there is one.
     """
     def __new__(cls, /, lengths: Any, strategy: str | None = None, *, second: Any | None = None, budget: str | SupportsIndex | None = None, shapes: str | None = None, arrange: str = "spread", over_long: str = "error", steps: str | None = None, tail: str = "split", cost_model: CostModel | str | PathLike[str] | None = None, accumulate: SupportsIndex = 1, canonical_ranks: SupportsIndex | None = None, constant_steps: bool = False, seed: SupportsIndex = 0, statistics: Statistics | None = None, shard: SupportsIndex | None = None, shards: SupportsIndex | None = None) -> Planner: ...
-    def __reduce__(self, /) -> tuple[Any, tuple[Lengths, dict[str, Any]]]: ...
+    def __reduce__(self, /) -> tuple[Any, tuple[Lengths, str]]: ...
     def __repr__(self, /) -> str: ...
     @staticmethod
-    def _restore(lengths: Lengths, settings: dict[str, Any]) -> Any:
+    def _restore(lengths: Lengths, settings: str) -> Planner:
         """
         A planner from how it was pickled.
         """
@@ -840,13 +838,18 @@ class Tuning:
         Whether the choice is within all limits. If not, it is the one that comes closest.
         """
 
+def _errors() -> list[Any]:
+    """
+    An example of every error of planning, as Python gets it: for tests.
+    """
+
 def compare(lengths: Any, strategies: Any | None = None, *, budget: str | SupportsIndex = "sequences:16", shapes: str = "exact", arrange: str = "spread", over_long: str = "error", epochs: SupportsIndex = 5, world_size: SupportsIndex = 1, accumulate: SupportsIndex = 1, steps: str | None = None, tail: str = "split", cost_model: CostModel | str | PathLike[str] | None = None, seed: SupportsIndex = 0, source: str = "lengths") -> Comparison:
     """
     Compares strategies: plans several epochs with each of them, and measures the plans.
 
     Args:
         `lengths`: The length of each sequence, as for `Planner`.
-        `strategies`: One strategy or a list of them, such as "blurred:spread=0.02". By default, all
+        `strategies`: One strategy or a list of them, such as "blurred:blur=0.02". By default, all
             strategies that pad are compared.
         `budget`: The hard limit of a batch, as for `Planner`. The default is "sequences:16".
         `shapes`: Which batch lengths may occur, as for `Planner`. The default is "exact".
@@ -961,3 +964,5 @@ def tune(lengths: Any, *, budget: str | SupportsIndex, shapes: str | None = None
         `cost_model`: How long a batch takes, as for `Planner`. By default, there is none.
         `seed`: The seed of all random choices. The default is 0.
     """
+
+def __getattr__(name: str) -> np.ndarray: ...

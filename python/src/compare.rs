@@ -72,7 +72,7 @@ pub(crate) struct Comparison {
 ///
 /// Args:
 ///     `lengths`: The length of each sequence, as for `Planner`.
-///     `strategies`: One strategy or a list of them, such as "blurred:spread=0.02". By default, all
+///     `strategies`: One strategy or a list of them, such as "blurred:blur=0.02". By default, all
 ///         strategies that pad are compared.
 ///     `budget`: The hard limit of a batch, as for `Planner`. The default is "sequences:16".
 ///     `shapes`: Which batch lengths may occur, as for `Planner`. The default is "exact".

@@ -29,7 +29,7 @@ const LONG: usize = 1 << 20;
 /// Args:
 ///     `lengths`: The length of each sequence: a list, an array, a tensor, a column of a table or of a
 ///         dataset, or `Lengths`.
-///     `strategy`: How sequences are grouped into batches, such as "shuffled", "blurred:spread=0.02" or
+///     `strategy`: How sequences are grouped into batches, such as "shuffled", "blurred:blur=0.02" or
 ///         "packed:capacity=4096". By default, it is "shuffled" if the shapes are a ladder, "blurred" if
 ///         they are not, and "paired" for two lengths.
 ///     `second`: A second length for each sequence, such as the length of its target. By default,

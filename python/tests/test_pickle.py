@@ -224,7 +224,7 @@ def saved_fit(made):
 
 
 def comparison(**settings):
-    return lw.compare(LENGTHS, ["sorted", "blurred:spread=0.05"], budget=8, epochs=2, source="x.csv", **settings)
+    return lw.compare(LENGTHS, ["sorted", "blurred:blur=0.05"], budget=8, epochs=2, source="x.csv", **settings)
 
 
 def compared(made):

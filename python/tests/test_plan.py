@@ -58,8 +58,8 @@ def test_batches_keep_the_budget_and_their_lengths(plan, lengths):
 
 def test_plans_are_what_the_command_line_makes(lengths):
     """The digest of a plan of built-in lengths is the same in Rust, on the command line and here."""
-    plan = lw.plan(lw.example("speech"), "blurred:spread=0.02", budget="padded:12800", seed=42, epoch=1)
-    assert plan.settings["strategy"] == "blurred:spread=0.02"
+    plan = lw.plan(lw.example("speech"), "blurred:blur=0.02", budget="padded:12800", seed=42, epoch=1)
+    assert plan.settings["strategy"] == "blurred:blur=0.02"
     assert plan.digest == DIGEST
 
 

@@ -1,4 +1,8 @@
 #![doc = include_str!("lib.md")]
+#![allow(
+    clippy::inline_always,
+    reason = "jobs of `simd` are compiled for every kind of processor, with all they call"
+)]
 
 mod base;
 mod cut;

@@ -66,15 +66,15 @@ fn rotating_goes_on_to_the_end_of_its_cycle() {
 fn blurred_has_about_four_spreads_of_mates() {
     for example in Example::ALL {
         let lengths = example.lengths();
-        for spread in [0.01, 0.025] {
-            let planner = Planner::new(Blurred { spread }, Budget::sequences(16));
+        for blur in [0.01, 0.025] {
+            let planner = Planner::new(Blurred { blur }, Budget::sequences(16));
             let plans: Vec<Plan> =
                 (0..4).map(|epoch| planner.plan(&lengths, epoch).unwrap()).collect();
             let mates = effective_mates(&plans).unwrap();
-            let expected = 4.0 * spread * lengths.len() as f64;
+            let expected = 4.0 * blur * lengths.len() as f64;
             assert!(
                 (0.85..1.25).contains(&(mates / expected)),
-                "{example} {spread}: {mates} {expected}"
+                "{example} {blur}: {mates} {expected}"
             );
         }
     }

@@ -124,7 +124,7 @@ fn the_short_batch_is_any_batch_equally_often() {
     let strategies = [
         "sorted",
         "semi-sorted:noise=0.05",
-        "blurred:spread=0.02",
+        "blurred:blur=0.02",
         "alternated:bins=3",
         "pooled:batches=10",
     ];

@@ -261,7 +261,7 @@ fn with_no_noise_semi_sorted_is_sorted_even_at_the_ends_of_the_range() {
             Planner::new(strategy, Budget::sequences(2)).plan(&lengths, 5).unwrap()
         };
         assert_eq!(plan("semi-sorted:noise=0"), plan("sorted"));
-        assert_eq!(plan("blurred:spread=0"), plan("sorted"));
+        assert_eq!(plan("blurred:blur=0"), plan("sorted"));
     }
 }
 

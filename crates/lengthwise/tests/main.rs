@@ -1,5 +1,6 @@
 //! One program for all tests: each would link the crate again.
 
+mod api;
 mod beyond;
 mod common;
 mod cost;

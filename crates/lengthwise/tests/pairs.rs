@@ -188,11 +188,11 @@ fn second_lengths_without_a_spread_of_their_own_pad_little() {
         let [long, short] = [long, short].map(|lengths| Lengths::new(lengths).unwrap());
         let cells = 40 * (long.mean() + short.mean()) as u64 + u64::from(long.max());
         let pairs = Pairs::new(long, short).unwrap();
-        let padding = |spread| {
-            let planner = Planner::new(Paired { spread, stripes: None }, Budget::padded(cells));
+        let padding = |blur| {
+            let planner = Planner::new(Paired { blur, stripes: None }, Budget::padded(cells));
             planner.plan(&pairs, 0).unwrap().measure(&pairs).padding_rate
         };
-        let [without, usual] = [0.0, Paired::default().spread].map(padding);
+        let [without, usual] = [0.0, Paired::default().blur].map(padding);
         assert!(usual < 2.0 * without + 0.005, "{what}: {usual} against {without}");
     }
 }
@@ -201,14 +201,14 @@ fn second_lengths_without_a_spread_of_their_own_pad_little() {
 fn more_spread_pads_more_and_is_fresher() {
     let pairs = speech(20_000);
     let mut before = (0.0, f64::INFINITY);
-    for spread in [0.0, 0.25, 1.0, 4.0] {
-        let planner = Planner::new(Paired { spread, stripes: None }, Budget::padded(20_000));
+    for blur in [0.0, 0.25, 1.0, 4.0] {
+        let planner = Planner::new(Paired { blur, stripes: None }, Budget::padded(20_000));
         let plans = [0, 1].map(|epoch| planner.plan(&pairs, epoch).unwrap());
         let now = (
             plans[0].measure(&pairs).padding_rate,
             mate_repeat_rate(&plans[0], &plans[1]).unwrap(),
         );
-        assert!(now.0 > before.0 && now.1 < before.1, "{spread}: {now:?} after {before:?}");
+        assert!(now.0 > before.0 && now.1 < before.1, "{blur}: {now:?} after {before:?}");
         before = now;
     }
 }
@@ -217,7 +217,7 @@ fn more_spread_pads_more_and_is_fresher() {
 fn stripes_are_found_that_pad_no_more_than_others() {
     let pairs = speech(20_000);
     let padding = |stripes: Option<u32>| {
-        let planner = Planner::new(Paired { spread: 0.0, stripes }, Budget::padded(20_000));
+        let planner = Planner::new(Paired { blur: 0.0, stripes }, Budget::padded(20_000));
         planner.plan(&pairs, 0).unwrap().measure(&pairs).padding_rate
     };
     let found = padding(None);
@@ -262,7 +262,7 @@ fn plans_are_the_same_on_every_machine() {
     let mut digests = Vec::new();
     for (strategy, budget, shapes) in [
         ("paired", "padded:20000", "exact"),
-        ("paired:spread=0", "padded:max=20000", "multiple:8"),
+        ("paired:blur=0", "padded:max=20000", "multiple:8"),
         ("paired:stripes=12", "padded:first=20000,second=2000", "ladder:12"),
         ("blurred", "padded:20000", "ladder:4+exact"),
     ] {

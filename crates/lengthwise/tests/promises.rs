@@ -305,7 +305,7 @@ impl Case {
             }
             lengths = Pairs::new(lengths, second).unwrap().into();
             if chance(random, 3) {
-                strategy = one_of(random, &["paired", "paired:spread=0"]).parse().unwrap();
+                strategy = one_of(random, &["paired", "paired:blur=0"]).parse().unwrap();
             }
         }
         if matches!(shapes, Shapes::Rungs(_)) && strategy.row().is_some() && chance(random, 2) {

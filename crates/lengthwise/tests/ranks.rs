@@ -384,7 +384,7 @@ fn stratified_steps_are_busy_and_fairer_than_random() {
                 plan.schedule(world_size).unwrap()
             };
             let random = schedule(Shuffled.into(), Steps::InOrder);
-            let ours = schedule(Blurred { spread: 0.005 }.into(), Steps::Stratified);
+            let ours = schedule(Blurred { blur: 0.005 }.into(), Steps::Stratified);
             assert!(ours.repeated().is_empty() && ours.dropped().is_empty());
             let ratio = variance(&ours, &lengths) / variance(&random, &lengths);
             assert!(ratio <= 1.0, "{set_name} on {world_size} ranks: variance × {ratio:.3}");

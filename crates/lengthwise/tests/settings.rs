@@ -22,7 +22,7 @@ fn strategies_print_as_they_are_parsed() {
         "length-buckets:edges=100/200/400",
         "optimal-buckets:count=3",
         "pooled:batches=100",
-        "blurred:spread=0.005",
+        "blurred:blur=0.005",
         "rotating:epochs=8",
         "packed:capacity=4096",
         "packed:capacity=4096,at-most=64",
@@ -99,7 +99,7 @@ fn bad_strategies_are_refused_with_a_hint() {
         "length-buckets:width=3,edges=3/4",
         "optimal-buckets:count=0",
         "pooled:batches=0.5",
-        "blurred:spread=-0.1",
+        "blurred:blur=-0.1",
         "blurred:noise=0.1",
         "rotating:epochs=0",
         "rotating:epochs=70000",
@@ -150,10 +150,10 @@ fn bad_strategies_are_refused_with_a_hint() {
           it must be a whole number from 1 to 4294967295
         `batches` of strategy `pooled` cannot be `0.5`
           it must be a whole number from 1 to 4294967295
-        `spread` of strategy `blurred` cannot be `-0.1`
+        `blur` of strategy `blurred` cannot be `-0.1`
           it must be a number from 0 to 1000000
         unknown parameter `noise` of strategy `blurred`
-          its parameters are `spread`
+          its parameters are `blur`
         `epochs` of strategy `rotating` cannot be `0`
           it must be a whole number from 1 to 65536
         `epochs` of strategy `rotating` cannot be `70000`

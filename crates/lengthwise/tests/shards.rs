@@ -280,7 +280,7 @@ fn several_ranks_for_each_shard_keep_in_step() {
 #[test]
 fn company_is_that_of_the_shard() {
     let shards = cut(corpus(2400), Cut::Random, 8);
-    let planner = Planner::new(Strategy::from(Blurred { spread: 0.1 }), Budget::padded(BUDGET));
+    let planner = Planner::new(Strategy::from(Blurred { blur: 0.1 }), Budget::padded(BUDGET));
     let parts = gathered(&shards, &planner);
     let epochs: Vec<Vec<Plan>> = (0..10).map(|epoch| plans(&parts, &planner, epoch)).collect();
     let of_shard: Vec<Plan> = epochs.iter().map(|epoch| epoch[3].clone()).collect();

@@ -65,7 +65,7 @@ fn plans_of_sequences_never_change() {
         optimal-buckets:count=6   3a0824b0333e9879 05f61eca63193f1f 1e7b68f7573fbb1e
         neighbours                c0e0fa06292eed14 7f416627f0150ab8 14528513d4f405a6
         pooled:batches=50         02311a79908ab2f9 d31da2ec732ae25f ce09b36cb5f6ec6f
-        blurred:spread=0.02       740bdbe75ce158fd 1741c347a932f78b ea5f585ca32ea491
+        blurred:blur=0.02         740bdbe75ce158fd 1741c347a932f78b ea5f585ca32ea491
         rotating:epochs=16        489567075b29be4d cec02cc6a8211bd4 8ef084d73c7f3253
         packed                    a49f6bb18f56b988 d11303d6d2e58a4b eeb140552ada7e57
     "#]]
@@ -85,7 +85,7 @@ fn plans_under_a_padded_budget_never_change() {
         optimal-buckets:count=6   bc543ac00c0fbb8a 2a3dbbff0fb3d174 102927596a9c0882
         neighbours                62a073021bb5eda4 2b9ee51b097cc25d f4992702ef2488a7
         pooled:batches=50         4135aa6bc2959462 a5248546f2336649 dbb02c3e78bd4f59
-        blurred:spread=0.02       60255b491847fef8 8c7d4c7b6c19df6d 6974830cfa504512
+        blurred:blur=0.02         60255b491847fef8 8c7d4c7b6c19df6d 6974830cfa504512
         rotating:epochs=16        9cd24ba6a10236b6 4efe3b14b2a153b8 330d5ad78ff713e4
         packed                    f9e2f3d88abda735 ae91a64385cdda61 58051ea701295fcd
     "#]]
@@ -130,7 +130,7 @@ fn plans_on_a_ladder_never_change() {
         optimal-buckets:count=6   4093398c1927de3c 7eedcbebb79c387c 9e654c835bf0b422
         neighbours                e7406168943bc1e2 b48905af4177231d f83838afefce2244
         pooled:batches=50         c4791e6e115ae67a c868c5173e975c56 e0ad57a5b3c5ceb4
-        blurred:spread=0.02       b088fb782c128ecc 71f42f6a7e464e3f 1e2e2345cb66900a
+        blurred:blur=0.02         b088fb782c128ecc 71f42f6a7e464e3f 1e2e2345cb66900a
         rotating:epochs=16        c91a9803d188c7cf 1adf7b0700307a2c dcc824b02facae78
         packed                    2117bc0cf7c34518 9668124dc4680758 9de5ed359cd48e0d
     "#]]
@@ -149,7 +149,7 @@ fn spread_plans_never_change() {
         optimal-buckets:count=6   358c29bd3d3ab120 f37c1b7bc974959a 8b069aaf40045359
         neighbours                df47ead8b4b78d2c 7d8f519074aa0362 29ecbb683d573012
         pooled:batches=50         7eebcd053efefa9e 45d428a23a6b4dfe 526d3471916e04e5
-        blurred:spread=0.02       2bc9f1240f8ccdc1 84653ea5fa782eca 892d260e82848b5e
+        blurred:blur=0.02         2bc9f1240f8ccdc1 84653ea5fa782eca 892d260e82848b5e
         rotating:epochs=16        8ef87dc8689dff7c 714d60de4503e7f4 224bee87c8d9b6cb
         packed                    ea48b0366baee505 05ff7afb9bb6fa18 279db27fb01b40ef
     "#]]

@@ -534,7 +534,10 @@ mod tests {
         }
         let table = training.table();
         let plain = table.text(Look::Plain, usize::MAX);
-        assert!(plain.lines().all(|line| !line.chars().any(lengthwise_report::is_unsafe_to_print)), "{plain}");
+        assert!(
+            plain.lines().all(|line| !line.chars().any(lengthwise_report::is_unsafe_to_print)),
+            "{plain}"
+        );
         let markdown = table.markdown();
         assert!(
             markdown.lines().all(|line| !line.chars().any(lengthwise_report::is_unsafe_to_print)),

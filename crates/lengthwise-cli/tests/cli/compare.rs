@@ -33,7 +33,7 @@ fn compare_prints_a_plain_table_when_piped() {
         optimal-buckets:count=6         7     4.58  1.24     5.5     34       7        1.2  -0.82
         neighbours                      5     8.74  2.26     5.7     28       5        1.7  -0.68
         pooled:batches=50               5     7.14  0.00     5.6     28       5          1  -0.69
-        blurred:spread=0.02             5     7.14  0.00     5.6     28       5          1  -0.69
+        blurred:blur=0.02               5     7.14  0.00     5.6     28       5          1  -0.69
         rotating:epochs=16             10     0.00  0.00     5.2     52       9          -  -0.45
     "#]]
     .assert_eq(&without_times);
@@ -100,7 +100,7 @@ fn tune_finds_the_best_within_limits() {
             --- stdout
             strategy                     padding %   batches   shapes       mates
             shuffled                         61.12       500      282        8108
-            blurred:spread=0.0317             4.96       500      323         983
+            blurred:blur=0.0317               4.96       500      323         983
             optimal-buckets:count=13          4.81       504      128         611
             semi-sorted:noise=0.044           4.99       500      304         553
             alternated:bins=19                4.81       500      296         471
@@ -108,11 +108,11 @@ fn tune_finds_the_best_within_limits() {
             bucketed:size=327                 4.98       514      170         344
             length-buckets:width=67           4.88       511      172         342
 
-            89 points measured. On epochs not seen before, blurred:spread=0.0317 with shapes exact has
+            89 points measured. On epochs not seen before, blurred:blur=0.0317 with shapes exact has
             4.86 % padding, 969 effective mates and 321 shapes.
 
-            lengthwise plan --example bimodal --strategy blurred:spread=0.0317 --budget sequences:16 --shapes exact --arrange spread --seed 0
-            lw.plan(lengths, "blurred:spread=0.0317", budget="sequences:16", shapes="exact", arrange="spread", seed=0)
+            lengthwise plan --example bimodal --strategy blurred:blur=0.0317 --budget sequences:16 --shapes exact --arrange spread --seed 0
+            lw.plan(lengths, "blurred:blur=0.0317", budget="sequences:16", shapes="exact", arrange="spread", seed=0)
             --- stderr
         "#]]);
     folder.expect("tune --max-padding 0.001 --min-mates 5000", &expect![[r#"
@@ -121,7 +121,7 @@ fn tune_finds_the_best_within_limits() {
         strategy                     padding %   batches   shapes       mates
         shuffled                         31.56       645      117       11095
         semi-sorted:noise=0.0001          0.24       441      407          41
-        blurred:spread=0.0001             0.24       441      407          41
+        blurred:blur=0.0001               0.24       441      407          41
         alternated:bins=1                 0.24       441      407          41
         pooled:batches=441                0.24       441      407          41
         bucketed:size=24                  0.14       666      658          37

@@ -266,7 +266,7 @@ fn bad_models_and_measurements_are_refused_with_a_hint() {
         $ lengthwise compare lengths.txt --budget cost:model.json,limit=0.012
         error: sequence 2 of length 300 alone takes 0.013 seconds, over the budget of 0.012; so does 1 more sequence
 
-        hint: raise the limit to at least 0.0131, or choose what happens to over-long sequences: `alone`, `drop` or `truncate` (`--over-long` on the command line)
+        hint: raise the limit to at least 0.0131, or choose what happens to over-long sequences: `--over-long alone`, `drop` or `truncate`
 
     "#]].assert_eq(&said);
     assert!(refusal(&folder, "cost lengths.txt").contains("no column `batch_size`"));

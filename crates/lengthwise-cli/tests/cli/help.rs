@@ -24,10 +24,10 @@ fn explain_lists_and_explains() {
               optimal-buckets:count=6     the length intervals of least padding, random inside
               neighbours                  grown from a random sequence toward its neighbours
               pooled:batches=50           shuffled, in pools of a few batches sorted
-              blurred:spread=0.02         by length plus one-sided noise on a scale that fits the lengths
+              blurred:blur=0.02           by length plus one-sided noise on a scale that fits the lengths
               rotating:epochs=16          nobody meets twice in a cycle of epochs
               packed                      several sequences in a row, for models that keep them apart
-              paired:spread=0.1           for two lengths: stripes of the first, each by the second, with noise on both
+              paired:blur=0.1             for two lengths: stripes of the first, each by the second, with noise on both
 
             Other settings
               budget                      sequences, padded, dynamic, cost

@@ -113,7 +113,7 @@ fn ids_are_used_in_messages() {
         --- stderr
         error: sequence 1 (`bert-7`) of length 4000 alone costs 4000 cells, over the budget of 100
 
-        hint: raise the budget to at least 4000 cells, or choose what happens to over-long sequences: `alone`, `drop` or `truncate` (`--over-long` on the command line)
+        hint: raise the budget to at least 4000 cells, or choose what happens to over-long sequences: `--over-long alone`, `drop` or `truncate`
     "#]]);
     folder.expect("compare table.csv --budget padded:100 --ids speaker", &expect![[r#"
         exit 2
@@ -121,7 +121,7 @@ fn ids_are_used_in_messages() {
         --- stderr
         error: sequence 1 (`bert`) of length 4000 alone costs 4000 cells, over the budget of 100
 
-        hint: raise the budget to at least 4000 cells, or choose what happens to over-long sequences: `alone`, `drop` or `truncate` (`--over-long` on the command line)
+        hint: raise the budget to at least 4000 cells, or choose what happens to over-long sequences: `--over-long alone`, `drop` or `truncate`
     "#]]);
     let json = folder.json("inspect table.csv --ids --json");
     assert_eq!(json["duplicate_ids"]["count"], 1);

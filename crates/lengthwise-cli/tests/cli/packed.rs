@@ -28,7 +28,7 @@ fn rows_are_planned_and_verified() {
     expect![[r#"
         error: sequence 1 of length 9 alone takes 9 positions, over the capacity of 8
 
-        hint: raise the capacity to at least 9, or choose what happens to over-long sequences: `alone`, `drop` or `truncate` (`--over-long` on the command line)
+        hint: raise the capacity to at least 9, or choose what happens to over-long sequences: `--over-long alone`, `drop` or `truncate`
     "#]].assert_eq(&String::from_utf8(refused.stderr).unwrap());
     let no_budget = folder.run("plan ten.txt --strategy packed");
     expect![[r#"

@@ -14,9 +14,9 @@ fn pairs_are_planned_and_verified() {
     folder.expect(&format!("{plan} --json"), &expect![[r#"
         exit 0
         --- stdout
-        {"version":3,"digest":"82a73e5f318928a0","batches":[[2,0],[3,1]],"batch_lengths":[50,90],"second_batch_lengths":[5,9],"positions":[98,178],"second_positions":[9,17],"made":{"strategy":"paired:spread=0.1","budget":"padded:200","shapes":"exact","arrange":"as-built","over_long":"error","steps":"in-order","tail":"split","accumulate":1,"seed":0,"epoch":0,"lengths":"557b96ddd322bad7"},"checksum":"0c0ff8ac37ba77e7"}
+        {"version":3,"digest":"82a73e5f318928a0","batches":[[2,0],[3,1]],"batch_lengths":[50,90],"second_batch_lengths":[5,9],"positions":[98,178],"second_positions":[9,17],"made":{"strategy":"paired:blur=0.1","budget":"padded:200","shapes":"exact","arrange":"as-built","over_long":"error","steps":"in-order","tail":"split","accumulate":1,"seed":0,"epoch":0,"lengths":"557b96ddd322bad7"},"checksum":"995d436700b3d5bb"}
         --- stderr
-        4 sequences in 2 batches (paired:spread=0.1, shapes exact), 1.95 % padding (1.43 % of the first, 7.14 % of the second), digest 82a73e5f318928a0
+        4 sequences in 2 batches (paired:blur=0.1, shapes exact), 1.95 % padding (1.43 % of the first, 7.14 % of the second), digest 82a73e5f318928a0
     "#]]);
     for form in ["json", "jsonl", "npz", "parquet"] {
         for more in ["", "--ids", "--world-size 2", "--world-size 2 --rank 1"] {
@@ -119,7 +119,7 @@ fn both_paddings_are_compared() {
     let input = "compare data.csv --column frames --second tokens --budget padded:200 --epochs 2";
     let answer = folder.json(&format!("{input} --json"));
     let rows = answer["rows"].as_array().unwrap();
-    assert!(rows.iter().any(|row| row["strategy"] == "paired:spread=0.1"));
+    assert!(rows.iter().any(|row| row["strategy"] == "paired:blur=0.1"));
     assert!(rows.iter().all(|row| row["second_padding_rate"].as_f64().unwrap() < 0.5));
     let table = String::from_utf8(folder.run(input).stdout).unwrap();
     assert!(table.contains("first") && table.contains("second"), "{table}");

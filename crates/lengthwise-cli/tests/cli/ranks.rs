@@ -243,7 +243,7 @@ fn another_run_is_refused_by_what_differs() {
         hint: go on with the lengths that the epoch began with, in the same order
 
         $ lengthwise plan ten.csv --strategy sorted --budget padded:20 --resume c.json
-        error: c.json: the cursor was made with strategy `blurred:spread=0.02`, the plan with `sorted`
+        error: c.json: the cursor was made with strategy `blurred:blur=0.02`, the plan with `sorted`
 
         hint: go on with the settings that the epoch began with, or begin a new epoch
 
@@ -268,7 +268,7 @@ fn another_run_is_refused_by_what_differs() {
         hint: use the release of lengthwise that wrote it
 
         $ lengthwise plan ten.csv --strategy blurred --budget padded:20 --resume short.json
-        error: short.json: is cut off or not a cursor: EOF while parsing a string at line 1 column 148
+        error: short.json: is cut off or not a cursor: EOF while parsing a string at line 1 column 147
 
         hint: use the cursor of another checkpoint
 
@@ -278,12 +278,12 @@ fn another_run_is_refused_by_what_differs() {
         hint: use the cursor of another checkpoint
 
         $ lengthwise plan ten.csv --strategy blurred --budget padded:20 --resume far.json
-        error: far.json: has been altered: its checksum is 24225b9ee0bbd428, its content has 6d05b8bb4e38af6c
+        error: far.json: has been altered: its checksum is 206e2f42a209adff, its content has 5ee132073343269c
 
         hint: use the cursor of another checkpoint
 
         $ lengthwise plan ten.csv --strategy blurred --budget padded:20 --resume none.json
-        error: none.json: has been altered: its checksum is 24225b9ee0bbd428, its content has 520458347cb417e0
+        error: none.json: has been altered: its checksum is 206e2f42a209adff, its content has beab3a71c4ef7759
 
         hint: use the cursor of another checkpoint
 
@@ -334,7 +334,7 @@ fn ranks_that_cannot_be_are_refused() {
         $ lengthwise plan ten.csv --budget 8 --strategy sorted --world-size 4 --tail drop
         error: 2 batches fill no step of 4, and a tail that is dropped leaves none
 
-        hint: use fewer ranks, or `split` or `repeat` the tail (`--tail` on the command line)
+        hint: use fewer ranks, or `--tail split` or `--tail repeat`
 
         $ lengthwise plan ten.csv --budget 4 --world-size 2 --take 99
         error: 99 steps were asked for, but there are 2

@@ -160,7 +160,7 @@ fn bad_settings_are_refused_with_a_hint() {
         $ lengthwise compare good.txt --budget padded:250
         error: sequence 2 of length 300 alone costs 300 cells, over the budget of 250
 
-        hint: raise the budget to at least 300 cells, or choose what happens to over-long sequences: `alone`, `drop` or `truncate` (`--over-long` on the command line)
+        hint: raise the budget to at least 300 cells, or choose what happens to over-long sequences: `--over-long alone`, `drop` or `truncate`
 
         $ lengthwise compare good.txt --strategy alternated:bins=0
         error: `bins` of strategy `alternated` cannot be `0`

@@ -46,7 +46,7 @@ fn what_a_report_shows_can_be_had_as_json() {
     let folder = Folder::new();
     let study = folder.json("report --example bimodal --strategy blurred --json");
     assert_eq!(study["version"], 1);
-    assert_eq!(study["rows"][0]["strategy"], "blurred:spread=0.02");
+    assert_eq!(study["rows"][0]["strategy"], "blurred:blur=0.02");
     assert_eq!(study["pictures"][0]["order"].as_array().unwrap().len(), 1000);
     assert_eq!(study["frontier"]["sequences"], 8000);
     assert_eq!(study["frontier"]["curves"].as_array().unwrap().len(), 7);
@@ -72,12 +72,12 @@ fn pairs_have_reports_too() {
         let rows = study["rows"].as_array().unwrap();
         let pictures = study["pictures"].as_array().unwrap();
         assert_eq!(rows.len(), pictures.len(), "{settings}");
-        assert!(rows.iter().any(|row| row["strategy"] == "paired:spread=0.1"), "{settings}");
+        assert!(rows.iter().any(|row| row["strategy"] == "paired:blur=0.1"), "{settings}");
         assert!(rows.iter().all(|row| row["second_padding_rate"].is_number()), "{settings}");
     }
     let written = folder.run(&format!("{input} --budget padded:2000 -o pairs.html"));
     assert!(written.status.success(), "{}", String::from_utf8_lossy(&written.stderr));
-    assert!(fs::read_to_string(folder.path("pairs.html")).unwrap().contains("paired:spread=0.1"));
+    assert!(fs::read_to_string(folder.path("pairs.html")).unwrap().contains("paired:blur=0.1"));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer};
 
 use crate::error::Error;
 use crate::ids::Ids;
-use crate::plan::document::{DealtRead, digest};
+use crate::plan::document::{AssignedRead, digest};
 use crate::plan::file::PlanFile;
 use crate::plan::ids::One;
 use crate::plan::pieces::Pieces;
@@ -26,7 +26,7 @@ pub(super) struct Content {
     pub(super) over_long: Vec<u32>,
     pub(super) ids: Option<Ids>,
     pub(super) chunks: Option<Chunks>,
-    pub(super) ranks: Option<DealtRead>,
+    pub(super) ranks: Option<AssignedRead>,
 }
 
 /// What batches of two lengths have besides.
@@ -58,7 +58,7 @@ impl Content {
         digest: String,
         made: Provenance,
         chunks: Option<Pieces>,
-        ranks: Option<DealtRead>,
+        ranks: Option<AssignedRead>,
     ) -> Result<Self, Error> {
         let wrong = |why: String| Error::not_a_plan(&why);
         Ok(Self {

@@ -17,7 +17,7 @@ pub(super) fn digest(name: &str, text: &str) -> Result<u64, String> {
 
 /// How the batches were dealt.
 #[derive(Serialize)]
-pub(super) struct Dealt<'a> {
+pub(super) struct Assigned<'a> {
     world_size: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     rank: Option<u32>,
@@ -39,7 +39,7 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-impl<'a> Dealt<'a> {
+impl<'a> Assigned<'a> {
     pub(super) fn new(ranks: &'a Ranks) -> Self {
         Self {
             world_size: ranks.world_size,
@@ -70,7 +70,7 @@ struct StepCounts {
 
 /// The same as it is read.
 #[derive(Deserialize)]
-pub(super) struct DealtRead {
+pub(super) struct AssignedRead {
     world_size: u32,
     rank: Option<u32>,
     accumulate: u32,
@@ -85,7 +85,7 @@ pub(super) struct DealtRead {
     repeated: Vec<u32>,
 }
 
-impl DealtRead {
+impl AssignedRead {
     pub(super) fn ranks(self, batches: usize) -> Result<Ranks, Error> {
         let wrong = |what: String| Err(Error::not_a_plan(&what));
         let StepCounts { sequences, positions, second_positions } = self.step_counts;

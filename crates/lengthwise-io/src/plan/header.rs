@@ -7,7 +7,7 @@ use xxhash_rust::xxh3::Xxh3;
 use crate::error::Error;
 use crate::hex::hex;
 use crate::plan::content::Content;
-use crate::plan::document::{Dealt, DealtRead};
+use crate::plan::document::{Assigned, AssignedRead};
 use crate::plan::pieces::Pieces;
 use crate::plan::seal::{Version, check_content, check_version, parsed};
 use crate::plan::sheet::{Batches, Sheet};
@@ -23,18 +23,21 @@ struct Header<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     chunks: Option<Pieces>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    ranks: Option<Dealt<'a>>,
+    ranks: Option<Assigned<'a>>,
 }
 
 /// Which numbers have no other place in the file, and go into the object.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Rest {
+pub(super) struct Remaining {
     pub(super) over_long: bool,
     pub(super) chunks: bool,
 }
 
 /// The object but for its checksum.
-pub(super) fn unsealed<'a, P: Batches>(file: &Sheet<'a, P>, rest: Rest) -> impl Serialize + 'a {
+pub(super) fn unsealed<'a, P: Batches>(
+    file: &Sheet<'a, P>,
+    rest: Remaining,
+) -> impl Serialize + 'a {
     let Sheet { plan, chunks, ranks, .. } = *file;
     Header {
         version: file.version().number(),
@@ -42,14 +45,14 @@ pub(super) fn unsealed<'a, P: Batches>(file: &Sheet<'a, P>, rest: Rest) -> impl 
         made: plan.provenance(),
         over_long: Some(plan.over_long().1).filter(|list| rest.over_long && !list.is_empty()),
         chunks: chunks.filter(|_| rest.chunks).map(Pieces::new),
-        ranks: ranks.map(Dealt::new),
+        ranks: ranks.map(Assigned::new),
     }
 }
 
 /// The object with its checksum, on a line. `hash` is of the numbers that are elsewhere.
 pub(super) fn text<P: Batches>(
     file: &Sheet<P>,
-    rest: Rest,
+    rest: Remaining,
     mut hash: Xxh3,
 ) -> serde_json::Result<String> {
     let mut text = serde_json::to_string(&unsealed(file, rest))?;
@@ -68,7 +71,7 @@ struct HeaderRead {
     #[serde(default)]
     over_long: Vec<u32>,
     chunks: Option<Pieces>,
-    ranks: Option<DealtRead>,
+    ranks: Option<AssignedRead>,
 }
 
 /// An object of a version that can be read, and nothing more is known of it yet.

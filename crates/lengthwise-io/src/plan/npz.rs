@@ -18,7 +18,7 @@ use crate::npy::{self, Number};
 use crate::plan::batchwise::{Xxh3Debug, add};
 use crate::plan::content::Seconds;
 use crate::plan::file::PlanFile;
-use crate::plan::header::{self, Rest, Unchecked};
+use crate::plan::header::{self, Remaining, Unchecked};
 use crate::plan::pieces::Pieces;
 use crate::plan::sheet::{self, Batches, Sheet};
 use crate::plan::table::{Indices, Table};
@@ -68,7 +68,7 @@ pub(super) fn write<P: Batches>(file: &Sheet<P>, output: &mut impl Write) -> io:
             arrays.write("id_bytes", ids.bytes())?;
             arrays.write("id_ends", ids.ends())?;
         }
-        let header = header::text(file, Rest::default(), arrays.hash.clone());
+        let header = header::text(file, Remaining::default(), arrays.hash.clone());
         arrays.write(HEADER, header.map_err(io::Error::from)?.as_bytes())?;
         arrays.zip.finish()?;
         Ok(())

@@ -69,8 +69,8 @@ def test_a_click_on_a_strategy_follows_it_everywhere(make, show):
     chosen = lambda: page.eval_on_selector_all(
         ".series.chosen", "all => [...new Set(all.map(mark => mark.dataset.series))].sort()"
     )
-    page.click("tbody tr[data-series='blurred:spread=0.02'] th")
-    assert chosen() == ["blurred", "blurred:spread=0.02"]
+    page.click("tbody tr[data-series='blurred:blur=0.02'] th")
+    assert chosen() == ["blurred", "blurred:blur=0.02"]
     for section in ["strategies", "frontier", "tuning", "ranks", "seconds", "pictures"]:
         assert page.locator(f"#{section} .chosen").count() > 0, section
     faded = page.locator("tbody tr[data-series='sorted']")

@@ -81,6 +81,13 @@ impl<'a> Setting<'a> {
         number(self.what.clone(), given, expected)
     }
 
+    /// Takes what is given under an old name of a key as if it were under the new one.
+    pub(crate) fn renamed(&mut self, old: &str, new: &'static str) {
+        for (key, _) in self.pairs.iter_mut().filter(|(key, _)| *key == old) {
+            *key = new;
+        }
+    }
+
     /// The part under `key`, if it is there.
     pub(crate) fn text(&mut self, key: &'static str) -> Option<&'a str> {
         self.known.push(key);

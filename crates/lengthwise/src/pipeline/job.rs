@@ -78,7 +78,7 @@ impl<'a> Job<'a> {
     /// What makes few batches, where the strategy makes too many.
     pub(crate) fn last_resort(&self) -> &'static dyn Group {
         match self.lengths.second() {
-            Some(_) => &Paired { spread: 0.0, stripes: None },
+            Some(_) => &Paired { blur: 0.0, stripes: None },
             None if self.strategy.row().is_some() => &LongestFirst,
             None => &Sorted,
         }

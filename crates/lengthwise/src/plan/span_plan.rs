@@ -22,7 +22,7 @@ use crate::{
 /// let spans = planner.spans_in(&Workspace::new().memory(1_000_000), &lengths, 0)?;
 /// let plan = planner.plan(&lengths, 0)?;
 /// assert!(spans.iter().map(|(batch, _)| batch).eq(&plan));
-/// assert_eq!(loose.digest(), plan.digest());
+/// assert_eq!(spans.digest(), plan.digest());
 /// # Ok::<(), lengthwise::Error>(())
 /// ```
 #[derive(Clone)]

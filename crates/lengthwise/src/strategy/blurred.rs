@@ -15,17 +15,17 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Blurred {
     /// The mean of the noise, as a share of the whole scale.
-    pub spread: f64,
+    pub blur: f64,
 }
 
 /// Lengths below this are looked up in a table of this size, with vectors and without a check.
 const TABLE: usize = 1 << 16;
 
-parameter!(Blurred "blurred" { spread: 0.0..=1e6 => 0.02 } "a number from 0 to 1000000");
+parameter!(Blurred "blurred" { blur or spread: 0.0..=1e6 => 0.02 } "a number from 0 to 1000000");
 
 impl Group for Blurred {
     fn describe(&self) -> String {
-        format!("blurred:spread={}", self.spread)
+        format!("blurred:blur={}", self.blur)
     }
 
     fn in_passes(&self) -> bool {
@@ -34,10 +34,10 @@ impl Group for Blurred {
 
     fn group(&self, lengths: &Lengths, limit: &ResolvedBudget, rng: &Rng) -> Result<Groups, Error> {
         self.check()?;
-        let stretch = f64::from(u32::MAX) / (1.0 + self.spread * LARGEST_NOISE);
+        let stretch = f64::from(u32::MAX) / (1.0 + self.blur * LARGEST_NOISE);
         let distinct = lengths.population().iter().map(|&(length, _)| length);
         let scale = scale(lengths);
-        let spread = self.spread;
+        let blur = self.blur;
         // Of a part, not every length need be in the statistics.
         if lengths.part().is_none() && is_small_table(lengths.max(), lengths.len() / 4) {
             let mut places = vec![0.0; (lengths.max() as usize + 1).max(TABLE)];
@@ -48,14 +48,14 @@ impl Group for Blurred {
                 && (lengths.max() as usize) < TABLE
             {
                 let place = |length: u32| places[length as usize % TABLE];
-                return Noisy { rng, place, spread, stretch }.group(lengths, limit);
+                return Noisy { rng, place, blur, stretch }.group(lengths, limit);
             }
             let place = |length: u32| places[length as usize];
-            return Noisy { rng, place, spread, stretch }.group(lengths, limit);
+            return Noisy { rng, place, blur, stretch }.group(lengths, limit);
         }
         let steps = Staircase::new(distinct.collect(), lengths);
         let place = |length: u32| scale[steps.of(length) as usize];
-        Noisy { rng, place, spread, stretch }.group(lengths, limit)
+        Noisy { rng, place, blur, stretch }.group(lengths, limit)
     }
 }
 
@@ -63,7 +63,7 @@ impl Group for Blurred {
 struct Noisy<'a, F> {
     rng: &'a Rng,
     place: F,
-    spread: f64,
+    blur: f64,
     stretch: f64,
 }
 
@@ -84,7 +84,7 @@ impl<F: Fn(u32) -> f64 + Sync> Keys for Noisy<'_, F> {
             *place = (self.place)(length);
         }
         for ((key, &word), place) in keys.iter_mut().zip(&words).zip(&places) {
-            *key = whole((place + self.spread * exponential(word)) * self.stretch);
+            *key = whole((place + self.blur * exponential(word)) * self.stretch);
         }
     }
 

@@ -88,9 +88,10 @@ pub(crate) fn at_least_one(strategy: &str, key: &str, given: u32) -> Result<(), 
 pub(crate) const AT_LEAST_ONE: &str = "a whole number from 1 to 4294967295";
 
 /// Writes what a strategy of one parameter needs besides [`Group`]: its default, how it is read from the
-/// string form, and the refusal of values out of its range.
+/// string form (also under the `or` name, which it had before), and the refusal of values out of its
+/// range.
 macro_rules! parameter {
-    ($type:ident $name:literal { $key:ident: $range:expr => $default:expr } $expected:expr) => {
+    ($type:ident $name:literal { $key:ident $(or $old:ident)?: $range:expr => $default:expr } $expected:expr) => {
         impl Default for $type {
             fn default() -> Self {
                 Self { $key: $default }
@@ -101,6 +102,7 @@ macro_rules! parameter {
             pub(crate) fn read(
                 setting: &mut $crate::base::setting::Setting,
             ) -> Result<Self, $crate::error::Error> {
+                $(setting.renamed(stringify!($old), stringify!($key));)?
                 let given = setting.number(stringify!($key), $expected)?;
                 Ok(Self { $key: given.unwrap_or($default) })
             }

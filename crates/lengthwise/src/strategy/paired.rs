@@ -23,7 +23,7 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Paired {
     /// The mean of the noise on both lengths, as a share of what a batch spans.
-    pub spread: f64,
+    pub blur: f64,
     /// How many stripes of first lengths there are; without it, as many as pad least.
     pub stripes: Option<u32>,
 }
@@ -32,22 +32,23 @@ const EXPECTED: &str = "a number from 0 to 1000000";
 
 impl Paired {
     pub(crate) fn read(setting: &mut Setting) -> Result<Self, Error> {
-        let spread = setting.number("spread", EXPECTED)?;
+        setting.renamed("spread", "blur");
+        let blur = setting.number("blur", EXPECTED)?;
         let stripes = setting.number("stripes", AT_LEAST_ONE)?;
-        Ok(Self { spread: spread.unwrap_or(Self::default().spread), stripes })
+        Ok(Self { blur: blur.unwrap_or(Self::default().blur), stripes })
     }
 }
 
 impl Default for Paired {
     fn default() -> Self {
-        Self { spread: 0.1, stripes: None }
+        Self { blur: 0.1, stripes: None }
     }
 }
 
 impl Inner for Paired {
     fn check(&self) -> Result<(), Error> {
-        if !(0.0..=1e6).contains(&self.spread) {
-            return Err(bad("paired", "spread", self.spread, EXPECTED));
+        if !(0.0..=1e6).contains(&self.blur) {
+            return Err(bad("paired", "blur", self.blur, EXPECTED));
         }
         at_least_one("paired", "stripes", self.stripes.unwrap_or(1))
     }
@@ -56,7 +57,7 @@ impl Inner for Paired {
 impl Group for Paired {
     fn describe(&self) -> String {
         let stripes = self.stripes.map(|stripes| format!(",stripes={stripes}"));
-        format!("paired:spread={}{}", self.spread, stripes.unwrap_or_default())
+        format!("paired:blur={}{}", self.blur, stripes.unwrap_or_default())
     }
 
     fn group(&self, lengths: &Lengths, limit: &ResolvedBudget, rng: &Rng) -> Result<Groups, Error> {
@@ -72,7 +73,7 @@ impl Group for Paired {
         let field = Field::new(lengths, second, limit);
         let field = field.scaled(self.stripes, limit);
         let keys = self.keys(&field, lengths, second, rng);
-        let mut order = if self.spread == 0.0 {
+        let mut order = if self.blur == 0.0 {
             let mut order = (0..count).collect::<Vec<_>>();
             sort::by_key(&mut order, |sequence| lengths.of(sequence));
             order
@@ -88,15 +89,15 @@ impl Paired {
     /// The key of every sequence: its stripe in the highest bits, and below them its place in the
     /// stripe, which rises in one and falls in the next.
     fn keys(&self, field: &Field, first: &Lengths, second: &Lengths, rng: &Rng) -> Vec<u32> {
-        let border = if self.spread == 0.0 {
+        let border = if self.blur == 0.0 {
             0.0
         } else {
             f64::from(rng.stream(Purpose::Borders).next_u32()) / 2_f64.powi(32)
         };
         let [most, widest] = field.most();
-        let stripes = 2.0 + most * (1.0 + self.spread * LARGEST_NOISE);
+        let stripes = 2.0 + most * (1.0 + self.blur * LARGEST_NOISE);
         let bits = u32::BITS - (stripes.min(f64::from(MOST_STRIPES)) as u32).leading_zeros();
-        let highest = f64::from(second.max()) + self.spread * widest * LARGEST_NOISE;
+        let highest = f64::from(second.max()) + self.blur * widest * LARGEST_NOISE;
         let inside = u32::MAX >> bits;
         let stretch = f64::from(inside) / (highest + 1.0);
         let noise = rng.words(Purpose::Noise, first.count());
@@ -106,7 +107,7 @@ impl Paired {
             .map(|((&a, &b), (noise, second_noise))| {
                 let here = field.at(a);
                 let [across, along] =
-                    [noise, second_noise].map(|word| self.spread * exponential(word));
+                    [noise, second_noise].map(|word| self.blur * exponential(word));
                 let stripe = (here.place + border + here.across * across) as u32;
                 let stripe = stripe.min((1 << bits) - 1);
                 let place = ((f64::from(b) + here.along * along) * stretch) as u32;

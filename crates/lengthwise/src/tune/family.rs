@@ -21,7 +21,7 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Family {
-    /// `blurred`, by its spread.
+    /// `blurred`, by its blur.
     Blurred,
     /// `semi-sorted`, by its noise.
     SemiSorted,
@@ -70,7 +70,7 @@ impl Family {
         let whole = |from: f64, to: f64| between(from, to).round().max(1.0) as u32;
         let (count, batches) = (lengths.len() as f64, batches.max(1) as f64);
         match self {
-            Family::Blurred => Blurred { spread: between(1e-4, 1.0) }.into(),
+            Family::Blurred => Blurred { blur: between(1e-4, 1.0) }.into(),
             Family::SemiSorted => SemiSorted { noise: between(1e-4, 4.0) }.into(),
             Family::Alternated => Alternated { bins: whole(1.0, batches) }.into(),
             Family::Bucketed => Bucketed { size: whole(count / batches, count) }.into(),

@@ -6,7 +6,7 @@ use crate::report::{
     row::{Point, Row},
 };
 use lengthwise_report::parts::{
-    svg::{Chart, SeriesStyle, Scale, WIDE},
+    svg::{Chart, Scale, SeriesStyle, WIDE},
     text::{counted, fixed, one_line, time},
 };
 
@@ -96,7 +96,11 @@ impl<'a> Curves<'a> {
         for (number, row, points) in &self.lines {
             if banded(points) {
                 let band = |point: &Point| (x_of(point), point.least, point.most);
-                chart.band(SeriesStyle(*number), row.name, &points.iter().map(band).collect::<Vec<_>>());
+                chart.band(
+                    SeriesStyle(*number),
+                    row.name,
+                    &points.iter().map(band).collect::<Vec<_>>(),
+                );
             }
         }
         for (number, row, points) in &self.lines {

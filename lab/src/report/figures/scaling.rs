@@ -5,7 +5,7 @@ use crate::report::{
     workers::{is_share, is_time},
 };
 use lengthwise_report::parts::{
-    svg::{Chart, SeriesStyle, Scale, WIDE},
+    svg::{Chart, Scale, SeriesStyle, WIDE},
     text::{counted, percent, time},
 };
 

@@ -3,7 +3,7 @@
 use super::curves::shortened;
 use crate::report::{records::Training, row::Row, student::mean};
 use lengthwise_report::parts::{
-    svg::{Chart, SeriesStyle, Scale, WIDE, escaped},
+    svg::{Chart, Scale, SeriesStyle, WIDE, escaped},
     text::{one_line, percent},
 };
 

@@ -8,7 +8,7 @@ use xxhash_rust::xxh3::Xxh3;
 use crate::error::Error;
 use crate::ids::Ids;
 use crate::plan::content::{Batches, Content, Seconds};
-use crate::plan::document::DealtRead;
+use crate::plan::document::AssignedRead;
 use crate::plan::file::PlanFile;
 use crate::plan::header::Unchecked;
 use crate::plan::pieces::{Pieces, piece_at};
@@ -32,7 +32,7 @@ struct Document {
     positions: Vec<u64>,
     second_positions: Option<Vec<u64>>,
     made: Provenance,
-    ranks: Option<DealtRead>,
+    ranks: Option<AssignedRead>,
 }
 
 pub(in crate::plan) fn json(bytes: &[u8]) -> Result<PlanFile, Error> {

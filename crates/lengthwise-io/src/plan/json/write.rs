@@ -8,8 +8,8 @@ use serde::{Serialize, Serializer};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::hex::hex;
-use crate::plan::document::Dealt;
-use crate::plan::header::{Rest, unsealed};
+use crate::plan::document::Assigned;
+use crate::plan::header::{Remaining, unsealed};
 use crate::plan::ids::{OfBatch, OfBatches};
 use crate::plan::pieces::Pieces;
 use crate::plan::sheet::{Batches, Sheet};
@@ -41,7 +41,7 @@ struct Document<'a, P: Batches> {
     second_positions: Option<&'a [u64]>,
     made: &'a Provenance,
     #[serde(skip_serializing_if = "Option::is_none")]
-    ranks: Option<Dealt<'a>>,
+    ranks: Option<Assigned<'a>>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
@@ -102,7 +102,7 @@ pub(in crate::plan) fn json<P: Batches>(
         positions,
         second_positions: seconds.map(|seconds| seconds.positions),
         made: plan.provenance(),
-        ranks: ranks.map(Dealt::new),
+        ranks: ranks.map(Assigned::new),
     };
     let mut output = Sealing::new(output);
     serde_json::to_writer(&mut output, &document)?;
@@ -132,7 +132,7 @@ pub(in crate::plan) fn json_lines<P: Batches>(
         serde_json::to_writer(&mut output, &line)?;
         writeln!(output)?;
     }
-    let last = unsealed(file, Rest { over_long: false, chunks: true });
+    let last = unsealed(file, Remaining { over_long: false, chunks: true });
     serde_json::to_writer(&mut output, &last)?;
     output.seal()
 }

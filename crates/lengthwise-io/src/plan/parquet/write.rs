@@ -14,7 +14,7 @@ use lengthwise::Chunk;
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::error::Error;
-use crate::plan::header::{self, Rest};
+use crate::plan::header::{self, Remaining};
 use crate::plan::parquet::columns::{Column, schema};
 use crate::plan::parquet::ids;
 use crate::plan::parquet::read::{CREATED_BY, KEY};
@@ -103,7 +103,7 @@ pub(in crate::plan) fn write<P: Batches>(
         ids::check(ids)?;
         ids.iter().for_each(|id| ids::hash(id.as_bytes(), &mut hash));
     }
-    let header = header::text(file, Rest { over_long: true, chunks: true }, hash)?;
+    let header = header::text(file, Remaining { over_long: true, chunks: true }, hash)?;
     if header.len() > MOST_HEADER {
         let what = format!(
             "does not fit into a Parquet file: {} bytes are about pieces, over-long sequences and \

@@ -179,7 +179,7 @@ fn what_is_wrong_with_arrays_is_said() {
         the plan is cut off or not a plan: it has `extra.npy`, which no plan has
         the plan has been altered: its checksum is 351212da70814235, its content has 9c8eb026b79d5363
         the plan has no checksum
-        the plan is cut off or not a plan: budget `padded` cannot be `x`
+        the plan is cut off or not a plan: budget `padded` cannot be `x` at line 1 column 88
         the plan has been altered: its digest is b89520d3e2c3d4ad, its batches have a89520d3e2c3d4ad
         the plan is cut off or not a plan: it has no ranks, or no batches for them
         the plan is cut off or not a plan: array `ends` is no array of version 1.0

@@ -230,9 +230,9 @@ fn what_is_wrong_is_said() {
           make the plan again, or copy the file again from where it was made
         the plan is cut off or not a plan: 8 batches and positions of 9
           make the plan again, or copy the file again from where it was made
-        the plan is cut off or not a plan: budget `padded` cannot be `\u{7}`
+        the plan is cut off or not a plan: budget `padded` cannot be `\u{7}` at line 1 column 334
           make the plan again, or copy the file again from where it was made
-        the plan is cut off or not a plan: unknown way to make steps `xstratified`
+        the plan is cut off or not a plan: unknown way to make steps `xstratified` at line 1 column 410
           make the plan again, or copy the file again from where it was made
         the plan is cut off or not a plan: it has no ranks, or no batches for them
           make the plan again, or copy the file again from where it was made

@@ -1,6 +1,6 @@
 //! How wide stripes should be, from first length to first length.
 //!
-//! Where ρ sequences have each first length, second lengths spread over s, and a batch has n
+//! Where ρ sequences have each first length, second lengths blur over s, and a batch has n
 //! sequences, a stripe that is w wide has batches that span n·s / (ρ·w) second lengths. Each sequence
 //! is padded by half of both, and that is least where both are equal: w = √(n·s / ρ). Stripes are
 //! as wide as that at every first length; one factor for all of them is searched for.
@@ -104,9 +104,9 @@ impl Field {
                 std::array::from_fn(|sum| upto[high][sum] - upto[low][sum]);
             let [a, b, aa, ab, bb] = [a, b, aa, ab, bb].map(|sum| sum / count);
             let (var_a, cov, var_b) = (aa - a * a, ab - a * b, bb - b * b);
-            // What is left of the spread when the mean rises with the first length.
+            // What is left of the blur when the mean rises with the first length.
             let explained = if var_a > 0.0 { cov * cov / var_a } else { 0.0 };
-            let spread = (12.0 * (var_b - explained).max(0.0)).sqrt();
+            let blur = (12.0 * (var_b - explained).max(0.0)).sqrt();
             let span = f64::from(histogram[high - 1].0 - histogram[low].0) + 1.0;
             let density = count / span;
             let mean = (middles[1] + b).round().max(1.0) as u32;
@@ -115,7 +115,7 @@ impl Field {
             // Two stripes from one first length to the next are as far as any, so stripes are no
             // narrower than half of that: else a batch would seem to span more of them than it does.
             let gap = span / (high - low) as f64;
-            let width = (full * spread / density).sqrt().max(gap / 2.0);
+            let width = (full * blur / density).sqrt().max(gap / 2.0);
             place += (f64::from(length - before) / width).min(2.0);
             before = length;
             Here { place, across: (full / (density * width)).max(1.0), along: width }
