@@ -7,6 +7,7 @@
 mod bounded;
 mod common;
 mod compare;
+mod contributing;
 mod cost;
 mod floors;
 mod help;
