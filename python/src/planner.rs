@@ -127,17 +127,7 @@ impl Planner {
         at_least_one("accumulate", accumulate)?;
         canonical_ranks.map_or(Ok(()), |ranks| at_least_one("canonical_ranks", ranks.0))?;
         let statistics = statistics.map(|statistics| Arc::clone(&statistics.0));
-        let shard = match (shard, shards) {
-            (Some(shard), Some(shards)) => {
-                Some(Shard::new(shard.0, shards.0).map_err(Failure::from)?)
-            }
-            (None, None) => None,
-            _ => {
-                let what = "one of `shard` and `shards` is given, and not the other".to_owned();
-                let hint = "say which shard it is, and of how many".to_owned();
-                return Err(Failure::Own("SettingError", what, hint).into());
-            }
-        };
+        let shard = shard_of(shard, shards)?;
         let make = || -> Result<Self> {
             let lengths = match statistics {
                 Some(all) => Arc::new(lengthwise::Lengths::clone(&lengths).part_of(all)?),
@@ -145,13 +135,7 @@ impl Planner {
             };
             let strategy = given(strategy);
             let own = || strategy.as_ref().and_then(Strategy::own_budget);
-            let budget = budget.map(|given| given.0).or_else(own).ok_or_else(|| {
-                Failure::Own(
-                    "SettingError",
-                    "there is no budget, and batches have no other size".to_owned(),
-                    "give one, as in budget=\"padded:20000\"".to_owned(),
-                )
-            })?;
+            let budget = budget.map(|given| given.0).or_else(own).ok_or_else(no_budget)?;
             let (strategy, shapes) = recommended(&lengths, budget, strategy, given(shapes))?;
             if canonical_ranks.is_some() && accumulate != 1 {
                 return Err(Failure::Own(
@@ -239,6 +223,27 @@ impl Planner {
         let settings = to_json(self.planner.settings())?;
         reduced::<Self, _>(py, (self.lengths(), settings))
     }
+}
+
+/// The shard that two arguments say together.
+fn shard_of(shard: Option<Whole<u32>>, shards: Option<Whole<u32>>) -> Result<Option<Shard>> {
+    match (shard, shards) {
+        (Some(shard), Some(shards)) => Ok(Some(Shard::new(shard.0, shards.0)?)),
+        (None, None) => Ok(None),
+        _ => {
+            let what = "one of `shard` and `shards` is given, and not the other".to_owned();
+            let hint = "say which shard it is, and of how many".to_owned();
+            Err(Failure::Own("SettingError", what, hint))
+        }
+    }
+}
+
+fn no_budget() -> Failure {
+    Failure::Own(
+        "SettingError",
+        "there is no budget, and batches have no other size".to_owned(),
+        "give one, as in budget=\"padded:20000\"".to_owned(),
+    )
 }
 
 impl Planner {

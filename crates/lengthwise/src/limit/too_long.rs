@@ -23,29 +23,13 @@ impl OverLong {
         if let Some(second) = lengths.second() {
             return self.admit_pairs(lengths, second, budget, shapes);
         }
-        let (limit, of_row) = match (budget.limit_of_one(), row) {
-            (limit, Some(row))
-                if limit.is_none_or(|limit| row.capacity <= limit.longest_alone()) =>
-            {
-                (Capacity::Cells(row.capacity.into()), true)
-            }
-            (Some(limit), _) => (limit, false),
-            (None, _) => return Ok(all),
-        };
+        let Some((limit, capacity)) = limit_alone(budget, row) else { return Ok(all) };
         // A limit above every length is none.
         let longest = match limit.longest_alone() {
             u32::MAX => return Ok(all),
             longest => shapes.longest_within(longest),
         };
-        let population = match lengths.part().map(|all| all.within(longest, self)) {
-            // What is over-long here has an index, which says more.
-            Some(Err(error)) if lengths.max() <= longest => return Err(error),
-            Some(Ok(Some(left))) => Some(Arc::new(left)),
-            _ => lengths.shared_part(),
-        };
-        if let Some(left) = &population {
-            known(left, lengths, longest)?;
-        }
+        let population = self.population(lengths, longest)?;
         if lengths.max() <= longest {
             if lengths.part().is_none_or(|all| all.longest <= longest) {
                 return Ok(all);
@@ -68,43 +52,55 @@ impl OverLong {
                 Ok(Admitted { lengths: Cow::Owned(cut), kept: None, over })
             }
             _ if let Some(error) = too_short(shapes, &limit, lengths, over[0]) => Err(error),
-            _ => Err(match (self.over_budget(lengths, &over, &limit, shapes), row) {
-                (
-                    Error::OverBudget { index, length, cells, count, largest, treatment, .. },
-                    Some(Row { capacity, .. }),
-                ) if of_row => Error::OverCapacity {
-                    index,
-                    length,
-                    cells,
-                    capacity,
-                    count,
-                    largest,
-                    treatment,
-                },
-                (error, _) => error,
-            }),
+            _ => Err(self.refusal(lengths, &over, (&limit, capacity), shapes)),
         }
     }
 
-    fn over_budget(
+    /// What the lengths are a part of, without what is over-long there.
+    fn population(self, lengths: &Lengths, longest: u32) -> Result<Option<Arc<Population>>, Error> {
+        let population = match lengths.part().map(|all| all.within(longest, self)) {
+            // What is over-long here has an index, which says more.
+            Some(Err(error)) if lengths.max() <= longest => return Err(error),
+            Some(Ok(Some(left))) => Some(Arc::new(left)),
+            _ => lengths.shared_part(),
+        };
+        if let Some(left) = &population {
+            known(left, lengths, longest)?;
+        }
+        Ok(population)
+    }
+
+    /// The error for sequences that exceed a limit alone, or the capacity of a row.
+    fn refusal(
         self,
         lengths: &Lengths,
         over: &[u32],
-        limit: &Capacity,
+        (limit, capacity): (&Capacity, Option<u32>),
         shapes: &Shapes,
     ) -> Error {
-        let (index, length) = (over[0] as usize, lengths.of(over[0]));
-        match limit.exceeded(
-            (index, length),
-            [length, lengths.max()].map(|length| shapes.alone(length)),
-            over.len(),
-        ) {
-            Error::OverBudget { index, length, cells, limit, count, largest, .. } => {
-                let treatment = self.name();
+        let (index, length, treatment) = (over[0] as usize, lengths.of(over[0]), self.name());
+        let padded = [length, lengths.max()].map(|length| shapes.alone(length));
+        match (limit.exceeded((index, length), padded, over.len()), capacity) {
+            (Error::OverBudget { cells, count, largest, .. }, Some(capacity)) => {
+                Error::OverCapacity { index, length, cells, capacity, count, largest, treatment }
+            }
+            (Error::OverBudget { cells, limit, count, largest, .. }, None) => {
                 Error::OverBudget { index, length, cells, limit, count, largest, treatment }
             }
-            other => other,
+            (other, _) => other,
         }
+    }
+}
+
+/// What one sequence may take alone, and the capacity of a row if that is less than the budget.
+fn limit_alone(budget: &Budget, row: Option<Row>) -> Option<(Capacity, Option<u32>)> {
+    match (budget.limit_of_one(), row) {
+        (limit, Some(Row { capacity, .. }))
+            if limit.is_none_or(|limit| capacity <= limit.longest_alone()) =>
+        {
+            Some((Capacity::Cells(capacity.into()), Some(capacity)))
+        }
+        (limit, _) => limit.map(|limit| (limit, None)),
     }
 }
 

@@ -187,7 +187,7 @@ pub(crate) fn at_rungs(
     let mut indices = workspace.indices(count);
     let places: OnceLock<Places> = OnceLock::new();
     let sorting = Sorting { lengths, workspace, parts: &parts, keys };
-    let mut full = sorting.run(passes, [&mut indices[..], &mut []], |part, _, full| {
+    let full = sorting.run(passes, [&mut indices[..], &mut []], |part, _, full| {
         let places = places.get_or_init(|| Places::new(part.counts, digit));
         let rung = part.number >> digit;
         let (size, start) = (sizes[rung], places.starts[part.number]);
@@ -197,19 +197,19 @@ pub(crate) fn at_rungs(
         }
     });
     let Places { ends, .. } = places.into_inner().unwrap_or_default();
-    let full = workspace.stage("batches", || {
-        full.sort_unstable();
-        // Sequences of two rungs may have equal keys.
-        for run in full.chunk_by_mut(|a, b| a.0 >> 32 == b.0 >> 32) {
-            if run.len() > 1 {
-                run.sort_unstable_by_key(|&(element, ..)| {
-                    (keys.tie(element as u32), element as u32)
-                });
-            }
-        }
-        full.into_iter().map(|(_, rung, batch)| (rung, batch)).collect()
-    });
+    let full = workspace.stage("batches", || in_turn(full, keys));
     Ok(Some(AtRungs { indices, ends, full }))
+}
+
+/// The full batches, each a rung and its number there, in the order in which they fill: by their last
+/// elements.
+fn in_turn(mut full: Vec<(u64, u32, u32)>, keys: &impl Keys) -> Vec<(u32, u32)> {
+    full.sort_unstable();
+    // Sequences of two rungs may have equal keys.
+    for run in full.chunk_by_mut(|a, b| a.0 >> 32 == b.0 >> 32).filter(|run| run.len() > 1) {
+        run.sort_unstable_by_key(|&(element, ..)| (keys.tie(element as u32), element as u32));
+    }
+    full.into_iter().map(|(_, rung, batch)| (rung, batch)).collect()
 }
 
 /// Where the parts of rungs are.
