@@ -2,17 +2,16 @@
 
 use std::{io::Write as _, sync::Arc};
 
-use lengthwise::{Arrange, Budget, OverLong, Shapes, Steps, Strategy, Tail, Workspace};
+use lengthwise::{Settings, Steps, Strategy, Workspace};
 use lengthwise_io::save;
 use lengthwise_report::{Look, Request, Study};
 use pyo3::{prelude::*, types::PyString};
 
 use crate::{
-    cost::CostModel,
     error::{Failure, Result},
     interrupt::interruptible,
     lengths::{Column, Lengths},
-    pickle::{Reduced, from_json, reduced},
+    pickle::{Reduced, from_json, reduced, to_json},
     settings::{
         BudgetArgument, FilePath, ModelArgument, Parsed, Several, Text, at_least_one, expected,
         given, text, whole,
@@ -25,17 +24,9 @@ struct Compared {
     source: String,
     lengths: Arc<lengthwise::Lengths>,
     strategies: Vec<Strategy>,
-    budget: Budget,
-    shapes: Shapes,
-    arrange: Arrange,
-    over_long: OverLong,
-    seed: u64,
+    settings: Settings,
     epochs: u32,
     world_size: u32,
-    accumulate: u32,
-    steps: Option<Steps>,
-    tail: Tail,
-    cost_model: Option<lengthwise::CostModel>,
 }
 
 impl Compared {
@@ -45,17 +36,9 @@ impl Compared {
             unit: None,
             lengths: &self.lengths,
             strategies: &self.strategies,
-            budget: self.budget,
-            shapes: self.shapes.clone(),
-            arrange: self.arrange,
-            over_long: self.over_long,
-            seed: self.seed,
+            settings: self.settings.clone(),
             epochs: self.epochs,
             world_size: self.world_size,
-            accumulate: self.accumulate,
-            steps: self.steps,
-            tail: self.tail,
-            cost_model: self.cost_model,
         }
     }
 }
@@ -144,17 +127,19 @@ pub(crate) fn compare(
             source: source.to_owned(),
             lengths: lengths.0,
             strategies,
-            budget: budget.0,
-            shapes: shapes.parse()?,
-            arrange: arrange.parse()?,
-            over_long: over_long.parse()?,
-            seed,
+            settings: Settings {
+                shapes: shapes.parse()?,
+                arrange: arrange.parse()?,
+                over_long: over_long.parse()?,
+                steps: given(steps),
+                tail: tail.parse()?,
+                cost_model: cost_model.map(|model| model.0),
+                accumulate,
+                seed,
+                ..Settings::new("", budget.0)
+            },
             epochs,
             world_size,
-            accumulate,
-            steps: given(steps),
-            tail: tail.parse()?,
-            cost_model: cost_model.map(|model| model.0),
         };
         Ok(compared)
     };
@@ -185,16 +170,9 @@ impl<'py> FromPyObject<'_, 'py> for Named {
     }
 }
 
-/// What is compared, as it is pickled: the lengths and the strategies; the settings that are text; the
-/// numbers; the cost model; the figures as JSON; and the effective mates, which may be infinite.
-type Pickled = (
-    (Lengths, Vec<String>),
-    [String; 6],
-    (Option<String>, u64, [u32; 3]),
-    Option<CostModel>,
-    String,
-    Vec<[Option<f64>; 2]>,
-);
+/// What is compared, as it is pickled: the lengths and the strategies; their source, and the settings as
+/// JSON; the epochs and the ranks; the figures as JSON; and the effective mates, which may be infinite.
+type Pickled = ((Lengths, Vec<String>), [String; 2], [u32; 2], String, Vec<[Option<f64>; 2]>);
 
 #[pymethods]
 impl Comparison {
@@ -202,61 +180,39 @@ impl Comparison {
     #[staticmethod]
     fn _restore(
         what: (Bound<'_, Lengths>, Vec<String>),
-        text: [String; 6],
-        numbers: (Option<String>, u64, [u32; 3]),
-        cost_model: Option<Bound<'_, CostModel>>,
+        text: [String; 2],
+        numbers: [u32; 2],
         figures: &str,
         mates: Vec<[Option<f64>; 2]>,
     ) -> PyResult<Self> {
-        let ((lengths, strategies), (steps, seed, [epochs, world_size, accumulate])) =
-            (what, numbers);
-        let [source, budget, shapes, arrange, over_long, tail] = text;
+        let ((lengths, strategies), [epochs, world_size], [source, settings]) =
+            (what, numbers, text);
         let mut comparison: lengthwise_report::Comparison = from_json(figures, "Comparison")?;
         for (row, mates) in comparison.rows.iter_mut().zip(mates) {
             [row.mean.effective_mates, row.sd.effective_mates] = mates;
         }
-        let make = || -> Result<Compared> {
-            let strategies: std::result::Result<Vec<Strategy>, lengthwise::Error> =
-                strategies.iter().map(|strategy| strategy.parse()).collect();
-            Ok(Compared {
-                source,
-                lengths: Arc::clone(&lengths.get().0),
-                strategies: strategies?,
-                budget: budget.parse()?,
-                shapes: shapes.parse()?,
-                arrange: arrange.parse()?,
-                over_long: over_long.parse()?,
-                seed,
-                epochs,
-                world_size,
-                accumulate,
-                steps: steps.as_deref().map(str::parse).transpose()?,
-                tail: tail.parse()?,
-                cost_model: cost_model.map(|model| model.get().0),
-            })
+        let strategies: std::result::Result<Vec<Strategy>, lengthwise::Error> =
+            strategies.iter().map(|strategy| strategy.parse()).collect();
+        let compared = Compared {
+            source,
+            lengths: Arc::clone(&lengths.get().0),
+            strategies: strategies.map_err(Failure::from)?,
+            settings: from_json(&settings, "Comparison")?,
+            epochs,
+            world_size,
         };
-        Ok(Self { compared: make()?, comparison })
+        Ok(Self { compared, comparison })
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, Pickled>> {
         let all = &self.compared;
-        let strategies = all.strategies.iter().map(ToString::to_string).collect();
-        let text = [
-            all.source.clone(),
-            all.budget.to_string(),
-            all.shapes.to_string(),
-            all.arrange.to_string(),
-            all.over_long.to_string(),
-            all.tail.to_string(),
-        ];
-        let steps = all.steps.map(|steps| steps.to_string());
         let mates =
             |row: &lengthwise_report::Row| [row.mean.effective_mates, row.sd.effective_mates];
+        let strategies = all.strategies.iter().map(ToString::to_string).collect();
         let pickled = (
             (Lengths(Arc::clone(&all.lengths)), strategies),
-            text,
-            (steps, all.seed, [all.epochs, all.world_size, all.accumulate]),
-            all.cost_model.map(CostModel),
+            [all.source.clone(), to_json(&all.settings)?],
+            [all.epochs, all.world_size],
             self.comparison.to_json(),
             self.comparison.rows.iter().map(mates).collect(),
         );

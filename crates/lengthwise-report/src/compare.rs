@@ -3,8 +3,7 @@
 use std::{collections::BTreeSet, time::Instant};
 
 use lengthwise::{
-    Arrange, Budget, CostModel, Error, Lengths, Measures, OverLong, Plan, Planner, Shapes, Steps,
-    Strategy, Tail, Workspace, measure::mate_repeat_rates,
+    Error, Lengths, Measures, Plan, Planner, Strategy, Workspace, measure::mate_repeat_rates,
 };
 use serde::{Deserialize, Serialize};
 
@@ -19,47 +18,18 @@ pub struct Request<'a> {
     pub lengths: &'a Lengths,
     /// The strategies, a row each.
     pub strategies: &'a [Strategy],
-    /// The budget of every batch.
-    pub budget: Budget,
-    /// What batch lengths may occur.
-    pub shapes: Shapes,
-    /// The order of the batches.
-    pub arrange: Arrange,
-    /// What happens to sequences that exceed the budget alone.
-    pub over_long: OverLong,
-    /// The user's seed.
-    pub seed: u64,
+    /// The settings of their plans, but for the strategy.
+    pub settings: lengthwise::Settings,
     /// How many epochs are planned; freshness needs two.
     pub epochs: u32,
     /// How many ranks share a step.
     pub world_size: u32,
-    /// How many batches each rank takes in a step.
-    pub accumulate: u32,
-    /// Which batches make a step; chosen for each row where it is not given.
-    pub steps: Option<Steps>,
-    /// What happens to batches that fill no step.
-    pub tail: Tail,
-    /// How long a step takes, if that is known.
-    pub cost_model: Option<CostModel>,
 }
 
 impl Request<'_> {
     /// The planner of one of the strategies.
     pub(crate) fn planner(&self, strategy: &Strategy) -> Planner<Strategy> {
-        let mut planner = Planner::new(strategy.clone(), self.budget)
-            .shapes(self.shapes.clone())
-            .arrange(self.arrange)
-            .over_long(self.over_long)
-            .tail(self.tail)
-            .accumulate(self.accumulate)
-            .seed(self.seed);
-        if let Some(steps) = self.steps {
-            planner = planner.steps(steps);
-        }
-        if let Some(model) = self.cost_model {
-            planner = planner.cost_model(model);
-        }
-        planner
+        Planner::with(strategy.clone(), self.settings.clone())
     }
 }
 
@@ -214,18 +184,18 @@ impl Comparison {
                 max: lengths.max(),
             },
             settings: Settings {
-                budget: request.budget.to_string(),
-                shapes: request.shapes.to_string(),
-                arrange: request.arrange.to_string(),
-                over_long: request.over_long.to_string(),
-                seed: request.seed,
+                budget: request.settings.budget.to_string(),
+                shapes: request.settings.shapes.to_string(),
+                arrange: request.settings.arrange.to_string(),
+                over_long: request.settings.over_long.to_string(),
+                seed: request.settings.seed,
                 epochs: request.epochs,
                 world_size: request.world_size,
-                accumulate: request.accumulate,
+                accumulate: request.settings.accumulate,
                 steps,
                 time,
-                tail: request.tail.to_string(),
-                cost_model: request.cost_model.map(|model| model.to_string()),
+                tail: request.settings.tail.to_string(),
+                cost_model: request.settings.cost_model.map(|model| model.to_string()),
             },
             rows: rows.into_iter().map(|(row, _)| row).collect(),
         })
@@ -277,7 +247,7 @@ impl Row {
             let schedule = plan.schedule(request.world_size)?;
             let plan_seconds = start.elapsed().as_secs_f64();
             let mut measures = plan.measure(request.lengths);
-            let places = request.world_size as usize * request.accumulate as usize;
+            let places = request.world_size as usize * request.settings.accumulate as usize;
             if places > 1 {
                 // What ranks get: batches may be broken up, repeated or dropped.
                 plan = schedule.all_ranks();
@@ -291,6 +261,7 @@ impl Row {
                 idle_share: schedule.idle_share(),
                 idle_bound: schedule.idle_bound(),
                 predicted_seconds: request
+                    .settings
                     .cost_model
                     .map(|model| schedule.duration_by(|size, length| model.seconds(size, length))),
                 ..Figures::from(measures)

@@ -174,7 +174,7 @@ impl Distribution {
     fn new(request: &Request) -> Self {
         let lengths = request.lengths;
         let (bins, logarithmic) = bins(lengths, BINS);
-        let rungs = match &request.shapes {
+        let rungs = match &request.settings.shapes {
             Shapes::Rungs(rungs) => rungs.clone(),
             Shapes::Ladder(count) => ladder(lengths, *count),
             _ => ladder(lengths, 8),
@@ -185,13 +185,13 @@ impl Distribution {
 
 impl Picture {
     fn new(request: &Request, strategy: &Strategy) -> Result<Self, Error> {
-        let (lengths, seed) = (request.lengths, request.seed);
+        let (lengths, seed) = (request.lengths, request.settings.seed);
         let built = |strategy: &Strategy, budget| {
             Planner::new(strategy.clone(), budget).arrange(Arrange::AsBuilt).seed(seed)
         };
-        let plan = built(strategy, request.budget)
-            .shapes(request.shapes.clone())
-            .over_long(request.over_long)
+        let plan = built(strategy, request.settings.budget)
+            .shapes(request.settings.shapes.clone())
+            .over_long(request.settings.over_long)
             .plan(lengths, 0)?;
         let indices = plan.indices();
         let places = indices.len().min(ORDER_PLACES);
@@ -200,12 +200,12 @@ impl Picture {
 
         let (count, size, epochs) = SAMPLE;
         let sample = sampled(lengths, count, seed)?;
-        let budget = match request.budget.to_string() {
+        let budget = match request.settings.budget.to_string() {
             budget if budget.starts_with("sequences") => Budget::sequences(size),
             _ => Budget::dynamic(size),
         };
         let small = scaled(strategy, lengths.len(), sample.len());
-        let planner = built(&small, budget).over_long(request.over_long);
+        let planner = built(&small, budget).over_long(request.settings.over_long);
         let epochs = (0..epochs)
             .map(|epoch| {
                 let plan = planner.plan(&sample, epoch)?;
@@ -269,12 +269,12 @@ fn scaled(strategy: &Strategy, from: usize, to: usize) -> Strategy {
 
 impl Frontier {
     fn new(request: &Request, mut on_start: impl FnMut(&str)) -> Result<Self, Error> {
-        let lengths = sampled(request.lengths, CURVE_SEQUENCES, request.seed)?;
+        let lengths = sampled(request.lengths, CURVE_SEQUENCES, request.settings.seed)?;
         // A sample of a heavy tail can miss the longest; the budget has room for all of it anyway.
         let conditions = Conditions {
-            budget: request.budget,
-            shapes: request.shapes.clone(),
-            seed: request.seed,
+            budget: request.settings.budget,
+            shapes: request.settings.shapes.clone(),
+            seed: request.settings.seed,
             cost_model: None,
         };
         let curves = match frontier(&lengths, &conditions, 9, 3, |family| on_start(family.name())) {
@@ -323,7 +323,7 @@ impl Idle {
         let sizes = (0..=10).map(|power| 1 << power);
         let points = sizes
             .take_while(|&world_size: &u32| {
-                let places = u64::from(world_size) * u64::from(request.accumulate);
+                let places = u64::from(world_size) * u64::from(request.settings.accumulate);
                 2 * places <= plan.len() as u64 || world_size == 1
             })
             .map(|world_size| {

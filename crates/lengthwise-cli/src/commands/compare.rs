@@ -2,7 +2,7 @@
 
 use std::{env, ffi::OsStr, io::Write as _, path::Path};
 
-use lengthwise::{Strategy, strategy::Paired};
+use lengthwise::{Settings, Strategy, strategy::Paired};
 use lengthwise_io::save;
 use lengthwise_report::{Comparison, Request, Study};
 
@@ -59,13 +59,17 @@ fn with_request<T>(
 ) -> Result<T, Failure> {
     let mut strategies: Vec<Strategy> =
         args.strategies.iter().map(|given| given.parse()).collect::<Result<_, _>>()?;
-    let budget = cost_model::budget(&args.budget)?;
-    let cost_model = args.cost_model.as_deref().map(cost_model::named).transpose()?;
-    let shapes = args.shapes.parse()?;
-    let arrange = args.settings.arrange.parse()?;
-    let over_long = args.settings.over_long.parse()?;
-    let steps = args.ranks.steps.as_deref().map(str::parse).transpose()?;
-    let tail = args.ranks.tail.parse()?;
+    let settings = Settings {
+        shapes: args.shapes.parse()?,
+        arrange: args.settings.arrange.parse()?,
+        over_long: args.settings.over_long.parse()?,
+        steps: args.ranks.steps.as_deref().map(str::parse).transpose()?,
+        tail: args.ranks.tail.parse()?,
+        cost_model: args.cost_model.as_deref().map(cost_model::named).transpose()?,
+        accumulate: args.ranks.accumulate,
+        seed: args.settings.seed,
+        ..Settings::new("", cost_model::budget(&args.budget)?)
+    };
     if let Some(path) = report {
         let extension = path.extension().map(OsStr::to_ascii_lowercase);
         if extension.is_none_or(|extension| extension != "html" && extension != "htm") {
@@ -85,17 +89,9 @@ fn with_request<T>(
         unit: input.unit,
         lengths: input.lengths(),
         strategies: &strategies,
-        budget,
-        shapes,
-        arrange,
-        over_long,
-        seed: args.settings.seed,
+        settings,
         epochs: args.epochs,
         world_size: args.ranks.world_size,
-        accumulate: args.ranks.accumulate,
-        steps,
-        tail,
-        cost_model,
     })
     .map_err(|failure| match failure {
         Failure::Plan(error) => input.named(error),

@@ -70,7 +70,7 @@ struct StepCounts {
 
 /// The same as it is read.
 #[derive(Deserialize)]
-#[serde(rename = "ranks")]
+#[serde(expecting = "an object of ranks")]
 pub(super) struct AssignedRead {
     world_size: u32,
     rank: Option<u32>,

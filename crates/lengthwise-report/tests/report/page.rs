@@ -1,6 +1,6 @@
 //! The page without a browser: it is there for every kind of input, and names stay names.
 
-use lengthwise::{Arrange, Budget, Example, Lengths, OverLong, Shapes, Strategy, Tail};
+use lengthwise::{Budget, Example, Lengths, OverLong, Settings, Strategy, Tail};
 use lengthwise_report::{Request, Study};
 
 fn request<'a>(lengths: &'a Lengths, strategies: &'a [Strategy], budget: Budget) -> Request<'a> {
@@ -9,17 +9,13 @@ fn request<'a>(lengths: &'a Lengths, strategies: &'a [Strategy], budget: Budget)
         unit: None,
         lengths,
         strategies,
-        budget,
-        shapes: Shapes::Exact,
-        arrange: Arrange::Spread,
-        over_long: OverLong::Alone,
-        seed: 0,
+        settings: Settings {
+            over_long: OverLong::Alone,
+            tail: Tail::Repeat,
+            ..Settings::new("", budget)
+        },
         epochs: 2,
         world_size: 2,
-        accumulate: 1,
-        steps: None,
-        tail: Tail::Repeat,
-        cost_model: None,
     }
 }
 

@@ -250,7 +250,7 @@ fn what_is_wrong_with_tables_is_said() {
         the plan is cut off or not a plan: the plan does not hold together: batch 0 is empty
         the plan is cut off or not a plan: `digest` `x3f3b4fdf626f2fd7` is no fingerprint
         the plan is cut off or not a plan: a batch has pieces, or sequences, where the chunks say otherwise
-        the plan is cut off or not a plan: invalid type: integer `7`, expected struct ranks at line 1 column 50
+        the plan is cut off or not a plan: invalid type: integer `7`, expected an object of ranks at line 1 column 50
     "#]].assert_eq(
         &said.replace("\n  make the plan again, or copy the file again from where it was made", ""),
     );
