@@ -2,7 +2,7 @@
 
 use std::{io::Write as _, sync::Arc};
 
-use lengthwise::{Settings, Steps, Strategy, Workspace};
+use lengthwise::{Budget, Settings, Steps, Strategy, Workspace};
 use lengthwise_io::save;
 use lengthwise_report::{Look, Request, Study};
 use pyo3::{prelude::*, types::PyString};
