@@ -5,6 +5,8 @@ from _typeshed import SupportsGetItem, SupportsLenAndGetItem
 from os import PathLike
 from typing import Any, SupportsFloat, SupportsIndex, final
 
+__all__ = ["Batches", "Chunks", "Comparison", "CostModel", "Feed", "Fit", "Inspection", "Lengths", "Measures", "Plan", "Planner", "Schedule", "Statistics", "Tuning", "_errors", "compare", "effective_mates", "example", "explain", "inspect", "ladder", "load_plan", "read_lengths", "tune"]
+
 @final
 class Batches:
     """
@@ -964,5 +966,3 @@ def tune(lengths: Any, *, budget: str | SupportsIndex, shapes: str | None = None
         `cost_model`: How long a batch takes, as for `Planner`. By default, there is none.
         `seed`: The seed of all random choices. The default is 0.
     """
-
-def __getattr__(name: str) -> np.ndarray: ...

@@ -46,13 +46,4 @@ mod _lengthwise {
         stream::Feed,
         tune::{Tuning, tune},
     };
-    use pyo3::prelude::*;
-
-    /// Damaged files raise exceptions, and print nothing.
-    #[pymodule_init]
-    #[expect(clippy::unnecessary_wraps, reason = "what a module's initialisation must return")]
-    fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
-        lengthwise_io::guard::quiet_panics();
-        Ok(())
-    }
 }

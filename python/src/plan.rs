@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lengthwise_io::{Form, PlanFile, read_plan, read_plan_from};
+use lengthwise_io::{Form, PlanFile, guard::quiet_panics, read_plan, read_plan_from};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::{
     exceptions::{PyIndexError, PyValueError},
@@ -383,6 +383,9 @@ impl Batches {
 ///     `lengths`: The lengths that the plan was made for, in the same order. Others raise an error.
 #[pyfunction]
 pub(crate) fn load_plan(py: Python<'_>, path: FilePath, lengths: Column) -> PyResult<Plan> {
+    // A damaged file raises an exception, and prints nothing. Not when the module is imported: what has
+    // an initialisation of its own has no complete stubs.
+    quiet_panics();
     let file = py.detach(|| read_plan(&path.0)).map_err(Failure::from)?;
     let made = file.plan.provenance();
     if made.lengths != lengths.0.digest() {
