@@ -6,16 +6,10 @@
 
 use std::path::{Path, PathBuf};
 
-use lengthwise_io::audio_files;
-use lengthwise_io::{model_file, model_file_of_budget};
+use lengthwise_io::{audio_files, model_file, model_file_of_budget};
 
 use crate::{
-    args::{
-        Command,
-        comparing::Comparing,
-        planning::{Plan, Stream},
-        shared::{Input, Source},
-    },
+    args::{Command, comparing::Comparing, planning::Plan, shared::Source},
     failure::Failure,
     files::identity::Identity,
     input::quoted,
@@ -62,65 +56,73 @@ pub(crate) fn check(command: &Command) -> Result<(), Failure> {
         }
     }
     for (at, output) in files.written.iter().enumerate() {
-        let earlier = &files.written[..at];
-        if let Some(other) = earlier.iter().find(|other| same_place(other.path, output.path)) {
+        let mut earlier = files.written[..at].iter();
+        if let Some(other) = earlier.find(|other| same_place(other.path, output.path)) {
             return Err(output.refused(&format!("the {} {}", other.role, other.path.display())));
         }
     }
     // A shell has emptied the file where it can, but not where it appends to it.
     let redirected = identity::of_output();
-    match redirected.and_then(|redirected| files.overwritten(&redirected, "output")) {
-        None => Ok(()),
-        Some(what) => Err(Failure::new(
-            format!("standard output: it would overwrite {what}"),
-            "redirect it to another file",
-        )),
-    }
+    redirected.and_then(|redirected| files.overwritten(&redirected, "output")).map_or(
+        Ok(()),
+        |what| {
+            let what = format!("standard output: it would overwrite {what}");
+            Err(Failure::new(what, "redirect it to another file"))
+        },
+    )
 }
 
 impl<'a> Files<'a> {
     fn of(command: &'a Command) -> Self {
         let mut files = Self::default();
         match command {
-            Command::Inspect(args) => files.input(&args.input).budget(&args.budget),
+            Command::Inspect(args) => files.source(&args.input.source).budget(&args.budget),
             Command::Compare(args) => {
                 let files = files.comparing(&args.comparing);
-                files.may_write("report", "--report", args.report.as_deref(), PAGE)
+                files.writes("report", "--report", args.report.as_deref(), PAGE)
             }
             Command::Report(args) => {
                 let files = files.comparing(&args.comparing);
-                files.may_write("report", "-o", (!args.json).then_some(&args.output), PAGE)
+                files.writes("report", "-o", (!args.json).then_some(&args.output), PAGE)
             }
             Command::Plan(args) => files.plan(args),
-            Command::Stream(args) => files.stream(args),
-            Command::Tune(args) => {
-                files.input(&args.input).budget(&args.budget).model(args.cost_model.as_deref())
+            Command::Stream(args) => {
+                let piped = args.example.is_none().then_some(Path::new("-"));
+                let files = files.reads(INPUT, args.path.as_deref().or(piped));
+                // The state is read and replaced by the same option.
+                files.budget(&args.budget).writes("state", "--state", args.state.as_deref(), &[])
             }
-            Command::Frontier(args) => files.input(&args.input).budget(&args.budget),
-            Command::Ladder(args) => files.input(&args.input),
+            Command::Tune(args) => files
+                .source(&args.input.source)
+                .budget(&args.budget)
+                .model(args.cost_model.as_deref()),
+            Command::Frontier(args) => files.source(&args.input.source).budget(&args.budget),
+            Command::Ladder(args) => files.source(&args.input.source),
             Command::Cost(args) => {
-                let files = files.reads("the measured steps in", &args.steps);
-                files.may_write("cost model", "-o", args.output.as_deref(), &["json"])
+                let files = files.reads("the measured steps in", Some(&args.steps));
+                files.writes("cost model", "-o", args.output.as_deref(), &["json"])
             }
             Command::Statistics(args) => {
-                for path in &args.inputs {
-                    files.reads(INPUT, path);
-                }
+                files.read.extend(args.inputs.iter().map(|path| (INPUT, path.as_path())));
                 let files = files.unit(args.unit.as_deref());
-                files.may_write("statistics", "-o", args.output.as_deref(), &["lws"])
+                files.writes("statistics", "-o", args.output.as_deref(), &["lws"])
             }
-            Command::Verify(args) => files.reads("the plan", &args.plan).source(&args.source),
+            Command::Verify(args) => files.reads("the plan", Some(&args.plan)).source(&args.source),
             Command::Completions(_) | Command::Man(_) | Command::Explain(_) => &mut files,
         };
         files
     }
 
-    fn reads(&mut self, role: &'static str, path: &'a Path) -> &mut Self {
-        self.read.push((role, path));
+    fn reads(
+        &mut self,
+        role: &'static str,
+        path: Option<&'a (impl AsRef<Path> + ?Sized)>,
+    ) -> &mut Self {
+        self.read.extend(path.map(|path| (role, path.as_ref())));
         self
     }
 
-    fn may_write(
+    fn writes(
         &mut self,
         role: &'static str,
         option: &'static str,
@@ -132,69 +134,36 @@ impl<'a> Files<'a> {
         self
     }
 
-    fn input(&mut self, input: &'a Input) -> &mut Self {
-        self.source(&input.source)
-    }
-
     fn source(&mut self, source: &'a Source) -> &mut Self {
-        if let Some(path) = &source.path {
-            self.reads(INPUT, path);
-        }
-        self.unit(source.unit.as_deref())
+        self.reads(INPUT, source.path.as_deref()).unit(source.unit.as_deref())
     }
 
     /// A unit may name the file of a tokenizer.
     fn unit(&mut self, unit: Option<&'a str>) -> &mut Self {
-        match unit.and_then(|unit| unit.trim().strip_prefix("tokens:")) {
-            Some(path) => self.reads("the tokenizer", Path::new(path)),
-            None => self,
-        }
+        self.reads("the tokenizer", unit.and_then(|unit| unit.trim().strip_prefix("tokens:")))
     }
 
     fn budget(&mut self, budget: &'a str) -> &mut Self {
-        match model_file_of_budget(budget) {
-            Some(path) => self.reads("the cost model of the budget,", path),
-            None => self,
-        }
+        self.reads("the cost model of the budget,", model_file_of_budget(budget))
     }
 
     fn model(&mut self, model: Option<&'a str>) -> &mut Self {
-        match model.and_then(model_file) {
-            Some(path) => self.reads("the cost model", path),
-            None => self,
-        }
+        self.reads("the cost model", model.and_then(model_file))
     }
 
     fn comparing(&mut self, args: &'a Comparing) -> &mut Self {
-        self.input(&args.input).budget(&args.budget).model(args.cost_model.as_deref())
+        self.source(&args.input.source).budget(&args.budget).model(args.cost_model.as_deref())
     }
 
     fn plan(&mut self, args: &'a Plan) -> &mut Self {
-        self.input(&args.input).model(args.part.cost_model.as_deref());
-        if let Some(budget) = &args.budget {
-            self.budget(budget);
-        }
-        if let Some(path) = &args.shards.statistics {
-            self.reads("the statistics", path);
-        }
-        for path in &args.part.resume {
-            self.reads(CURSOR, path);
-        }
-        let plan = args.output.as_deref();
-        self.may_write("plan", "-o", plan, &["json", "jsonl", "npz", "parquet"]);
-        let (cursor, needs) = (args.part.cursor.as_deref(), args.shards.needs.as_deref());
-        let files = self.may_write("cursor", "--cursor", cursor, &[]);
-        files.may_write("needs of the shard", "--needs", needs, &["lws"])
-    }
-
-    /// The state is read and replaced by the same option.
-    fn stream(&mut self, args: &'a Stream) -> &mut Self {
-        match &args.path {
-            Some(path) => _ = self.reads(INPUT, path),
-            None if args.example.is_none() => _ = self.reads(INPUT, Path::new("-")),
-            None => {}
-        }
-        self.budget(&args.budget).may_write("state", "--state", args.state.as_deref(), &[])
+        self.source(&args.input.source)
+            .model(args.part.cost_model.as_deref())
+            .budget(args.budget.as_deref().unwrap_or_default())
+            .reads("the statistics", args.shards.statistics.as_deref());
+        self.read.extend(args.part.resume.iter().map(|path| (CURSOR, path.as_path())));
+        self.writes("plan", "-o", args.output.as_deref(), &["json", "jsonl", "npz", "parquet"])
+            .writes("cursor", "--cursor", args.part.cursor.as_deref(), &[])
+            .writes("needs of the shard", "--needs", args.shards.needs.as_deref(), &["lws"])
     }
 }
 
@@ -244,11 +213,9 @@ fn same_place(one: &Path, other: &Path) -> bool {
 
 /// Where a file will be that does not exist: through a link that leads nowhere, too.
 fn place(path: &Path) -> PathBuf {
-    let target = path.read_link().map(|target| match path.parent() {
-        Some(folder) => folder.join(target),
-        None => target,
-    });
-    let path = target.unwrap_or_else(|_| path.to_owned());
+    // A path without a parent is no link.
+    let target = path.read_link().ok().and_then(|target| Some(path.parent()?.join(target)));
+    let path = target.unwrap_or_else(|| path.to_owned());
     let folder = path.parent().filter(|folder| *folder != Path::new(""));
     let folder = folder.unwrap_or(Path::new(".")).canonicalize();
     match (folder, path.file_name()) {

@@ -1,15 +1,17 @@
 //! `lengthwise verify`
 
 mod bounded;
-mod problems;
+mod checks;
 
-use lengthwise::{Chunks, Counts, OverLong};
+use lengthwise::{Chunks, Counts};
 use lengthwise_io::{Exact, Ids, PlanFile, read_plan_exact};
 use serde::Serialize;
 
 use crate::{
     args::planning::Verify,
-    commands::verify::problems::{LONG_ENOUGH, Verified, expect_none, refused, same_digest},
+    commands::verify::checks::{
+        BatchChecks, LONG_ENOUGH, Verified, expect_none, failed, refused, same_digest,
+    },
     failure::Failure,
     input::Sequences,
     memory, printer,
@@ -26,29 +28,17 @@ struct Answer<'a> {
 }
 
 pub(crate) fn run(args: &Verify) -> Result<(), Failure> {
-    let right = match args.memory {
-        Some(bound) => bounded::verify(args, bound),
-        None => verify(args).map(|(file, checks)| Verified {
-            sequences: file.plan.indices().len() as u64,
-            batches: file.plan.len() as u64,
-            truncated: !file.plan.truncated().is_empty(),
-            checks,
-        }),
-    };
-    let answer = match &right {
-        Ok(right) => Answer { version: 1, ok: true, checks: Some(&right.checks), failed: None },
-        Err(Failure::CheckFailed(what)) => {
-            Answer { version: 1, ok: false, checks: None, failed: Some(what) }
-        }
+    let right = args.memory.map_or_else(|| verify(args), |bound| bounded::verify(args, bound));
+    let (checks, failed) = match &right {
+        Ok(right) => (Some(&right.checks[..]), None),
+        Err(Failure::CheckFailed(what)) => (None, Some(what.as_str())),
         Err(_) => return right.map(|_| ()),
     };
     if args.json {
-        printer::print_json(&answer)?;
+        printer::print_json(&Answer { version: 1, ok: failed.is_none(), checks, failed })?;
+        return right.map(|_| ());
     }
     let right = right?;
-    if args.json {
-        return Ok(());
-    }
     printer::print(&format!(
         "{}: {} sequences in {} batches; {}\n",
         args.plan.display(),
@@ -58,11 +48,11 @@ pub(crate) fn run(args: &Verify) -> Result<(), Failure> {
     ))
 }
 
-fn verify(args: &Verify) -> Result<(PlanFile, Vec<&'static str>), Failure> {
+fn verify(args: &Verify) -> Result<Verified, Failure> {
     let (file, exact) = read_plan_exact(&args.plan).map_err(refused)?;
-    let mut done = vec!["checksum", "digest"];
+    let mut checks = vec!["checksum", "digest"];
     match exact {
-        Exact::Bytes => done.push("bytes"),
+        Exact::Bytes => checks.push("bytes"),
         Exact::Content { version } => printer::say(&format!(
             "{}: version {version} wrote it, perhaps in other bytes; what it says is checked",
             args.plan.display()
@@ -74,30 +64,20 @@ fn verify(args: &Verify) -> Result<(PlanFile, Vec<&'static str>), Failure> {
         let chunk = file.chunks.as_ref().map(|chunks| chunks.lengths().max());
         let input = args.source.read_with_own_ids(chunk, memory::VERIFY)?;
         let named = file.ids.is_some() && input.ids.is_some();
-        for (name, check) in CHECKS.into_iter().filter(|&(name, _)| named || name != IDS) {
-            check(&file, &input)
-                .map_err(|what| Failure::CheckFailed(format!("{}: {what}", args.plan.display())))?;
-            done.push(name);
-        }
+        // Each relies on those before it.
+        same_lengths(&file, &input)
+            .and_then(|()| every_sequence(&file, &input))
+            .and_then(|()| if named { same_ids(&file, &input) } else { Ok(()) })
+            .and_then(|()| every_batch(&file, &input))
+            .map_err(|what| failed(&args.plan, &what))?;
+        checks.extend(["lengths", "sequences"]);
+        checks.extend(named.then_some("ids"));
+        checks.extend([LONG_ENOUGH, "budget", "counts"]);
     }
-    Ok((file, done))
+    let plan = &file.plan;
+    let (sequences, batches) = (plan.indices().len() as u64, plan.len() as u64);
+    Ok(Verified { sequences, batches, truncated: !plan.truncated().is_empty(), checks })
 }
-
-/// A check finds nothing, or says what is wrong.
-type Check = fn(&PlanFile, &Sequences) -> Result<(), String>;
-
-/// The one check that needs ids in the plan and in the input.
-const IDS: &str = "ids";
-
-/// Each relies on those before it.
-const CHECKS: [(&str, Check); 6] = [
-    ("lengths", same_lengths),
-    ("sequences", every_sequence),
-    (IDS, same_ids),
-    (LONG_ENOUGH, long_enough),
-    ("budget", within_budget),
-    ("counts", right_counts),
-];
 
 fn same_lengths(file: &PlanFile, input: &Sequences) -> Result<(), String> {
     let (planned, given) = (file.plan.provenance().lengths, input.lengths().digest());
@@ -175,89 +155,26 @@ fn is_whole(file: &PlanFile) -> bool {
     })
 }
 
-fn long_enough(file: &PlanFile, input: &Sequences) -> Result<(), String> {
-    let lengths = input.lengths().as_slice();
-    let cut = &marked(file.plan.truncated(), lengths.len());
-    let batches = file.plan.iter().zip(file.plan.batch_lengths());
-    if file.plan.is_packed() {
-        let longer = (0..).zip(batches).filter(|&(_, (row, &batch_length))| {
-            let own = |&at: &u32| u64::from(lengths[at as usize]);
-            let whole = row.iter().filter(|&&at| !cut[at as usize]).map(own).sum::<u64>();
-            whole > u64::from(batch_length)
-        });
-        let longer = longer.map(|(row, _)| row);
-        return expect_none(
-            longer,
-            "rows whose sequences are longer together than the batch length",
-        );
-    }
-    let longer = |lengths: &[u32], padded: &[u32], what| {
-        let longer = file.plan.iter().zip(padded).flat_map(|(batch, &length)| {
-            let longer = move |at: usize| !cut[at] && lengths[at] > length;
-            batch.iter().copied().filter(move |&sequence| longer(sequence as usize))
-        });
-        expect_none(longer, what)
-    };
-    let what = "sequences that are longer than the batch length";
-    longer(lengths, file.plan.batch_lengths(), what)?;
-    let Some((second, padded)) = input.lengths().second().zip(file.plan.second_batch_lengths())
-    else {
-        return Ok(());
-    };
-    let what = "sequences whose second length is longer than that of the batch";
-    longer(second.as_slice(), padded, what)
-}
-
-fn within_budget(file: &PlanFile, input: &Sequences) -> Result<(), String> {
-    let (plan, made) = (&file.plan, file.plan.provenance());
-    let over_long = match plan.over_long() {
-        (OverLong::Alone, sequences) => sequences,
-        _ => &[],
-    };
-    let alone = marked(over_long, input.lengths().len());
+/// The lengths, the budget and the positions of every batch, and in a file of all ranks the counts of
+/// every step.
+fn every_batch(file: &PlanFile, input: &Sequences) -> Result<(), String> {
+    let plan = &file.plan;
+    let mut checks = BatchChecks::new(plan.provenance(), input.lengths());
+    plan.over_long().1.iter().for_each(|&sequence| checks.over_long.set(sequence));
     let seconds = plan.second_batch_lengths().unwrap_or_default();
-    let over =
-        (0..).zip(plan.iter().zip(plan.batch_lengths())).filter(|&(at, (batch, &length))| {
-            let listed = matches!(batch, &[sequence] if alone[sequence as usize]);
-            let pair = (length, seconds.get(at).copied().unwrap_or(0));
-            !listed && !made.admits_pair(batch, pair, input.lengths())
-        });
-    expect_none(
-        over.map(|(batch, _)| batch as u32),
-        &format!("batches that exceed the budget {}", made.budget),
-    )
-}
-
-/// The positions of every batch, and in a file of all ranks the counts of every step.
-fn right_counts(file: &PlanFile, input: &Sequences) -> Result<(), String> {
-    let counts = file.plan.counts(input.lengths());
-    let first = counts.iter().map(|counts| counts.positions);
-    let second = counts.iter().map(|counts| counts.second_positions);
-    let other = differing(first, &file.positions);
-    expect_none(other, "batches with other positions than are listed")?;
-    let other = differing(second, &file.second_positions);
-    expect_none(other, "batches with other second positions than are listed")?;
+    for (at, batch) in plan.iter().enumerate() {
+        let padded = [plan.batch_lengths()[at], seconds.get(at).copied().unwrap_or(0)];
+        let second_listed = file.second_positions.get(at).copied().unwrap_or(0);
+        checks.add(at as u32, batch, padded, [file.positions[at], second_listed]);
+    }
+    checks.finish()?;
     let Some(ranks) = file.ranks.as_ref().filter(|ranks| ranks.rank.is_none()) else {
         return Ok(());
     };
+    let counts = plan.counts(input.lengths());
     let per_step = counts.len() / ranks.step_counts.len().max(1);
     let steps = counts.chunks(per_step.max(1)).map(|step| step.iter().copied().sum::<Counts>());
-    expect_none(differing(steps, &ranks.step_counts), "steps with other counts than are listed")
-}
-
-/// The numbers of those that are not what is listed.
-fn differing<T: PartialEq>(
-    right: impl Iterator<Item = T>,
-    listed: &[T],
-) -> impl Iterator<Item = u32> {
-    let both = (0..).zip(right.zip(listed));
-    both.filter(|(_, (right, listed))| right != *listed).map(|(number, _)| number)
-}
-
-fn marked(listed: &[u32], count: usize) -> Vec<bool> {
-    let mut marked = vec![false; count];
-    for &sequence in listed {
-        marked[sequence as usize] = true;
-    }
-    marked
+    let both = (0..).zip(steps.zip(&ranks.step_counts));
+    let other = both.filter(|(_, (right, listed))| right != *listed).map(|(step, _)| step);
+    expect_none(other, "steps with other counts than are listed")
 }
