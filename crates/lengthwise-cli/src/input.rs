@@ -50,10 +50,8 @@ impl Sequences {
 
     /// The id of what is planned by this index: a sequence, or a piece of one.
     pub(crate) fn id(&self, index: u32) -> Option<&str> {
-        let sequence = match &self.chunks {
-            Some(chunks) => chunks.get(index)?.sequence,
-            None => index,
-        };
+        let piece = |chunks: &Chunks| chunks.get(index).map(|piece| piece.sequence);
+        let sequence = self.chunks.as_ref().map_or(Some(index), piece)?;
         self.ids.as_ref()?.get(sequence as usize)
     }
 
@@ -69,22 +67,21 @@ impl Sequences {
             | Error::LadderTooShort { index, .. } => index as u32,
             other => return other.into(),
         };
-        let Some(id) = self.id(index) else { return error.into() };
+        let Some(id) = self.id(index).map(printer::safe) else { return error.into() };
         let plain = format!("sequence {index} ");
-        let what =
-            error.to_string().replacen(&plain, &format!("{plain}(`{}`) ", printer::safe(id)), 1);
+        let what = error.to_string().replacen(&plain, &format!("{plain}(`{id}`) "), 1);
         Failure::of_plan(what, &error)
     }
 
     /// Refuses two lengths for what is about one.
     pub(crate) fn of_one_length(self, command: &str) -> Result<Self, Failure> {
-        match self.lengths().second() {
-            None => Ok(self),
-            Some(_) => Err(Failure::new(
-                format!("`lengthwise {command}` is for sequences of one length"),
-                "leave out `--second`; `plan`, `compare`, `report` and `verify` take two",
-            )),
+        if self.lengths().second().is_none() {
+            return Ok(self);
         }
+        Err(Failure::new(
+            format!("`lengthwise {command}` is for sequences of one length"),
+            "leave out `--second`; `plan`, `compare`, `report` and `verify` take two",
+        ))
     }
 
     pub(crate) fn lengths(&self) -> &Lengths {
@@ -93,8 +90,7 @@ impl Sequences {
 }
 
 impl Input {
-    /// Reads the file, or makes the example; the default example if neither was named. `takes` is for
-    /// what is to be done with them.
+    /// Reads the file, or makes the example; the default example if neither was named.
     pub(crate) fn read_or_default(&self, takes: PerSequence) -> Result<Sequences, Failure> {
         self.source.sequences(self.chunk, takes, Reader::new())
     }
@@ -103,7 +99,7 @@ impl Input {
     /// the ids that a format has by itself: without them its indices mean little to anybody.
     pub(crate) fn read(&self, takes: PerSequence) -> Result<Sequences, Failure> {
         self.check_named()?;
-        self.source.read_with_own_ids(self.chunk, takes)
+        self.source.sequences(self.chunk, takes, Reader::new().own_ids())
     }
 
     /// The same with lengths that are not in memory if they are many, and without ids.
@@ -113,13 +109,8 @@ impl Input {
     }
 
     fn check_named(&self) -> Result<(), Failure> {
-        if self.source.is_named() {
-            return Ok(());
-        }
-        Err(Failure::new(
-            "no input",
-            "name a file of lengths, or try built-in ones with `--example speech`",
-        ))
+        let hint = "name a file of lengths, or try built-in ones with `--example speech`";
+        self.source.is_named().then_some(()).ok_or_else(|| Failure::new("no input", hint))
     }
 
     pub(crate) fn as_typed(&self) -> String {
@@ -154,18 +145,9 @@ impl Source {
         self.path.is_some() || self.example.is_some()
     }
 
-    /// Reads the file, or makes the example; the default example if neither was named. Cuts
-    /// sequences into pieces of at most `chunk`. Keeps the ids that the format has by itself, if none
-    /// are asked for.
-    pub(crate) fn read_with_own_ids(
-        &self,
-        chunk: Option<u32>,
-        takes: PerSequence,
-    ) -> Result<Sequences, Failure> {
-        self.sequences(chunk, takes, Reader::new().own_ids())
-    }
-
-    fn sequences(
+    /// Reads the file, or makes the example; the default example if neither was named. Cuts sequences
+    /// into pieces of at most `chunk`. `takes` is for what is to be done with them.
+    pub(crate) fn sequences(
         &self,
         chunk: Option<u32>,
         takes: PerSequence,
@@ -179,19 +161,18 @@ impl Source {
             }
         };
         let lengths = read.lengths.as_slice();
-        match chunk.filter(|&size| size > 0) {
-            None => memory::check(lengths.len() as u64, takes, "sequences")?,
+        let (count, what) = match chunk.filter(|&size| size > 0) {
+            None => (lengths.len() as u64, "sequences"),
             Some(size) => {
-                let pieces = lengths.iter().map(|length| u64::from(length.div_ceil(size))).sum();
-                memory::check(pieces, takes, "pieces of sequences")?;
+                let pieces = lengths.iter().map(|length| u64::from(length.div_ceil(size)));
+                (pieces.sum(), "pieces of sequences")
             }
-        }
+        };
+        memory::check(count, takes, what)?;
         if let Some(size) = chunk {
             if read.lengths.second().is_some() {
-                return Err(Failure::new(
-                    "sequences of two lengths cannot be cut into pieces",
-                    "leave out `--chunk` or `--second`",
-                ));
+                let what = "sequences of two lengths cannot be cut into pieces";
+                return Err(Failure::new(what, "leave out `--chunk` or `--second`"));
             }
             read.chunks = Some(Chunks::new(&read.lengths, size)?);
             _ = write!(read.source, " in pieces of at most {size}");
@@ -205,27 +186,20 @@ impl Source {
             return self.sequences(None, memory::LADDER, Reader::new());
         };
         if self.ids.is_some() {
-            return Err(Failure::new(
-                "names of sequences are kept in memory, which `--memory` bounds",
-                "leave out `--ids`, or `--memory`",
-            ));
+            let what = "names of sequences are kept in memory, which `--memory` bounds";
+            return Err(Failure::new(what, "leave out `--ids`, or `--memory`"));
         }
         if self.second.is_some() {
-            return Err(Failure::new(
-                "sequences of two lengths are planned with both in memory, which `--memory` does not \
-                 bound",
-                "leave out `--second`, or `--memory`",
-            ));
+            let what = "sequences of two lengths are planned with both in memory, which `--memory` \
+                        does not bound";
+            return Err(Failure::new(what, "leave out `--second`, or `--memory`"));
         }
-        let format = self.format.as_deref().map(str::parse::<Format>).transpose()?;
-        let reader = self.reader(Reader::new(), format)?;
+        let reader = self.reader(Reader::new())?;
         let column = if path == Path::new("-") {
-            let stream = io::stdin().lock();
-            reader.map_from(stream, "standard input", format.unwrap_or(Format::Text))?
+            let format = self.format()?.unwrap_or(Format::Text);
+            reader.map_from(io::stdin().lock(), "standard input", format)?
         } else {
-            let mut progress = Progress::start();
-            let name = printer::safe(&path.display().to_string());
-            reader.map_path_with(path, |far| progress.often(|| format!("{name}: {}", bar(far))))?
+            reader.map_path_with(path, telling(path))?
         };
         let mapped = Arc::new(column.lengths);
         let lengths = Lengths::shared(Arc::<Mapped>::clone(&mapped))?;
@@ -244,52 +218,38 @@ impl Source {
             let what = format!("{what} cannot be read twice, as two columns are");
             return Err(Failure::new(what, "save it, and name the file"));
         }
-        let format = self.format.as_deref().map(str::parse::<Format>).transpose()?;
         let (column, counted) = if path == Path::new("-") {
-            (self.read_stream(&self.reader(reader, format)?, format)?, true)
+            (self.read_stream(&self.reader(reader)?)?, true)
         } else {
-            self.read_side(path, reader, format)?
+            self.read_side(path, reader)?
         };
         let lengths = Lengths::new(column.lengths)?;
         say_skipped(path, column.skipped, column.first_skipped);
         let mut read =
             Sequences { ids: column.ids, ..self.described(path, column.name, counted, lengths) };
         if let Some(name) = &self.second {
-            let (second, texts) = self.read_second(path, name, format)?;
+            let (second, texts) = self.read_second(path, name)?;
+            _ = write!(read.source, " and `{name}`");
             if let (Some(unit), false, false) = (&self.unit, counted, texts) {
-                return Err(Failure::new(
-                    format!(
-                        "{} and `{name}`: both are numbers, with no {unit} to count",
-                        read.source
-                    ),
-                    "leave out `--unit`, or choose a column of texts",
-                ));
+                let what = format!("{}: both are numbers, with no {unit} to count", read.source);
+                return Err(Failure::new(what, "leave out `--unit`, or choose a column of texts"));
             }
             read.lengths = Pairs::new(read.lengths, second)?.into();
-            _ = write!(read.source, " and `{name}`");
         }
         Ok(read)
     }
 
     /// Reads one column of a file, and tells whether it holds texts that were counted. Of two columns,
     /// the unit is for those that hold texts.
-    fn read_side(
-        &self,
-        path: &Path,
-        reader: Reader,
-        format: Option<Format>,
-    ) -> Result<(Column, bool), Failure> {
-        let mut progress = Progress::start();
-        let name = printer::safe(&path.display().to_string());
-        let mut read = |reader: Reader| {
-            reader.read_path_with(path, |far| progress.often(|| format!("{name}: {}", bar(far))))
-        };
+    fn read_side(&self, path: &Path, reader: Reader) -> Result<(Column, bool), Failure> {
+        let mut tell = telling(path);
+        let mut read = |reader: Reader| reader.read_path_with(path, &mut tell);
         let texts = self.unit.is_some() && !self.is_timed();
-        let counting = self.reader(reader.clone(), format)?;
+        let counting = self.reader(reader.clone())?;
         if self.second.is_none() || !texts {
             return Ok((read(counting)?, texts));
         }
-        let numbers = Self { unit: None, ..self.clone() }.reader(reader.numbers_only(), format)?;
+        let numbers = Self { unit: None, ..self.clone() }.reader(reader.numbers_only())?;
         if self.column.is_some() {
             return match read(numbers) {
                 Ok(column) => Ok((column, false)),
@@ -324,23 +284,18 @@ impl Source {
     }
 
     /// Reads the second lengths, which are in the same file, and tells whether they are of texts.
-    fn read_second(
-        &self,
-        path: &Path,
-        name: &str,
-        format: Option<Format>,
-    ) -> Result<(Lengths, bool), Failure> {
+    fn read_second(&self, path: &Path, name: &str) -> Result<(Lengths, bool), Failure> {
         let column = Some(name.to_owned());
         let second = Self { column, frame_shift: None, rate: None, ids: None, ..self.clone() };
-        let read = second.read_side(path, Reader::new(), format);
-        let (read, texts) = read.map_err(|failure| match failure {
-            // The option that was wrong.
-            Failure::File(error) => {
-                let hint = error.remedy().map(remedies::of_second).unwrap_or_default();
-                Failure::new(error.to_string(), hint)
-            }
-            other => other,
-        })?;
+        let (read, texts) =
+            second.read_side(path, Reader::new()).map_err(|failure| match failure {
+                // The option that was wrong.
+                Failure::File(error) => {
+                    let hint = error.remedy().map(remedies::of_second).unwrap_or_default();
+                    Failure::new(error.to_string(), hint)
+                }
+                other => other,
+            })?;
         Ok((Lengths::new(read.lengths)?, texts))
     }
 
@@ -351,11 +306,8 @@ impl Source {
 
     /// What the lengths of a column count, where that is said or its name tells.
     fn counts(&self, column: Option<&str>, counted: bool) -> Option<&'static str> {
-        if self.frame_shift.is_some() {
-            return Some("frames");
-        }
-        if self.rate.is_some() {
-            return None;
+        if self.is_timed() {
+            return self.frame_shift.map(|_| "frames");
         }
         let unit = self.unit.as_deref().filter(|_| counted);
         let name = unit.or(column)?.to_ascii_lowercase();
@@ -371,8 +323,8 @@ impl Source {
     }
 
     /// Reads standard input, which has no name that tells its format: it is text if nothing is said.
-    fn read_stream(&self, reader: &Reader, format: Option<Format>) -> Result<Column, Failure> {
-        let mut stream = io::stdin().lock();
+    fn read_stream(&self, reader: &Reader) -> Result<Column, Failure> {
+        let (mut stream, format) = (io::stdin().lock(), self.format()?);
         let looks_like = match (format, &self.unit) {
             (None, None) => stream.fill_buf().ok().and_then(guessed),
             _ => None,
@@ -391,18 +343,19 @@ impl Source {
         })
     }
 
-    fn reader(&self, mut reader: Reader, format: Option<Format>) -> Result<Reader, Failure> {
+    fn format(&self) -> Result<Option<Format>, Failure> {
+        Ok(self.format.as_deref().map(str::parse).transpose()?)
+    }
+
+    fn reader(&self, mut reader: Reader) -> Result<Reader, Failure> {
         if let Some(column) = &self.column {
             reader = reader.column(column);
         }
-        if let Some(format) = format {
+        if let Some(format) = self.format()? {
             reader = reader.format(format);
         }
-        if let Some(seconds) = self.frame_shift {
-            reader = reader.time(Time::FrameShift(seconds));
-        }
-        if let Some(rate) = self.rate {
-            reader = reader.time(Time::Rate(rate));
+        if let Some(time) = self.frame_shift.map(Time::FrameShift).or(self.rate.map(Time::Rate)) {
+            reader = reader.time(time);
         }
         // Of two columns, seconds are in the first, and what is counted is in the second.
         let counted = self.unit.as_ref().filter(|_| self.second.is_none() || !self.is_timed());
@@ -415,12 +368,11 @@ impl Source {
         if self.skip_blank {
             reader = reader.blank_lines(BlankLines::Skip);
         }
-        match self.ids.as_deref() {
-            None => {}
-            Some("") => reader = reader.ids(IdColumn::Usual),
-            Some(name) => reader = reader.ids(IdColumn::Named(name.to_owned())),
-        }
-        Ok(reader)
+        Ok(match self.ids.as_deref() {
+            None => reader,
+            Some("") => reader.ids(IdColumn::Usual),
+            Some(name) => reader.ids(IdColumn::Named(name.to_owned())),
+        })
     }
 }
 
@@ -437,17 +389,16 @@ fn say_skipped(path: &Path, count: u64, first: Option<u64>) {
 
 /// What begins like this, if it is not lines of lengths.
 fn guessed(start: &[u8]) -> Option<&'static str> {
-    for (magic, name) in [
+    let magic = [
         (&b"\x93NUMPY"[..], "npy"),
         (b"PAR1", "parquet"),
         (b"ARROW1", "arrow"),
         (b"\xff\xff\xff\xff", "arrow"),
         (b"RIFF", "audio"),
         (b"fLaC", "audio"),
-    ] {
-        if start.starts_with(magic) {
-            return Some(name);
-        }
+    ];
+    if let Some((_, name)) = magic.into_iter().find(|(magic, _)| start.starts_with(magic)) {
+        return Some(name);
     }
     let line = start.split(|&byte| byte == b'\n').next()?;
     let line = str::from_utf8(line).ok()?.trim_ascii();
@@ -460,6 +411,12 @@ fn guessed(start: &[u8]) -> Option<&'static str> {
         [_, number] if number.parse::<f64>().is_ok() => Some("utt2dur"),
         _ => None,
     }
+}
+
+/// Shows how far the reading of a file is.
+fn telling(path: &Path) -> impl FnMut(ReadProgress) {
+    let (mut progress, name) = (Progress::start(), printer::safe(&path.display().to_string()));
+    move |far| progress.often(|| format!("{name}: {}", bar(far)))
 }
 
 /// How far a reading is, in a few words; of one file, with a bar.

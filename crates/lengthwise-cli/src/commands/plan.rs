@@ -1,10 +1,8 @@
 //! `lengthwise plan`
 
+mod asked;
 mod bounded;
 mod output;
-mod part;
-mod settings;
-mod shard;
 
 use std::io::Write as _;
 
@@ -14,9 +12,8 @@ use lengthwise_io::{Form, PlanFile, Written, save, to_json};
 use crate::{
     args::planning,
     commands::plan::{
+        asked::{Corpus, Given, Part, begin, refused, save_needs, say_shard, take},
         output::{say_chosen, say_measures, say_over_long, write_lines},
-        part::Part,
-        settings::Given,
     },
     failure::Failure,
     input::Sequences,
@@ -44,19 +41,17 @@ pub(crate) fn run(args: &planning::Plan) -> Result<(), Failure> {
             "leave out `--second`, or `--statistics`",
         ));
     }
-    let begin = part::begin(&args.part)?;
-    let corpus = shard::Corpus::read(&args.shards)?;
+    let begin = begin(&args.part)?;
+    let corpus = Corpus::read(&args.shards)?;
     let input = args.input.read(memory::PLAN)?;
     let lengths = corpus.of(input.lengths()).map_err(|error| input.named(error))?;
-    let planner = settings.planner(args, &lengths, &input, &Workspace::new())?;
-    let planner = corpus.planner(planner);
+    let planner = corpus.planner(settings.planner(args, &lengths, &input, &Workspace::new())?);
     if let Some(path) = &args.shards.needs {
         let needs = planner.needs(&lengths).map_err(|error| input.named(error))?;
-        return shard::save_needs(path, &needs);
+        return save_needs(path, &needs);
     }
     let whole = planner.plan(&lengths, args.epoch).map_err(|error| input.named(error))?;
-    let part = part::take(args, &whole, begin, &lengths)
-        .map_err(|error| part::refused(&args.part, error))?;
+    let part = take(args, &whole, begin, &lengths).map_err(|error| refused(&args.part, error))?;
     let plan = part.as_ref().map_or(&whole, |part| &part.plan);
     write(args, form, plan, part.as_ref(), &input)?;
 
@@ -65,7 +60,7 @@ pub(crate) fn run(args: &planning::Plan) -> Result<(), Failure> {
     say_chosen(&input);
     say_over_long(plan.over_long());
     if let Some(shard) = plan.provenance().shard {
-        shard::say(shard, plan);
+        say_shard(shard, plan);
     }
     if let Some(part) = &part {
         part.say();
@@ -91,12 +86,10 @@ fn write(
         signals::writing(path);
     }
     // Both are written before one of them appears.
-    let cursor = match (&args.part.cursor, part) {
-        (Some(path), Some(part)) => {
-            Some(Written::new(path, |output| writeln!(output, "{}", to_json(&part.end)))?)
-        }
-        _ => None,
-    };
+    let cursor = args.part.cursor.as_ref().zip(part).map(|(path, part)| {
+        Written::new(path, |output| writeln!(output, "{}", to_json(&part.end)))
+    });
+    let cursor = cursor.transpose()?;
     match (&args.output, form) {
         (Some(path), Some(form)) => save(path, |output| file.write(form, output))?,
         (_, Some(form)) => printer::print_with(|output| file.write(form, output))?,

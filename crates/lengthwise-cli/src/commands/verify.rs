@@ -4,7 +4,7 @@ mod bounded;
 mod checks;
 
 use lengthwise::{Chunks, Counts};
-use lengthwise_io::{Exact, Ids, PlanFile, read_plan_exact};
+use lengthwise_io::{Exact, Ids, PlanFile, Reader, read_plan_exact};
 use serde::Serialize;
 
 use crate::{
@@ -62,7 +62,7 @@ fn verify(args: &Verify) -> Result<Verified, Failure> {
     if args.source.is_named() {
         // The pieces say how long they may be: of a sequence that was cut, the first is that long.
         let chunk = file.chunks.as_ref().map(|chunks| chunks.lengths().max());
-        let input = args.source.read_with_own_ids(chunk, memory::VERIFY)?;
+        let input = args.source.sequences(chunk, memory::VERIFY, Reader::new().own_ids())?;
         let named = file.ids.is_some() && input.ids.is_some();
         // Each relies on those before it.
         same_lengths(&file, &input)

@@ -11,8 +11,8 @@ use lengthwise_io::{Form, SpanPlanFile, Written};
 use crate::{
     args::planning::Plan,
     commands::plan::{
+        asked::Given,
         output::{say_chosen, say_measures, say_over_long, write_lines},
-        settings::Given,
     },
     failure::Failure,
     memory,
@@ -33,9 +33,7 @@ pub(super) fn run(
     bound: u64,
 ) -> Result<(), Failure> {
     refuse(args)?;
-    let is_table = args.output.as_ref().is_some_and(|path| {
-        path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet"))
-    });
+    let is_table = form == Some(Form::Parquet);
     let aside = if is_table { ASIDE_TABLE } else { ASIDE };
     let input = args.input.map()?;
     let lengths = input.lengths();
@@ -70,8 +68,7 @@ pub(super) fn run(
         }
         (_, Some(form)) => printer::print_with(|output| file.write(form, output))?,
         (_, None) => {
-            let batches = plan.iter().map(|(batch, _)| batch);
-            printer::print_with(|output| write_lines(batches, output))?;
+            printer::print_with(|output| write_lines(plan.iter().map(|(batch, _)| batch), output))?
         }
     }
     input.unchanged()?;
@@ -102,10 +99,9 @@ fn over(what: &str, needed: u64, is_table: bool, bound: u64) -> Failure {
 
 /// Refuses what needs the whole plan in memory, or more.
 fn refuse(args: &Plan) -> Result<(), Failure> {
-    let part = &args.part;
-    let for_ranks = args.ranks.world_size > 1 || args.ranks.accumulate > 1;
-    let for_ranks = for_ranks || part.canonical_ranks.is_some() || part.rank.is_some();
-    let some = part.take.is_some() || part.cursor.is_some() || !part.resume.is_empty();
+    let (part, ranks) = (&args.part, &args.ranks);
+    let given = [part.canonical_ranks, part.rank, part.take].iter().any(Option::is_some);
+    let cursors = part.cursor.is_some() || !part.resume.is_empty();
     if args.shards.statistics.is_some() {
         return Err(Failure::new(
             "a shard has a fixed number of batches, which takes several plans in memory, which \
@@ -115,7 +111,7 @@ fn refuse(args: &Plan) -> Result<(), Failure> {
     }
     let what = if args.input.chunk.is_some() {
         "cutting sequences into pieces takes 12 bytes for each piece, which `--memory` does not bound"
-    } else if for_ranks || some {
+    } else if ranks.world_size > 1 || ranks.accumulate > 1 || given || cursors {
         "dealing batches to ranks and steps takes the whole plan in memory, 8 bytes for each \
          sequence, which `--memory` does not bound"
     } else if part.constant_steps {

@@ -1,0 +1,237 @@
+//! What was asked for: the settings, the shard of a corpus, the ranks and steps of an epoch.
+
+use std::{borrow::Cow, path::Path, sync::Arc};
+
+use lengthwise::{
+    Cursor, Error, Lengths, Plan, Planner, Settings, Shapes, Steps, Strategy, Workspace,
+    shard::{Shard, Statistics},
+    tune::recommended_in,
+};
+use lengthwise_io::{Ranks, read_cursor, read_statistics, save_statistics};
+
+use crate::{
+    args::planning,
+    commands::{plan::output::say_some, statistics::check_name},
+    cost_model,
+    failure::Failure,
+    input::Sequences,
+    printer, signals,
+};
+
+/// What was typed. A strategy and shapes that were not are chosen once the lengths are known.
+pub(super) struct Given {
+    strategy: Option<Strategy>,
+    shapes: Option<Shapes>,
+    settings: Settings,
+}
+
+impl Given {
+    pub(super) fn read(args: &planning::Plan) -> Result<Self, Failure> {
+        let strategy: Option<Strategy> = args.strategy.as_deref().map(str::parse).transpose()?;
+        let budget = match (&args.budget, strategy.as_ref().and_then(Strategy::own_budget)) {
+            (Some(given), _) => cost_model::budget(given)?,
+            (None, Some(own)) => own,
+            (None, None) => {
+                let what = "there is no budget, and batches have no other size";
+                return Err(Failure::new(what, "give one, as in `--budget padded:20000`"));
+            }
+        };
+        let shapes = args.shapes.as_deref().map(str::parse).transpose()?;
+        let settings = Settings {
+            arrange: args.settings.arrange.parse()?,
+            over_long: args.settings.over_long.parse()?,
+            steps: args.ranks.steps.as_deref().map(str::parse).transpose()?,
+            tail: args.ranks.tail.parse()?,
+            cost_model: args.part.cost_model.as_deref().map(cost_model::named).transpose()?,
+            accumulate: args.ranks.accumulate,
+            canonical_ranks: args.part.canonical_ranks,
+            seed: args.settings.seed,
+            ..Settings::new("", budget)
+        };
+        Ok(Self { strategy, shapes, settings })
+    }
+
+    pub(super) fn planner(
+        self,
+        args: &planning::Plan,
+        lengths: &Lengths,
+        input: &Sequences,
+        workspace: &Workspace,
+    ) -> Result<Planner<Strategy>, Failure> {
+        let Self { strategy, shapes, settings } = self;
+        let chosen = recommended_in(workspace, lengths, settings.budget, strategy, shapes);
+        let (strategy, shapes) = chosen.map_err(|error| input.named(error))?;
+        let planner = Planner::with(strategy, Settings { shapes, ..settings });
+        // Shards always have as many.
+        let constant = args.part.constant_steps && args.shards.shard.is_none();
+        let planner = if constant { planner.constant_steps(lengths) } else { Ok(planner) };
+        planner.map_err(|error| input.named(error))
+    }
+}
+
+/// What the lengths are a part of, if anything was said of it.
+pub(super) struct Corpus {
+    statistics: Option<Arc<Statistics>>,
+    shard: Option<Shard>,
+}
+
+impl Corpus {
+    pub(super) fn read(args: &planning::Shards) -> Result<Self, Failure> {
+        let shard = args.shard.zip(args.of).map(|(number, of)| Shard::new(number, of));
+        let shard = shard.transpose()?;
+        args.needs.as_deref().map_or(Ok(()), check_name)?;
+        let statistics = args.statistics.as_deref().map(read_statistics).transpose()?.map(Arc::new);
+        Ok(Self { statistics, shard })
+    }
+
+    pub(super) fn of<'a>(&self, lengths: &'a Lengths) -> Result<Cow<'a, Lengths>, Error> {
+        let Some(all) = &self.statistics else { return Ok(Cow::Borrowed(lengths)) };
+        lengths.clone().part_of(Arc::clone(all)).map(Cow::Owned)
+    }
+
+    pub(super) fn planner(&self, planner: Planner<Strategy>) -> Planner<Strategy> {
+        if let Some(shard) = self.shard { planner.shard(shard) } else { planner }
+    }
+}
+
+/// Writes what one shard needs, and says it.
+pub(super) fn save_needs(path: &Path, needs: &Statistics) -> Result<(), Failure> {
+    signals::writing(path);
+    save_statistics(path, needs)?;
+    if let Some(needs) = needs.needs() {
+        let (shard, of) = (needs.shards[0][0], needs.of);
+        printer::say(&format!("shard {shard} of {of} needs {} batches", needs.most));
+    }
+    Ok(())
+}
+
+/// Says what a shard has in common with all others.
+pub(super) fn say_shard(shard: Shard, plan: &Plan) {
+    let batches = plan.provenance().batches.unwrap_or_default();
+    printer::say(&format!(
+        "shard {} of {}: every shard takes {batches} batches, ranked by {}",
+        shard.number,
+        shard.of,
+        plan.provenance().time_follows()
+    ));
+}
+
+/// Batches dealt to ranks.
+pub(super) struct Part {
+    pub(super) plan: Plan,
+    pub(super) ranks: Ranks,
+    /// Where the epoch stands after these steps.
+    pub(super) end: Cursor,
+    /// How the steps are made, the share of time that ranks wait, and what it is at least.
+    waiting: (Steps, f64, f64),
+}
+
+/// Where to go on from, if anywhere.
+pub(super) fn begin(args: &planning::Part) -> Result<Option<Cursor>, Failure> {
+    if args.resume.is_empty() {
+        return Ok(None);
+    }
+    let cursors = args.resume.iter().map(|path| read_cursor(path));
+    let cursors: Vec<Cursor> = cursors.collect::<Result<_, _>>()?;
+    Cursor::of_ranks(&cursors).map(Some).map_err(|error| {
+        // Ranks are known here by their files.
+        let (Error::RanksApart { rank, .. } | Error::RanksOfOtherRuns { rank, .. }) = error else {
+            return error.into();
+        };
+        let [first, other] = [0, rank].map(|rank| args.resume[rank].display().to_string());
+        let what = error
+            .to_string()
+            .replace("the cursor of rank 0", &first)
+            .replace("that of rank ", "rank ")
+            .replace("rank 0", &first)
+            .replace(&format!("rank {rank}"), &other);
+        Failure::of_plan(what, &error)
+    })
+}
+
+pub(super) fn refused(args: &planning::Part, error: Error) -> Failure {
+    match (&error, args.resume.first()) {
+        (
+            Error::OtherRun { .. } | Error::CursorBeyondEnd { .. } | Error::BadCursor { .. },
+            Some(path),
+        ) => Failure::of_plan(format!("{}: {error}", path.display()), &error),
+        _ => error.into(),
+    }
+}
+
+/// Deals the batches to ranks, and takes what was asked for; nothing if all of it is for one rank.
+pub(super) fn take(
+    args: &planning::Plan,
+    plan: &Plan,
+    begin: Option<Cursor>,
+    lengths: &Lengths,
+) -> Result<Option<Part>, Error> {
+    let &planning::Part { rank, take, canonical_ranks, ref cursor, .. } = &args.part;
+    let world_size = args.ranks.world_size;
+    let one_each = world_size == 1 && args.ranks.accumulate == 1 && canonical_ranks.is_none();
+    let all = rank.is_none() && take.is_none() && cursor.is_none() && begin.is_none();
+    if one_each && all {
+        return Ok(None);
+    }
+    let whole = match &begin {
+        Some(cursor) => plan.resume(cursor, world_size)?,
+        None => plan.schedule(world_size)?,
+    };
+    let left = whole.len();
+    let schedule = whole.first(take.map_or(left, |steps| steps as usize))?;
+    let mine = match rank {
+        Some(rank) => schedule.for_rank(rank)?,
+        None => schedule.all_ranks(),
+    };
+    let mut ranks = Ranks::of(&schedule, rank, lengths);
+    ranks.steps_left = (left - schedule.len()) as u64;
+    ranks.cursor = begin;
+    Ok(Some(Part {
+        plan: mine,
+        ranks,
+        end: schedule.cursor(schedule.len())?,
+        waiting: (plan.provenance().steps, schedule.idle_share(), schedule.idle_bound()),
+    }))
+}
+
+impl Part {
+    pub(super) fn say(&self) {
+        let &Ranks { world_size, rank, accumulate, steps, steps_left, ref cursor, .. } =
+            &self.ranks;
+        let (mode, idle, bound) = self.waiting;
+        let who = match (rank, world_size) {
+            (Some(rank), ranks) => format!("rank {rank} of {ranks}"),
+            (None, 1) => "1 rank".to_owned(),
+            (None, ranks) => format!("{ranks} ranks"),
+        };
+        let each = match accumulate {
+            1 => String::new(),
+            each => format!(" with {each} batches each"),
+        };
+        let noun = if steps == 1 { "step" } else { "steps" };
+        let before = cursor.as_ref().map_or(0, Cursor::steps);
+        let place = match (before, steps_left) {
+            (0, 0) => String::new(),
+            (before, 0) => format!(" ({before} before)"),
+            (0, left) => format!(" ({left} to come)"),
+            (before, left) => format!(" ({before} before, {left} to come)"),
+        };
+        if steps == 0 && steps_left == 0 {
+            return printer::say("the epoch is finished: nothing is left of it");
+        }
+        printer::say(&format!(
+            "{who}{each} in {steps} {mode} {noun}{place}, {:.1} % idle (at least {:.1} %), time by {}",
+            100.0 * idle,
+            100.0 * bound,
+            self.plan.provenance().time_follows()
+        ));
+        let places = world_size * accumulate;
+        let before = cursor.as_ref().and_then(|cursor| cursor.segments.last());
+        if let Some(had) = before.map(|before| before.ranks).filter(|&had| had != places) {
+            let now = format!("a step has {places} batches from here on");
+            printer::say(&format!("{now}; it had {had} before"));
+        }
+        say_some(&self.ranks.dropped, "dropped with the tail");
+        say_some(&self.ranks.repeated, "repeated with the tail");
+    }
+}
