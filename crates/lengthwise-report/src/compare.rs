@@ -162,17 +162,16 @@ impl Comparison {
         request: &Request,
         mut on_start: impl FnMut(&Strategy),
     ) -> Result<Self, Error> {
-        let lengths = request.lengths;
-        let rows = request
-            .strategies
-            .iter()
-            .map(|strategy| {
-                on_start(strategy);
-                Row::measure(workspace, request, strategy)
-            })
-            .collect::<Result<Vec<(Row, [&str; 2])>, _>>()?;
+        let (lengths, settings) = (request.lengths, &request.settings);
         // How steps are made depends on the lengths and the settings: it is the same in all rows.
-        let [steps, time] = rows.first().map_or([""; 2], |(_, how)| *how).map(str::to_owned);
+        let (mut rows, mut how) = (Vec::new(), [""; 2]);
+        for strategy in request.strategies {
+            on_start(strategy);
+            let row;
+            (row, how) = Row::measure(workspace, request, strategy)?;
+            rows.push(row);
+        }
+        let [steps, time] = how.map(str::to_owned);
         Ok(Self {
             version: 1,
             input: Input {
@@ -184,20 +183,20 @@ impl Comparison {
                 max: lengths.max(),
             },
             settings: Settings {
-                budget: request.settings.budget.to_string(),
-                shapes: request.settings.shapes.to_string(),
-                arrange: request.settings.arrange.to_string(),
-                over_long: request.settings.over_long.to_string(),
-                seed: request.settings.seed,
+                budget: settings.budget.to_string(),
+                shapes: settings.shapes.to_string(),
+                arrange: settings.arrange.to_string(),
+                over_long: settings.over_long.to_string(),
+                seed: settings.seed,
                 epochs: request.epochs,
                 world_size: request.world_size,
-                accumulate: request.settings.accumulate,
+                accumulate: settings.accumulate,
                 steps,
                 time,
-                tail: request.settings.tail.to_string(),
-                cost_model: request.settings.cost_model.map(|model| model.to_string()),
+                tail: settings.tail.to_string(),
+                cost_model: settings.cost_model.map(|model| model.to_string()),
             },
-            rows: rows.into_iter().map(|(row, _)| row).collect(),
+            rows,
         })
     }
 
@@ -220,8 +219,7 @@ impl Comparison {
     }
 }
 
-/// Effective mates are taken over all pairs of at most this many epochs: pairs grow with the square
-/// of the epochs, and 28 of them are enough.
+/// Effective mates are taken over all pairs of at most this many epochs: 28 pairs are enough.
 const MATE_EPOCHS: u64 = 8;
 
 /// Whether an epoch is one of those, which are spread over the whole run.
@@ -238,16 +236,15 @@ impl Row {
         strategy: &Strategy,
     ) -> Result<(Self, [&'static str; 2]), Error> {
         let planner = request.planner(strategy);
-        let mut plans: Vec<Plan> = Vec::new();
-        let mut figures = Vec::new();
-        let mut shapes: BTreeSet<(u32, u32, u32)> = BTreeSet::new();
+        let lengthwise::Settings { cost_model, accumulate, .. } = request.settings;
+        let places = request.world_size as usize * accumulate as usize;
+        let (mut plans, mut figures, mut shapes) = (Vec::new(), Vec::new(), BTreeSet::new());
         for epoch in 0..u64::from(request.epochs) {
             let start = Instant::now();
             let mut plan = planner.plan_in(workspace, request.lengths, epoch)?;
             let schedule = plan.schedule(request.world_size)?;
             let plan_seconds = start.elapsed().as_secs_f64();
             let mut measures = plan.measure(request.lengths);
-            let places = request.world_size as usize * request.settings.accumulate as usize;
             if places > 1 {
                 // What ranks get: batches may be broken up, repeated or dropped.
                 plan = schedule.all_ranks();
@@ -260,22 +257,17 @@ impl Row {
                 optimizer_steps: schedule.len() as f64,
                 idle_share: schedule.idle_share(),
                 idle_bound: schedule.idle_bound(),
-                predicted_seconds: request
-                    .settings
-                    .cost_model
+                predicted_seconds: cost_model
                     .map(|model| schedule.duration_by(|size, length| model.seconds(size, length))),
                 ..Figures::from(measures)
             });
-            let first = plan.batch_lengths().iter();
-            let all =
-                plan.shapes().zip(first).map(|((rows, length), &first)| (rows, first, length));
-            shapes.extend(all);
+            shapes.extend(plan.shapes().zip(plan.batch_lengths().iter().copied()));
             if is_sampled(epoch, request.epochs.into()) {
                 plans.push(plan);
             }
         }
         workspace.check_stop()?;
-        let (mut mean, mut sd) = (mean(&figures), sd(&figures));
+        let [mut mean, mut sd] = [mean, sd].map(|one| over_epochs(&figures, one));
         (mean.effective_mates, sd.effective_mates) = mates(&plans);
         let over_long = plans.first().map_or(0, |plan| plan.over_long().1.len());
         let made = plans.first().map(Plan::provenance);
@@ -289,7 +281,6 @@ impl Row {
 /// next: batches of one step follow nothing, and may have been chosen to be alike. 0 where it is
 /// undefined.
 fn lag1_of_steps(batch_lengths: &[u32], places: usize) -> f64 {
-    let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
     let steps: Vec<f64> = batch_lengths
         .chunks(places)
         .map(|step| mean(&step.iter().copied().map(f64::from).collect::<Vec<_>>()))
@@ -315,16 +306,11 @@ fn lag1_of_steps(batch_lengths: &[u32], places: usize) -> f64 {
 /// that of the repeat rate, carried over to its inverse.
 fn mates(plans: &[Plan]) -> (Option<f64>, Option<f64>) {
     let rates = mate_repeat_rates(plans);
-    let count = rates.len() as f64;
-    let rate = rates.iter().sum::<f64>() / count;
-    if rates.is_empty() {
-        return (None, None);
+    match mean(&rates) {
+        _ if rates.is_empty() => (None, None),
+        0.0 => (Some(f64::INFINITY), Some(0.0)),
+        rate => (Some(1.0 / rate), Some(sd(&rates) / (rate * rate))),
     }
-    if rate == 0.0 {
-        return (Some(f64::INFINITY), Some(0.0));
-    }
-    let variance = rates.iter().map(|r| (r - rate).powi(2)).sum::<f64>() / (count - 1.0).max(1.0);
-    (Some(1.0 / rate), Some(variance.sqrt() / (rate * rate)))
 }
 
 impl From<Measures> for Figures {
@@ -347,49 +333,44 @@ impl From<Measures> for Figures {
     }
 }
 
-/// Field by field: combines two sets of figures.
-fn combine(a: &Figures, b: &Figures, f: impl Fn(f64, f64) -> f64) -> Figures {
-    // A sum starts without those that there need not be.
-    let seconds = |a: Option<f64>, b: Option<f64>| {
-        a.or(b).map(|_| f(a.unwrap_or_default(), b.unwrap_or_default()))
+/// Figures of several epochs as one, field by field.
+fn over_epochs(epochs: &[Figures], one: fn(&[f64]) -> f64) -> Figures {
+    let some = |field: fn(&Figures) -> Option<f64>| {
+        let values: Vec<f64> = epochs.iter().filter_map(field).collect();
+        (!values.is_empty()).then(|| one(&values))
     };
+    let all = |field: fn(&Figures) -> f64| one(&epochs.iter().map(field).collect::<Vec<_>>());
     Figures {
-        batches: f(a.batches, b.batches),
-        padding_rate: f(a.padding_rate, b.padding_rate),
-        first_padding_rate: seconds(a.first_padding_rate, b.first_padding_rate),
-        second_padding_rate: seconds(a.second_padding_rate, b.second_padding_rate),
-        mean_batch_padding_rate: f(a.mean_batch_padding_rate, b.mean_batch_padding_rate),
-        mean_batch_length: f(a.mean_batch_length, b.mean_batch_length),
-        cells: f(a.cells, b.cells),
-        steps: f(a.steps, b.steps),
-        shapes: f(a.shapes, b.shapes),
+        batches: all(|f| f.batches),
+        padding_rate: all(|f| f.padding_rate),
+        first_padding_rate: some(|f| f.first_padding_rate),
+        second_padding_rate: some(|f| f.second_padding_rate),
+        mean_batch_padding_rate: all(|f| f.mean_batch_padding_rate),
+        mean_batch_length: all(|f| f.mean_batch_length),
+        cells: all(|f| f.cells),
+        steps: all(|f| f.steps),
+        shapes: all(|f| f.shapes),
         effective_mates: None,
-        optimizer_steps: f(a.optimizer_steps, b.optimizer_steps),
-        idle_share: f(a.idle_share, b.idle_share),
-        idle_bound: f(a.idle_bound, b.idle_bound),
-        predicted_seconds: seconds(a.predicted_seconds, b.predicted_seconds),
-        plan_seconds: f(a.plan_seconds, b.plan_seconds),
-        lag1_correlation: f(a.lag1_correlation, b.lag1_correlation),
-        largest_batch: f(a.largest_batch, b.largest_batch),
-        largest_batch_cells: f(a.largest_batch_cells, b.largest_batch_cells),
+        optimizer_steps: all(|f| f.optimizer_steps),
+        idle_share: all(|f| f.idle_share),
+        idle_bound: all(|f| f.idle_bound),
+        predicted_seconds: some(|f| f.predicted_seconds),
+        plan_seconds: all(|f| f.plan_seconds),
+        lag1_correlation: all(|f| f.lag1_correlation),
+        largest_batch: all(|f| f.largest_batch),
+        largest_batch_cells: all(|f| f.largest_batch_cells),
     }
 }
 
-fn sum(figures: impl Iterator<Item = Figures>) -> Figures {
-    figures.fold(Figures::default(), |sum, one| combine(&sum, &one, |a, b| a + b))
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
 }
 
-fn mean(epochs: &[Figures]) -> Figures {
-    let sum = sum(epochs.iter().copied());
-    combine(&sum, &sum, |sum, _| sum / epochs.len() as f64)
-}
-
-/// The sample standard deviation; 0 for a single epoch.
-fn sd(epochs: &[Figures]) -> Figures {
-    let mean = mean(epochs);
-    let squares = sum(epochs.iter().map(|one| combine(one, &mean, |a, m| (a - m).powi(2))));
-    let freedom = (epochs.len() as f64 - 1.0).max(1.0);
-    combine(&squares, &squares, |squares, _| (squares / freedom).sqrt())
+/// The sample standard deviation; 0 for a single value.
+fn sd(values: &[f64]) -> f64 {
+    let mean = mean(values);
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (squares / (values.len() as f64 - 1.0).max(1.0)).sqrt()
 }
 
 #[cfg(test)]

@@ -33,7 +33,8 @@ pub(super) fn run(
     bound: u64,
 ) -> Result<(), Failure> {
     refuse(args)?;
-    let is_table = form == Some(Form::Parquet);
+    let extension = args.output.as_ref().and_then(|path| path.extension());
+    let is_table = extension.is_some_and(|name| name.eq_ignore_ascii_case("parquet"));
     let aside = if is_table { ASIDE_TABLE } else { ASIDE };
     let input = args.input.map()?;
     let lengths = input.lengths();
