@@ -87,9 +87,10 @@ pub struct Settings {
 impl Settings {
     /// How many batches each rank takes in a step, if that is not one.
     pub(crate) fn batches_of_a_rank(&self) -> String {
-        match self.accumulate {
-            1 => String::new(),
-            each => format!(" of {each} batches"),
+        if self.accumulate == 1 {
+            String::new()
+        } else {
+            format!(" of {} batches", self.accumulate)
         }
     }
 }

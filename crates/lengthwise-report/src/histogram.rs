@@ -3,24 +3,19 @@
 use lengthwise::Lengths;
 use serde::Serialize;
 
-/// An interval of lengths.
+/// How many sequences have a length in an interval, of which both ends are in it.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct Bin {
-    /// The shortest length in it.
-    pub from: u32,
-    /// The longest length in it.
-    pub to: u32,
-    /// How many sequences.
-    pub count: u64,
+pub(crate) struct Bin {
+    pub(crate) from: u32,
+    pub(crate) to: u32,
+    pub(crate) count: u64,
 }
 
 impl Bin {
     /// The interval in words.
     pub(crate) fn range(&self) -> String {
-        if self.from == self.to {
-            return self.from.to_string();
-        }
-        format!("{} to {}", self.from, self.to)
+        let &Self { from, to, .. } = self;
+        if from == to { from.to_string() } else { format!("{from} to {to}") }
     }
 }
 

@@ -16,88 +16,71 @@ use crate::{
 /// What a set of lengths is like.
 #[derive(Clone, Debug, Serialize)]
 pub struct Inspection {
-    /// The version of the JSON form.
-    pub version: u32,
+    version: u32,
     /// What the lengths are.
     pub source: String,
-    /// How many sequences.
-    pub sequences: usize,
+    sequences: usize,
     /// The sum of all lengths.
-    pub total: u64,
-    /// The mean length.
-    pub mean: f64,
-    /// The standard deviation of the lengths.
-    pub sd: f64,
+    total: u64,
+    mean: f64,
+    sd: f64,
     /// How many different lengths there are.
-    pub distinct: usize,
-    /// The lengths below which given shares of the sequences lie.
-    pub quantiles: Vec<Quantile>,
-    /// Sequences far longer than the others.
-    pub outliers: Outliers,
+    distinct: usize,
+    quantiles: Vec<Quantile>,
+    outliers: Outliers,
     /// How often ids occur more than once, if there are ids.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub duplicate_ids: Option<Duplicates>,
+    duplicate_ids: Option<Duplicates>,
     /// Under which budget padding was measured.
-    pub budget: String,
-    /// The sequences that exceed the budget even alone, if there are any.
+    budget: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub over_budget: Option<OverBudget>,
+    over_budget: Option<OverBudget>,
     /// The share of padding in random batches of the sequences that fit the budget; nothing if none
     /// does.
-    pub random_padding_rate: Option<f64>,
+    random_padding_rate: Option<f64>,
     /// The same for sorted batches.
-    pub sorted_padding_rate: Option<f64>,
-    /// Intervals of lengths, with how many sequences are in each.
-    pub histogram: Vec<Bin>,
+    sorted_padding_rate: Option<f64>,
+    histogram: Vec<Bin>,
     /// What deserves a second look.
     pub warnings: Vec<String>,
 }
 
 /// A length, and the share of sequences that are not longer.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct Quantile {
-    /// The share.
-    pub share: f64,
-    /// The length.
-    pub length: u32,
+struct Quantile {
+    share: f64,
+    length: u32,
 }
 
 /// Sequences far longer than the others: by more than three times the distance of the quartiles
 /// above the upper one.
 #[derive(Clone, Debug, Serialize)]
-pub struct Outliers {
+struct Outliers {
     /// What they are longer than.
-    pub above: u64,
+    above: u64,
     /// The quartiles that follows from.
     #[serde(skip)]
     quartiles: (u32, u32),
-    /// How many there are.
-    pub count: u64,
+    count: u64,
     /// Their share of all positions.
-    pub share_of_total: f64,
-    /// The longest of them, by index.
-    pub longest: Vec<Outlier>,
+    share_of_total: f64,
+    /// The longest of them.
+    longest: Vec<Outlier>,
 }
 
-/// A sequence that is far longer than the others.
 #[derive(Clone, Debug, Serialize)]
-pub struct Outlier {
-    /// Its index.
-    pub sequence: u32,
-    /// Its length.
-    pub length: u32,
-    /// Its id, if there are ids.
+struct Outlier {
+    sequence: u32,
+    length: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub id: Option<String>,
+    id: Option<String>,
 }
 
-/// Sequences that exceed the budget even alone.
+/// Sequences that exceed the budget even alone, and what planning says of them.
 #[derive(Clone, Debug, Serialize)]
-pub struct OverBudget {
-    /// How many there are.
-    pub count: usize,
-    /// What planning says of them.
-    pub message: String,
+struct OverBudget {
+    count: usize,
+    message: String,
 }
 
 /// Ids that occur more than once.
@@ -157,43 +140,34 @@ impl Inspection {
     }
 
     fn warned(&self, lengths: &Lengths) -> Vec<String> {
-        let mut warnings = Vec::new();
-        if let Some(OverBudget { count, message }) = &self.over_budget {
-            warnings.push(format!(
+        let (count, longest) = (lengths.len(), lengths.max());
+        let over_budget = self.over_budget.as_ref().map(|OverBudget { count, message }| {
+            format!(
                 "{count} of {} sequences exceed the budget {} even alone, and are left out of the \
                  padding: {message}",
                 self.sequences, self.budget
-            ));
-        }
-        if lengths.min() == lengths.max() && lengths.len() > 1 {
-            warnings.push(format!(
-                "all lengths are {}: nothing is ever padded; is this the right column?",
-                lengths.max()
-            ));
-        }
-        if lengths.len() > 100 && lengths.max() <= 3 {
-            let longest = lengths.max();
-            warnings.push(format!("no length is above {longest}; is this a column of labels?"));
-        }
-        if let Some(longest) = self.outliers.longest.first()
-            && f64::from(longest.length) > 20.0 * self.mean
-        {
-            warnings.push(format!(
-                "sequence {} has length {}, {:.0} times the mean: every batch it is in is padded to \
-                 that",
-                longest.sequence,
-                longest.length,
-                f64::from(longest.length) / self.mean
-            ));
-        }
-        if let Some(duplicates) = self.duplicate_ids.as_ref().filter(|found| found.count > 0) {
-            warnings.push(format!(
-                "{} sequences have an id that one before them has: {}",
-                duplicates.count,
-                duplicates.first.join(", ")
-            ));
-        }
-        warnings
+            )
+        });
+        let all_alike = (lengths.min() == longest && count > 1).then(|| {
+            format!("all lengths are {longest}: nothing is ever padded; is this the right column?")
+        });
+        let labels = (count > 100 && longest <= 3)
+            .then(|| format!("no length is above {longest}; is this a column of labels?"));
+        let is_far = |outlier: &&Outlier| f64::from(outlier.length) > 20.0 * self.mean;
+        let far = self.outliers.longest.first().filter(is_far);
+        let far = far.map(|&Outlier { sequence, length, .. }| {
+            format!(
+                "sequence {sequence} has length {length}, {:.0} times the mean: every batch it is in \
+                 is padded to that",
+                f64::from(length) / self.mean
+            )
+        });
+        let twice = self.duplicate_ids.as_ref().filter(|found| found.count > 0);
+        let twice = twice.map(|Duplicates { count, first }| {
+            let first = first.join(", ");
+            format!("{count} sequences have an id that one before them has: {first}")
+        });
+        [over_budget, all_alike, labels, far, twice].into_iter().flatten().collect()
     }
 
     /// The inspection as JSON.
@@ -213,20 +187,15 @@ impl Inspection {
             plural(*distinct)
         ));
         text += &line(&format!("mean {:.1}, standard deviation {:.1}", self.mean, self.sd));
-        let quantiles: Vec<String> = self
-            .quantiles
-            .iter()
-            .map(|quantile| match quantile.share {
-                0.0 => format!("shortest\u{a0}{}", quantile.length),
-                1.0 => format!("longest\u{a0}{}", quantile.length),
-                0.5 => format!("median\u{a0}{}", quantile.length),
-                share => format!("{}\u{a0}%:\u{a0}{}", 100.0 * share, quantile.length),
-            })
-            .collect();
+        let said = |&Quantile { share, length }: &Quantile| match share {
+            0.0 => format!("shortest\u{a0}{length}"),
+            1.0 => format!("longest\u{a0}{length}"),
+            0.5 => format!("median\u{a0}{length}"),
+            share => format!("{}\u{a0}%:\u{a0}{length}", 100.0 * share),
+        };
+        let quantiles: Vec<String> = self.quantiles.iter().map(said).collect();
         text += &line(&quantiles.join(", "));
-        text.push('\n');
-        text += &self.bars(width, plain);
-        text.push('\n');
+        _ = writeln!(text, "\n{}", self.bars(width, plain));
         text += &line(&match (self.random_padding_rate, self.sorted_padding_rate) {
             (Some(random), Some(sorted)) => format!(
                 "under {} random batches spend {:.1} % of their cells on padding, sorted ones {:.2} %",
@@ -240,8 +209,7 @@ impl Inspection {
             text += &line(&self.outliers.to_text());
         }
         for warning in &self.warnings {
-            text.push('\n');
-            text += &line(&format!("warning: {}", one_line(warning)));
+            _ = write!(text, "\n{}", line(&format!("warning: {}", one_line(warning))));
         }
         text
     }
@@ -302,32 +270,23 @@ impl Outliers {
         let far = lengths.histogram().iter().filter(|&&(length, _)| u64::from(length) > above);
         let count = far.clone().map(|&(_, count)| u64::from(count)).sum();
         let total: u64 = far.map(|&(length, count)| u64::from(length) * u64::from(count)).sum();
-        let mut longest: Vec<(u32, u32)> = (0..)
-            .zip(lengths.as_slice().iter().copied())
-            .filter(|&(_, length)| u64::from(length) > above)
-            .collect();
+        let all = (0..).zip(lengths.as_slice().iter().copied());
+        let mut longest: Vec<(u32, u32)> =
+            all.filter(|&(_, length)| u64::from(length) > above).collect();
         longest.sort_by_key(|&(sequence, length)| (std::cmp::Reverse(length), sequence));
         longest.truncate(NAMED);
-        Self {
-            above,
-            quartiles: (lower, upper),
-            count,
-            share_of_total: total as f64 / lengths.total() as f64,
-            longest: longest
-                .into_iter()
-                .map(|(sequence, length)| Outlier { sequence, length, id: id(sequence) })
-                .collect(),
-        }
+        let outlier = |(sequence, length)| Outlier { sequence, length, id: id(sequence) };
+        let longest = longest.into_iter().map(outlier).collect();
+        let share_of_total = total as f64 / lengths.total() as f64;
+        Self { above, quartiles: (lower, upper), count, share_of_total, longest }
     }
+
     fn to_text(&self) -> String {
-        let longest: Vec<String> = self
-            .longest
-            .iter()
-            .map(|outlier| match &outlier.id {
-                Some(id) => format!("{} ({}, {})", outlier.length, one_line(id), outlier.sequence),
-                None => format!("{} ({})", outlier.length, outlier.sequence),
-            })
-            .collect();
+        let named = |Outlier { sequence, length, id }: &Outlier| match id {
+            Some(id) => format!("{length} ({}, {sequence})", one_line(id)),
+            None => format!("{length} ({sequence})"),
+        };
+        let longest: Vec<String> = self.longest.iter().map(named).collect();
         let (lower, upper) = self.quartiles;
         format!(
             "{} longer than {} (the upper quartile {upper} and three times its distance {} from the \

@@ -22,13 +22,10 @@ mod text_table;
 mod tuning;
 
 pub use compare::{Comparison, Figures, Input, Request, Row, Settings};
-pub use histogram::Bin;
-pub use inspect::{Duplicates, Inspection, Outlier, Outliers, OverBudget, Quantile};
+pub use inspect::{Duplicates, Inspection};
 pub use manual::{Page, list_of_pages, page, pages};
 pub use picture::padding_picture;
-pub use study::{
-    CurvePoint, Distribution, FamilyCurve, Frontier, Idle, IdlePoint, Picture, SampleBatch, Study,
-};
+pub use study::Study;
 pub use text::{is_unsafe_to_print, one_line};
 pub use text_table::Look;
 pub use tuning::{PointFigures, Tuning, table as points_table};

@@ -41,7 +41,7 @@ pub mod table {
 /// Words and numbers as people read them.
 pub mod text {
     pub use crate::{
-        figures::seconds::time,
+        figures::bars::time,
         text::{compact, counted, fixed, is_unsafe_to_print, one_line, percent, wrapped},
     };
 }

@@ -42,17 +42,16 @@ text {{ font: 600 12.5px system-ui, sans-serif; fill: #6e7781; }}
         let x = MARGIN + (number % COLUMNS) as f64 * (PANEL.0 + MARGIN);
         let y = MARGIN + (number / COLUMNS) as f64 * (PANEL.1 + TITLE + MARGIN);
         let padding = 100.0 * plan.measure(lengths).padding_rate;
-        _ = writeln!(svg, r#"<g transform="translate({x} {y})">"#);
         _ = writeln!(
             svg,
-            r#"<text y="14">{strategy}<tspan class="share" x="{}" text-anchor="end">{padding:.1} % padding</tspan></text>"#,
+            r#"<g transform="translate({x} {y})">
+<text y="14">{strategy}<tspan class="share" x="{}" text-anchor="end">{padding:.1} % padding</tspan></text>"#,
             PANEL.0
         );
         panel(&mut svg, &plan, lengths);
-        svg.push_str("</g>\n");
+        svg += "</g>\n";
     }
-    svg.push_str("</svg>\n");
-    Ok(svg)
+    Ok(svg + "</svg>\n")
 }
 
 /// The rectangles and bars of one plan, below its title.

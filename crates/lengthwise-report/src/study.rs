@@ -1,7 +1,7 @@
 //! All that a report shows besides the table: lengths, orders, batches, curves and waiting.
 
 use lengthwise::{
-    Arrange, Budget, Error, Lengths, Pairs, Planner, Shapes, Strategy,
+    Arrange, Budget, Error, Lengths, Pairs, Plan, Planner, Settings, Shapes, Strategy,
     custom::{Purpose, Rng},
     ladder,
     strategy::{Alternated, Bucketed, Pooled},
@@ -21,105 +21,91 @@ pub struct Study {
     #[serde(flatten)]
     pub comparison: Comparison,
     /// What makes it again.
-    pub command: String,
-    /// How the lengths are distributed.
-    pub lengths: Distribution,
+    pub(crate) command: String,
+    pub(crate) lengths: Distribution,
     /// What each strategy does, in the order of the rows.
-    pub pictures: Vec<Picture>,
-    /// Padding against company for every family of strategies.
-    pub frontier: Frontier,
+    pub(crate) pictures: Vec<Picture>,
+    pub(crate) frontier: Frontier,
     /// Waiting against the number of ranks, in the order of the rows.
-    pub idle: Vec<Idle>,
+    pub(crate) idle: Vec<Idle>,
 }
 
 /// How the lengths are distributed, and what batch lengths suit them.
 #[derive(Clone, Debug, Serialize)]
-pub struct Distribution {
-    /// How many sequences have a length in each interval.
-    pub bins: Vec<Bin>,
+pub(crate) struct Distribution {
+    pub(crate) bins: Vec<Bin>,
     /// Whether the intervals grow with the lengths, because of a long tail.
-    pub logarithmic: bool,
+    pub(crate) logarithmic: bool,
     /// The ladder of these settings, or one of 8 rungs.
-    pub ladder: Vec<u32>,
+    pub(crate) ladder: Vec<u32>,
     /// Where the 6 optimal buckets of paper 3 end.
-    pub buckets: Vec<u32>,
+    pub(crate) buckets: Vec<u32>,
 }
 
 /// What one strategy does.
 #[derive(Clone, Debug, Serialize)]
-pub struct Picture {
-    /// The strategy in its string form.
-    pub strategy: String,
+pub(crate) struct Picture {
+    pub(crate) strategy: String,
     /// Lengths by place in the epoch as built, at evenly spaced places.
-    pub order: Vec<u32>,
+    pub(crate) order: Vec<u32>,
     /// The strategy that a few sequences were batched with: fewer bins or smaller pools, so that
     /// there are several.
-    pub sample_strategy: String,
+    pub(crate) sample_strategy: String,
     /// A few sequences in batches, in several epochs.
-    pub epochs: Vec<Vec<SampleBatch>>,
+    pub(crate) epochs: Vec<Vec<SampleBatch>>,
 }
 
 /// A batch of sampled sequences.
 #[derive(Clone, Debug, Serialize)]
-pub struct SampleBatch {
-    /// What they are padded to.
-    pub batch_length: u32,
+pub(crate) struct SampleBatch {
+    pub(crate) batch_length: u32,
     /// Whether its sequences share one row, one after another.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub packed: bool,
+    pub(crate) packed: bool,
     /// The number of each in the sample, and its length.
-    pub sequences: Vec<(u32, u32)>,
+    pub(crate) sequences: Vec<(u32, u32)>,
 }
 
-/// The curves of all families.
+/// Padding against company for every family of strategies.
 #[derive(Clone, Debug, Serialize)]
-pub struct Frontier {
-    /// How many sequences they were measured on: all, or so many at random.
-    pub sequences: usize,
-    /// A curve for every family.
-    pub curves: Vec<FamilyCurve>,
+pub(crate) struct Frontier {
+    /// How many sequences the curves were measured on: all, or so many at random.
+    pub(crate) sequences: usize,
+    pub(crate) curves: Vec<FamilyCurve>,
 }
 
-/// Padding and company of one family as its parameter changes.
+/// Padding and company of one family as its parameter changes, from sorted to random.
 #[derive(Clone, Debug, Serialize)]
-pub struct FamilyCurve {
-    /// The family.
-    pub family: String,
-    /// The name of its parameter.
-    pub parameter: String,
-    /// Measured points, from sorted to random.
-    pub points: Vec<CurvePoint>,
+pub(crate) struct FamilyCurve {
+    pub(crate) family: String,
+    pub(crate) parameter: String,
+    pub(crate) points: Vec<CurvePoint>,
 }
 
 /// A measured point of a family.
 #[derive(Clone, Debug, Serialize)]
-#[expect(missing_docs, reason = "the fields are those of `lengthwise::tune::Point`")]
-pub struct CurvePoint {
-    pub strategy: String,
+pub(crate) struct CurvePoint {
+    pub(crate) strategy: String,
     /// The parameter.
-    pub value: f64,
-    pub padding_rate: f64,
-    pub mean_batch_padding_rate: f64,
-    pub mean_batch_length: f64,
-    pub effective_mates: f64,
+    pub(crate) value: f64,
+    pub(crate) padding_rate: f64,
+    pub(crate) mean_batch_padding_rate: f64,
+    pub(crate) mean_batch_length: f64,
+    pub(crate) effective_mates: f64,
 }
 
-/// How long ranks wait under one strategy.
+/// How long ranks wait under one strategy, for every number of ranks that there are batches for.
 #[derive(Clone, Debug, Serialize)]
-pub struct Idle {
-    /// The strategy in its string form.
-    pub strategy: String,
-    /// For every number of ranks that there are enough batches for.
-    pub points: Vec<IdlePoint>,
+pub(crate) struct Idle {
+    pub(crate) strategy: String,
+    pub(crate) points: Vec<IdlePoint>,
 }
 
-/// How long so many ranks wait.
 #[derive(Clone, Copy, Debug, Serialize)]
-#[expect(missing_docs, reason = "the fields are those of `Figures`")]
-pub struct IdlePoint {
-    pub world_size: u32,
-    pub idle_share: f64,
-    pub idle_bound: f64,
+pub(crate) struct IdlePoint {
+    pub(crate) world_size: u32,
+    pub(crate) idle_share: f64,
+    pub(crate) idle_bound: f64,
 }
 
 /// The curves are measured on at most this many sequences.
@@ -206,20 +192,16 @@ impl Picture {
         };
         let small = scaled(strategy, lengths.len(), sample.len());
         let planner = built(&small, budget).over_long(request.settings.over_long);
-        let epochs = (0..epochs)
-            .map(|epoch| {
-                let plan = planner.plan(&sample, epoch)?;
-                let batches =
-                    plan.iter().zip(plan.batch_lengths()).map(|(batch, &batch_length)| {
-                        let own =
-                            |&sequence: &u32| (sequence, sample.as_slice()[sequence as usize]);
-                        let (packed, sequences) =
-                            (plan.is_packed(), batch.iter().map(own).collect());
-                        SampleBatch { batch_length, packed, sequences }
-                    });
-                Ok(batches.collect())
-            })
-            .collect::<Result<_, Error>>()?;
+        let own = |&sequence: &u32| (sequence, sample.as_slice()[sequence as usize]);
+        let batches = |plan: Plan| {
+            let batch = |(batch, &batch_length): (&[u32], &u32)| {
+                let (packed, sequences) = (plan.is_packed(), batch.iter().map(own).collect());
+                SampleBatch { batch_length, packed, sequences }
+            };
+            plan.iter().zip(plan.batch_lengths()).map(batch).collect()
+        };
+        let epochs = (0..epochs).map(|epoch| planner.plan(&sample, epoch).map(batches));
+        let epochs = epochs.collect::<Result<_, Error>>()?;
         let (strategy, sample_strategy) = (strategy.to_string(), small.to_string());
         Ok(Self { strategy, order, sample_strategy, epochs })
     }
@@ -271,23 +253,17 @@ impl Frontier {
     fn new(request: &Request, mut on_start: impl FnMut(&str)) -> Result<Self, Error> {
         let lengths = sampled(request.lengths, CURVE_SEQUENCES, request.settings.seed)?;
         // A sample of a heavy tail can miss the longest; the budget has room for all of it anyway.
-        let conditions = Conditions {
-            budget: request.settings.budget,
-            shapes: request.settings.shapes.clone(),
-            seed: request.settings.seed,
-            cost_model: None,
-        };
-        let curves = match frontier(&lengths, &conditions, 9, 3, |family| on_start(family.name())) {
-            Ok(curves) => curves,
+        let Settings { budget, ref shapes, seed, .. } = request.settings;
+        let conditions = Conditions { budget, shapes: shapes.clone(), seed, cost_model: None };
+        let curves = frontier(&lengths, &conditions, 9, 3, |family| on_start(family.name()));
+        let curves = curves.or_else(|error| match error {
             // Sequences over the budget: the curves have nothing to say about them.
-            Err(
-                Error::OverBudget { .. }
-                | Error::OverBudgetSeconds { .. }
-                | Error::OverBudgetPair { .. }
-                | Error::OverBudgetShape { .. },
-            ) => Vec::new(),
-            Err(error) => return Err(error),
-        };
+            Error::OverBudget { .. }
+            | Error::OverBudgetSeconds { .. }
+            | Error::OverBudgetPair { .. }
+            | Error::OverBudgetShape { .. } => Ok(Vec::new()),
+            other => Err(other),
+        })?;
         let curves = curves.iter().map(FamilyCurve::new).collect();
         Ok(Self { sequences: lengths.len(), curves })
     }
@@ -320,21 +296,16 @@ impl FamilyCurve {
 impl Idle {
     fn new(request: &Request, strategy: &Strategy) -> Result<Self, Error> {
         let plan = request.planner(strategy).plan(request.lengths, 0)?;
-        let sizes = (0..=10).map(|power| 1 << power);
-        let points = sizes
-            .take_while(|&world_size: &u32| {
-                let places = u64::from(world_size) * u64::from(request.settings.accumulate);
-                2 * places <= plan.len() as u64 || world_size == 1
-            })
-            .map(|world_size| {
-                let schedule = plan.schedule(world_size)?;
-                Ok(IdlePoint {
-                    world_size,
-                    idle_share: schedule.idle_share(),
-                    idle_bound: schedule.idle_bound(),
-                })
-            })
-            .collect::<Result<_, Error>>()?;
+        let mut points = Vec::new();
+        for world_size in (0..=10).map(|power| 1_u32 << power) {
+            let places = u64::from(world_size) * u64::from(request.settings.accumulate);
+            if 2 * places > plan.len() as u64 && world_size > 1 {
+                break;
+            }
+            let schedule = plan.schedule(world_size)?;
+            let (idle_share, idle_bound) = (schedule.idle_share(), schedule.idle_bound());
+            points.push(IdlePoint { world_size, idle_share, idle_bound });
+        }
         Ok(Self { strategy: strategy.to_string(), points })
     }
 }

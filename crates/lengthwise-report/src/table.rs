@@ -40,49 +40,26 @@ const COLUMNS: [Column; 15] = {
     use Best::{High, Low, Neither};
     [
         column(["", "batches"], 0, Low, |row| Some(row.mean.batches), tenths),
-        column(["padding", "%"], 0, Low, |row| Some(row.mean.padding_rate), percent),
-        column(["first", "%"], 0, Low, |row| row.mean.first_padding_rate, percent),
-        column(["second", "%"], 0, Low, |row| row.mean.second_padding_rate, percent),
-        column(["sd", "%"], 4, Neither, |row| Some(row.sd.padding_rate), percent),
+        column(["padding", "%"], 0, Low, |row| Some(row.mean.padding_rate), times::<100, 2>),
+        column(["first", "%"], 0, Low, |row| row.mean.first_padding_rate, times::<100, 2>),
+        column(["second", "%"], 0, Low, |row| row.mean.second_padding_rate, times::<100, 2>),
+        column(["sd", "%"], 4, Neither, |row| Some(row.sd.padding_rate), times::<100, 2>),
         column(
             ["batch", "length"],
             2,
             Neither,
             |row| Some(row.mean.mean_batch_length),
-            |length| format!("{length:.1}"),
+            times::<1, 1>,
         ),
         column(["", "steps"], 1, Low, |row| Some(row.mean.steps), short),
         column(["", "shapes"], 0, Low, |row| Some(row.mean.shapes), tenths),
-        column(
-            ["effective", "mates"],
-            0,
-            High,
-            |row| row.mean.effective_mates,
-            |mates| {
-                if mates < 100.0 { tenths(mates) } else { format!("{mates:.0}") }
-            },
-        ),
-        column(
-            ["lag-1", "corr."],
-            5,
-            Neither,
-            |row| Some(row.mean.lag1_correlation),
-            |value| {
-                // Adding zero turns a rounded -0.00 into 0.00.
-                format!("{:.2}", (value * 100.0).round() / 100.0 + 0.0)
-            },
-        ),
+        column(["effective", "mates"], 0, High, |row| row.mean.effective_mates, mates),
+        column(["lag-1", "corr."], 5, Neither, |row| Some(row.mean.lag1_correlation), correlation),
         column(["rank", "steps"], 3, Neither, |row| Some(row.mean.optimizer_steps), tenths),
-        column(["idle", "%"], 0, Low, |row| Some(row.mean.idle_share), idle),
-        column(["idle", "at least"], 4, Neither, |row| Some(row.mean.idle_bound), idle),
+        column(["idle", "%"], 0, Low, |row| Some(row.mean.idle_share), times::<100, 1>),
+        column(["idle", "at least"], 4, Neither, |row| Some(row.mean.idle_bound), times::<100, 1>),
         column(["epoch", "s"], 0, Low, |row| row.mean.predicted_seconds, seconds),
-        column(
-            ["plan", "ms"],
-            3,
-            Neither,
-            |row| Some(row.mean.plan_seconds),
-            |seconds| format!("{:.2}", 1e3 * seconds),
-        ),
+        column(["plan", "ms"], 3, Neither, |row| Some(row.mean.plan_seconds), times::<1000, 2>),
     ]
 };
 
@@ -157,13 +134,18 @@ impl Column {
     }
 }
 
-/// A share in percent.
-fn percent(share: f64) -> String {
-    format!("{:.2}", 100.0 * share)
+/// So many times a number, as in percent, with so many decimals.
+fn times<const TIMES: u16, const DECIMALS: usize>(value: f64) -> String {
+    format!("{:.DECIMALS$}", f64::from(TIMES) * value)
 }
 
-fn idle(share: f64) -> String {
-    format!("{:.1}", 100.0 * share)
+fn mates(mates: f64) -> String {
+    if mates < 100.0 { tenths(mates) } else { format!("{mates:.0}") }
+}
+
+/// Adding zero turns a rounded -0.00 into 0.00.
+fn correlation(value: f64) -> String {
+    format!("{:.2}", (value * 100.0).round() / 100.0 + 0.0)
 }
 
 /// A number with one decimal, or none if that is zero.

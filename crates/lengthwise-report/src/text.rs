@@ -98,14 +98,8 @@ pub fn fixed(value: f64, decimals: usize) -> String {
 /// A whole number with a comma at every third digit.
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    let groups = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy);
+    groups.collect::<Vec<_>>().join(",")
 }
 
 /// A number in few characters: thousands as k, millions as M, thousands of these as G.
@@ -123,10 +117,8 @@ pub fn compact(number: f64) -> String {
 /// A number with at most so many decimals, and none that say nothing.
 pub(crate) fn without_zeros(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
-    if !text.contains('.') {
-        return text;
-    }
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    let short = text.trim_end_matches('0').trim_end_matches('.');
+    if text.contains('.') { short.to_owned() } else { text }
 }
 
 /// A number in the unit that it is written in.

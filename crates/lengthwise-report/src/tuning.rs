@@ -74,12 +74,9 @@ impl Tuning {
         limits: &Limits,
         input: Option<&str>,
     ) -> Self {
-        let (strategy, shapes, budget, seed) = (
-            choice.best.strategy.to_string(),
-            choice.shapes.to_string(),
-            conditions.budget.to_string(),
-            conditions.seed,
-        );
+        let (strategy, shapes) = (choice.best.strategy.to_string(), choice.shapes.to_string());
+        let (budget, seed) = (conditions.budget.to_string(), conditions.seed);
+        let figures = |points: &[Point]| points.iter().map(PointFigures::from).collect();
         Self {
             version: 1,
             within_limits: choice.within_limits,
@@ -98,8 +95,8 @@ impl Tuning {
             budget,
             best: PointFigures::from(&choice.best),
             remarks: if choice.within_limits { remarks(&choice.best, limits) } else { Vec::new() },
-            candidates: choice.candidates.iter().map(PointFigures::from).collect(),
-            searched: choice.searched.iter().map(PointFigures::from).collect(),
+            candidates: figures(&choice.candidates),
+            searched: figures(&choice.searched),
         }
     }
 
@@ -113,19 +110,17 @@ impl Tuning {
         let mut candidates: Vec<&PointFigures> = self.candidates.iter().collect();
         candidates.sort_by(|a, b| mates(b).total_cmp(&mates(a)));
         let mut text = table(&candidates);
+        let Self { strategy, shapes, best, .. } = self;
+        let seconds = best.predicted_seconds;
+        let takes = seconds.map_or(String::new(), |s| format!(", and takes {s:.2} s an epoch"));
         _ = write!(
             text,
-            "\n{} points measured. On epochs not seen before, {} with shapes {} has\n{:.2} % \
-             padding, {:.0} effective mates and {:.0} shapes{}.\n\n",
+            "\n{} points measured. On epochs not seen before, {strategy} with shapes {shapes} has\n\
+             {:.2} % padding, {:.0} effective mates and {:.0} shapes{takes}.\n\n",
             self.searched.len() + candidates.len(),
-            self.strategy,
-            self.shapes,
-            100.0 * self.best.padding_rate,
-            mates(&self.best),
-            self.best.shapes,
-            self.best
-                .predicted_seconds
-                .map_or(String::new(), |s| format!(", and takes {s:.2} s an epoch"))
+            100.0 * best.padding_rate,
+            mates(best),
+            best.shapes
         );
         for remark in &self.remarks {
             _ = writeln!(text, "{remark}\n");
@@ -150,28 +145,20 @@ impl Tuning {
 /// limits are kept to within the error of measuring them.
 fn remarks(best: &Point, limits: &Limits) -> Vec<String> {
     let close = "within the error of measurement, since epochs differ";
-    let mut remarks = Vec::new();
-    if let Some(least) = limits.min_mates.filter(|least| best.effective_mates < *least) {
-        remarks.push(format!(
-            "{:.0} effective mates are a little below the limit of {least}: {close}.",
-            best.effective_mates
-        ));
-    }
-    if let Some(most) = limits.max_padding.filter(|most| best.padding_rate > *most) {
-        remarks.push(format!(
-            "{:.2} % padding is a little above the limit of {:.2} %: {close}.",
-            100.0 * best.padding_rate,
-            100.0 * most
-        ));
-    }
-    if let (Some(most), Some(seconds)) = (limits.max_seconds, best.seconds)
-        && seconds > most
-    {
-        remarks.push(format!(
-            "{seconds:.4} s an epoch are a little above the limit of {most} s: {close}."
-        ));
-    }
-    remarks
+    let mates = limits.min_mates.filter(|least| best.effective_mates < *least);
+    let mates = mates.map(|least| {
+        let mates = best.effective_mates;
+        format!("{mates:.0} effective mates are a little below the limit of {least}: {close}.")
+    });
+    let padding = limits.max_padding.filter(|most| best.padding_rate > *most).map(|most| {
+        let [padding, most] = [best.padding_rate, most].map(|share| 100.0 * share);
+        format!("{padding:.2} % padding is a little above the limit of {most:.2} %: {close}.")
+    });
+    let seconds = limits.max_seconds.zip(best.seconds).filter(|(most, seconds)| seconds > most);
+    let seconds = seconds.map(|(most, seconds)| {
+        format!("{seconds:.4} s an epoch are a little above the limit of {most} s: {close}.")
+    });
+    [mates, padding, seconds].into_iter().flatten().collect()
 }
 
 /// One line for every point.

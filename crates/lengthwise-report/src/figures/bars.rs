@@ -1,8 +1,11 @@
-//! Bars from a common line, with names on their left and values on their right.
+//! Bars from a common line, with names on their left and values on their right: how long an epoch takes.
 
 use std::fmt::Write as _;
 
 use crate::{
+    compare::Row,
+    figures::shared::Styles,
+    study::Study,
     svg::{chart::picture, style::SeriesStyle},
     text::escaped,
 };
@@ -64,8 +67,33 @@ pub fn bars(title: &str, all: &[Bar]) -> Option<String> {
 /// A name that fits; what points at it says all of it.
 fn cut(name: &str) -> String {
     let most = ((NAMES.1 - 16.0) / CHARACTER) as usize;
-    if name.chars().count() <= most {
-        return name.to_owned();
+    let fits = name.chars().count() <= most;
+    if fits { name.to_owned() } else { name.chars().take(most - 1).chain(['…']).collect() }
+}
+
+/// How long an epoch takes by the cost model; `None` without one.
+pub(crate) fn seconds(study: &Study, styles: &Styles) -> Option<String> {
+    let rows = study.comparison.rows.iter().enumerate();
+    let bar = |(number, row): (usize, &Row)| {
+        let seconds = row.mean.predicted_seconds?;
+        let sd = time(row.sd.predicted_seconds.unwrap_or_default());
+        Some(Bar {
+            name: row.strategy.clone(),
+            style: styles.row(number),
+            value: seconds,
+            text: format!("{} s", time(seconds)),
+            tip: format!("{}: {} s ± {sd} over the epochs", row.strategy, time(seconds)),
+        })
+    };
+    bars("How long an epoch takes by the cost model", &rows.filter_map(bar).collect::<Vec<_>>())
+}
+
+/// Seconds with about three digits.
+pub fn time(seconds: f64) -> String {
+    match seconds {
+        ..1.0 => format!("{seconds:.3}"),
+        1.0..10.0 => format!("{seconds:.2}"),
+        10.0..100.0 => format!("{seconds:.1}"),
+        _ => format!("{seconds:.0}"),
     }
-    name.chars().take(most - 1).chain(['…']).collect()
 }

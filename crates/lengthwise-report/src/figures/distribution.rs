@@ -10,21 +10,17 @@ use crate::{
 pub(crate) fn distribution(study: &Study) -> String {
     let lengths = &study.lengths;
     let most = lengths.bins.iter().map(|bin| bin.count).max().unwrap_or(1);
-    let (first, last) = (lengths.bins.first(), lengths.bins.last());
     // A length has its number in the middle of its place.
     let (begin, end) = (|from: u32| f64::from(from) - 0.5, |to: u32| f64::from(to) + 0.5);
-    let shortest = first.map_or(0.0, |bin| begin(bin.from));
-    let high = last.map_or(1.0, |bin| end(bin.to));
+    let shortest = lengths.bins.first().map_or(0.0, |bin| begin(bin.from));
+    let high = lengths.bins.last().map_or(1.0, |bin| end(bin.to));
     let mut label = length_label("length", &study.comparison.input);
-    if lengths.logarithmic {
-        label += ", logarithmic";
-    }
-    // From zero, unless that would leave most of the page empty.
-    let low = if shortest < 0.5 * high { 0.0 } else { shortest };
     let scale = if lengths.logarithmic {
+        label += ", logarithmic";
         Scale::logarithmic(shortest, high)
     } else {
-        Scale::linear(low, high)
+        // From zero, unless that would leave most of the page empty.
+        Scale::linear(if shortest < 0.5 * high { 0.0 } else { shortest }, high)
     };
     let mut chart = Chart::new(
         "How many sequences have which length",

@@ -25,9 +25,8 @@ pub(crate) fn frontier(study: &Study, styles: &Styles) -> Option<String> {
     // Of the sequences that a curve was measured on, and of all: the share is comparable.
     let curves = study.frontier.curves.iter().flat_map(|curve| &curve.points);
     let curves = curves.map(|point| (point.effective_mates / sequences, point.padding_rate));
-    let rows = study.comparison.rows.iter();
-    let rows =
-        rows.filter_map(|row| Some((row.mean.effective_mates? / all, row.mean.padding_rate)));
+    let of_row = |row: &Row| Some((row.mean.effective_mates? / all, row.mean.padding_rate));
+    let rows = study.comparison.rows.iter().filter_map(of_row);
     let (mut least, mut most) = (1.0_f64, 0.0_f64);
     let (mut padded, mut padded_least) = (0.0_f64, 1.0_f64);
     for (mates, padding) in curves.chain(rows).filter(|(mates, _)| shown(*mates)) {
@@ -59,10 +58,9 @@ pub(crate) fn frontier(study: &Study, styles: &Styles) -> Option<String> {
     }
     for (number, row) in study.comparison.rows.iter().enumerate() {
         let Some(mates) = dot_of(row) else { continue };
-        let padding = row.mean.padding_rate;
+        let (padding, style) = (row.mean.padding_rate, styles.row(number));
         let text = said(&row.strategy, padding, mates);
         let (x, y) = (chart.x.place(100.0 * mates / all), chart.y.place(100.0 * padding));
-        let style = styles.row(number);
         chart.add(format_args!(
             r#"<g class="series own {}" data-series="{}">{}</g>"#,
             style.classes(),

@@ -22,21 +22,17 @@ pub(crate) fn idle(study: &Study, styles: &Styles) -> Option<String> {
         (Scale::linear(0.0, 100.0 * most * 1.05), "idle, in % of the ranks’ time"),
     );
     for (number, idle) in study.idle.iter().enumerate() {
-        let points: Vec<(f64, f64, String)> = idle
-            .points
-            .iter()
-            .map(|point| {
-                let text = format!(
-                    "{} on {}: {} idle, at least {}",
-                    idle.strategy,
-                    counted(point.world_size.into(), "rank"),
-                    percent(point.idle_share),
-                    percent(point.idle_bound)
-                );
-                (f64::from(point.world_size), 100.0 * point.idle_share, text)
-            })
-            .collect();
-        chart.line(styles.row(number), &idle.strategy, &points);
+        let points = idle.points.iter().map(|point| {
+            let text = format!(
+                "{} on {}: {} idle, at least {}",
+                idle.strategy,
+                counted(point.world_size.into(), "rank"),
+                percent(point.idle_share),
+                percent(point.idle_bound)
+            );
+            (f64::from(point.world_size), 100.0 * point.idle_share, text)
+        });
+        chart.line(styles.row(number), &idle.strategy, &points.collect::<Vec<_>>());
     }
     Some(chart.finish())
 }

@@ -6,6 +6,5 @@ pub(crate) mod distribution;
 pub(crate) mod frontier;
 pub(crate) mod idle;
 pub(crate) mod order;
-pub(crate) mod seconds;
 pub(crate) mod shared;
 pub(crate) mod tuning;

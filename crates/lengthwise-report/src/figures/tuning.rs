@@ -9,42 +9,33 @@ use crate::{
 
 /// A chart of padding and one of batch length for every family.
 pub(crate) fn tuning(study: &Study, styles: &Styles) -> Vec<(String, [String; 2])> {
+    let length = length_label("mean batch length (ABL)", &study.comparison.input);
+    let measures: [(&str, Measure); 2] = [
+        ("mean padding of a batch (ZPR), %", |point| {
+            (100.0 * point.mean_batch_padding_rate, percent(point.mean_batch_padding_rate))
+        }),
+        (&length, |point| (point.mean_batch_length, format!("{:.1}", point.mean_batch_length))),
+    ];
+    let charts = |curve: &FamilyCurve| measures.map(|(label, of)| one(curve, styles, label, of));
     let curves = study.frontier.curves.iter().filter(|curve| curve.points.len() > 1);
-    curves
-        .map(|curve| {
-            let padding = one(
-                curve,
-                styles,
-                "mean padding of a batch (ZPR), %",
-                |point| 100.0 * point.mean_batch_padding_rate,
-                |point| percent(point.mean_batch_padding_rate),
-            );
-            let length = one(
-                curve,
-                styles,
-                &length_label("mean batch length (ABL)", &study.comparison.input),
-                |point| point.mean_batch_length,
-                |point| format!("{:.1}", point.mean_batch_length),
-            );
-            (curve.family.clone(), [padding, length])
-        })
-        .collect()
+    curves.map(|curve| (curve.family.clone(), charts(curve))).collect()
 }
 
-fn one(
-    curve: &FamilyCurve,
-    styles: &Styles,
-    label: &str,
-    value: impl Fn(&CurvePoint) -> f64,
-    text: impl Fn(&CurvePoint) -> String,
-) -> String {
+/// A value, and how it is said.
+type Measure = fn(&CurvePoint) -> (f64, String);
+
+fn one(curve: &FamilyCurve, styles: &Styles, label: &str, measure: Measure) -> String {
     // A parameter of zero has no logarithm: it is left out, and the next one is near it.
-    let points: Vec<&CurvePoint> = curve.points.iter().filter(|point| point.value > 0.0).collect();
-    let parameters = points.iter().map(|point| point.value);
-    let least = parameters.clone().fold(f64::INFINITY, f64::min);
-    let most = parameters.fold(0.0, f64::max);
-    let highest = points.iter().map(|point| value(point)).fold(0.0, f64::max);
-    let lowest = points.iter().map(|point| value(point)).fold(f64::INFINITY, f64::min);
+    let points = curve.points.iter().filter(|point| point.value > 0.0).map(|point| {
+        let (value, text) = measure(point);
+        (point.value, value, format!("{}: {text}", point.strategy))
+    });
+    let points: Vec<(f64, f64, String)> = points.collect();
+    let ends = |of: fn(&(f64, f64, String)) -> f64| {
+        let values = points.iter().map(of);
+        (values.clone().fold(f64::INFINITY, f64::min), values.fold(0.0, f64::max))
+    };
+    let ((least, most), (lowest, highest)) = (ends(|point| point.0), ends(|point| point.1));
     let low = if lowest > 0.5 * highest { lowest * 0.98 } else { 0.0 };
     let mut chart = Chart::new(
         &format!("{}: {label}, by {}", curve.family, curve.parameter),
@@ -52,13 +43,6 @@ fn one(
         (Scale::logarithmic(least, most), &curve.parameter),
         (Scale::linear(low, highest * 1.03), label),
     );
-    let placed: Vec<(f64, f64, String)> = points
-        .iter()
-        .map(|point| {
-            let tip = format!("{}: {}", point.strategy, text(point));
-            (point.value, value(point), tip)
-        })
-        .collect();
-    chart.line(styles.family(&curve.family), &curve.family, &placed);
+    chart.line(styles.family(&curve.family), &curve.family, &points);
     chart.finish()
 }

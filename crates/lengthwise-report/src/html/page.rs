@@ -19,33 +19,25 @@ pub const TABLE_HINT: &str = "<span class=\"act\"> Choose a heading to sort, a s
 /// A page of its own: with this title, this in the middle, and data as an element of this name and
 /// type, which is JSON or lines of it.
 pub fn document(title: &str, main: &str, (id, kind, data): (&str, &str, &str)) -> String {
-    let mut page = format!(
+    format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src \
          '{STYLE_HASH}'; script-src '{SCRIPT_HASH}'; img-src data: blob:\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <title>lengthwise: {}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n\
-         <main>\n{main}</main>\n",
-        escaped(title)
-    );
-    _ = writeln!(page, "<script type=\"{kind}\" id=\"{id}\">{}</script>", enclosed(data));
-    _ = writeln!(page, "<script>{SCRIPT}</script>\n</body>\n</html>");
-    page
+         <main>\n{main}</main>\n<script type=\"{kind}\" id=\"{id}\">{}</script>\n\
+         <script>{SCRIPT}</script>\n</body>\n</html>\n",
+        escaped(title),
+        enclosed(data)
+    )
 }
 
 /// JSON that ends no script element, whatever names it contains.
 fn enclosed(json: &str) -> String {
-    let mut safe = String::with_capacity(json.len());
-    for character in json.chars() {
-        match character {
-            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
-                _ = write!(safe, "\\u{:04x}", character as u32);
-            }
-            other => safe.push(other),
-        }
-    }
-    safe
+    ['<', '>', '&', '\u{2028}', '\u{2029}'].into_iter().fold(json.to_owned(), |safe, character| {
+        safe.replace(character, &format!("\\u{:04x}", character as u32))
+    })
 }
 
 /// A part of the page. Its heading and what is said about it stay with what comes first in it.

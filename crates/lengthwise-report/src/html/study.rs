@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use crate::{
     compare::Row,
     figures::{
-        batches::batches, distribution::distribution, frontier::frontier, idle::idle, order::order,
-        seconds::seconds, shared::Styles, tuning::tuning,
+        bars::seconds, batches::batches, distribution::distribution, frontier::frontier,
+        idle::idle, order::order, shared::Styles, tuning::tuning,
     },
     html::{
         figure::{Width, figure, frontier_legend, lengths_legend, nothing, row_legend},

@@ -68,14 +68,12 @@ const COLUMNS: [Column; 13] = [
 ];
 
 pub(super) fn table(comparison: &Comparison, styles: &Styles) -> String {
-    let settings = &comparison.settings;
-    let columns: Vec<&Column> =
-        COLUMNS.iter().filter(|column| comparison.has_column(column.heading)).collect();
+    let columns = COLUMNS.iter().filter(|column| comparison.has_column(column.heading));
     let mut table = "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"table of \
                      strategies\"><table>\n<thead><tr><th scope=\"col\" data-sort=\"text\">\
                      strategy</th>"
         .to_owned();
-    for column in &columns {
+    for column in columns.clone() {
         _ = write!(
             table,
             "<th scope=\"col\" data-sort=\"number\" title=\"{}\">{}</th>",
@@ -94,9 +92,9 @@ pub(super) fn table(comparison: &Comparison, styles: &Styles) -> String {
             escaped(&row.strategy),
             button(&style.key(), &row.strategy)
         );
-        for column in &columns {
-            table.push_str(&cell(column, row, settings.epochs > 1));
-        }
+        table.extend(
+            columns.clone().map(|column| cell(column, row, comparison.settings.epochs > 1)),
+        );
         table.push_str("</tr>\n");
     }
     table + "</tbody></table></div>\n"
