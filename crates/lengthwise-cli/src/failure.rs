@@ -26,16 +26,12 @@ impl Failure {
 
     /// A plan that cannot be made, said with more than the error knows.
     pub(crate) fn of_plan(what: String, error: &lengthwise::Error) -> Self {
-        let hint = error.remedy().map(remedies::of_plan);
-        Failure::Other { what, hint: hint.unwrap_or_default() }
+        Failure::new(what, error.remedy().map(remedies::of_plan).unwrap_or_default())
     }
 
     /// 1 if a check failed, 2 for bad usage or input.
     pub(crate) fn exit_code(&self) -> u8 {
-        match self {
-            Failure::CheckFailed(_) => 1,
-            _ => 2,
-        }
+        if matches!(self, Failure::CheckFailed(_)) { 1 } else { 2 }
     }
 
     pub(crate) fn hint(&self) -> Option<String> {

@@ -43,27 +43,27 @@ fn main() -> ExitCode {
         Command::Statistics(args) => commands::statistics::run(&args),
         Command::Verify(args) => commands::verify::run(&args),
         Command::Completions(args) => commands::manual::completions(&args),
-        Command::Man(args) => commands::manual::pages(&args),
-        Command::Explain(args) => commands::explain::run(&args),
+        Command::Man(args) => commands::manual::man(&args),
+        Command::Explain(args) => commands::manual::explain(&args),
     });
     match result {
         Ok(()) | Err(Failure::ReaderGone) => ExitCode::SUCCESS,
-        Err(failure) => {
-            printer::failure(&failure);
-            ExitCode::from(failure.exit_code())
-        }
+        Err(failure) => failed(&failure),
     }
 }
 
 /// Prints the help that was asked for, or what cannot be understood; fails also if it cannot be
 /// printed, unless whoever reads it has had enough.
 fn help_or_complaint(what: &clap::Error) -> ExitCode {
-    let printed = what.print().map_err(Failure::from);
-    match printed {
+    match what.print().map_err(Failure::from) {
         Err(failure) if !matches!(failure, Failure::ReaderGone) && !what.use_stderr() => {
-            printer::failure(&failure);
-            ExitCode::from(failure.exit_code())
+            failed(&failure)
         }
         _ => ExitCode::from(u8::try_from(what.exit_code()).unwrap_or(2)),
     }
+}
+
+fn failed(failure: &Failure) -> ExitCode {
+    printer::failure(failure);
+    ExitCode::from(failure.exit_code())
 }

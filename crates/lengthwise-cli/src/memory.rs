@@ -31,9 +31,9 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
         "G" | "GB" => 1e9,
         "T" | "TB" => 1e12,
         "KIB" => 1024.0,
-        "MIB" => 1024.0 * 1024.0,
-        "GIB" => 1024.0 * 1024.0 * 1024.0,
-        "TIB" => 1024.0 * 1024.0 * 1024.0 * 1024.0,
+        "MIB" => 1024_f64.powi(2),
+        "GIB" => 1024_f64.powi(3),
+        "TIB" => 1024_f64.powi(4),
         _ => return Err(expected()),
     };
     let bytes = number * unit;

@@ -118,11 +118,8 @@ pub(crate) fn few(numbers: &[u32]) -> String {
 /// Prints an error, a blank line and its hint. What they repeat of a file or of the command line
 /// cannot steer the terminal.
 pub(crate) fn failure(failure: &Failure) {
-    let (red, cyan, end) = if colour(io::stderr().is_terminal()) {
-        ("\x1b[1;31m", "\x1b[1;36m", "\x1b[0m")
-    } else {
-        ("", "", "")
-    };
+    let coloured = colour(io::stderr().is_terminal());
+    let [red, cyan, end] = if coloured { ["\x1b[1;31m", "\x1b[1;36m", "\x1b[0m"] } else { [""; 3] };
     complain(&format!("{red}error{end}: {}", one_line(&failure.to_string())));
     if let Some(hint) = failure.hint() {
         complain(&format!("\n{cyan}hint{end}: {}", one_line(&hint)));
@@ -145,10 +142,7 @@ impl Progress {
     }
 
     pub(crate) fn at(&mut self, text: &str) {
-        if io::stderr().is_terminal()
-            && !asked().0
-            && self.start.elapsed() >= Duration::from_secs(1)
-        {
+        if io::stderr().is_terminal() && !asked().0 && self.is_long() {
             _ = write!(io::stderr(), "\r\x1b[2K{}", one_line(text));
             self.shown = Some(Instant::now());
         }
@@ -156,11 +150,13 @@ impl Progress {
 
     /// The same for work that tells where it is thousands of times a second.
     pub(crate) fn often(&mut self, text: impl FnOnce() -> String) {
-        if self.start.elapsed() >= Duration::from_secs(1)
-            && self.shown.is_none_or(|shown| shown.elapsed() >= BLINK)
-        {
+        if self.is_long() && self.shown.is_none_or(|shown| shown.elapsed() >= BLINK) {
             self.at(&text());
         }
+    }
+
+    fn is_long(&self) -> bool {
+        self.start.elapsed() >= Duration::from_secs(1)
     }
 }
 

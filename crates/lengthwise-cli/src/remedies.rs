@@ -59,18 +59,19 @@ pub(crate) fn of_plan(remedy: Remedy) -> String {
 }
 
 fn flag(setting: Setting, value: Option<&str>) -> String {
-    match setting {
-        Setting::Column => quoted("--column", value),
-        Setting::Ids => quoted("--ids", value),
-        Setting::Format => quoted("--format", value),
-        Setting::Unit => quoted("--unit", value),
-        Setting::FrameShift => quoted("--frame-shift", value),
-        Setting::Rate => quoted("--rate", value),
-        Setting::SkipBlank => quoted("--skip-blank", value),
-        Setting::Feature => quoted("--features", value),
-        Setting::Memory => "`--memory` on the command line".to_owned(),
-        Setting::CostModel => "`lengthwise cost STEPS.csv -o model.json`".to_owned(),
-    }
+    let flag = match setting {
+        Setting::Column => "--column",
+        Setting::Ids => "--ids",
+        Setting::Format => "--format",
+        Setting::Unit => "--unit",
+        Setting::FrameShift => "--frame-shift",
+        Setting::Rate => "--rate",
+        Setting::SkipBlank => "--skip-blank",
+        Setting::Feature => "--features",
+        Setting::Memory => return "`--memory` on the command line".to_owned(),
+        Setting::CostModel => return "`lengthwise cost STEPS.csv -o model.json`".to_owned(),
+    };
+    quoted(flag, value)
 }
 
 fn quoted(flag: &str, value: Option<&str>) -> String {

@@ -17,33 +17,30 @@ use crate::{
 };
 
 pub(crate) fn run(args: &Compare) -> Result<(), Failure> {
-    let (comparison, study) = with_request(&args.comparing, args.report.as_deref(), |request| {
-        let mut progress = Progress::start();
-        if args.report.is_some() {
-            let study = studied(request, &mut progress)?;
-            return Ok((study.comparison.clone(), Some(study)));
-        }
-        let (mut done, count) = (0, request.strategies.len());
-        let comparison = Comparison::run(request, |strategy| {
-            done += 1;
-            progress.at(&format!("planning {strategy} ({done} of {count})"));
-        })?;
-        Ok((comparison, None))
-    })?;
-    if let (Some(study), Some(path)) = (study, &args.report) {
+    let comparison = if let Some(path) = &args.report {
+        let study = with_request(&args.comparing, Some(path), studied)?;
         write(&study, path)?;
-    }
-    if args.json {
-        printer::print(&(comparison.to_json() + "\n"))
+        study.comparison
     } else {
-        printer::print(&comparison.table(printer::look(), printer::width()))
-    }
+        with_request(&args.comparing, None, |request| {
+            let mut progress = Progress::start();
+            let (mut done, count) = (0, request.strategies.len());
+            Ok(Comparison::run(request, |strategy| {
+                done += 1;
+                progress.at(&format!("planning {strategy} ({done} of {count})"));
+            })?)
+        })?
+    };
+    printer::print(&if args.json {
+        comparison.to_json() + "\n"
+    } else {
+        comparison.table(printer::look(), printer::width())
+    })
 }
 
 pub(crate) fn report(args: &Report) -> Result<(), Failure> {
     let path = (!args.json).then_some(args.output.as_path());
-    let study =
-        with_request(&args.comparing, path, |request| studied(request, &mut Progress::start()))?;
+    let study = with_request(&args.comparing, path, studied)?;
     match path {
         None => printer::print(&(study.to_json() + "\n")),
         Some(path) => write(&study, path),
@@ -73,10 +70,8 @@ fn with_request<T>(
     if let Some(path) = report {
         let extension = path.extension().map(OsStr::to_ascii_lowercase);
         if extension.is_none_or(|extension| extension != "html" && extension != "htm") {
-            return Err(Failure::new(
-                format!("{}: a report is an HTML page", path.display()),
-                "name the file .html",
-            ));
+            let what = format!("{}: a report is an HTML page", path.display());
+            return Err(Failure::new(what, "name the file .html"));
         }
     }
     let input = args.input.read_or_default(memory::COMPARE)?;
@@ -99,10 +94,10 @@ fn with_request<T>(
     })
 }
 
-fn studied(request: &Request, progress: &mut Progress) -> Result<Study, Failure> {
-    let typed: Vec<String> =
-        env::args_os().skip(1).map(|argument| quoted(&argument.to_string_lossy())).collect();
-    let command = format!("lengthwise {}", typed.join(" "));
+fn studied(request: &Request) -> Result<Study, Failure> {
+    let mut progress = Progress::start();
+    let typed = env::args_os().skip(1).map(|argument| quoted(&argument.to_string_lossy()));
+    let command = format!("lengthwise {}", typed.collect::<Vec<_>>().join(" "));
     Ok(Study::run(request, &command, |what| progress.at(what))?)
 }
 

@@ -6,8 +6,7 @@ use lengthwise::{
     CostModel,
     cost::{Fit, Step},
 };
-use lengthwise_io::{CostModelFile, WorstStep, save};
-use lengthwise_io::{MeasuredStep, read_steps, read_steps_from};
+use lengthwise_io::{CostModelFile, MeasuredStep, WorstStep, read_steps, read_steps_from, save};
 
 use crate::{args::comparing::Cost, failure::Failure, printer, signals};
 
@@ -18,27 +17,23 @@ pub(crate) fn run(args: &Cost) -> Result<(), Failure> {
     if let Some(path) = &args.output
         && path.extension().is_none_or(|extension| extension != "json")
     {
-        return Err(Failure::new(
-            format!("{}: unknown format of a cost model", path.display()),
-            "name the file .json",
-        ));
+        let what = format!("{}: unknown format of a cost model", path.display());
+        return Err(Failure::new(what, "name the file .json"));
     }
-    let from_stdin = args.steps == Path::new("-");
-    let measured = if from_stdin {
-        read_steps_from(io::stdin().lock(), "standard input")?
+    let (source, measured) = if args.steps == Path::new("-") {
+        let source = "standard input";
+        (source.into(), read_steps_from(io::stdin().lock(), source)?)
     } else {
-        read_steps(&args.steps)?
+        (args.steps.to_string_lossy(), read_steps(&args.steps)?)
     };
-    let step = |step: &MeasuredStep| {
-        let &MeasuredStep { batch_size: size, batch_length: length, seconds, .. } = step;
-        Step { size, length, seconds }
+    let step = |&MeasuredStep { batch_size: size, batch_length: length, seconds, .. }: &_| Step {
+        size,
+        length,
+        seconds,
     };
     let steps: Vec<Step> = measured.iter().map(step).collect();
-    let fit = CostModel::fit(&steps).map_err(|error| {
-        let source =
-            if from_stdin { "standard input".into() } else { args.steps.to_string_lossy() };
-        Failure::of_plan(format!("{source}: {error}"), &error)
-    })?;
+    let fit = CostModel::fit(&steps)
+        .map_err(|error| Failure::of_plan(format!("{source}: {error}"), &error))?;
     let worst = worst(&fit, &measured);
     let json = CostModelFile::new(&fit, worst).to_json();
     if let Some(path) = &args.output {

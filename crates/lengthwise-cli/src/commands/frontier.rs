@@ -73,13 +73,7 @@ pub(crate) fn run(args: &Frontier) -> Result<(), Failure> {
     if args.json {
         return printer::print_pretty_json(&answer);
     }
-    let (source, sequences) = (one_line(&answer.source), lengths.len());
-    let Answer { budget, shapes, .. } = &answer;
-    let (seed, epochs) = (args.seed, args.epochs);
-    let heading = format!(
-        "{source}: {sequences} sequences\nbudget {budget}, shapes {shapes}, seed {seed}, {epochs} epochs\n\n"
-    );
-    printer::print(&(heading + &readable(&answer, sequences)))
+    printer::print(&readable(&answer, args, lengths.len()))
 }
 
 fn level(curves: &[Curve], mates: f64) -> Level {
@@ -99,8 +93,11 @@ fn level(curves: &[Curve], mates: f64) -> Level {
     }
 }
 
-fn readable(answer: &Answer, sequences: usize) -> String {
-    let mut text = String::new();
+fn readable(answer: &Answer, args: &Frontier, sequences: usize) -> String {
+    let Answer { source, budget, shapes, .. } = answer;
+    let mut text = format!("{}: {sequences} sequences\n", one_line(source));
+    let Frontier { seed, epochs, .. } = args;
+    _ = writeln!(text, "budget {budget}, shapes {shapes}, seed {seed}, {epochs} epochs\n");
     for curve in &answer.curves {
         text += &points_table(&curve.points.iter().collect::<Vec<_>>());
         text.push('\n');

@@ -1,19 +1,45 @@
-//! `lengthwise completions` and `lengthwise man`: what packagers need.
+//! `lengthwise explain`, `lengthwise completions` and `lengthwise man`.
 
 use std::{fs, io::Write as _};
 
 use clap::CommandFactory as _;
 use clap_mangen::Man;
 use lengthwise_io::save;
+use lengthwise_report::{list_of_pages, page, pages};
 
 use crate::{
     args::{
         Args,
-        manual::{self, Completions},
+        manual::{self, Completions, Explain},
     },
     failure::Failure,
     printer, signals,
 };
+
+const LAST: &str = "\n`lengthwise explain NAME` explains a strategy or a setting.\n";
+
+pub(crate) fn explain(args: &Explain) -> Result<(), Failure> {
+    match args.name.join(" ").as_str() {
+        "" | "strategy" | "strategies" if args.json => printer::print_pretty_json(&pages()),
+        "" | "strategy" | "strategies" => printer::print(&(list_of_pages() + LAST)),
+        name => show(name, args.json),
+    }
+}
+
+fn show(name: &str, as_json: bool) -> Result<(), Failure> {
+    let page = page(name).map_err(|error| {
+        // A slip of a strategy's name is known there.
+        if let Some(lengthwise::Remedy::DidYouMean(_)) = error.remedy() {
+            return Failure::from(error);
+        }
+        let names: Vec<String> = pages().iter().map(|page| format!("`{}`", page.name)).collect();
+        Failure::new(
+            format!("nothing is called `{}` that could be explained", printer::safe(name)),
+            format!("one of {}, or a setting by its name, as in `padded`", names.join(", ")),
+        )
+    })?;
+    if as_json { printer::print_pretty_json(&page) } else { printer::print(&page.text) }
+}
 
 pub(crate) fn completions(args: &Completions) -> Result<(), Failure> {
     let mut script = Vec::new();
@@ -21,7 +47,7 @@ pub(crate) fn completions(args: &Completions) -> Result<(), Failure> {
     printer::print(&String::from_utf8_lossy(&script))
 }
 
-pub(crate) fn pages(args: &manual::Man) -> Result<(), Failure> {
+pub(crate) fn man(args: &manual::Man) -> Result<(), Failure> {
     let mut command = Args::command();
     // So that each part knows what comes before its name.
     command.build();

@@ -2,7 +2,6 @@
 
 pub(crate) mod compare;
 pub(crate) mod cost;
-pub(crate) mod explain;
 pub(crate) mod frontier;
 pub(crate) mod inspect;
 pub(crate) mod ladder;

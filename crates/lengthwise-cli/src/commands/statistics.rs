@@ -2,7 +2,10 @@
 
 use std::{fmt::Write as _, path::Path};
 
-use lengthwise::shard::{Needs, Statistics};
+use lengthwise::{
+    Error,
+    shard::{Needs, Statistics},
+};
 use lengthwise_io::{is_statistics, read_statistics, save_statistics};
 use serde::Serialize;
 
@@ -17,18 +20,15 @@ use crate::{
 };
 
 pub(crate) fn run(args: &planning::Statistics) -> Result<(), Failure> {
-    if let Some(path) = &args.output {
-        check_name(path)?;
-    }
+    args.output.as_deref().map_or(Ok(()), check_name)?;
     let Some((first, others)) = args.inputs.split_first() else {
         return Err(Failure::new("no input", "name files of lengths, or of statistics"));
     };
     let mut all = read(args, first)?;
     for path in others {
-        all = all.merge(&read(args, path)?).map_err(|error| {
-            let what = format!("{}: {error}", path.display());
-            Failure::of_plan(what, &error)
-        })?;
+        let merged = all.merge(&read(args, path)?);
+        let named = |error: Error| Failure::of_plan(format!("{}: {error}", path.display()), &error);
+        all = merged.map_err(named)?;
     }
     if let Some(needs) = all.needs().filter(|_| all.count() > 0)
         && needs.statistics != all.digest()
@@ -44,9 +44,10 @@ pub(crate) fn run(args: &planning::Statistics) -> Result<(), Failure> {
         save_statistics(path, &all)?;
     }
     if args.json {
-        return printer::print_json(&Answer::new(&all));
+        printer::print_json(&Answer::new(&all))
+    } else {
+        printer::print(&readable(&all))
     }
-    printer::print(&readable(&all))
 }
 
 /// Refuses names that say nothing of statistics.
@@ -54,12 +55,10 @@ pub(crate) fn check_name(path: &Path) -> Result<(), Failure> {
     if path.extension().is_some_and(|extension| extension == "lws") {
         return Ok(());
     }
+    let better = quoted(&path.with_extension("lws").display().to_string());
     Err(Failure::new(
         format!("{}: statistics have another name", path.display()),
-        format!(
-            "name the file .lws, as in {}",
-            quoted(&path.with_extension("lws").display().to_string())
-        ),
+        format!("name the file .lws, as in {better}"),
     ))
 }
 

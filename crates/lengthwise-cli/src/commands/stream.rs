@@ -12,7 +12,7 @@ use std::{
 
 use lengthwise::{
     Example, OverLong, Shapes,
-    stream::{Feed, Picked, StreamStep, Streamer},
+    stream::{Feed, Picked, StreamState, StreamStep, Streamer},
 };
 use lengthwise_io::{Written, read_stream_state, save_stream_state};
 use serde::Serialize;
@@ -31,16 +31,11 @@ pub(crate) fn run(args: &Stream) -> Result<(), Failure> {
         }
     }
     let streamer = streamer(args)?;
-    let state = match &args.state {
-        Some(path) if path.exists() => Some(read_stream_state(path)?),
-        _ => None,
+    let feed = match &args.state {
+        Some(path) if path.exists() => streamer.resume(&read_stream_state(path)?)?,
+        _ => streamer.feed()?,
     };
-    let feed = match &state {
-        Some(state) => streamer.resume(state)?,
-        None => streamer.feed()?,
-    };
-    let from = feed.position();
-    let skip = if args.from_position { 0 } else { from };
+    let skip = if args.from_position { 0 } else { feed.position() };
     let lengths = source(args)?;
     let shared = Arc::new(Mutex::new(Standing { feed, writing: false }));
     if let Some(path) = args.state.clone() {
@@ -57,21 +52,12 @@ pub(crate) fn run(args: &Stream) -> Result<(), Failure> {
             mem::forget(standing);
         });
     }
-    let mut streaming = Streaming {
-        args,
-        shared,
-        output: io::stdout(),
-        text: String::new(),
-        saved: Instant::now(),
-        total: Total::default(),
-    };
+    let (saved, total) = (Instant::now(), Total::default());
+    let mut streaming = Streaming { args, shared, text: String::new(), saved, total };
     let result = streaming.run(lengths, skip);
     // What was written counts, whatever comes after it.
     let kept = streaming.save();
-    match result {
-        Ok(()) => kept?,
-        Err(failure) => return Err(failure),
-    }
+    result.and(kept)?;
     streaming.say();
     Ok(())
 }
@@ -84,7 +70,7 @@ struct Standing {
 }
 
 impl Standing {
-    fn state(&self) -> lengthwise::stream::StreamState {
+    fn state(&self) -> StreamState {
         if self.writing { self.feed.state_before_step() } else { self.feed.state() }
     }
 }
@@ -100,7 +86,6 @@ const SAVE: Duration = Duration::from_secs(10);
 struct Streaming<'a> {
     args: &'a Stream,
     shared: Arc<Mutex<Standing>>,
-    output: io::Stdout,
     text: String,
     saved: Instant,
     total: Total,
@@ -128,12 +113,7 @@ struct Line<'a> {
 }
 
 impl Streaming<'_> {
-    fn run(
-        &mut self,
-        lengths: Box<dyn Iterator<Item = Result<u32, Failure>>>,
-        skip: u64,
-    ) -> Result<(), Failure> {
-        let mut lengths = lengths;
+    fn run(&mut self, mut lengths: Source, skip: u64) -> Result<(), Failure> {
         for at in 0..skip {
             let Some(length) = lengths.next() else {
                 let read = locked(&self.shared).feed.state().read;
@@ -163,8 +143,9 @@ impl Streaming<'_> {
             write_step(step, self.args, &mut self.total, &mut self.text);
             standing.writing = true;
         }
-        self.output.write_all(self.text.as_bytes())?;
-        self.output.flush()?;
+        let mut output = io::stdout();
+        output.write_all(self.text.as_bytes())?;
+        output.flush()?;
         locked(&self.shared).writing = false;
         if self.saved.elapsed() >= SAVE {
             self.save()?;
@@ -174,11 +155,9 @@ impl Streaming<'_> {
 
     fn save(&mut self) -> Result<(), Failure> {
         self.saved = Instant::now();
-        if let Some(path) = &self.args.state {
-            let state = locked(&self.shared).state();
-            save_stream_state(path, &state)?;
-        }
-        Ok(())
+        let Some(path) = &self.args.state else { return Ok(()) };
+        let state = locked(&self.shared).state();
+        Ok(save_stream_state(path, &state)?)
     }
 
     fn say(&self) {
@@ -239,7 +218,9 @@ fn streamer(args: &Stream) -> Result<Streamer, Failure> {
         .epoch(args.epoch))
 }
 
-fn source(args: &Stream) -> Result<Box<dyn Iterator<Item = Result<u32, Failure>>>, Failure> {
+type Source = Box<dyn Iterator<Item = Result<u32, Failure>>>;
+
+fn source(args: &Stream) -> Result<Source, Failure> {
     match (&args.path, &args.example) {
         (None, Some(name)) => {
             let lengths = name.parse::<Example>()?.lengths().as_slice().to_vec();

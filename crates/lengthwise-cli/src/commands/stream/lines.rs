@@ -32,15 +32,15 @@ impl Lines {
             Failure::new(what, "name a file with a length on each line; `-` is standard input")
         };
         let file = File::open(path).map_err(unreadable)?;
-        if file.metadata().is_ok_and(|about| about.is_dir()) {
-            return Err(unreadable(io::ErrorKind::IsADirectory.into()));
+        match file.metadata() {
+            Ok(about) if about.is_dir() => Err(unreadable(io::ErrorKind::IsADirectory.into())),
+            // What is packed is a file; bytes of anything else are not waited for.
+            Ok(about) if about.is_file() => {
+                let unpacked = lengthwise_io::unpacked(file).map_err(unreadable)?;
+                Ok(Self::new(name.clone(), BufReader::new(unpacked)))
+            }
+            _ => Ok(Self::new(name.clone(), BufReader::new(file))),
         }
-        // What is packed is a file; bytes of anything else are not waited for.
-        if file.metadata().is_ok_and(|about| about.is_file()) {
-            let unpacked = lengthwise_io::unpacked(file).map_err(unreadable)?;
-            return Ok(Self::new(name.clone(), BufReader::new(unpacked)));
-        }
-        Ok(Self::new(name.clone(), BufReader::new(file)))
     }
 
     pub(crate) fn of_standard_input() -> Result<Self, Failure> {
@@ -64,29 +64,18 @@ impl Lines {
         !self.begun && text.parse::<f64>().is_err()
     }
 
-    fn packed(&self) -> Failure {
-        Failure::new(
-            format!("{}: is packed", self.name),
-            "unpack it first, as with `zcat FILE | lengthwise stream`, or name the file",
-        )
-    }
-
     fn length(&self) -> Result<u32, Failure> {
         let text = String::from_utf8_lossy(self.text.trim_ascii());
-        if let Ok(length) = text.parse()
-            && length > 0
-        {
-            return Ok(length);
-        }
-        let shown = printer::safe(&text);
-        Err(Failure::new(
-            format!("{}:{}: `{shown}` is no length", self.name, self.line),
-            format!(
-                "a stream has one length a line, a whole number from 1 to {}; take the column out \
-                 of a table first, as with `cut -d, -f2`",
-                u32::MAX
-            ),
-        ))
+        text.parse().ok().filter(|&length| length > 0).ok_or_else(|| {
+            Failure::new(
+                format!("{}:{}: `{}` is no length", self.name, self.line, printer::safe(&text)),
+                format!(
+                    "a stream has one length a line, a whole number from 1 to {}; take the column \
+                     out of a table first, as with `cut -d, -f2`",
+                    u32::MAX
+                ),
+            )
+        })
     }
 }
 
@@ -115,7 +104,10 @@ impl Iterator for Lines {
                 continue;
             }
             if !self.begun && lengthwise_io::is_packed(&self.text) {
-                return Some(Err(self.packed()));
+                let what = format!("{}: is packed", self.name);
+                let hint =
+                    "unpack it first, as with `zcat FILE | lengthwise stream`, or name the file";
+                return Some(Err(Failure::new(what, hint)));
             }
             let is_header = self.is_header();
             self.begun = true;
