@@ -98,19 +98,13 @@ impl Input {
     /// Reads the file, or makes the example; one of them must have been named. A plan is exported with
     /// the ids that a format has by itself: without them its indices mean little to anybody.
     pub(crate) fn read(&self, takes: PerSequence) -> Result<Sequences, Failure> {
-        self.check_named()?;
-        self.source.sequences(self.chunk, takes, Reader::new().own_ids())
+        self.given()?.sequences(self.chunk, takes, Reader::new().own_ids())
     }
 
-    /// The same with lengths that are not in memory if they are many, and without ids.
-    pub(crate) fn map(&self) -> Result<Sequences, Failure> {
-        self.check_named()?;
-        self.source.map()
-    }
-
-    fn check_named(&self) -> Result<(), Failure> {
+    /// What was named to be read.
+    pub(crate) fn given(&self) -> Result<&Source, Failure> {
         let hint = "name a file of lengths, or try built-in ones with `--example speech`";
-        self.source.is_named().then_some(()).ok_or_else(|| Failure::new("no input", hint))
+        Some(&self.source).filter(|it| it.is_named()).ok_or_else(|| Failure::new("no input", hint))
     }
 
     pub(crate) fn as_typed(&self) -> String {

@@ -18,8 +18,7 @@ pub(crate) const FRONTIER: PerSequence = PerSequence(64);
 pub(crate) const LADDER: PerSequence = PerSequence(4);
 pub(crate) const VERIFY: PerSequence = PerSequence(64);
 
-/// Reads a size as it is typed: a number and a unit. A letter alone is the smaller of its units, so that
-/// no more is taken than was meant.
+/// Reads a number and a unit. A letter alone is its smaller unit: no more is taken than was meant.
 pub(crate) fn size(text: &str) -> Result<u64, String> {
     let expected = || "expected a number and a unit, as in 500MB, 8GB or 8GiB".to_owned();
     let letters = text.find(|c: char| c.is_ascii_alphabetic()).ok_or_else(expected)?;

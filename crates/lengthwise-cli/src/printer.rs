@@ -115,8 +115,7 @@ pub(crate) fn few(numbers: &[u32]) -> String {
     first.join(", ") + more
 }
 
-/// Prints an error, a blank line and its hint. What they repeat of a file or of the command line
-/// cannot steer the terminal.
+/// Prints an error, a blank line and its hint; nothing that they repeat steers the terminal.
 pub(crate) fn failure(failure: &Failure) {
     let coloured = colour(io::stderr().is_terminal());
     let [red, cyan, end] = if coloured { ["\x1b[1;31m", "\x1b[1;36m", "\x1b[0m"] } else { [""; 3] };
@@ -126,8 +125,7 @@ pub(crate) fn failure(failure: &Failure) {
     }
 }
 
-/// A line on the terminal that says what long work is at; nothing in the first second, and nothing
-/// where standard error is not a terminal.
+/// A line on the terminal that says what work is at that takes longer than a second.
 pub(crate) struct Progress {
     start: Instant,
     shown: Option<Instant>,

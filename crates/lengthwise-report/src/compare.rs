@@ -201,8 +201,7 @@ impl Comparison {
         })
     }
 
-    /// Whether a table needs the column with this heading: waiting only where there are ranks, the time
-    /// of an epoch only where there is a cost model, each side only where there are two lengths.
+    /// Whether a table needs the column with this heading.
     pub(crate) fn has_column(&self, heading: &str) -> bool {
         match heading.split([' ', ',']).next() {
             Some("rank" | "idle") => self.settings.world_size > 1,
@@ -278,9 +277,8 @@ impl Row {
     }
 }
 
-/// Pearson's correlation of the mean batch length of each step of so many batches with that of the
-/// next: batches of one step follow nothing, and may have been chosen to be alike. 0 where it is
-/// undefined.
+/// Pearson's correlation of the mean batch length of each step with that of the next, 0 where it is
+/// undefined: batches of one step follow nothing, and may have been chosen to be alike.
 fn lag1_of_steps(batch_lengths: &[u32], places: usize) -> f64 {
     let steps: Vec<f64> = batch_lengths
         .chunks(places)

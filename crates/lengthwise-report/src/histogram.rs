@@ -19,8 +19,7 @@ impl Bin {
     }
 }
 
-/// About so many intervals of lengths with their counts, and whether they grow with the lengths
-/// because of a long tail.
+/// About so many intervals of lengths, and whether they grow with them because of a long tail.
 pub(crate) fn bins(lengths: &Lengths, about: u32) -> (Vec<Bin>, bool) {
     let logarithmic = lengths.max() / 10 > length_at(lengths, lengths.len() as u64 / 2 + 1);
     let mut bins: Vec<Bin> = Vec::new();

@@ -35,8 +35,7 @@ pub struct Inspection {
     budget: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     over_budget: Option<OverBudget>,
-    /// The share of padding in random batches of the sequences that fit the budget; nothing if none
-    /// does.
+    /// The share of padding in random batches of the sequences that fit the budget, if any does.
     random_padding_rate: Option<f64>,
     /// The same for sorted batches.
     sorted_padding_rate: Option<f64>,
@@ -237,8 +236,7 @@ impl Inspection {
     }
 }
 
-/// The sequences that exceed the budget even alone, and the padding rates of the others in random and in
-/// sorted batches.
+/// The sequences over the budget, and the padding rates of the others in random and sorted batches.
 fn padding(
     lengths: &Lengths,
     budget: Budget,

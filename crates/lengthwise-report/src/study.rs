@@ -48,8 +48,7 @@ pub(crate) struct Picture {
     pub(crate) strategy: String,
     /// Lengths by place in the epoch as built, at evenly spaced places.
     pub(crate) order: Vec<u32>,
-    /// The strategy that a few sequences were batched with: fewer bins or smaller pools, so that
-    /// there are several.
+    /// The strategy of the few sequences: fewer bins or smaller pools, so that there are several.
     pub(crate) sample_strategy: String,
     /// A few sequences in batches, in several epochs.
     pub(crate) epochs: Vec<Vec<SampleBatch>>,

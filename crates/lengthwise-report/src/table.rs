@@ -16,50 +16,40 @@ enum Best {
     Neither,
 }
 
-struct Column {
+struct Column(
     /// Two lines of heading: what it is, and its unit.
-    heading: [&'static str; 2],
+    [&'static str; 2],
     /// Columns of the highest number go first where there is no room for all.
-    dispensable: u8,
-    best: Best,
-    value: fn(&Row) -> Option<f64>,
-    show: fn(f64) -> String,
-}
-
-const fn column(
-    heading: [&'static str; 2],
-    dispensable: u8,
-    best: Best,
-    value: fn(&Row) -> Option<f64>,
-    show: fn(f64) -> String,
-) -> Column {
-    Column { heading, dispensable, best, value, show }
-}
+    u8,
+    Best,
+    fn(&Row) -> Option<f64>,
+    fn(f64) -> String,
+);
 
 const COLUMNS: [Column; 15] = {
     use Best::{High, Low, Neither};
     [
-        column(["", "batches"], 0, Low, |row| Some(row.mean.batches), tenths),
-        column(["padding", "%"], 0, Low, |row| Some(row.mean.padding_rate), times::<100, 2>),
-        column(["first", "%"], 0, Low, |row| row.mean.first_padding_rate, times::<100, 2>),
-        column(["second", "%"], 0, Low, |row| row.mean.second_padding_rate, times::<100, 2>),
-        column(["sd", "%"], 4, Neither, |row| Some(row.sd.padding_rate), times::<100, 2>),
-        column(
+        Column(["", "batches"], 0, Low, |row| Some(row.mean.batches), tenths),
+        Column(["padding", "%"], 0, Low, |row| Some(row.mean.padding_rate), times::<100, 2>),
+        Column(["first", "%"], 0, Low, |row| row.mean.first_padding_rate, times::<100, 2>),
+        Column(["second", "%"], 0, Low, |row| row.mean.second_padding_rate, times::<100, 2>),
+        Column(["sd", "%"], 4, Neither, |row| Some(row.sd.padding_rate), times::<100, 2>),
+        Column(
             ["batch", "length"],
             2,
             Neither,
             |row| Some(row.mean.mean_batch_length),
             times::<1, 1>,
         ),
-        column(["", "steps"], 1, Low, |row| Some(row.mean.steps), short),
-        column(["", "shapes"], 0, Low, |row| Some(row.mean.shapes), tenths),
-        column(["effective", "mates"], 0, High, |row| row.mean.effective_mates, mates),
-        column(["lag-1", "corr."], 5, Neither, |row| Some(row.mean.lag1_correlation), correlation),
-        column(["rank", "steps"], 3, Neither, |row| Some(row.mean.optimizer_steps), tenths),
-        column(["idle", "%"], 0, Low, |row| Some(row.mean.idle_share), times::<100, 1>),
-        column(["idle", "at least"], 4, Neither, |row| Some(row.mean.idle_bound), times::<100, 1>),
-        column(["epoch", "s"], 0, Low, |row| row.mean.predicted_seconds, seconds),
-        column(["plan", "ms"], 3, Neither, |row| Some(row.mean.plan_seconds), times::<1000, 2>),
+        Column(["", "steps"], 1, Low, |row| Some(row.mean.steps), short),
+        Column(["", "shapes"], 0, Low, |row| Some(row.mean.shapes), tenths),
+        Column(["effective", "mates"], 0, High, |row| row.mean.effective_mates, mates),
+        Column(["lag-1", "corr."], 5, Neither, |row| Some(row.mean.lag1_correlation), correlation),
+        Column(["rank", "steps"], 3, Neither, |row| Some(row.mean.optimizer_steps), tenths),
+        Column(["idle", "%"], 0, Low, |row| Some(row.mean.idle_share), times::<100, 1>),
+        Column(["idle", "at least"], 4, Neither, |row| Some(row.mean.idle_bound), times::<100, 1>),
+        Column(["epoch", "s"], 0, Low, |row| row.mean.predicted_seconds, seconds),
+        Column(["plan", "ms"], 3, Neither, |row| Some(row.mean.plan_seconds), times::<1000, 2>),
     ]
 };
 
@@ -68,7 +58,7 @@ impl Comparison {
     /// by leaving columns out; idle time only where there is more than one rank, the time of an epoch
     /// only where there is a cost model, the padding of each side only where there are two lengths.
     pub fn table(&self, look: Look, width: usize) -> String {
-        let columns = COLUMNS.iter().filter(|column| self.has_column(column.heading[0]));
+        let columns = COLUMNS.iter().filter(|column| self.has_column(column.0[0]));
         let shown = TextTable {
             corner: "strategy",
             names: self.rows.iter().map(|row| row.strategy.clone()).collect(),
@@ -118,19 +108,19 @@ impl Comparison {
 impl Column {
     /// The column of these rows.
     fn shown(&self, rows: &[Row]) -> TextColumn {
-        let values: Vec<Option<f64>> = rows.iter().map(self.value).collect();
+        let &Self(heading, dispensable, best, value, show) = self;
+        let values: Vec<Option<f64>> = rows.iter().map(value).collect();
         let cells: Vec<String> =
-            values.iter().map(|value| value.map_or("-".to_owned(), self.show)).collect();
+            values.iter().map(|value| value.map_or("-".to_owned(), show)).collect();
         let known = values.iter().flatten().copied();
-        let best = match self.best {
+        let best = match best {
             Best::Low => known.reduce(f64::min),
             Best::High => known.reduce(f64::max),
             Best::Neither => None,
         };
         // Values that look equal to the best are as good as it.
-        let starred = stars_of_best(best.map(self.show).as_ref(), &cells);
-        let heading = self.heading.map(str::to_owned);
-        TextColumn { dispensable: self.dispensable, heading, cells, starred }
+        let starred = stars_of_best(best.map(show).as_ref(), &cells);
+        TextColumn { dispensable, heading: heading.map(str::to_owned), cells, starred }
     }
 }
 

@@ -1,6 +1,6 @@
 //! A table of text: names on the left, columns beside them, as many as there is room for.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, ptr};
 
 use crate::text::wrapped;
 
@@ -44,15 +44,12 @@ pub struct TextColumn {
 impl TextTable {
     /// The table, at most `width` characters wide if that can be done by leaving columns out.
     pub fn text(&self, look: Look, width: usize) -> String {
-        let mut columns: Vec<usize> = (0..self.columns.len()).collect();
+        let mut columns: Vec<&TextColumn> = self.columns.iter().collect();
         let mut lines = self.lines(&columns, look);
-        let mut left_out: Vec<usize> = Vec::new();
         while lines.iter().any(|line| visible_width(line) > width) {
-            let dispensable = |at: usize| self.columns[columns[at]].dispensable;
-            match (0..columns.len()).max_by_key(|at| dispensable(*at)) {
-                Some(at) if dispensable(at) > 0 => left_out.push(columns.remove(at)),
-                _ => break,
-            }
+            let last = (0..columns.len()).max_by_key(|&at| columns[at].dispensable);
+            let Some(at) = last.filter(|&at| columns[at].dispensable > 0) else { break };
+            columns.remove(at);
             lines = self.lines(&columns, look);
         }
         let mut table = String::new();
@@ -63,20 +60,19 @@ impl TextTable {
                 _ => _ = writeln!(table, "{line}"),
             }
         }
-        let stars = look != Look::Plain
-            && columns.iter().any(|column| self.columns[*column].starred.contains(&true));
-        if stars {
+        let stars =
+            look != Look::Plain && columns.iter().any(|column| column.starred.contains(&true));
+        let shown = |column: &&TextColumn| columns.iter().any(|shown| ptr::eq(*shown, *column));
+        let left_out = self.columns.iter().filter(|column| !shown(column));
+        let names: Vec<_> = left_out.map(|column| column.heading.join(" ")).collect();
+        if stars || !names.is_empty() {
             table.push('\n');
+        }
+        if stars {
             table += &wrapped(&format!("* {}", self.star), width);
         }
-        if !left_out.is_empty() {
-            left_out.sort_unstable();
-            let name = |column: &usize| self.columns[*column].heading.join(" ").trim().to_owned();
-            let names: Vec<String> = left_out.iter().map(name).collect();
-            if !stars {
-                table.push('\n');
-            }
-            let names = names.join(", ");
+        if !names.is_empty() {
+            let names = names.iter().map(|name| name.trim()).collect::<Vec<_>>().join(", ");
             let line = format!("not shown: {names}; there is room in a wider terminal, or in JSON");
             table += &wrapped(&line, width);
         }
@@ -84,12 +80,12 @@ impl TextTable {
     }
 
     /// The lines of the table with these columns: two of headings, then one for each row.
-    fn lines(&self, columns: &[usize], look: Look) -> Vec<String> {
+    fn lines(&self, columns: &[&TextColumn], look: Look) -> Vec<String> {
         let names = ["", self.corner].into_iter().chain(self.names.iter().map(String::as_str));
         let width = names.clone().map(|name| name.chars().count()).chain([8]).max().unwrap_or(8);
         let mut lines: Vec<String> = names.map(|name| format!("{name:width$}")).collect();
-        for &column in columns {
-            add(&mut lines, &self.columns[column], look);
+        for column in columns {
+            add(&mut lines, column, look);
         }
         lines
     }

@@ -47,8 +47,7 @@ pub(crate) fn report(args: &Report) -> Result<(), Failure> {
     }
 }
 
-/// Reads the settings and the lengths, and does something with them. `report` is checked first: it
-/// must be a page, and not the input.
+/// Reads the settings and the lengths, and does something with them; a `report` must be a page.
 fn with_request<T>(
     args: &Comparing,
     report: Option<&Path>,

@@ -34,7 +34,11 @@ pub(crate) fn run(args: &Cost) -> Result<(), Failure> {
     let steps: Vec<Step> = measured.iter().map(step).collect();
     let fit = CostModel::fit(&steps)
         .map_err(|error| Failure::of_plan(format!("{source}: {error}"), &error))?;
-    let worst = worst(&fit, &measured);
+    let MeasuredStep { line, batch_size, batch_length, seconds } = measured[fit.worst];
+    let predicted_seconds = fit.model.seconds(batch_size, batch_length);
+    let relative_error = fit.worst_relative_error;
+    let worst =
+        WorstStep { line, batch_size, batch_length, seconds, predicted_seconds, relative_error };
     let json = CostModelFile::new(&fit, worst).to_json();
     if let Some(path) = &args.output {
         signals::writing(path);
@@ -48,18 +52,6 @@ pub(crate) fn run(args: &Cost) -> Result<(), Failure> {
         ));
     }
     printer::print(&if args.json { json } else { readable(&fit, &worst, &measured) })
-}
-
-fn worst(fit: &Fit, measured: &[MeasuredStep]) -> WorstStep {
-    let MeasuredStep { line, batch_size, batch_length, seconds } = measured[fit.worst];
-    WorstStep {
-        line,
-        batch_size,
-        batch_length,
-        seconds,
-        predicted_seconds: fit.model.seconds(batch_size, batch_length),
-        relative_error: fit.worst_relative_error,
-    }
 }
 
 fn readable(fit: &Fit, worst: &WorstStep, measured: &[MeasuredStep]) -> String {

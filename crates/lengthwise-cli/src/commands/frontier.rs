@@ -77,13 +77,10 @@ pub(crate) fn run(args: &Frontier) -> Result<(), Failure> {
 }
 
 fn level(curves: &[Curve], mates: f64) -> Level {
-    let (ours, others): (Vec<&Curve>, Vec<&Curve>) =
-        curves.iter().partition(|curve| curve.family == Family::Blurred);
-    let blurred = ours.iter().find_map(|curve| curve.padding_at(mates));
-    let best = others
-        .iter()
-        .filter_map(|curve| Some((curve.padding_at(mates)?, curve.family)))
-        .min_by(|a, b| a.0.total_cmp(&b.0));
+    let found = curves.iter().filter_map(|curve| Some((curve.padding_at(mates)?, curve.family)));
+    let (ours, others): (Vec<_>, Vec<_>) = found.partition(|found| found.1 == Family::Blurred);
+    let blurred = ours.first().map(|found| found.0);
+    let best = others.into_iter().min_by(|a, b| a.0.total_cmp(&b.0));
     Level {
         effective_mates: mates,
         blurred,

@@ -4,7 +4,7 @@ mod asked;
 mod bounded;
 mod output;
 
-use std::io::Write as _;
+use std::{borrow::Cow, io::Write as _};
 
 use lengthwise::{Plan, Workspace};
 use lengthwise_io::{Form, PlanFile, Written, save, to_json};
@@ -12,7 +12,7 @@ use lengthwise_io::{Form, PlanFile, Written, save, to_json};
 use crate::{
     args::planning,
     commands::plan::{
-        asked::{Corpus, Given, Part, begin, refused, save_needs, say_shard, take},
+        asked::{Given, Part, begin, corpus, refused, save_needs, say_shard, take},
         output::{say_chosen, say_measures, say_over_long, write_lines},
     },
     failure::Failure,
@@ -42,15 +42,22 @@ pub(crate) fn run(args: &planning::Plan) -> Result<(), Failure> {
         ));
     }
     let begin = begin(&args.part)?;
-    let corpus = Corpus::read(&args.shards)?;
+    let (shard, statistics) = corpus(&args.shards)?;
     let input = args.input.read(memory::PLAN)?;
-    let lengths = corpus.of(input.lengths()).map_err(|error| input.named(error))?;
-    let planner = corpus.planner(settings.planner(args, &lengths, &input, &Workspace::new())?);
+    let named = |error| input.named(error);
+    let mut lengths = Cow::Borrowed(input.lengths());
+    if let Some(all) = statistics {
+        lengths = Cow::Owned(input.lengths().clone().part_of(all).map_err(named)?);
+    }
+    let mut planner = settings.planner(args, &lengths, &input, &Workspace::new())?;
+    if let Some(shard) = shard {
+        planner = planner.shard(shard);
+    }
     if let Some(path) = &args.shards.needs {
-        let needs = planner.needs(&lengths).map_err(|error| input.named(error))?;
+        let needs = planner.needs(&lengths).map_err(named)?;
         return save_needs(path, &needs);
     }
-    let whole = planner.plan(&lengths, args.epoch).map_err(|error| input.named(error))?;
+    let whole = planner.plan(&lengths, args.epoch).map_err(named)?;
     let part = take(args, &whole, begin, &lengths).map_err(|error| refused(&args.part, error))?;
     let plan = part.as_ref().map_or(&whole, |part| &part.plan);
     write(args, form, plan, part.as_ref(), &input)?;

@@ -6,7 +6,7 @@ use std::{
     io::{self, Write},
     mem,
     path::Path,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &Stream) -> Result<(), Failure> {
         Written::new(&path, |_| Ok(()))?;
         let shared = Arc::clone(&shared);
         signals::before_end(move || {
-            let standing = locked(&shared);
+            let standing = signals::locked(&shared);
             if let Err(error) = save_stream_state(&path, &standing.state()) {
                 printer::say(&format!("the state is not kept: {error}"));
             }
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Stream) -> Result<(), Failure> {
         });
     }
     let (saved, total) = (Instant::now(), Total::default());
-    let mut streaming = Streaming { args, shared, text: String::new(), saved, total };
+    let mut streaming = Streaming { args, shared, saved, total };
     let result = streaming.run(lengths, skip);
     // What was written counts, whatever comes after it.
     let kept = streaming.save();
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Stream) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What of the stream the thread that waits for signals must know.
+/// What the thread that waits for signals must know. Nobody holds it while reading or writing.
 struct Standing {
     feed: Feed,
     /// Whether the last step is made, but not yet written.
@@ -75,18 +75,12 @@ impl Standing {
     }
 }
 
-/// Nobody holds it while reading or writing.
-fn locked(shared: &Mutex<Standing>) -> MutexGuard<'_, Standing> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// How often the state is saved, for the case that the machine stops.
 const SAVE: Duration = Duration::from_secs(10);
 
 struct Streaming<'a> {
     args: &'a Stream,
     shared: Arc<Mutex<Standing>>,
-    text: String,
     saved: Instant,
     total: Total,
 }
@@ -116,16 +110,16 @@ impl Streaming<'_> {
     fn run(&mut self, mut lengths: Source, skip: u64) -> Result<(), Failure> {
         for at in 0..skip {
             let Some(length) = lengths.next() else {
-                let read = locked(&self.shared).feed.state().read;
+                let read = signals::locked(&self.shared).feed.state().read;
                 return Err(lengthwise::Error::StreamTooShort { at, read }.into());
             };
             length?;
         }
         while self.args.take.is_none_or(|most| self.total.steps < most) {
-            if locked(&self.shared).feed.needs() {
+            if signals::locked(&self.shared).feed.needs() {
                 match lengths.next() {
-                    Some(length) => _ = locked(&self.shared).feed.push(length?)?,
-                    None => locked(&self.shared).feed.end()?,
+                    Some(length) => _ = signals::locked(&self.shared).feed.push(length?)?,
+                    None => signals::locked(&self.shared).feed.end()?,
                 }
             } else if !self.step()? {
                 return Ok(());
@@ -136,17 +130,17 @@ impl Streaming<'_> {
 
     /// Writes the next step. Whether there is one.
     fn step(&mut self) -> Result<bool, Failure> {
-        {
-            let mut standing = locked(&self.shared);
+        let text = {
+            let mut standing = signals::locked(&self.shared);
             let Some(step) = standing.feed.step()? else { return Ok(false) };
-            self.text.clear();
-            write_step(step, self.args, &mut self.total, &mut self.text);
+            let text = lines_of(step, self.args, &mut self.total);
             standing.writing = true;
-        }
+            text
+        };
         let mut output = io::stdout();
-        output.write_all(self.text.as_bytes())?;
+        output.write_all(text.as_bytes())?;
         output.flush()?;
-        locked(&self.shared).writing = false;
+        signals::locked(&self.shared).writing = false;
         if self.saved.elapsed() >= SAVE {
             self.save()?;
         }
@@ -156,7 +150,7 @@ impl Streaming<'_> {
     fn save(&mut self) -> Result<(), Failure> {
         self.saved = Instant::now();
         let Some(path) = &self.args.state else { return Ok(()) };
-        let state = locked(&self.shared).state();
+        let state = signals::locked(&self.shared).state();
         Ok(save_stream_state(path, &state)?)
     }
 
@@ -165,7 +159,7 @@ impl Streaming<'_> {
         let padding = 100.0 * (1.0 - positions as f64 / cells.max(1) as f64);
         let padding = if cells == 0 { String::new() } else { format!(", {padding:.2} % padding") };
         printer::say(&format!("{sequences} sequences in {batches} batches{padding}"));
-        let standing = locked(&self.shared);
+        let standing = signals::locked(&self.shared);
         let (left_out, truncated) = standing.feed.over_long();
         for (count, what) in [(left_out, "left out"), (truncated, "to be truncated")] {
             if count > 0 {
@@ -180,8 +174,10 @@ impl Streaming<'_> {
     }
 }
 
-fn write_step(step: &StreamStep, args: &Stream, total: &mut Total, text: &mut String) {
+/// A line for each batch of a step that was asked for.
+fn lines_of(step: &StreamStep, args: &Stream, total: &mut Total) -> String {
     total.steps += 1;
+    let mut text = String::new();
     for (rank, batch) in (0..).zip(step.batches()) {
         if args.rank.is_some_and(|own| own != rank) {
             continue;
@@ -201,9 +197,9 @@ fn write_step(step: &StreamStep, args: &Stream, total: &mut Total, text: &mut St
             positions,
         };
         // Numbers always have a JSON form.
-        *text += &serde_json::to_string(&line).unwrap_or_default();
-        text.push('\n');
+        text += &(serde_json::to_string(&line).unwrap_or_default() + "\n");
     }
+    text
 }
 
 fn streamer(args: &Stream) -> Result<Streamer, Failure> {

@@ -32,24 +32,18 @@ pub(crate) fn run(args: &Tune) -> Result<(), Failure> {
 }
 
 fn limits(args: &Tune) -> Result<Limits, Failure> {
-    let bad = |name: &str, given: f64, expected: &str| {
-        Err(Failure::new(format!("`--{name}` cannot be {given}"), format!("it must be {expected}")))
-    };
-    if let Some(given) = args.max_seconds
-        && !(given > 0.0 && given.is_finite())
-    {
-        return bad("max-seconds", given, "a number of seconds above 0");
-    }
-    match (args.max_padding, args.min_mates) {
-        (Some(given), _) if !(given > 0.0 && given < 1.0) => {
-            bad("max-padding", given, "a share above 0 and below 1, such as 0.05")
-        }
-        (_, Some(given)) if !(given >= 1.0 && given.is_finite()) => {
-            bad("min-mates", given, "a number from 1")
-        }
-        (max_padding, min_mates) => {
-            let (max_shapes, max_seconds) = (args.max_shapes, args.max_seconds);
-            Ok(Limits { max_padding, min_mates, max_shapes, max_seconds })
+    let &Tune { max_padding, min_mates, max_shapes, max_seconds, .. } = args;
+    let share = "a share above 0 and below 1, such as 0.05";
+    let checks: [(&str, Option<f64>, fn(f64) -> bool, &str); 3] = [
+        ("max-seconds", max_seconds, |s| s > 0.0 && s.is_finite(), "a number of seconds above 0"),
+        ("max-padding", max_padding, |padding| padding > 0.0 && padding < 1.0, share),
+        ("min-mates", min_mates, |mates| mates >= 1.0 && mates.is_finite(), "a number from 1"),
+    ];
+    for (name, given, right, expected) in checks {
+        if let Some(given) = given.filter(|&given| !right(given)) {
+            let what = format!("`--{name}` cannot be {given}");
+            return Err(Failure::new(what, format!("it must be {expected}")));
         }
     }
+    Ok(Limits { max_padding, min_mates, max_shapes, max_seconds })
 }

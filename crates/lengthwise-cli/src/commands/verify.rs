@@ -82,18 +82,17 @@ fn verify(args: &Verify) -> Result<Verified, Failure> {
 fn same_lengths(file: &PlanFile, input: &Sequences) -> Result<(), String> {
     let (planned, given) = (file.plan.provenance().lengths, input.lengths().digest());
     let (two, one) = (file.plan.second_batch_lengths(), input.lengths().second().is_none());
+    let source = &input.source;
     if planned != given && two.is_some() && one {
-        let source = &input.source;
         return Err(format!("was made for two lengths, and {source} is one; say `--second`"));
     }
-    same_digest(planned, given, &input.source)?;
+    same_digest(planned, given, source)?;
     let pieces = |chunks: &Chunks| -> Vec<_> {
         (0..chunks.len() as u32).map(|piece| chunks.get(piece)).collect()
     };
-    if file.chunks.as_ref().map(pieces) != input.chunks.as_ref().map(pieces) {
-        return Err(format!("was made for pieces of other sequences than {}", input.source));
-    }
-    Ok(())
+    let same = file.chunks.as_ref().map(pieces) == input.chunks.as_ref().map(pieces);
+    same.then_some(())
+        .ok_or_else(|| format!("was made for pieces of other sequences than {source}"))
 }
 
 /// Every sequence is in one batch or listed as left out. Of one rank, or of a part of the epoch, none
@@ -120,19 +119,14 @@ fn every_sequence(file: &PlanFile, input: &Sequences) -> Result<(), String> {
     for &sequence in plan.indices() {
         met[sequence as usize] += 1;
     }
-    let all = || (0..).zip(met.iter().copied().zip(due.iter().copied()));
-    let where_both = |wrong: fn(u64, u64) -> bool| {
-        all().filter(move |&(_, (met, due))| wrong(met, due)).map(|(sequence, _)| sequence)
+    let none = |wrong: fn(u64, u64) -> bool, what| {
+        let all = (0..).zip(met.iter().zip(&due));
+        expect_none(all.filter(|&(_, (&met, &due))| wrong(met, due)).map(|(at, _)| at), what)
     };
-    expect_none(
-        where_both(|met, due| met > 0 && due == 0),
-        "sequences that are listed as left out, and yet in a batch",
-    )?;
-    expect_none(where_both(|met, due| met > due), "sequences that are there too often")?;
-    if is_whole(file) {
-        expect_none(where_both(|met, due| met < due), "sequences that are missing")?;
-    }
-    Ok(())
+    let left_out = "sequences that are listed as left out, and yet in a batch";
+    none(|met, due| met > 0 && due == 0, left_out)?;
+    none(|met, due| met > due, "sequences that are there too often")?;
+    if is_whole(file) { none(|met, due| met < due, "sequences that are missing") } else { Ok(()) }
 }
 
 fn same_ids(file: &PlanFile, input: &Sequences) -> Result<(), String> {
@@ -155,8 +149,7 @@ fn is_whole(file: &PlanFile) -> bool {
     })
 }
 
-/// The lengths, the budget and the positions of every batch, and in a file of all ranks the counts of
-/// every step.
+/// The lengths, budget and positions of every batch, and of all ranks the counts of every step.
 fn every_batch(file: &PlanFile, input: &Sequences) -> Result<(), String> {
     let plan = &file.plan;
     let mut checks = BatchChecks::new(plan.provenance(), input.lengths());

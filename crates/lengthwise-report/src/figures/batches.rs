@@ -1,11 +1,11 @@
-//! A few sequences in batches, several epochs side by side: bars of their lengths in the colour of
-//! their batch, on what they are padded to (note 4's figure; paper 2, Figs. 1 and 3).
+//! What one strategy does: the order of an epoch, and a few sequences in batches.
 
 use std::fmt::Write as _;
 
 use crate::{
-    study::{Picture, SampleBatch},
-    svg::chart,
+    figures::shared::length_label,
+    study::{Picture, SampleBatch, Study},
+    svg::{chart, chart::Chart, scale::Scale, style::SeriesStyle},
     text::{compact, counted, percent},
 };
 
@@ -18,6 +18,38 @@ const BOTTOM: f64 = 20.0;
 /// Where the bars stand.
 const BASE: f64 = TITLE + PANEL.1;
 
+/// The length at each place of the epoch (paper 1, Fig. 1).
+pub(crate) fn order(study: &Study, picture: &Picture, style: SeriesStyle) -> String {
+    let sequences = study.comparison.input.sequences as f64;
+    let longest = f64::from(study.comparison.input.max);
+    let mut chart = Chart::new(
+        &format!("The length at each place of the epoch under {}", picture.strategy),
+        (430.0, 240.0),
+        (Scale::linear(0.0, sequences).whole(), "place in the epoch, as built"),
+        (
+            Scale::linear(0.0, longest * 1.03).whole(),
+            &length_label("length", &study.comparison.input),
+        ),
+    );
+    // Few places have dots that can be seen.
+    let side = (200.0 / picture.order.len().max(1) as f64).clamp(1.8, 6.0);
+    let mut points = String::new();
+    for (place, &length) in picture.order.iter().enumerate() {
+        let x = chart.x.place(place as f64 * sequences / picture.order.len() as f64);
+        let y = chart.y.place(f64::from(length));
+        _ = write!(
+            points,
+            "M{:.1} {:.1}h{side:.1}v{side:.1}h-{side:.1}z",
+            x - side / 2.0,
+            y - side / 2.0
+        );
+    }
+    chart.add(format_args!(r#"<path class="points {}" d="{points}"/>"#, style.classes()));
+    chart.finish()
+}
+
+/// Several epochs side by side: bars of lengths in the colour of their batch, on what they are padded to
+/// (note 4's figure; paper 2, Figs. 1 and 3).
 pub(crate) fn batches(picture: &Picture) -> String {
     let longest = picture.epochs.iter().flatten().map(|batch| batch.batch_length).max();
     let longest = longest.unwrap_or(1);

@@ -1,10 +1,9 @@
-//! The figures of a report: one file each.
+//! The figures of a report.
 
 pub(crate) mod bars;
 pub(crate) mod batches;
 pub(crate) mod distribution;
 pub(crate) mod frontier;
 pub(crate) mod idle;
-pub(crate) mod order;
 pub(crate) mod shared;
 pub(crate) mod tuning;

@@ -5,8 +5,13 @@ use std::fmt::Write as _;
 use crate::{
     compare::Row,
     figures::{
-        bars::seconds, batches::batches, distribution::distribution, frontier::frontier,
-        idle::idle, order::order, shared::Styles, tuning::tuning,
+        bars::seconds,
+        batches::{batches, order},
+        distribution::distribution,
+        frontier::frontier,
+        idle::idle,
+        shared::Styles,
+        tuning::tuning,
     },
     html::{
         figure::{Width, figure, frontier_legend, lengths_legend, nothing, row_legend},

@@ -1,6 +1,6 @@
 //! What was asked for: the settings, the shard of a corpus, the ranks and steps of an epoch.
 
-use std::{borrow::Cow, path::Path, sync::Arc};
+use std::{path::Path, sync::Arc};
 
 use lengthwise::{
     Cursor, Error, Lengths, Plan, Planner, Settings, Shapes, Steps, Strategy, Workspace,
@@ -69,29 +69,14 @@ impl Given {
     }
 }
 
-/// What the lengths are a part of, if anything was said of it.
-pub(super) struct Corpus {
-    statistics: Option<Arc<Statistics>>,
-    shard: Option<Shard>,
-}
-
-impl Corpus {
-    pub(super) fn read(args: &planning::Shards) -> Result<Self, Failure> {
-        let shard = args.shard.zip(args.of).map(|(number, of)| Shard::new(number, of));
-        let shard = shard.transpose()?;
-        args.needs.as_deref().map_or(Ok(()), check_name)?;
-        let statistics = args.statistics.as_deref().map(read_statistics).transpose()?.map(Arc::new);
-        Ok(Self { statistics, shard })
-    }
-
-    pub(super) fn of<'a>(&self, lengths: &'a Lengths) -> Result<Cow<'a, Lengths>, Error> {
-        let Some(all) = &self.statistics else { return Ok(Cow::Borrowed(lengths)) };
-        lengths.clone().part_of(Arc::clone(all)).map(Cow::Owned)
-    }
-
-    pub(super) fn planner(&self, planner: Planner<Strategy>) -> Planner<Strategy> {
-        if let Some(shard) = self.shard { planner.shard(shard) } else { planner }
-    }
+/// The shard that is planned, and the statistics of all shards, if they were named.
+pub(super) fn corpus(
+    args: &planning::Shards,
+) -> Result<(Option<Shard>, Option<Arc<Statistics>>), Failure> {
+    let shard = args.shard.zip(args.of).map(|(number, of)| Shard::new(number, of)).transpose()?;
+    args.needs.as_deref().map_or(Ok(()), check_name)?;
+    let statistics = args.statistics.as_deref().map(read_statistics).transpose()?;
+    Ok((shard, statistics.map(Arc::new)))
 }
 
 /// Writes what one shard needs, and says it.

@@ -36,7 +36,7 @@ pub(super) fn run(
     let extension = args.output.as_ref().and_then(|path| path.extension());
     let is_table = extension.is_some_and(|name| name.eq_ignore_ascii_case("parquet"));
     let aside = if is_table { ASIDE_TABLE } else { ASIDE };
-    let input = args.input.map()?;
+    let input = args.input.given()?.map()?;
     let lengths = input.lengths();
     let mut progress = Progress::start();
     progress.at("planning");
@@ -69,7 +69,8 @@ pub(super) fn run(
         }
         (_, Some(form)) => printer::print_with(|output| file.write(form, output))?,
         (_, None) => {
-            printer::print_with(|output| write_lines(plan.iter().map(|(batch, _)| batch), output))?
+            let batches = plan.iter().map(|(batch, _)| batch);
+            printer::print_with(|output| write_lines(batches, output))?;
         }
     }
     input.unchanged()?;

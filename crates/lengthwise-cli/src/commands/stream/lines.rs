@@ -57,8 +57,7 @@ impl Lines {
         Self { name, input: Box::new(input), line: 0, text: Vec::new(), begun: false }
     }
 
-    /// Whether the line is the name of the column that was cut out of a table, which is passed over
-    /// where it comes first.
+    /// Whether the line is the name of a column cut out of a table, which may come first.
     fn is_header(&self) -> bool {
         let text = str::from_utf8(&self.text).unwrap_or("0").trim();
         !self.begun && text.parse::<f64>().is_err()

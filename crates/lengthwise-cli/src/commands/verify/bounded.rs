@@ -1,5 +1,4 @@
-//! The same checks batch by batch, with a bound on memory. A bit for each sequence tells whether it was
-//! met.
+//! The same checks batch by batch, with a bound on memory: a bit for each sequence that was met.
 
 use lengthwise::{Lengths, OverLong, Provenance};
 use lengthwise_io::{PlanStream, StreamedBatch};
