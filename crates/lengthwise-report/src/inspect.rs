@@ -105,12 +105,10 @@ impl Inspection {
         id: impl Fn(u32) -> Option<String>,
         duplicate_ids: Option<Duplicates>,
     ) -> Result<Self, Error> {
+        let (count, mean) = (lengths.len() as f64, lengths.mean());
+        let square = |length: u32| (f64::from(length) - mean).powi(2);
         let histogram = lengths.histogram();
-        let count = lengths.len() as f64;
-        let mean = lengths.mean();
-        let squares = histogram
-            .iter()
-            .map(|&(length, count)| f64::from(count) * (f64::from(length) - mean).powi(2));
+        let squares = histogram.iter().map(|&(length, count)| f64::from(count) * square(length));
         let quantile = |share: f64| length_at(lengths, ((share * count).ceil() as u64).max(1));
         let shares = [0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0];
         let quantiles = shares.map(|share| Quantile { share, length: quantile(share) }).to_vec();
@@ -195,15 +193,14 @@ impl Inspection {
         let quantiles: Vec<String> = self.quantiles.iter().map(said).collect();
         text += &line(&quantiles.join(", "));
         _ = writeln!(text, "\n{}", self.bars(width, plain));
-        text += &line(&match (self.random_padding_rate, self.sorted_padding_rate) {
-            (Some(random), Some(sorted)) => format!(
-                "under {} random batches spend {:.1} % of their cells on padding, sorted ones {:.2} %",
-                self.budget,
-                100.0 * random,
-                100.0 * sorted
-            ),
-            _ => format!("under {} no sequence fits a batch", self.budget),
+        let rates = self.random_padding_rate.zip(self.sorted_padding_rate);
+        let padding = rates.map_or("no sequence fits a batch".to_owned(), |(random, sorted)| {
+            let [random, sorted] = [100.0 * random, 100.0 * sorted];
+            format!(
+                "random batches spend {random:.1} % of their cells on padding, sorted ones {sorted:.2} %"
+            )
         });
+        text += &line(&format!("under {} {padding}", self.budget));
         if self.outliers.count > 0 {
             text += &line(&self.outliers.to_text());
         }
@@ -287,12 +284,10 @@ impl Outliers {
         let longest: Vec<String> = self.longest.iter().map(named).collect();
         let (lower, upper) = self.quartiles;
         format!(
-            "{} longer than {} (the upper quartile {upper} and three times its distance {} from the \
-             lower one), with {:.1} % of all positions; the longest: {}",
-            match self.count {
-                1 => "1 sequence is".to_owned(),
-                count => format!("{count} sequences are"),
-            },
+            "{} sequence{} longer than {} (the upper quartile {upper} and three times its distance {} \
+             from the lower one), with {:.1} % of all positions; the longest: {}",
+            self.count,
+            if self.count == 1 { " is" } else { "s are" },
             self.above,
             upper - lower,
             100.0 * self.share_of_total,

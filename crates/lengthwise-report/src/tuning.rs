@@ -164,25 +164,18 @@ fn remarks(best: &Point, limits: &Limits) -> Vec<String> {
 /// One line for every point.
 pub fn table(points: &[&PointFigures]) -> String {
     let seconds = points.iter().any(|point| point.predicted_seconds.is_some());
-    let mut text = format!(
-        "{:28}{:>10}{:>10}{:>9}{:>12}{}\n",
-        "strategy",
-        "padding %",
-        "batches",
-        "shapes",
-        "mates",
-        if seconds { "   epoch s" } else { "" }
-    );
+    let mut text =
+        String::from("strategy                     padding %   batches   shapes       mates");
+    text += if seconds { "   epoch s\n" } else { "\n" };
     for point in points {
+        let PointFigures { strategy, batches, shapes, .. } = point;
+        let seconds = point.predicted_seconds.map(|seconds| format!("{seconds:>10.2}"));
         _ = writeln!(
             text,
-            "{:28}{:>10.2}{:>10.0}{:>9.0}{:>12}{}",
-            point.strategy,
+            "{strategy:28}{:>10.2}{batches:>10.0}{shapes:>9.0}{:>12.0}{}",
             100.0 * point.padding_rate,
-            point.batches,
-            point.shapes,
-            format!("{:.0}", mates(point)),
-            point.predicted_seconds.map_or(String::new(), |seconds| format!("{seconds:>10.2}"))
+            mates(point),
+            seconds.unwrap_or_default()
         );
     }
     text

@@ -13,7 +13,7 @@ use crate::{
     args::planning,
     commands::plan::{
         asked::{Given, Part, begin, corpus, refused, save_needs, say_shard, take},
-        output::{say_chosen, say_measures, say_over_long, write_lines},
+        output::{say_plan, write_lines},
     },
     failure::Failure,
     input::Sequences,
@@ -62,11 +62,9 @@ pub(crate) fn run(args: &planning::Plan) -> Result<(), Failure> {
     let plan = part.as_ref().map_or(&whole, |part| &part.plan);
     write(args, form, plan, part.as_ref(), &input)?;
 
-    let what = if input.chunks.is_some() { "pieces of sequences" } else { "sequences" };
-    say_measures(&plan.measure(input.lengths()), what, plan.provenance(), plan.digest());
-    say_chosen(&input);
-    say_over_long(plan.over_long());
-    if let Some(shard) = plan.provenance().shard {
+    let (measures, made) = (plan.measure(input.lengths()), plan.provenance());
+    say_plan(&measures, made, plan.digest(), plan.over_long().1, &input);
+    if let Some(shard) = made.shard {
         say_shard(shard, plan);
     }
     if let Some(part) = &part {

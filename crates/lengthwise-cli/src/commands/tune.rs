@@ -33,14 +33,15 @@ pub(crate) fn run(args: &Tune) -> Result<(), Failure> {
 
 fn limits(args: &Tune) -> Result<Limits, Failure> {
     let &Tune { max_padding, min_mates, max_shapes, max_seconds, .. } = args;
-    let share = "a share above 0 and below 1, such as 0.05";
-    let checks: [(&str, Option<f64>, fn(f64) -> bool, &str); 3] = [
-        ("max-seconds", max_seconds, |s| s > 0.0 && s.is_finite(), "a number of seconds above 0"),
-        ("max-padding", max_padding, |padding| padding > 0.0 && padding < 1.0, share),
-        ("min-mates", min_mates, |mates| mates >= 1.0 && mates.is_finite(), "a number from 1"),
-    ];
-    for (name, given, right, expected) in checks {
-        if let Some(given) = given.filter(|&given| !right(given)) {
+    let seconds = max_seconds.filter(|seconds| !(*seconds > 0.0 && seconds.is_finite()));
+    let padding = max_padding.filter(|share| !(*share > 0.0 && *share < 1.0));
+    let mates = min_mates.filter(|mates| !(*mates >= 1.0 && mates.is_finite()));
+    for (name, wrong, expected) in [
+        ("max-seconds", seconds, "a number of seconds above 0"),
+        ("max-padding", padding, "a share above 0 and below 1, such as 0.05"),
+        ("min-mates", mates, "a number from 1"),
+    ] {
+        if let Some(given) = wrong {
             let what = format!("`--{name}` cannot be {given}");
             return Err(Failure::new(what, format!("it must be {expected}")));
         }

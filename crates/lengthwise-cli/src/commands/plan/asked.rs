@@ -28,14 +28,12 @@ pub(super) struct Given {
 impl Given {
     pub(super) fn read(args: &planning::Plan) -> Result<Self, Failure> {
         let strategy: Option<Strategy> = args.strategy.as_deref().map(str::parse).transpose()?;
-        let budget = match (&args.budget, strategy.as_ref().and_then(Strategy::own_budget)) {
-            (Some(given), _) => cost_model::budget(given)?,
-            (None, Some(own)) => own,
-            (None, None) => {
-                let what = "there is no budget, and batches have no other size";
-                return Err(Failure::new(what, "give one, as in `--budget padded:20000`"));
-            }
-        };
+        let own = strategy.as_ref().and_then(Strategy::own_budget);
+        let given = args.budget.as_deref().map(cost_model::budget).transpose()?;
+        let budget = given.or(own).ok_or_else(|| {
+            let what = "there is no budget, and batches have no other size";
+            Failure::new(what, "give one, as in `--budget padded:20000`")
+        })?;
         let shapes = args.shapes.as_deref().map(str::parse).transpose()?;
         let settings = Settings {
             arrange: args.settings.arrange.parse()?,
@@ -135,12 +133,11 @@ pub(super) fn begin(args: &planning::Part) -> Result<Option<Cursor>, Failure> {
 }
 
 pub(super) fn refused(args: &planning::Part, error: Error) -> Failure {
-    match (&error, args.resume.first()) {
-        (
-            Error::OtherRun { .. } | Error::CursorBeyondEnd { .. } | Error::BadCursor { .. },
-            Some(path),
-        ) => Failure::of_plan(format!("{}: {error}", path.display()), &error),
-        _ => error.into(),
+    use Error::{BadCursor, CursorBeyondEnd, OtherRun};
+    let of_cursor = matches!(error, OtherRun { .. } | CursorBeyondEnd { .. } | BadCursor { .. });
+    match args.resume.first().filter(|_| of_cursor) {
+        Some(path) => Failure::of_plan(format!("{}: {error}", path.display()), &error),
+        None => error.into(),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::{
     args::planning::Plan,
     commands::plan::{
         asked::Given,
-        output::{say_chosen, say_measures, say_over_long, write_lines},
+        output::{say_plan, write_lines},
     },
     failure::Failure,
     memory,
@@ -75,9 +75,8 @@ pub(super) fn run(
     }
     input.unchanged()?;
     drop(progress);
-    say_measures(&plan.measure(&positions), "sequences", plan.provenance(), plan.digest());
-    say_chosen(&input);
-    say_over_long(plan.over_long());
+    let (measures, made) = (plan.measure(&positions), plan.provenance());
+    say_plan(&measures, made, plan.digest(), plan.over_long().1, &input);
     Ok(())
 }
 

@@ -21,36 +21,36 @@ pub(super) fn write_lines<'a>(
     Ok(())
 }
 
-pub(super) fn say_measures(measures: &Measures, what: &str, made: &Provenance, digest: u64) {
+/// Says what a plan is like, which column was taken where nobody named one, and what is over-long.
+pub(super) fn say_plan(
+    measures: &Measures,
+    made: &Provenance,
+    digest: u64,
+    over_long: &[u32],
+    input: &Sequences,
+) {
     let sides = measures.sides.map_or_else(String::new, |[first, second]| {
         let [first, second] = [first, second].map(|side| 100.0 * side.padding_rate);
         format!(" ({first:.2} % of the first, {second:.2} % of the second)")
     });
     printer::say(&format!(
-        "{} {what} in {} batches ({}, shapes {}), {:.2} % padding{sides}, digest {digest:016x}",
+        "{} {} in {} batches ({}, shapes {}), {:.2} % padding{sides}, digest {digest:016x}",
         measures.sequences,
+        if input.chunks.is_some() { "pieces of sequences" } else { "sequences" },
         measures.batches,
         made.strategy,
         made.shapes,
         100.0 * measures.padding_rate,
     ));
-}
-
-/// Says which column was taken where nobody named one.
-pub(super) fn say_chosen(input: &Sequences) {
-    if let Some(name) = &input.chosen {
-        let name = printer::safe(name);
+    if let Some(name) = input.chosen.as_deref().map(printer::safe) {
         printer::say(&format!("lengths are those of `{name}`; `--column` chooses others"));
     }
-}
-
-pub(super) fn say_over_long((treatment, sequences): (OverLong, &[u32])) {
-    let done = match treatment {
+    let done = match made.over_long {
         OverLong::Drop => "left out",
         OverLong::Truncate => "to be truncated",
         _ => "alone in a batch over the budget",
     };
-    say_some(sequences, &format!("over-long, {done}"));
+    say_some(over_long, &format!("over-long, {done}"));
 }
 
 /// Says how many sequences met with what, and which, if there are any.
