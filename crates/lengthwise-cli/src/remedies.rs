@@ -75,10 +75,7 @@ fn flag(setting: Setting, value: Option<&str>) -> String {
 }
 
 fn quoted(flag: &str, value: Option<&str>) -> String {
-    match value {
-        Some(value) => format!("`{flag} {value}`"),
-        None => format!("`{flag}`"),
-    }
+    value.map_or_else(|| format!("`{flag}`"), |value| format!("`{flag} {value}`"))
 }
 
 #[cfg(test)]
