@@ -197,6 +197,24 @@ macro_rules! names {
 }
 pub(crate) use names;
 
+/// Writes the methods of a builder that set something and give it back.
+macro_rules! setters {
+    (impl $(<$generic:ident: $bound:path>)? $builder:ident $(<$of:ident>)? { $(
+        $(#[$about:meta])*
+        pub fn $name:ident(mut $self:ident, $($value:ident: $type:ty),+) -> Self { $set:expr }
+    )* }) => {
+        impl $(<$generic: $bound>)? $builder $(<$of>)? { $(
+            $(#[$about])*
+            #[must_use]
+            pub fn $name(mut $self, $($value: $type),+) -> Self {
+                $set;
+                $self
+            }
+        )* }
+    };
+}
+pub(crate) use setters;
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use crate::{
-    data::over_long::OverLong, error::Error, limit::budget::Budget, plan::steps::Tail,
-    shape::shapes::Shapes, stream::pivot::Pivot,
+    base::setting::setters, data::over_long::OverLong, error::Error, limit::budget::Budget,
+    plan::steps::Tail, shape::shapes::Shapes, stream::pivot::Pivot,
 };
 
 #[doc = include_str!("stream.md")]
@@ -41,64 +41,6 @@ impl Streamer {
             seed: 0,
             epoch: 0,
         }
-    }
-
-    /// With these shapes. The rungs of a ladder that are not given are learned from the first window,
-    /// and kept; a sequence that is longer adds one.
-    #[must_use]
-    pub fn shapes(mut self, shapes: Shapes) -> Self {
-        self.shapes = shapes;
-        self
-    }
-
-    /// With at most so many sequences held: the more, the less padding.
-    #[must_use]
-    pub fn window(mut self, sequences: u32) -> Self {
-        self.window = sequences;
-        self
-    }
-
-    /// With steps that grow around this sequence.
-    #[must_use]
-    pub fn pivot(mut self, pivot: Pivot) -> Self {
-        self.pivot = pivot;
-        self
-    }
-
-    /// With over-long sequences treated in this way.
-    #[must_use]
-    pub fn over_long(mut self, over_long: OverLong) -> Self {
-        self.over_long = over_long;
-        self
-    }
-
-    /// With the batches that fill no step of ranks treated in this way, at the end of the stream.
-    #[must_use]
-    pub fn tail(mut self, tail: Tail) -> Self {
-        self.tail = tail;
-        self
-    }
-
-    /// With a batch for each of so many ranks in a step, of which `rank` takes its own. All read the
-    /// same stream.
-    #[must_use]
-    pub fn rank(mut self, rank: u32, ranks: u32) -> Self {
-        (self.rank, self.ranks) = (rank, ranks);
-        self
-    }
-
-    /// With this seed.
-    #[must_use]
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = seed;
-        self
-    }
-
-    /// With the randomness of this epoch, for streams that come again.
-    #[must_use]
-    pub fn epoch(mut self, epoch: u64) -> Self {
-        self.epoch = epoch;
-        self
     }
 
     /// The manual page of streams, in Markdown.
@@ -146,6 +88,31 @@ impl Streamer {
         }
         Ok(())
     }
+}
+
+setters! {
+impl Streamer {
+    /// With these shapes. The rungs of a ladder that are not given are learned from the first window,
+    /// and kept; a sequence that is longer adds one.
+    pub fn shapes(mut self, shapes: Shapes) -> Self { self.shapes = shapes }
+    /// With at most so many sequences held: the more, the less padding.
+    pub fn window(mut self, sequences: u32) -> Self { self.window = sequences }
+    /// With steps that grow around this sequence.
+    pub fn pivot(mut self, pivot: Pivot) -> Self { self.pivot = pivot }
+    /// With over-long sequences treated in this way.
+    pub fn over_long(mut self, over_long: OverLong) -> Self { self.over_long = over_long }
+    /// With the batches that fill no step of ranks treated in this way, at the end of the stream.
+    pub fn tail(mut self, tail: Tail) -> Self { self.tail = tail }
+    /// With a batch for each of so many ranks in a step, of which `rank` takes its own. All read the
+    /// same stream.
+    pub fn rank(mut self, rank: u32, ranks: u32) -> Self {
+        (self.rank, self.ranks) = (rank, ranks)
+    }
+    /// With this seed.
+    pub fn seed(mut self, seed: u64) -> Self { self.seed = seed }
+    /// With the randomness of this epoch, for streams that come again.
+    pub fn epoch(mut self, epoch: u64) -> Self { self.epoch = epoch }
+}
 }
 
 /// A window with more is a plan.
