@@ -91,14 +91,10 @@ impl Lengths {
     where
         T: Copy + Display + TryInto<u32>,
     {
-        let values = lengths
-            .into_iter()
-            .enumerate()
-            .map(|(index, length)| {
-                length.try_into().map_err(|_| Error::BadLength { index, given: length.to_string() })
-            })
-            .collect::<Result<Vec<u32>, Error>>()?;
-        Self::new(values)
+        let values = lengths.into_iter().enumerate().map(|(index, length)| {
+            length.try_into().map_err(|_| Error::BadLength { index, given: length.to_string() })
+        });
+        Self::new(values.collect::<Result<Vec<u32>, Error>>()?)
     }
 
     /// With a second length for each sequence; there are as many.

@@ -29,6 +29,16 @@ impl Error {
         Self::listed_examples()
     }
 
+    /// A value that a setting does not accept, and what it must be.
+    pub(crate) fn bad_value(
+        of: impl Into<String>,
+        given: impl ToString,
+        expected: impl Into<String>,
+    ) -> Self {
+        let (of, given, expected) = (of.into(), given.to_string(), expected.into());
+        Error::BadValue { of, given, expected }
+    }
+
     /// What is left of a bound on memory; refused if there is too little.
     pub(crate) fn check_memory(
         needed: u64,

@@ -40,26 +40,18 @@ impl Rounds {
         let one = Lengths::new([1])?;
         // Refuses what makes no sense; the lengths do not matter.
         shapes.rounding(&one)?;
-        let top = match shapes {
-            Shapes::Rungs(rungs) => rungs.last().copied(),
-            _ => None,
-        };
-        if budget.depends_on_longest() && top.is_none() {
-            return Err(Error::BadValue {
-                of: "the budget of a stream".to_owned(),
-                given: budget.to_string(),
-                expected: "`sequences`, `padded` or `cost`: nobody knows the longest length of a \
-                           stream, unless shapes are rungs that are given"
-                    .to_owned(),
-            });
-        }
-        let limit = budget.resolve(&one, Cow::Owned(vec![top.unwrap_or(1)]))?;
-        let one = budget.limit_of_one().map_or(u32::MAX, |limit| limit.longest_alone());
-        let longest = shapes.longest_within(one);
         let rungs = match shapes {
             Shapes::Rungs(rungs) => rungs.clone(),
             _ => Vec::new(),
         };
+        if budget.depends_on_longest() && rungs.is_empty() {
+            let expected = "`sequences`, `padded` or `cost`: nobody knows the longest length of a \
+                            stream, unless shapes are rungs that are given";
+            return Err(Error::bad_value("the budget of a stream", budget, expected));
+        }
+        let limit = budget.resolve(&one, Cow::Owned(vec![rungs.last().copied().unwrap_or(1)]))?;
+        let one = budget.limit_of_one().map_or(u32::MAX, |limit| limit.longest_alone());
+        let longest = shapes.longest_within(one);
         Ok(Self { shapes: shapes.clone(), budget, over_long, limit, longest, rungs })
     }
 
@@ -99,9 +91,14 @@ impl Rounds {
         }
     }
 
-    /// Whether rungs have still to be learned.
+    /// Whether rungs are learned from the stream.
+    fn learns(&self) -> bool {
+        matches!(self.shapes, Shapes::Ladder(_))
+    }
+
+    /// Whether they have still to be learned.
     pub(crate) fn must_learn(&self) -> bool {
-        matches!(self.shapes, Shapes::Ladder(_)) && self.rungs.is_empty()
+        self.learns() && self.rungs.is_empty()
     }
 
     /// Learns rungs from the lengths of the first window.
@@ -118,12 +115,12 @@ impl Rounds {
 
     /// The rungs that were learned.
     pub(crate) fn learned(&self) -> &[u32] {
-        if matches!(self.shapes, Shapes::Ladder(_)) { &self.rungs } else { &[] }
+        if self.learns() { &self.rungs } else { &[] }
     }
 
     /// Goes on with rungs that were learned before.
     pub(crate) fn know(&mut self, rungs: &[u32]) {
-        if matches!(self.shapes, Shapes::Ladder(_)) {
+        if self.learns() {
             self.rungs = rungs.to_vec();
         }
     }
@@ -131,8 +128,10 @@ impl Rounds {
     /// Adds a rung for a sequence that is longer than all that the ladder was learned from: an eighth
     /// above it, so that there are few of them however long they become.
     pub(crate) fn extend(&mut self, length: u32) {
-        let fits = length <= self.longest && matches!(self.shapes, Shapes::Ladder(_));
-        if fits && self.rungs.last().is_some_and(|&top| top < length) {
+        if length <= self.longest
+            && self.learns()
+            && self.rungs.last().is_some_and(|&top| top < length)
+        {
             self.rungs.push(length.saturating_add(length / 8).min(self.longest));
         }
     }

@@ -1,7 +1,5 @@
 //! The settings of a stream.
 
-use std::fmt::Write as _;
-
 use crate::{
     base::setting::setters, data::over_long::OverLong, error::Error, limit::budget::Budget,
     plan::steps::Tail, shape::shapes::Shapes, stream::pivot::Pivot,
@@ -52,12 +50,9 @@ impl Streamer {
     /// change. Over-long sequences come last: see [`StreamState`](crate::stream::StreamState).
     pub(crate) fn settings(&self) -> String {
         let Self { budget, shapes, window, pivot, over_long, .. } = self;
-        let mut settings = String::new();
-        _ = write!(
-            settings,
+        format!(
             "budget={budget} shapes={shapes} window={window} pivot={pivot} over_long={over_long}"
-        );
-        settings
+        )
     }
 
     /// Refuses numbers that make no sense.
@@ -68,23 +63,18 @@ impl Streamer {
         if self.rank >= self.ranks {
             return Err(Error::BadRank { rank: self.rank, world_size: self.ranks });
         }
-        let bad = |given: u32, expected: String| {
-            let (of, given) = ("the window".to_owned(), given.to_string());
-            Err(Error::BadValue { of, given, expected })
-        };
         if self.window < self.ranks || self.window > MOST_HELD {
             let least = match self.ranks {
                 1 => "1".to_owned(),
                 ranks => format!("{ranks}, one for each rank,"),
             };
-            return bad(self.window, format!("a number of sequences from {least} to {MOST_HELD}"));
+            let expected = format!("a number of sequences from {least} to {MOST_HELD}");
+            return Err(Error::bad_value("the window", self.window, expected));
         }
         if self.pivot == Pivot::Quantile && self.ranks > 1 {
-            return Err(Error::BadValue {
-                of: "the pivot of several ranks that read one stream".to_owned(),
-                given: self.pivot.to_string(),
-                expected: "`oldest`; with a stream of its own each rank is the only one".to_owned(),
-            });
+            let of = "the pivot of several ranks that read one stream";
+            let expected = "`oldest`; with a stream of its own each rank is the only one";
+            return Err(Error::bad_value(of, self.pivot, expected));
         }
         Ok(())
     }
