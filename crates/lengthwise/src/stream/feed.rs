@@ -263,29 +263,23 @@ impl Feed {
         let mut random = self.rng.at_epoch(self.steps).stream(Purpose::Offset);
         if self.ended {
             self.around.cut_all(&self.line);
-            let count = self.around.batches.len();
             match self.streamer.tail {
                 Tail::Split => {
                     self.around.fill_steps(&self.line, ranks, self.rounds.multiple());
                 }
-                Tail::Drop if count < ranks && ranks > 1 => {
-                    return Ok(None);
-                }
+                Tail::Drop if self.around.batches.len() < ranks => return Ok(None),
                 Tail::Repeat | Tail::Drop => {}
             }
             let count = self.around.batches.len();
-            let (steps, whole) = (count.div_ceil(ranks), count / ranks);
-            let step = match (self.pivot(oldest), self.streamer.pivot) {
-                (None, Pivot::Quantile) => scaled(self.quantile(), steps as u32) as usize,
-                _ => self.around.batch_with(oldest) / ranks,
+            let step = match self.pivot(oldest) {
+                None => scaled(self.quantile(), count.div_ceil(ranks) as u32) as usize,
+                Some(pivot) => self.around.batch_with(pivot) / ranks,
             };
             // What fills no step comes last.
-            let first = if whole > 0 { (step * ranks).min(count - ranks) } else { 0 };
-            self.around.keep_batches(first, ranks);
+            self.around.keep_batches((step * ranks).min(count.saturating_sub(ranks)), ranks);
         } else {
-            let pivot = self.pivot(oldest);
-            let pivot =
-                pivot.unwrap_or_else(|| self.oldest_near(scaled(self.quantile(), self.line.len())));
+            let near = || self.oldest_near(scaled(self.quantile(), self.line.len()));
+            let pivot = self.pivot(oldest).unwrap_or_else(near);
             self.around.cut_around(&self.line, pivot, self.streamer.ranks, &mut random);
         }
         self.assign(&mut random);
@@ -297,30 +291,26 @@ impl Feed {
         if let Some(again) = &self.again {
             return again.state.clone();
         }
-        let held = self.line.by_arrival().map(|slot| {
-            let node = self.line.node(slot);
-            (node.position, node.length)
-        });
-        self.state_of(held.collect(), self.steps)
+        self.state_of(self.held_lengths().collect(), self.steps)
     }
 
     /// Where the stream stood before the step that was made last, if nothing was pushed since: for
     /// whoever could not use it.
     pub fn state_before_step(&self) -> StreamState {
-        let state = self.state();
-        if self.again.is_some() || self.steps != self.step.number + 1 || self.step.slots.is_empty()
-        {
-            return state;
+        let StreamStep { positions, lengths, slots, number, .. } = &self.step;
+        if self.again.is_some() || self.steps != number + 1 || slots.is_empty() {
+            return self.state();
         }
-        let taken = self.step.positions.iter().copied().zip(self.step.lengths.iter().copied());
-        let mut held: Vec<(u64, u32)> = self
-            .line
-            .by_arrival()
-            .map(|slot| (self.line.node(slot).position, self.line.node(slot).length))
-            .chain(taken)
-            .collect();
+        let taken = positions.iter().copied().zip(lengths.iter().copied());
+        let mut held: Vec<(u64, u32)> = self.held_lengths().chain(taken).collect();
         held.sort_unstable();
-        self.state_of(held, self.step.number)
+        self.state_of(held, *number)
+    }
+
+    /// The positions and lengths of the sequences that are held, in the order of arrival.
+    fn held_lengths(&self) -> impl Iterator<Item = (u64, u32)> {
+        let nodes = self.line.by_arrival().map(|slot| self.line.node(slot));
+        nodes.map(|node| (node.position, node.length))
     }
 
     /// The state with these positions and lengths held.
@@ -348,11 +338,9 @@ impl Feed {
         if self.read < state.read {
             return Ok(());
         }
-        let now = self.line.by_arrival().map(|slot| self.line.node(slot));
-        let now = digest(now.map(|node| (node.position, node.length)));
-        let state = state.lengths;
-        if state != now {
-            let [state, now] = [state, now].map(|digest| format!("{digest:016x}"));
+        let both = [state.lengths, digest(self.held_lengths())];
+        if both[0] != both[1] {
+            let [state, now] = both.map(|digest| format!("{digest:016x}"));
             return Err(Error::OtherStream { what: "lengths".to_owned(), state, now });
         }
         self.again = None;
@@ -361,10 +349,9 @@ impl Feed {
 
     fn learn(&mut self) -> Result<(), Error> {
         if self.rounds.must_learn() {
-            let line = &self.line;
-            self.rounds.learn(line.by_arrival().map(|slot| line.node(slot).length))?;
-            let rounds = &self.rounds;
-            self.line.sort_by(|length| rounds.padded_and_full(length));
+            let Self { line, rounds, .. } = self;
+            rounds.learn(line.by_arrival().map(|slot| line.node(slot).length))?;
+            line.sort_by(|length| rounds.padded_and_full(length));
         }
         Ok(())
     }

@@ -74,27 +74,23 @@ impl Around {
     /// Looks at the sequences from `pivot` on, and at as many longer ones as a step could have.
     /// Gives its place.
     fn look_at(&mut self, line: &Line, pivot: u32, count: usize) -> usize {
-        self.clear();
         let most = count.saturating_mul(line.node(pivot).full as usize);
-        let mut slot = line.node(pivot).longer;
-        while slot != NONE && self.order.len() + 1 < most {
-            self.order.push(slot);
-            slot = line.node(slot).longer;
-        }
-        self.order.reverse();
-        self.order.push(pivot);
-        for &slot in &self.order {
-            let sum = self.sums[self.sums.len() - 1] + u64::from(line.node(slot).length);
-            self.sums.push(sum);
+        let longer = |&slot: &u32| Some(line.node(slot).longer).filter(|&slot| slot != NONE);
+        let longer = std::iter::successors(Some(pivot), longer).take(most.max(1)).last();
+        self.begin(line, longer.unwrap_or(pivot));
+        while self.order.last() != Some(&pivot) {
+            self.reach(line, self.order.len());
         }
         self.order.len() - 1
     }
 
-    fn clear(&mut self) {
-        self.order.clear();
+    /// Looks at the sequences from this one on.
+    fn begin(&mut self, line: &Line, longest: u32) {
         self.batches.clear();
+        self.order.clear();
+        self.order.push(longest);
         self.sums.clear();
-        self.sums.push(0);
+        self.sums.extend([0, line.node(longest).length.into()]);
     }
 
     /// The first of `count` numbers for which something holds, which holds for all after it; `count`
@@ -155,15 +151,19 @@ impl Around {
         (cells, u128::from(self.sums[at] - self.sums[start]))
     }
 
-    /// Makes batches from a place on; if there are fewer than `count`, the largest are split.
-    fn keep(&mut self, line: &Line, start: usize, count: usize) {
-        let mut at = start;
+    /// Makes batches from a place on, at most `count`.
+    fn lay(&mut self, line: &Line, mut at: usize, count: usize) {
         while self.batches.len() < count
             && let Some((end, _)) = self.batch(line, at)
         {
             self.batches.push((at as u32, end as u32));
             at = end;
         }
+    }
+
+    /// Makes batches from a place on; if there are fewer than `count`, the largest are split.
+    fn keep(&mut self, line: &Line, start: usize, count: usize) {
+        self.lay(line, start, count);
         if self.batches.len() < count {
             self.halve(line, count, 1);
         }
@@ -188,18 +188,8 @@ impl Around {
             self.batches.clone_from(left);
             return;
         }
-        self.clear();
-        if line.len() == 0 {
-            return;
-        }
-        let longest = line.at(line.len() - 1);
-        self.order.push(longest);
-        self.sums.push(line.node(longest).length.into());
-        let mut at = 0;
-        while let Some((end, _)) = self.batch(line, at) {
-            self.batches.push((at as u32, end as u32));
-            at = end;
-        }
+        self.begin(line, line.at(line.len() - 1));
+        self.lay(line, 0, usize::MAX);
         self.left = Some(self.batches.clone());
     }
 
