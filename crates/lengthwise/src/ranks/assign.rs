@@ -13,11 +13,7 @@ use crate::{
         settings::Provenance,
         steps::{Steps, Tail, Time},
     },
-    ranks::{
-        balance,
-        part::{Part, hold_out},
-        places, tail,
-    },
+    ranks::{balance, places, tail},
 };
 
 /// Batches assigned to steps. Batches are named by number: first those that were assigned, then those that
@@ -71,7 +67,7 @@ impl Assigned {
 }
 
 /// Deals batches to steps of `per_step` each. How many ranks share a step decides only the places of
-/// its batches, not which they are.
+/// its batches, not which they are. `parts` are the size and the length of each batch.
 pub(crate) fn assign(
     batches: &Batches,
     (per_step, world_size): (u32, u32),
@@ -85,8 +81,7 @@ pub(crate) fn assign(
         assigned.slots = (0..batches.len() as u32).collect();
         return assigned;
     }
-    let mut parts: Vec<Part> =
-        batches.weighed(made.packed).map(|(size, length)| Part { size, length }).collect();
+    let mut parts: Vec<(u32, u32)> = batches.weighed(made.packed).collect();
     let order = ranked(&parts, made.steps, made.time());
     let (kept, last) = assigned.set_aside(batches, order, &mut parts, per_step, made);
     assigned.slots = match made.steps {
@@ -108,7 +103,7 @@ impl Assigned {
         &mut self,
         batches: &Batches,
         order: Vec<u32>,
-        parts: &mut Vec<Part>,
+        parts: &mut Vec<(u32, u32)>,
         per_step: usize,
         made: &Provenance,
     ) -> (Vec<u32>, Vec<u32>) {
@@ -121,12 +116,12 @@ impl Assigned {
                 // Not always the fastest, which would be the shortest.
                 let steps =
                     if made.steps == Steps::InOrder { made.steps } else { Steps::Stratified };
-                let (kept, held) = hold_out(order, left, steps);
+                let (kept, held) = tail::hold_out(order, left, steps);
                 self.dropped = held;
                 (kept, Vec::new())
             }
             Tail::Repeat => {
-                let (kept, held) = hold_out(order, left, made.steps);
+                let (kept, held) = tail::hold_out(order, left, made.steps);
                 let last = tail::filled(&kept, &held, per_step, made.steps);
                 (kept, last)
             }
@@ -135,20 +130,14 @@ impl Assigned {
                 let steps = (held.len() + per_step - left) / per_step;
                 let count = steps * per_step;
                 let mut last = tail::split(batches, &held, count, made, &mut self.pieces);
-                let pieces = self.pieces.weighed(made.packed);
-                parts.extend(pieces.map(|(size, length)| Part { size, length }));
+                parts.extend(self.pieces.weighed(made.packed));
                 match made.steps {
                     // One from each stratum of the pieces as well.
                     Steps::Stratified => {
                         let step = |step: usize| last[step..].iter().step_by(steps).copied();
                         last = (0..steps).flat_map(step).collect();
                     }
-                    Steps::Aligned => {
-                        last.sort_by(|&a, &b| {
-                            let [a, b] = [a, b].map(|slot| parts[slot as usize].time(made.time()));
-                            a.total_cmp(&b)
-                        });
-                    }
+                    Steps::Aligned => sort_by_time(&mut last, parts, made.time()),
                     Steps::InOrder => {}
                 }
                 self.broken = held;
@@ -161,12 +150,15 @@ impl Assigned {
 /// The steps in the order of the epoch, each with its batches in their places.
 fn arranged(
     slots: &[u32],
-    parts: &[Part],
+    parts: &[(u32, u32)],
     (per_step, world_size): (usize, usize),
     made: &Provenance,
     [rng, own]: [&Rng; 2],
 ) -> Vec<u32> {
-    let time = |slot: u32| parts[slot as usize].time(made.time());
+    let time = |slot: u32| {
+        let (size, length) = parts[slot as usize];
+        made.time().of(size, length)
+    };
     let order = match made.arrange {
         // As built: a step comes when the first of its batches would.
         Arrange::AsBuilt => {
@@ -190,28 +182,30 @@ fn arranged(
 }
 
 /// All batches in the order in which steps are made of them.
-fn ranked(parts: &[Part], steps: Steps, time: Time) -> Vec<u32> {
+fn ranked(parts: &[(u32, u32)], steps: Steps, time: Time) -> Vec<u32> {
     let mut order: Vec<u32> = (0..parts.len() as u32).collect();
     match steps {
         Steps::InOrder => {}
         Steps::Aligned if time == Time::Length => {
-            sort::by_key(&mut order, |batch| parts[batch as usize].size);
-            sort::by_key(&mut order, |batch| parts[batch as usize].length);
+            sort::by_key(&mut order, |batch| parts[batch as usize].0);
+            sort::by_key(&mut order, |batch| parts[batch as usize].1);
         }
-        Steps::Aligned => {
-            let times: Vec<f64> = parts.iter().map(|part| part.time(time)).collect();
-            order.sort_by(|&a, &b| times[a as usize].total_cmp(&times[b as usize]));
-        }
-        Steps::Stratified => sort::by_key(&mut order, |batch| parts[batch as usize].length),
+        Steps::Aligned => sort_by_time(&mut order, parts, time),
+        Steps::Stratified => sort::by_key(&mut order, |batch| parts[batch as usize].1),
     }
     order
 }
 
+fn sort_by_time(order: &mut [u32], parts: &[(u32, u32)], time: Time) {
+    let times: Vec<f64> = parts.iter().map(|&(size, length)| time.of(size, length)).collect();
+    order.sort_by(|&a, &b| times[a as usize].total_cmp(&times[b as usize]));
+}
+
 /// What a step is to an arrangement.
-fn item(step: &[u32], parts: &[Part]) -> Item {
+fn item(step: &[u32], parts: &[(u32, u32)]) -> Item {
     let (mut cells, mut logs, mut largest) = (0.0, 0.0, 0);
     for &slot in step {
-        let Part { size, length } = parts[slot as usize];
+        let (size, length) = parts[slot as usize];
         let own = u64::from(size) * u64::from(length);
         largest = own.max(largest);
         cells += own as f64;
