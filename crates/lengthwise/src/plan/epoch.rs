@@ -2,6 +2,7 @@
 
 use std::{
     fmt,
+    ops::Range,
     sync::{Arc, OnceLock},
 };
 
@@ -49,24 +50,23 @@ impl Plan {
         batch_lengths: Vec<u32>,
         over_long: Vec<u32>,
     ) -> Result<Self, Error> {
-        let bad = |what: String| Err(Error::BadPlan { what });
-        if ends.len() != batch_lengths.len() {
-            let (ends, lengths) = (ends.len(), batch_lengths.len());
-            return bad(format!("{ends} batches and {lengths} batch lengths"));
-        }
-        let mut before = 0;
-        for (batch, (&end, &length)) in ends.iter().zip(&batch_lengths).enumerate() {
-            if end <= before || length == 0 {
-                return bad(format!("batch {batch} is empty"));
+        let starts = std::iter::once(&0).chain(&ends);
+        let mut all = starts.zip(&ends).zip(&batch_lengths);
+        let last = ends.last().copied().unwrap_or(0);
+        let what = match all.position(|((start, end), &length)| end <= start || length == 0) {
+            _ if ends.len() != batch_lengths.len() => {
+                format!("{} batches and {} batch lengths", ends.len(), batch_lengths.len())
             }
-            before = end;
-        }
-        if before as usize != indices.len() {
-            let sequences = indices.len();
-            return bad(format!("the last batch ends at {before} of {sequences} sequences"));
-        }
-        let seconds = Vec::new();
-        Ok(Self::new(Batches { indices, ends, lengths: batch_lengths, seconds }, over_long, made))
+            Some(batch) => format!("batch {batch} is empty"),
+            None if last as usize != indices.len() => {
+                format!("the last batch ends at {last} of {} sequences", indices.len())
+            }
+            None => {
+                let (lengths, seconds) = (batch_lengths, Vec::new());
+                return Ok(Self::new(Batches { indices, ends, lengths, seconds }, over_long, made));
+            }
+        };
+        Err(Error::BadPlan { what })
     }
 
     /// The same plan of sequences with two lengths: what the second ones are padded to in each batch.
@@ -151,7 +151,7 @@ impl Plan {
 
     /// The batches, in order.
     pub fn iter(&self) -> Iter<'_> {
-        Iter { plan: self, next: 0, end: self.len() }
+        Iter { plan: self, batches: 0..self.len() }
     }
 
     /// The sequences of all batches, one batch after another.
@@ -224,33 +224,24 @@ impl<'a> IntoIterator for &'a Plan {
 #[derive(Clone, Debug)]
 pub struct Iter<'a> {
     plan: &'a Plan,
-    next: usize,
-    end: usize,
+    batches: Range<usize>,
 }
 
 impl<'a> Iterator for Iter<'a> {
     type Item = &'a [u32];
 
     fn next(&mut self) -> Option<&'a [u32]> {
-        if self.next == self.end {
-            return None;
-        }
-        self.next += 1;
-        self.plan.get(self.next - 1)
+        self.plan.get(self.batches.next()?)
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.end - self.next, Some(self.end - self.next))
+        self.batches.size_hint()
     }
 }
 
 impl DoubleEndedIterator for Iter<'_> {
     fn next_back(&mut self) -> Option<Self::Item> {
-        if self.next == self.end {
-            return None;
-        }
-        self.end -= 1;
-        self.plan.get(self.end)
+        self.plan.get(self.batches.next_back()?)
     }
 }
 

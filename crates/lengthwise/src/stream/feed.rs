@@ -9,7 +9,7 @@ use crate::{
     stream::{
         line::{Line, NONE, Node},
         pivot::Pivot,
-        rounds::{Admitted, Rounds},
+        rounds::Rounds,
         state::StreamState,
         step::Around,
         streamer::Streamer,
@@ -216,21 +216,15 @@ impl Feed {
         }
         let admitted = self.rounds.admit(position, length)?;
         self.read += 1;
-        let again = self.again.is_some();
-        let length = match admitted {
-            Admitted::Whole => length,
-            Admitted::Truncated(length) => {
-                self.truncated += u64::from(!again);
-                length
+        let Some(planned) = admitted else {
+            self.left_out += 1;
+            if self.passed.len() < self.streamer.window as usize {
+                self.passed.push(position);
             }
-            Admitted::LeftOut => {
-                self.left_out += 1;
-                if self.passed.len() < self.streamer.window as usize {
-                    self.passed.push(position);
-                }
-                return Ok(None);
-            }
+            return Ok(None);
         };
+        self.truncated += u64::from(planned < length && self.again.is_none());
+        let length = planned;
         self.rounds.extend(length);
         let tie = self.rng.at_epoch(position >> 32).word(Purpose::Arrival, position as u32);
         let mut node = Node::new(position, length, tie);

@@ -23,14 +23,6 @@ pub(crate) struct Rounds {
     rungs: Vec<u32>,
 }
 
-/// What becomes of a sequence that has arrived.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Admitted {
-    Whole,
-    Truncated(u32),
-    LeftOut,
-}
-
 impl Rounds {
     pub(crate) fn new(budget: Budget, shapes: &Shapes, over_long: OverLong) -> Result<Self, Error> {
         budget.check()?;
@@ -55,8 +47,8 @@ impl Rounds {
         Ok(Self { shapes: shapes.clone(), budget, over_long, limit, longest, rungs })
     }
 
-    /// What becomes of the sequence at this position.
-    pub(crate) fn admit(&self, position: u64, length: u32) -> Result<Admitted, Error> {
+    /// The length with which the sequence at this position is planned; none if it is left out.
+    pub(crate) fn admit(&self, position: u64, length: u32) -> Result<Option<u32>, Error> {
         let index = usize::try_from(position).unwrap_or(usize::MAX);
         if length == 0 {
             return Err(Error::BadLength { index, given: "0".to_owned() });
@@ -65,15 +57,13 @@ impl Rounds {
             Shapes::Multiple(multiple) if length.checked_next_multiple_of(multiple).is_none() => {
                 Err(Error::LengthOverflow { length, multiple })
             }
-            _ => Ok(Admitted::Whole),
+            _ => Ok(Some(length)),
         };
-        if length <= self.longest {
-            return whole();
-        }
         match self.over_long {
+            _ if length <= self.longest => whole(),
             OverLong::Alone => whole(),
-            OverLong::Drop => Ok(Admitted::LeftOut),
-            OverLong::Truncate if self.longest > 0 => Ok(Admitted::Truncated(self.longest)),
+            OverLong::Drop => Ok(None),
+            OverLong::Truncate if self.longest > 0 => Ok(Some(self.longest)),
             _ => Err(self.over_budget(index, length)),
         }
     }

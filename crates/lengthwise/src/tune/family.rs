@@ -2,6 +2,7 @@
 
 use crate::{
     data::lengths::Lengths,
+    math::digits,
     strategy::{
         Strategy, alternated::Alternated, blurred::Blurred, bucketed::Bucketed,
         length_buckets::LengthBuckets, optimal_buckets::OptimalBuckets, pooled::Pooled,
@@ -66,7 +67,8 @@ impl Family {
     /// about so many batches. The parameter goes up or down by equal factors, and is rounded to
     /// three digits.
     pub fn at(self, knob: f64, lengths: &Lengths, batches: usize) -> Strategy {
-        let between = |from: f64, to: f64| rounded(from * (to / from).powf(knob));
+        // Three digits are enough for a parameter, and do not depend on the last bit of a power.
+        let between = |from: f64, to: f64| digits(from * (to / from).powf(knob), 2);
         let whole = |from: f64, to: f64| between(from, to).round().max(1.0) as u32;
         let (count, batches) = (lengths.len() as f64, batches.max(1) as f64);
         match self {
@@ -84,9 +86,4 @@ impl Family {
             Family::Pooled => Pooled { batches: whole(batches, 1.0) }.into(),
         }
     }
-}
-
-/// Three digits are enough for a parameter, and do not depend on the last bit of a power.
-fn rounded(value: f64) -> f64 {
-    format!("{value:.2e}").parse().unwrap_or(value)
 }
