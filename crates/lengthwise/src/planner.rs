@@ -103,11 +103,8 @@ impl<S: Group> Planner<S> {
         let workspace = Workspace::new();
         let job = self.job(lengths, &workspace);
         job.check_shard()?;
-        let (shard, statistics) = match (self.settings.shard, lengths.statistics()) {
-            (Some(shard), Some(statistics)) => (shard, statistics),
-            (Some(_), None) => return Err(Error::NoStatistics),
-            (None, _) => return Err(Error::NoShard),
-        };
+        let shard = self.settings.shard.ok_or(Error::NoShard)?;
+        let statistics = lengths.statistics().ok_or(Error::NoStatistics)?;
         Ok(statistics.of_one(job.counted_settings(), shard, job.most_batches()?))
     }
 

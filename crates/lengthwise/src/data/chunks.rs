@@ -43,7 +43,7 @@ impl Chunks {
     pub fn new(lengths: &Lengths, size: u32) -> Result<Self, Error> {
         lengths.only_one("a cut into chunks")?;
         if size == 0 {
-            return Err(Error::bad_value("the length of chunks", 0, "a whole number from 1"));
+            return Err(Error::bad_value("the length of chunks", &0, "a whole number from 1"));
         }
         let count: u64 =
             lengths.as_slice().iter().map(|length| u64::from(length.div_ceil(size))).sum();

@@ -195,9 +195,7 @@ impl Statistics {
         hash.update(&self.max.to_le_bytes());
         hash.digest()
     }
-}
 
-impl Statistics {
     /// How many batches every one of `of` shards takes under these settings.
     pub(crate) fn batches(&self, settings: &str, of: u32) -> Result<u32, Error> {
         let Some(needs) = self.needs() else {

@@ -32,7 +32,7 @@ impl Error {
     /// A value that a setting does not accept, and what it must be.
     pub(crate) fn bad_value(
         of: impl Into<String>,
-        given: impl ToString,
+        given: &(impl ToString + ?Sized),
         expected: impl Into<String>,
     ) -> Self {
         let (of, given, expected) = (of.into(), given.to_string(), expected.into());

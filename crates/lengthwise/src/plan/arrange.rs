@@ -7,7 +7,7 @@ use crate::{
     },
     cut::{batches::weighed, spans::Spans},
     order::sort,
-    plan::{interleave, item::Item},
+    plan::interleave::{self, Item},
 };
 
 /// The order of the batches within the epoch.

@@ -1,10 +1,51 @@
 //! What a plan costs, and how fresh the plans of several epochs are.
 
+use std::iter::Sum;
+
 use crate::{
     data::{lengths::Lengths, pad::Pad},
     limit::cost::CostModel,
-    plan::{counts::Counts, epoch::Plan},
+    plan::epoch::Plan,
 };
+
+/// What the loss of a batch, or of all batches of a step, is a sum over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// The number of sequences.
+    pub sequences: u64,
+    /// The number of positions that are not padding; of two lengths, of the first.
+    pub positions: u64,
+    /// The number of positions of second lengths that are not padding.
+    pub second_positions: u64,
+}
+
+impl Counts {
+    /// Positions of both lengths.
+    pub(crate) fn all_positions(&self) -> u64 {
+        self.positions + self.second_positions
+    }
+
+    pub(crate) fn of((batch, pad): (&[u32], Pad), lengths: &Lengths) -> Self {
+        // A truncated sequence fills its row and no more.
+        let filled = |lengths: &Lengths, most: u32| {
+            let lengths = lengths.as_slice();
+            batch.iter().map(|&sequence| u64::from(lengths[sequence as usize].min(most))).sum()
+        };
+        let second_positions = lengths.second().map_or(0, |second| filled(second, pad.second));
+        let positions = filled(lengths, pad.first);
+        Self { sequences: batch.len() as u64, positions, second_positions }
+    }
+}
+
+impl Sum for Counts {
+    fn sum<I: Iterator<Item = Self>>(counts: I) -> Self {
+        counts.fold(Self::default(), |sum, one| Self {
+            sequences: sum.sequences + one.sequences,
+            positions: sum.positions + one.positions,
+            second_positions: sum.second_positions + one.second_positions,
+        })
+    }
+}
 
 /// What one plan costs.
 ///
@@ -94,10 +135,7 @@ impl Measures {
 
 impl Plan {
     /// What the plan costs.
-    ///
-    /// # Panics
-    ///
-    /// When `lengths` has fewer sequences than the lengths that the plan was made for.
+    /// Panics when `lengths` has fewer sequences than the lengths that the plan was made for.
     pub fn measure(&self, lengths: &Lengths) -> Measures {
         let counts = self.counts(lengths);
         let filled = counts.iter().map(|counts| (counts.sequences, counts.all_positions()));
@@ -115,10 +153,7 @@ impl Plan {
     }
 
     /// How many sequences, and how many positions that are not padding, each batch has.
-    ///
-    /// # Panics
-    ///
-    /// When `lengths` has fewer sequences than the lengths that the plan was made for.
+    /// Panics when `lengths` has fewer sequences than the lengths that the plan was made for.
     pub fn counts(&self, lengths: &Lengths) -> Vec<Counts> {
         let batches = self.shared_batches();
         let one = |(at, batch)| Counts::of((batch, batches.pad(at)), lengths);

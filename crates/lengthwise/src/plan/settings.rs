@@ -169,7 +169,7 @@ impl Settings {
             ("the fixed number of batches", self.batches),
         ] {
             if given == Some(0) {
-                return Err(Error::bad_value(of, 0, "a whole number from 1"));
+                return Err(Error::bad_value(of, &0, "a whole number from 1"));
             }
         }
         Ok(())

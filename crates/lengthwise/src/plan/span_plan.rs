@@ -7,7 +7,11 @@ use crate::{
     cut::spans::Spans,
     data::{lengths::Lengths, over_long::OverLong},
     error::Error,
-    plan::{counts::Counts, epoch::Plan, measure::Measures, settings::Provenance},
+    plan::{
+        epoch::Plan,
+        measure::{Counts, Measures},
+        settings::Provenance,
+    },
 };
 
 /// A plan whose batches are not one after another in memory: each lies where its sequences were
@@ -105,10 +109,7 @@ impl SpanPlan {
 
     /// How many positions of each batch are not padding, of both lengths if there are two, counted on
     /// the threads of a workspace.
-    ///
-    /// # Panics
-    ///
-    /// When `lengths` has fewer sequences than the lengths that the plan was made for.
+    /// Panics when `lengths` has fewer sequences than the lengths that the plan was made for.
     pub fn positions(&self, workspace: &Workspace, lengths: &Lengths) -> Vec<u64> {
         let threads = workspace.threads_for(lengths.len());
         let parts = if threads > 1 { 8 * threads } else { 1 };

@@ -1,7 +1,7 @@
 //! Which batches make which step, and which place in it each one takes.
 
 use crate::{
-    base::rng::Rng,
+    base::rng::{Purpose, Rng},
     cut::batches::Batches,
     data::pad::Pad,
     math::ln,
@@ -9,11 +9,11 @@ use crate::{
     plan::{
         arrange::Arrange,
         in_step::in_step,
-        item::Item,
+        interleave::Item,
         settings::Provenance,
         steps::{Steps, Tail, Time},
     },
-    ranks::{balance, places, tail},
+    ranks::{balance, tail},
 };
 
 /// Batches assigned to steps. Batches are named by number: first those that were assigned, then those that
@@ -64,39 +64,7 @@ impl Assigned {
         let rest = rest.filter(|&slot| !std::mem::replace(&mut known[slot as usize], true));
         self.gathered(batches, rest)
     }
-}
 
-/// Deals batches to steps of `per_step` each. How many ranks share a step decides only the places of
-/// its batches, not which they are. `parts` are the size and the length of each batch.
-pub(crate) fn assign(
-    batches: &Batches,
-    (per_step, world_size): (u32, u32),
-    made: &Provenance,
-    rng: &Rng,
-) -> Assigned {
-    let (per_step, world_size) = (per_step as usize, world_size as usize);
-    let own = made.shard.map_or(*rng, |shard| rng.at_shard(shard.number));
-    let mut assigned = Assigned::default();
-    if per_step == 1 {
-        assigned.slots = (0..batches.len() as u32).collect();
-        return assigned;
-    }
-    let mut parts: Vec<(u32, u32)> = batches.weighed(made.packed).collect();
-    let order = ranked(&parts, made.steps, made.time());
-    let (kept, last) = assigned.set_aside(batches, order, &mut parts, per_step, made);
-    assigned.slots = match made.steps {
-        Steps::InOrder | Steps::Aligned => kept,
-        Steps::Stratified => balance::matched(&kept, &parts, per_step, &own),
-    };
-    assigned.slots.extend(last);
-    if made.steps != Steps::InOrder {
-        assigned.slots =
-            arranged(&assigned.slots, &parts, (per_step, world_size), made, [rng, &own]);
-    }
-    assigned
-}
-
-impl Assigned {
     /// What fills no step is dropped, joined by others or broken up. Returns the batches that fill
     /// steps, and those of the last steps, step by step.
     fn set_aside(
@@ -147,6 +115,36 @@ impl Assigned {
     }
 }
 
+/// Deals batches to steps of `per_step` each. How many ranks share a step decides only the places of
+/// its batches, not which they are. `parts` are the size and the length of each batch.
+pub(crate) fn assign(
+    batches: &Batches,
+    (per_step, world_size): (u32, u32),
+    made: &Provenance,
+    rng: &Rng,
+) -> Assigned {
+    let (per_step, world_size) = (per_step as usize, world_size as usize);
+    let own = made.shard.map_or(*rng, |shard| rng.at_shard(shard.number));
+    let mut assigned = Assigned::default();
+    if per_step == 1 {
+        assigned.slots = (0..batches.len() as u32).collect();
+        return assigned;
+    }
+    let mut parts: Vec<(u32, u32)> = batches.weighed(made.packed).collect();
+    let order = ranked(&parts, made.steps, made.time());
+    let (kept, last) = assigned.set_aside(batches, order, &mut parts, per_step, made);
+    assigned.slots = match made.steps {
+        Steps::InOrder | Steps::Aligned => kept,
+        Steps::Stratified => balance::matched(&kept, &parts, per_step, &own),
+    };
+    assigned.slots.extend(last);
+    if made.steps != Steps::InOrder {
+        assigned.slots =
+            arranged(&assigned.slots, &parts, (per_step, world_size), made, [rng, &own]);
+    }
+    assigned
+}
+
 /// The steps in the order of the epoch, each with its batches in their places.
 fn arranged(
     slots: &[u32],
@@ -178,7 +176,7 @@ fn arranged(
             }
         }
     };
-    places::placed(slots, &order, per_step, world_size, own, time)
+    placed(slots, &order, per_step, world_size, own, time)
 }
 
 /// All batches in the order in which steps are made of them.
@@ -214,4 +212,67 @@ fn item(step: &[u32], parts: &[(u32, u32)]) -> Item {
     let log = logs / cells;
     // The logarithm of a length is below 23: this keeps 26 bits of it.
     Item { rank: (log * f64::from(1 << 26)) as u32, log, cells, largest }
+}
+
+/// The steps in the given order, each with its batches in their places: rank r of W takes those that
+/// leave r by W. Where ranks take several batches, they get them round by round: in each, the slowest
+/// batch goes to the rank that has worked least so far.
+fn placed(
+    slots: &[u32],
+    order: &[u32],
+    per_step: usize,
+    world_size: usize,
+    rng: &Rng,
+    time: impl Fn(u32) -> f64,
+) -> Vec<u32> {
+    let mut random = rng.stream(Purpose::Assign);
+    let mut placed = vec![0; slots.len()];
+    let mut by_time: Vec<(f64, u32)> = Vec::with_capacity(per_step);
+    let mut ranks: Vec<(f64, usize)> = Vec::with_capacity(world_size);
+    for (&step, places) in order.iter().zip(placed.chunks_mut(per_step)) {
+        by_time.clear();
+        let step = &slots[step as usize * per_step..][..per_step];
+        by_time.extend(step.iter().map(|&slot| (time(slot), slot)));
+        by_time.sort_by(|a, b| b.0.total_cmp(&a.0));
+        // No rank has the slowest batch of every step.
+        let first = random.below(world_size as u32) as usize;
+        ranks.clear();
+        ranks.extend((0..world_size).map(|rank| (0.0, (rank + first) % world_size)));
+        for (round, batches) in by_time.chunks(world_size).enumerate() {
+            ranks.sort_by(|a, b| a.0.total_cmp(&b.0));
+            for (&(time, slot), (load, rank)) in batches.iter().zip(&mut ranks) {
+                places[round * world_size + *rank] = slot;
+                *load += time;
+            }
+        }
+    }
+    placed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_place_is_taken_and_loads_are_nearly_equal() {
+        for (per_step, world_size) in [(1, 1), (5, 5), (12, 12), (12, 3), (12, 6), (12, 4), (60, 5)]
+        {
+            let slots: Vec<u32> = (0..2 * per_step as u32).collect();
+            let time = |slot: u32| f64::from(100 + slot % 17);
+            let rng = Rng::new(1, 0);
+            let placed = placed(&slots, &[1, 0], per_step, world_size, &rng, time);
+            for (step, places) in [1, 0].into_iter().zip(placed.chunks(per_step)) {
+                let mut members = places.to_vec();
+                members.sort_unstable();
+                assert_eq!(members, slots[step * per_step..][..per_step]);
+                let loads: Vec<f64> = (0..world_size)
+                    .map(|rank| places[rank..].iter().step_by(world_size).map(|&s| time(s)).sum())
+                    .collect();
+                let (most, least) =
+                    loads.iter().fold((0.0_f64, f64::INFINITY), |(m, l), &x| (m.max(x), l.min(x)));
+                // In the worst case they differ by what two batches differ.
+                assert!(most - least <= 16.0, "{per_step} {world_size}: {loads:?}");
+            }
+        }
+    }
 }

@@ -7,12 +7,11 @@ use crate::{
     error::Error,
     plan::steps::Tail,
     stream::{
-        line::{Line, NONE, Node},
-        pivot::Pivot,
+        line::{Line, Node},
         rounds::Rounds,
         state::StreamState,
         step::Around,
-        streamer::Streamer,
+        streamer::{Pivot, Streamer},
     },
 };
 
@@ -224,12 +223,11 @@ impl Feed {
             return Ok(None);
         };
         self.truncated += u64::from(planned < length && self.again.is_none());
-        let length = planned;
-        self.rounds.extend(length);
+        self.rounds.extend(planned);
         let tie = self.rng.at_epoch(position >> 32).word(Purpose::Arrival, position as u32);
-        let mut node = Node::new(position, length, tie);
+        let mut node = Node::new(position, planned, tie);
         if !self.rounds.must_learn() {
-            (node.padded, node.full) = self.rounds.padded_and_full(length);
+            (node.padded, node.full) = self.rounds.padded_and_full(planned);
         }
         let slot = self.line.hold(node);
         self.stop_reading_again()?;
@@ -251,7 +249,11 @@ impl Feed {
         if self.needs() {
             return Ok(None);
         }
-        self.learn()?;
+        if self.rounds.must_learn() {
+            let Self { line, rounds, .. } = self;
+            rounds.learn(line.by_arrival().map(|slot| line.node(slot).length))?;
+            line.sort_by(|length| rounds.padded_and_full(length));
+        }
         let Some(oldest) = self.line.oldest() else { return Ok(None) };
         let ranks = self.streamer.ranks as usize;
         let mut random = self.rng.at_epoch(self.steps).stream(Purpose::Offset);
@@ -341,28 +343,16 @@ impl Feed {
         Ok(())
     }
 
-    fn learn(&mut self) -> Result<(), Error> {
-        if self.rounds.must_learn() {
-            let Self { line, rounds, .. } = self;
-            rounds.learn(line.by_arrival().map(|slot| line.node(slot).length))?;
-            line.sort_by(|length| rounds.padded_and_full(length));
-        }
-        Ok(())
-    }
-
-    /// The sequence that the next step must have, if it must have one.
+    /// The sequence that the next step must have, if it must have one: under [`Pivot::Quantile`] the oldest
+    /// if it has waited for too many steps, where those before it read as many sequences each as all steps
+    /// did on average. Windows of sequences would not do: what fills a batch alone waits until its very
+    /// place is met, and the smaller its batch the more sequences come meanwhile.
     fn pivot(&self, oldest: u32) -> Option<u32> {
-        (self.streamer.pivot == Pivot::Oldest || self.is_overdue(oldest)).then_some(oldest)
-    }
-
-    /// Whether a sequence has waited for too many steps, if those before it read as many sequences each as
-    /// all steps did on average. Windows of sequences would not do: what fills a batch alone waits until
-    /// its very place is met, and the smaller its batch the more sequences come meanwhile.
-    fn is_overdue(&self, slot: u32) -> bool {
         let [read, steps, window] =
             [self.read, self.steps, self.streamer.window.into()].map(u128::from);
-        let waits = read - u128::from(self.line.node(slot).position);
-        waits * steps > PATIENCE * window * read
+        let waits = read - u128::from(self.line.node(oldest).position);
+        let overdue = waits * steps > PATIENCE * window * read;
+        (self.streamer.pivot == Pivot::Oldest || overdue).then_some(oldest)
     }
 
     /// The oldest sequence around a place in the order of lengths.
@@ -370,10 +360,7 @@ impl Feed {
         let around = self.line.len() / NEAR;
         let first = self.line.at(place.saturating_sub(around));
         let above = place.min(around) + around;
-        let near = std::iter::successors(Some(first), |&slot| {
-            Some(self.line.node(slot).longer).filter(|&longer| longer != NONE)
-        });
-        let near = near.take(above as usize + 1);
+        let near = self.line.and_longer(first).take(above as usize + 1);
         near.min_by_key(|&slot| self.line.node(slot).position).unwrap_or(first)
     }
 

@@ -17,6 +17,10 @@ pub(crate) struct Line {
 /// No node.
 pub(crate) const NONE: u32 = u32::MAX;
 
+fn some(slot: u32) -> Option<u32> {
+    (slot != NONE).then_some(slot)
+}
+
 /// A sequence that is held.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Node {
@@ -85,13 +89,17 @@ impl Line {
 
     /// The sequence that has been held for longest.
     pub(crate) fn oldest(&self) -> Option<u32> {
-        (self.oldest != NONE).then_some(self.oldest)
+        some(self.oldest)
     }
 
     /// The slots in the order of arrival.
     pub(crate) fn by_arrival(&self) -> impl Iterator<Item = u32> {
-        let some = |slot: u32| (slot != NONE).then_some(slot);
         std::iter::successors(some(self.oldest), move |&slot| some(self.node(slot).newer))
+    }
+
+    /// A sequence, and those that are longer, in the order of lengths.
+    pub(crate) fn and_longer(&self, slot: u32) -> impl Iterator<Item = u32> {
+        std::iter::successors(Some(slot), move |&slot| some(self.node(slot).longer))
     }
 
     /// The sequence that so many others are shorter than.

@@ -39,7 +39,7 @@ impl Rounds {
         if budget.depends_on_longest() && rungs.is_empty() {
             let expected = "`sequences`, `padded` or `cost`: nobody knows the longest length of a \
                             stream, unless shapes are rungs that are given";
-            return Err(Error::bad_value("the budget of a stream", budget, expected));
+            return Err(Error::bad_value("the budget of a stream", &budget, expected));
         }
         let limit = budget.resolve(&one, Cow::Owned(vec![rungs.last().copied().unwrap_or(1)]))?;
         let one = budget.limit_of_one().map_or(u32::MAX, |limit| limit.longest_alone());

@@ -25,15 +25,6 @@ pub(crate) struct Around {
     left: Option<Vec<(u32, u32)>>,
 }
 
-/// Where batches end that begin at some place, one after another.
-#[derive(Clone, Copy)]
-struct Cut {
-    end: usize,
-    count: usize,
-    /// Whether there are as many as asked for, and all are full.
-    full: bool,
-}
-
 impl Around {
     /// Cuts `count` batches, one of which has `pivot`: of a few random ways to do so the one that pads
     /// least. Batches are full where there are enough sequences for that.
@@ -42,8 +33,8 @@ impl Around {
         let at = self.look_at(line, pivot, count);
         // The farther up the first batch begins, the earlier the last one ends: so the ways that
         // have the pivot are those up to some offset, and those of full batches are from some on.
-        let has_pivot = |this: &mut Self, up: usize| this.cut(line, at - up, count).end > at;
-        let is_full = |this: &mut Self, up: usize| this.cut(line, at - up, count).full;
+        let has_pivot = |this: &mut Self, up: usize| this.cut(line, at - up, count).0 > at;
+        let is_full = |this: &mut Self, up: usize| this.cut(line, at - up, count).1;
         let most = self.first(at + 1, |this, up| !has_pivot(this, up)) - 1;
         let least = self.first(most + 1, is_full);
         if least > most {
@@ -75,9 +66,7 @@ impl Around {
     /// Gives its place.
     fn look_at(&mut self, line: &Line, pivot: u32, count: usize) -> usize {
         let most = count.saturating_mul(line.node(pivot).full as usize);
-        let longer = |&slot: &u32| Some(line.node(slot).longer).filter(|&slot| slot != NONE);
-        let longer = std::iter::successors(Some(pivot), longer).take(most.max(1)).last();
-        self.begin(line, longer.unwrap_or(pivot));
+        self.begin(line, line.and_longer(pivot).take(most).last().unwrap_or(pivot));
         while self.order.last() != Some(&pivot) {
             self.reach(line, self.order.len());
         }
@@ -107,8 +96,7 @@ impl Around {
     /// Looks at sequences up to this place. Whether there are as many.
     fn reach(&mut self, line: &Line, place: usize) -> bool {
         while self.order.len() <= place {
-            let last = self.order[self.order.len() - 1];
-            let next = line.node(last).shorter;
+            let next = line.node(self.order[self.order.len() - 1]).shorter;
             if next == NONE {
                 return false;
             }
@@ -129,13 +117,12 @@ impl Around {
         Some(if full { (end, true) } else { (self.order.len(), false) })
     }
 
-    fn cut(&mut self, line: &Line, start: usize, most: usize) -> Cut {
-        let mut cut = Cut { end: start, count: 0, full: true };
-        while cut.count < most {
-            match self.batch(line, cut.end) {
-                Some((end, full)) => cut = Cut { end, count: cut.count + 1, full },
-                None => return Cut { full: false, ..cut },
-            }
+    /// Where `count` batches end that begin at this place, and whether there are as many and all are full.
+    fn cut(&mut self, line: &Line, start: usize, count: usize) -> (usize, bool) {
+        let mut cut = (start, true);
+        for _ in 0..count {
+            let Some(next) = self.batch(line, cut.0) else { return (cut.0, false) };
+            cut = next;
         }
         cut
     }

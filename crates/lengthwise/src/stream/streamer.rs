@@ -1,8 +1,12 @@
 //! The settings of a stream.
 
 use crate::{
-    base::setting::setters, data::over_long::OverLong, error::Error, limit::budget::Budget,
-    plan::steps::Tail, shape::shapes::Shapes, stream::pivot::Pivot,
+    base::setting::{names, setters},
+    data::over_long::OverLong,
+    error::Error,
+    limit::budget::Budget,
+    plan::steps::Tail,
+    shape::shapes::Shapes,
 };
 
 #[doc = include_str!("stream.md")]
@@ -69,12 +73,12 @@ impl Streamer {
                 ranks => format!("{ranks}, one for each rank,"),
             };
             let expected = format!("a number of sequences from {least} to {MOST_HELD}");
-            return Err(Error::bad_value("the window", self.window, expected));
+            return Err(Error::bad_value("the window", &self.window, expected));
         }
         if self.pivot == Pivot::Quantile && self.ranks > 1 {
             let of = "the pivot of several ranks that read one stream";
             let expected = "`oldest`; with a stream of its own each rank is the only one";
-            return Err(Error::bad_value(of, self.pivot, expected));
+            return Err(Error::bad_value(of, &self.pivot, expected));
         }
         Ok(())
     }
@@ -107,3 +111,27 @@ impl Streamer {
 
 /// A window with more is a plan.
 const MOST_HELD: u32 = 1 << 28;
+
+/// Around which of the sequences that are held the next step grows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Pivot {
+    /// The one that has been held for longest: nobody waits for more steps than the window has
+    /// sequences.
+    #[default]
+    Oldest,
+    /// The oldest near a place in the order of lengths that the seed and the number of the step decide:
+    /// so ranks with streams of their own have batches of like length at the same time. One that has
+    /// waited for two windows of steps goes first.
+    Quantile,
+}
+
+impl Pivot {
+    /// The names, as in string forms.
+    pub const NAMES: [&str; 2] = ["oldest", "quantile"];
+
+    /// Every pivot.
+    pub const ALL: [Pivot; 2] = [Pivot::Oldest, Pivot::Quantile];
+}
+
+names!(Pivot, "pivot");
