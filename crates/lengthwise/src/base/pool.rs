@@ -65,12 +65,10 @@ impl Pool {
         }
     }
 
-    /// How many elements a part has.
     pub(crate) fn count(&self, part: usize) -> usize {
         (self.blocks_of(part).len() * BLOCK) - self.unused(part)
     }
 
-    /// The elements of a part.
     pub(crate) fn part(&self, part: usize) -> impl Iterator<Item = &[u64]> + Clone {
         let blocks = self.blocks_of(part);
         let last = blocks.len().wrapping_sub(1);

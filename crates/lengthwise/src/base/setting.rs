@@ -56,7 +56,6 @@ impl<'a> Setting<'a> {
         Ok(setting)
     }
 
-    /// Which of the names it is.
     pub(crate) fn name(&self) -> &'static str {
         self.name
     }
@@ -66,7 +65,6 @@ impl<'a> Setting<'a> {
         self.value.take()
     }
 
-    /// Whether there is a part that has no key.
     pub(crate) fn has_value(&self) -> bool {
         self.value.is_some()
     }

@@ -72,11 +72,11 @@ impl Workspace {
     ///
     /// Strategies that sort by keys then do so in several passes, and keep to it whatever the number
     /// of sequences, as long as the order of all sequences fits, with four bytes for each, and those of
-    /// any one length are not too many to be sorted together, with 64 bytes for each:
-    /// `shuffled`, `sorted`, `semi-sorted`, `blurred`, `length-buckets` and `optimal-buckets`. What
-    /// cannot keep to it is refused by [`Error::OverMemory`], which says
-    /// what it takes. [`Planner::spans_in`](crate::Planner::spans_in) takes four bytes less for each
-    /// sequence than [`plan_in`](crate::Planner::plan_in). Memory is not kept for the next plan.
+    /// any one length are not too many to be sorted together, with 64 bytes for each: `shuffled`, `sorted`,
+    /// `semi-sorted`, `blurred`, `length-buckets` and `optimal-buckets`. What cannot keep to it is refused
+    /// by [`Error::OverMemory`], which says what it takes. [`Planner::spans_in`](crate::Planner::spans_in)
+    /// takes four bytes less for each sequence than [`plan_in`](crate::Planner::plan_in). Memory is not kept
+    /// for the next plan.
     #[must_use]
     pub fn memory(mut self, bytes: u64) -> Self {
         self.memory = Some(bytes);
@@ -113,7 +113,6 @@ impl Workspace {
         }
     }
 
-    /// The most bytes that a plan may take.
     pub(crate) fn bound(&self) -> Option<u64> {
         self.memory
     }
@@ -155,7 +154,6 @@ impl Workspace {
         pools
     }
 
-    /// Keeps pools for the next plan.
     pub(crate) fn keep_pools(&self, pools: Vec<Pool>) {
         if self.memory.is_none() {
             self.kept().pools = pools;

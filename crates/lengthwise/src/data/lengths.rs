@@ -116,7 +116,6 @@ impl Lengths {
         }
     }
 
-    /// Both lengths of one sequence.
     pub(crate) fn both(&self, sequence: u32) -> Pad {
         let second = self.second.as_ref().map_or(0, |second| second.of(sequence));
         Pad { first: self.of(sequence), second }
@@ -138,7 +137,6 @@ impl Lengths {
         self.len() as u32
     }
 
-    /// The length of one sequence.
     pub(crate) fn of(&self, sequence: u32) -> u32 {
         self.as_slice()[sequence as usize]
     }
@@ -166,10 +164,8 @@ impl Lengths {
     /// A fingerprint of the lengths in their order: XXH3 (64 bits) of each as a little-endian `u32`,
     /// the second ones behind the first if there are some. Computed once.
     pub fn digest(&self) -> u64 {
-        *self.digest.get_or_init(|| match &self.second {
-            None => digest(&[self.as_slice()]),
-            Some(second) => digest(&[self.as_slice(), second.as_slice()]),
-        })
+        let second = self.second().map_or(&[][..], Lengths::as_slice);
+        *self.digest.get_or_init(|| digest(&[self.as_slice(), second]))
     }
 
     /// The distinct lengths, rising, each with how many sequences have it. Computed once.
@@ -242,7 +238,7 @@ impl Lengths {
 
     /// The statistics of what these lengths are a part of, if they are a part.
     pub fn statistics(&self) -> Option<&Arc<Statistics>> {
-        self.population.as_ref().map(|population| &population.statistics)
+        self.part().map(|population| &population.statistics)
     }
 
     /// The [histogram](Lengths::histogram) of all that the lengths are a part of, or their own: what
@@ -253,8 +249,8 @@ impl Lengths {
     }
 
     /// What the lengths are a part of.
-    pub(crate) fn part(&self) -> Option<&Population> {
-        self.population.as_deref()
+    pub(crate) fn part(&self) -> Option<&Arc<Population>> {
+        self.population.as_ref()
     }
 
     /// The same as a part of something else, or of what another column is a part of.
@@ -270,22 +266,15 @@ impl Lengths {
         if *known == settings { numbers.clone() } else { derive() }
     }
 
-    /// What they are a part of, to be shared.
-    pub(crate) fn shared_part(&self) -> Option<Arc<Population>> {
-        self.population.clone()
-    }
-
     /// How many sequences the [population](Lengths::population) has.
     pub(crate) fn population_count(&self) -> usize {
-        self.part().map_or(self.len(), Population::count)
+        self.part().map_or(self.len(), |population| population.count())
     }
 
-    /// The longest length of the population.
     pub(crate) fn longest(&self) -> u32 {
         self.part().map_or(self.max, |population| population.longest.max(self.max))
     }
 
-    /// The shortest length of the population.
     pub(crate) fn shortest(&self) -> u32 {
         self.part().map_or(self.min, |population| population.shortest.min(self.min))
     }

@@ -85,7 +85,6 @@ pub(crate) fn items(batches: &Spans, packed: bool) -> Vec<Item> {
     batches.shapes().map(if packed { row } else { Item::batch }).collect()
 }
 
-/// The batches in a random order.
 pub(crate) fn shuffle(batches: Spans, rng: &Rng, purpose: Purpose) -> Spans {
     let order = sort::shuffled(batches.len() as u32, rng, purpose);
     batches.reordered(&order)

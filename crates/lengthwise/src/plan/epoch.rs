@@ -9,7 +9,7 @@ use std::{
 use crate::{
     base::{digest::digest, workspace::Workspace},
     cut::batches::Batches,
-    data::{over_long::OverLong, pad::Pad},
+    data::over_long::OverLong,
     error::Error,
     plan::settings::Provenance,
 };
@@ -86,11 +86,6 @@ impl Plan {
         Self { batches: Arc::new(batches), digest: OnceLock::new(), ..self.clone() }
     }
 
-    /// The memory of its sequences, unless others share it.
-    pub(crate) fn into_indices(self) -> Option<Vec<u32>> {
-        Arc::into_inner(self.batches).map(|batches| batches.indices)
-    }
-
     pub(crate) fn shared_batches(&self) -> Arc<Batches> {
         Arc::clone(&self.batches)
     }
@@ -143,12 +138,6 @@ impl Plan {
         Some(&self.batches.seconds[..]).filter(|seconds| !seconds.is_empty())
     }
 
-    /// How many rows each batch has, and what both lengths are padded to.
-    pub(crate) fn padded_shapes(&self) -> impl ExactSizeIterator<Item = (u32, Pad)> + Clone {
-        let rows = self.shapes().enumerate();
-        rows.map(|(batch, (rows, _))| (rows, self.batches.pad(batch)))
-    }
-
     /// The batches, in order.
     pub fn iter(&self) -> Iter<'_> {
         Iter { plan: self, batches: 0..self.len() }
@@ -182,8 +171,7 @@ impl Plan {
 
     /// A fingerprint of the batches, their order and their lengths: XXH3 (64 bits) of the number of
     /// batches, the ends, the batch lengths, the second ones if there are some, then the indices, each
-    /// as a little-endian `u32`. Equal
-    /// plans have equal digests on every machine.
+    /// as a little-endian `u32`. Equal plans have equal digests on every machine.
     pub fn digest(&self) -> u64 {
         *self.digest.get_or_init(|| {
             let Batches { indices, ends, lengths, seconds } = &*self.batches;
@@ -251,8 +239,8 @@ impl Workspace {
     /// Takes the memory of a plan that is no longer needed, for the next one; nothing if others share
     /// the plan.
     pub fn reclaim(&self, plan: Plan) {
-        if let Some(indices) = plan.into_indices() {
-            self.keep_indices(indices);
+        if let Some(batches) = Arc::into_inner(plan.batches) {
+            self.keep_indices(batches.indices);
         }
     }
 }

@@ -139,7 +139,9 @@ impl Plan {
     pub fn measure(&self, lengths: &Lengths) -> Measures {
         let counts = self.counts(lengths);
         let filled = counts.iter().map(|counts| (counts.sequences, counts.all_positions()));
-        let measures = Measures::of_batches(filled, self.padded_shapes());
+        let batches = self.shared_batches();
+        let rows = self.shapes().enumerate().map(|(at, (rows, _))| (rows, batches.pad(at)));
+        let measures = Measures::of_batches(filled, rows);
         let Some(seconds) = self.second_batch_lengths().filter(|_| lengths.second().is_some())
         else {
             return measures;

@@ -63,7 +63,11 @@ impl Provenance {
     /// What the time of a batch is taken to follow, where ranks wait for each other: `cost model`,
     /// or without one `batch length` for aligned steps and `cells` for others.
     pub fn time_follows(&self) -> &'static str {
-        self.time().follows()
+        match self.time() {
+            Time::Cells => "cells",
+            Time::Length => "batch length",
+            Time::Seconds(_) => "cost model",
+        }
     }
 
     /// How many batches a step has over `world_size` ranks. Where canonical ranks were fixed, that

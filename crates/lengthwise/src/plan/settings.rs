@@ -161,7 +161,6 @@ impl Settings {
         }
     }
 
-    /// Refuses numbers that make no sense.
     pub(crate) fn check(&self) -> Result<(), Error> {
         for (of, given) in [
             ("the number of batches that each rank accumulates", Some(self.accumulate)),

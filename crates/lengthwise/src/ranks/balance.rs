@@ -92,7 +92,6 @@ fn exchange(slots: &mut [u32], parts: &[(u32, u32)], per_step: usize, rng: &Rng)
     }
 }
 
-/// The drift of every batch, by number.
 fn drifts(slots: &[u32], parts: &[(u32, u32)], steps: usize) -> Vec<Drift> {
     let logs: Vec<f64> = parts.iter().map(|&(_, length)| ln(f64::from(length))).collect();
     let weights = |slot: u32| -> Drift {

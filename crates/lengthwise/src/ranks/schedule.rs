@@ -191,7 +191,6 @@ impl Schedule {
         self.assigned.slots.chunks(self.per_step as usize).skip(self.taken)
     }
 
-    /// The sequences of a batch by number, and what it is padded to.
     fn batch(&self, slot: u32) -> (&[u32], Pad) {
         self.assigned.batch(&self.batches, slot)
     }

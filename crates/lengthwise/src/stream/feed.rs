@@ -54,21 +54,13 @@ pub struct Feed {
     step: StreamStep,
     /// The positions that were left out since the last step, the first of them.
     passed: Vec<u64>,
-    /// What is read again of what a state holds.
-    again: Option<Again>,
+    /// The state whose sequences are read again.
+    again: Option<StreamState>,
     read: u64,
     steps: u64,
     left_out: u64,
     truncated: u64,
     ended: bool,
-}
-
-/// What is read again.
-#[derive(Clone, Debug)]
-struct Again {
-    state: StreamState,
-    /// How many of the sequences that it holds are there.
-    found: usize,
 }
 
 /// The batches of a step, one for each rank.
@@ -163,7 +155,7 @@ impl Feed {
             feed.rounds.know(&state.rungs);
             (feed.read, feed.steps) = (state.from(), state.steps);
             (feed.left_out, feed.truncated) = (state.left_out, state.truncated);
-            feed.again = Some(Again { state: state.clone(), found: 0 });
+            feed.again = Some(state.clone());
             feed.stop_reading_again()?;
         }
         Ok(feed)
@@ -205,13 +197,12 @@ impl Feed {
         if !self.needs() {
             return Err(Error::NotNeeded { position, ended: self.ended });
         }
-        if let Some(again) = &mut self.again {
-            if again.state.held.get(again.found) != Some(&position) {
-                self.read += 1;
-                self.stop_reading_again()?;
-                return Ok(None);
-            }
-            again.found += 1;
+        if let Some(state) = &self.again
+            && state.held.binary_search(&position).is_err()
+        {
+            self.read += 1;
+            self.stop_reading_again()?;
+            return Ok(None);
         }
         let admitted = self.rounds.admit(position, length)?;
         self.read += 1;
@@ -236,8 +227,8 @@ impl Feed {
 
     /// The stream has no more sequences.
     pub fn end(&mut self) -> Result<(), Error> {
-        if let Some(again) = &self.again {
-            return Err(Error::StreamTooShort { at: self.read, read: again.state.read });
+        if let Some(state) = &self.again {
+            return Err(Error::StreamTooShort { at: self.read, read: state.read });
         }
         self.ended = true;
         Ok(())
@@ -261,7 +252,7 @@ impl Feed {
             self.around.cut_all(&self.line);
             match self.streamer.tail {
                 Tail::Split => {
-                    self.around.fill_steps(&self.line, ranks, self.rounds.multiple());
+                    self.around.fill_steps(&self.line, ranks, self.streamer.budget.multiple());
                 }
                 Tail::Drop if self.around.batches.len() < ranks => return Ok(None),
                 Tail::Repeat | Tail::Drop => {}
@@ -284,10 +275,8 @@ impl Feed {
 
     /// Where the stream stands between two steps.
     pub fn state(&self) -> StreamState {
-        if let Some(again) = &self.again {
-            return again.state.clone();
-        }
-        self.state_of(self.held_lengths().collect(), self.steps)
+        let now = || self.state_of(self.held_lengths().collect(), self.steps);
+        self.again.clone().unwrap_or_else(now)
     }
 
     /// Where the stream stood before the step that was made last, if nothing was pushed since: for
@@ -309,7 +298,6 @@ impl Feed {
         nodes.map(|node| (node.position, node.length))
     }
 
-    /// The state with these positions and lengths held.
     fn state_of(&self, held: Vec<(u64, u32)>, steps: u64) -> StreamState {
         // A ladder of a stream that ended before a window was full is not for what may come yet.
         let few = held.is_empty() && self.read < self.streamer.window.into();
@@ -330,10 +318,9 @@ impl Feed {
 
     /// Goes on with new sequences, once all that a state holds was read again.
     fn stop_reading_again(&mut self) -> Result<(), Error> {
-        let Some(Again { state, .. }) = &self.again else { return Ok(()) };
-        if self.read < state.read {
+        let Some(state) = self.again.as_ref().filter(|state| self.read >= state.read) else {
             return Ok(());
-        }
+        };
         let both = [state.lengths, digest(self.held_lengths())];
         if both[0] != both[1] {
             let [state, now] = both.map(|digest| format!("{digest:016x}"));

@@ -86,7 +86,6 @@ impl Rounds {
         matches!(self.shapes, Shapes::Ladder(_))
     }
 
-    /// Whether they have still to be learned.
     pub(crate) fn must_learn(&self) -> bool {
         self.learns() && self.rungs.is_empty()
     }
@@ -103,7 +102,6 @@ impl Rounds {
         Ok(())
     }
 
-    /// The rungs that were learned.
     pub(crate) fn learned(&self) -> &[u32] {
         if self.learns() { &self.rungs } else { &[] }
     }
@@ -139,10 +137,5 @@ impl Rounds {
             }
         };
         (padded, self.limit.full(padded))
-    }
-
-    /// What batch sizes are a multiple of where they can be.
-    pub(crate) fn multiple(&self) -> u32 {
-        self.budget.multiple()
     }
 }

@@ -59,7 +59,6 @@ impl Streamer {
         )
     }
 
-    /// Refuses numbers that make no sense.
     pub(crate) fn check(&self) -> Result<(), Error> {
         if self.ranks == 0 {
             return Err(Error::NoRanks);
