@@ -81,14 +81,12 @@ impl Rng {
         Self { seed, epoch, turn: 0 }
     }
 
-    /// The randomness of another turn at the same epoch, for what is drawn again: no turn shares
-    /// numbers with another.
+    /// The randomness of another turn at the same epoch, which shares no numbers with others.
     pub(crate) const fn at_turn(self, turn: u32) -> Self {
         Self { turn, ..self }
     }
 
-    /// The randomness of one shard: under a seed of its own, which is two words of a stream that is
-    /// for nothing else.
+    /// The randomness of one shard: its seed is two words of a stream that is for nothing else.
     pub(crate) fn at_shard(self, shard: u32) -> Self {
         let root = Self::new(self.seed, 0);
         let [low, high, ..] = root.block(Purpose::Shard.code(), shard);

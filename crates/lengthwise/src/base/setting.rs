@@ -5,8 +5,7 @@ use std::str::FromStr;
 
 use crate::error::Error;
 
-/// A setting that was split into its parts; each part is taken once, then [`Setting::finish`]
-/// refuses what nobody asked for.
+/// A setting in parts; each is taken once, then [`Setting::finish`] refuses what nobody asked for.
 pub(crate) struct Setting<'a> {
     /// How messages name it, as in "budget `padded`".
     what: String,
@@ -194,7 +193,7 @@ pub(crate) use names;
 macro_rules! setters {
     (impl $(<$generic:ident: $bound:path>)? $builder:ident $(<$of:ident>)? { $(
         $(#[$about:meta])*
-        pub fn $name:ident(mut $self:ident, $($value:ident: $type:ty),+) -> Self { $set:expr }
+        pub fn $name:ident(mut $self:ident, $($value:ident: $type:ty),+ $(,)?) -> Self { $set:expr }
     )* }) => {
         impl $(<$generic: $bound>)? $builder $(<$of>)? { $(
             $(#[$about])*

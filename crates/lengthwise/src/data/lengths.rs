@@ -31,8 +31,7 @@ pub struct Lengths {
     second: Option<Box<Lengths>>,
     histogram: OnceLock<Vec<(u32, u32)>>,
     digest: OnceLock<u64>,
-    /// What was derived from the lengths first, and under which settings: see
-    /// [`remembered`](Lengths::remembered).
+    /// What was derived from them first, and under which settings: see `remembered`.
     memory: OnceLock<(String, Vec<u32>)>,
     population: Option<Arc<Population>>,
 }

@@ -13,11 +13,9 @@ pub enum Remedy {
     /// Raise the budget, at least to this if that is known, as in "5210 cells"; or choose what happens
     /// to sequences that are too long.
     RaiseBudget(Option<String>),
-    /// Raise the limit of a budget of seconds at least to this, or choose what happens to sequences that
-    /// are too long.
+    /// Raise the seconds of the budget at least to this, or choose what happens to over-long sequences.
     RaiseSeconds(String),
-    /// Raise the capacity of rows at least to this, or choose what happens to sequences that are too
-    /// long.
+    /// Raise the capacity of rows at least to this, or choose what happens to over-long sequences.
     RaiseCapacity(u64),
     /// Give a second length for each sequence.
     GiveSecondLengths,

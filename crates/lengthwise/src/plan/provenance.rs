@@ -82,8 +82,7 @@ impl Provenance {
         }
     }
 
-    /// The settings that decide which batches make which step, by name. Long ones as a fingerprint,
-    /// so that a cursor stays small.
+    /// The settings that decide which batches make which step, by name; long ones as a fingerprint.
     pub(crate) fn settings(&self) -> Vec<(&'static str, String)> {
         let or_none = |text: Option<String>| text.unwrap_or_else(|| "none".to_owned());
         [

@@ -13,8 +13,7 @@ use crate::{
 /// Exchanges tried for each batch in one pass.
 const TRIES: usize = 4;
 
-/// The most passes over so many batches of so many sequences. They take no longer than the plan did,
-/// or a few milliseconds.
+/// The most passes: they take no longer than the plan did, or a few milliseconds.
 fn passes(batches: usize, sequences: u64) -> usize {
     let mean = sequences as usize / batches;
     (2 * mean).clamp(1, 16) + 50_000 / (TRIES * batches)

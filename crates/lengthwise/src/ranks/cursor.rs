@@ -130,8 +130,7 @@ impl Cursor {
     }
 }
 
-/// More changes of the number of ranks in one epoch than anybody has; each is a dealing of its own
-/// when the epoch goes on.
+/// More changes of the number of ranks in one epoch than anybody has; each is dealt anew.
 const MOST_SEGMENTS: usize = 1000;
 
 impl Segment {

@@ -124,8 +124,7 @@ impl Rounds {
         }
     }
 
-    /// What a sequence of this length is padded to when it is the longest of its batch, and how many
-    /// sequences such a batch has.
+    /// What the longest of a batch is padded to, and how many sequences such a batch has.
     pub(crate) fn padded_and_full(&self, length: u32) -> (u32, u32) {
         let padded = match self.shapes {
             // Those of two lengths were refused.

@@ -42,8 +42,7 @@ impl StreamState {
 
     /// Refuses a state of another stream, or one that no stream can have.
     pub(crate) fn check(&self, streamer: &Streamer) -> Result<(), Error> {
-        // Nothing that was over-long has been read where it is an error, so it may be treated in another
-        // way from here on.
+        // Where it is an error nothing over-long has been read: it may be treated otherwise from here on.
         let state = match self.settings.strip_suffix("over_long=error") {
             Some(others) => format!("{others}over_long={}", streamer.over_long),
             None => self.settings.clone(),

@@ -62,8 +62,7 @@ impl Around {
         self.keep(line, at - best.2, count);
     }
 
-    /// Looks at the sequences from `pivot` on, and at as many longer ones as a step could have.
-    /// Gives its place.
+    /// Looks at `pivot` and as many longer ones as a step could have. Gives its place.
     fn look_at(&mut self, line: &Line, pivot: u32, count: usize) -> usize {
         let most = count.saturating_mul(line.node(pivot).full as usize);
         self.begin(line, line.and_longer(pivot).take(most).last().unwrap_or(pivot));
@@ -82,8 +81,7 @@ impl Around {
         self.sums.extend([0, line.node(longest).length.into()]);
     }
 
-    /// The first of `count` numbers for which something holds, which holds for all after it; `count`
-    /// if there is none.
+    /// The first number for which something holds, as for all after it; `count` if there is none.
     fn first(&mut self, count: usize, mut holds: impl FnMut(&mut Self, usize) -> bool) -> usize {
         let (mut low, mut high) = (0, count);
         while low < high {
@@ -106,8 +104,7 @@ impl Around {
         true
     }
 
-    /// Where the batch ends that begins at this place, and whether it is full; nothing if nothing is
-    /// left.
+    /// Where the batch ends that begins at this place, and whether it is full, if something is left.
     fn batch(&mut self, line: &Line, start: usize) -> Option<(usize, bool)> {
         if !self.reach(line, start) {
             return None;
@@ -180,8 +177,7 @@ impl Around {
         self.left = Some(self.batches.clone());
     }
 
-    /// Halves the largest batches until all can be dealt to steps of `count`, if there are enough
-    /// sequences.
+    /// Halves the largest batches until all fill steps of `count`, if there are enough sequences.
     pub(crate) fn fill_steps(&mut self, line: &Line, count: usize, multiple: u32) {
         let wanted = self.batches.len().next_multiple_of(count);
         if self.batches.len() < wanted {

@@ -176,8 +176,7 @@ pub fn tune_in(
         order.unwrap_or(std::cmp::Ordering::Equal)
     };
     let mut best = candidates.iter().min_by(order).unwrap_or(&shuffled);
-    // Company is measured with an error of a few in a hundred. What is as good as random batches
-    // should be called that.
+    // Company is measured with an error of a few in a hundred: as good as random is called random.
     let as_good = shuffled.effective_mates >= 0.9 * best.effective_mates
         && shuffled.padding_rate <= 1.01 * best.padding_rate;
     if as_good {
@@ -287,8 +286,7 @@ fn search(
         searched.push(high.1);
         return Ok(low.1);
     }
-    // In turn where a straight line between the two ends meets the target, and the middle,
-    // because curves bend.
+    // In turn where a straight line meets the target, and the middle, because curves bend.
     for step in 0..24 {
         let (from_low, from_high) = (above(&low.1), above(&high.1));
         let share = if step % 2 == 1 { 0.5 } else { from_low / (from_low - from_high) };
