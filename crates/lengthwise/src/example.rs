@@ -46,61 +46,29 @@ impl Example {
         }
     }
 
-    /// How many sequences, and the length at each share of them; straight lines between.
-    const fn quantiles(self) -> (u32, &'static [(f64, f64)]) {
+    /// How many sequences, the shares of them and the length at each; straight lines between.
+    const fn quantiles(self) -> (u32, &'static [f64], &'static [f64]) {
         match self {
             Example::Speech => (
                 10_480,
+                &[0.0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0],
                 &[
-                    (0.0, 88.0),
-                    (0.01, 138.0),
-                    (0.05, 211.0),
-                    (0.1, 270.0),
-                    (0.2, 358.0),
-                    (0.3, 429.0),
-                    (0.4, 491.0),
-                    (0.5, 547.0),
-                    (0.6, 599.0),
-                    (0.7, 649.0),
-                    (0.8, 698.0),
-                    (0.9, 746.0),
-                    (0.95, 771.0),
-                    (0.99, 793.0),
-                    (1.0, 800.0),
+                    88.0, 138.0, 211.0, 270.0, 358.0, 429.0, 491.0, 547.0, 599.0, 649.0, 698.0,
+                    746.0, 771.0, 793.0, 800.0,
                 ],
             ),
             Example::Documents => (
                 6_000,
+                &[0.0, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.998, 1.0],
                 &[
-                    (0.0, 12.0),
-                    (0.05, 48.0),
-                    (0.1, 74.0),
-                    (0.25, 132.0),
-                    (0.5, 240.0),
-                    (0.75, 480.0),
-                    (0.9, 1_020.0),
-                    (0.95, 1_690.0),
-                    (0.98, 3_040.0),
-                    (0.99, 4_500.0),
-                    (0.998, 8_200.0),
-                    (1.0, 12_000.0),
+                    12.0, 48.0, 74.0, 132.0, 240.0, 480.0, 1_020.0, 1_690.0, 3_040.0, 4_500.0,
+                    8_200.0, 12_000.0,
                 ],
             ),
             Example::Bimodal => (
                 8_000,
-                &[
-                    (0.0, 30.0),
-                    (0.1, 62.0),
-                    (0.3, 88.0),
-                    (0.5, 120.0),
-                    (0.58, 180.0),
-                    (0.6, 400.0),
-                    (0.62, 900.0),
-                    (0.7, 1_080.0),
-                    (0.85, 1_200.0),
-                    (0.97, 1_330.0),
-                    (1.0, 1_500.0),
-                ],
+                &[0.0, 0.1, 0.3, 0.5, 0.58, 0.6, 0.62, 0.7, 0.85, 0.97, 1.0],
+                &[30.0, 62.0, 88.0, 120.0, 180.0, 400.0, 900.0, 1_080.0, 1_200.0, 1_330.0, 1_500.0],
             ),
         }
     }
@@ -108,7 +76,7 @@ impl Example {
     /// Its lengths, in no order.
     #[expect(clippy::missing_panics_doc, reason = "all quantiles are above zero")]
     pub fn lengths(self) -> Lengths {
-        let (count, quantiles) = self.quantiles();
+        let (count, marks, quantiles) = self.quantiles();
         // Never the purpose of a plan: a plan of the same seed would then undo this shuffle.
         let [rng, places] = [0, 1].map(|what| Rng::new(self as u64, what));
         // One length from each of `count` equal shares, so that every share is represented.
@@ -118,16 +86,16 @@ impl Example {
             .map(|(word, i)| (f64::from(i) + f64::from(word) / 4_294_967_296.0) / f64::from(count));
         let mut lengths = vec![0; count as usize];
         for (share, place) in shares.zip(sort::shuffled(count, &places, Purpose::Example)) {
-            lengths[place as usize] = (interpolate(quantiles, share) + 0.5) as u32;
+            lengths[place as usize] = (interpolate(marks, quantiles, share) + 0.5) as u32;
         }
         Lengths::new(lengths).expect("quantiles are above zero")
     }
 }
 
-fn interpolate(quantiles: &[(f64, f64)], share: f64) -> f64 {
-    let after = quantiles.partition_point(|(at, _)| *at <= share).min(quantiles.len() - 1);
-    let ((x0, y0), (x1, y1)) = (quantiles[after - 1], quantiles[after]);
-    y0 + (y1 - y0) * ((share - x0) / (x1 - x0))
+fn interpolate(shares: &[f64], lengths: &[f64], share: f64) -> f64 {
+    let after = shares.partition_point(|&at| at <= share).min(shares.len() - 1);
+    let (x0, y0) = (shares[after - 1], lengths[after - 1]);
+    y0 + (lengths[after] - y0) * ((share - x0) / (shares[after] - x0))
 }
 
 names!(Example, "example");

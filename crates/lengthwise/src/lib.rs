@@ -42,9 +42,8 @@ pub use limit::{
 };
 pub use plan::{
     arrange::Arrange,
-    counts::Counts,
     epoch::{Iter, Plan},
-    measure::Measures,
+    measure::{Counts, Measures},
     settings::{Provenance, Settings},
     span_plan::SpanPlan,
     steps::{Steps, Tail},

@@ -1,7 +1,7 @@
 //! The settings of a plan, and the one step that makes it.
 
 use crate::{
-    base::workspace::Workspace,
+    base::{setting::setters, workspace::Workspace},
     data::{lengths::Lengths, over_long::OverLong, shard::Shard, statistics::Statistics},
     error::Error,
     limit::{budget::Budget, cost::CostModel},
@@ -57,75 +57,6 @@ impl<S: Group> Planner<S> {
         &self.settings
     }
 
-    /// With these shapes.
-    #[must_use]
-    pub fn shapes(mut self, shapes: Shapes) -> Self {
-        self.settings.shapes = shapes;
-        self
-    }
-
-    /// With the batches in this order.
-    #[must_use]
-    pub fn arrange(mut self, arrange: Arrange) -> Self {
-        self.settings.arrange = arrange;
-        self
-    }
-
-    /// With over-long sequences treated in this way.
-    #[must_use]
-    pub fn over_long(mut self, over_long: OverLong) -> Self {
-        self.settings.over_long = over_long;
-        self
-    }
-
-    /// With steps of ranks made in this way. If it is not given: `in-order` for batches as built,
-    /// `aligned` for short ones first, and otherwise `stratified` if full batches of all lengths
-    /// take nearly the same time (by the cost model, or in cells), and `aligned` if they do not.
-    #[must_use]
-    pub fn steps(mut self, steps: Steps) -> Self {
-        self.settings.steps = Some(steps);
-        self
-    }
-
-    /// With the batches that fill no step of ranks treated in this way.
-    #[must_use]
-    pub fn tail(mut self, tail: Tail) -> Self {
-        self.settings.tail = tail;
-        self
-    }
-
-    /// With the time that batches take, so that ranks wait little for each other. A budget of
-    /// seconds brings its own.
-    #[must_use]
-    pub fn cost_model(mut self, model: CostModel) -> Self {
-        self.settings.cost_model = Some(model);
-        self
-    }
-
-    /// With so many batches for each rank in a step: gradients are accumulated over them. Replaces
-    /// canonical ranks.
-    #[must_use]
-    pub fn accumulate(mut self, batches: u32) -> Self {
-        (self.settings.accumulate, self.settings.canonical_ranks) = (batches, None);
-        self
-    }
-
-    /// With steps of so many batches on any number of ranks that divides it: each rank then takes
-    /// several, and every step of the model is the same on one machine as on many. Replaces
-    /// accumulation.
-    #[must_use]
-    pub fn canonical_ranks(mut self, ranks: u32) -> Self {
-        (self.settings.accumulate, self.settings.canonical_ranks) = (1, Some(ranks));
-        self
-    }
-
-    /// With exactly so many batches in every epoch: batches are split until there are as many.
-    #[must_use]
-    pub fn batches(mut self, batches: u32) -> Self {
-        self.settings.batches = Some(batches);
-        self
-    }
-
     /// With the same number of batches in every epoch, and so the same number of steps on any number
     /// of ranks: many trainers ask for it once. The number follows from the lengths, the settings
     /// and the seed: the most that the first few epochs need. An epoch that would need more is drawn
@@ -138,22 +69,6 @@ impl<S: Group> Planner<S> {
         }
         let most = self.job(lengths, &Workspace::new()).most_batches()?;
         Ok(self.batches(most))
-    }
-
-    /// As one shard of a corpus: its lengths are a [part](Lengths::part_of) of the statistics of all
-    /// shards, which say how many batches every shard takes. Its randomness differs from that of other
-    /// shards, and yet all keep in step: see [`Shard`].
-    #[must_use]
-    pub fn shard(mut self, shard: Shard) -> Self {
-        self.settings.shard = Some(shard);
-        self
-    }
-
-    /// With this seed.
-    #[must_use]
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.settings.seed = seed;
-        self
     }
 
     /// The plan of one epoch.
@@ -188,11 +103,8 @@ impl<S: Group> Planner<S> {
         let workspace = Workspace::new();
         let job = self.job(lengths, &workspace);
         job.check_shard()?;
-        let (shard, statistics) = match (self.settings.shard, lengths.statistics()) {
-            (Some(shard), Some(statistics)) => (shard, statistics),
-            (Some(_), None) => return Err(Error::NoStatistics),
-            (None, _) => return Err(Error::NoShard),
-        };
+        let shard = self.settings.shard.ok_or(Error::NoShard)?;
+        let statistics = lengths.statistics().ok_or(Error::NoStatistics)?;
         Ok(statistics.of_one(job.counted_settings(), shard, job.most_batches()?))
     }
 
@@ -205,6 +117,45 @@ impl<S: Group> Planner<S> {
     pub(crate) fn job<'a>(&'a self, lengths: &'a Lengths, workspace: &'a Workspace) -> Job<'a> {
         Job { strategy: &self.strategy, settings: &self.settings, lengths, workspace }
     }
+}
+
+setters! {
+impl<S: Group> Planner<S> {
+    /// With these shapes.
+    pub fn shapes(mut self, shapes: Shapes) -> Self { self.settings.shapes = shapes }
+    /// With the batches in this order.
+    pub fn arrange(mut self, arrange: Arrange) -> Self { self.settings.arrange = arrange }
+    /// With over-long sequences treated in this way.
+    pub fn over_long(mut self, over_long: OverLong) -> Self { self.settings.over_long = over_long }
+    /// With steps of ranks made in this way. If it is not given: `in-order` for batches as built,
+    /// `aligned` for short ones first, and otherwise `stratified` if full batches of all lengths
+    /// take nearly the same time (by the cost model, or in cells), and `aligned` if they do not.
+    pub fn steps(mut self, steps: Steps) -> Self { self.settings.steps = Some(steps) }
+    /// With the batches that fill no step of ranks treated in this way.
+    pub fn tail(mut self, tail: Tail) -> Self { self.settings.tail = tail }
+    /// With the time that batches take, so that ranks wait little for each other. A budget of
+    /// seconds brings its own.
+    pub fn cost_model(mut self, model: CostModel) -> Self { self.settings.cost_model = Some(model) }
+    /// With so many batches for each rank in a step: gradients are accumulated over them. Replaces
+    /// canonical ranks.
+    pub fn accumulate(mut self, batches: u32) -> Self {
+        (self.settings.accumulate, self.settings.canonical_ranks) = (batches, None)
+    }
+    /// With steps of so many batches on any number of ranks that divides it: each rank then takes
+    /// several, and every step of the model is the same on one machine as on many. Replaces
+    /// accumulation.
+    pub fn canonical_ranks(mut self, ranks: u32) -> Self {
+        (self.settings.accumulate, self.settings.canonical_ranks) = (1, Some(ranks))
+    }
+    /// With exactly so many batches in every epoch: batches are split until there are as many.
+    pub fn batches(mut self, batches: u32) -> Self { self.settings.batches = Some(batches) }
+    /// As one shard of a corpus: its lengths are a [part](Lengths::part_of) of the statistics of all
+    /// shards, which say how many batches every shard takes. Its randomness differs from that of other
+    /// shards, and yet all keep in step: see [`Shard`].
+    pub fn shard(mut self, shard: Shard) -> Self { self.settings.shard = Some(shard) }
+    /// With this seed.
+    pub fn seed(mut self, seed: u64) -> Self { self.settings.seed = seed }
+}
 }
 
 impl Planner<Strategy> {

@@ -12,8 +12,7 @@ const LINE: usize = 8;
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
     elements: Vec<u64>,
-    /// Where the next element of every part goes; a multiple of the size of a block where the part
-    /// has no block, or a full one.
+    /// Where the next element of every part goes; a multiple of `BLOCK` if it needs a new block.
     cursors: Vec<u32>,
     /// Which part every block belongs to.
     owners: Vec<u32>,
@@ -65,12 +64,10 @@ impl Pool {
         }
     }
 
-    /// How many elements a part has.
     pub(crate) fn count(&self, part: usize) -> usize {
         (self.blocks_of(part).len() * BLOCK) - self.unused(part)
     }
 
-    /// The elements of a part.
     pub(crate) fn part(&self, part: usize) -> impl Iterator<Item = &[u64]> + Clone {
         let blocks = self.blocks_of(part);
         let last = blocks.len().wrapping_sub(1);

@@ -7,80 +7,53 @@
 //!
 //! Reference: Salmon, Moraes, Dror, Shaw, *Parallel random numbers: as easy as 1, 2, 3*, SC 2011.
 
+/// Writes [`Purpose`] from one list, of each what it is for and its number in counters.
+macro_rules! purposes {
+    ($(#[$about:meta])* pub enum $name:ident { $($purpose:ident = $code:literal: $what:literal,)* }) => {
+        $(#[$about])*
+        pub enum $name {
+            $(#[doc = $what] $purpose,)*
+            /// A strategy of the user's own.
+            Own(u16),
+        }
+
+        impl $name {
+            fn code(self) -> u32 {
+                match self {
+                    $(Self::$purpose => $code,)*
+                    Self::Own(number) => 0x1_0000 + u32::from(number),
+                }
+            }
+        }
+    };
+}
+
+purposes! {
 /// What a stream of random numbers is for. Two purposes never share numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Purpose {
-    /// The shuffled order that most strategies begin with.
-    Shuffle,
-    /// The order of equal lengths, where the shuffle is used for something else.
-    Ties,
-    /// The noise that is added to lengths.
-    Noise,
-    /// Directions in which batches grow.
-    Direction,
-    /// The drawing of batches from buckets.
-    Draw,
-    /// The order of the batches in the epoch.
-    Arrange,
-    /// The lengths of the built-in examples.
-    Example,
-    /// What stays the same for a cycle of several epochs.
-    Cycle,
-    /// Which of two halves of the batches comes first.
-    Halves,
-    /// Which batches of the strata of length meet in a step.
-    Match,
-    /// Which batches of two steps change places.
-    Swap,
-    /// Which rank takes which batch of a step.
-    Assign,
-    /// The key of a stream of sequences.
-    Stream,
-    /// The order of equal lengths in a stream.
-    Arrival,
-    /// Around which quantile of lengths a step of a stream begins to grow.
-    Quantile,
-    /// Where the batches of a step of a stream are cut, and which rank takes which.
-    Offset,
-    /// What differs from shard to shard.
-    Shard,
-    /// The noise that is added to second lengths.
-    SecondNoise,
-    /// Where the borders between stripes of first lengths are.
-    Borders,
-    /// Which batch of an order is the short one.
-    Short,
-    /// A strategy of the user's own.
-    Own(u16),
+    Shuffle = 1: "The shuffled order that most strategies begin with.",
+    Ties = 2: "The order of equal lengths, where the shuffle is used for something else.",
+    Noise = 3: "The noise that is added to lengths.",
+    Direction = 4: "Directions in which batches grow.",
+    Draw = 5: "The drawing of batches from buckets.",
+    Arrange = 6: "The order of the batches in the epoch.",
+    Example = 7: "The lengths of the built-in examples.",
+    Cycle = 8: "What stays the same for a cycle of several epochs.",
+    Halves = 9: "Which of two halves of the batches comes first.",
+    Match = 10: "Which batches of the strata of length meet in a step.",
+    Swap = 11: "Which batches of two steps change places.",
+    Assign = 12: "Which rank takes which batch of a step.",
+    Stream = 13: "The key of a stream of sequences.",
+    Arrival = 14: "The order of equal lengths in a stream.",
+    Quantile = 15: "Around which quantile of lengths a step of a stream begins to grow.",
+    Offset = 16: "Where the batches of a step of a stream are cut, and which rank takes which.",
+    Shard = 17: "What differs from shard to shard.",
+    SecondNoise = 18: "The noise that is added to second lengths.",
+    Borders = 19: "Where the borders between stripes of first lengths are.",
+    Short = 20: "Which batch of an order is the short one.",
 }
-
-impl Purpose {
-    fn code(self) -> u32 {
-        match self {
-            Purpose::Shuffle => 1,
-            Purpose::Ties => 2,
-            Purpose::Noise => 3,
-            Purpose::Direction => 4,
-            Purpose::Draw => 5,
-            Purpose::Arrange => 6,
-            Purpose::Example => 7,
-            Purpose::Cycle => 8,
-            Purpose::Halves => 9,
-            Purpose::Match => 10,
-            Purpose::Swap => 11,
-            Purpose::Assign => 12,
-            Purpose::Stream => 13,
-            Purpose::Arrival => 14,
-            Purpose::Quantile => 15,
-            Purpose::Offset => 16,
-            Purpose::Shard => 17,
-            Purpose::SecondNoise => 18,
-            Purpose::Borders => 19,
-            Purpose::Short => 20,
-            Purpose::Own(number) => 0x1_0000 + u32::from(number),
-        }
-    }
 }
 
 /// The randomness of one epoch: a seed and an epoch, from which streams are taken.
@@ -108,14 +81,12 @@ impl Rng {
         Self { seed, epoch, turn: 0 }
     }
 
-    /// The randomness of another turn at the same epoch, for what is drawn again: no turn shares
-    /// numbers with another.
+    /// The randomness of another turn at the same epoch, which shares no numbers with others.
     pub(crate) const fn at_turn(self, turn: u32) -> Self {
         Self { turn, ..self }
     }
 
-    /// The randomness of one shard: under a seed of its own, which is two words of a stream that is
-    /// for nothing else.
+    /// The randomness of one shard: its seed is two words of a stream that is for nothing else.
     pub(crate) fn at_shard(self, shard: u32) -> Self {
         let root = Self::new(self.seed, 0);
         let [low, high, ..] = root.block(Purpose::Shard.code(), shard);

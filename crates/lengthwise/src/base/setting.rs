@@ -5,8 +5,7 @@ use std::str::FromStr;
 
 use crate::error::Error;
 
-/// A setting that was split into its parts; each part is taken once, then [`Setting::finish`]
-/// refuses what nobody asked for.
+/// A setting in parts; each is taken once, then [`Setting::finish`] refuses what nobody asked for.
 pub(crate) struct Setting<'a> {
     /// How messages name it, as in "budget `padded`".
     what: String,
@@ -50,17 +49,12 @@ impl<'a> Setting<'a> {
         }
         for (at, (key, value)) in setting.pairs.iter().enumerate() {
             if setting.pairs[..at].iter().any(|(before, _)| before == key) {
-                return Err(Error::BadValue {
-                    of: setting.of(key),
-                    given: (*value).to_owned(),
-                    expected: "given only once".to_owned(),
-                });
+                return Err(Error::bad_value(setting.of(key), value, "given only once"));
             }
         }
         Ok(setting)
     }
 
-    /// Which of the names it is.
     pub(crate) fn name(&self) -> &'static str {
         self.name
     }
@@ -70,7 +64,6 @@ impl<'a> Setting<'a> {
         self.value.take()
     }
 
-    /// Whether there is a part that has no key.
     pub(crate) fn has_value(&self) -> bool {
         self.value.is_some()
     }
@@ -107,10 +100,11 @@ impl<'a> Setting<'a> {
 
     /// Refuses whatever was not taken.
     pub(crate) fn finish(self) -> Result<(), Error> {
-        match (self.value, self.pairs.first()) {
-            (Some(value), _) => Err(self.unknown_key(value)),
-            (None, Some((key, _))) => Err(self.unknown_key(key)),
-            (None, None) => Ok(()),
+        match self.value.or(self.pairs.first().map(|&(key, _)| key)) {
+            Some(given) => {
+                Err(Error::UnknownKey { of: self.what, given: given.to_owned(), known: self.known })
+            }
+            None => Ok(()),
         }
     }
 
@@ -118,22 +112,20 @@ impl<'a> Setting<'a> {
     pub(crate) fn of(&self, key: &str) -> String {
         format!("`{key}` of {}", self.what)
     }
-
-    fn unknown_key(&self, given: &str) -> Error {
-        Error::UnknownKey {
-            of: self.what.clone(),
-            given: given.to_owned(),
-            known: self.known.clone(),
-        }
-    }
 }
 
 fn number<T: FromStr>(of: String, given: &str, expected: &str) -> Result<T, Error> {
-    given.parse().map_err(|_| Error::BadValue {
-        of,
-        given: given.to_owned(),
-        expected: expected.to_owned(),
-    })
+    given.parse().map_err(|_| Error::bad_value(of, given, expected))
+}
+
+/// The first difference between two lists of `name=value` with spaces between: its name, and both values.
+pub(crate) fn difference<'a>(one: &'a str, other: &'a str) -> Option<(&'a str, [&'a str; 2])> {
+    let mut both = one.split(' ').zip(other.split(' '));
+    let Some((one, other)) = both.find(|(one, other)| one != other) else {
+        return (one != other).then_some(("settings", [one, other]));
+    };
+    let value = |text: &'a str| text.split_once('=').map_or(text, |(_, value)| value);
+    Some((other.split('=').next().unwrap_or_default(), [one, other].map(value)))
 }
 
 /// The error for a name that is in no list, with the nearest name of the list.
@@ -196,6 +188,24 @@ macro_rules! names {
     };
 }
 pub(crate) use names;
+
+/// Writes the methods of a builder that set something and give it back.
+macro_rules! setters {
+    (impl $(<$generic:ident: $bound:path>)? $builder:ident $(<$of:ident>)? { $(
+        $(#[$about:meta])*
+        pub fn $name:ident(mut $self:ident, $($value:ident: $type:ty),+ $(,)?) -> Self { $set:expr }
+    )* }) => {
+        impl $(<$generic: $bound>)? $builder $(<$of>)? { $(
+            $(#[$about])*
+            #[must_use]
+            pub fn $name(mut $self, $($value: $type),+) -> Self {
+                $set;
+                $self
+            }
+        )* }
+    };
+}
+pub(crate) use setters;
 
 #[cfg(test)]
 mod tests {

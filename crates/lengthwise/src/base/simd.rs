@@ -5,8 +5,7 @@
 //! processor, where the processor is known to be of that kind; and to ask for memory ahead of its use,
 //! which changes nothing but the time.
 
-/// Work that is compiled once for every kind of processor. `run` must be `#[inline(always)]`, and so
-/// must all that it calls.
+/// Work compiled for every kind of processor. `run` and all it calls must be `#[inline(always)]`.
 pub(crate) trait Job {
     type Output;
 

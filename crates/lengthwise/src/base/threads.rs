@@ -48,8 +48,7 @@ pub(crate) fn each<J: Send, R: Send>(
     done.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Divides `0..count` into `parts` ranges of nearly equal size, each but the last a multiple of
-/// `multiple`.
+/// `0..count` in `parts` ranges of nearly equal size, each but the last a multiple of `multiple`.
 pub(crate) fn ranges(count: usize, parts: usize, multiple: usize) -> Vec<std::ops::Range<usize>> {
     let size = count.div_ceil(parts).next_multiple_of(multiple).max(multiple);
     (0..count).step_by(size).map(|start| start..(start + size).min(count)).collect()

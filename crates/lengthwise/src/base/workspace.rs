@@ -9,7 +9,7 @@ use std::{
 };
 
 use crate::{
-    base::{pool::Pool, threads},
+    base::{pool::Pool, setting::setters, threads},
     error::Error,
 };
 
@@ -60,51 +60,6 @@ impl Workspace {
         Self::default()
     }
 
-    /// With exactly so many threads; none is one.
-    #[must_use]
-    pub fn threads(mut self, threads: usize) -> Self {
-        self.threads = Some(threads.max(1));
-        self
-    }
-
-    /// With at most so many bytes of memory for a plan and all that making it takes, the lengths not
-    /// included. No plan depends on it.
-    ///
-    /// Strategies that sort by keys then do so in several passes, and keep to it whatever the number
-    /// of sequences, as long as the order of all sequences fits, with four bytes for each, and those of
-    /// any one length are not too many to be sorted together, with 64 bytes for each:
-    /// `shuffled`, `sorted`, `semi-sorted`, `blurred`, `length-buckets` and `optimal-buckets`. What
-    /// cannot keep to it is refused by [`Error::OverMemory`], which says
-    /// what it takes. [`Planner::spans_in`](crate::Planner::spans_in) takes four bytes less for each
-    /// sequence than [`plan_in`](crate::Planner::plan_in). Memory is not kept for the next plan.
-    #[must_use]
-    pub fn memory(mut self, bytes: u64) -> Self {
-        self.memory = Some(bytes);
-        self
-    }
-
-    /// Stops work that is done with it once the flag is set: between the stages of a plan, and between
-    /// plans. It then ends with [`Error::Stopped`].
-    ///
-    /// ```
-    /// use std::sync::{Arc, atomic::{AtomicBool, Ordering}};
-    /// use lengthwise::{Budget, Error, Lengths, Planner, Workspace, strategy::Shuffled};
-    ///
-    /// let stop = Arc::new(AtomicBool::new(false));
-    /// let workspace = Workspace::new().stopped_by(Arc::clone(&stop));
-    /// let planner = Planner::new(Shuffled, Budget::sequences(2));
-    /// let lengths = Lengths::new(vec![3, 4, 5])?;
-    /// assert!(planner.plan_in(&workspace, &lengths, 0).is_ok());
-    /// stop.store(true, Ordering::Relaxed);
-    /// assert_eq!(planner.plan_in(&workspace, &lengths, 1), Err(Error::Stopped));
-    /// # Ok::<(), Error>(())
-    /// ```
-    #[must_use]
-    pub fn stopped_by(mut self, stop: Arc<AtomicBool>) -> Self {
-        self.stop = Some(stop);
-        self
-    }
-
     /// Refuses to go on once the work is to be stopped.
     pub fn check_stop(&self) -> Result<(), Error> {
         match &self.stop {
@@ -113,20 +68,8 @@ impl Workspace {
         }
     }
 
-    /// The most bytes that a plan may take.
     pub(crate) fn bound(&self) -> Option<u64> {
         self.memory
-    }
-
-    /// Tells `on_stage` the name of each stage of a plan when it begins, and, with `true`, when it has
-    /// ended. Whoever wants to know how long stages take brings a clock.
-    #[must_use]
-    pub fn on_stage(
-        mut self,
-        on_stage: impl Fn(&'static str, bool) + Send + Sync + 'static,
-    ) -> Self {
-        self.on_stage = Some(Box::new(on_stage));
-        self
     }
 
     /// How many threads work on so many sequences.
@@ -155,7 +98,6 @@ impl Workspace {
         pools
     }
 
-    /// Keeps pools for the next plan.
     pub(crate) fn keep_pools(&self, pools: Vec<Pool>) {
         if self.memory.is_none() {
             self.kept().pools = pools;
@@ -190,6 +132,52 @@ impl Workspace {
     fn kept(&self) -> std::sync::MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+setters! {
+impl Workspace {
+    /// With exactly so many threads; none is one.
+    pub fn threads(mut self, threads: usize) -> Self { self.threads = Some(threads.max(1)) }
+
+    /// With at most so many bytes of memory for a plan and all that making it takes, the lengths not
+    /// included. No plan depends on it.
+    ///
+    /// Strategies that sort by keys then do so in several passes, and keep to it whatever the number
+    /// of sequences, as long as the order of all sequences fits, with four bytes for each, and those of
+    /// any one length are not too many to be sorted together, with 64 bytes for each: `shuffled`, `sorted`,
+    /// `semi-sorted`, `blurred`, `length-buckets` and `optimal-buckets`. What cannot keep to it is refused
+    /// by [`Error::OverMemory`], which says what it takes. [`Planner::spans_in`](crate::Planner::spans_in)
+    /// takes four bytes less for each sequence than [`plan_in`](crate::Planner::plan_in). Memory is not kept
+    /// for the next plan.
+    pub fn memory(mut self, bytes: u64) -> Self { self.memory = Some(bytes) }
+
+    /// Stops work that is done with it once the flag is set: between the stages of a plan, and between
+    /// plans. It then ends with [`Error::Stopped`].
+    ///
+    /// ```
+    /// use std::sync::{Arc, atomic::{AtomicBool, Ordering}};
+    /// use lengthwise::{Budget, Error, Lengths, Planner, Workspace, strategy::Shuffled};
+    ///
+    /// let stop = Arc::new(AtomicBool::new(false));
+    /// let workspace = Workspace::new().stopped_by(Arc::clone(&stop));
+    /// let planner = Planner::new(Shuffled, Budget::sequences(2));
+    /// let lengths = Lengths::new(vec![3, 4, 5])?;
+    /// assert!(planner.plan_in(&workspace, &lengths, 0).is_ok());
+    /// stop.store(true, Ordering::Relaxed);
+    /// assert_eq!(planner.plan_in(&workspace, &lengths, 1), Err(Error::Stopped));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn stopped_by(mut self, stop: Arc<AtomicBool>) -> Self { self.stop = Some(stop) }
+
+    /// Tells `on_stage` the name of each stage of a plan when it begins, and, with `true`, when it has
+    /// ended. Whoever wants to know how long stages take brings a clock.
+    pub fn on_stage(
+        mut self,
+        on_stage: impl Fn(&'static str, bool) + Send + Sync + 'static,
+    ) -> Self {
+        self.on_stage = Some(Box::new(on_stage))
+    }
+}
 }
 
 impl fmt::Debug for Workspace {

@@ -43,11 +43,7 @@ impl Chunks {
     pub fn new(lengths: &Lengths, size: u32) -> Result<Self, Error> {
         lengths.only_one("a cut into chunks")?;
         if size == 0 {
-            return Err(Error::BadValue {
-                of: "the length of chunks".to_owned(),
-                given: "0".to_owned(),
-                expected: "a whole number from 1".to_owned(),
-            });
+            return Err(Error::bad_value("the length of chunks", &0, "a whole number from 1"));
         }
         let count: u64 =
             lengths.as_slice().iter().map(|length| u64::from(length.div_ceil(size))).sum();
@@ -59,8 +55,7 @@ impl Chunks {
         let mut firsts = Vec::with_capacity(lengths.len());
         for (sequence, &length) in (0..).zip(lengths.as_slice()) {
             firsts.push(pieces.len() as u32);
-            let whole = length / size;
-            pieces.extend((0..whole).map(|_| size));
+            pieces.extend((0..length / size).map(|_| size));
             pieces.extend(Some(length % size).filter(|&rest| rest > 0));
             sequences.resize(pieces.len(), sequence);
         }

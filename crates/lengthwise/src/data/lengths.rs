@@ -31,8 +31,7 @@ pub struct Lengths {
     second: Option<Box<Lengths>>,
     histogram: OnceLock<Vec<(u32, u32)>>,
     digest: OnceLock<u64>,
-    /// What was derived from the lengths first, and under which settings: see
-    /// [`remembered`](Lengths::remembered).
+    /// What was derived from them first, and under which settings: see `remembered`.
     memory: OnceLock<(String, Vec<u32>)>,
     population: Option<Arc<Population>>,
 }
@@ -91,14 +90,10 @@ impl Lengths {
     where
         T: Copy + Display + TryInto<u32>,
     {
-        let values = lengths
-            .into_iter()
-            .enumerate()
-            .map(|(index, length)| {
-                length.try_into().map_err(|_| Error::BadLength { index, given: length.to_string() })
-            })
-            .collect::<Result<Vec<u32>, Error>>()?;
-        Self::new(values)
+        let values = lengths.into_iter().enumerate().map(|(index, length)| {
+            length.try_into().map_err(|_| Error::BadLength { index, given: length.to_string() })
+        });
+        Self::new(values.collect::<Result<Vec<u32>, Error>>()?)
     }
 
     /// With a second length for each sequence; there are as many.
@@ -120,7 +115,6 @@ impl Lengths {
         }
     }
 
-    /// Both lengths of one sequence.
     pub(crate) fn both(&self, sequence: u32) -> Pad {
         let second = self.second.as_ref().map_or(0, |second| second.of(sequence));
         Pad { first: self.of(sequence), second }
@@ -142,7 +136,6 @@ impl Lengths {
         self.len() as u32
     }
 
-    /// The length of one sequence.
     pub(crate) fn of(&self, sequence: u32) -> u32 {
         self.as_slice()[sequence as usize]
     }
@@ -170,10 +163,8 @@ impl Lengths {
     /// A fingerprint of the lengths in their order: XXH3 (64 bits) of each as a little-endian `u32`,
     /// the second ones behind the first if there are some. Computed once.
     pub fn digest(&self) -> u64 {
-        *self.digest.get_or_init(|| match &self.second {
-            None => digest(&[self.as_slice()]),
-            Some(second) => digest(&[self.as_slice(), second.as_slice()]),
-        })
+        let second = self.second().map_or(&[][..], Lengths::as_slice);
+        *self.digest.get_or_init(|| digest(&[self.as_slice(), second]))
     }
 
     /// The distinct lengths, rising, each with how many sequences have it. Computed once.
@@ -246,7 +237,7 @@ impl Lengths {
 
     /// The statistics of what these lengths are a part of, if they are a part.
     pub fn statistics(&self) -> Option<&Arc<Statistics>> {
-        self.population.as_ref().map(|population| &population.statistics)
+        self.part().map(|population| &population.statistics)
     }
 
     /// The [histogram](Lengths::histogram) of all that the lengths are a part of, or their own: what
@@ -257,8 +248,8 @@ impl Lengths {
     }
 
     /// What the lengths are a part of.
-    pub(crate) fn part(&self) -> Option<&Population> {
-        self.population.as_deref()
+    pub(crate) fn part(&self) -> Option<&Arc<Population>> {
+        self.population.as_ref()
     }
 
     /// The same as a part of something else, or of what another column is a part of.
@@ -274,22 +265,15 @@ impl Lengths {
         if *known == settings { numbers.clone() } else { derive() }
     }
 
-    /// What they are a part of, to be shared.
-    pub(crate) fn shared_part(&self) -> Option<Arc<Population>> {
-        self.population.clone()
-    }
-
     /// How many sequences the [population](Lengths::population) has.
     pub(crate) fn population_count(&self) -> usize {
-        self.part().map_or(self.len(), Population::count)
+        self.part().map_or(self.len(), |population| population.count())
     }
 
-    /// The longest length of the population.
     pub(crate) fn longest(&self) -> u32 {
         self.part().map_or(self.max, |population| population.longest.max(self.max))
     }
 
-    /// The shortest length of the population.
     pub(crate) fn shortest(&self) -> u32 {
         self.part().map_or(self.min, |population| population.shortest.min(self.min))
     }

@@ -1,6 +1,6 @@
 //! How many batches shards need, so that all of them take as many.
 
-use crate::error::Error;
+use crate::{base::setting::difference, error::Error};
 
 /// How many batches the shards of a corpus need under some settings.
 ///
@@ -65,14 +65,7 @@ impl Needs {
     /// Of all shards that are in one of them.
     pub(crate) fn merge(&self, other: &Self) -> Result<Self, Error> {
         self.same(&other.settings, other.of)?;
-        if self.statistics != other.statistics {
-            let [one, other] = [self, other].map(|needs| format!("{:016x}", needs.statistics));
-            return Err(Error::OtherNeeds {
-                what: "statistics".to_owned(),
-                counted: one,
-                given: other,
-            });
-        }
+        self.same_statistics(other.statistics)?;
         let mut all = [&self.shards[..], &other.shards[..]].concat();
         all.sort_unstable();
         let mut shards: Vec<[u32; 2]> = Vec::with_capacity(all.len());
@@ -94,25 +87,24 @@ impl Needs {
 
     /// Refuses other settings, or another number of shards, and names the first difference.
     pub(crate) fn same(&self, settings: &str, of: u32) -> Result<(), Error> {
-        let differ = |what: &str, counted: &str, given: &str| {
-            let [what, counted, given] = [what, counted, given].map(str::to_owned);
-            Err(Error::OtherNeeds { what, counted, given })
-        };
         if self.of != of {
-            return differ("shards", &self.of.to_string(), &of.to_string());
+            return differ("shards", [self.of, of].map(|of| of.to_string()));
         }
-        for (ours, theirs) in self.settings.split(' ').zip(settings.split(' ')) {
-            if ours != theirs {
-                let name = theirs.split('=').next().unwrap_or_default();
-                let [ours, theirs] =
-                    [ours, theirs].map(|text| text.split_once('=').map_or(text, |(_, v)| v));
-                return differ(name, ours, theirs);
-            }
-        }
-        if self.settings == settings {
-            Ok(())
-        } else {
-            differ("settings", &self.settings, settings)
+        match difference(&self.settings, settings) {
+            Some((what, values)) => differ(what, values.map(str::to_owned)),
+            None => Ok(()),
         }
     }
+
+    /// Refuses other statistics than these were counted with, by their digest.
+    pub(crate) fn same_statistics(&self, digest: u64) -> Result<(), Error> {
+        if self.statistics == digest {
+            return Ok(());
+        }
+        differ("statistics", [self.statistics, digest].map(|digest| format!("{digest:016x}")))
+    }
+}
+
+fn differ(what: &str, [counted, given]: [String; 2]) -> Result<(), Error> {
+    Err(Error::OtherNeeds { what: what.to_owned(), counted, given })
 }

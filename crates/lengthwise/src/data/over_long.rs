@@ -9,13 +9,11 @@ pub enum OverLong {
     /// No plan is made; the error names the first one and counts the others.
     #[default]
     Error,
-    /// Each is a batch of its own, which exceeds the budget; a batch length of its own too, on any
-    /// ladder.
+    /// Each is a batch that exceeds the budget, with a batch length of its own, on any ladder too.
     Alone,
     /// They are left out; [`Plan::left_out`](crate::Plan::left_out) lists them.
     Drop,
-    /// They are planned as if cut to what fits; [`Plan::truncated`](crate::Plan::truncated) lists
-    /// them.
+    /// They are planned as if cut to what fits: [`Plan::truncated`](crate::Plan::truncated).
     Truncate,
 }
 

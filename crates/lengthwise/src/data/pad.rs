@@ -24,7 +24,6 @@ impl Pad {
         self.first.saturating_add(self.second)
     }
 
-    /// The cells of so many rows.
     pub(crate) fn cells(self, rows: u32) -> u64 {
         u64::from(rows).saturating_mul(u64::from(self.first) + u64::from(self.second))
     }

@@ -39,7 +39,6 @@ impl Population {
         Self { statistics, histogram, shortest, longest }
     }
 
-    /// How many sequences count.
     pub(crate) fn count(&self) -> usize {
         self.histogram.iter().map(|&(_, count)| count as usize).sum()
     }

@@ -46,23 +46,17 @@ impl Statistics {
     pub(crate) fn of_histogram(histogram: &[(u32, u32)]) -> Self {
         let classes: Vec<_> = histogram.iter().map(|&(length, n)| (length, u64::from(n))).collect();
         let of = |&(length, count): &(u32, u64)| u128::from(length) * u128::from(count);
-        let [first, last] = [classes.first(), classes.last()].map(|end| end.map_or(0, |end| end.0));
+        let [min, max] = ends(&classes);
         Self {
             count: classes.iter().map(|&(_, count)| count).sum(),
             total: classes.iter().map(of).sum(),
-            min: first,
-            max: last,
+            min,
+            max,
             classes,
             exact: true,
             needs: None,
         }
         .limited()
-    }
-
-    /// No lengths, and only what some shards need.
-    pub(crate) fn counted(needs: Needs) -> Self {
-        let needs = Some(needs);
-        Self { classes: Vec::new(), exact: true, count: 0, total: 0, min: 0, max: 0, needs }
     }
 
     /// Statistics that were written before: the end of each class with its count, whether these are
@@ -93,10 +87,7 @@ impl Statistics {
         if exact && classes.len() > Self::MOST_EXACT {
             return bad("there are more lengths than are kept as they are");
         }
-        let (first, last) = match (classes.first(), classes.last()) {
-            (Some(&(first, _)), Some(&(last, _))) => (first, last),
-            _ => (0, 0),
-        };
+        let [first, last] = ends(&classes);
         let on_grid = |length: u32| if exact || length == 0 { length } else { classes::up(length) };
         if !(low..=high).contains(&total) || on_grid(min) != first || on_grid(max) != last {
             return bad("their sum, the shortest or the longest does not fit the classes");
@@ -121,10 +112,9 @@ impl Statistics {
             (one, other) => one.clone().or_else(|| other.clone()),
         };
         let exact = self.exact && other.exact;
-        let [one, two] = [self, other].map(|part| part.ends(exact));
         let known = |length: &u32| *length > 0;
         Ok(Self {
-            classes: added(&one, &two),
+            classes: joined([self.ends(exact), other.ends(exact)].concat()),
             exact,
             count,
             total: self.total + other.total,
@@ -140,22 +130,13 @@ impl Statistics {
         if exact || !self.exact {
             return self.classes.clone();
         }
-        let mut ends: Vec<(u32, u64)> = Vec::with_capacity(self.classes.len());
-        for &(length, count) in &self.classes {
-            let end = classes::up(length);
-            match ends.last_mut() {
-                Some(last) if last.0 == end => last.1 += count,
-                _ => ends.push((end, count)),
-            }
-        }
-        ends
+        joined(self.classes.iter().map(|&(length, count)| (classes::up(length), count)).collect())
     }
 
     /// In classes, if there are too many lengths to be kept as they are.
     fn limited(mut self) -> Self {
         if self.exact && self.classes.len() > Self::MOST_EXACT {
-            self.classes = self.ends(false);
-            self.exact = false;
+            (self.classes, self.exact) = (self.ends(false), false);
         }
         self
     }
@@ -214,28 +195,23 @@ impl Statistics {
         hash.update(&self.max.to_le_bytes());
         hash.digest()
     }
-}
 
-impl Statistics {
     /// How many batches every one of `of` shards takes under these settings.
     pub(crate) fn batches(&self, settings: &str, of: u32) -> Result<u32, Error> {
         let Some(needs) = self.needs() else {
             return Err(Error::NotCounted { counted: 0, first: 0, of });
         };
         needs.same(settings, of)?;
-        if needs.statistics != self.digest() {
-            let [counted, given] = [needs.statistics, self.digest()].map(|d| format!("{d:016x}"));
-            return Err(Error::OtherNeeds { what: "statistics".to_owned(), counted, given });
-        }
+        needs.same_statistics(self.digest())?;
         match needs.first_missing() {
             Some(first) => Err(Error::NotCounted { counted: needs.counted(), first, of }),
             None => Ok(needs.most),
         }
     }
 
-    /// What one shard needs, to be merged with what the others need.
+    /// What one shard needs and no lengths, to be merged with what the others need.
     pub(crate) fn of_one(&self, settings: String, shard: Shard, batches: u32) -> Self {
-        Self::counted(Needs {
+        let needs = Needs {
             settings,
             statistics: self.digest(),
             of: shard.of,
@@ -243,26 +219,25 @@ impl Statistics {
             most: batches,
             least: batches,
             sum: batches.into(),
-        })
+        };
+        Self { needs: Some(needs), ..Self::of_histogram(&[]) }
     }
 }
 
-/// Classes of both, rising.
-fn added(one: &[(u32, u64)], other: &[(u32, u64)]) -> Vec<(u32, u64)> {
-    let (mut one, mut other) = (one.iter().copied().peekable(), other.iter().copied().peekable());
-    let mut sum = Vec::with_capacity(one.len().max(other.len()));
-    loop {
-        let next = match (one.peek(), other.peek()) {
-            (Some(a), Some(b)) => a.0.min(b.0),
-            (Some(a), None) => a.0,
-            (None, Some(b)) => b.0,
-            (None, None) => return sum,
-        };
-        let [a, b] = [&mut one, &mut other]
-            .map(|side| side.next_if(|&(end, _)| end == next).map_or(0, |(_, count)| count));
-        // The sum of all counts can be counted, so that of two can.
-        sum.push((next, a + b));
-    }
+/// The first end and the last; 0 if there are no classes.
+fn ends(classes: &[(u32, u64)]) -> [u32; 2] {
+    [classes.first(), classes.last()].map(|end| end.map_or(0, |end| end.0))
+}
+
+/// The classes, rising, and those with the same end as one. The sum of all counts can be counted.
+fn joined(mut classes: Vec<(u32, u64)>) -> Vec<(u32, u64)> {
+    classes.sort_by_key(|&(end, _)| end);
+    classes.dedup_by(|next, kept| {
+        let same = next.0 == kept.0;
+        kept.1 += if same { next.1 } else { 0 };
+        same
+    });
+    classes
 }
 
 #[cfg(test)]

@@ -62,7 +62,7 @@ impl OverLong {
             // What is over-long here has an index, which says more.
             Some(Err(error)) if lengths.max() <= longest => return Err(error),
             Some(Ok(Some(left))) => Some(Arc::new(left)),
-            _ => lengths.shared_part(),
+            _ => lengths.part().cloned(),
         };
         if let Some(left) = &population {
             known(left, lengths, longest)?;

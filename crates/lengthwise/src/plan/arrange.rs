@@ -7,7 +7,7 @@ use crate::{
     },
     cut::{batches::weighed, spans::Spans},
     order::sort,
-    plan::{interleave, item::Item},
+    plan::interleave::{self, Item},
 };
 
 /// The order of the batches within the epoch.
@@ -38,13 +38,8 @@ impl Arrange {
     pub const NAMES: [&str; 5] = ["as-built", "shuffled", "spread", "short-first", "long-first"];
 
     /// Every arrangement.
-    pub const ALL: [Arrange; 5] = [
-        Arrange::AsBuilt,
-        Arrange::Shuffled,
-        Arrange::Spread,
-        Arrange::ShortFirst,
-        Arrange::LongFirst,
-    ];
+    pub const ALL: [Arrange; 5] =
+        [Self::AsBuilt, Self::Shuffled, Self::Spread, Self::ShortFirst, Self::LongFirst];
 
     /// The manual page of arrangements, in Markdown.
     pub const fn explain() -> &'static str {
@@ -65,9 +60,9 @@ impl Arrange {
             }
             Arrange::LongFirst => {
                 let mut order = sort::shuffled(count, rng, Purpose::Arrange);
-                let largest = (0..order.len()).max_by_key(|&at| items[order[at] as usize].largest);
-                if let Some(largest) = largest {
-                    order.swap(0, largest);
+                let largest = |&at: &usize| items[order[at] as usize].largest;
+                if let Some(first) = (0..order.len()).max_by_key(largest) {
+                    order.swap(0, first);
                 }
                 order
             }
@@ -86,14 +81,10 @@ impl Arrange {
 
 /// What batches, or rows, are to an arrangement. Of rows the mean length counts.
 pub(crate) fn items(batches: &Spans, packed: bool) -> Vec<Item> {
-    if packed {
-        let rows = batches.shapes().map(|shape| (weighed(shape, true).1, shape.1));
-        return rows.map(|(mean, length)| Item::row(mean, length)).collect();
-    }
-    batches.shapes().map(Item::batch).collect()
+    let row = |shape: (u32, u32)| Item::row(weighed(shape, true).1, shape.1);
+    batches.shapes().map(if packed { row } else { Item::batch }).collect()
 }
 
-/// The batches in a random order.
 pub(crate) fn shuffle(batches: Spans, rng: &Rng, purpose: Purpose) -> Spans {
     let order = sort::shuffled(batches.len() as u32, rng, purpose);
     batches.reordered(&order)

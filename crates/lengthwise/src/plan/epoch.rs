@@ -2,13 +2,14 @@
 
 use std::{
     fmt,
+    ops::Range,
     sync::{Arc, OnceLock},
 };
 
 use crate::{
     base::{digest::digest, workspace::Workspace},
     cut::batches::Batches,
-    data::{over_long::OverLong, pad::Pad},
+    data::over_long::OverLong,
     error::Error,
     plan::settings::Provenance,
 };
@@ -49,24 +50,23 @@ impl Plan {
         batch_lengths: Vec<u32>,
         over_long: Vec<u32>,
     ) -> Result<Self, Error> {
-        let bad = |what: String| Err(Error::BadPlan { what });
-        if ends.len() != batch_lengths.len() {
-            let (ends, lengths) = (ends.len(), batch_lengths.len());
-            return bad(format!("{ends} batches and {lengths} batch lengths"));
-        }
-        let mut before = 0;
-        for (batch, (&end, &length)) in ends.iter().zip(&batch_lengths).enumerate() {
-            if end <= before || length == 0 {
-                return bad(format!("batch {batch} is empty"));
+        let starts = std::iter::once(&0).chain(&ends);
+        let mut all = starts.zip(&ends).zip(&batch_lengths);
+        let last = ends.last().copied().unwrap_or(0);
+        let what = match all.position(|((start, end), &length)| end <= start || length == 0) {
+            _ if ends.len() != batch_lengths.len() => {
+                format!("{} batches and {} batch lengths", ends.len(), batch_lengths.len())
             }
-            before = end;
-        }
-        if before as usize != indices.len() {
-            let sequences = indices.len();
-            return bad(format!("the last batch ends at {before} of {sequences} sequences"));
-        }
-        let seconds = Vec::new();
-        Ok(Self::new(Batches { indices, ends, lengths: batch_lengths, seconds }, over_long, made))
+            Some(batch) => format!("batch {batch} is empty"),
+            None if last as usize != indices.len() => {
+                format!("the last batch ends at {last} of {} sequences", indices.len())
+            }
+            None => {
+                let (lengths, seconds) = (batch_lengths, Vec::new());
+                return Ok(Self::new(Batches { indices, ends, lengths, seconds }, over_long, made));
+            }
+        };
+        Err(Error::BadPlan { what })
     }
 
     /// The same plan of sequences with two lengths: what the second ones are padded to in each batch.
@@ -84,11 +84,6 @@ impl Plan {
     /// Other batches made in the same way.
     pub(crate) fn with_batches(&self, batches: Batches) -> Self {
         Self { batches: Arc::new(batches), digest: OnceLock::new(), ..self.clone() }
-    }
-
-    /// The memory of its sequences, unless others share it.
-    pub(crate) fn into_indices(self) -> Option<Vec<u32>> {
-        Arc::into_inner(self.batches).map(|batches| batches.indices)
     }
 
     pub(crate) fn shared_batches(&self) -> Arc<Batches> {
@@ -143,15 +138,9 @@ impl Plan {
         Some(&self.batches.seconds[..]).filter(|seconds| !seconds.is_empty())
     }
 
-    /// How many rows each batch has, and what both lengths are padded to.
-    pub(crate) fn padded_shapes(&self) -> impl ExactSizeIterator<Item = (u32, Pad)> + Clone {
-        let rows = self.shapes().enumerate();
-        rows.map(|(batch, (rows, _))| (rows, self.batches.pad(batch)))
-    }
-
     /// The batches, in order.
     pub fn iter(&self) -> Iter<'_> {
-        Iter { plan: self, next: 0, end: self.len() }
+        Iter { plan: self, batches: 0..self.len() }
     }
 
     /// The sequences of all batches, one batch after another.
@@ -182,8 +171,7 @@ impl Plan {
 
     /// A fingerprint of the batches, their order and their lengths: XXH3 (64 bits) of the number of
     /// batches, the ends, the batch lengths, the second ones if there are some, then the indices, each
-    /// as a little-endian `u32`. Equal
-    /// plans have equal digests on every machine.
+    /// as a little-endian `u32`. Equal plans have equal digests on every machine.
     pub fn digest(&self) -> u64 {
         *self.digest.get_or_init(|| {
             let Batches { indices, ends, lengths, seconds } = &*self.batches;
@@ -224,33 +212,24 @@ impl<'a> IntoIterator for &'a Plan {
 #[derive(Clone, Debug)]
 pub struct Iter<'a> {
     plan: &'a Plan,
-    next: usize,
-    end: usize,
+    batches: Range<usize>,
 }
 
 impl<'a> Iterator for Iter<'a> {
     type Item = &'a [u32];
 
     fn next(&mut self) -> Option<&'a [u32]> {
-        if self.next == self.end {
-            return None;
-        }
-        self.next += 1;
-        self.plan.get(self.next - 1)
+        self.plan.get(self.batches.next()?)
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.end - self.next, Some(self.end - self.next))
+        self.batches.size_hint()
     }
 }
 
 impl DoubleEndedIterator for Iter<'_> {
     fn next_back(&mut self) -> Option<Self::Item> {
-        if self.next == self.end {
-            return None;
-        }
-        self.end -= 1;
-        self.plan.get(self.end)
+        self.plan.get(self.batches.next_back()?)
     }
 }
 
@@ -260,8 +239,8 @@ impl Workspace {
     /// Takes the memory of a plan that is no longer needed, for the next one; nothing if others share
     /// the plan.
     pub fn reclaim(&self, plan: Plan) {
-        if let Some(indices) = plan.into_indices() {
-            self.keep_indices(indices);
+        if let Some(batches) = Arc::into_inner(plan.batches) {
+            self.keep_indices(batches.indices);
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::{
     base::rng::{Purpose, Rng},
     data::shard::Shard,
     math::ln,
-    plan::{arrange::Arrange, item::Item, steps::Steps},
+    plan::{arrange::Arrange, interleave::Item, steps::Steps},
 };
 
 /// Batches, or steps of several, in the order that they are played; `work` is how long each takes.

@@ -1,10 +1,51 @@
 //! What a plan costs, and how fresh the plans of several epochs are.
 
+use std::iter::Sum;
+
 use crate::{
     data::{lengths::Lengths, pad::Pad},
     limit::cost::CostModel,
-    plan::{counts::Counts, epoch::Plan},
+    plan::epoch::Plan,
 };
+
+/// What the loss of a batch, or of all batches of a step, is a sum over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// The number of sequences.
+    pub sequences: u64,
+    /// The number of positions that are not padding; of two lengths, of the first.
+    pub positions: u64,
+    /// The number of positions of second lengths that are not padding.
+    pub second_positions: u64,
+}
+
+impl Counts {
+    /// Positions of both lengths.
+    pub(crate) fn all_positions(&self) -> u64 {
+        self.positions + self.second_positions
+    }
+
+    pub(crate) fn of((batch, pad): (&[u32], Pad), lengths: &Lengths) -> Self {
+        // A truncated sequence fills its row and no more.
+        let filled = |lengths: &Lengths, most: u32| {
+            let lengths = lengths.as_slice();
+            batch.iter().map(|&sequence| u64::from(lengths[sequence as usize].min(most))).sum()
+        };
+        let second_positions = lengths.second().map_or(0, |second| filled(second, pad.second));
+        let positions = filled(lengths, pad.first);
+        Self { sequences: batch.len() as u64, positions, second_positions }
+    }
+}
+
+impl Sum for Counts {
+    fn sum<I: Iterator<Item = Self>>(counts: I) -> Self {
+        counts.fold(Self::default(), |sum, one| Self {
+            sequences: sum.sequences + one.sequences,
+            positions: sum.positions + one.positions,
+            second_positions: sum.second_positions + one.second_positions,
+        })
+    }
+}
 
 /// What one plan costs.
 ///
@@ -59,80 +100,62 @@ pub struct SideMeasures {
 }
 
 impl Measures {
-    pub(crate) fn of(plan: &Plan, lengths: &Lengths) -> Self {
-        let counts = plan.counts(lengths);
-        let filled = counts.iter().map(|counts| (counts.sequences, counts.all_positions()));
-        let measures = Self::of_batches(filled, plan.padded_shapes());
-        let Some(seconds) = plan.second_batch_lengths().filter(|_| lengths.second().is_some())
-        else {
-            return measures;
-        };
-        let both = plan.iter().zip(seconds);
-        let cells = both.map(|(batch, &second)| batch.len() as u64 * u64::from(second)).sum();
-        let all: Counts = counts.into_iter().sum();
-        let sides = [(measures.cells - cells, all.positions), (cells, all.second_positions)]
-            .map(|(cells, filled)| SideMeasures { cells, padding_rate: rate(filled, cells) });
-        Self { sides: Some(sides), ..measures }
-    }
-
     /// From the number of sequences and of positions that are not padding of every batch, and the
     /// number of its rows with what they are padded to. Sides by themselves are not measured.
     pub(crate) fn of_batches(
         filled: impl Iterator<Item = (u64, u64)>,
         all_shapes: impl ExactSizeIterator<Item = (u32, Pad)> + Clone,
     ) -> Self {
-        let (mut cells, mut all_filled, mut steps, mut sequences) = (0_u64, 0_u64, 0_u64, 0_u64);
-        let (mut largest_batch, mut largest_batch_cells) = (0, 0);
-        let mut weighted_rates = 0.0;
+        let mut all = Self { batches: all_shapes.len() as u64, ..Self::default() };
+        let (mut all_filled, mut weighted_lengths, mut weighted_rates) = (0, 0, 0.0);
         let mut shapes = Vec::with_capacity(all_shapes.len());
-        let mut weighted_lengths = 0;
         for ((size, batch_filled), (rows, pad)) in filled.zip(all_shapes.clone()) {
             let batch_length = u64::from(pad.first) + u64::from(pad.second);
             let batch_cells = u64::from(rows) * batch_length;
-            sequences += size;
-            cells += batch_cells;
+            all.sequences += size;
+            all.cells += batch_cells;
+            all.steps += batch_length;
+            all.largest_batch = size.max(all.largest_batch);
+            all.largest_batch_cells = batch_cells.max(all.largest_batch_cells);
             all_filled += batch_filled;
-            steps += batch_length;
-            largest_batch = size.max(largest_batch);
-            largest_batch_cells = batch_cells.max(largest_batch_cells);
             weighted_rates += size as f64 * (1.0 - batch_filled as f64 / batch_cells as f64);
             weighted_lengths += size * batch_length;
             shapes.push((rows, pad));
         }
         shapes.sort_unstable();
         shapes.dedup();
-        Self {
-            batches: all_shapes.len() as u64,
-            sequences,
-            padding_rate: rate(all_filled, cells),
-            mean_batch_padding_rate: weighted_rates / sequences.max(1) as f64,
-            mean_batch_length: weighted_lengths as f64 / sequences.max(1) as f64,
-            cells,
-            steps,
-            shapes: shapes.len() as u64,
-            lag1_correlation: lag1_correlation(all_shapes.map(|(_, pad)| pad.joint())),
-            largest_batch,
-            largest_batch_cells,
-            sides: None,
-        }
+        all.shapes = shapes.len() as u64;
+        all.padding_rate = rate(all_filled, all.cells);
+        all.mean_batch_padding_rate = weighted_rates / all.sequences.max(1) as f64;
+        all.mean_batch_length = weighted_lengths as f64 / all.sequences.max(1) as f64;
+        all.lag1_correlation = lag1_correlation(all_shapes.map(|(_, pad)| pad.joint()));
+        all
     }
 }
 
 impl Plan {
     /// What the plan costs.
-    ///
-    /// # Panics
-    ///
-    /// When `lengths` has fewer sequences than the lengths that the plan was made for.
+    /// Panics when `lengths` has fewer sequences than the lengths that the plan was made for.
     pub fn measure(&self, lengths: &Lengths) -> Measures {
-        Measures::of(self, lengths)
+        let counts = self.counts(lengths);
+        let filled = counts.iter().map(|counts| (counts.sequences, counts.all_positions()));
+        let batches = self.shared_batches();
+        let rows = self.shapes().enumerate().map(|(at, (rows, _))| (rows, batches.pad(at)));
+        let measures = Measures::of_batches(filled, rows);
+        let Some(seconds) = self.second_batch_lengths().filter(|_| lengths.second().is_some())
+        else {
+            return measures;
+        };
+        let both = self.iter().zip(seconds);
+        let cells = both.map(|(batch, &second)| batch.len() as u64 * u64::from(second)).sum();
+        let all: Counts = counts.into_iter().sum();
+        let sides = [(measures.cells - cells, all.positions), (cells, all.second_positions)]
+            .map(|(cells, filled)| SideMeasures { cells, padding_rate: rate(filled, cells) });
+        Measures { sides: Some(sides), ..measures }
     }
 
     /// How many sequences, and how many positions that are not padding, each batch has.
-    ///
-    /// # Panics
-    ///
-    /// When `lengths` has fewer sequences than the lengths that the plan was made for.
+    /// Panics when `lengths` has fewer sequences than the lengths that the plan was made for.
     pub fn counts(&self, lengths: &Lengths) -> Vec<Counts> {
         let batches = self.shared_batches();
         let one = |(at, batch)| Counts::of((batch, batches.pad(at)), lengths);
@@ -194,11 +217,10 @@ pub fn mate_repeat_rate(one: &Plan, other: &Plan) -> Option<f64> {
     let (mut rate, mut sequences) = (0.0, 0_u64);
     for batch in one {
         let batches = batch.iter().map(|&sequence| other_batch[sequence as usize]);
+        let batches = batches.filter(|&other| other != NOWHERE);
         let mates = batch.len() as u64 - 1;
-        for other in batches.clone().filter(|&other| other != NOWHERE) {
-            common[other as usize] += 1;
-        }
-        for other in batches.filter(|&other| other != NOWHERE) {
+        batches.clone().for_each(|other| common[other as usize] += 1);
+        for other in batches {
             let (shared, other_mates) = (common[other as usize], other_mates[other as usize]);
             common[other as usize] = 0;
             if mates > 0 && other_mates > 0 {

@@ -1,13 +1,11 @@
 //! The batches of an epoch: the plan, how it was made, its order, what it costs.
 
 pub(crate) mod arrange;
-pub(crate) mod counts;
 pub(crate) mod epoch;
 #[cfg(feature = "serde")]
 pub(crate) mod forms;
 pub(crate) mod in_step;
 pub(crate) mod interleave;
-pub(crate) mod item;
 pub(crate) mod measure;
 pub(crate) mod provenance;
 pub(crate) mod settings;

@@ -14,22 +14,16 @@ use crate::{
 };
 
 impl Provenance {
-    /// Whether a batch keeps the budget, and a row the limits of its strategy. What its size is a multiple of is no part of it. With
-    /// `rule=over` a batch may be over by its last sequence; as that is not known, all but one must
-    /// fit if they are as short as the shortest.
-    ///
-    /// # Panics
-    ///
-    /// When `lengths` has fewer sequences than the lengths that the plan was made for.
+    /// Whether a batch keeps the budget, and a row the limits of its strategy. What its size is a multiple
+    /// of is no part of it. With `rule=over` a batch may be over by its last sequence; as that is not
+    /// known, all but one must fit if they are as short as the shortest.
+    /// Panics when `lengths` has fewer sequences than the lengths that the plan was made for.
     pub fn admits(&self, batch: &[u32], batch_length: u32, lengths: &Lengths) -> bool {
         self.admits_pair(batch, (batch_length, 0), lengths)
     }
 
     /// The same for a batch of two batch lengths; the second is 0 if there is none.
-    ///
-    /// # Panics
-    ///
-    /// When `lengths` has fewer sequences than the lengths that the plan was made for.
+    /// Panics when `lengths` has fewer sequences than the lengths that the plan was made for.
     pub fn admits_pair(
         &self,
         batch: &[u32],
@@ -61,27 +55,26 @@ impl Provenance {
         match (self.cost_model, self.steps) {
             (Some(model), _) => Time::Seconds(model),
             // All rows are about as long as the capacity.
-            (None, _) if self.packed => Time::Cells,
-            (None, Steps::Aligned) => Time::Length,
-            (None, Steps::Stratified | Steps::InOrder) => Time::Cells,
+            (None, Steps::Aligned) if !self.packed => Time::Length,
+            (None, _) => Time::Cells,
         }
     }
 
     /// What the time of a batch is taken to follow, where ranks wait for each other: `cost model`,
     /// or without one `batch length` for aligned steps and `cells` for others.
     pub fn time_follows(&self) -> &'static str {
-        self.time().follows()
+        match self.time() {
+            Time::Cells => "cells",
+            Time::Length => "batch length",
+            Time::Seconds(_) => "cost model",
+        }
     }
 
     /// How many batches a step has over `world_size` ranks. Where canonical ranks were fixed, that
     /// many if they can be shared equally, and otherwise the nearest number that can.
     pub(crate) fn per_step(&self, world_size: u32) -> Result<u32, Error> {
-        let accumulate = match self.canonical_ranks {
-            Some(ranks) => {
-                ((f64::from(ranks) / f64::from(world_size.max(1))).round() as u32).max(1)
-            }
-            None => self.accumulate,
-        };
+        let nearest = |ranks: u32| (f64::from(ranks) / f64::from(world_size.max(1))).round() as u32;
+        let accumulate = self.canonical_ranks.map_or(self.accumulate, |of| nearest(of).max(1));
         match world_size.checked_mul(accumulate) {
             None => Err(Error::TooManyRanks { world_size, accumulate }),
             Some(0) => Err(Error::NoRanks),
@@ -89,8 +82,7 @@ impl Provenance {
         }
     }
 
-    /// The settings that decide which batches make which step, by name. Long ones as a fingerprint,
-    /// so that a cursor stays small.
+    /// The settings that decide which batches make which step, by name; long ones as a fingerprint.
     pub(crate) fn settings(&self) -> Vec<(&'static str, String)> {
         let or_none = |text: Option<String>| text.unwrap_or_else(|| "none".to_owned());
         [

@@ -161,7 +161,6 @@ impl Settings {
         }
     }
 
-    /// Refuses numbers that make no sense.
     pub(crate) fn check(&self) -> Result<(), Error> {
         for (of, given) in [
             ("the number of batches that each rank accumulates", Some(self.accumulate)),
@@ -169,8 +168,7 @@ impl Settings {
             ("the fixed number of batches", self.batches),
         ] {
             if given == Some(0) {
-                let expected = "a whole number from 1".to_owned();
-                return Err(Error::BadValue { of: of.to_owned(), given: "0".to_owned(), expected });
+                return Err(Error::bad_value(of, &0, "a whole number from 1"));
             }
         }
         Ok(())

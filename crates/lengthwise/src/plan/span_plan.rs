@@ -7,7 +7,11 @@ use crate::{
     cut::spans::Spans,
     data::{lengths::Lengths, over_long::OverLong},
     error::Error,
-    plan::{counts::Counts, epoch::Plan, measure::Measures, settings::Provenance},
+    plan::{
+        epoch::Plan,
+        measure::{Counts, Measures},
+        settings::Provenance,
+    },
 };
 
 /// A plan whose batches are not one after another in memory: each lies where its sequences were
@@ -103,18 +107,15 @@ impl SpanPlan {
         (self.made.over_long, &self.over_long)
     }
 
-    /// How many positions of each batch are not padding, of both lengths if there are two, counted on the threads of a workspace.
-    ///
-    /// # Panics
-    ///
-    /// When `lengths` has fewer sequences than the lengths that the plan was made for.
+    /// How many positions of each batch are not padding, of both lengths if there are two, counted on
+    /// the threads of a workspace.
+    /// Panics when `lengths` has fewer sequences than the lengths that the plan was made for.
     pub fn positions(&self, workspace: &Workspace, lengths: &Lengths) -> Vec<u64> {
         let threads = workspace.threads_for(lengths.len());
         let parts = if threads > 1 { 8 * threads } else { 1 };
-        let ranges = threads::ranges(self.len(), parts, 1);
-        let counted = threads::each(threads, ranges, |range| {
-            let batches = self.batches.some(range);
-            batches.map(|batch| Counts::of(batch, lengths).all_positions()).collect::<Vec<u64>>()
+        let positions = |batch| Counts::of(batch, lengths).all_positions();
+        let counted = threads::each(threads, threads::ranges(self.len(), parts, 1), |range| {
+            self.batches.some(range).map(positions).collect::<Vec<u64>>()
         });
         counted.concat()
     }

@@ -61,15 +61,6 @@ pub(crate) enum Time {
 }
 
 impl Time {
-    /// What it follows, in words.
-    pub(crate) const fn follows(self) -> &'static str {
-        match self {
-            Time::Cells => "cells",
-            Time::Length => "batch length",
-            Time::Seconds(_) => "cost model",
-        }
-    }
-
     pub(crate) fn of(self, size: u32, length: u32) -> f64 {
         match self {
             Time::Cells => f64::from(size) * f64::from(length),

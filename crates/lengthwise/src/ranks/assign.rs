@@ -1,7 +1,7 @@
 //! Which batches make which step, and which place in it each one takes.
 
 use crate::{
-    base::rng::Rng,
+    base::rng::{Purpose, Rng},
     cut::batches::Batches,
     data::pad::Pad,
     math::ln,
@@ -9,15 +9,11 @@ use crate::{
     plan::{
         arrange::Arrange,
         in_step::in_step,
-        item::Item,
+        interleave::Item,
         settings::Provenance,
         steps::{Steps, Tail, Time},
     },
-    ranks::{
-        balance,
-        part::{Part, hold_out},
-        places, tail,
-    },
+    ranks::{balance, tail},
 };
 
 /// Batches assigned to steps. Batches are named by number: first those that were assigned, then those that
@@ -68,10 +64,59 @@ impl Assigned {
         let rest = rest.filter(|&slot| !std::mem::replace(&mut known[slot as usize], true));
         self.gathered(batches, rest)
     }
+
+    /// What fills no step is dropped, joined by others or broken up. Returns the batches that fill
+    /// steps, and those of the last steps, step by step.
+    fn set_aside(
+        &mut self,
+        batches: &Batches,
+        order: Vec<u32>,
+        parts: &mut Vec<(u32, u32)>,
+        per_step: usize,
+        made: &Provenance,
+    ) -> (Vec<u32>, Vec<u32>) {
+        let left = order.len() % per_step;
+        if left == 0 {
+            return (order, Vec::new());
+        }
+        match made.tail {
+            Tail::Drop => {
+                // Not always the fastest, which would be the shortest.
+                let steps =
+                    if made.steps == Steps::InOrder { made.steps } else { Steps::Stratified };
+                let (kept, held) = tail::hold_out(order, left, steps);
+                self.dropped = held;
+                (kept, Vec::new())
+            }
+            Tail::Repeat => {
+                let (kept, held) = tail::hold_out(order, left, made.steps);
+                let last = tail::filled(&kept, &held, per_step, made.steps);
+                (kept, last)
+            }
+            Tail::Split => {
+                let (kept, held) = tail::held_to_split(&order, parts, per_step, made.steps);
+                let steps = (held.len() + per_step - left) / per_step;
+                let count = steps * per_step;
+                let mut last = tail::split(batches, &held, count, made, &mut self.pieces);
+                parts.extend(self.pieces.weighed(made.packed));
+                match made.steps {
+                    // One from each stratum of the pieces as well.
+                    Steps::Stratified => {
+                        let step = |step: usize| last[step..].iter().step_by(steps).copied();
+                        last = (0..steps).flat_map(step).collect();
+                    }
+                    Steps::Aligned => sort_by_time(&mut last, parts, made.time()),
+                    Steps::InOrder => {}
+                }
+                self.broken = held;
+                (kept, last)
+            }
+        }
+    }
 }
 
 /// Deals batches to steps of `per_step` each. How many ranks share a step decides only the places of
-/// its batches, not which they are.
+/// its batches, not which they are. `parts` are the size and the length of each batch.
 pub(crate) fn assign(
     batches: &Batches,
     (per_step, world_size): (u32, u32),
@@ -85,8 +130,7 @@ pub(crate) fn assign(
         assigned.slots = (0..batches.len() as u32).collect();
         return assigned;
     }
-    let mut parts: Vec<Part> =
-        batches.weighed(made.packed).map(|(size, length)| Part { size, length }).collect();
+    let mut parts: Vec<(u32, u32)> = batches.weighed(made.packed).collect();
     let order = ranked(&parts, made.steps, made.time());
     let (kept, last) = assigned.set_aside(batches, order, &mut parts, per_step, made);
     assigned.slots = match made.steps {
@@ -101,72 +145,18 @@ pub(crate) fn assign(
     assigned
 }
 
-impl Assigned {
-    /// What fills no step is dropped, joined by others or broken up. Returns the batches that fill
-    /// steps, and those of the last steps, step by step.
-    fn set_aside(
-        &mut self,
-        batches: &Batches,
-        order: Vec<u32>,
-        parts: &mut Vec<Part>,
-        per_step: usize,
-        made: &Provenance,
-    ) -> (Vec<u32>, Vec<u32>) {
-        let left = order.len() % per_step;
-        if left == 0 {
-            return (order, Vec::new());
-        }
-        match made.tail {
-            Tail::Drop => {
-                // Not always the fastest, which would be the shortest.
-                let steps =
-                    if made.steps == Steps::InOrder { made.steps } else { Steps::Stratified };
-                let (kept, held) = hold_out(order, left, steps);
-                self.dropped = held;
-                (kept, Vec::new())
-            }
-            Tail::Repeat => {
-                let (kept, held) = hold_out(order, left, made.steps);
-                let last = tail::filled(&kept, &held, per_step, made.steps);
-                (kept, last)
-            }
-            Tail::Split => {
-                let (kept, held) = tail::held_to_split(&order, parts, per_step, made.steps);
-                let steps = (held.len() + per_step - left) / per_step;
-                let count = steps * per_step;
-                let mut last = tail::split(batches, &held, count, made, &mut self.pieces);
-                let pieces = self.pieces.weighed(made.packed);
-                parts.extend(pieces.map(|(size, length)| Part { size, length }));
-                match made.steps {
-                    // One from each stratum of the pieces as well.
-                    Steps::Stratified => {
-                        let step = |step: usize| last[step..].iter().step_by(steps).copied();
-                        last = (0..steps).flat_map(step).collect();
-                    }
-                    Steps::Aligned => {
-                        last.sort_by(|&a, &b| {
-                            let [a, b] = [a, b].map(|slot| parts[slot as usize].time(made.time()));
-                            a.total_cmp(&b)
-                        });
-                    }
-                    Steps::InOrder => {}
-                }
-                self.broken = held;
-                (kept, last)
-            }
-        }
-    }
-}
-
 /// The steps in the order of the epoch, each with its batches in their places.
 fn arranged(
     slots: &[u32],
-    parts: &[Part],
+    parts: &[(u32, u32)],
     (per_step, world_size): (usize, usize),
     made: &Provenance,
     [rng, own]: [&Rng; 2],
 ) -> Vec<u32> {
-    let time = |slot: u32| parts[slot as usize].time(made.time());
+    let time = |slot: u32| {
+        let (size, length) = parts[slot as usize];
+        made.time().of(size, length)
+    };
     let order = match made.arrange {
         // As built: a step comes when the first of its batches would.
         Arrange::AsBuilt => {
@@ -186,32 +176,34 @@ fn arranged(
             }
         }
     };
-    places::placed(slots, &order, per_step, world_size, own, time)
+    placed(slots, &order, per_step, world_size, own, time)
 }
 
 /// All batches in the order in which steps are made of them.
-fn ranked(parts: &[Part], steps: Steps, time: Time) -> Vec<u32> {
+fn ranked(parts: &[(u32, u32)], steps: Steps, time: Time) -> Vec<u32> {
     let mut order: Vec<u32> = (0..parts.len() as u32).collect();
     match steps {
         Steps::InOrder => {}
         Steps::Aligned if time == Time::Length => {
-            sort::by_key(&mut order, |batch| parts[batch as usize].size);
-            sort::by_key(&mut order, |batch| parts[batch as usize].length);
+            sort::by_key(&mut order, |batch| parts[batch as usize].0);
+            sort::by_key(&mut order, |batch| parts[batch as usize].1);
         }
-        Steps::Aligned => {
-            let times: Vec<f64> = parts.iter().map(|part| part.time(time)).collect();
-            order.sort_by(|&a, &b| times[a as usize].total_cmp(&times[b as usize]));
-        }
-        Steps::Stratified => sort::by_key(&mut order, |batch| parts[batch as usize].length),
+        Steps::Aligned => sort_by_time(&mut order, parts, time),
+        Steps::Stratified => sort::by_key(&mut order, |batch| parts[batch as usize].1),
     }
     order
 }
 
+fn sort_by_time(order: &mut [u32], parts: &[(u32, u32)], time: Time) {
+    let times: Vec<f64> = parts.iter().map(|&(size, length)| time.of(size, length)).collect();
+    order.sort_by(|&a, &b| times[a as usize].total_cmp(&times[b as usize]));
+}
+
 /// What a step is to an arrangement.
-fn item(step: &[u32], parts: &[Part]) -> Item {
+fn item(step: &[u32], parts: &[(u32, u32)]) -> Item {
     let (mut cells, mut logs, mut largest) = (0.0, 0.0, 0);
     for &slot in step {
-        let Part { size, length } = parts[slot as usize];
+        let (size, length) = parts[slot as usize];
         let own = u64::from(size) * u64::from(length);
         largest = own.max(largest);
         cells += own as f64;
@@ -220,4 +212,67 @@ fn item(step: &[u32], parts: &[Part]) -> Item {
     let log = logs / cells;
     // The logarithm of a length is below 23: this keeps 26 bits of it.
     Item { rank: (log * f64::from(1 << 26)) as u32, log, cells, largest }
+}
+
+/// The steps in the given order, each with its batches in their places: rank r of W takes those that
+/// leave r by W. Where ranks take several batches, they get them round by round: in each, the slowest
+/// batch goes to the rank that has worked least so far.
+fn placed(
+    slots: &[u32],
+    order: &[u32],
+    per_step: usize,
+    world_size: usize,
+    rng: &Rng,
+    time: impl Fn(u32) -> f64,
+) -> Vec<u32> {
+    let mut random = rng.stream(Purpose::Assign);
+    let mut placed = vec![0; slots.len()];
+    let mut by_time: Vec<(f64, u32)> = Vec::with_capacity(per_step);
+    let mut ranks: Vec<(f64, usize)> = Vec::with_capacity(world_size);
+    for (&step, places) in order.iter().zip(placed.chunks_mut(per_step)) {
+        by_time.clear();
+        let step = &slots[step as usize * per_step..][..per_step];
+        by_time.extend(step.iter().map(|&slot| (time(slot), slot)));
+        by_time.sort_by(|a, b| b.0.total_cmp(&a.0));
+        // No rank has the slowest batch of every step.
+        let first = random.below(world_size as u32) as usize;
+        ranks.clear();
+        ranks.extend((0..world_size).map(|rank| (0.0, (rank + first) % world_size)));
+        for (round, batches) in by_time.chunks(world_size).enumerate() {
+            ranks.sort_by(|a, b| a.0.total_cmp(&b.0));
+            for (&(time, slot), (load, rank)) in batches.iter().zip(&mut ranks) {
+                places[round * world_size + *rank] = slot;
+                *load += time;
+            }
+        }
+    }
+    placed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_place_is_taken_and_loads_are_nearly_equal() {
+        for (per_step, world_size) in [(1, 1), (5, 5), (12, 12), (12, 3), (12, 6), (12, 4), (60, 5)]
+        {
+            let slots: Vec<u32> = (0..2 * per_step as u32).collect();
+            let time = |slot: u32| f64::from(100 + slot % 17);
+            let rng = Rng::new(1, 0);
+            let placed = placed(&slots, &[1, 0], per_step, world_size, &rng, time);
+            for (step, places) in [1, 0].into_iter().zip(placed.chunks(per_step)) {
+                let mut members = places.to_vec();
+                members.sort_unstable();
+                assert_eq!(members, slots[step * per_step..][..per_step]);
+                let loads: Vec<f64> = (0..world_size)
+                    .map(|rank| places[rank..].iter().step_by(world_size).map(|&s| time(s)).sum())
+                    .collect();
+                let (most, least) =
+                    loads.iter().fold((0.0_f64, f64::INFINITY), |(m, l), &x| (m.max(x), l.min(x)));
+                // In the worst case they differ by what two batches differ.
+                assert!(most - least <= 16.0, "{per_step} {world_size}: {loads:?}");
+            }
+        }
+    }
 }

@@ -8,14 +8,12 @@
 use crate::{
     base::rng::{Purpose, Rng},
     math::ln,
-    ranks::part::Part,
 };
 
 /// Exchanges tried for each batch in one pass.
 const TRIES: usize = 4;
 
-/// The most passes over so many batches of so many sequences. They take no longer than the plan did,
-/// or a few milliseconds.
+/// The most passes: they take no longer than the plan did, or a few milliseconds.
 fn passes(batches: usize, sequences: u64) -> usize {
     let mean = sequences as usize / batches;
     (2 * mean).clamp(1, 16) + 50_000 / (TRIES * batches)
@@ -32,7 +30,7 @@ const REACH: u32 = 3;
 
 /// Steps of one batch from each of `per_step` strata, one after another. `kept` has the batches by
 /// length, and a whole number of steps of them.
-pub(crate) fn matched(kept: &[u32], parts: &[Part], per_step: usize, rng: &Rng) -> Vec<u32> {
+pub(crate) fn matched(kept: &[u32], parts: &[(u32, u32)], per_step: usize, rng: &Rng) -> Vec<u32> {
     let steps = kept.len() / per_step;
     let mut slots = vec![0; kept.len()];
     let mut words = rng.words(Purpose::Match, kept.len() as u32);
@@ -58,18 +56,16 @@ type Drift = [f64; 3];
 /// sequences cannot be balanced where some batches have many more sequences than others.
 const WEIGHTS: Drift = [4.0, 1.0, 0.25];
 
-fn exchange(slots: &mut [u32], parts: &[Part], per_step: usize, rng: &Rng) {
+fn exchange(slots: &mut [u32], parts: &[(u32, u32)], per_step: usize, rng: &Rng) {
     let steps = slots.len() / per_step;
     let drifts = drifts(slots, parts, steps);
-    let mut sums: Vec<Drift> = slots
-        .chunks(per_step)
-        .map(|step| {
-            step.iter().fold(Drift::default(), |sum, &slot| add(sum, drifts[slot as usize]))
-        })
-        .collect();
+    let sum = |step: &[u32]| {
+        step.iter().fold(Drift::default(), |sum, &slot| add(sum, drifts[slot as usize]))
+    };
+    let mut sums: Vec<Drift> = slots.chunks(per_step).map(sum).collect();
     let mut random = rng.stream(Purpose::Swap);
     let mut before = f64::INFINITY;
-    let sequences = slots.iter().map(|&slot| u64::from(parts[slot as usize].size)).sum();
+    let sequences = slots.iter().map(|&slot| u64::from(parts[slot as usize].0)).sum();
     for _ in 0..passes(slots.len(), sequences) {
         // Not the mean over sequences, which often cannot come near.
         let apart: f64 = sums.iter().map(|sum| off([sum[0], sum[1], 0.0])).sum();
@@ -95,16 +91,13 @@ fn exchange(slots: &mut [u32], parts: &[Part], per_step: usize, rng: &Rng) {
     }
 }
 
-/// The drift of every batch, by number.
-fn drifts(slots: &[u32], parts: &[Part], steps: usize) -> Vec<Drift> {
-    let logs: Vec<f64> = parts.iter().map(|part| ln(f64::from(part.length))).collect();
+fn drifts(slots: &[u32], parts: &[(u32, u32)], steps: usize) -> Vec<Drift> {
+    let logs: Vec<f64> = parts.iter().map(|&(_, length)| ln(f64::from(length))).collect();
     let weights = |slot: u32| -> Drift {
-        let Part { size, length } = parts[slot as usize];
-        let size = f64::from(size);
-        [size * f64::from(length), 1.0, size]
+        let (size, length) = parts[slot as usize];
+        [f64::from(size) * f64::from(length), 1.0, f64::from(size)]
     };
-    let mut means = Drift::default();
-    let mut totals = Drift::default();
+    let [mut means, mut totals, mut variances] = [Drift::default(); 3];
     for &slot in slots {
         let log = logs[slot as usize];
         for (measure, weight) in weights(slot).into_iter().enumerate() {
@@ -116,9 +109,8 @@ fn drifts(slots: &[u32], parts: &[Part], steps: usize) -> Vec<Drift> {
         *mean /= total;
     }
     // The variance of a step's sum if every sequence were drawn on its own.
-    let mut variances = Drift::default();
     for &slot in slots {
-        let Part { size, length } = parts[slot as usize];
+        let (size, length) = parts[slot as usize];
         let own = [f64::from(length), 1.0 / f64::from(size), 1.0];
         for (measure, own) in own.into_iter().enumerate() {
             let apart = own * (logs[slot as usize] - means[measure]);
@@ -145,6 +137,6 @@ fn sub(a: Drift, b: Drift) -> Drift {
     [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
 }
 
-fn off(drift: Drift) -> f64 {
-    drift[0] * drift[0] + drift[1] * drift[1] + drift[2] * drift[2]
+fn off([a, b, c]: Drift) -> f64 {
+    a * a + b * b + c * c
 }

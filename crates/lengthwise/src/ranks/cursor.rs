@@ -1,8 +1,6 @@
 //! Where an epoch stands, small enough to be in every checkpoint.
 
-use std::fmt::Write as _;
-
-use crate::{error::Error, plan::epoch::Plan, ranks::assign::Assigned};
+use crate::{base::setting::difference, error::Error, plan::epoch::Plan, ranks::assign::Assigned};
 
 /// Where an epoch stands: what was planned, and how many steps all ranks have taken.
 ///
@@ -53,11 +51,8 @@ impl Cursor {
 
     pub(crate) fn new(plan: &Plan, segments: Vec<Segment>) -> Self {
         let made = plan.provenance();
-        let mut settings = String::new();
-        for (name, value) in made.settings() {
-            let space = if settings.is_empty() { "" } else { " " };
-            _ = write!(settings, "{space}{name}={value}");
-        }
+        let settings = made.settings().into_iter().map(|(name, value)| format!("{name}={value}"));
+        let settings = settings.collect::<Vec<_>>().join(" ");
         let (lengths, seed, epoch) = (made.lengths, made.seed, made.epoch);
         Self { settings, lengths, seed, epoch, plan: plan.digest(), segments }
     }
@@ -88,51 +83,36 @@ impl Cursor {
     /// Refuses a plan that this cursor does not count in.
     pub(crate) fn check(&self, plan: &Plan) -> Result<(), Error> {
         self.same_run(&Cursor::new(plan, Vec::new()))?;
-        if self.segments.len() > MOST_SEGMENTS {
-            let what = format!("{} changes of the number of ranks", self.segments.len());
-            return Err(Error::BadCursor { what });
-        }
         let sequences = plan.indices().len();
-        for segment in &self.segments {
-            if segment.ranks == 0 || segment.ranks as usize > sequences {
-                let what = format!("a step of {} batches", segment.ranks);
-                return Err(Error::BadCursor { what });
+        let cannot_be = |ranks: &u32| *ranks == 0 || *ranks as usize > sequences;
+        let what = match self.segments.iter().map(|segment| segment.ranks).find(cannot_be) {
+            _ if self.segments.len() > MOST_SEGMENTS => {
+                format!("{} changes of the number of ranks", self.segments.len())
             }
-        }
-        Ok(())
+            Some(ranks) => format!("a step of {ranks} batches"),
+            None => return Ok(()),
+        };
+        Err(Error::BadCursor { what })
     }
 
     /// Refuses a cursor of another run, and names the first difference.
     fn same_run(&self, plan: &Cursor) -> Result<(), Error> {
-        let differ = |what: &str, cursor: String, plan: String| {
-            Err(Error::OtherRun { what: what.to_owned(), cursor, plan })
-        };
         let hex = |digest: u64| format!("{digest:016x}");
-        if self.lengths != plan.lengths {
-            return differ("lengths", hex(self.lengths), hex(plan.lengths));
-        }
-        let [ours, theirs] = [self, plan].map(|cursor| cursor.settings.split(' '));
-        for (cursor, plan) in ours.zip(theirs) {
-            if cursor != plan {
-                let name = plan.split('=').next().unwrap_or_default();
-                let value = |text: &str| text.split_once('=').map_or(text, |(_, v)| v).to_owned();
-                return differ(name, value(cursor), value(plan));
+        let settings = difference(&self.settings, &plan.settings);
+        let mut all = [("lengths", [self.lengths, plan.lengths].map(hex))]
+            .into_iter()
+            .chain(settings.map(|(what, values)| (what, values.map(str::to_owned))))
+            .chain([
+                ("seed", [self.seed, plan.seed].map(|seed| seed.to_string())),
+                ("epoch", [self.epoch, plan.epoch].map(|epoch| epoch.to_string())),
+                ("plan", [self.plan, plan.plan].map(hex)),
+            ]);
+        match all.find(|(_, [cursor, plan])| cursor != plan) {
+            Some((what, [cursor, plan])) => {
+                Err(Error::OtherRun { what: what.to_owned(), cursor, plan })
             }
+            None => Ok(()),
         }
-        if self.settings != plan.settings {
-            return differ("settings", self.settings.clone(), plan.settings.clone());
-        }
-        for (what, cursor, plan) in
-            [("seed", self.seed, plan.seed), ("epoch", self.epoch, plan.epoch)]
-        {
-            if cursor != plan {
-                return differ(what, cursor.to_string(), plan.to_string());
-            }
-        }
-        if self.plan != plan.plan {
-            return differ("plan", hex(self.plan), hex(plan.plan));
-        }
-        Ok(())
     }
 
     /// The segments without empty ones; what was taken with the same number of batches is one.
@@ -150,8 +130,7 @@ impl Cursor {
     }
 }
 
-/// More changes of the number of ranks in one epoch than anybody has; each is a dealing of its own
-/// when the epoch goes on.
+/// More changes of the number of ranks in one epoch than anybody has; each is dealt anew.
 const MOST_SEGMENTS: usize = 1000;
 
 impl Segment {

@@ -3,7 +3,5 @@
 pub(crate) mod assign;
 pub(crate) mod balance;
 pub(crate) mod cursor;
-pub(crate) mod part;
-pub(crate) mod places;
 pub(crate) mod schedule;
 pub(crate) mod tail;

@@ -7,7 +7,7 @@ use crate::{
     cut::batches::{Batches, weighed},
     data::{lengths::Lengths, pad::Pad},
     error::Error,
-    plan::{counts::Counts, epoch::Plan},
+    plan::{epoch::Plan, measure::Counts},
     ranks::{
         assign::{Assigned, assign},
         cursor::{Cursor, Segment},
@@ -44,45 +44,6 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// The whole epoch.
-    pub(crate) fn new(plan: &Plan, world_size: u32) -> Result<Self, Error> {
-        let schedule = Self::resume(plan, &Cursor::new(plan, Vec::new()), world_size)?;
-        if schedule.is_empty() {
-            return Err(Error::NoFullStep { batches: plan.len(), places: schedule.per_step });
-        }
-        Ok(schedule)
-    }
-
-    /// What is left of the epoch after all that the cursor counts.
-    pub(crate) fn resume(plan: &Plan, cursor: &Cursor, world_size: u32) -> Result<Self, Error> {
-        cursor.check(plan)?;
-        let made = plan.provenance();
-        let per_step = made.per_step(world_size)?;
-        let sequences = plan.indices().len();
-        if sequences < per_step as usize {
-            return Err(Error::TooFewForRanks { sequences, places: per_step, world_size });
-        }
-        let assign = |batches: &Batches, places: (u32, u32), segments: &[Segment]| {
-            let turn = 1 + segments.len() as u32;
-            assign(batches, places, made, &Rng::new(made.seed, made.epoch).at_turn(turn))
-        };
-        let (mut batches, mut before) = (plan.shared_batches(), Vec::new());
-        let segments = cursor.merged();
-        let continued = segments.last().is_some_and(|last| last.ranks == per_step);
-        for &segment in &segments[..segments.len() - usize::from(continued)] {
-            // Which batches were seen does not depend on who had which place.
-            let assigned = assign(&batches, (segment.ranks, segment.ranks), &before);
-            batches = Arc::new(assigned.unseen(&batches, segment.places_of(&assigned)?));
-            before.push(segment);
-        }
-        let assigned = assign(&batches, (per_step, world_size), &before);
-        let taken = match segments.last() {
-            Some(last) if continued => last.places_of(&assigned)? / per_step as usize,
-            _ => 0,
-        };
-        Ok(Self { plan: plan.clone(), world_size, per_step, before, taken, batches, assigned })
-    }
-
     /// The number of steps that are left, the same on every rank.
     pub fn len(&self) -> usize {
         self.assigned.slots.len() / self.per_step as usize - self.taken
@@ -123,26 +84,22 @@ impl Schedule {
         }
         let places = (rank..self.per_step).step_by(self.world_size as usize);
         let mine = self.steps().flat_map(|step| places.clone().map(|place| step[place as usize]));
-        Ok(self.plan.with_batches(self.gathered(mine)))
+        Ok(self.plan.with_batches(self.assigned.gathered(&self.batches, mine)))
     }
 
     /// All batches: those of the first step, rank after rank, then those of the second, and so on.
     /// Whoever deals them to the ranks in turn gives each rank its own.
     pub fn all_ranks(&self) -> Plan {
-        self.plan.with_batches(self.gathered(self.steps().flatten().copied()))
+        let all = self.steps().flatten().copied();
+        self.plan.with_batches(self.assigned.gathered(&self.batches, all))
     }
 
     /// How many sequences, and how many positions that are not padding, all ranks have in each step:
     /// what a loss is divided by.
-    ///
-    /// # Panics
-    ///
-    /// When `lengths` has fewer sequences than the lengths that the plan was made for.
+    /// Panics when `lengths` has fewer sequences than the lengths that the plan was made for.
     pub fn counts(&self, lengths: &Lengths) -> Vec<Counts> {
-        let step = |slots: &[u32]| {
-            slots.iter().map(|&slot| self.batch(slot)).map(|batch| Counts::of(batch, lengths)).sum()
-        };
-        self.steps().map(step).collect()
+        let counts = |&slot: &u32| Counts::of(self.batch(slot), lengths);
+        self.steps().map(|step| step.iter().map(counts).sum()).collect()
     }
 
     /// The share of the ranks' time that is spent waiting for the slowest rank of each step. Time
@@ -191,11 +148,8 @@ impl Schedule {
 
     /// The same where `time` says how long a batch of given size and length takes.
     pub fn idle_bound_by(&self, time: impl Fn(u32, u32) -> f64) -> f64 {
-        let slots = self.steps().flatten();
-        let mut times: Vec<f64> = slots
-            .map(|&slot| self.weighed(slot))
-            .map(|(size, length)| time(size, length))
-            .collect();
+        let shapes = self.steps().flatten().map(|&slot| self.weighed(slot));
+        let mut times: Vec<f64> = shapes.map(|(size, length)| time(size, length)).collect();
         let work: f64 = times.iter().sum();
         times.sort_unstable_by(|a, b| b.total_cmp(a));
         let longest: f64 = times.iter().step_by(self.per_step as usize).sum();
@@ -237,7 +191,6 @@ impl Schedule {
         self.assigned.slots.chunks(self.per_step as usize).skip(self.taken)
     }
 
-    /// The sequences of a batch by number, and what it is padded to.
     fn batch(&self, slot: u32) -> (&[u32], Pad) {
         self.assigned.batch(&self.batches, slot)
     }
@@ -246,10 +199,6 @@ impl Schedule {
     fn weighed(&self, slot: u32) -> (u32, u32) {
         let (batch, pad) = self.batch(slot);
         weighed((batch.len() as u32, pad.joint()), self.plan.is_packed())
-    }
-
-    fn gathered(&self, slots: impl Iterator<Item = u32>) -> Batches {
-        self.assigned.gathered(&self.batches, slots)
     }
 }
 
@@ -284,7 +233,11 @@ impl Plan {
 
     /// The batches assigned to `world_size` ranks, step by step.
     pub fn schedule(&self, world_size: u32) -> Result<Schedule, Error> {
-        Schedule::new(self, world_size)
+        let schedule = self.resume(&Cursor::new(self, Vec::new()), world_size)?;
+        if schedule.is_empty() {
+            return Err(Error::NoFullStep { batches: self.len(), places: schedule.per_step });
+        }
+        Ok(schedule)
     }
 
     /// What is left of the epoch after all that the cursor counts, for as many ranks as there are
@@ -294,6 +247,32 @@ impl Plan {
     /// is assigned anew. Nothing is replayed: it takes as long at the end of an epoch as at its
     /// beginning, and one more dealing for every change of that number before.
     pub fn resume(&self, cursor: &Cursor, world_size: u32) -> Result<Schedule, Error> {
-        Schedule::resume(self, cursor, world_size)
+        cursor.check(self)?;
+        let made = self.provenance();
+        let per_step = made.per_step(world_size)?;
+        let sequences = self.indices().len();
+        if sequences < per_step as usize {
+            return Err(Error::TooFewForRanks { sequences, places: per_step, world_size });
+        }
+        let assign = |batches: &Batches, places: (u32, u32), segments: &[Segment]| {
+            let turn = 1 + segments.len() as u32;
+            assign(batches, places, made, &Rng::new(made.seed, made.epoch).at_turn(turn))
+        };
+        let (mut batches, mut before) = (self.shared_batches(), Vec::new());
+        let segments = cursor.merged();
+        let continued = segments.last().is_some_and(|last| last.ranks == per_step);
+        for &segment in &segments[..segments.len() - usize::from(continued)] {
+            // Which batches were seen does not depend on who had which place.
+            let assigned = assign(&batches, (segment.ranks, segment.ranks), &before);
+            batches = Arc::new(assigned.unseen(&batches, segment.places_of(&assigned)?));
+            before.push(segment);
+        }
+        let assigned = assign(&batches, (per_step, world_size), &before);
+        let taken = match segments.last() {
+            Some(last) if continued => last.places_of(&assigned)? / per_step as usize,
+            _ => 0,
+        };
+        let plan = self.clone();
+        Ok(Schedule { plan, world_size, per_step, before, taken, batches, assigned })
     }
 }

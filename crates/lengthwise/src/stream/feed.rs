@@ -7,12 +7,11 @@ use crate::{
     error::Error,
     plan::steps::Tail,
     stream::{
-        line::{Line, NONE, Node},
-        pivot::Pivot,
-        rounds::{Admitted, Rounds},
+        line::{Line, Node},
+        rounds::Rounds,
         state::StreamState,
         step::Around,
-        streamer::Streamer,
+        streamer::{Pivot, Streamer},
     },
 };
 
@@ -55,21 +54,13 @@ pub struct Feed {
     step: StreamStep,
     /// The positions that were left out since the last step, the first of them.
     passed: Vec<u64>,
-    /// What is read again of what a state holds.
-    again: Option<Again>,
+    /// The state whose sequences are read again.
+    again: Option<StreamState>,
     read: u64,
     steps: u64,
     left_out: u64,
     truncated: u64,
     ended: bool,
-}
-
-/// What is read again.
-#[derive(Clone, Debug)]
-struct Again {
-    state: StreamState,
-    /// How many of the sequences that it holds are there.
-    found: usize,
 }
 
 /// The batches of a step, one for each rank.
@@ -164,7 +155,7 @@ impl Feed {
             feed.rounds.know(&state.rungs);
             (feed.read, feed.steps) = (state.from(), state.steps);
             (feed.left_out, feed.truncated) = (state.left_out, state.truncated);
-            feed.again = Some(Again { state: state.clone(), found: 0 });
+            feed.again = Some(state.clone());
             feed.stop_reading_again()?;
         }
         Ok(feed)
@@ -206,36 +197,28 @@ impl Feed {
         if !self.needs() {
             return Err(Error::NotNeeded { position, ended: self.ended });
         }
-        if let Some(again) = &mut self.again {
-            if again.state.held.get(again.found) != Some(&position) {
-                self.read += 1;
-                self.stop_reading_again()?;
-                return Ok(None);
-            }
-            again.found += 1;
+        if let Some(state) = &self.again
+            && state.held.binary_search(&position).is_err()
+        {
+            self.read += 1;
+            self.stop_reading_again()?;
+            return Ok(None);
         }
         let admitted = self.rounds.admit(position, length)?;
         self.read += 1;
-        let again = self.again.is_some();
-        let length = match admitted {
-            Admitted::Whole => length,
-            Admitted::Truncated(length) => {
-                self.truncated += u64::from(!again);
-                length
+        let Some(planned) = admitted else {
+            self.left_out += 1;
+            if self.passed.len() < self.streamer.window as usize {
+                self.passed.push(position);
             }
-            Admitted::LeftOut => {
-                self.left_out += 1;
-                if self.passed.len() < self.streamer.window as usize {
-                    self.passed.push(position);
-                }
-                return Ok(None);
-            }
+            return Ok(None);
         };
-        self.rounds.extend(length);
+        self.truncated += u64::from(planned < length && self.again.is_none());
+        self.rounds.extend(planned);
         let tie = self.rng.at_epoch(position >> 32).word(Purpose::Arrival, position as u32);
-        let mut node = Node::new(position, length, tie);
+        let mut node = Node::new(position, planned, tie);
         if !self.rounds.must_learn() {
-            (node.padded, node.full) = self.rounds.padded_and_full(length);
+            (node.padded, node.full) = self.rounds.padded_and_full(planned);
         }
         let slot = self.line.hold(node);
         self.stop_reading_again()?;
@@ -244,8 +227,8 @@ impl Feed {
 
     /// The stream has no more sequences.
     pub fn end(&mut self) -> Result<(), Error> {
-        if let Some(again) = &self.again {
-            return Err(Error::StreamTooShort { at: self.read, read: again.state.read });
+        if let Some(state) = &self.again {
+            return Err(Error::StreamTooShort { at: self.read, read: state.read });
         }
         self.ended = true;
         Ok(())
@@ -257,35 +240,33 @@ impl Feed {
         if self.needs() {
             return Ok(None);
         }
-        self.learn()?;
+        if self.rounds.must_learn() {
+            let Self { line, rounds, .. } = self;
+            rounds.learn(line.by_arrival().map(|slot| line.node(slot).length))?;
+            line.sort_by(|length| rounds.padded_and_full(length));
+        }
         let Some(oldest) = self.line.oldest() else { return Ok(None) };
         let ranks = self.streamer.ranks as usize;
         let mut random = self.rng.at_epoch(self.steps).stream(Purpose::Offset);
         if self.ended {
             self.around.cut_all(&self.line);
-            let count = self.around.batches.len();
             match self.streamer.tail {
                 Tail::Split => {
-                    self.around.fill_steps(&self.line, ranks, self.rounds.multiple());
+                    self.around.fill_steps(&self.line, ranks, self.streamer.budget.multiple());
                 }
-                Tail::Drop if count < ranks && ranks > 1 => {
-                    return Ok(None);
-                }
+                Tail::Drop if self.around.batches.len() < ranks => return Ok(None),
                 Tail::Repeat | Tail::Drop => {}
             }
             let count = self.around.batches.len();
-            let (steps, whole) = (count.div_ceil(ranks), count / ranks);
-            let step = match (self.pivot(oldest), self.streamer.pivot) {
-                (None, Pivot::Quantile) => scaled(self.quantile(), steps as u32) as usize,
-                _ => self.around.batch_with(oldest) / ranks,
+            let step = match self.pivot(oldest) {
+                None => scaled(self.quantile(), count.div_ceil(ranks) as u32) as usize,
+                Some(pivot) => self.around.batch_with(pivot) / ranks,
             };
             // What fills no step comes last.
-            let first = if whole > 0 { (step * ranks).min(count - ranks) } else { 0 };
-            self.around.keep_batches(first, ranks);
+            self.around.keep_batches((step * ranks).min(count.saturating_sub(ranks)), ranks);
         } else {
-            let pivot = self.pivot(oldest);
-            let pivot =
-                pivot.unwrap_or_else(|| self.oldest_near(scaled(self.quantile(), self.line.len())));
+            let near = || self.oldest_near(scaled(self.quantile(), self.line.len()));
+            let pivot = self.pivot(oldest).unwrap_or_else(near);
             self.around.cut_around(&self.line, pivot, self.streamer.ranks, &mut random);
         }
         self.assign(&mut random);
@@ -294,36 +275,29 @@ impl Feed {
 
     /// Where the stream stands between two steps.
     pub fn state(&self) -> StreamState {
-        if let Some(again) = &self.again {
-            return again.state.clone();
-        }
-        let held = self.line.by_arrival().map(|slot| {
-            let node = self.line.node(slot);
-            (node.position, node.length)
-        });
-        self.state_of(held.collect(), self.steps)
+        let now = || self.state_of(self.held_lengths().collect(), self.steps);
+        self.again.clone().unwrap_or_else(now)
     }
 
     /// Where the stream stood before the step that was made last, if nothing was pushed since: for
     /// whoever could not use it.
     pub fn state_before_step(&self) -> StreamState {
-        let state = self.state();
-        if self.again.is_some() || self.steps != self.step.number + 1 || self.step.slots.is_empty()
-        {
-            return state;
+        let StreamStep { positions, lengths, slots, number, .. } = &self.step;
+        if self.again.is_some() || self.steps != number + 1 || slots.is_empty() {
+            return self.state();
         }
-        let taken = self.step.positions.iter().copied().zip(self.step.lengths.iter().copied());
-        let mut held: Vec<(u64, u32)> = self
-            .line
-            .by_arrival()
-            .map(|slot| (self.line.node(slot).position, self.line.node(slot).length))
-            .chain(taken)
-            .collect();
+        let taken = positions.iter().copied().zip(lengths.iter().copied());
+        let mut held: Vec<(u64, u32)> = self.held_lengths().chain(taken).collect();
         held.sort_unstable();
-        self.state_of(held, self.step.number)
+        self.state_of(held, *number)
     }
 
-    /// The state with these positions and lengths held.
+    /// The positions and lengths of the sequences that are held, in the order of arrival.
+    fn held_lengths(&self) -> impl Iterator<Item = (u64, u32)> {
+        let nodes = self.line.by_arrival().map(|slot| self.line.node(slot));
+        nodes.map(|node| (node.position, node.length))
+    }
+
     fn state_of(&self, held: Vec<(u64, u32)>, steps: u64) -> StreamState {
         // A ladder of a stream that ended before a window was full is not for what may come yet.
         let few = held.is_empty() && self.read < self.streamer.window.into();
@@ -344,44 +318,28 @@ impl Feed {
 
     /// Goes on with new sequences, once all that a state holds was read again.
     fn stop_reading_again(&mut self) -> Result<(), Error> {
-        let Some(Again { state, .. }) = &self.again else { return Ok(()) };
-        if self.read < state.read {
+        let Some(state) = self.again.as_ref().filter(|state| self.read >= state.read) else {
             return Ok(());
-        }
-        let now = self.line.by_arrival().map(|slot| self.line.node(slot));
-        let now = digest(now.map(|node| (node.position, node.length)));
-        let state = state.lengths;
-        if state != now {
-            let [state, now] = [state, now].map(|digest| format!("{digest:016x}"));
+        };
+        let both = [state.lengths, digest(self.held_lengths())];
+        if both[0] != both[1] {
+            let [state, now] = both.map(|digest| format!("{digest:016x}"));
             return Err(Error::OtherStream { what: "lengths".to_owned(), state, now });
         }
         self.again = None;
         Ok(())
     }
 
-    fn learn(&mut self) -> Result<(), Error> {
-        if self.rounds.must_learn() {
-            let line = &self.line;
-            self.rounds.learn(line.by_arrival().map(|slot| line.node(slot).length))?;
-            let rounds = &self.rounds;
-            self.line.sort_by(|length| rounds.padded_and_full(length));
-        }
-        Ok(())
-    }
-
-    /// The sequence that the next step must have, if it must have one.
+    /// The sequence that the next step must have, if it must have one: under [`Pivot::Quantile`] the oldest
+    /// if it has waited for too many steps, where those before it read as many sequences each as all steps
+    /// did on average. Windows of sequences would not do: what fills a batch alone waits until its very
+    /// place is met, and the smaller its batch the more sequences come meanwhile.
     fn pivot(&self, oldest: u32) -> Option<u32> {
-        (self.streamer.pivot == Pivot::Oldest || self.is_overdue(oldest)).then_some(oldest)
-    }
-
-    /// Whether a sequence has waited for too many steps, if those before it read as many sequences each as
-    /// all steps did on average. Windows of sequences would not do: what fills a batch alone waits until
-    /// its very place is met, and the smaller its batch the more sequences come meanwhile.
-    fn is_overdue(&self, slot: u32) -> bool {
         let [read, steps, window] =
             [self.read, self.steps, self.streamer.window.into()].map(u128::from);
-        let waits = read - u128::from(self.line.node(slot).position);
-        waits * steps > PATIENCE * window * read
+        let waits = read - u128::from(self.line.node(oldest).position);
+        let overdue = waits * steps > PATIENCE * window * read;
+        (self.streamer.pivot == Pivot::Oldest || overdue).then_some(oldest)
     }
 
     /// The oldest sequence around a place in the order of lengths.
@@ -389,10 +347,7 @@ impl Feed {
         let around = self.line.len() / NEAR;
         let first = self.line.at(place.saturating_sub(around));
         let above = place.min(around) + around;
-        let near = std::iter::successors(Some(first), |&slot| {
-            Some(self.line.node(slot).longer).filter(|&longer| longer != NONE)
-        });
-        let near = near.take(above as usize + 1);
+        let near = self.line.and_longer(first).take(above as usize + 1);
         near.min_by_key(|&slot| self.line.node(slot).position).unwrap_or(first)
     }
 

@@ -17,6 +17,10 @@ pub(crate) struct Line {
 /// No node.
 pub(crate) const NONE: u32 = u32::MAX;
 
+fn some(slot: u32) -> Option<u32> {
+    (slot != NONE).then_some(slot)
+}
+
 /// A sequence that is held.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Node {
@@ -42,22 +46,19 @@ pub(crate) struct Node {
 
 impl Node {
     pub(crate) fn new(position: u64, length: u32, tie: u32) -> Self {
-        let (padded, full) = (length, 1);
-        let [shorter, longer, older, newer, left, right] = [NONE; 6];
-        let size = 1;
         Self {
             position,
             length,
-            padded,
-            full,
+            padded: length,
+            full: 1,
             tie,
-            shorter,
-            longer,
-            older,
-            newer,
-            left,
-            right,
-            size,
+            shorter: NONE,
+            longer: NONE,
+            older: NONE,
+            newer: NONE,
+            left: NONE,
+            right: NONE,
+            size: 1,
         }
     }
 
@@ -88,13 +89,17 @@ impl Line {
 
     /// The sequence that has been held for longest.
     pub(crate) fn oldest(&self) -> Option<u32> {
-        (self.oldest != NONE).then_some(self.oldest)
+        some(self.oldest)
     }
 
     /// The slots in the order of arrival.
     pub(crate) fn by_arrival(&self) -> impl Iterator<Item = u32> {
-        let some = |slot: u32| (slot != NONE).then_some(slot);
         std::iter::successors(some(self.oldest), move |&slot| some(self.node(slot).newer))
+    }
+
+    /// A sequence, and those that are longer, in the order of lengths.
+    pub(crate) fn and_longer(&self, slot: u32) -> impl Iterator<Item = u32> {
+        std::iter::successors(Some(slot), move |&slot| some(self.node(slot).longer))
     }
 
     /// The sequence that so many others are shorter than.
@@ -112,8 +117,7 @@ impl Line {
     }
 
     /// Holds a sequence that is the newest. Gives its slot.
-    pub(crate) fn hold(&mut self, mut node: Node) -> u32 {
-        node.older = self.newest;
+    pub(crate) fn hold(&mut self, node: Node) -> u32 {
         let slot = if let Some(slot) = self.free.pop() {
             self.nodes[slot as usize] = node;
             slot
@@ -121,10 +125,7 @@ impl Line {
             self.nodes.push(node);
             self.nodes.len() as u32 - 1
         };
-        match self.newest {
-            NONE => self.oldest = slot,
-            newest => self.nodes[newest as usize].newer = slot,
-        }
+        self.join(self.newest, slot);
         self.newest = slot;
         self.sort_in(slot);
         slot
@@ -150,29 +151,38 @@ impl Line {
         let (below, rest) = self.split(self.root, &|key| key < from);
         let (_, above) = self.split(rest, &|key| key <= to);
         self.root = self.merge(below, above);
-        let (next_shorter, next_longer) = (self.node(shortest).shorter, self.node(longest).longer);
-        if next_shorter != NONE {
-            self.nodes[next_shorter as usize].longer = next_longer;
-        }
-        if next_longer != NONE {
-            self.nodes[next_longer as usize].shorter = next_shorter;
-        }
+        self.link(self.node(shortest).shorter, self.node(longest).longer);
         let mut slot = shortest;
         loop {
             let Node { older, newer, longer, .. } = *self.node(slot);
-            match older {
-                NONE => self.oldest = newer,
-                older => self.nodes[older as usize].newer = newer,
-            }
-            match newer {
-                NONE => self.newest = older,
-                newer => self.nodes[newer as usize].older = older,
-            }
+            self.join(older, newer);
             self.free.push(slot);
             if slot == longest {
                 break;
             }
             slot = longer;
+        }
+    }
+
+    /// Makes two nodes neighbours by arrival; without one of them the other is the oldest or the newest.
+    fn join(&mut self, older: u32, newer: u32) {
+        match older {
+            NONE => self.oldest = newer,
+            older => self.nodes[older as usize].newer = newer,
+        }
+        match newer {
+            NONE => self.newest = older,
+            newer => self.nodes[newer as usize].older = older,
+        }
+    }
+
+    /// Makes two nodes neighbours by length; either may be none.
+    fn link(&mut self, shorter: u32, longer: u32) {
+        if let Some(node) = self.nodes.get_mut(shorter as usize) {
+            node.longer = longer;
+        }
+        if let Some(node) = self.nodes.get_mut(longer as usize) {
+            node.shorter = shorter;
         }
     }
 
@@ -197,13 +207,8 @@ impl Line {
                 (longer, at) = (at, node.left);
             }
         }
-        (self.nodes[slot as usize].shorter, self.nodes[slot as usize].longer) = (shorter, longer);
-        if shorter != NONE {
-            self.nodes[shorter as usize].longer = slot;
-        }
-        if longer != NONE {
-            self.nodes[longer as usize].shorter = slot;
-        }
+        self.link(shorter, slot);
+        self.link(slot, longer);
 
         // Down to where it is nearer to the root than what is there.
         let priority = self.node(slot).priority();

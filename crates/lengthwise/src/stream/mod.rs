@@ -3,7 +3,6 @@
 mod feed;
 mod line;
 mod over;
-mod pivot;
 mod rounds;
 mod state;
 mod step;
@@ -11,6 +10,5 @@ mod streamer;
 
 pub use feed::{Feed, Picked, StreamStep};
 pub use over::{Batched, StreamBatch};
-pub use pivot::Pivot;
 pub use state::StreamState;
-pub use streamer::Streamer;
+pub use streamer::{Pivot, Streamer};

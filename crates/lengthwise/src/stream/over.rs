@@ -106,11 +106,9 @@ impl<I: Iterator, F: FnMut(&I::Item) -> u32> Batched<I, F> {
                 break;
             };
             if let Some(slot) = self.feed.push((self.length)(&item))? {
-                let slot = slot as usize;
-                if slot >= self.items.len() {
-                    self.items.resize_with(slot + 1, || None);
-                }
-                self.items[slot] = Some(item);
+                let count = self.items.len().max(slot as usize + 1);
+                self.items.resize_with(count, || None);
+                self.items[slot as usize] = Some(item);
             }
         }
         Ok(())
@@ -130,10 +128,8 @@ impl<I: Iterator, F: FnMut(&I::Item) -> u32> Batched<I, F> {
             left_out: step.left_out().to_vec(),
         };
         // Those of other ranks are not needed any more.
-        for other in step.batches() {
-            for &slot in other.slots {
-                items[slot as usize] = None;
-            }
+        for &slot in step.batches().flat_map(|other| other.slots) {
+            items[slot as usize] = None;
         }
         Ok(Some(batch))
     }

@@ -23,14 +23,6 @@ pub(crate) struct Rounds {
     rungs: Vec<u32>,
 }
 
-/// What becomes of a sequence that has arrived.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Admitted {
-    Whole,
-    Truncated(u32),
-    LeftOut,
-}
-
 impl Rounds {
     pub(crate) fn new(budget: Budget, shapes: &Shapes, over_long: OverLong) -> Result<Self, Error> {
         budget.check()?;
@@ -40,31 +32,23 @@ impl Rounds {
         let one = Lengths::new([1])?;
         // Refuses what makes no sense; the lengths do not matter.
         shapes.rounding(&one)?;
-        let top = match shapes {
-            Shapes::Rungs(rungs) => rungs.last().copied(),
-            _ => None,
-        };
-        if budget.depends_on_longest() && top.is_none() {
-            return Err(Error::BadValue {
-                of: "the budget of a stream".to_owned(),
-                given: budget.to_string(),
-                expected: "`sequences`, `padded` or `cost`: nobody knows the longest length of a \
-                           stream, unless shapes are rungs that are given"
-                    .to_owned(),
-            });
-        }
-        let limit = budget.resolve(&one, Cow::Owned(vec![top.unwrap_or(1)]))?;
-        let one = budget.limit_of_one().map_or(u32::MAX, |limit| limit.longest_alone());
-        let longest = shapes.longest_within(one);
         let rungs = match shapes {
             Shapes::Rungs(rungs) => rungs.clone(),
             _ => Vec::new(),
         };
+        if budget.depends_on_longest() && rungs.is_empty() {
+            let expected = "`sequences`, `padded` or `cost`: nobody knows the longest length of a \
+                            stream, unless shapes are rungs that are given";
+            return Err(Error::bad_value("the budget of a stream", &budget, expected));
+        }
+        let limit = budget.resolve(&one, Cow::Owned(vec![rungs.last().copied().unwrap_or(1)]))?;
+        let one = budget.limit_of_one().map_or(u32::MAX, |limit| limit.longest_alone());
+        let longest = shapes.longest_within(one);
         Ok(Self { shapes: shapes.clone(), budget, over_long, limit, longest, rungs })
     }
 
-    /// What becomes of the sequence at this position.
-    pub(crate) fn admit(&self, position: u64, length: u32) -> Result<Admitted, Error> {
+    /// The length with which the sequence at this position is planned; none if it is left out.
+    pub(crate) fn admit(&self, position: u64, length: u32) -> Result<Option<u32>, Error> {
         let index = usize::try_from(position).unwrap_or(usize::MAX);
         if length == 0 {
             return Err(Error::BadLength { index, given: "0".to_owned() });
@@ -73,15 +57,13 @@ impl Rounds {
             Shapes::Multiple(multiple) if length.checked_next_multiple_of(multiple).is_none() => {
                 Err(Error::LengthOverflow { length, multiple })
             }
-            _ => Ok(Admitted::Whole),
+            _ => Ok(Some(length)),
         };
-        if length <= self.longest {
-            return whole();
-        }
         match self.over_long {
+            _ if length <= self.longest => whole(),
             OverLong::Alone => whole(),
-            OverLong::Drop => Ok(Admitted::LeftOut),
-            OverLong::Truncate if self.longest > 0 => Ok(Admitted::Truncated(self.longest)),
+            OverLong::Drop => Ok(None),
+            OverLong::Truncate if self.longest > 0 => Ok(Some(self.longest)),
             _ => Err(self.over_budget(index, length)),
         }
     }
@@ -99,9 +81,13 @@ impl Rounds {
         }
     }
 
-    /// Whether rungs have still to be learned.
+    /// Whether rungs are learned from the stream.
+    fn learns(&self) -> bool {
+        matches!(self.shapes, Shapes::Ladder(_))
+    }
+
     pub(crate) fn must_learn(&self) -> bool {
-        matches!(self.shapes, Shapes::Ladder(_)) && self.rungs.is_empty()
+        self.learns() && self.rungs.is_empty()
     }
 
     /// Learns rungs from the lengths of the first window.
@@ -116,14 +102,13 @@ impl Rounds {
         Ok(())
     }
 
-    /// The rungs that were learned.
     pub(crate) fn learned(&self) -> &[u32] {
-        if matches!(self.shapes, Shapes::Ladder(_)) { &self.rungs } else { &[] }
+        if self.learns() { &self.rungs } else { &[] }
     }
 
     /// Goes on with rungs that were learned before.
     pub(crate) fn know(&mut self, rungs: &[u32]) {
-        if matches!(self.shapes, Shapes::Ladder(_)) {
+        if self.learns() {
             self.rungs = rungs.to_vec();
         }
     }
@@ -131,14 +116,15 @@ impl Rounds {
     /// Adds a rung for a sequence that is longer than all that the ladder was learned from: an eighth
     /// above it, so that there are few of them however long they become.
     pub(crate) fn extend(&mut self, length: u32) {
-        let fits = length <= self.longest && matches!(self.shapes, Shapes::Ladder(_));
-        if fits && self.rungs.last().is_some_and(|&top| top < length) {
+        if length <= self.longest
+            && self.learns()
+            && self.rungs.last().is_some_and(|&top| top < length)
+        {
             self.rungs.push(length.saturating_add(length / 8).min(self.longest));
         }
     }
 
-    /// What a sequence of this length is padded to when it is the longest of its batch, and how many
-    /// sequences such a batch has.
+    /// What the longest of a batch is padded to, and how many sequences such a batch has.
     pub(crate) fn padded_and_full(&self, length: u32) -> (u32, u32) {
         let padded = match self.shapes {
             // Those of two lengths were refused.
@@ -150,10 +136,5 @@ impl Rounds {
             }
         };
         (padded, self.limit.full(padded))
-    }
-
-    /// What batch sizes are a multiple of where they can be.
-    pub(crate) fn multiple(&self) -> u32 {
-        self.budget.multiple()
     }
 }

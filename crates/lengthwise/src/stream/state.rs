@@ -1,6 +1,6 @@
 //! Where a stream stands, small enough to be in every checkpoint.
 
-use crate::{error::Error, stream::streamer::Streamer};
+use crate::{base::setting::difference, error::Error, stream::streamer::Streamer};
 
 /// Where a stream stands: what was read, and which of it is still held.
 ///
@@ -42,51 +42,34 @@ impl StreamState {
 
     /// Refuses a state of another stream, or one that no stream can have.
     pub(crate) fn check(&self, streamer: &Streamer) -> Result<(), Error> {
-        let differ = |what: &str, state: &str, now: &str| {
-            let [what, state, now] = [what, state, now].map(str::to_owned);
-            Err(Error::OtherStream { what, state, now })
-        };
-        let settings = streamer.settings();
-        // Nothing that was over-long has been read where it is an error, so it may be treated in another
-        // way from here on.
+        // Where it is an error nothing over-long has been read: it may be treated otherwise from here on.
         let state = match self.settings.strip_suffix("over_long=error") {
             Some(others) => format!("{others}over_long={}", streamer.over_long),
             None => self.settings.clone(),
         };
-        let [ours, theirs] = [&state, &settings].map(|text| text.split(' '));
-        for (state, now) in ours.zip(theirs) {
-            if state != now {
-                let value = |text| str::split_once(text, '=').map_or(text, |(_, value)| value);
-                let name = now.split('=').next().unwrap_or_default();
-                return differ(name, value(state), value(now));
+        let now = streamer.settings();
+        let settings = difference(&state, &now).map(|(what, both)| (what, both.map(str::to_owned)));
+        let numbers =
+            [("seed", [self.seed, streamer.seed]), ("epoch", [self.epoch, streamer.epoch])];
+        let mut numbers = numbers.into_iter().filter(|(_, [state, now])| state != now);
+        let number = || numbers.next().map(|(what, both)| (what, both.map(|n| n.to_string())));
+        if let Some((what, [state, now])) = settings.or_else(number) {
+            return Err(Error::OtherStream { what: what.to_owned(), state, now });
+        }
+        let Self { read, held, rungs, .. } = self;
+        let what = match held.last() {
+            _ if held.len() > streamer.window as usize => {
+                format!("{} sequences held in a window of {}", held.len(), streamer.window)
             }
-        }
-        if state != settings {
-            return differ("settings", &state, &settings);
-        }
-        let numbers = [("seed", self.seed, streamer.seed), ("epoch", self.epoch, streamer.epoch)];
-        for (what, state, now) in numbers {
-            if state != now {
-                return differ(what, &state.to_string(), &now.to_string());
+            _ if !held.is_sorted_by(|one, other| one < other) => {
+                "positions that do not rise".to_owned()
             }
-        }
-        let bad = |what: String| Err(Error::BadState { what });
-        if self.held.len() > streamer.window as usize {
-            return bad(format!(
-                "{} sequences held in a window of {}",
-                self.held.len(),
-                streamer.window
-            ));
-        }
-        if !self.held.is_sorted_by(|one, other| one < other) {
-            return bad("positions that do not rise".to_owned());
-        }
-        if let Some(&last) = self.held.last().filter(|&&last| last >= self.read) {
-            return bad(format!("position {last} held of {} that were read", self.read));
-        }
-        if self.rungs.first() == Some(&0) || !self.rungs.is_sorted_by(|one, other| one < other) {
-            return bad("rungs that do not rise".to_owned());
-        }
-        Ok(())
+            Some(last) if last >= read => format!("position {last} held of {read} that were read"),
+            _ if rungs.first() == Some(&0) || !rungs.is_sorted_by(|one, other| one < other) => {
+                "rungs that do not rise".to_owned()
+            }
+            _ => return Ok(()),
+        };
+        Err(Error::BadState { what })
     }
 }

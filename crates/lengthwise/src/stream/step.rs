@@ -25,15 +25,6 @@ pub(crate) struct Around {
     left: Option<Vec<(u32, u32)>>,
 }
 
-/// Where batches end that begin at some place, one after another.
-#[derive(Clone, Copy)]
-struct Cut {
-    end: usize,
-    count: usize,
-    /// Whether there are as many as asked for, and all are full.
-    full: bool,
-}
-
 impl Around {
     /// Cuts `count` batches, one of which has `pivot`: of a few random ways to do so the one that pads
     /// least. Batches are full where there are enough sequences for that.
@@ -42,8 +33,8 @@ impl Around {
         let at = self.look_at(line, pivot, count);
         // The farther up the first batch begins, the earlier the last one ends: so the ways that
         // have the pivot are those up to some offset, and those of full batches are from some on.
-        let has_pivot = |this: &mut Self, up: usize| this.cut(line, at - up, count).end > at;
-        let is_full = |this: &mut Self, up: usize| this.cut(line, at - up, count).full;
+        let has_pivot = |this: &mut Self, up: usize| this.cut(line, at - up, count).0 > at;
+        let is_full = |this: &mut Self, up: usize| this.cut(line, at - up, count).1;
         let most = self.first(at + 1, |this, up| !has_pivot(this, up)) - 1;
         let least = self.first(most + 1, is_full);
         if least > most {
@@ -71,34 +62,26 @@ impl Around {
         self.keep(line, at - best.2, count);
     }
 
-    /// Looks at the sequences from `pivot` on, and at as many longer ones as a step could have.
-    /// Gives its place.
+    /// Looks at `pivot` and as many longer ones as a step could have. Gives its place.
     fn look_at(&mut self, line: &Line, pivot: u32, count: usize) -> usize {
-        self.clear();
         let most = count.saturating_mul(line.node(pivot).full as usize);
-        let mut slot = line.node(pivot).longer;
-        while slot != NONE && self.order.len() + 1 < most {
-            self.order.push(slot);
-            slot = line.node(slot).longer;
-        }
-        self.order.reverse();
-        self.order.push(pivot);
-        for &slot in &self.order {
-            let sum = self.sums[self.sums.len() - 1] + u64::from(line.node(slot).length);
-            self.sums.push(sum);
+        self.begin(line, line.and_longer(pivot).take(most).last().unwrap_or(pivot));
+        while self.order.last() != Some(&pivot) {
+            self.reach(line, self.order.len());
         }
         self.order.len() - 1
     }
 
-    fn clear(&mut self) {
-        self.order.clear();
+    /// Looks at the sequences from this one on.
+    fn begin(&mut self, line: &Line, longest: u32) {
         self.batches.clear();
+        self.order.clear();
+        self.order.push(longest);
         self.sums.clear();
-        self.sums.push(0);
+        self.sums.extend([0, line.node(longest).length.into()]);
     }
 
-    /// The first of `count` numbers for which something holds, which holds for all after it; `count`
-    /// if there is none.
+    /// The first number for which something holds, as for all after it; `count` if there is none.
     fn first(&mut self, count: usize, mut holds: impl FnMut(&mut Self, usize) -> bool) -> usize {
         let (mut low, mut high) = (0, count);
         while low < high {
@@ -111,8 +94,7 @@ impl Around {
     /// Looks at sequences up to this place. Whether there are as many.
     fn reach(&mut self, line: &Line, place: usize) -> bool {
         while self.order.len() <= place {
-            let last = self.order[self.order.len() - 1];
-            let next = line.node(last).shorter;
+            let next = line.node(self.order[self.order.len() - 1]).shorter;
             if next == NONE {
                 return false;
             }
@@ -122,8 +104,7 @@ impl Around {
         true
     }
 
-    /// Where the batch ends that begins at this place, and whether it is full; nothing if nothing is
-    /// left.
+    /// Where the batch ends that begins at this place, and whether it is full, if something is left.
     fn batch(&mut self, line: &Line, start: usize) -> Option<(usize, bool)> {
         if !self.reach(line, start) {
             return None;
@@ -133,13 +114,12 @@ impl Around {
         Some(if full { (end, true) } else { (self.order.len(), false) })
     }
 
-    fn cut(&mut self, line: &Line, start: usize, most: usize) -> Cut {
-        let mut cut = Cut { end: start, count: 0, full: true };
-        while cut.count < most {
-            match self.batch(line, cut.end) {
-                Some((end, full)) => cut = Cut { end, count: cut.count + 1, full },
-                None => return Cut { full: false, ..cut },
-            }
+    /// Where `count` batches end that begin at this place, and whether there are as many and all are full.
+    fn cut(&mut self, line: &Line, start: usize, count: usize) -> (usize, bool) {
+        let mut cut = (start, true);
+        for _ in 0..count {
+            let Some(next) = self.batch(line, cut.0) else { return (cut.0, false) };
+            cut = next;
         }
         cut
     }
@@ -155,15 +135,19 @@ impl Around {
         (cells, u128::from(self.sums[at] - self.sums[start]))
     }
 
-    /// Makes batches from a place on; if there are fewer than `count`, the largest are split.
-    fn keep(&mut self, line: &Line, start: usize, count: usize) {
-        let mut at = start;
+    /// Makes batches from a place on, at most `count`.
+    fn lay(&mut self, line: &Line, mut at: usize, count: usize) {
         while self.batches.len() < count
             && let Some((end, _)) = self.batch(line, at)
         {
             self.batches.push((at as u32, end as u32));
             at = end;
         }
+    }
+
+    /// Makes batches from a place on; if there are fewer than `count`, the largest are split.
+    fn keep(&mut self, line: &Line, start: usize, count: usize) {
+        self.lay(line, start, count);
         if self.batches.len() < count {
             self.halve(line, count, 1);
         }
@@ -188,23 +172,12 @@ impl Around {
             self.batches.clone_from(left);
             return;
         }
-        self.clear();
-        if line.len() == 0 {
-            return;
-        }
-        let longest = line.at(line.len() - 1);
-        self.order.push(longest);
-        self.sums.push(line.node(longest).length.into());
-        let mut at = 0;
-        while let Some((end, _)) = self.batch(line, at) {
-            self.batches.push((at as u32, end as u32));
-            at = end;
-        }
+        self.begin(line, line.at(line.len() - 1));
+        self.lay(line, 0, usize::MAX);
         self.left = Some(self.batches.clone());
     }
 
-    /// Halves the largest batches until all can be dealt to steps of `count`, if there are enough
-    /// sequences.
+    /// Halves the largest batches until all fill steps of `count`, if there are enough sequences.
     pub(crate) fn fill_steps(&mut self, line: &Line, count: usize, multiple: u32) {
         let wanted = self.batches.len().next_multiple_of(count);
         if self.batches.len() < wanted {

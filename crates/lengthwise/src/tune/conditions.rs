@@ -78,11 +78,11 @@ impl Conditions {
         let plans = (first_epoch..first_epoch + epochs.max(2))
             .map(|epoch| planner.plan_in(workspace, lengths, epoch))
             .collect::<Result<Vec<Plan>, Error>>()?;
-        let measures = plans.iter().map(|plan| {
+        let mut measures = Vec::new();
+        for plan in &plans {
             workspace.check_stop()?;
-            Ok(plan.measure(lengths))
-        });
-        let measures = measures.collect::<Result<Vec<_>, Error>>()?;
+            measures.push(plan.measure(lengths));
+        }
         workspace.check_stop()?;
         let mean =
             |of: fn(&Measures) -> f64| measures.iter().map(of).sum::<f64>() / measures.len() as f64;

@@ -1,12 +1,16 @@
-//! Strategies with one knob, from the least padding to the freshest company.
+//! Strategies with one knob, from the least padding to the freshest company, and their curves.
 
 use crate::{
+    base::workspace::Workspace,
     data::lengths::Lengths,
+    error::Error,
+    math::digits,
     strategy::{
         Strategy, alternated::Alternated, blurred::Blurred, bucketed::Bucketed,
         length_buckets::LengthBuckets, optimal_buckets::OptimalBuckets, pooled::Pooled,
         semi_sorted::SemiSorted,
     },
+    tune::conditions::{Conditions, Point, batch_count},
 };
 
 /// A strategy whose one parameter leads from sorted to random batches.
@@ -66,7 +70,8 @@ impl Family {
     /// about so many batches. The parameter goes up or down by equal factors, and is rounded to
     /// three digits.
     pub fn at(self, knob: f64, lengths: &Lengths, batches: usize) -> Strategy {
-        let between = |from: f64, to: f64| rounded(from * (to / from).powf(knob));
+        // Three digits are enough for a parameter, and do not depend on the last bit of a power.
+        let between = |from: f64, to: f64| digits(from * (to / from).powf(knob), 2);
         let whole = |from: f64, to: f64| between(from, to).round().max(1.0) as u32;
         let (count, batches) = (lengths.len() as f64, batches.max(1) as f64);
         match self {
@@ -86,7 +91,57 @@ impl Family {
     }
 }
 
-/// Three digits are enough for a parameter, and do not depend on the last bit of a power.
-fn rounded(value: f64) -> f64 {
-    format!("{value:.2e}").parse().unwrap_or(value)
+/// The curve of one family.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Curve {
+    /// The family.
+    pub family: Family,
+    /// Measured points, from sorted to random.
+    pub points: Vec<Point>,
+}
+
+impl Curve {
+    /// The padding rate at which the family gives so many effective mates, between the two measured
+    /// points around it, on logarithmic axes. `None` outside what was measured.
+    pub fn padding_at(&self, mates: f64) -> Option<f64> {
+        let finite = |point: &&Point| point.effective_mates.is_finite() && point.padding_rate > 0.0;
+        let points: Vec<&Point> = self.points.iter().filter(finite).collect();
+        let crossings = points.windows(2).filter_map(|pair| {
+            let (low, high) = (pair[0].effective_mates, pair[1].effective_mates);
+            if !(low.min(high)..=low.max(high)).contains(&mates) {
+                return None;
+            }
+            let width = (high / low).ln();
+            let share = if width.abs() < 1e-12 { 0.5 } else { (mates / low).ln() / width };
+            Some(pair[0].padding_rate * (pair[1].padding_rate / pair[0].padding_rate).powf(share))
+        });
+        crossings.reduce(f64::min)
+    }
+}
+
+/// Measures the curve of every family at `steps` places of its knob, over `epochs` epochs.
+/// `on_start` is told each family before its turn.
+pub fn frontier(
+    lengths: &Lengths,
+    conditions: &Conditions,
+    steps: u32,
+    epochs: u64,
+    mut on_start: impl FnMut(Family),
+) -> Result<Vec<Curve>, Error> {
+    let batches = batch_count(&Workspace::new(), lengths, conditions)?;
+    let mut curves = Vec::new();
+    for family in Family::ALL {
+        on_start(family);
+        let mut points: Vec<Point> = Vec::new();
+        for step in 0..steps {
+            let knob = f64::from(step) / f64::from(steps.max(2) - 1);
+            let strategy = family.at(knob, lengths, batches);
+            // Whole numbers can be the same at two places of the knob.
+            if points.last().is_none_or(|last| last.strategy != strategy) {
+                points.push(conditions.measure(strategy, lengths, 0, epochs)?);
+            }
+        }
+        curves.push(Curve { family, points });
+    }
+    Ok(curves)
 }

@@ -6,10 +6,8 @@
 
 mod conditions;
 mod family;
-mod frontier;
 mod search;
 
 pub use conditions::{Conditions, Point};
-pub use family::Family;
-pub use frontier::{Curve, frontier};
+pub use family::{Curve, Family, frontier};
 pub use search::{Choice, Limits, recommended, recommended_in, recommended_shapes, tune, tune_in};

@@ -163,19 +163,20 @@ pub fn tune_in(
     let mut searched = Vec::new();
     let mut candidates = Vec::new();
     for family in Family::ALL {
-        let conditions = &conditions;
-        let search = Search { workspace, family, lengths, conditions, batches, epochs, target };
-        candidates.extend(search.run(&mut searched)?);
+        let at = |knob: f64| {
+            let strategy = family.at(knob, lengths, batches);
+            conditions.measure_in(workspace, strategy, lengths, 0, epochs)
+        };
+        candidates.push(search(at, target, &mut searched)?);
     }
     let shuffled = conditions.measure_in(workspace, Shuffled.into(), lengths, 0, epochs)?;
     candidates.push(shuffled.clone());
     let order = |a: &&Point, b: &&Point| {
-        let (a, b) = (limits.shortfall(a), limits.shortfall(b));
-        a.partial_cmp(&b).unwrap_or(std::cmp::Ordering::Equal)
+        let order = limits.shortfall(a).partial_cmp(&limits.shortfall(b));
+        order.unwrap_or(std::cmp::Ordering::Equal)
     };
     let mut best = candidates.iter().min_by(order).unwrap_or(&shuffled);
-    // Company is measured with an error of a few in a hundred. What is as good as random batches
-    // should be called that.
+    // Company is measured with an error of a few in a hundred: as good as random is called random.
     let as_good = shuffled.effective_mates >= 0.9 * best.effective_mates
         && shuffled.padding_rate <= 1.01 * best.padding_rate;
     if as_good {
@@ -263,69 +264,50 @@ enum Target {
     Freshest,
 }
 
-/// The search for the place of one family's knob where its curve meets the target.
-struct Search<'a> {
-    workspace: &'a Workspace,
-    family: Family,
-    lengths: &'a Lengths,
-    conditions: &'a Conditions,
-    batches: usize,
-    epochs: u64,
+/// The search for the place of one family's knob where its curve meets the target; `at` measures a place.
+fn search(
+    at: impl Fn(f64) -> Result<Point, Error>,
     target: Target,
-}
-
-impl Search<'_> {
-    fn run(&self, searched: &mut Vec<Point>) -> Result<Option<Point>, Error> {
-        let at = |knob: f64| {
-            let strategy = self.family.at(knob, self.lengths, self.batches);
-            self.conditions.measure_in(self.workspace, strategy, self.lengths, 0, self.epochs)
-        };
-        let share: Box<dyn Fn(&Point) -> f64> = match self.target {
-            Target::Freshest => return at(1.0).map(Some),
-            Target::Limits(limits) => Box::new(move |point: &Point| limits.share(point)),
-            Target::Mates(mates) => Box::new(move |point: &Point| point.effective_mates / mates),
-        };
-        // How far a point is above the target, on a logarithmic scale; the curve rises.
-        let above = |point: &Point| share(point).max(1e-9).ln();
-        let (mut low, mut high) = ((0.0, at(0.0)?), (1.0, at(1.0)?));
-        if above(&high.1) <= 0.0 {
-            searched.push(low.1);
-            return Ok(Some(high.1));
-        }
-        if above(&low.1) > 0.0 {
-            searched.push(high.1);
-            return Ok(Some(low.1));
-        }
-        let (mut from_low, mut from_high) = (above(&low.1), above(&high.1));
-        // In turn where a straight line between the two ends meets the target, and the middle,
-        // because curves bend.
-        for step in 0..24 {
-            let share = if step % 2 == 1 { 0.5 } else { from_low / (from_low - from_high) };
-            let knob = low.0 + (high.0 - low.0) * share.clamp(0.02, 0.98);
-            let point = at(knob)?;
-            let distance = above(&point);
-            let (end, from_end) = if distance <= 0.0 {
-                (&mut low, &mut from_low)
-            } else {
-                (&mut high, &mut from_high)
-            };
-            searched.push(std::mem::replace(end, (knob, point)).1);
-            *from_end = distance;
-            let near = match self.target {
-                Target::Mates(_) => (0.0..TOLERANCE).contains(&from_high),
-                _ => (-TOLERANCE..=0.0).contains(&from_low),
-            };
-            // Rounded, the parameter may have no value between.
-            if near || low.1.strategy == high.1.strategy || high.0 - low.0 < 1e-4 {
-                break;
-            }
-        }
-        // At most the padding, at least the mates.
-        let (chosen, other) = match self.target {
-            Target::Mates(_) => (high.1, low.1),
-            _ => (low.1, high.1),
-        };
-        searched.push(other);
-        Ok(Some(chosen))
+    searched: &mut Vec<Point>,
+) -> Result<Point, Error> {
+    let share: Box<dyn Fn(&Point) -> f64> = match target {
+        Target::Freshest => return at(1.0),
+        Target::Limits(limits) => Box::new(move |point: &Point| limits.share(point)),
+        Target::Mates(mates) => Box::new(move |point: &Point| point.effective_mates / mates),
+    };
+    // How far a point is above the target, on a logarithmic scale; the curve rises.
+    let above = |point: &Point| share(point).max(1e-9).ln();
+    let (mut low, mut high) = ((0.0, at(0.0)?), (1.0, at(1.0)?));
+    if above(&high.1) <= 0.0 {
+        searched.push(low.1);
+        return Ok(high.1);
     }
+    if above(&low.1) > 0.0 {
+        searched.push(high.1);
+        return Ok(low.1);
+    }
+    // In turn where a straight line meets the target, and the middle, because curves bend.
+    for step in 0..24 {
+        let (from_low, from_high) = (above(&low.1), above(&high.1));
+        let share = if step % 2 == 1 { 0.5 } else { from_low / (from_low - from_high) };
+        let knob = low.0 + (high.0 - low.0) * share.clamp(0.02, 0.98);
+        let point = at(knob)?;
+        let end = if above(&point) <= 0.0 { &mut low } else { &mut high };
+        searched.push(std::mem::replace(end, (knob, point)).1);
+        let near = match target {
+            Target::Mates(_) => (0.0..TOLERANCE).contains(&above(&high.1)),
+            _ => (-TOLERANCE..=0.0).contains(&above(&low.1)),
+        };
+        // Rounded, the parameter may have no value between.
+        if near || low.1.strategy == high.1.strategy || high.0 - low.0 < 1e-4 {
+            break;
+        }
+    }
+    // At most the padding, at least the mates.
+    let (chosen, other) = match target {
+        Target::Mates(_) => (high.1, low.1),
+        _ => (low.1, high.1),
+    };
+    searched.push(other);
+    Ok(chosen)
 }
