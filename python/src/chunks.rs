@@ -6,7 +6,7 @@ use numpy::PyArray1;
 use pyo3::{prelude::*, types::PyType};
 
 use crate::{
-    error::Failure,
+    error::Result,
     lengths::{Column, Lengths},
     settings::Whole,
 };
@@ -19,7 +19,6 @@ use crate::{
 ///     `size`: The length of a piece. The last piece of a sequence may be shorter.
 #[pyclass(frozen, module = "lengthwise")]
 #[derive(Debug)]
-#[expect(clippy::struct_field_names, reason = "they are the chunks of Rust")]
 pub(crate) struct Chunks {
     chunks: lengthwise::Chunks,
     lengths: Arc<lengthwise::Lengths>,
@@ -30,9 +29,8 @@ pub(crate) struct Chunks {
 #[pymethods]
 impl Chunks {
     #[new]
-    fn new(py: Python<'_>, lengths: Column, size: Whole<u32>) -> PyResult<Self> {
-        let chunks =
-            py.detach(|| lengthwise::Chunks::new(&lengths.0, size.0)).map_err(Failure::from)?;
+    fn new(py: Python<'_>, lengths: Column, size: Whole<u32>) -> Result<Self> {
+        let chunks = py.detach(|| lengthwise::Chunks::new(&lengths.0, size.0))?;
         let pieces = Arc::new(chunks.lengths().clone());
         Ok(Self { chunks, lengths: lengths.0, size: size.0, pieces })
     }

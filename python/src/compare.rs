@@ -18,37 +18,13 @@ use crate::{
     },
 };
 
-/// What is compared; owns what a `Request` borrows.
-#[derive(Debug)]
-struct Compared {
-    source: String,
-    lengths: Arc<lengthwise::Lengths>,
-    strategies: Vec<Strategy>,
-    settings: Settings,
-    epochs: u32,
-    world_size: u32,
-}
-
-impl Compared {
-    fn request(&self) -> Request<'_> {
-        Request {
-            source: &self.source,
-            unit: None,
-            lengths: &self.lengths,
-            strategies: &self.strategies,
-            settings: self.settings.clone(),
-            epochs: self.epochs,
-            world_size: self.world_size,
-        }
-    }
-}
-
 /// The measures of several strategies on the same lengths. `lengthwise.compare` makes it.
 #[pyclass(frozen, module = "lengthwise")]
 #[derive(Debug)]
 pub(crate) struct Comparison {
-    compared: Compared,
     comparison: lengthwise_report::Comparison,
+    lengths: Arc<lengthwise::Lengths>,
+    settings: Settings,
 }
 
 /// Compares strategies: plans several epochs with each of them, and measures the plans.
@@ -110,46 +86,40 @@ pub(crate) fn compare(
     cost_model: Option<ModelArgument>,
     #[pyo3(from_py_with = whole)] seed: u64,
     #[pyo3(from_py_with = text)] source: &str,
-) -> PyResult<Comparison> {
-    let make = || -> Result<Compared> {
-        let strategies = match strategies {
-            None => Strategy::all_padded(),
-            Some(Named(given)) if given.is_empty() => {
-                let hint = "name some, or leave them out for all".to_owned();
-                return Err(Failure::Own("SettingError", "no strategies".to_owned(), hint));
-            }
-            Some(Named(given)) => given,
-        };
-        at_least_one("epochs", epochs)?;
-        at_least_one("accumulate", accumulate)?;
-        at_least_one("world_size", world_size)?;
-        let compared = Compared {
-            source: source.to_owned(),
-            lengths: lengths.0,
-            strategies,
-            settings: Settings {
-                shapes: shapes.parse()?,
-                arrange: arrange.parse()?,
-                over_long: over_long.parse()?,
-                steps: given(steps),
-                tail: tail.parse()?,
-                cost_model: cost_model.map(|model| model.0),
-                accumulate,
-                seed,
-                ..Settings::new("", budget.0)
-            },
+) -> Result<Comparison> {
+    let strategies = strategies.map_or_else(Strategy::all_padded, |named| named.0);
+    if strategies.is_empty() {
+        return Err(Failure::setting("no strategies", "name some, or leave them out for all"));
+    }
+    at_least_one("epochs", epochs)?;
+    at_least_one("accumulate", accumulate)?;
+    at_least_one("world_size", world_size)?;
+    let settings = Settings {
+        shapes: shapes.parse()?,
+        arrange: arrange.parse()?,
+        over_long: over_long.parse()?,
+        steps: given(steps),
+        tail: tail.parse()?,
+        cost_model: cost_model.map(|model| model.0),
+        accumulate,
+        seed,
+        ..Settings::new("", budget.0)
+    };
+    let (lengths, source) = (lengths.0, source.to_owned());
+    let compare = move |workspace: &Workspace| -> Result<Comparison> {
+        let request = Request {
+            source: &source,
+            unit: None,
+            lengths: &lengths,
+            strategies: &strategies,
+            settings: settings.clone(),
             epochs,
             world_size,
         };
-        Ok(compared)
-    };
-    let compared = make()?;
-    let compare = move |workspace: &Workspace| -> Result<Comparison> {
-        let request = compared.request();
         let comparison = lengthwise_report::Comparison::run_in(workspace, &request, |_| {})?;
-        Ok(Comparison { compared, comparison })
+        Ok(Comparison { comparison, lengths, settings })
     };
-    Ok(interruptible(py, compare)??)
+    interruptible(py, compare)?
 }
 
 /// One strategy, or several.
@@ -165,58 +135,42 @@ impl<'py> FromPyObject<'_, 'py> for Named {
         }
         let several = given.extract::<Several<Text>>();
         let several = several.map_err(|_| expected("a strategy, or a list of them", given))?;
-        let parsed = several.0.iter().map(|text| text.0.parse());
-        Ok(Self(parsed.collect::<std::result::Result<_, _>>().map_err(Failure::Plan)?))
+        Ok(Self(strategies_of(several.0.iter().map(|text| text.0.as_str()))?))
     }
 }
 
-/// What is compared, as it is pickled: the lengths and the strategies; their source, and the settings as
-/// JSON; the epochs and the ranks; the figures as JSON; and the effective mates, which may be infinite.
-type Pickled = ((Lengths, Vec<String>), [String; 2], [u32; 2], String, Vec<[Option<f64>; 2]>);
+fn strategies_of<'a>(texts: impl Iterator<Item = &'a str>) -> Result<Vec<Strategy>> {
+    Ok(texts.map(str::parse).collect::<Result<_, lengthwise::Error>>()?)
+}
+
+/// A comparison as it is pickled: the lengths, the settings and the figures as JSON, and the effective
+/// mates, which may be infinite.
+type Pickled = (Lengths, String, String, Vec<[Option<f64>; 2]>);
 
 #[pymethods]
 impl Comparison {
     /// A comparison from how it was pickled.
     #[staticmethod]
     fn _restore(
-        what: (Bound<'_, Lengths>, Vec<String>),
-        text: [String; 2],
-        numbers: [u32; 2],
+        lengths: &Lengths,
+        settings: &str,
         figures: &str,
         mates: Vec<[Option<f64>; 2]>,
-    ) -> PyResult<Self> {
-        let ((lengths, strategies), [epochs, world_size], [source, settings]) =
-            (what, numbers, text);
+    ) -> Result<Self> {
         let mut comparison: lengthwise_report::Comparison = from_json(figures, "Comparison")?;
         for (row, mates) in comparison.rows.iter_mut().zip(mates) {
             [row.mean.effective_mates, row.sd.effective_mates] = mates;
         }
-        let strategies: std::result::Result<Vec<Strategy>, lengthwise::Error> =
-            strategies.iter().map(|strategy| strategy.parse()).collect();
-        let compared = Compared {
-            source,
-            lengths: Arc::clone(&lengths.get().0),
-            strategies: strategies.map_err(Failure::from)?,
-            settings: from_json(&settings, "Comparison")?,
-            epochs,
-            world_size,
-        };
-        Ok(Self { compared, comparison })
+        let settings = from_json(settings, "Comparison")?;
+        Ok(Self { comparison, lengths: Arc::clone(&lengths.0), settings })
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, Pickled>> {
-        let all = &self.compared;
-        let mates =
-            |row: &lengthwise_report::Row| [row.mean.effective_mates, row.sd.effective_mates];
-        let strategies = all.strategies.iter().map(ToString::to_string).collect();
-        let pickled = (
-            (Lengths(Arc::clone(&all.lengths)), strategies),
-            [all.source.clone(), to_json(&all.settings)?],
-            [all.epochs, all.world_size],
-            self.comparison.to_json(),
-            self.comparison.rows.iter().map(mates).collect(),
-        );
-        reduced::<Self, _>(py, pickled)
+        let rows = self.comparison.rows.iter();
+        let mates = rows.map(|row| [row.mean.effective_mates, row.sd.effective_mates]).collect();
+        let lengths = Lengths(Arc::clone(&self.lengths));
+        let settings = to_json(&self.settings)?;
+        reduced::<Self, _>(py, (lengths, settings, self.comparison.to_json(), mates))
     }
 
     /// One dictionary for each strategy: means over the epochs, and their standard deviations as `sd`.
@@ -237,17 +191,16 @@ impl Comparison {
     }
 
     /// Returns the report as one HTML page, which needs no network and no other files.
-    fn to_html(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(py.detach(|| self.page())?)
+    fn to_html(&self, py: Python<'_>) -> Result<String> {
+        py.detach(|| self.page())
     }
 
     /// Writes the report to the .html file `path`. An error leaves no partial file.
-    fn save_html(&self, py: Python<'_>, path: FilePath) -> PyResult<()> {
-        let write = || -> Result<()> {
+    fn save_html(&self, py: Python<'_>, path: FilePath) -> Result<()> {
+        py.detach(|| {
             let page = self.page()?;
             Ok(save(&path.0, |file| file.write_all(page.as_bytes()))?)
-        };
-        Ok(py.detach(write)?)
+        })
     }
 
     fn __str__(&self) -> String {
@@ -265,17 +218,22 @@ impl Comparison {
 
 impl Comparison {
     fn page(&self) -> Result<String> {
-        let settings = &self.comparison.settings;
+        let lengthwise_report::Comparison { input, settings, rows, .. } = &self.comparison;
+        let source = &input.source;
+        let lengthwise_report::Settings { budget, shapes, seed, epochs, world_size, .. } = settings;
         let command = format!(
-            "lengthwise.compare({}, budget=\"{}\", shapes=\"{}\", epochs={}, world_size={}, seed={})",
-            self.compared.source,
-            settings.budget,
-            settings.shapes,
-            settings.epochs,
-            settings.world_size,
-            settings.seed
+            "lengthwise.compare({source}, budget=\"{budget}\", shapes=\"{shapes}\", epochs={epochs}, \
+             world_size={world_size}, seed={seed})"
         );
-        let request = self.compared.request();
+        let request = Request {
+            source,
+            unit: None,
+            lengths: &self.lengths,
+            strategies: &strategies_of(rows.iter().map(|row| row.strategy.as_str()))?,
+            settings: self.settings.clone(),
+            epochs: *epochs,
+            world_size: *world_size,
+        };
         let study = Study::around(self.comparison.clone(), &request, &command, |_| {})?;
         Ok(study.to_html())
     }
@@ -284,7 +242,6 @@ impl Comparison {
 /// A description of lengths. `lengthwise.inspect` makes it.
 #[pyclass(frozen, module = "lengthwise")]
 #[derive(Debug)]
-#[expect(clippy::struct_field_names, reason = "it is the inspection of Rust")]
 pub(crate) struct Inspection {
     inspection: lengthwise_report::Inspection,
     /// What was inspected: a pickled one is made again.
@@ -298,11 +255,10 @@ impl Inspection {
         lengths: Arc<lengthwise::Lengths>,
         budget: Budget,
         source: &str,
-    ) -> PyResult<Self> {
-        lengths.only_one("an inspection").map_err(Failure::from)?;
+    ) -> Result<Self> {
+        lengths.only_one("an inspection")?;
         let look = || lengthwise_report::Inspection::new(source, &lengths, budget, |_| None, None);
-        let inspection = py.detach(look).map_err(Failure::from)?;
-        Ok(Self { inspection, lengths, budget })
+        Ok(Self { inspection: py.detach(look)?, lengths, budget })
     }
 }
 
@@ -322,7 +278,7 @@ pub(crate) fn inspect(
     lengths: Column,
     budget: BudgetArgument,
     #[pyo3(from_py_with = text)] source: &str,
-) -> PyResult<Inspection> {
+) -> Result<Inspection> {
     Inspection::new(py, lengths.0, budget.0, source)
 }
 
@@ -335,14 +291,13 @@ impl Inspection {
         lengths: Column,
         budget: BudgetArgument,
         source: &str,
-    ) -> PyResult<Self> {
+    ) -> Result<Self> {
         Self::new(py, lengths.0, budget.0, source)
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, (Lengths, String, &str)>> {
         let lengths = Lengths(Arc::clone(&self.lengths));
-        let made = (lengths, self.budget.to_string(), self.inspection.source.as_str());
-        reduced::<Self, _>(py, made)
+        reduced::<Self, _>(py, (lengths, self.budget.to_string(), &self.inspection.source))
     }
 
     /// Returns all figures by name, as in the JSON of `lengthwise inspect --json`.

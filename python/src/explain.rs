@@ -3,7 +3,7 @@
 use lengthwise_report::{list_of_pages, page};
 use pyo3::prelude::*;
 
-use crate::{error::Failure, settings::Text};
+use crate::{error::Result, settings::Text};
 
 /// Returns a page of the manual in Markdown.
 ///
@@ -12,9 +12,9 @@ use crate::{error::Failure, settings::Text};
 ///         you get the list of all pages.
 #[pyfunction]
 #[pyo3(signature = (name = None))]
-pub(crate) fn explain(name: Option<Text>) -> PyResult<String> {
-    match name {
-        Some(name) => Ok(page(&name.0).map_err(Failure::from)?.text),
-        None => Ok(list_of_pages()),
-    }
+pub(crate) fn explain(name: Option<Text>) -> Result<String> {
+    Ok(match name {
+        Some(name) => page(&name.0)?.text,
+        None => list_of_pages(),
+    })
 }

@@ -48,7 +48,7 @@ impl<'py> FromPyObject<'_, 'py> for Column {
 impl Lengths {
     #[new]
     #[pyo3(signature = (lengths, second = None))]
-    fn new(lengths: Column, second: Option<Column>) -> PyResult<Self> {
+    fn new(lengths: Column, second: Option<Column>) -> Result<Self> {
         Ok(Self(paired(lengths, second)?))
     }
 
@@ -63,17 +63,12 @@ impl Lengths {
     }
 
     fn __repr__(&self) -> String {
-        let lengths = &self.0;
         let of = |lengths: &lengthwise::Lengths| {
             format!("from {} to {}, mean {:.1}", lengths.min(), lengths.max(), lengths.mean())
         };
-        let second = lengths.second().map(|second| format!("; second {}", of(second)));
-        format!(
-            "Lengths({} sequences {}{})",
-            lengths.len(),
-            of(lengths),
-            second.unwrap_or_default()
-        )
+        let second = self.0.second().map(|second| format!("; second {}", of(second)));
+        let second = second.unwrap_or_default();
+        format!("Lengths({} sequences {}{second})", self.0.len(), of(&self.0))
     }
 
     fn __eq__(&self, other: &Self) -> bool {
@@ -86,11 +81,10 @@ impl Lengths {
         lengths: Column,
         second: Option<Column>,
         statistics: Option<PyRef<'_, Statistics>>,
-    ) -> PyResult<Self> {
+    ) -> Result<Self> {
         let lengths = paired(lengths, second)?;
         let Some(all) = statistics else { return Ok(Self(lengths)) };
-        let part = Arc::unwrap_or_clone(lengths).part_of(Arc::clone(&all.0));
-        Ok(Self(Arc::new(part.map_err(Failure::from)?)))
+        Ok(Self(Arc::new(Arc::unwrap_or_clone(lengths).part_of(Arc::clone(&all.0))?)))
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, Columns<'py>>> {
@@ -132,11 +126,8 @@ impl Lengths {
 pub(crate) fn paired(lengths: Column, second: Option<Column>) -> Result<Arc<lengthwise::Lengths>> {
     let Some(second) = second else { return Ok(lengths.0) };
     if lengths.0.second().is_some() {
-        return Err(Failure::Own(
-            "LengthsError",
-            "the lengths have second ones already".to_owned(),
-            "give `second` once".to_owned(),
-        ));
+        let what = "the lengths have second ones already";
+        return Err(Failure::own("LengthsError", what, "give `second` once"));
     }
     let [first, second] = [lengths.0, second.0].map(Arc::unwrap_or_clone);
     Ok(Arc::new(lengthwise::Pairs::new(first, second)?.into()))
@@ -154,12 +145,11 @@ pub(crate) fn ladder(
     py: Python<'_>,
     lengths: Column,
     #[pyo3(from_py_with = whole)] rungs: u32,
-) -> PyResult<Bound<'_, PyArray1<u32>>> {
+) -> Result<Bound<'_, PyArray1<u32>>> {
     if rungs == 0 {
-        let hint = "it must be a whole number from 1".to_owned();
-        return Err(Failure::Own("SettingError", "a ladder of 0 rungs".to_owned(), hint).into());
+        return Err(Failure::setting("a ladder of 0 rungs", "it must be a whole number from 1"));
     }
-    lengths.0.only_one("a ladder").map_err(Failure::from)?;
+    lengths.0.only_one("a ladder")?;
     let rungs = py.detach(|| lengthwise::ladder(&lengths.0, rungs));
     Ok(PyArray1::from_vec(py, rungs))
 }
@@ -184,41 +174,34 @@ fn read(array: &Bound<'_, PyAny>) -> Result<lengthwise::Lengths> {
         return floats(values?.into_iter());
     }
     let dtype = array.cast::<PyUntypedArray>().map(|array| array.dtype().to_string());
-    Err(Failure::Own(
+    let dtype = dtype.unwrap_or_else(|_| "objects".to_owned());
+    Err(Failure::own(
         "LengthsError",
-        format!(
-            "cannot interpret an array of {} as lengths",
-            dtype.unwrap_or_else(|_| "objects".to_owned())
-        ),
-        "give whole numbers, one for each sequence".to_owned(),
+        format!("cannot interpret an array of {dtype} as lengths"),
+        "give whole numbers, one for each sequence",
     ))
 }
 
 /// The numbers of an array of this type. One copy, which is the column that plans are made from.
 fn values<T: Element + Copy>(array: &Bound<'_, PyAny>) -> Option<Result<Vec<T>>> {
     let array = array.cast::<PyArray1<T>>().ok()?;
-    Some(match array.try_readonly() {
-        Ok(read) => Ok(match read.as_slice() {
-            Ok(slice) => slice.to_vec(),
-            Err(_) => read.as_array().iter().copied().collect(),
-        }),
-        Err(_) => Err(Failure::Own(
-            "LengthsError",
-            "the array is being written to".to_owned(),
-            "give an array that nothing else holds for writing".to_owned(),
-        )),
-    })
+    let written = |_| {
+        let hint = "give an array that nothing else holds for writing";
+        Failure::own("LengthsError", "the array is being written to", hint)
+    };
+    Some(array.try_readonly().map_err(written).map(|read| match read.as_slice() {
+        Ok(slice) => slice.to_vec(),
+        Err(_) => read.as_array().iter().copied().collect(),
+    }))
 }
 
 /// Floats that are whole are lengths.
-fn floats(values: impl ExactSizeIterator<Item = f64>) -> Result<lengthwise::Lengths> {
-    let mut lengths = Vec::with_capacity(values.len());
-    for (index, value) in values.enumerate() {
-        if !(value.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&value)) {
-            let given = value.to_string();
-            return Err(lengthwise::Error::BadLength { index, given }.into());
-        }
-        lengths.push(value as u32);
-    }
+fn floats(values: impl Iterator<Item = f64>) -> Result<lengthwise::Lengths> {
+    let whole = |(index, value): (usize, f64)| {
+        let is_whole = value.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&value);
+        let given = || lengthwise::Error::BadLength { index, given: value.to_string() };
+        is_whole.then_some(value as u32).ok_or_else(given)
+    };
+    let lengths: Vec<u32> = values.enumerate().map(whole).collect::<Result<_, _>>()?;
     Ok(lengthwise::Lengths::new(lengths)?)
 }

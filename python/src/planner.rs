@@ -71,7 +71,6 @@ const LONG: usize = 1 << 20;
 ///     `shards`: The number of shards. By default, there is one.
 #[pyclass(frozen, module = "lengthwise")]
 #[derive(Debug)]
-#[expect(clippy::struct_field_names, reason = "it is the planner of Rust")]
 pub(crate) struct Planner {
     planner: lengthwise::Planner<Strategy>,
     lengths: Arc<lengthwise::Lengths>,
@@ -122,13 +121,13 @@ impl Planner {
         statistics: Option<PyRef<'_, Statistics>>,
         shard: Option<Whole<u32>>,
         shards: Option<Whole<u32>>,
-    ) -> PyResult<Self> {
+    ) -> Result<Self> {
         let lengths = paired(lengths, second)?;
         at_least_one("accumulate", accumulate)?;
         canonical_ranks.map_or(Ok(()), |ranks| at_least_one("canonical_ranks", ranks.0))?;
         let statistics = statistics.map(|statistics| Arc::clone(&statistics.0));
         let shard = shard_of(shard, shards)?;
-        let make = || -> Result<Self> {
+        py.detach(|| {
             let lengths = match statistics {
                 Some(all) => Arc::new(lengthwise::Lengths::clone(&lengths).part_of(all)?),
                 None => lengths,
@@ -138,12 +137,10 @@ impl Planner {
             let budget = budget.map(|given| given.0).or_else(own).ok_or_else(no_budget)?;
             let (strategy, shapes) = recommended(&lengths, budget, strategy, given(shapes))?;
             if canonical_ranks.is_some() && accumulate != 1 {
-                return Err(Failure::Own(
-                    "SettingError",
-                    "`accumulate` and `canonical_ranks` are both given".to_owned(),
+                return Err(Failure::setting(
+                    "`accumulate` and `canonical_ranks` are both given",
                     "give one of them: canonical ranks say how many batches a step has on any number \
-                     of ranks"
-                        .to_owned(),
+                     of ranks",
                 ));
             }
             let settings = Settings {
@@ -164,28 +161,25 @@ impl Planner {
                 planner = planner.constant_steps(&lengths)?;
             }
             Self::of(planner, lengths)
-        };
-        Ok(py.detach(make)?)
+        })
     }
 
     /// Returns the plan of one epoch. `epoch` is a number from 0, which is also the default.
     #[pyo3(signature = (epoch: "SupportsIndex" = 0))]
-    fn plan(&self, py: Python<'_>, #[pyo3(from_py_with = whole)] epoch: u64) -> PyResult<Plan> {
+    fn plan(&self, py: Python<'_>, #[pyo3(from_py_with = whole)] epoch: u64) -> Result<Plan> {
         let plan = if self.lengths.len() < LONG {
             py.detach(|| self.planner.plan(&self.lengths, epoch))
         } else {
             let (planner, lengths) = (self.planner.clone(), Arc::clone(&self.lengths));
             interruptible(py, move |workspace| planner.plan_in(workspace, &lengths, epoch))?
         };
-        let plan = plan.map_err(Failure::from)?;
-        Ok(Plan::new(plan, &self.lengths))
+        Ok(Plan::new(plan?, &self.lengths))
     }
 
     /// Returns what this shard needs. Merge the needs of all shards into the statistics: they then say
     /// how many batches every shard processes.
-    fn needs(&self, py: Python<'_>) -> PyResult<Statistics> {
-        let needs = py.detach(|| self.planner.needs(&self.lengths)).map_err(Failure::from)?;
-        Ok(Statistics(Arc::new(needs)))
+    fn needs(&self, py: Python<'_>) -> Result<Statistics> {
+        Ok(Statistics(Arc::new(py.detach(|| self.planner.needs(&self.lengths))?)))
     }
 
     /// The lengths.
@@ -213,15 +207,14 @@ impl Planner {
 
     /// A planner from how it was pickled.
     #[staticmethod]
-    fn _restore(py: Python<'_>, lengths: &Lengths, settings: &str) -> PyResult<Self> {
+    fn _restore(py: Python<'_>, lengths: &Lengths, settings: &str) -> Result<Self> {
         let settings: Settings = from_json(settings, "Planner")?;
         let lengths = Arc::clone(&lengths.0);
-        Ok(py.detach(|| Self::of(lengthwise::Planner::named(settings)?, lengths))?)
+        py.detach(|| Self::of(lengthwise::Planner::named(settings)?, lengths))
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, (Lengths, String)>> {
-        let settings = to_json(self.planner.settings())?;
-        reduced::<Self, _>(py, (self.lengths(), settings))
+        reduced::<Self, _>(py, (self.lengths(), to_json(self.planner.settings())?))
     }
 }
 
@@ -230,20 +223,16 @@ fn shard_of(shard: Option<Whole<u32>>, shards: Option<Whole<u32>>) -> Result<Opt
     match (shard, shards) {
         (Some(shard), Some(shards)) => Ok(Some(Shard::new(shard.0, shards.0)?)),
         (None, None) => Ok(None),
-        _ => {
-            let what = "one of `shard` and `shards` is given, and not the other".to_owned();
-            let hint = "say which shard it is, and of how many".to_owned();
-            Err(Failure::Own("SettingError", what, hint))
-        }
+        _ => Err(Failure::setting(
+            "one of `shard` and `shards` is given, and not the other",
+            "say which shard it is, and of how many",
+        )),
     }
 }
 
 fn no_budget() -> Failure {
-    Failure::Own(
-        "SettingError",
-        "there is no budget, and batches have no other size".to_owned(),
-        "give one, as in budget=\"padded:20000\"".to_owned(),
-    )
+    let hint = "give one, as in budget=\"padded:20000\"";
+    Failure::setting("there is no budget, and batches have no other size", hint)
 }
 
 impl Planner {

@@ -14,25 +14,24 @@ use pyo3::{
     types::{PyBool, PyString},
 };
 
-use crate::{cost::CostModel, error::Failure};
+use crate::{
+    cost::CostModel,
+    error::{Failure, Result},
+};
 
 /// What is not of the type that an argument takes. `PyO3` tells the exception which argument that is, and
 /// `lengthwise.errors` puts its name into the message.
 pub(crate) fn expected(what: &str, given: Borrowed<'_, '_, PyAny>) -> PyErr {
-    let shown = given.repr().map_or_else(|_| String::new(), |text| text.to_string());
-    let mut shown: Vec<char> = shown.chars().collect();
-    if shown.len() > 40 {
-        shown.truncate(39);
-        shown.push('…');
+    let told = |text: PyResult<Bound<'_, PyString>>| {
+        text.map_or_else(|_| String::new(), |text| text.to_string())
+    };
+    let mut shown = told(given.repr());
+    if shown.chars().count() > 40 {
+        shown = shown.chars().take(39).chain(['…']).collect();
     }
-    let shown: String = shown.into_iter().collect();
-    let kind = given.get_type().name().map_or_else(|_| String::new(), |name| name.to_string());
-    Failure::Own(
-        "ArgumentTypeError",
-        format!("expected {what}, got {shown} of type {kind}"),
-        format!("give {what}"),
-    )
-    .into()
+    let what_came =
+        format!("expected {what}, got {shown} of type {}", told(given.get_type().name()));
+    Failure::own("ArgumentTypeError", what_came, format!("give {what}")).into()
 }
 
 /// A text.
@@ -45,10 +44,7 @@ impl<'py> FromPyObject<'_, 'py> for Text {
     const INPUT_TYPE: PyStaticExpr = <String as FromPyObject>::INPUT_TYPE;
 
     fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        match given.cast::<PyString>() {
-            Ok(text) => Ok(Self(text.extract()?)),
-            Err(_) => Err(expected("a str", given)),
-        }
+        text(&given).map(|text| Self(text.to_owned()))
     }
 }
 
@@ -146,7 +142,7 @@ impl BudgetArgument {
 }
 
 /// A budget, in which `cost:` may be followed by a model file.
-fn budget(given: &str) -> Result<Budget, Failure> {
+fn budget(given: &str) -> Result<Budget> {
     match model_file_of_budget(given) {
         Some(path) => {
             let limits = given.split_once(',').map_or("", |(_, limits)| limits);
@@ -174,14 +170,10 @@ impl<'py> FromPyObject<'_, 'py> for ModelArgument {
         let text = given.extract::<String>().or_else(|_| path()).map_err(|_| {
             expected("a CostModel, or the name, the coefficients or the file of one", given)
         })?;
-        Ok(Self(model(&text)?))
-    }
-}
-
-fn model(given: &str) -> Result<lengthwise::CostModel, Failure> {
-    match model_file(given) {
-        Some(path) => Ok(read_cost_model(path)?),
-        None => Ok(given.parse()?),
+        Ok(Self(match model_file(&text) {
+            Some(path) => read_cost_model(path).map_err(Failure::from)?,
+            None => text.parse().map_err(Failure::Plan)?,
+        }))
     }
 }
 
@@ -201,12 +193,9 @@ macro_rules! whole {
                     if !error.is_instance_of::<PyOverflowError>(given.py()) {
                         return expected("a whole number", given);
                     }
-                    Failure::Own(
-                        "SettingError",
-                        format!("{} is too small or too large", given.to_owned()),
-                        format!("it must be a whole number from 0 to {}", <$number>::MAX),
-                    )
-                    .into()
+                    let hint = format!("it must be a whole number from 0 to {}", <$number>::MAX);
+                    let given = given.to_owned();
+                    Failure::setting(format!("{given} is too small or too large"), hint).into()
                 })
             }
         }
@@ -225,10 +214,7 @@ where
 
 /// Reads a text, for `from_py_with`: as [`whole()`].
 pub(crate) fn text<'a>(given: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {
-    match given.cast::<PyString>() {
-        Ok(text) => text.to_str(),
-        Err(_) => Err(expected("a str", given.as_borrowed())),
-    }
+    given.cast::<PyString>().map_err(|_| expected("a str", given.as_borrowed()))?.to_str()
 }
 
 /// Reads a [`Flag`], for `from_py_with`: as [`whole()`].
@@ -237,10 +223,7 @@ pub(crate) fn flag(given: &Bound<'_, PyAny>) -> PyResult<bool> {
 }
 
 /// Refuses an argument that is 0.
-pub(crate) fn at_least_one(name: &str, value: u32) -> Result<(), Failure> {
-    if value > 0 {
-        return Ok(());
-    }
-    let hint = "it must be a whole number from 1".to_owned();
-    Err(Failure::Own("SettingError", format!("`{name}` is 0"), hint))
+pub(crate) fn at_least_one(name: &str, value: u32) -> Result<()> {
+    let zero = || Failure::setting(format!("`{name}` is 0"), "it must be a whole number from 1");
+    if value > 0 { Ok(()) } else { Err(zero()) }
 }

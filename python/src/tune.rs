@@ -64,7 +64,7 @@ pub(crate) fn tune(
     max_seconds: Option<Number>,
     cost_model: Option<ModelArgument>,
     #[pyo3(from_py_with = whole)] seed: u64,
-) -> PyResult<Tuning> {
+) -> Result<Tuning> {
     let number = |given: Option<Number>| given.map(|given| given.0);
     let limits = Limits {
         max_padding: number(max_padding),
@@ -88,12 +88,12 @@ pub(crate) fn tune(
         let tuning = lengthwise_report::Tuning::new(&choice, &conditions, &limits, None);
         Ok(Tuning { tuning, seed })
     };
-    Ok(interruptible(py, find)??)
+    interruptible(py, find)?
 }
 
 fn check(limits: &Limits, timed: bool) -> Result<()> {
     let bad = |name: &str, given: String, hint: &str| {
-        Err(Failure::Own("SettingError", format!("`{name}` cannot be {given}"), hint.to_owned()))
+        Err(Failure::setting(format!("`{name}` cannot be {given}"), hint))
     };
     match *limits {
         Limits { max_padding: Some(given), .. } if !(given > 0.0 && given < 1.0) => {
@@ -121,7 +121,7 @@ fn check(limits: &Limits, timed: bool) -> Result<()> {
 impl Tuning {
     /// Tuning from how it was pickled.
     #[staticmethod]
-    fn _restore(json: &str, seed: u64) -> PyResult<Self> {
+    fn _restore(json: &str, seed: u64) -> Result<Self> {
         Ok(Self { tuning: from_json(json, "Tuning")?, seed })
     }
 
