@@ -54,7 +54,7 @@ def _settings(maker: Any) -> Iterator[str]:
 
 
 def check_budget(budget: str | int | None) -> str | int:
-    """The budget of a stream, which must be given."""
+    """A budget that must be given."""
     if budget is None:
         raise SettingError(
             "there is no budget, and batches have no other size",

@@ -20,7 +20,7 @@ import torch
 from transformers import DefaultDataCollator, default_data_collator
 
 from ._lengthwise import Lengths
-from ._torch_collate import pad_collate
+from ._torch_collate import pad_collate, rounded_up
 from .errors import LengthwiseWarning, SettingError, StateError
 
 #: What fields are padded with where the collator does not say: any other field with 0.
@@ -62,7 +62,7 @@ class PlannedCollate:
         return batch
 
 
-class PaddedRows:
+class PaddedRows(PlannedCollate):
     """Pads the items of a batch to the planned length, for a collator that does not pad."""
 
     def __init__(
@@ -73,25 +73,21 @@ class PaddedRows:
         second: Sequence[str] = (),
         mask: str | None = None,
     ) -> None:
-        self.collator, self.values, self.left = collator, values, left
-        self.second, self.mask = second, mask
+        super().__init__(collator, {})
+        self.values, self.left, self.second, self.mask = values, left, second, mask
 
     def __call__(self, rows: Any) -> Any:
-        if not len(rows):
-            return PlannedCollate(self.collator, {})(rows)
         planned = getattr(rows, "length", None), getattr(rows, "second_length", None)
-        padded = []
-        for row in rows:
-            row = dict(row)
-            if self.mask is not None:
+        padded = [dict(row) for row in rows]
+        if self.mask is not None:
+            for row in padded:
                 row["attention_mask"] = [1] * len(row[self.mask])
-            padded.append(row)
-        for name, value in self.values.items():
+        for name, value in self.values.items() if padded else ():
             own = [torch.as_tensor(row[name]) for row in padded]
             length = max([planned[name in self.second] or 0, *map(len, own)])
             for row, tensor in zip(padded, own):
                 row[name] = _extended(tensor[None], length, Padding(1, value, self.left, False))[0]
-        return self.collator(padded)
+        return super().__call__(padded)
 
 
 def planned_collate(
@@ -148,22 +144,22 @@ def _learned(
     multiple: int,
 ) -> dict[str, list[Padding]]:
     """Which fields have the planned length, and how they are padded."""
-    columns = [_array(lengths), None if lengths.second is None else _array(lengths.second)]
+    columns = _columns(lengths)
     found = [_of_pair(probe, dataset, columns, pair, multiple) for pair in pairs]
     fields: dict[str, list[Padding]] = {}
-    for name, axis, second in found[0]:
+    for key in found[0]:
         # A size that is a planned length by chance is one in one pair, and not in the others.
-        ways = [ways[name, axis, second] for ways in found if (name, axis, second) in ways]
+        ways = [ways[key] for ways in found if key in ways]
         if len(ways) == len(found):
             way = next((way for way in ways if way.value is not None), ways[0])
-            fields.setdefault(name, []).append(way)
+            fields.setdefault(key[0], []).append(way)
     return fields
 
 
 def _of_pair(
     probe: Callable[[Any], Any],
     dataset: Any,
-    columns: Sequence[np.ndarray | None],
+    columns: Sequence[np.ndarray],
     pair: tuple[int, int],
     multiple: int,
 ) -> dict[tuple[str, int, bool], Padding]:
@@ -181,10 +177,8 @@ def _of_pair(
         for axis in range(1, tensor.ndim):
             sizes = tensor.shape[axis], alone[name].shape[axis]
             for second, column in enumerate(columns):
-                if column is None:
-                    continue
                 own = int(column[short])
-                if sizes == (_up(max(own, int(column[long])), multiple), _up(own, multiple)):
+                if sizes == (rounded_up(max(own, int(column[long])), multiple), rounded_up(own, multiple)):
                     grown[name, axis, bool(second)] = own
     evidence = {
         name: _leftness(both[name][0], alone[name][0], axis - 1, own)
@@ -233,23 +227,20 @@ def _padded_rows(
     accepts_mask: bool,
 ) -> PaddedRows:
     rows = {index: _row(dataset, index) for pair in pairs for index in pair}
-    columns = [_array(lengths), None if lengths.second is None else _array(lengths.second)]
     values: dict[str, Any] = {}
     seconds: list[str] = []
     first = next(iter(rows.values()))
     for name in first:
-        for place, column in enumerate(columns):
-            if column is None or not all(
+        for place, column in enumerate(_columns(lengths)):
+            if all(
                 hasattr(row[name], "__len__")
                 and not isinstance(row[name], (str, bytes))
                 and len(row[name]) == column[index]
                 for index, row in rows.items()
             ):
-                continue
-            values[name] = given[name] if name in given else _value(name, tokenizer)
-            if place:
-                seconds.append(name)
-            break
+                values[name] = given[name] if name in given else _value(name, tokenizer)
+                seconds += [name] * place
+                break
     mask = None
     if "input_ids" in values and "attention_mask" not in first and accepts_mask:
         mask, values["attention_mask"] = "input_ids", 0
@@ -285,10 +276,7 @@ def _extended(tensor: Any, length: int, way: Padding) -> Any:
 def _unequal(lengths: Lengths) -> list[tuple[int, int]]:
     """Pairs of sequences of different lengths: the shortest and the longest, by each planned length."""
     pairs = []
-    for part in (lengths, lengths.second):
-        if part is None:
-            continue
-        column = _array(part)
+    for column in _columns(lengths):
         short, long = int(column.argmin()), int(column.argmax())
         if column[short] < column[long]:
             pairs.append((short, long))
@@ -299,8 +287,10 @@ def _unequal(lengths: Lengths) -> list[tuple[int, int]]:
     return pairs
 
 
-def _array(lengths: Lengths) -> np.ndarray:
-    return lengths.numpy().astype(np.int64)
+def _columns(lengths: Lengths) -> list[np.ndarray]:
+    """The lengths, and the second ones if there are any."""
+    parts = [lengths] if lengths.second is None else [lengths, lengths.second]
+    return [part.numpy().astype(np.int64) for part in parts]
 
 
 def _row(dataset: Any, index: int) -> Any:
@@ -325,17 +315,14 @@ def copied(collator: Any) -> Any:
 def _same_randomness() -> Iterator[None]:
     """Training draws the same numbers, whether a batch was collated before it or not; and what is drawn here
     is the same on every process."""
-    kept = random.getstate(), np.random.get_state()
+    kept, kept_by_numpy = random.getstate(), np.random.get_state()
     with torch.random.fork_rng(devices=[]):
         try:
-            torch.manual_seed(0)
-            random.seed(0)
-            np.random.seed(0)
+            for seed in (torch.manual_seed, random.seed, np.random.seed):
+                seed(0)
             yield
         finally:
-            random.setstate(kept[0])
-            np.random.set_state(kept[1])
+            random.setstate(kept)
+            np.random.set_state(kept_by_numpy)
 
 
-def _up(length: int, multiple: int) -> int:
-    return -(-length // multiple) * multiple

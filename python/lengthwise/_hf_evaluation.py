@@ -7,39 +7,29 @@ plan says which rows each process has at each step, so results are cut to those 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import torch
-from torch.utils.data import Sampler
 
+from ._hf_resume import BatchesOfAll
 from ._torch_sampler import BatchSampler
 
 
-class EvaluationBatches(Sampler[list[int]]):
+class EvaluationBatches(BatchesOfAll):
     """The batches of all processes, the same in every evaluation."""
 
-    batch_size = None
-    drop_last = False
-
     def __init__(self, batches: BatchSampler, world_size: int) -> None:
-        self.batches = batches
+        super().__init__(batches)
         self.world_size = world_size
         self.sizes: list[int] = batches.plan.batch_sizes.tolist()
         # Results come in the order of the batches: where each sequence is among them.
         order = np.concatenate([batches.plan[place] for place in range(len(batches.plan))])
         self.places = np.argsort(order)
 
-    @property
-    def sampler(self) -> EvaluationBatches:
-        return self
-
     def set_epoch(self, epoch: int) -> None:
         """Accelerate counts evaluations; all of them are of one epoch."""
-
-    def __len__(self) -> int:
-        return len(self.sizes)
 
     def __iter__(self) -> Iterator[list[int]]:
         self.batches.set_epoch(0)
@@ -47,13 +37,12 @@ class EvaluationBatches(Sampler[list[int]]):
 
     def in_order(self, results: Any) -> Any:
         """Results of all sequences, in the order of the dataset."""
-        if isinstance(results, (list, tuple)):
-            return type(results)(self.in_order(part) for part in results)
-        if isinstance(results, Mapping):
-            return {name: self.in_order(part) for name, part in results.items()}
-        if isinstance(results, np.ndarray) and results.ndim and len(results) == len(self.places):
-            return results[self.places]
-        return results
+
+        def ordered(part: Any) -> Any:
+            whole = isinstance(part, np.ndarray) and part.ndim and len(part) == len(self.places)
+            return part[self.places] if whole else part
+
+        return _of_each(results, ordered)
 
 
 class Gathering:
@@ -80,17 +69,13 @@ class Gathering:
         rows = self._sizes()[self.accelerator.process_index]
         if has_loss and isinstance(results, torch.Tensor) and results.shape == (rows * self.repeats,):
             results = results[:rows]
-        return self._gathered(results)
+        return _of_each(results, self._gathered)
 
     def _sizes(self) -> list[int]:
         ranks = self.planned.world_size
         return self.planned.sizes[self.step * ranks : (self.step + 1) * ranks]
 
     def _gathered(self, results: Any) -> Any:
-        if isinstance(results, (list, tuple)):
-            return type(results)(self._gathered(part) for part in results)
-        if isinstance(results, Mapping):
-            return {name: self._gathered(part) for name, part in results.items()}
         sizes = self._sizes()
         rows, most = sizes[self.accelerator.process_index], max(sizes)
         if not isinstance(results, torch.Tensor) or not results.ndim or len(results) != rows:
@@ -101,3 +86,12 @@ class Gathering:
             parts = [all_rows[rank * most :][:size] for rank, size in enumerate(sizes)]
             results = torch.cat(parts)
         return results
+
+
+def _of_each(results: Any, change: Callable[[Any], Any]) -> Any:
+    """Results of which each part is changed."""
+    if isinstance(results, (list, tuple)):
+        return type(results)(_of_each(part, change) for part in results)
+    if isinstance(results, Mapping):
+        return {name: _of_each(part, change) for name, part in results.items()}
+    return change(results)

@@ -22,6 +22,7 @@ from .errors import StateError
 #: The file in a checkpoint folder that holds the state.
 STATE_NAME = "lengthwise_state.json"
 VERSION = 1
+ANOTHER = "resume from another checkpoint"
 PARTS = {"version": int, "epoch": int, "ended": bool, "global_step": int, "sampler": dict}
 
 
@@ -53,15 +54,11 @@ def read_state(folder: str | os.PathLike[str]) -> dict[str, Any] | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
-        raise StateError(
-            f"cannot read {path}: {error}", hint="resume from another checkpoint"
-        ) from None
+        raise StateError(f"cannot read {path}: {error}", hint=ANOTHER) from None
     if not isinstance(state, dict) or any(
         not isinstance(state.get(name), kind) for name, kind in PARTS.items()
     ):
-        raise StateError(
-            f"{path} does not hold the state of planned batches", hint="resume from another checkpoint"
-        )
+        raise StateError(f"{path} does not hold the state of planned batches", hint=ANOTHER)
     if state["version"] != VERSION:
         raise StateError(
             f"{path} has version {state['version']}, and this release reads version {VERSION}",
@@ -94,31 +91,35 @@ class Resumption:
             )
 
 
-class EpochBatches(Sampler[list[int]]):
-    """The batches of all processes, epoch by epoch, as many in each: what the loader of the Trainer reads.
-
-    In an epoch that is resumed, those that were trained on are replaced by empty batches, which the Trainer
-    skips. It skips them in the sampler, before anything is loaded.
-    """
+class BatchesOfAll(Sampler[list[int]]):
+    """The batches of all processes, as many in every epoch: what the loaders of the Trainer read."""
 
     #: Batches differ in size: Accelerate must not cut or fill them.
     batch_size = None
     drop_last = False
 
-    def __init__(self, batches: BatchSampler, resumption: Resumption | None = None) -> None:
+    def __init__(self, batches: BatchSampler) -> None:
         self.batches = batches
-        self.resumption = resumption
 
     @property
-    def sampler(self) -> EpochBatches:
+    def sampler(self) -> BatchesOfAll:
         """Where Accelerate looks for `set_epoch`."""
         return self
 
-    def set_epoch(self, epoch: int) -> None:
-        self.batches.set_epoch(epoch)
-
     def __len__(self) -> int:
         return len(self.batches)
+
+
+class EpochBatches(BatchesOfAll):
+    """The batches epoch by epoch. In an epoch that is resumed, those that were trained on are replaced by
+    empty batches, which the Trainer skips in the sampler, before anything is loaded."""
+
+    def __init__(self, batches: BatchSampler, resumption: Resumption | None = None) -> None:
+        super().__init__(batches)
+        self.resumption = resumption
+
+    def set_epoch(self, epoch: int) -> None:
+        self.batches.set_epoch(epoch)
 
     def __iter__(self) -> Iterator[list[int]]:
         resumption, self.resumption = self.resumption, None
