@@ -1,10 +1,10 @@
-//! Comparisons and inspections, as the command line has them.
+//! Comparisons, inspections and the manual, as the command line has them.
 
-use std::{io::Write as _, sync::Arc};
+use std::{io::Write as _, path::PathBuf, sync::Arc};
 
 use lengthwise::{Budget, Settings, Steps, Strategy, Workspace};
 use lengthwise_io::save;
-use lengthwise_report::{Look, Request, Study};
+use lengthwise_report::{Look, Request, Study, list_of_pages, page};
 use pyo3::{prelude::*, types::PyString};
 
 use crate::{
@@ -12,10 +12,7 @@ use crate::{
     interrupt::interruptible,
     lengths::{Column, Lengths},
     pickle::{Reduced, from_json, reduced, to_json},
-    settings::{
-        BudgetArgument, FilePath, ModelArgument, Parsed, Several, Text, at_least_one, expected,
-        given, text, whole,
-    },
+    settings::{Given, Value, at_least_one, expected, given, plain, text},
 };
 
 /// The measures of several strategies on the same lengths. `lengthwise.compare` makes it.
@@ -54,7 +51,7 @@ pub(crate) struct Comparison {
     lengths,
     strategies = None,
     *,
-    budget = BudgetArgument::sequences(16),
+    budget = Given(Budget::sequences(16)),
     shapes: "str" = "exact",
     arrange: "str" = "spread",
     over_long: "str" = "error",
@@ -73,21 +70,21 @@ source='lengths')")]
 pub(crate) fn compare(
     py: Python<'_>,
     lengths: Column,
-    strategies: Option<Named>,
-    budget: BudgetArgument,
+    strategies: Option<Given<Named>>,
+    budget: Given<Budget>,
     #[pyo3(from_py_with = text)] shapes: &str,
     #[pyo3(from_py_with = text)] arrange: &str,
     #[pyo3(from_py_with = text)] over_long: &str,
-    #[pyo3(from_py_with = whole)] epochs: u32,
-    #[pyo3(from_py_with = whole)] world_size: u32,
-    #[pyo3(from_py_with = whole)] accumulate: u32,
-    steps: Option<Parsed<Steps>>,
+    #[pyo3(from_py_with = plain)] epochs: u32,
+    #[pyo3(from_py_with = plain)] world_size: u32,
+    #[pyo3(from_py_with = plain)] accumulate: u32,
+    steps: Option<Given<Steps>>,
     #[pyo3(from_py_with = text)] tail: &str,
-    cost_model: Option<ModelArgument>,
-    #[pyo3(from_py_with = whole)] seed: u64,
+    cost_model: Option<Given<lengthwise::CostModel>>,
+    #[pyo3(from_py_with = plain)] seed: u64,
     #[pyo3(from_py_with = text)] source: &str,
 ) -> Result<Comparison> {
-    let strategies = strategies.map_or_else(Strategy::all_padded, |named| named.0);
+    let strategies = strategies.map_or_else(Strategy::all_padded, |Given(Named(named))| named);
     if strategies.is_empty() {
         return Err(Failure::setting("no strategies", "name some, or leave them out for all"));
     }
@@ -100,7 +97,7 @@ pub(crate) fn compare(
         over_long: over_long.parse()?,
         steps: given(steps),
         tail: tail.parse()?,
-        cost_model: cost_model.map(|model| model.0),
+        cost_model: given(cost_model),
         accumulate,
         seed,
         ..Settings::new("", budget.0)
@@ -126,16 +123,14 @@ pub(crate) fn compare(
 #[derive(Debug)]
 pub(crate) struct Named(Vec<Strategy>);
 
-impl<'py> FromPyObject<'_, 'py> for Named {
-    type Error = PyErr;
-
-    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+impl Value for Named {
+    fn read(given: Borrowed<'_, '_, PyAny>) -> Result<Self> {
         if given.is_instance_of::<PyString>() {
-            return Ok(Self(vec![given.extract::<Parsed<Strategy>>()?.0]));
+            return Ok(Self(vec![Strategy::read(given)?]));
         }
-        let several = given.extract::<Several<Text>>();
+        let several = Vec::<String>::read(given);
         let several = several.map_err(|_| expected("a strategy, or a list of them", given))?;
-        Ok(Self(strategies_of(several.0.iter().map(|text| text.0.as_str()))?))
+        Ok(Self(strategies_of(several.iter().map(String::as_str))?))
     }
 }
 
@@ -196,7 +191,7 @@ impl Comparison {
     }
 
     /// Writes the report to the .html file `path`. An error leaves no partial file.
-    fn save_html(&self, py: Python<'_>, path: FilePath) -> Result<()> {
+    fn save_html(&self, py: Python<'_>, path: Given<PathBuf>) -> Result<()> {
         py.detach(|| {
             let page = self.page()?;
             Ok(save(&path.0, |file| file.write_all(page.as_bytes()))?)
@@ -270,13 +265,13 @@ impl Inspection {
 ///     `source`: What the output calls the lengths. The default is "lengths".
 #[pyfunction]
 #[pyo3(
-    signature = (lengths, *, budget = BudgetArgument::sequences(16), source: "str" = "lengths"),
+    signature = (lengths, *, budget = Given(Budget::sequences(16)), source: "str" = "lengths"),
     text_signature = "(lengths, *, budget='sequences:16', source='lengths')"
 )]
 pub(crate) fn inspect(
     py: Python<'_>,
     lengths: Column,
-    budget: BudgetArgument,
+    budget: Given<Budget>,
     #[pyo3(from_py_with = text)] source: &str,
 ) -> Result<Inspection> {
     Inspection::new(py, lengths.0, budget.0, source)
@@ -289,7 +284,7 @@ impl Inspection {
     fn _restore(
         py: Python<'_>,
         lengths: Column,
-        budget: BudgetArgument,
+        budget: Given<Budget>,
         source: &str,
     ) -> Result<Self> {
         Self::new(py, lengths.0, budget.0, source)
@@ -328,4 +323,18 @@ impl Inspection {
 /// JSON as Python's own objects.
 pub(crate) fn loaded<'py>(py: Python<'py>, json: &str) -> PyResult<Bound<'py, PyAny>> {
     py.import("json")?.call_method1("loads", (json,))
+}
+
+/// Returns a page of the manual in Markdown.
+///
+/// Args:
+///     `name`: A strategy such as "blurred", or a kind of setting such as "budget" or "shapes". By default,
+///         you get the list of all pages.
+#[pyfunction]
+#[pyo3(signature = (name = None))]
+pub(crate) fn explain(name: Option<Given<String>>) -> Result<String> {
+    Ok(match name {
+        Some(name) => page(&name.0)?.text,
+        None => list_of_pages(),
+    })
 }

@@ -1,6 +1,6 @@
 //! Cost models.
 
-use std::{ffi::CString, io::Write as _};
+use std::{ffi::CString, io::Write as _, path::PathBuf};
 
 use lengthwise::cost::Step;
 use lengthwise_io::{CostModelFile, WorstStep, read_cost_model, save};
@@ -10,7 +10,7 @@ use crate::{
     error::{Failure, Result},
     pickle::Reduced,
     plan::Plan,
-    settings::{FilePath, ModelArgument, Number, Several, Whole},
+    settings::Given,
 };
 
 /// How many seconds a training step takes on a batch of B sequences padded to L:
@@ -26,7 +26,7 @@ pub(crate) struct CostModel(pub(crate) lengthwise::CostModel);
 #[pymethods]
 impl CostModel {
     #[new]
-    fn new(model: ModelArgument) -> Self {
+    fn new(model: Given<lengthwise::CostModel>) -> Self {
         Self(model.0)
     }
 
@@ -39,9 +39,9 @@ impl CostModel {
     #[staticmethod]
     fn fit(
         py: Python<'_>,
-        batch_sizes: Several<Whole<u32>>,
-        batch_lengths: Several<Whole<u32>>,
-        seconds: Several<Number>,
+        batch_sizes: Given<Vec<u32>>,
+        batch_lengths: Given<Vec<u32>>,
+        seconds: Given<Vec<f64>>,
     ) -> Result<Fit> {
         let fit = Fit::new(&batch_sizes.0, &batch_lengths.0, &seconds.0)?;
         if fit.fit.is_flat() {
@@ -58,12 +58,12 @@ impl CostModel {
 
     /// Reads a model from the file `path`, which `Fit.save` or `lengthwise cost` wrote.
     #[staticmethod]
-    fn load(path: FilePath) -> Result<Self> {
+    fn load(path: Given<PathBuf>) -> Result<Self> {
         Ok(Self(read_cost_model(&path.0)?))
     }
 
     /// Returns how many seconds a step takes on a batch of `batch_size` sequences padded to `batch_length`.
-    fn seconds(&self, batch_size: Whole<u32>, batch_length: Whole<u32>) -> f64 {
+    fn seconds(&self, batch_size: Given<u32>, batch_length: Given<u32>) -> f64 {
         self.0.seconds(batch_size.0, batch_length.0)
     }
 
@@ -133,7 +133,7 @@ impl Fit {
     }
 
     /// Writes the model to the .json file `path`, which `CostModel.load` and the command line read.
-    fn save(&self, py: Python<'_>, path: FilePath) -> Result<()> {
+    fn save(&self, py: Python<'_>, path: Given<PathBuf>) -> Result<()> {
         let json = CostModelFile::new(&self.fit, self.worst_step()).to_json();
         Ok(py.detach(|| save(&path.0, |file| file.write_all(json.as_bytes())))?)
     }
@@ -155,7 +155,7 @@ impl Fit {
 type Measured = (Vec<u32>, Vec<u32>, Vec<f64>);
 
 impl Fit {
-    fn new(sizes: &[Whole<u32>], lengths: &[Whole<u32>], seconds: &[Number]) -> Result<Self> {
+    fn new(sizes: &[u32], lengths: &[u32], seconds: &[f64]) -> Result<Self> {
         let counts = [sizes.len(), lengths.len(), seconds.len()];
         if counts != [sizes.len(); 3] {
             let [sizes, lengths, seconds] = counts;
@@ -166,11 +166,7 @@ impl Fit {
             ));
         }
         let rows = sizes.iter().zip(lengths).zip(seconds);
-        let step = |((size, length), seconds): ((&Whole<_>, &Whole<_>), &Number)| Step {
-            size: size.0,
-            length: length.0,
-            seconds: seconds.0,
-        };
+        let step = |((&size, &length), &seconds)| Step { size, length, seconds };
         let steps: Vec<Step> = rows.map(step).collect();
         Ok(Self { fit: lengthwise::CostModel::fit(&steps)?, steps })
     }

@@ -1,5 +1,7 @@
 //! Lengths from files.
 
+use std::path::PathBuf;
+
 use lengthwise::Example;
 use lengthwise_io::{Reader, Time, UnknownFormat, UnknownUnit};
 use numpy::PyArray1;
@@ -7,7 +9,7 @@ use pyo3::prelude::*;
 
 use crate::{
     error::{Failure, Result},
-    settings::{FilePath, Number, Text, text},
+    settings::{Given, text},
 };
 
 /// Reads lengths from a file or a folder.
@@ -28,12 +30,12 @@ use crate::{
 #[pyo3(signature = (path, *, column = None, format = None, frame_shift = None, rate = None, unit = None))]
 pub(crate) fn read_lengths(
     py: Python<'_>,
-    path: FilePath,
-    column: Option<Text>,
-    format: Option<Text>,
-    frame_shift: Option<Number>,
-    rate: Option<Number>,
-    unit: Option<Text>,
+    path: Given<PathBuf>,
+    column: Option<Given<String>>,
+    format: Option<Given<String>>,
+    frame_shift: Option<Given<f64>>,
+    rate: Option<Given<f64>>,
+    unit: Option<Given<String>>,
 ) -> PyResult<Bound<'_, PyArray1<u32>>> {
     let read = || -> Result<Vec<u32>> {
         let setting = |what: String| Failure::setting(what, "see `lengthwise compare --help`");

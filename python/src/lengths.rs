@@ -1,14 +1,14 @@
-//! Lengths from NumPy arrays of any number type, read where they lie.
+//! Lengths from NumPy arrays of any number type, read where they lie; and long sequences cut into pieces.
 
 use std::sync::Arc;
 
 use numpy::{Element, PyArray1, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
-use pyo3::prelude::*;
+use pyo3::{prelude::*, types::PyType};
 
 use crate::{
     error::{Failure, Result},
     pickle::{Reduced, reduced},
-    settings::whole,
+    settings::{Given, Value, plain},
     statistics::Statistics,
 };
 
@@ -29,18 +29,15 @@ pub(crate) struct Lengths(pub(crate) Arc<lengthwise::Lengths>);
 type Columns<'py> = (Bound<'py, PyArray1<u32>>, Option<Lengths>, Option<Statistics>);
 
 /// An argument that is lengths, or can be made into them.
-#[derive(Debug)]
-pub(crate) struct Column(pub(crate) Arc<lengthwise::Lengths>);
+pub(crate) type Column = Given<Arc<lengthwise::Lengths>>;
 
-impl<'py> FromPyObject<'_, 'py> for Column {
-    type Error = PyErr;
-
-    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+impl Value for Arc<lengthwise::Lengths> {
+    fn read(given: Borrowed<'_, '_, PyAny>) -> Result<Self> {
         if let Ok(lengths) = given.cast::<Lengths>() {
-            return Ok(Self(Arc::clone(&lengths.get().0)));
+            return Ok(Arc::clone(&lengths.get().0));
         }
         let array = given.py().import("lengthwise._convert")?.call_method1("array", (given,))?;
-        Ok(Self(Arc::new(read(&array)?)))
+        Ok(Arc::new(read(&array)?))
     }
 }
 
@@ -144,7 +141,7 @@ pub(crate) fn paired(lengths: Column, second: Option<Column>) -> Result<Arc<leng
 pub(crate) fn ladder(
     py: Python<'_>,
     lengths: Column,
-    #[pyo3(from_py_with = whole)] rungs: u32,
+    #[pyo3(from_py_with = plain)] rungs: u32,
 ) -> Result<Bound<'_, PyArray1<u32>>> {
     if rungs == 0 {
         return Err(Failure::setting("a ladder of 0 rungs", "it must be a whole number from 1"));
@@ -152,6 +149,72 @@ pub(crate) fn ladder(
     lengths.0.only_one("a ladder")?;
     let rungs = py.detach(|| lengthwise::ladder(&lengths.0, rungs));
     Ok(PyArray1::from_vec(py, rungs))
+}
+
+/// Cuts sequences into pieces. To plan the pieces as sequences of their own, use `pieces` as lengths.
+/// Piece `i` is a part of sequence `sequences[i]`, and begins at `offsets[i]`.
+///
+/// Args:
+///     `lengths`: The length of each sequence, as for `Planner`.
+///     `size`: The length of a piece. The last piece of a sequence may be shorter.
+#[pyclass(frozen, module = "lengthwise")]
+#[derive(Debug)]
+pub(crate) struct Chunks {
+    chunks: lengthwise::Chunks,
+    lengths: Arc<lengthwise::Lengths>,
+    size: u32,
+    pieces: Arc<lengthwise::Lengths>,
+}
+
+#[pymethods]
+impl Chunks {
+    #[new]
+    fn new(py: Python<'_>, lengths: Column, size: Given<u32>) -> Result<Self> {
+        let chunks = py.detach(|| lengthwise::Chunks::new(&lengths.0, size.0))?;
+        let pieces = Arc::new(chunks.lengths().clone());
+        Ok(Self { chunks, lengths: lengths.0, size: size.0, pieces })
+    }
+
+    fn __len__(&self) -> usize {
+        self.chunks.len()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Chunks({} pieces)", self.chunks.len())
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyType>, (Lengths, u32)) {
+        (py.get_type::<Self>(), (Lengths(Arc::clone(&self.lengths)), self.size))
+    }
+
+    /// The lengths of the pieces.
+    #[getter]
+    fn pieces(&self) -> Lengths {
+        Lengths(Arc::clone(&self.pieces))
+    }
+
+    /// The sequence that each piece is a part of.
+    #[getter]
+    fn sequences<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
+        self.column(py, |piece| piece.sequence)
+    }
+
+    /// Where each piece begins in its sequence.
+    #[getter]
+    fn offsets<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
+        self.column(py, |piece| piece.offset)
+    }
+}
+
+impl Chunks {
+    fn column<'py>(
+        &self,
+        py: Python<'py>,
+        of: fn(lengthwise::Chunk) -> u32,
+    ) -> Bound<'py, PyArray1<u32>> {
+        let pieces = 0..self.chunks.len() as u32;
+        PyArray1::from_iter(py, pieces.filter_map(|piece| self.chunks.get(piece)).map(of))
+    }
 }
 
 /// Reads an array that `lengthwise._convert.array` made: one dimension, whole numbers or floats.

@@ -1,6 +1,6 @@
 //! Plans as sequences of NumPy arrays.
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use lengthwise::Provenance;
 use lengthwise_io::{Form, PlanFile, guard::quiet_panics, read_plan, read_plan_from};
@@ -18,7 +18,7 @@ use crate::{
     measures::Measures,
     pickle::{Reduced, reduced},
     schedule::Schedule,
-    settings::{FilePath, Signed, Text},
+    settings::Given,
 };
 
 /// All batches of one epoch, in order: a sequence of arrays of indices. `lengthwise.plan` and
@@ -268,24 +268,29 @@ impl Plan {
     }
 
     /// Returns the batches of one `rank` of `world_size` ranks. Every rank has the same number of batches.
-    fn for_rank(&self, py: Python<'_>, rank: Signed, world_size: Signed) -> Result<Plan> {
+    fn for_rank(&self, py: Python<'_>, rank: Given<i64>, world_size: Given<i64>) -> Result<Plan> {
         let (rank, world_size) = ranks(rank.0, world_size.0)?;
         Ok(Plan::new(py.detach(|| self.plan.for_rank(rank, world_size))?, &self.lengths))
     }
 
     /// Assigns the batches to `world_size` ranks, step by step.
-    fn schedule(&self, py: Python<'_>, world_size: Signed) -> Result<Schedule> {
+    fn schedule(&self, py: Python<'_>, world_size: Given<i64>) -> Result<Schedule> {
         Schedule::new(py, self, world_size.0, None)
     }
 
     /// Assigns the rest of the epoch after a `cursor` (see `Schedule.cursor`) to `world_size` ranks, which
     /// may be another number of ranks than before.
-    fn resume(&self, py: Python<'_>, cursor: Text, world_size: Signed) -> Result<Schedule> {
+    fn resume(
+        &self,
+        py: Python<'_>,
+        cursor: Given<String>,
+        world_size: Given<i64>,
+    ) -> Result<Schedule> {
         Schedule::new(py, self, world_size.0, Some(&cursor.0))
     }
 
     /// Writes the plan to the .json, .jsonl or .npz file `path`. An error leaves no partial file.
-    fn save(&self, py: Python<'_>, path: FilePath) -> Result<()> {
+    fn save(&self, py: Python<'_>, path: Given<PathBuf>) -> Result<()> {
         Ok(py.detach(|| self.file().save(&path.0))?)
     }
 
@@ -364,7 +369,7 @@ impl Batches {
 ///     `path`: A .json, .jsonl or .npz file that `Plan.save` or the command line wrote.
 ///     `lengths`: The lengths that the plan was made for, in the same order. Others raise an error.
 #[pyfunction]
-pub(crate) fn load_plan(py: Python<'_>, path: FilePath, lengths: Column) -> Result<Plan> {
+pub(crate) fn load_plan(py: Python<'_>, path: Given<PathBuf>, lengths: Column) -> Result<Plan> {
     // A damaged file raises an exception, and prints nothing. Not when the module is imported: what has
     // an initialisation of its own has no complete stubs.
     quiet_panics();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lengthwise::{Settings, Shapes, Steps, Strategy, shard::Shard, tune::recommended};
+use lengthwise::{Budget, Settings, Shapes, Steps, Strategy, shard::Shard, tune::recommended};
 use pyo3::prelude::*;
 
 use crate::{
@@ -11,9 +11,7 @@ use crate::{
     lengths::{Column, Lengths, paired},
     pickle::{Reduced, from_json, reduced, to_json},
     plan::Plan,
-    settings::{
-        BudgetArgument, ModelArgument, Parsed, Whole, at_least_one, flag, given, text, whole,
-    },
+    settings::{Given, at_least_one, given, plain, text},
     statistics::Statistics,
 };
 
@@ -105,28 +103,29 @@ impl Planner {
     fn new(
         py: Python<'_>,
         lengths: Column,
-        strategy: Option<Parsed<Strategy>>,
+        strategy: Option<Given<Strategy>>,
         second: Option<Column>,
-        budget: Option<BudgetArgument>,
-        shapes: Option<Parsed<Shapes>>,
+        budget: Option<Given<Budget>>,
+        shapes: Option<Given<Shapes>>,
         #[pyo3(from_py_with = text)] arrange: &str,
         #[pyo3(from_py_with = text)] over_long: &str,
-        steps: Option<Parsed<Steps>>,
+        steps: Option<Given<Steps>>,
         #[pyo3(from_py_with = text)] tail: &str,
-        cost_model: Option<ModelArgument>,
-        #[pyo3(from_py_with = whole)] accumulate: u32,
-        canonical_ranks: Option<Whole<u32>>,
-        #[pyo3(from_py_with = flag)] constant_steps: bool,
-        #[pyo3(from_py_with = whole)] seed: u64,
+        cost_model: Option<Given<lengthwise::CostModel>>,
+        #[pyo3(from_py_with = plain)] accumulate: u32,
+        canonical_ranks: Option<Given<u32>>,
+        #[pyo3(from_py_with = plain)] constant_steps: bool,
+        #[pyo3(from_py_with = plain)] seed: u64,
         statistics: Option<PyRef<'_, Statistics>>,
-        shard: Option<Whole<u32>>,
-        shards: Option<Whole<u32>>,
+        shard: Option<Given<u32>>,
+        shards: Option<Given<u32>>,
     ) -> Result<Self> {
         let lengths = paired(lengths, second)?;
         at_least_one("accumulate", accumulate)?;
-        canonical_ranks.map_or(Ok(()), |ranks| at_least_one("canonical_ranks", ranks.0))?;
+        let canonical_ranks = given(canonical_ranks);
+        canonical_ranks.map_or(Ok(()), |ranks| at_least_one("canonical_ranks", ranks))?;
         let statistics = statistics.map(|statistics| Arc::clone(&statistics.0));
-        let shard = shard_of(shard, shards)?;
+        let shard = shard_of(given(shard), given(shards))?;
         py.detach(|| {
             let lengths = match statistics {
                 Some(all) => Arc::new(lengthwise::Lengths::clone(&lengths).part_of(all)?),
@@ -134,7 +133,7 @@ impl Planner {
             };
             let strategy = given(strategy);
             let own = || strategy.as_ref().and_then(Strategy::own_budget);
-            let budget = budget.map(|given| given.0).or_else(own).ok_or_else(no_budget)?;
+            let budget = given(budget).or_else(own).ok_or_else(no_budget)?;
             let (strategy, shapes) = recommended(&lengths, budget, strategy, given(shapes))?;
             if canonical_ranks.is_some() && accumulate != 1 {
                 return Err(Failure::setting(
@@ -149,9 +148,9 @@ impl Planner {
                 over_long: over_long.parse()?,
                 steps: given(steps),
                 tail: tail.parse()?,
-                cost_model: cost_model.map(|model| model.0),
+                cost_model: given(cost_model),
                 accumulate,
-                canonical_ranks: canonical_ranks.map(|ranks| ranks.0),
+                canonical_ranks,
                 shard,
                 seed,
                 ..Settings::new("", budget)
@@ -166,7 +165,7 @@ impl Planner {
 
     /// Returns the plan of one epoch. `epoch` is a number from 0, which is also the default.
     #[pyo3(signature = (epoch: "SupportsIndex" = 0))]
-    fn plan(&self, py: Python<'_>, #[pyo3(from_py_with = whole)] epoch: u64) -> Result<Plan> {
+    fn plan(&self, py: Python<'_>, #[pyo3(from_py_with = plain)] epoch: u64) -> Result<Plan> {
         let plan = if self.lengths.len() < LONG {
             py.detach(|| self.planner.plan(&self.lengths, epoch))
         } else {
@@ -219,9 +218,9 @@ impl Planner {
 }
 
 /// The shard that two arguments say together.
-fn shard_of(shard: Option<Whole<u32>>, shards: Option<Whole<u32>>) -> Result<Option<Shard>> {
+fn shard_of(shard: Option<u32>, shards: Option<u32>) -> Result<Option<Shard>> {
     match (shard, shards) {
-        (Some(shard), Some(shards)) => Ok(Some(Shard::new(shard.0, shards.0)?)),
+        (Some(shard), Some(shards)) => Ok(Some(Shard::new(shard, shards)?)),
         (None, None) => Ok(None),
         _ => Err(Failure::setting(
             "one of `shard` and `shards` is given, and not the other",

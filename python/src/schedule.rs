@@ -10,7 +10,7 @@ use crate::{
     error::{Failure, Result},
     pickle::{Reduced, reduced},
     plan::{Plan, ranks},
-    settings::Signed,
+    settings::Given,
 };
 
 /// The batches of an epoch assigned to ranks, step by step. `Plan.schedule` makes it.
@@ -96,7 +96,7 @@ impl Schedule {
     }
 
     /// Returns the batches of one `rank`, step by step.
-    fn for_rank(&self, py: Python<'_>, rank: Signed) -> Result<Plan> {
+    fn for_rank(&self, py: Python<'_>, rank: Given<i64>) -> Result<Plan> {
         let (rank, _) = ranks(rank.0, self.schedule.world_size().into())?;
         Ok(Plan::new(py.detach(|| self.schedule.for_rank(rank))?, &self.lengths))
     }

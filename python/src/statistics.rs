@@ -1,6 +1,6 @@
 //! Statistics of all shards of a corpus.
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use lengthwise_io::{read_statistics, save_statistics, statistics_from_bytes, statistics_to_bytes};
 use pyo3::{
@@ -9,7 +9,7 @@ use pyo3::{
     types::{PyBytes, PyDict},
 };
 
-use crate::{error::Result, lengths::Column, pickle::Reduced, settings::FilePath};
+use crate::{error::Result, lengths::Column, pickle::Reduced, settings::Given};
 
 /// Summary statistics of lengths, for datasets whose shards are planned by different nodes: small, and
 /// the same bytes in whatever order shards are merged. Once it was counted, they also say how many
@@ -59,13 +59,13 @@ impl Statistics {
     }
 
     /// Writes the .lws file `path`. An error leaves no partial file.
-    fn save(&self, py: Python<'_>, path: FilePath) -> Result<()> {
+    fn save(&self, py: Python<'_>, path: Given<PathBuf>) -> Result<()> {
         Ok(py.detach(|| save_statistics(&path.0, &self.0))?)
     }
 
     /// Reads the .lws file `path`.
     #[staticmethod]
-    fn load(py: Python<'_>, path: FilePath) -> Result<Self> {
+    fn load(py: Python<'_>, path: Given<PathBuf>) -> Result<Self> {
         Ok(Self(Arc::new(py.detach(|| read_statistics(&path.0))?)))
     }
 

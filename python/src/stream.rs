@@ -1,13 +1,13 @@
 //! Streams: lengths in, steps out. The items stay in Python.
 
-use lengthwise::stream::Pivot;
+use lengthwise::{Budget, stream::Pivot};
 use lengthwise_io::{stream_from_json, stream_to_json};
 use pyo3::{prelude::*, types::PyDict};
 
 use crate::{
     error::{Failure, Result},
     pickle::{Reduced, damaged, reduced},
-    settings::{BudgetArgument, Text, Whole, at_least_one, text, whole},
+    settings::{Given, at_least_one, plain, text},
 };
 
 /// Plans the batches of a stream from the lengths alone: you push one length after another, and take
@@ -61,7 +61,7 @@ struct Settings {
 
 /// A feed as it is pickled: settings, state, position, what is held (the name of the slot, position and
 /// length), and whether the stream has ended.
-type Pickled = (Settings, String, u64, Vec<(u32, u64, u32)>, bool);
+type Pickled<'py> = (Bound<'py, PyDict>, String, u64, Vec<(u32, u64, u32)>, bool);
 
 /// A batch: the slots that its sequences were held in, their positions, and the batch length.
 type Batch = (Vec<u32>, Vec<u64>, u32);
@@ -84,16 +84,16 @@ impl Feed {
     ))]
     #[expect(clippy::too_many_arguments, reason = "each is a setting with a name in Python")]
     fn new(
-        budget: BudgetArgument,
+        budget: Given<Budget>,
         #[pyo3(from_py_with = text)] shapes: &str,
-        #[pyo3(from_py_with = whole)] window: u32,
+        #[pyo3(from_py_with = plain)] window: u32,
         #[pyo3(from_py_with = text)] pivot: &str,
         #[pyo3(from_py_with = text)] over_long: &str,
         #[pyo3(from_py_with = text)] tail: &str,
-        #[pyo3(from_py_with = whole)] world_size: u32,
-        #[pyo3(from_py_with = whole)] seed: u64,
-        #[pyo3(from_py_with = whole)] epoch: u64,
-        state: Option<Text>,
+        #[pyo3(from_py_with = plain)] world_size: u32,
+        #[pyo3(from_py_with = plain)] seed: u64,
+        #[pyo3(from_py_with = plain)] epoch: u64,
+        state: Option<Given<String>>,
     ) -> Result<Self> {
         at_least_one("world_size", world_size)?;
         let streamer = lengthwise::stream::Streamer::new(budget.0)
@@ -130,7 +130,7 @@ impl Feed {
 
     /// Adds the next sequence, of this `length`. Returns the slot that holds it, a number below the window,
     /// or `None` if the sequence is left out or was in a batch before the stream was resumed.
-    fn push(&mut self, length: Whole<u32>) -> Result<Option<u32>> {
+    fn push(&mut self, length: Given<u32>) -> Result<Option<u32>> {
         Ok(self.hold(length.0)?.map(|slot| self.name(slot)))
     }
 
@@ -216,13 +216,13 @@ impl Feed {
         Ok(feed)
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, Pickled>> {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, Pickled<'py>>> {
         let held = self.held.iter().enumerate().filter_map(|(slot, held)| {
             held.map(|(position, length)| (self.name(slot as u32), position, length))
         });
         let mut held: Vec<(u32, u64, u32)> = held.collect();
         held.sort_unstable_by_key(|&(_, position, _)| position);
-        let settings = self.settings.clone();
+        let settings = self.settings.clone().into_pyobject(py)?;
         reduced::<Self, _>(py, (settings, self.state(), self.feed.position(), held, self.ended))
     }
 

@@ -1,7 +1,7 @@
 //! The best strategy within limits.
 
 use lengthwise::{
-    Shapes, Workspace,
+    Budget, Shapes, Workspace,
     tune::{Conditions, Limits, recommended_shapes},
 };
 use pyo3::{prelude::*, types::PyDict};
@@ -12,7 +12,7 @@ use crate::{
     interrupt::interruptible,
     lengths::Column,
     pickle::{Reduced, from_json, reduced},
-    settings::{BudgetArgument, ModelArgument, Number, Parsed, Whole, whole},
+    settings::{Given, given, plain},
 };
 
 /// The best strategy within limits. `lengthwise.tune` makes it.
@@ -56,25 +56,24 @@ pub(crate) struct Tuning {
 pub(crate) fn tune(
     py: Python<'_>,
     lengths: Column,
-    budget: BudgetArgument,
-    shapes: Option<Parsed<Shapes>>,
-    max_padding: Option<Number>,
-    min_mates: Option<Number>,
-    max_shapes: Option<Whole<u32>>,
-    max_seconds: Option<Number>,
-    cost_model: Option<ModelArgument>,
-    #[pyo3(from_py_with = whole)] seed: u64,
+    budget: Given<Budget>,
+    shapes: Option<Given<Shapes>>,
+    max_padding: Option<Given<f64>>,
+    min_mates: Option<Given<f64>>,
+    max_shapes: Option<Given<u32>>,
+    max_seconds: Option<Given<f64>>,
+    cost_model: Option<Given<lengthwise::CostModel>>,
+    #[pyo3(from_py_with = plain)] seed: u64,
 ) -> Result<Tuning> {
-    let number = |given: Option<Number>| given.map(|given| given.0);
     let limits = Limits {
-        max_padding: number(max_padding),
-        min_mates: number(min_mates),
-        max_shapes: max_shapes.map(|most| most.0),
-        max_seconds: number(max_seconds),
+        max_padding: given(max_padding),
+        min_mates: given(min_mates),
+        max_shapes: given(max_shapes),
+        max_seconds: given(max_seconds),
     };
     check(&limits, cost_model.is_some())?;
     let budget = budget.0;
-    let cost_model = cost_model.map(|model| model.0);
+    let cost_model = given(cost_model);
     let find = move |workspace: &Workspace| -> Result<Tuning> {
         let shapes = match shapes {
             Some(shapes) => shapes.0,
