@@ -8,6 +8,9 @@ from typing import Any
 
 from .errors import SettingError
 
+#: What to do about what is no length.
+WHOLE = "lengths are whole numbers from 1 to 4294967295; leave empty sequences out"
+
 
 def checked_epoch(epoch: Any) -> int:
     try:

@@ -6,14 +6,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from . import LengthsError, Plan, SettingError
 
 __all__ = ["PaddedBatch", "batches", "shapes"]
+
+Key = TypeVar("Key")
 
 
 class PaddedBatch(NamedTuple):
@@ -36,9 +38,14 @@ def shapes(plan: Plan) -> dict[int, int]:
     Args:
         plan: The plan.
     """
-    rows: dict[int, int] = {}
-    for length, size in zip(plan.batch_lengths.tolist(), plan.batch_sizes.tolist()):
-        rows[length] = max(rows.get(length, 0), size)
+    return _largest(plan.batch_lengths.tolist(), plan)
+
+
+def _largest(keys: Iterable[Key], plan: Plan) -> dict[Key, int]:
+    """The size of the largest of the batches that have each key."""
+    rows: dict[Key, int] = {}
+    for key, size in zip(keys, plan.batch_sizes.tolist()):
+        rows[key] = max(rows.get(key, 0), size)
     return rows
 
 
@@ -100,9 +107,7 @@ def _padded(
     second = plan.second_batch_lengths
     beside = batch_lengths if second is None else second.tolist()
     keys = list(zip(plan.batch_lengths.tolist(), beside))
-    rows: dict[tuple[int, int], int] = {}
-    for key, size in zip(keys, plan.batch_sizes.tolist()):
-        rows[key] = max(rows.get(key, 0), size)
+    rows = _largest(keys, plan)
     for batch, key, length in zip(plan, keys, batch_lengths):
         read = [sequences.read(index) for index in batch.tolist()]
         count = rows[key] if full else len(read)
@@ -163,7 +168,15 @@ class _Sequences:
                 index=index,
             )
         if self._given is not None:
-            return self._converted(sequence, index, self._given)
+            made, fits = _cast(sequence, self._given)
+            if not fits.all():
+                value, common = sequence[~fits].flat[0], _common(sequence.dtype, self._given)
+                raise LengthsError(
+                    f"sequence {index} has a value of {value}, which {self._given} cannot hold",
+                    hint=f'choose another dtype, as in dtype="{common}"',
+                    index=index,
+                )
+            return made
         if sequence.dtype != other.dtype:
             raise LengthsError(
                 f"sequence {index} is of {sequence.dtype}, and sequence {first} of {other.dtype}",
@@ -172,24 +185,16 @@ class _Sequences:
             )
         return sequence
 
-    @staticmethod
-    def _converted(sequence: np.ndarray, index: int, dtype: np.dtype[Any]) -> np.ndarray:
-        made, fits = _cast(sequence, dtype)
-        if not fits.all():
-            value = sequence[~fits].flat[0]
-            raise LengthsError(
-                f"sequence {index} has a value of {value}, which {dtype} cannot hold",
-                hint=f'choose another dtype, as in dtype="{_common(sequence.dtype, dtype)}"',
-                index=index,
-            )
-        return made
+
+def _asarray(value: Any) -> np.ndarray:
+    try:
+        return np.asarray(value)
+    except ValueError:  # Lists of several lengths, say.
+        return np.asarray(None)
 
 
 def _array(item: Any, index: int) -> np.ndarray:
-    try:
-        made = np.asarray(item)
-    except ValueError:  # Lists of several lengths, say.
-        made = np.asarray(None)
+    made = _asarray(item)
     if made.ndim and (_holds_numbers(made.dtype) or not len(made)):
         return made
     what = f"an array of {made.dtype}" if made.ndim else f"a {type(item).__name__}"
@@ -226,10 +231,7 @@ def _common(one: np.dtype[Any], other: np.dtype[Any]) -> np.dtype[Any]:
 
 def _padding(value: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
     """The padding value, if a dtype can hold it."""
-    try:
-        given = np.asarray(value)
-    except ValueError:
-        given = np.asarray(None)
+    given = _asarray(value)
     if not _holds_numbers(given.dtype) or given.shape not in ((), shape):
         raise SettingError(
             f"`padding_value` is {value!r}, and the sequences have shape {shape} beyond their length",

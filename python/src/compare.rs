@@ -198,12 +198,8 @@ impl Comparison {
         })
     }
 
-    fn __str__(&self) -> String {
-        self.comparison.table(Look::Plain, 120)
-    }
-
     fn __repr__(&self) -> String {
-        self.__str__()
+        self.comparison.table(Look::Plain, 120)
     }
 
     fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
@@ -244,19 +240,6 @@ pub(crate) struct Inspection {
     budget: Budget,
 }
 
-impl Inspection {
-    fn new(
-        py: Python<'_>,
-        lengths: Arc<lengthwise::Lengths>,
-        budget: Budget,
-        source: &str,
-    ) -> Result<Self> {
-        lengths.only_one("an inspection")?;
-        let look = || lengthwise_report::Inspection::new(source, &lengths, budget, |_| None, None);
-        Ok(Self { inspection: py.detach(look)?, lengths, budget })
-    }
-}
-
 /// Describes lengths: their distribution, outliers, and how much random batches of them are padded.
 ///
 /// Args:
@@ -274,7 +257,7 @@ pub(crate) fn inspect(
     budget: Given<Budget>,
     #[pyo3(from_py_with = text)] source: &str,
 ) -> Result<Inspection> {
-    Inspection::new(py, lengths.0, budget.0, source)
+    Inspection::_restore(py, lengths, budget, source)
 }
 
 #[pymethods]
@@ -287,7 +270,10 @@ impl Inspection {
         budget: Given<Budget>,
         source: &str,
     ) -> Result<Self> {
-        Self::new(py, lengths.0, budget.0, source)
+        let (lengths, budget) = (lengths.0, budget.0);
+        lengths.only_one("an inspection")?;
+        let look = || lengthwise_report::Inspection::new(source, &lengths, budget, |_| None, None);
+        Ok(Self { inspection: py.detach(look)?, lengths, budget })
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, (Lengths, String, &str)>> {
@@ -311,12 +297,8 @@ impl Inspection {
         self.inspection.warnings.clone()
     }
 
-    fn __str__(&self) -> String {
-        self.inspection.to_text(100, false)
-    }
-
     fn __repr__(&self) -> String {
-        self.__str__()
+        self.inspection.to_text(100, false)
     }
 }
 

@@ -275,7 +275,7 @@ impl Plan {
 
     /// Assigns the batches to `world_size` ranks, step by step.
     fn schedule(&self, py: Python<'_>, world_size: Given<i64>) -> Result<Schedule> {
-        Schedule::new(py, self, world_size.0, None)
+        Schedule::_restore(py, self, world_size.0, None)
     }
 
     /// Assigns the rest of the epoch after a `cursor` (see `Schedule.cursor`) to `world_size` ranks, which
@@ -286,7 +286,7 @@ impl Plan {
         cursor: Given<String>,
         world_size: Given<i64>,
     ) -> Result<Schedule> {
-        Schedule::new(py, self, world_size.0, Some(&cursor.0))
+        Schedule::_restore(py, self, world_size.0, Some(&cursor.0))
     }
 
     /// Writes the plan to the .json, .jsonl or .npz file `path`. An error leaves no partial file.

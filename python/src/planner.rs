@@ -133,7 +133,10 @@ impl Planner {
             };
             let strategy = given(strategy);
             let own = || strategy.as_ref().and_then(Strategy::own_budget);
-            let budget = given(budget).or_else(own).ok_or_else(no_budget)?;
+            let budget = given(budget).or_else(own).ok_or_else(|| {
+                let hint = "give one, as in budget=\"padded:20000\"";
+                Failure::setting("there is no budget, and batches have no other size", hint)
+            })?;
             let (strategy, shapes) = recommended(&lengths, budget, strategy, given(shapes))?;
             if canonical_ranks.is_some() && accumulate != 1 {
                 return Err(Failure::setting(
@@ -227,11 +230,6 @@ fn shard_of(shard: Option<u32>, shards: Option<u32>) -> Result<Option<Shard>> {
             "say which shard it is, and of how many",
         )),
     }
-}
-
-fn no_budget() -> Failure {
-    let hint = "give one, as in budget=\"padded:20000\"";
-    Failure::setting("there is no budget, and batches have no other size", hint)
 }
 
 impl Planner {

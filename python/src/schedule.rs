@@ -24,9 +24,11 @@ pub(crate) struct Schedule {
     lengths: Arc<lengthwise::Lengths>,
 }
 
+#[pymethods]
 impl Schedule {
-    /// The batches of a plan for so many ranks, from a cursor on if there is one.
-    pub(crate) fn new(
+    /// A schedule from how it was pickled.
+    #[staticmethod]
+    pub(crate) fn _restore(
         py: Python<'_>,
         plan: &Plan,
         world_size: i64,
@@ -44,20 +46,6 @@ impl Schedule {
             cursor: cursor.map(str::to_owned),
             lengths: Arc::clone(&plan.lengths),
         })
-    }
-}
-
-#[pymethods]
-impl Schedule {
-    /// A schedule from how it was pickled.
-    #[staticmethod]
-    fn _restore(
-        py: Python<'_>,
-        plan: PyRef<'_, Plan>,
-        world_size: i64,
-        cursor: Option<&str>,
-    ) -> Result<Self> {
-        Self::new(py, &plan, world_size, cursor)
     }
 
     fn __reduce__<'py>(

@@ -174,10 +174,6 @@ impl Tuning {
         self.tuning.to_json()
     }
 
-    fn __str__(&self) -> String {
-        self.tuning.to_text()
-    }
-
     fn __repr__(&self) -> String {
         self.tuning.to_text()
     }
