@@ -68,20 +68,40 @@ class PaddedRows(PlannedCollate):
     def __init__(
         self,
         collator: Callable[[Any], Any],
-        values: Mapping[str, Any],
-        left: bool,
-        second: Sequence[str] = (),
-        mask: str | None = None,
+        dataset: Any,
+        lengths: Lengths,
+        pairs: Sequence[tuple[int, int]],
+        given: Mapping[str, Any],
+        tokenizer: Any,
+        accepts_mask: bool,
     ) -> None:
         super().__init__(collator, {})
-        self.values, self.left, self.second, self.mask = values, left, second, mask
+        #: What fields are padded with, and which of them have the second length.
+        self.values: dict[str, Any] = {}
+        self.second: list[str] = []
+        self.left = getattr(tokenizer, "padding_side", "right") == "left"
+        rows = {index: _row(dataset, index) for pair in pairs for index in pair}
+        first = next(iter(rows.values()))
+        for name in first:
+            for place, column in enumerate(_columns(lengths)):
+                if all(
+                    hasattr(row[name], "__len__")
+                    and not isinstance(row[name], (str, bytes))
+                    and len(row[name]) == column[index]
+                    for index, row in rows.items()
+                ):
+                    self.values[name] = given[name] if name in given else _value(name, tokenizer)
+                    self.second += [name] * place
+                    break
+        self.masks = "input_ids" in self.values and "attention_mask" not in first and accepts_mask
+        if self.masks:
+            self.values["attention_mask"] = 0
 
     def __call__(self, rows: Any) -> Any:
         planned = getattr(rows, "length", None), getattr(rows, "second_length", None)
         padded = [dict(row) for row in rows]
-        if self.mask is not None:
-            for row in padded:
-                row["attention_mask"] = [1] * len(row[self.mask])
+        for row in padded if self.masks else ():
+            row["attention_mask"] = [1] * len(row["input_ids"])
         for name, value in self.values.items() if padded else ():
             own = [torch.as_tensor(row[name]) for row in padded]
             length = max([planned[name in self.second] or 0, *map(len, own)])
@@ -102,7 +122,7 @@ def planned_collate(
 ) -> Callable[[Any], Any]:
     """A collator that pads to the planned length. ``probe`` is called in the place of ``collator`` to find out
     how it pads; ``values`` are used in the place of what it pads with."""
-    plain = _unwrapped(collator)
+    plain = getattr(collator, "data_collator", collator)  # The Trainer wraps it to remove columns.
     if isinstance(plain, pad_collate):
         return collator  # It knows the planned length itself.
     pairs = _unequal(lengths)
@@ -110,9 +130,7 @@ def planned_collate(
         return PlannedCollate(collator, {})  # All sequences have one length, and so have all batches.
     given = dict(values or {})
     if plain is default_data_collator or isinstance(plain, DefaultDataCollator):
-        return _padded_rows(
-            collator, dataset, lengths, pairs, given, tokenizer, accepts_mask=accepts_mask
-        )
+        return PaddedRows(collator, dataset, lengths, pairs, given, tokenizer, accepts_mask)
     multiple = getattr(plain, "pad_to_multiple_of", None) or 1
     try:
         with _same_randomness():
@@ -217,37 +235,6 @@ def _share(row: torch.Tensor, kept: torch.Tensor) -> float:
     return float((row == kept).float().mean())
 
 
-def _padded_rows(
-    collator: Callable[[Any], Any],
-    dataset: Any,
-    lengths: Lengths,
-    pairs: Sequence[tuple[int, int]],
-    given: Mapping[str, Any],
-    tokenizer: Any,
-    accepts_mask: bool,
-) -> PaddedRows:
-    rows = {index: _row(dataset, index) for pair in pairs for index in pair}
-    values: dict[str, Any] = {}
-    seconds: list[str] = []
-    first = next(iter(rows.values()))
-    for name in first:
-        for place, column in enumerate(_columns(lengths)):
-            if all(
-                hasattr(row[name], "__len__")
-                and not isinstance(row[name], (str, bytes))
-                and len(row[name]) == column[index]
-                for index, row in rows.items()
-            ):
-                values[name] = given[name] if name in given else _value(name, tokenizer)
-                seconds += [name] * place
-                break
-    mask = None
-    if "input_ids" in values and "attention_mask" not in first and accepts_mask:
-        mask, values["attention_mask"] = "input_ids", 0
-    left = getattr(tokenizer, "padding_side", "right") == "left"
-    return PaddedRows(collator, values, left, seconds, mask)
-
-
 def _value(name: str, tokenizer: Any) -> Any:
     if name in ("input_ids", "decoder_input_ids"):
         value = getattr(tokenizer, "pad_token_id", None)
@@ -296,11 +283,6 @@ def _columns(lengths: Lengths) -> list[np.ndarray]:
 def _row(dataset: Any, index: int) -> Any:
     row = dataset[index]
     return dict(row) if isinstance(row, Mapping) else row
-
-
-def _unwrapped(collator: Any) -> Any:
-    """The collator of the user: the Trainer wraps it to remove columns."""
-    return getattr(collator, "data_collator", collator)
 
 
 def copied(collator: Any) -> Any:

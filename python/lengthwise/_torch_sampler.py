@@ -322,10 +322,6 @@ class BatchSampler(Sampler[list[int]]):
             self._planned = self._planner.plan(epoch)
         return self._planned
 
-    def _advances(self) -> bool:
-        """Whether the epoch advances by itself: ranks cannot know how far the others are."""
-        return self._ranks()[1] == 1
-
     def _state_of(self, epoch: int) -> dict[str, Any] | None:
         """The state that iterations of an epoch go on from, if there is one."""
         return self._loaded[1] if self._loaded is not None and self._loaded[0] == epoch else None
@@ -359,7 +355,8 @@ class BatchSampler(Sampler[list[int]]):
         """The epoch of an iteration that begins, and the state that it goes on from."""
         before = self._running
         if before is not None and not self._chosen:
-            if before.is_over() and self._advances():
+            # Ranks cannot know how far the others are, so only one alone advances by itself.
+            if before.is_over() and self._ranks()[1] == 1:
                 self._epoch += 1
                 self._begun = 0
             # A look at the first batch is common, so to begin again after one is no mistake.

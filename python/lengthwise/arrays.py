@@ -130,20 +130,11 @@ class _Sequences:
     def __init__(
         self, data: Sequence[Any], lengths: np.ndarray, dtype: np.dtype[Any] | None
     ) -> None:
-        self._data, self._lengths = data, lengths
-        self._given = dtype
+        self._data, self._lengths, self._given = data, lengths, dtype
         # The first sequence that was read and is not empty decides.
-        self._first: tuple[int, np.ndarray] | None = None
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        if self._given is not None:
-            return self._given
-        return np.dtype(np.float64) if self._first is None else self._first[1].dtype
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return () if self._first is None else self._first[1].shape[1:]
+        self._first: int | None = None
+        self.dtype = np.dtype(np.float64) if dtype is None else dtype
+        self.shape: tuple[int, ...] = ()
 
     def read(self, index: int) -> np.ndarray:
         sequence = _array(self._data[index], index)
@@ -158,32 +149,32 @@ class _Sequences:
             # It says nothing about the others.
             return np.empty((0, *self.shape), self.dtype)
         if self._first is None:
-            self._first = index, sequence
-        first, other = self._first
-        if sequence.shape[1:] != other.shape[1:]:
+            self._first, self.shape = index, sequence.shape[1:]
+            self.dtype = sequence.dtype if self._given is None else self._given
+        if sequence.shape[1:] != self.shape:
             raise LengthsError(
-                f"sequence {index} has shape {sequence.shape[1:]} beyond its length, and sequence {first} "
-                f"has {other.shape[1:]}",
+                f"sequence {index} has shape {sequence.shape[1:]} beyond its length, and sequence "
+                f"{self._first} has {self.shape}",
                 hint="give all sequences the same shape but for their length",
                 index=index,
             )
-        if self._given is not None:
-            made, fits = _cast(sequence, self._given)
-            if not fits.all():
-                value, common = sequence[~fits].flat[0], _common(sequence.dtype, self._given)
-                raise LengthsError(
-                    f"sequence {index} has a value of {value}, which {self._given} cannot hold",
-                    hint=f'choose another dtype, as in dtype="{common}"',
-                    index=index,
-                )
-            return made
-        if sequence.dtype != other.dtype:
+        if sequence.dtype == self.dtype:
+            return sequence
+        common = _common(sequence.dtype, self.dtype)
+        if self._given is None:
             raise LengthsError(
-                f"sequence {index} is of {sequence.dtype}, and sequence {first} of {other.dtype}",
-                hint=f'give one dtype for all, as in dtype="{_common(sequence.dtype, other.dtype)}"',
+                f"sequence {index} is of {sequence.dtype}, and sequence {self._first} of {self.dtype}",
+                hint=f'give one dtype for all, as in dtype="{common}"',
                 index=index,
             )
-        return sequence
+        made, fits = _cast(sequence, self.dtype)
+        if not fits.all():
+            raise LengthsError(
+                f"sequence {index} has a value of {sequence[~fits].flat[0]}, which {self.dtype} cannot hold",
+                hint=f'choose another dtype, as in dtype="{common}"',
+                index=index,
+            )
+        return made
 
 
 def _asarray(value: Any) -> np.ndarray:

@@ -121,31 +121,26 @@ class Streaming(Iterator[StreamBatch]):
 
     def __next__(self) -> StreamBatch:
         while True:
-            number = self._step - self._base
-            items, length, positions = self._advance()
-            if number % self._workers == self._worker:
-                return StreamBatch(items, length, positions)
-
-    def _advance(self) -> tuple[list[Any], int, list[int]]:
-        if self._failed is not None:
-            raise StateError(
-                f"the stream failed before, at position {self._feed.position}: {self._failed!r}",
-                hint="mend what was wrong, and go on from its state with a new stream",
-            ) from self._failed
-        try:
-            self._fill()
-            step = self._feed.step()
-        except BaseException as error:
-            self._failed = error
-            raise
-        if step is None:
-            raise StopIteration
-        self._step += 1
-        slots, positions, length = step[self._rank]
-        own = [self._items[slot] for slot in slots] if self._keep else []
-        for slot in (slot for slots, _, _ in step for slot in slots):
-            self._items.pop(slot, None)
-        return own, length, positions
+            if self._failed is not None:
+                raise StateError(
+                    f"the stream failed before, at position {self._feed.position}: {self._failed!r}",
+                    hint="mend what was wrong, and go on from its state with a new stream",
+                ) from self._failed
+            try:
+                self._fill()
+                step = self._feed.step()
+            except BaseException as error:
+                self._failed = error
+                raise
+            if step is None:
+                raise StopIteration
+            slots, positions, length = step[self._rank]
+            own = [self._items[slot] for slot in slots] if self._keep else []
+            for slot in (slot for slots, _, _ in step for slot in slots):
+                self._items.pop(slot, None)
+            self._step += 1
+            if (self._step - 1 - self._base) % self._workers == self._worker:
+                return StreamBatch(own, length, positions)
 
     def _fill(self) -> None:
         """Reads as many items as the next step needs."""
