@@ -57,10 +57,7 @@ class Comparison:
     def __repr__(self, /) -> str: ...
     def _repr_html_(self, /) -> Any: ...
     @staticmethod
-    def _restore(lengths: Lengths, settings: str, figures: str, mates: SupportsGetItem[int, SupportsLenAndGetItem[SupportsFloat | SupportsIndex | None]]) -> Comparison:
-        """
-        A comparison from how it was pickled.
-        """
+    def _restore(lengths: Lengths, settings: str, figures: str, mates: SupportsGetItem[int, SupportsLenAndGetItem[SupportsFloat | SupportsIndex | None]]) -> Comparison: ...
     @property
     def rows(self, /) -> Any:
         """
@@ -159,10 +156,7 @@ class Feed:
     def __reduce__(self, /) -> tuple[Any, tuple[dict[str, Any], str, int, list[tuple[int, int, int]], bool]]: ...
     def __repr__(self, /) -> str: ...
     @staticmethod
-    def _restore(settings: dict[str, Any], state: str, position: SupportsIndex, held: SupportsGetItem[int, tuple[SupportsIndex, SupportsIndex, SupportsIndex]], ended: bool) -> Feed:
-        """
-        A feed from how it was pickled.
-        """
+    def _restore(settings: dict[str, Any], state: str, position: SupportsIndex, held: SupportsGetItem[int, tuple[SupportsIndex, SupportsIndex, SupportsIndex]], ended: bool) -> Feed: ...
     def end(self, /) -> None:
         """
         Says that the stream has no more sequences.
@@ -264,10 +258,7 @@ class Inspection:
     def __reduce__(self, /) -> tuple[Any, tuple[Lengths, str, str]]: ...
     def __repr__(self, /) -> str: ...
     @staticmethod
-    def _restore(lengths: Any, budget: str | SupportsIndex, source: str) -> Inspection:
-        """
-        An inspection from how it was pickled.
-        """
+    def _restore(lengths: Any, budget: str | SupportsIndex, source: str) -> Inspection: ...
     def asdict(self, /) -> Any:
         """
         Returns all figures by name, as in the JSON of `lengthwise inspect --json`.
@@ -300,10 +291,7 @@ class Lengths:
     def __reduce__(self, /) -> tuple[Any, tuple[np.ndarray, Lengths | None, Statistics | None]]: ...
     def __repr__(self, /) -> str: ...
     @staticmethod
-    def _restore(lengths: Any, second: Any | None, statistics: Statistics | None) -> Lengths:
-        """
-        Lengths from how they were pickled.
-        """
+    def _restore(lengths: Any, second: Any | None, statistics: Statistics | None) -> Lengths: ...
     @property
     def digest(self, /) -> str:
         """
@@ -344,10 +332,7 @@ class Measures:
     def __reduce__(self, /) -> tuple[Any, tuple[dict[str, Any], list[tuple[int, float]] | None]]: ...
     def __repr__(self, /) -> str: ...
     @staticmethod
-    def _restore(numbers: Any, sides: SupportsLenAndGetItem[tuple[SupportsIndex, SupportsFloat | SupportsIndex]] | None) -> Measures:
-        """
-        Measures from how they were pickled.
-        """
+    def _restore(numbers: Any, sides: SupportsLenAndGetItem[tuple[SupportsIndex, SupportsFloat | SupportsIndex]] | None) -> Measures: ...
     def asdict(self, /) -> dict[str, Any]:
         """
         Returns all measures by name.
@@ -435,10 +420,7 @@ class Plan:
     def __repr__(self, /) -> str: ...
     def _repr_html_(self, /) -> Any: ...
     @staticmethod
-    def _restore(file: bytes, lengths: Any) -> Plan:
-        """
-        A plan from how it was pickled.
-        """
+    def _restore(file: bytes, lengths: Any) -> Plan: ...
     @property
     def batch_lengths(self, /) -> np.ndarray:
         """
@@ -611,10 +593,7 @@ class Planner:
     def __reduce__(self, /) -> tuple[Any, tuple[Lengths, str]]: ...
     def __repr__(self, /) -> str: ...
     @staticmethod
-    def _restore(lengths: Lengths, settings: str) -> Planner:
-        """
-        A planner from how it was pickled.
-        """
+    def _restore(lengths: Lengths, settings: str) -> Planner: ...
     @property
     def lengths(self, /) -> Lengths:
         """
@@ -647,10 +626,7 @@ class Schedule:
     def __reduce__(self, /) -> tuple[Any, tuple[Plan, int, str | None]]: ...
     def __repr__(self, /) -> str: ...
     @staticmethod
-    def _restore(plan: Plan, world_size: SupportsIndex, cursor: str | None) -> Schedule:
-        """
-        A schedule from how it was pickled.
-        """
+    def _restore(plan: Plan, world_size: SupportsIndex, cursor: str | None) -> Schedule: ...
     @property
     def accumulate(self, /) -> int:
         """
@@ -798,10 +774,7 @@ class Tuning:
     def __reduce__(self, /) -> tuple[Any, tuple[str, int]]: ...
     def __repr__(self, /) -> str: ...
     @staticmethod
-    def _restore(json: str, seed: SupportsIndex) -> Tuning:
-        """
-        Tuning from how it was pickled.
-        """
+    def _restore(json: str, seed: SupportsIndex) -> Tuning: ...
     @property
     def best(self, /) -> Any:
         """

@@ -387,7 +387,6 @@ class _Running(Iterator[Batch]):
         self.ahead, self.lead = False, 0
         #: How often another batch was asked for in vain.
         self.misses = 0
-        self.taken = self.skipped = 0
         if epoch is not None:
             self._plan(epoch, state)
 

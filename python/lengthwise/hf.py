@@ -21,9 +21,10 @@ from transformers.trainer_utils import get_last_checkpoint, seed_worker
 
 from . import LengthsError, LengthwiseWarning, SettingError, StateError
 from ._convert import array
+from ._hf_batches import (
+    STATE_NAME, EpochBatches, EvaluationBatches, Gathering, Resumption, read_state, write_state,
+)  # fmt: skip
 from ._hf_collate import copied, planned_collate
-from ._hf_evaluation import EvaluationBatches, Gathering
-from ._hf_resume import STATE_NAME, EpochBatches, Resumption, read_state, write_state
 from .torch import BatchSampler, _Planned
 
 if TYPE_CHECKING:

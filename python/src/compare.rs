@@ -144,7 +144,6 @@ type Pickled = (Lengths, String, String, Vec<[Option<f64>; 2]>);
 
 #[pymethods]
 impl Comparison {
-    /// A comparison from how it was pickled.
     #[staticmethod]
     fn _restore(
         lengths: &Lengths,
@@ -262,7 +261,6 @@ pub(crate) fn inspect(
 
 #[pymethods]
 impl Inspection {
-    /// An inspection from how it was pickled.
     #[staticmethod]
     fn _restore(
         py: Python<'_>,

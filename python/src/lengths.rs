@@ -72,7 +72,6 @@ impl Lengths {
         self.0 == other.0
     }
 
-    /// Lengths from how they were pickled.
     #[staticmethod]
     fn _restore(
         lengths: Column,

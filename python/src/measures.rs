@@ -92,7 +92,6 @@ impl Measures {
         Ok(measures)
     }
 
-    /// Measures from how they were pickled.
     #[staticmethod]
     fn _restore(numbers: &Bound<'_, PyAny>, sides: Option<Sides>) -> PyResult<Self> {
         Self::of_plain(numbers, sides)

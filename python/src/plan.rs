@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use lengthwise::Provenance;
 use lengthwise_io::{Form, PlanFile, guard::quiet_panics, read_plan, read_plan_from};
-use numpy::{PyArray1, PyReadonlyArray1};
+use numpy::{PyArray1, PyArrayMethods as _, PyReadonlyArray1};
 use pyo3::{
     exceptions::{PyIndexError, PyValueError},
     prelude::*,
@@ -27,7 +27,7 @@ use crate::{
 pub(crate) struct Plan {
     pub(crate) plan: lengthwise::Plan,
     pub(crate) lengths: Arc<lengthwise::Lengths>,
-    /// Provenance when first asked for; batches are views of it.
+    /// Made when first asked for; batches are views of it.
     indices: PyOnceLock<Py<PyArray1<u32>>>,
 }
 
@@ -41,28 +41,24 @@ impl Plan {
         let ends = self.plan.ends();
         let start = batch.checked_sub(1).map_or(0, |before| ends[before]);
         let [start, end] = [start, ends[batch]].map(|place| (place as usize).cast_signed());
-        self.indices(py)?.get_item(PySlice::new(py, start, end, 1))
+        self.indices(py).get_item(PySlice::new(py, start, end, 1))
     }
 
     fn file(&self) -> PlanFile {
         PlanFile::new(self.plan.clone(), &self.lengths)
+    }
+
+    fn find(&self, batch: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
+        let batch = indices_of(batch)?;
+        Ok(self.plan.iter().position(|one| *one == batch))
     }
 }
 
 /// What `_restore` takes: the plan as an NPZ file, and the lengths.
 type Pickled<'py> = (Bound<'py, PyBytes>, Lengths);
 
-/// An array that cannot be written to: it is shared.
-fn read_only(array: Bound<'_, PyArray1<u32>>) -> PyResult<Bound<'_, PyArray1<u32>>> {
-    let keywords = PyDict::new(array.py());
-    keywords.set_item("write", false)?;
-    array.call_method("setflags", (), Some(&keywords))?;
-    Ok(array)
-}
-
 #[pymethods]
 impl Plan {
-    /// A plan from how it was pickled.
     #[staticmethod]
     fn _restore(py: Python<'_>, file: &[u8], lengths: Column) -> Result<Self> {
         let file = py.detach(|| read_plan_from(file, Form::Npz))?;
@@ -146,11 +142,14 @@ impl Plan {
 
     /// The indices of the sequences of all batches, one batch after another.
     #[getter]
-    fn indices<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
-        let made = self.indices.get_or_try_init(py, || {
-            read_only(PyArray1::from_slice(py, self.plan.indices())).map(Bound::unbind)
-        })?;
-        Ok(made.bind(py).clone())
+    fn indices<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
+        let made = self.indices.get_or_init(py, || {
+            let array = PyArray1::from_slice(py, self.plan.indices());
+            // It is shared.
+            array.readwrite().make_nonwriteable();
+            array.unbind()
+        });
+        made.bind(py).clone()
     }
 
     /// Where each batch ends in `indices`.
@@ -297,13 +296,6 @@ impl Plan {
     /// Returns the batches as lists of integers.
     fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         PyList::new(py, self.plan.iter())
-    }
-}
-
-impl Plan {
-    fn find(&self, batch: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
-        let batch = indices_of(batch)?;
-        Ok(self.plan.iter().position(|one| *one == batch))
     }
 }
 

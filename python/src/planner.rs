@@ -207,7 +207,6 @@ impl Planner {
         )
     }
 
-    /// A planner from how it was pickled.
     #[staticmethod]
     fn _restore(py: Python<'_>, lengths: &Lengths, settings: &str) -> Result<Self> {
         let settings: Settings = from_json(settings, "Planner")?;

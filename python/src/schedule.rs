@@ -26,7 +26,6 @@ pub(crate) struct Schedule {
 
 #[pymethods]
 impl Schedule {
-    /// A schedule from how it was pickled.
     #[staticmethod]
     pub(crate) fn _restore(
         py: Python<'_>,

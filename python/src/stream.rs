@@ -199,7 +199,6 @@ impl Feed {
         self.feed.rungs().to_vec()
     }
 
-    /// A feed from how it was pickled.
     #[staticmethod]
     fn _restore<'py>(
         py: Python<'py>,

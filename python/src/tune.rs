@@ -118,7 +118,6 @@ fn check(limits: &Limits, timed: bool) -> Result<()> {
 
 #[pymethods]
 impl Tuning {
-    /// Tuning from how it was pickled.
     #[staticmethod]
     fn _restore(json: &str, seed: u64) -> Result<Self> {
         Ok(Self { tuning: from_json(json, "Tuning")?, seed })
