@@ -158,9 +158,7 @@ class BatchSampler(Sampler[list[int]]):
     def sampler(self) -> BatchSampler:
         return self
 
-    @property
-    def batch_sampler(self) -> BatchSampler:
-        return self
+    batch_sampler = sampler
 
     @property
     def epoch(self) -> int:

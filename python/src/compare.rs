@@ -66,7 +66,6 @@ pub(crate) struct Comparison {
 ), text_signature = "(lengths, strategies=None, *, budget='sequences:16', shapes='exact', arrange='spread', \
 over_long='error', epochs=5, world_size=1, accumulate=1, steps=None, tail='split', cost_model=None, seed=0, \
 source='lengths')")]
-#[expect(clippy::too_many_arguments, reason = "each is a setting with a name in Python")]
 pub(crate) fn compare(
     py: Python<'_>,
     lengths: Column,

@@ -20,8 +20,8 @@ use crate::{
 ///         dataset. Lengths are whole numbers from 1 to 4294967295.
 ///     `second`: A second length for each sequence, such as the length of its target. By default,
 ///         sequences have one length.
-#[pyclass(frozen, module = "lengthwise")]
-#[derive(Debug)]
+#[pyclass(frozen, eq, module = "lengthwise")]
+#[derive(Debug, PartialEq)]
 pub(crate) struct Lengths(pub(crate) Arc<lengthwise::Lengths>);
 
 /// What lengths are made of: the first ones as an array, the second ones, and the statistics of what
@@ -66,10 +66,6 @@ impl Lengths {
         let second = self.0.second().map(|second| format!("; second {}", of(second)));
         let second = second.unwrap_or_default();
         format!("Lengths({} sequences {}{second})", self.0.len(), of(&self.0))
-    }
-
-    fn __eq__(&self, other: &Self) -> bool {
-        self.0 == other.0
     }
 
     #[staticmethod]

@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 #![expect(clippy::needless_pass_by_value, reason = "what Python gives is made for the call")]
+#![expect(clippy::too_many_arguments, reason = "each is a setting with a name in Python")]
 #![expect(clippy::struct_field_names, reason = "a class holds the type of Rust that has its name")]
 
 mod compare;

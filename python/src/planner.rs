@@ -72,7 +72,8 @@ const LONG: usize = 1 << 20;
 pub(crate) struct Planner {
     planner: lengthwise::Planner<Strategy>,
     lengths: Arc<lengthwise::Lengths>,
-    /// What batch lengths there can be, if they are few.
+    /// The batch lengths of the ladder in ascending order; `None` if the shapes are not a ladder.
+    #[pyo3(get)]
     rungs: Option<Vec<u32>>,
 }
 
@@ -99,7 +100,6 @@ impl Planner {
         shard = None,
         shards = None,
     ))]
-    #[expect(clippy::too_many_arguments, reason = "each is a setting with a name in Python")]
     fn new(
         py: Python<'_>,
         lengths: Column,
@@ -188,12 +188,6 @@ impl Planner {
     #[getter]
     fn lengths(&self) -> Lengths {
         Lengths(Arc::clone(&self.lengths))
-    }
-
-    /// The batch lengths of the ladder in ascending order; `None` if the shapes are not a ladder.
-    #[getter]
-    fn rungs(&self) -> Option<Vec<u32>> {
-        self.rungs.clone()
     }
 
     fn __repr__(&self) -> String {

@@ -17,8 +17,8 @@ use crate::{error::Result, lengths::Column, pickle::Reduced, settings::Given};
 ///
 /// Args:
 ///     `lengths`: The length of each sequence of one shard, as for `Planner`.
-#[pyclass(frozen, module = "lengthwise")]
-#[derive(Debug)]
+#[pyclass(frozen, eq, module = "lengthwise")]
+#[derive(Debug, PartialEq)]
 pub(crate) struct Statistics(pub(crate) Arc<lengthwise::shard::Statistics>);
 
 #[pymethods]
@@ -71,10 +71,6 @@ impl Statistics {
 
     fn __len__(&self) -> usize {
         self.0.count() as usize
-    }
-
-    fn __eq__(&self, other: &Self) -> bool {
-        self.0 == other.0
     }
 
     fn __repr__(&self) -> String {

@@ -82,7 +82,6 @@ impl Feed {
         epoch: "SupportsIndex" = 0,
         state = None,
     ))]
-    #[expect(clippy::too_many_arguments, reason = "each is a setting with a name in Python")]
     fn new(
         budget: Given<Budget>,
         #[pyo3(from_py_with = text)] shapes: &str,

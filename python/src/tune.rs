@@ -52,7 +52,6 @@ pub(crate) struct Tuning {
     cost_model = None,
     seed: "SupportsIndex" = 0,
 ))]
-#[expect(clippy::too_many_arguments, reason = "each is a limit or a setting with a name in Python")]
 pub(crate) fn tune(
     py: Python<'_>,
     lengths: Column,
