@@ -8,6 +8,9 @@ from typing import Any
 
 from .errors import SettingError
 
+#: What to do about what is no length.
+WHOLE = "lengths are whole numbers from 1 to 4294967295; leave empty sequences out"
+
 
 def checked_epoch(epoch: Any) -> int:
     try:
@@ -54,7 +57,7 @@ def _settings(maker: Any) -> Iterator[str]:
 
 
 def check_budget(budget: str | int | None) -> str | int:
-    """The budget of a stream, which must be given."""
+    """A budget that must be given."""
     if budget is None:
         raise SettingError(
             "there is no budget, and batches have no other size",

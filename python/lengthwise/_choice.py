@@ -39,8 +39,8 @@ class SharedChoice:
 
     def __init__(self, epoch: int) -> None:
         self._shared = _share(torch.zeros(ROWS + 2, 4, dtype=torch.int64))
-        # The choice that this copy was made with.
-        self._latest = Choice(0, 0, 0)
+        #: The latest choice that this copy knows.
+        self.latest = Choice(0, 0, 0)
         # The process in which this copy began an iteration.
         self._process = 0
         self.choose(epoch)
@@ -53,20 +53,15 @@ class SharedChoice:
         # Copies for workers share the memory already; others share nothing with the original.
         self._shared = _share(self._shared)
 
-    @property
-    def latest(self) -> Choice:
-        """The latest choice that this copy knows."""
-        return self._latest
-
     def choose(self, epoch: int, state: int = 0) -> None:
         """Makes a choice, in the process that has the original."""
-        number = self._latest.number + 1
+        number = self.latest.number + 1
         table = self._table()
         # The check comes last: a row that is only half written does not fit it.
         table[number % ROWS] = (number, epoch, state, 0)
         table[number % ROWS, 3] = _check(number, epoch, state)
         table[BEGUN, 0] = number
-        self._latest = Choice(number, epoch, state)
+        self.latest = Choice(number, epoch, state)
 
     def confirm(self) -> None:
         """Makes the latest choice once more."""
@@ -78,29 +73,29 @@ class SharedChoice:
         own do not count."""
         worker = get_worker_info()
         if worker is not None and self._process == os.getpid():
-            self._latest = self._read()
+            self.latest = self._read()
         self._process = os.getpid()
         if worker is not None and worker.id > 0:
-            return self._latest, 0  # One worker counts for all.
-        number, row = self._latest.number, self._table()[BEGUN]
+            return self.latest, 0  # One worker counts for all.
+        number, row = self.latest.number, self._table()[BEGUN]
         begun = (int(row[2]) if int(row[1]) == number else 0) + (not own)
         row[1], row[2], row[3] = number, begun, os.getpid()
         self._table()[OWN, 0] = number if own else 0
-        return self._latest, begun
+        return self.latest, begun
 
     def begun_elsewhere(self) -> bool:
         """Whether the last iteration with the latest choice began in another process."""
         _, number, _, process = self._table()[BEGUN].tolist()
-        return bool(number == self._latest.number and process != os.getpid())
+        return bool(number == self.latest.number and process != os.getpid())
 
     def resumed_elsewhere(self) -> bool:
         """Whether the last iteration with the latest choice began in another process with a state of its
         own."""
-        return self.begun_elsewhere() and int(self._table()[OWN, 0]) == self._latest.number
+        return self.begun_elsewhere() and int(self._table()[OWN, 0]) == self.latest.number
 
     def has_begun(self) -> bool:
         """Whether an iteration with the latest choice has begun."""
-        return int(self._table()[BEGUN, 1]) == self._latest.number
+        return int(self._table()[BEGUN, 1]) == self.latest.number
 
     def _read(self) -> Choice:
         table = self._table()

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ._checks import WHOLE
 from .errors import LengthsError
-
-WHOLE = "lengths are whole numbers from 1 to 4294967295; leave empty sequences out"
 
 
 def array(lengths: Any) -> np.ndarray:
@@ -36,22 +35,20 @@ def array(lengths: Any) -> np.ndarray:
     values = [str(value) for value in made] if made.dtype.kind in "mM" else made.tolist()
     values = [value.item() if isinstance(value, np.generic) else value for value in values]
     for index, value in enumerate(values):
-        if not _is_number(value):
+        shown = None
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
             shown = repr(value)
             shown = shown if len(shown) <= 40 else shown[:39] + "…"
+        elif isinstance(value, int) and not 0 <= value < 2**32:
+            shown = str(value)
+        if shown is not None:
             raise LengthsError(f"sequence {index} has length {shown}", hint=WHOLE, index=index)
-        if not (isinstance(value, int) and 0 <= value < 2**32 or isinstance(value, float)):
-            raise LengthsError(f"sequence {index} has length {value}", hint=WHOLE, index=index)
     return np.array(values, dtype=np.float64)
 
 
 def _named(value: object) -> str:
     name = type(value).__name__
     return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _made(lengths: Any) -> np.ndarray:
@@ -62,8 +59,7 @@ def _made(lengths: Any) -> np.ndarray:
             f"cannot interpret {_named(lengths)} as lengths",
             hint="give a list or an array with one number for each sequence; `read_lengths` reads files",
         )
-    column = _dataset_column(lengths)
-    if column is not None:
+    if (column := _dataset_column(lengths)) is not None:
         return column
     if hasattr(lengths, "null_count") or hasattr(lengths, "combine_chunks"):
         return _arrow(lengths)

@@ -20,7 +20,7 @@ import torch
 from transformers import DefaultDataCollator, default_data_collator
 
 from ._lengthwise import Lengths
-from ._torch_collate import pad_collate
+from ._torch_collate import pad_collate, rounded_up
 from .errors import LengthwiseWarning, SettingError, StateError
 
 #: What fields are padded with where the collator does not say: any other field with 0.
@@ -62,36 +62,52 @@ class PlannedCollate:
         return batch
 
 
-class PaddedRows:
+class PaddedRows(PlannedCollate):
     """Pads the items of a batch to the planned length, for a collator that does not pad."""
 
     def __init__(
         self,
         collator: Callable[[Any], Any],
-        values: Mapping[str, Any],
-        left: bool,
-        second: Sequence[str] = (),
-        mask: str | None = None,
+        dataset: Any,
+        lengths: Lengths,
+        pairs: Sequence[tuple[int, int]],
+        given: Mapping[str, Any],
+        tokenizer: Any,
+        accepts_mask: bool,
     ) -> None:
-        self.collator, self.values, self.left = collator, values, left
-        self.second, self.mask = second, mask
+        super().__init__(collator, {})
+        #: What fields are padded with, and which of them have the second length.
+        self.values: dict[str, Any] = {}
+        self.second: list[str] = []
+        self.left = getattr(tokenizer, "padding_side", "right") == "left"
+        rows = {index: _row(dataset, index) for pair in pairs for index in pair}
+        first = next(iter(rows.values()))
+        for name in first:
+            for place, column in enumerate(_columns(lengths)):
+                if all(
+                    hasattr(row[name], "__len__")
+                    and not isinstance(row[name], (str, bytes))
+                    and len(row[name]) == column[index]
+                    for index, row in rows.items()
+                ):
+                    self.values[name] = given[name] if name in given else _value(name, tokenizer)
+                    self.second += [name] * place
+                    break
+        self.masks = "input_ids" in self.values and "attention_mask" not in first and accepts_mask
+        if self.masks:
+            self.values["attention_mask"] = 0
 
     def __call__(self, rows: Any) -> Any:
-        if not len(rows):
-            return PlannedCollate(self.collator, {})(rows)
         planned = getattr(rows, "length", None), getattr(rows, "second_length", None)
-        padded = []
-        for row in rows:
-            row = dict(row)
-            if self.mask is not None:
-                row["attention_mask"] = [1] * len(row[self.mask])
-            padded.append(row)
-        for name, value in self.values.items():
+        padded = [dict(row) for row in rows]
+        for row in padded if self.masks else ():
+            row["attention_mask"] = [1] * len(row["input_ids"])
+        for name, value in self.values.items() if padded else ():
             own = [torch.as_tensor(row[name]) for row in padded]
             length = max([planned[name in self.second] or 0, *map(len, own)])
             for row, tensor in zip(padded, own):
                 row[name] = _extended(tensor[None], length, Padding(1, value, self.left, False))[0]
-        return self.collator(padded)
+        return super().__call__(padded)
 
 
 def planned_collate(
@@ -106,7 +122,7 @@ def planned_collate(
 ) -> Callable[[Any], Any]:
     """A collator that pads to the planned length. ``probe`` is called in the place of ``collator`` to find out
     how it pads; ``values`` are used in the place of what it pads with."""
-    plain = _unwrapped(collator)
+    plain = getattr(collator, "data_collator", collator)  # The Trainer wraps it to remove columns.
     if isinstance(plain, pad_collate):
         return collator  # It knows the planned length itself.
     pairs = _unequal(lengths)
@@ -114,9 +130,7 @@ def planned_collate(
         return PlannedCollate(collator, {})  # All sequences have one length, and so have all batches.
     given = dict(values or {})
     if plain is default_data_collator or isinstance(plain, DefaultDataCollator):
-        return _padded_rows(
-            collator, dataset, lengths, pairs, given, tokenizer, accepts_mask=accepts_mask
-        )
+        return PaddedRows(collator, dataset, lengths, pairs, given, tokenizer, accepts_mask)
     multiple = getattr(plain, "pad_to_multiple_of", None) or 1
     try:
         with _same_randomness():
@@ -148,22 +162,22 @@ def _learned(
     multiple: int,
 ) -> dict[str, list[Padding]]:
     """Which fields have the planned length, and how they are padded."""
-    columns = [_array(lengths), None if lengths.second is None else _array(lengths.second)]
+    columns = _columns(lengths)
     found = [_of_pair(probe, dataset, columns, pair, multiple) for pair in pairs]
     fields: dict[str, list[Padding]] = {}
-    for name, axis, second in found[0]:
+    for key in found[0]:
         # A size that is a planned length by chance is one in one pair, and not in the others.
-        ways = [ways[name, axis, second] for ways in found if (name, axis, second) in ways]
+        ways = [ways[key] for ways in found if key in ways]
         if len(ways) == len(found):
             way = next((way for way in ways if way.value is not None), ways[0])
-            fields.setdefault(name, []).append(way)
+            fields.setdefault(key[0], []).append(way)
     return fields
 
 
 def _of_pair(
     probe: Callable[[Any], Any],
     dataset: Any,
-    columns: Sequence[np.ndarray | None],
+    columns: Sequence[np.ndarray],
     pair: tuple[int, int],
     multiple: int,
 ) -> dict[tuple[str, int, bool], Padding]:
@@ -181,10 +195,8 @@ def _of_pair(
         for axis in range(1, tensor.ndim):
             sizes = tensor.shape[axis], alone[name].shape[axis]
             for second, column in enumerate(columns):
-                if column is None:
-                    continue
                 own = int(column[short])
-                if sizes == (_up(max(own, int(column[long])), multiple), _up(own, multiple)):
+                if sizes == (rounded_up(max(own, int(column[long])), multiple), rounded_up(own, multiple)):
                     grown[name, axis, bool(second)] = own
     evidence = {
         name: _leftness(both[name][0], alone[name][0], axis - 1, own)
@@ -223,40 +235,6 @@ def _share(row: torch.Tensor, kept: torch.Tensor) -> float:
     return float((row == kept).float().mean())
 
 
-def _padded_rows(
-    collator: Callable[[Any], Any],
-    dataset: Any,
-    lengths: Lengths,
-    pairs: Sequence[tuple[int, int]],
-    given: Mapping[str, Any],
-    tokenizer: Any,
-    accepts_mask: bool,
-) -> PaddedRows:
-    rows = {index: _row(dataset, index) for pair in pairs for index in pair}
-    columns = [_array(lengths), None if lengths.second is None else _array(lengths.second)]
-    values: dict[str, Any] = {}
-    seconds: list[str] = []
-    first = next(iter(rows.values()))
-    for name in first:
-        for place, column in enumerate(columns):
-            if column is None or not all(
-                hasattr(row[name], "__len__")
-                and not isinstance(row[name], (str, bytes))
-                and len(row[name]) == column[index]
-                for index, row in rows.items()
-            ):
-                continue
-            values[name] = given[name] if name in given else _value(name, tokenizer)
-            if place:
-                seconds.append(name)
-            break
-    mask = None
-    if "input_ids" in values and "attention_mask" not in first and accepts_mask:
-        mask, values["attention_mask"] = "input_ids", 0
-    left = getattr(tokenizer, "padding_side", "right") == "left"
-    return PaddedRows(collator, values, left, seconds, mask)
-
-
 def _value(name: str, tokenizer: Any) -> Any:
     if name in ("input_ids", "decoder_input_ids"):
         value = getattr(tokenizer, "pad_token_id", None)
@@ -285,10 +263,7 @@ def _extended(tensor: Any, length: int, way: Padding) -> Any:
 def _unequal(lengths: Lengths) -> list[tuple[int, int]]:
     """Pairs of sequences of different lengths: the shortest and the longest, by each planned length."""
     pairs = []
-    for part in (lengths, lengths.second):
-        if part is None:
-            continue
-        column = _array(part)
+    for column in _columns(lengths):
         short, long = int(column.argmin()), int(column.argmax())
         if column[short] < column[long]:
             pairs.append((short, long))
@@ -299,18 +274,15 @@ def _unequal(lengths: Lengths) -> list[tuple[int, int]]:
     return pairs
 
 
-def _array(lengths: Lengths) -> np.ndarray:
-    return lengths.numpy().astype(np.int64)
+def _columns(lengths: Lengths) -> list[np.ndarray]:
+    """The lengths, and the second ones if there are any."""
+    parts = [lengths] if lengths.second is None else [lengths, lengths.second]
+    return [part.numpy().astype(np.int64) for part in parts]
 
 
 def _row(dataset: Any, index: int) -> Any:
     row = dataset[index]
     return dict(row) if isinstance(row, Mapping) else row
-
-
-def _unwrapped(collator: Any) -> Any:
-    """The collator of the user: the Trainer wraps it to remove columns."""
-    return getattr(collator, "data_collator", collator)
 
 
 def copied(collator: Any) -> Any:
@@ -325,17 +297,14 @@ def copied(collator: Any) -> Any:
 def _same_randomness() -> Iterator[None]:
     """Training draws the same numbers, whether a batch was collated before it or not; and what is drawn here
     is the same on every process."""
-    kept = random.getstate(), np.random.get_state()
+    kept, kept_by_numpy = random.getstate(), np.random.get_state()
     with torch.random.fork_rng(devices=[]):
         try:
-            torch.manual_seed(0)
-            random.seed(0)
-            np.random.seed(0)
+            for seed in (torch.manual_seed, random.seed, np.random.seed):
+                seed(0)
             yield
         finally:
-            random.setstate(kept[0])
-            np.random.set_state(kept[1])
+            random.setstate(kept)
+            np.random.set_state(kept_by_numpy)
 
 
-def _up(length: int, multiple: int) -> int:
-    return -(-length // multiple) * multiple

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import Comparison, Plan
@@ -86,7 +86,8 @@ COLUMNS = [
 def comparison(comparison: Comparison) -> str:
     """The table of a comparison."""
     rows = comparison.rows
-    several = comparison.settings["world_size"] > 1
+    settings = comparison.settings
+    several = settings["world_size"] > 1
     shown = [
         column
         for column in COLUMNS
@@ -94,18 +95,15 @@ def comparison(comparison: Comparison) -> str:
         and (several or column[1] not in ("idle_share", "optimizer_steps"))
     ]
     head = "".join(f"<th>{name}</th>" for name, _, _ in shown)
-    lines = []
-    for row in rows:
-        cells = []
-        for _, key, form in shown:
-            value = row.get(key)
-            # Nobody met anybody twice.
-            text = "∞" if value is None else form.format(value)
-            cells.append(f"<td>{escape(text)}</td>")
-        lines.append(f"<tr>{''.join(cells)}</tr>")
-    settings = comparison.settings
+
+    def cell(value: Any, form: str) -> str:
+        # Without a value, nobody met anybody twice.
+        return f"<td>{escape('∞' if value is None else form.format(value))}</td>"
+
+    cells = ("".join(cell(row.get(key), form) for _, key, form in shown) for row in rows)
+    body = "".join(f"<tr>{line}</tr>" for line in cells)
     caption = f"budget {settings['budget']}, shapes {settings['shapes']}, {settings['epochs']} epochs"
     return (
         f"<table><caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead>"
-        f"<tbody>{''.join(lines)}</tbody></table>"
+        f"<tbody>{body}</tbody></table>"
     )

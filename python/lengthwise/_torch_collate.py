@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch.utils.data import default_collate
 
+from ._describe import described
 from ._lengthwise import Plan
 from ._torch_sampler import BatchSampler
 from ._torch_stream import StreamBatches
@@ -17,48 +19,54 @@ from .errors import LengthsError, SettingError
 
 #: What to do about items that are longer than was said.
 REALLY = "give the lengths that the items really have, with all that is added to them"
+#: What to do about a field that has the name of the lengths.
+ANOTHER_NAME = 'give another name, as in `lengths="counts"`, or none'
 
-#: What packed rows come with.
-ADDED = ("position_ids", "cu_seqlens", "max_seqlen")
+
+class _Side(NamedTuple):
+    """What the sampler knows of one of two lengths, whatever the batch."""
+
+    #: What over-long items are cut to, if they are to be cut.
+    top: int | None = None
+    #: The longest that was planned.
+    longest: int | None = None
 
 
 class pad_collate:
     """Pads the sequences of a batch to its planned length.
 
-    Items are tensors, arrays or lists of numbers; or dictionaries or tuples of such. The first
-    field that is a sequence (or ``field``) is the one whose length was planned: it is padded to the
-    planned length, and so are the fields in ``like``; without it, those that are as long in every item
-    of the batch. Others are stacked if they are all as long, or padded to their own longest; what is no
-    sequence is collated as PyTorch does. The lengths are added as a last part, or under the key
-    ``lengths``; ``lengths=None`` leaves them out.
+    Items are tensors, arrays or lists of numbers; or dictionaries or tuples of such. ``field`` and the
+    fields in ``like`` are padded to the planned length. Others are stacked if they are all as long, or padded
+    to their own longest; what is no sequence is collated as PyTorch does. The lengths are added as a last
+    part, or under the key ``lengths``; second lengths are added behind them, or under the key
+    ``second_lengths``.
 
-    ``second`` is the field of the second of two planned lengths, such as the target of a translation:
-    it is padded to its own planned length, and its lengths are added behind the others, or under the
-    key ``second_lengths``.
-
-    ``padding_value`` is a number, or a dictionary with one for each field. The planned length is exact
-    in batches of :func:`loader`; elsewhere the longest item is rounded up as the sampler's shapes say.
-
-    In batches of :func:`loader` items that are longer than their batch was planned for are refused. Elsewhere
-    the plan of the batch is not known: refused are items longer than any that was planned, and, where one
-    length has a budget of ``padded`` cells, batches that exceed it. So batches that are not the sampler's are
-    collated without it. Of two lengths on a ladder, or cut by ``over_long="truncate"``, only the plan knows
-    the batch length: such batches must be those of :func:`loader`.
+    The planned length is exact in batches of :func:`loader`, and longer items are refused there. Elsewhere the
+    plan of the batch is not known: the longest item is rounded up as the sampler's shapes say, and refused are
+    items longer than any that was planned, and, where one length has a budget of ``padded`` cells, batches
+    that exceed it. So batches that are not the sampler's are collated without it. Of two lengths on a ladder,
+    or cut by ``over_long="truncate"``, only the plan knows the batch length: such batches must be those of
+    :func:`loader`.
 
     Args:
         sampler: The sampler of the batches, which has their shapes. By default, batches are padded to
             their longest item, or to the length that they were planned for if they know it.
         field: The field whose length was planned. By default, it is the first one that is a sequence.
-        second: The field of the second of two planned lengths. By default, there is none.
-        like: The fields that are as long as ``field``. By default, they are found by their lengths.
+        second: The field of the second of two planned lengths, such as the target of a translation, which is
+            padded to its own planned length. By default, there is none.
+        like: The fields that are as long as ``field``. By default, these are the ones that are as long in
+            every item of the batch.
         padding_value: The value of the padding: a number, or a dictionary with one for each field. The
             default is 0.
         lengths: The name of the field with the lengths, or ``None`` for no such field. The default is
             "lengths".
     """
 
-    #: Whether sequences share rows.
+    #: Whether sequences share rows, and what these come with.
     _packs = False
+    _added: Sequence[str] = ()
+    #: What the first position of every sequence is set to.
+    first: Mapping[Any, Any] = {}
 
     def __init__(
         self,
@@ -76,99 +84,95 @@ class pad_collate:
         self.padding_value = padding_value
         self.lengths = lengths
         self.rungs: list[int] | None = None
+        # What batch lengths are a multiple of.
         self.multiple = self.second_multiple = 1
-        # What over-long items are cut to, if they are to be cut.
-        self.top: int | None = None
-        self.second_top: int | None = None
+        self._sides = [_Side(), _Side()]
         # Why the batch length cannot be known without the plan, if it cannot.
-        self.unknown: str | None = None
+        self._unknown: str | None = None
         # How many cells a batch may have, as far as that is known without its plan.
-        self.cells: int | None = None
-        self.alone = False
-        # The longest that was planned.
-        self.longest: int | None = None
-        self.second_longest: int | None = None
+        self._cells: int | None = None
+        self._alone = False
         if sampler is not None:
-            sampler = checked_sampler(sampler, type(self).__name__)
-            plan = sampler._plan_of(sampler.epoch)
-            if plan.packed and not self._packs:
-                raise SettingError(
-                    "the sequences of these batches share rows", hint="collate with `pack_collate`"
-                )
-            if self._packs and not plan.packed:
-                raise SettingError(
-                    "every sequence of these batches has a row of its own",
-                    hint='plan with the strategy "packed", or collate with `pad_collate`',
-                )
-            if second is not None and plan.second_batch_lengths is None:
-                raise SettingError(
-                    f"{second!r} is to be padded to a second length, and none was planned",
-                    hint="make the sampler with `second=`, a second length for each sequence",
-                )
-            shapes, _, second_shapes = plan.settings["shapes"].partition("+")
-            self.rungs = sampler.rungs
-            self.multiple = _multiple(shapes)
-            self.second_multiple = _multiple(second_shapes or shapes)
-            self.cells, self.alone = _cells(plan), plan.settings["over_long"] == "alone"
-            self.longest = sampler.lengths.max
-            seconds = sampler.lengths.second
-            self.second_longest = None if seconds is None else seconds.max
-            if plan.settings["over_long"] == "truncate":
-                self.top = int(plan.batch_lengths.max())
-                if plan.second_batch_lengths is not None:
-                    self.second_top = int(plan.second_batch_lengths.max())
-                    self.unknown = "the lengths of a pair are cut one by the other"
-            if plan.second_batch_lengths is not None and "ladder" in plan.settings["shapes"]:
-                self.unknown = "ladders of two lengths depend on each other"
+            self._learn(checked_sampler(sampler, type(self).__name__))
+
+    def _learn(self, sampler: BatchSampler) -> None:
+        plan = sampler._plan_of(sampler.epoch)
+        if plan.packed and not self._packs:
+            raise SettingError(
+                "the sequences of these batches share rows", hint="collate with `pack_collate`"
+            )
+        if self._packs and not plan.packed:
+            raise SettingError(
+                "every sequence of these batches has a row of its own",
+                hint='plan with the strategy "packed", or collate with `pad_collate`',
+            )
+        if self.second is not None and plan.second_batch_lengths is None:
+            raise SettingError(
+                f"{self.second!r} is to be padded to a second length, and none was planned",
+                hint="make the sampler with `second=`, a second length for each sequence",
+            )
+        settings, lengths = plan.settings, sampler.lengths
+        truncates = settings["over_long"] == "truncate"
+        shapes, _, second_shapes = settings["shapes"].partition("+")
+        self.multiple, self.second_multiple = _multiple(shapes), _multiple(second_shapes or shapes)
+        self._sides = [
+            _Side(int(planned.max()) if truncates else None, column.max)
+            for planned, column in (
+                (plan.batch_lengths, lengths),
+                (plan.second_batch_lengths, lengths.second),
+            )
+            if planned is not None and column is not None
+        ]
+        self.rungs = sampler.rungs
+        self._cells, self._alone = _cells(plan), settings["over_long"] == "alone"
+        if plan.second_batch_lengths is not None:
+            if "ladder" in settings["shapes"]:
+                self._unknown = "ladders of two lengths depend on each other"
+            elif truncates:
+                self._unknown = "the lengths of a pair are cut one by the other"
 
     def __call__(self, rows: Sequence[Any]) -> Any:
         first = rows[0]
         columns = _columns(rows)
         self._check(columns)
         main = self._main(columns)
-        raw = [len(value) for value in columns[main]]
-        planned = getattr(rows, "length", None)
-        if planned is None and self.unknown is not None:
+        if getattr(rows, "length", None) is None and self._unknown is not None:
             raise SettingError(
-                f"{self.unknown}, and this batch does not say what it was planned for",
+                f"{self._unknown}, and this batch does not say what it was planned for",
                 hint="make the loader with `lengthwise.torch.loader(dataset, sampler, collate_fn=…)`: its "
                 "batches know",
             )
-        target = planned or self._rounded(max(raw))
-        self._check_length("length", max(raw), planned or self.longest, self.top)
-        if planned is None:
-            self._check_cells(len(rows), len(rows) * target)
-        padded = {
-            key: self._column(key, values, main, raw, target) for key, values in columns.items()
-        }
-        counts = {self.lengths: torch.tensor([min(length, target) for length in raw])}
-        if self.second is not None:
-            own = [len(value) for value in columns[self.second]]
-            planned = getattr(rows, "second_length", None)
-            target = planned or _up(max(own), self.second_multiple)
-            self._check_length(
-                "second length", max(own), planned or self.second_longest, self.second_top
-            )
-            padded[self.second] = self._column(
-                self.second, columns[self.second], self.second, own, target
-            )
-            counts[f"second_{self.lengths}"] = torch.tensor([min(length, target) for length in own])
+        padded: dict[Any, Any] = {}
+        counts: dict[str, Any] = {}
+        for place, key in enumerate([main] if self.second is None else [main, self.second]):
+            prefix, side = "second_" if place else "", self._sides[place]
+            multiple = self.second_multiple if place else self.multiple
+            raw = [len(value) for value in columns[key]]
+            planned = getattr(rows, f"{prefix}length", None)
+            target = planned or self._rounded(max(raw), multiple, side.top)
+            self._check_length(f"{prefix}length".replace("_", " "), max(raw), planned, side)
+            if planned is None and not place:
+                self._check_cells(len(rows), len(rows) * target)
+            for each in [key] if place else columns:
+                padded[each] = self._column(each, columns[each], key, raw, target)
+            counts[f"{prefix}{self.lengths}"] = torch.tensor([min(length, target) for length in raw])
         if isinstance(first, Mapping):
             return {**padded, **(counts if self.lengths else {})}
         parts = (*padded.values(), *(counts.values() if self.lengths else ()))
         return parts if isinstance(first, tuple) or len(parts) > 1 else parts[0]
 
-    def _check_length(self, name: str, length: int, planned: int | None, top: int | None) -> None:
-        if planned is not None and length > planned and top is None:
+    def _check_length(self, name: str, length: int, planned: int | None, side: _Side) -> None:
+        most = planned or side.longest
+        if most is not None and length > most and side.top is None:
             raise LengthsError(
-                f"an item has {name} {length}, and its batch was planned for {planned} at most", hint=REALLY
+                f"an item has {name} {length}, and its batch was planned for {most} at most", hint=REALLY
             )
 
     def _check_cells(self, items: int, cells: int) -> None:
-        if self.cells is None or cells <= self.cells or (self.alone and items == 1):
+        if self._cells is None or cells <= self._cells or (self._alone and items == 1):
             return
         raise LengthsError(
-            f"the batch would have {cells} cells, and the budget is {self.cells}: its {items} items are "
+            f"the batch would have {cells} cells, and the budget is {self._cells}: its {items} items are "
             "longer than planned",
             hint=f"{REALLY}; batches that are not the sampler's are collated without it",
         )
@@ -176,20 +180,19 @@ class pad_collate:
     def _check(self, columns: Mapping[Any, Any]) -> None:
         named = self.padding_value if isinstance(self.padding_value, Mapping) else {}
         given = [name for name in (self.field, self.second) if name is not None]
-        wanted = [*named, *(self.like or ()), *given]
-        for name in wanted:
+        for name in [*named, *(self.like or ()), *given, *self.first]:
             if name not in columns:
                 raise SettingError(
                     f"the items have no field {name!r}",
                     hint=f"their fields are {', '.join(map(repr, columns))}",
                 )
-        added = [self.lengths] if self.second is None else [self.lengths, f"second_{self.lengths}"]
-        for name in added if self.lengths is not None else ():
+        added = dict.fromkeys(self._added, "leave it out: it is made anew for the row")
+        if self.lengths is not None:
+            names = [self.lengths] if self.second is None else [self.lengths, f"second_{self.lengths}"]
+            added = {**dict.fromkeys(names, ANOTHER_NAME), **added}
+        for name, hint in added.items():
             if name in columns:
-                raise SettingError(
-                    f"the items have a field {name!r} of their own",
-                    hint='give another name, as in `lengths="counts"`, or none',
-                )
+                raise SettingError(f"the items have a field {name!r} of their own", hint=hint)
 
     def _main(self, columns: Mapping[Any, Sequence[Any]]) -> Any:
         if self.field is not None:
@@ -202,45 +205,46 @@ class pad_collate:
             hint="give tensors, arrays or lists of numbers, or name the `field`",
         )
 
-    def _rounded(self, longest: int) -> int:
-        if self.top is not None:
-            longest = min(longest, self.top)
+    def _rounded(self, longest: int, multiple: int, top: int | None = None) -> int:
+        if top is not None:
+            longest = min(longest, top)
         if self.rungs:
             return next((rung for rung in self.rungs if rung >= longest), longest)
-        rounded = _up(longest, self.multiple)
-        return rounded if self.top is None else min(rounded, self.top)
+        rounded = rounded_up(longest, multiple)
+        return rounded if top is None else min(rounded, top)
 
     def _column(self, key: Any, values: list[Any], main: Any, raw: list[int], target: int) -> Any:
-        if not _is_sequence(values[0]):
-            return default_collate(values)
-        try:
-            tensors = [torch.as_tensor(value) for value in values]
-        except (TypeError, ValueError):
-            return values  # Words, say.
+        tensors, others = _tensors(values)
+        if tensors is None:
+            return others
         own = [len(tensor) for tensor in tensors]
         if not (own == raw if self.like is None else key in (*self.like, main)):
             target = max(own)
-        kind = _common_kind(tensors)
-        value = self._padding(key, kind)
         widest = next((tensor for tensor in tensors if len(tensor)), tensors[0])
-        padded = torch.full((len(tensors), target, *widest.shape[1:]), value, dtype=kind)
+        padded = self._full(key, tensors, (len(tensors), target, *widest.shape[1:]))
         for row, tensor in enumerate(tensors):
             padded[row, : min(len(tensor), target)] = tensor[:target]
         return padded
 
-    def _padding(self, key: Any, kind: torch.dtype) -> Any:
+    def _full(
+        self, key: Any, tensors: Sequence[torch.Tensor], shape: tuple[int, ...]
+    ) -> torch.Tensor:
+        """Padding of a type that all values of a field can have."""
+        # Rows without anything say nothing about the type of the others.
+        kinds = [tensor.dtype for tensor in tensors if len(tensor)] or [tensors[0].dtype]
+        kind = functools.reduce(torch.promote_types, kinds)
         value = self.padding_value
         value = value.get(key, 0) if isinstance(value, Mapping) else value
-        return _among(value, kind, "padding_value")
+        return torch.full(shape, _among(value, kind, "padding_value"), dtype=kind)
 
 
+@described(pad_collate, but=("second",))
 class pack_collate(pad_collate):
     """Puts the sequences of a batch into one row, one after another: what attention of variable length
     takes, as ``flash_attn_varlen_func`` does.
 
-    Items are those of :class:`pad_collate`. The first field that is a sequence (or ``field``), and the
-    fields in ``like``, or without it those that are as long in every item of the batch, become rows of
-    shape ``(1, length, …)``; others are collated as PyTorch does, or stay lists. Without ``like``, fields
+    Items are those of :class:`pad_collate`. ``field``, and the fields in ``like``, become rows of shape
+    ``(1, length, …)``; others are collated as PyTorch does, or stay lists. Without ``like``, fields
     whose lengths differ from item to item must be as long: others are refused, for labels that are one
     shorter would lie beside other tokens. ``like=[]`` leaves all but the first as they are. Added are, for
     dictionaries by these names, and otherwise as last parts in this order:
@@ -252,27 +256,23 @@ class pack_collate(pad_collate):
 
     Items that are neither dictionaries nor tuples come as a dictionary with the row as ``input_ids``.
 
-    Where the row was planned to be longer than its sequences, it is filled with ``padding_value``, a
-    number or a dictionary with one for each field. What is filled counts as one more sequence in
-    ``position_ids``, ``cu_seqlens`` and ``max_seqlen``, and not in ``lengths``: so no position is
-    without a result, and no sequence sees it. ``first`` has, for fields that it names, what the first
-    position of every sequence is set to, as in ``first={"labels": -100}``: a model that shifts labels
-    itself would otherwise learn to say the beginning of the next sequence.
+    Where the row was planned to be longer than its sequences, it is filled with ``padding_value``. What is
+    filled counts as one more sequence in ``position_ids``, ``cu_seqlens`` and ``max_seqlen``, and not in
+    ``lengths``: so no position is without a result, and no sequence sees it.
 
     Args:
         sampler: The sampler of the batches, which has their shapes. By default, a row is as long as its
             sequences, or as it was planned if the batch knows that.
-        field: The field whose length was planned. By default, it is the first one that is a sequence.
-        like: The other fields that become rows. By default, they are found by their lengths.
-        padding_value: The value of the padding: a number, or a dictionary with one for each field. The
-            default is 0.
-        first: What the first position of every sequence is set to, for each field that is named. By
-            default, nothing is set.
-        lengths: The name of the field with the lengths, or ``None`` for no such field. The default is
-            "lengths".
+        like: The other fields that become rows. By default, these are the ones that are as long as ``field``
+            in every item of the batch.
+        first: What the first position of every sequence is set to, for each field that is named, as in
+            ``first={"labels": -100}``: a model that shifts labels itself would otherwise learn to say the
+            beginning of the next sequence. By default, nothing is set.
     """
 
     _packs = True
+    #: What the row comes with.
+    _added = ("position_ids", "cu_seqlens", "max_seqlen")
 
     def __init__(
         self,
@@ -287,10 +287,10 @@ class pack_collate(pad_collate):
         super().__init__(
             sampler, field=field, like=like, padding_value=padding_value, lengths=lengths
         )
-        if lengths in ADDED:
+        if lengths in self._added:
             raise SettingError(
                 f"the lengths would have the name {lengths!r}, which the row adds itself",
-                hint='give another name, as in `lengths="counts"`, or none',
+                hint=ANOTHER_NAME,
             )
         self.first = dict(first or {})
 
@@ -300,22 +300,22 @@ class pack_collate(pad_collate):
         if plain:
             columns = {"input_ids": columns[0]}
         self._check(columns)
-        main = self._main(columns)
-        raw = [len(value) for value in columns[main]]
+        main, side = self._main(columns), self._sides[0]
+        raw = own = [len(value) for value in columns[main]]
         # An over-long sequence has a row of its own, and may have to be cut to it.
         planned = getattr(rows, "length", None)
-        own = raw
-        if self.top is not None:
-            own = [min(length, planned or self.top) for length in raw]
+        if side.top is not None:
+            own = [min(length, planned or side.top) for length in raw]
         total = sum(own)
-        target = planned or self._rounded(total)
+        # A row of several may be as long as there is room.
+        target = planned or self._rounded(total, self.multiple)
         if total > target:
             raise LengthsError(
                 f"the items have length {total} together, and their row was planned for {target}",
                 hint=REALLY,
             )
         if planned is None:
-            self._check_length("length", max(raw), self.longest, self.top)
+            self._check_length("length", max(raw), None, side)
             self._check_cells(len(rows), target)
         packed = {
             key: self._row(key, values, main, raw, own, target) for key, values in columns.items()
@@ -330,41 +330,18 @@ class pack_collate(pad_collate):
             return {**packed, **added}
         return (*packed.values(), *added.values())
 
-    def _rounded(self, longest: int) -> int:
-        # What is cut is cut before; a row of several may be as long as there is room.
-        if self.rungs:
-            return next((rung for rung in self.rungs if rung >= longest), longest)
-        return _up(longest, self.multiple)
-
-    def _check(self, columns: Mapping[Any, Any]) -> None:
-        super()._check(columns)
-        names = ", ".join(map(repr, columns))
-        for name in self.first:
-            if name not in columns:
-                raise SettingError(
-                    f"the items have no field {name!r}", hint=f"their fields are {names}"
-                )
-        for name in ADDED:
-            if name in columns:
-                raise SettingError(
-                    f"the items have a field {name!r} of their own",
-                    hint="leave it out: it is made anew for the row",
-                )
-
     def _row(
         self, key: Any, values: list[Any], main: Any, raw: list[int], own: list[int], target: int
     ) -> Any:
-        if not _is_sequence(values[0]):
-            return self._beside(key, default_collate(values))
-        try:
-            tensors = [torch.as_tensor(value) for value in values]
-        except (TypeError, ValueError):
-            return self._beside(key, values)  # Words, say.
+        tensors, others = _tensors(values)
+        if tensors is None:
+            return self._beside(key, others)
         lengths = [len(tensor) for tensor in tensors]
-        if self.like is not None and key not in (*self.like, main):
-            return self._beside(key, tensors)
-        if self.like is None and lengths != raw and len({*lengths}) == 1:
-            # The same from every item, as what is known about a speaker.
+        if self.like is not None:
+            beside = key not in (*self.like, main)
+        else:  # The same from every item, as what is known about a speaker.
+            beside = lengths != raw and len({*lengths}) == 1
+        if beside:
             return self._beside(key, tensors)
         if lengths != raw:
             item = next(item for item, length in enumerate(raw) if lengths[item] != length)
@@ -374,15 +351,12 @@ class pack_collate(pad_collate):
                 hint="make them as long; or name in `like` the fields that go into the row, and others "
                 "stay lists",
             )
-        kind = _common_kind(tensors)
-        row = torch.full(
-            (1, target, *tensors[0].shape[1:]), self._padding(key, kind), dtype=kind
-        )
+        row = self._full(key, tensors, (1, target, *tensors[0].shape[1:]))
         place = 0
         for tensor, length in zip(tensors, own):
             row[0, place : place + length] = tensor[:length]
             if key in self.first and length:
-                row[0, place] = _among(self.first[key], kind, "first")
+                row[0, place] = _among(self.first[key], row.dtype, "first")
             place += length
         return row
 
@@ -450,13 +424,14 @@ def _columns(rows: Sequence[Any]) -> dict[Any, list[Any]]:
     return {0: list(rows)}
 
 
-def _common_kind(tensors: Sequence[torch.Tensor]) -> torch.dtype:
-    # Rows without anything say nothing about the type of the others.
-    kinds = [tensor.dtype for tensor in tensors if len(tensor)] or [tensors[0].dtype]
-    kind = kinds[0]
-    for other in kinds[1:]:
-        kind = torch.promote_types(kind, other)
-    return kind
+def _tensors(values: list[Any]) -> tuple[list[torch.Tensor] | None, Any]:
+    """The sequences of a field; or what becomes of its values if they are none."""
+    if not _is_sequence(values[0]):
+        return None, default_collate(values)
+    try:
+        return [torch.as_tensor(value) for value in values], None
+    except (TypeError, ValueError):
+        return None, values  # Words, say.
 
 
 def _among(value: Any, kind: torch.dtype, name: str) -> Any:
@@ -504,7 +479,7 @@ def _multiple(shapes: str) -> int:
     return int(value) if name == "multiple" else 1
 
 
-def _up(length: int, multiple: int) -> int:
+def rounded_up(length: int, multiple: int) -> int:
     return -(-length // multiple) * multiple
 
 

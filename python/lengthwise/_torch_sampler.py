@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from torch.utils.data import Sampler
 
-from ._checks import check_settings, checked_epoch, checked_word
+from ._checks import check_budget, check_settings, checked_epoch, checked_word
 from ._describe import described
 from ._lengthwise import Lengths, Plan, Planner
 from ._private import asked_by_torchdata, reader
@@ -28,9 +28,7 @@ VERSION = 1
 SIZES = ("batch_size", "drop_last")
 #: What a mean loss can be taken over, and what is counted for it.
 WEIGHTS = {
-    "positions": "positions",
-    "tokens": "positions",
-    "frames": "positions",
+    **dict.fromkeys(("positions", "tokens", "frames"), "positions"),
     "second_positions": "second_positions",
     "sequences": "sequences",
 }
@@ -66,35 +64,32 @@ class BatchSampler(Sampler[list[int]]):
     """The batches of one rank, epoch after epoch: lists of indices for ``DataLoader(batch_sampler=…)``.
 
     ``lengths`` and the settings are those of :class:`lengthwise.Planner`, of which ``budget`` must be
-    given, unless the strategy is ``packed`` with a capacity. Every rank takes the same number of batches, and every epoch has as many
-    (``constant_steps=False`` leaves that out): most trainers ask for ``len`` once.
-
-    ``second`` is a second length for each sequence, if there are two: a target for each source, tokens
-    for frames. Batches then have little padding in both, and a ``second_length``.
+    given, unless the strategy is ``packed`` with a capacity. Every rank takes the same number of batches.
+    With ``second``, batches have little padding in both lengths, and a ``second_length``.
 
     ``rank`` and ``world_size`` come from ``torch.distributed`` if you do not give them and it is
     initialised; otherwise from the variables that torchrun, mpirun and srun set, with a warning. Where
-    several ranks share their data, as under tensor, pipeline or context parallelism, give the
-    ``process_group`` that divides the data, or the data-parallel part of a ``device_mesh``, as in
-    ``device_mesh=mesh["dp"]``. With ``rank="all"`` the batches of all ranks come step by step, for
-    frameworks that divide them among the ranks in turn.
+    several ranks share their data, as under tensor, pipeline or context parallelism, give a
+    ``process_group`` or a ``device_mesh``.
 
     Call ``set_epoch`` before each epoch. If you do not, one rank alone advances to the next epoch once
     all batches of an epoch were taken; an iteration that was broken off begins again. With several
     ranks only ``set_epoch`` changes the epoch, as with PyTorch's ``DistributedSampler``: ranks cannot
-    know how far the others are. ``dataset`` is only asked for its length, which must be that of
-    ``lengths``.
+    know how far the others are.
 
     Args:
-        rank: The rank of this process, from 0, or "all" for the batches of all ranks. By default, it is
-            detected, as described above.
+        rank: The rank of this process, from 0, or "all" for the batches of all ranks, step by step, for
+            frameworks that divide them among the ranks in turn. By default, it is detected, as described
+            above.
         world_size: The number of ranks. By default, it is detected.
         process_group: The process group that divides the data, in place of ``rank`` and ``world_size``.
-        device_mesh: The data-parallel part of a device mesh, in place of ``rank`` and ``world_size``.
+        device_mesh: The data-parallel part of a device mesh, as in ``device_mesh=mesh["dp"]``, in place of
+            ``rank`` and ``world_size``.
         epoch: The first epoch, from 0. The default is 0.
         dataset: The dataset, to check that it has as many items as there are lengths. By default, this
             is not checked.
-        constant_steps: Whether every epoch has the same number of steps. The default is true.
+        constant_steps: Whether every epoch has the same number of steps: most trainers ask for ``len`` once.
+            The default is true.
     """
 
     #: Batches differ in size: frameworks must not cut or fill them.
@@ -133,10 +128,7 @@ class BatchSampler(Sampler[list[int]]):
                     "`use_distributed_sampler=False` to Lightning's Trainer, or to `setup_dataloaders` of Fabric; "
                     "for `predict` and `overfit_batches`, use a loader without this sampler",
                 )
-            raise SettingError(
-                "there is no budget, and batches have no other size",
-                hint='give one, as in budget="padded:20000"',
-            )
+            check_budget(budget)
         lengths = Lengths(lengths, second)
         check_dataset(dataset, lengths)
         self._settings: dict[str, Any] = {
@@ -166,9 +158,7 @@ class BatchSampler(Sampler[list[int]]):
     def sampler(self) -> BatchSampler:
         return self
 
-    @property
-    def batch_sampler(self) -> BatchSampler:
-        return self
+    batch_sampler = sampler
 
     @property
     def epoch(self) -> int:
@@ -239,17 +229,14 @@ class BatchSampler(Sampler[list[int]]):
         counted = checked_word("weights", of, WEIGHTS)
         running = self._current()
         schedule, plan = running.schedule, running.plan
-        own, step = plan.batch_sizes.astype(np.uint64), schedule.sequences
-        if counted == "positions":
-            own, step = plan.positions, schedule.positions
-        elif counted == "second_positions":
-            if plan.second_positions is None:
-                raise SettingError(
-                    "there are no second positions", hint="give a second length for each sequence"
-                )
-            own, step = plan.second_positions, schedule.second_positions
+        own = plan.batch_sizes if counted == "sequences" else getattr(plan, counted)
+        if own is None:
+            raise SettingError(
+                "there are no second positions", hint="give a second length for each sequence"
+            )
         batches = schedule.accumulate * schedule.world_size
-        weights: np.ndarray = own * batches / np.repeat(step, running.per_step)
+        step = np.repeat(getattr(schedule, counted), running.per_step)
+        weights: np.ndarray = own.astype(np.uint64) * batches / step
         return weights[running.skipped :]
 
     def state_dict(self, batches: int | None = None) -> dict[str, Any]:
@@ -333,10 +320,6 @@ class BatchSampler(Sampler[list[int]]):
             self._planned = self._planner.plan(epoch)
         return self._planned
 
-    def _advances(self) -> bool:
-        """Whether the epoch advances by itself: ranks cannot know how far the others are."""
-        return self._ranks()[1] == 1
-
     def _state_of(self, epoch: int) -> dict[str, Any] | None:
         """The state that iterations of an epoch go on from, if there is one."""
         return self._loaded[1] if self._loaded is not None and self._loaded[0] == epoch else None
@@ -356,9 +339,9 @@ class BatchSampler(Sampler[list[int]]):
         """Whether what counts is an iteration that has not begun. Choosing the epoch that runs means
         the one that runs, unless it is over."""
         running = self._running
-        if running is None:
-            return True
-        return self._chosen and (running.epoch != self._epoch or running.is_over())
+        return running is None or (
+            self._chosen and (running.epoch != self._epoch or running.is_over())
+        )
 
     def _current(self) -> _Running:
         """The iteration that was chosen, or began last."""
@@ -370,7 +353,8 @@ class BatchSampler(Sampler[list[int]]):
         """The epoch of an iteration that begins, and the state that it goes on from."""
         before = self._running
         if before is not None and not self._chosen:
-            if before.is_over() and self._advances():
+            # Ranks cannot know how far the others are, so only one alone advances by itself.
+            if before.is_over() and self._ranks()[1] == 1:
                 self._epoch += 1
                 self._begun = 0
             # A look at the first batch is common, so to begin again after one is no mistake.
@@ -401,7 +385,6 @@ class _Running(Iterator[Batch]):
         self.ahead, self.lead = False, 0
         #: How often another batch was asked for in vain.
         self.misses = 0
-        self.taken = self.skipped = 0
         if epoch is not None:
             self._plan(epoch, state)
 

@@ -32,13 +32,8 @@ class StreamBatches(IterableDataset[StreamBatch]):
     """The batches of one rank over a stream: an ``IterableDataset`` for ``DataLoader(…, batch_size=None)``.
 
     ``source``, ``length`` and the settings are those of :func:`lengthwise.stream_batches`, of which
-    ``budget`` must be given. ``load`` turns an item into what is trained on, when its batch is given
-    out. Only the rank and the worker that give it out call it, so items can be cheap, such as paths. A
-    batch whose ``load`` raised is not given out: it is loaded once more when the next one is asked for.
-
-    ``rank``, ``world_size``, ``process_group`` and ``device_mesh`` are those of :class:`BatchSampler`.
-    All ranks read the same stream, and each gives out its own batches. With ``pivot="quantile"`` each
-    rank has a stream of its own.
+    ``budget`` must be given; the ranks are those of :class:`BatchSampler`. All ranks read the same stream,
+    and each gives out its own batches. With ``pivot="quantile"`` each rank has a stream of its own.
 
     With workers, every worker reads the stream and holds a window of it, and the workers give out the
     batches in turn: what comes out of the loader is the same with any number of workers. A source need
@@ -52,8 +47,9 @@ class StreamBatches(IterableDataset[StreamBatch]):
     they begin one.
 
     Args:
-        load: A function that turns an item into what you train on, such as a path into a tensor. By
-            default, batches have the items themselves.
+        load: A function that turns an item into what you train on, such as a path into a tensor. Only the
+            rank and the worker that give out its batch call it. A batch whose ``load`` raised is loaded
+            once more when the next one is asked for. By default, batches have the items themselves.
         rank: The rank of this process, from 0. By default, it is detected, as by :class:`BatchSampler`.
         world_size: The number of ranks. By default, it is detected.
         process_group: The process group that divides the data, in place of ``rank`` and ``world_size``.
@@ -189,9 +185,7 @@ class StreamBatches(IterableDataset[StreamBatch]):
             # No batch of the chosen epoch was given out yet.
             return dict(state) if state is not None else self._state_after(0, None, chosen.epoch)
         stream = running.stream
-        made: dict[str, Any] = {"version": VERSION, "stream": running.state()}
-        if running.ended:
-            made["ended"] = True
+        made = _made(running.state(), running.ended)
         if stream._workers > 1:
             made.update(base=stream._base, workers=stream._workers)
         return made
@@ -208,10 +202,7 @@ class StreamBatches(IterableDataset[StreamBatch]):
                 raise StateError(
                     f"{batches} batches of {taken}", hint="count the batches of this iteration only"
                 )
-        made: dict[str, Any] = {"version": VERSION, "stream": ahead.state()}
-        if batches and next(ahead, None) is None:
-            made["ended"] = True
-        return made
+        return _made(ahead.state(), batches > 0 and next(ahead, None) is None)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Goes on from a ``state``, also with another number of ranks: iterations give the batches that come
@@ -228,11 +219,10 @@ class StreamBatches(IterableDataset[StreamBatch]):
                 f"the state has version {state.get('version')}, and this release reads {VERSION}",
                 hint="use the release of lengthwise that made it",
             )
-        epoch = self.epoch
         try:
             epoch = int(json.loads(state["stream"])["epoch"])
         except (ValueError, KeyError, TypeError):
-            pass  # It is refused below, with a better message.
+            epoch = self.epoch  # It is refused below, with a better message.
         self._stream(state, epoch)
         if get_worker_info() is not None:
             self._once = epoch, dict(state)
@@ -279,11 +269,9 @@ class StreamBatches(IterableDataset[StreamBatch]):
             rank, world_size = 0, 1
         worker = None if alone else get_worker_info()
         share = (0, 1) if worker is None else (worker.id, worker.num_workers)
-        text = base = None
-        if state is not None:
-            text = state["stream"]
-            if share[1] > 1 and state.get("workers") == share[1]:
-                base = state["base"]
+        state = state or {}
+        same_workers = share[1] > 1 and state.get("workers") == share[1]
+        text, base = state.get("stream"), state["base"] if same_workers else None
         source = self._source if worker is None else _Whole(self._source)
         return Streaming(
             source, self._length, rank=rank, world_size=world_size, share=share, base=base,
@@ -293,6 +281,10 @@ class StreamBatches(IterableDataset[StreamBatch]):
     def __repr__(self) -> str:
         rank, world_size = self._ranks()
         return f"StreamBatches(rank {rank} of {world_size}, epoch {self.epoch})"
+
+
+def _made(stream: str, ended: bool) -> dict[str, Any]:
+    return {"version": VERSION, "stream": stream, **({"ended": True} if ended else {})}
 
 
 class _Loaded(NamedTuple):

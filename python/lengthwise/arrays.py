@@ -6,14 +6,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from . import LengthsError, Plan, SettingError
 
 __all__ = ["PaddedBatch", "batches", "shapes"]
+
+Key = TypeVar("Key")
 
 
 class PaddedBatch(NamedTuple):
@@ -36,9 +38,14 @@ def shapes(plan: Plan) -> dict[int, int]:
     Args:
         plan: The plan.
     """
-    rows: dict[int, int] = {}
-    for length, size in zip(plan.batch_lengths.tolist(), plan.batch_sizes.tolist()):
-        rows[length] = max(rows.get(length, 0), size)
+    return _largest(plan.batch_lengths.tolist(), plan)
+
+
+def _largest(keys: Iterable[Key], plan: Plan) -> dict[Key, int]:
+    """The size of the largest of the batches that have each key."""
+    rows: dict[Key, int] = {}
+    for key, size in zip(keys, plan.batch_sizes.tolist()):
+        rows[key] = max(rows.get(key, 0), size)
     return rows
 
 
@@ -100,9 +107,7 @@ def _padded(
     second = plan.second_batch_lengths
     beside = batch_lengths if second is None else second.tolist()
     keys = list(zip(plan.batch_lengths.tolist(), beside))
-    rows: dict[tuple[int, int], int] = {}
-    for key, size in zip(keys, plan.batch_sizes.tolist()):
-        rows[key] = max(rows.get(key, 0), size)
+    rows = _largest(keys, plan)
     for batch, key, length in zip(plan, keys, batch_lengths):
         read = [sequences.read(index) for index in batch.tolist()]
         count = rows[key] if full else len(read)
@@ -125,20 +130,11 @@ class _Sequences:
     def __init__(
         self, data: Sequence[Any], lengths: np.ndarray, dtype: np.dtype[Any] | None
     ) -> None:
-        self._data, self._lengths = data, lengths
-        self._given = dtype
+        self._data, self._lengths, self._given = data, lengths, dtype
         # The first sequence that was read and is not empty decides.
-        self._first: tuple[int, np.ndarray] | None = None
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        if self._given is not None:
-            return self._given
-        return np.dtype(np.float64) if self._first is None else self._first[1].dtype
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return () if self._first is None else self._first[1].shape[1:]
+        self._first: int | None = None
+        self.dtype = np.dtype(np.float64) if dtype is None else dtype
+        self.shape: tuple[int, ...] = ()
 
     def read(self, index: int) -> np.ndarray:
         sequence = _array(self._data[index], index)
@@ -153,43 +149,43 @@ class _Sequences:
             # It says nothing about the others.
             return np.empty((0, *self.shape), self.dtype)
         if self._first is None:
-            self._first = index, sequence
-        first, other = self._first
-        if sequence.shape[1:] != other.shape[1:]:
+            self._first, self.shape = index, sequence.shape[1:]
+            self.dtype = sequence.dtype if self._given is None else self._given
+        if sequence.shape[1:] != self.shape:
             raise LengthsError(
-                f"sequence {index} has shape {sequence.shape[1:]} beyond its length, and sequence {first} "
-                f"has {other.shape[1:]}",
+                f"sequence {index} has shape {sequence.shape[1:]} beyond its length, and sequence "
+                f"{self._first} has {self.shape}",
                 hint="give all sequences the same shape but for their length",
                 index=index,
             )
-        if self._given is not None:
-            return self._converted(sequence, index, self._given)
-        if sequence.dtype != other.dtype:
+        if sequence.dtype == self.dtype:
+            return sequence
+        common = _common(sequence.dtype, self.dtype)
+        if self._given is None:
             raise LengthsError(
-                f"sequence {index} is of {sequence.dtype}, and sequence {first} of {other.dtype}",
-                hint=f'give one dtype for all, as in dtype="{_common(sequence.dtype, other.dtype)}"',
+                f"sequence {index} is of {sequence.dtype}, and sequence {self._first} of {self.dtype}",
+                hint=f'give one dtype for all, as in dtype="{common}"',
                 index=index,
             )
-        return sequence
-
-    @staticmethod
-    def _converted(sequence: np.ndarray, index: int, dtype: np.dtype[Any]) -> np.ndarray:
-        made, fits = _cast(sequence, dtype)
+        made, fits = _cast(sequence, self.dtype)
         if not fits.all():
-            value = sequence[~fits].flat[0]
             raise LengthsError(
-                f"sequence {index} has a value of {value}, which {dtype} cannot hold",
-                hint=f'choose another dtype, as in dtype="{_common(sequence.dtype, dtype)}"',
+                f"sequence {index} has a value of {sequence[~fits].flat[0]}, which {self.dtype} cannot hold",
+                hint=f'choose another dtype, as in dtype="{common}"',
                 index=index,
             )
         return made
 
 
-def _array(item: Any, index: int) -> np.ndarray:
+def _asarray(value: Any) -> np.ndarray:
     try:
-        made = np.asarray(item)
+        return np.asarray(value)
     except ValueError:  # Lists of several lengths, say.
-        made = np.asarray(None)
+        return np.asarray(None)
+
+
+def _array(item: Any, index: int) -> np.ndarray:
+    made = _asarray(item)
     if made.ndim and (_holds_numbers(made.dtype) or not len(made)):
         return made
     what = f"an array of {made.dtype}" if made.ndim else f"a {type(item).__name__}"
@@ -226,10 +222,7 @@ def _common(one: np.dtype[Any], other: np.dtype[Any]) -> np.dtype[Any]:
 
 def _padding(value: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
     """The padding value, if a dtype can hold it."""
-    try:
-        given = np.asarray(value)
-    except ValueError:
-        given = np.asarray(None)
+    given = _asarray(value)
     if not _holds_numbers(given.dtype) or given.shape not in ((), shape):
         raise SettingError(
             f"`padding_value` is {value!r}, and the sequences have shape {shape} beyond their length",

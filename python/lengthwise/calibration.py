@@ -33,6 +33,11 @@ MARGIN = 0.9
 MOST_CELLS = 1 << 22
 #: A budget is as good as a larger one that is faster by less than this.
 AS_GOOD = 1.05
+#: What errors say that are about memory.
+RAN_OUT = (
+    "out of memory", "resource_exhausted", "can't allocate memory", "cannot allocate memory",
+    "cudnn_status_alloc_failed", "cublas_status_alloc_failed",
+)  # fmt: skip
 #: What is recommended from: strategy (the recommended one if there is none) and shapes.
 KINDS = [
     (None, None),
@@ -230,9 +235,8 @@ def calibrate(
 def _grid(lengths: Lengths) -> list[int]:
     """Up to five lengths from short to the longest."""
     ordered = sorted(lengths.numpy().tolist())
-    places = [0.02, 0.25, 0.5, 0.8]
-    chosen = {ordered[int(place * (len(ordered) - 1))] for place in places}
     longest = ordered[-1]
+    chosen = {ordered[int(place * (len(ordered) - 1))] for place in (0.02, 0.25, 0.5, 0.8)}
     # Where all are nearly equal, the model still needs to know what length costs.
     chosen |= {longest, max(longest // 2, 1), max(longest // 8, 1)}
     kept: list[int] = []
@@ -262,33 +266,24 @@ def _largest(
             f"`max_cells` is {most}, and the longest sequence has {longest}",
             hint="raise `max_cells`, or leave the longest sequences out",
         )
-    fits, fails = 0, None
-    size = 1
-    while size * longest <= most and size <= sequences and (size == 1 or time.monotonic() < end):
+    top = min(most // longest, sequences)
+    fits, fails, size = 0, None, 1
+    # Doubles while it fits, and then halves what is between.
+    while size > fits and (size == 1 or time.monotonic() < end):
         say(f"looking for the largest batch: {size} × {longest}")
-        if not _fits(step, size, longest):
-            fails = size
-            break
-        fits, size = size, 2 * size
-    if not fits:
-        raise CostError(
-            f"one sequence of length {longest} does not fit in memory",
-            hint="use a smaller model, or leave the longest sequences out",
-        )
-    if fails is None:
-        top = min(most // longest, sequences)
-        if top > fits and time.monotonic() < end:
-            if _fits(step, top, longest):
-                fits = top
-            else:
-                fails = top
-    while fails is not None and fails - fits > max(fits // 16, 1) and time.monotonic() < end:
-        middle = (fits + fails) // 2
-        say(f"looking for the largest batch: {middle} × {longest}")
-        if _fits(step, middle, longest):
-            fits = middle
+        if _fits(step, size, longest):
+            fits = size
+        elif size == 1:
+            raise CostError(
+                f"one sequence of length {longest} does not fit in memory",
+                hint="use a smaller model, or leave the longest sequences out",
+            )
         else:
-            fails = middle
+            fails = size
+        if fails is None:
+            size = min(2 * fits, top)
+        else:
+            size = (fits + fails) // 2 if fails - fits > max(fits // 16, 1) else fits
     cells = fits * longest
     # Many short sequences can need more than few long ones.
     for length in grid[:-1]:
@@ -305,47 +300,29 @@ def _fits(step: Step, size: int, length: int) -> bool:
     try:
         step(size, length)
         _synchronize()
-    except Exception as error:
-        if not _ran_out(error):
-            raise
-        fits = False
-    else:
-        fits = True
-    if not fits:
-        # The error held on to what the step had made.
-        gc.collect()
-        torch = sys.modules.get("torch")
-        if torch is not None and torch.cuda.is_available():
-            torch.cuda.empty_cache()
-    return fits
-
-
-def _ran_out(error: BaseException) -> bool:
-    if isinstance(error, MemoryError):
         return True
-    text = str(error).lower()
-    return any(
-        sign in text
-        for sign in (
-            "out of memory", "resource_exhausted", "can't allocate memory", "cannot allocate memory",
-            "cudnn_status_alloc_failed", "cublas_status_alloc_failed",
-        )
-    )
+    except Exception as error:
+        text = str(error).lower()
+        if not isinstance(error, MemoryError) and not any(sign in text for sign in RAN_OUT):
+            raise
+    # The error held on to what the step had made.
+    gc.collect()
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_available():
+        torch.cuda.empty_cache()
+    return False
 
 
 def _timed(step: Step, size: int, length: int, warmup: int, repeats: int) -> float | None:
     """The median of several steps; nothing if memory ends."""
-    for _ in range(warmup):
-        if not _fits(step, size, length):
-            return None
     times = []
-    for _ in range(repeats):
+    for _ in range(warmup + repeats):
         _synchronize()
         start = time.perf_counter()
         if not _fits(step, size, length):
             return None
         times.append(time.perf_counter() - start)
-    return max(median(times), 1e-9)
+    return max(median(times[warmup:]), 1e-9)
 
 
 def _synchronize() -> None:
@@ -375,26 +352,19 @@ def _recommended(
     good = [one for one in found if one.predicted_seconds <= AS_GOOD * fastest]
     # New shapes are not in the model, and cost more than anything that is: few of them first.
     few = [one for one in good if one.shape_count <= 40] or good
-    best = max(few, key=lambda one: (_cells(one) * -1, one.effective_mates))
+    best = max(few, key=lambda one: (-int(one.budget.partition(":")[2]), one.effective_mates))
     yield best
     yield from sorted((one for one in found if one is not best), key=lambda one: one.predicted_seconds)
 
 
-def _cells(one: Recommendation) -> int:
-    return int(one.budget.partition(":")[2])
-
-
 def _predicted(model: CostModel, plans: list[Plan]) -> Recommendation:
-    plan, settings = plans[0], plans[0].settings
-    measures = plan.measure()
+    settings, measures = plans[0].settings, plans[0].measure()
     mates = effective_mates(plans)
     shapes = {
         shape for one in plans for shape in zip(one.batch_sizes.tolist(), one.batch_lengths.tolist())
     }
     return Recommendation(
-        strategy=settings["strategy"],
-        budget=settings["budget"],
-        shapes=settings["shapes"],
+        **{name: settings[name] for name in ("strategy", "budget", "shapes")},
         predicted_seconds=sum(model.epoch_seconds(one) for one in plans) / len(plans),
         padding_rate=measures.padding_rate,
         batches=measures.batches,

@@ -36,18 +36,6 @@ class LengthwiseError(ValueError):
         if not re.search(rf"\b{name.rstrip('s')}", message.partition("\nhint: ")[0]):
             self.args = (f"`{name}`: {message}", *self.args[1:])
 
-    def __reduce__(self) -> tuple[object, ...]:
-        # Workers of a data loader send exceptions to the main process.
-        return (_restored, (type(self), self.args, self.hint, self.index))
-
-
-def _restored(
-    kind: type[LengthwiseError], args: tuple[object, ...], hint: str | None, index: int | None
-) -> LengthwiseError:
-    error = kind.__new__(kind, *args)
-    error.args, error.hint, error.index = args, hint, index
-    return error
-
 
 class LengthsError(LengthwiseError):
     """Invalid lengths: zero, negative, not whole, not numbers, or none at all; or data of other lengths."""

@@ -21,9 +21,10 @@ from transformers.trainer_utils import get_last_checkpoint, seed_worker
 
 from . import LengthsError, LengthwiseWarning, SettingError, StateError
 from ._convert import array
+from ._hf_batches import (
+    STATE_NAME, EpochBatches, EvaluationBatches, Gathering, Resumption, read_state, write_state,
+)  # fmt: skip
 from ._hf_collate import copied, planned_collate
-from ._hf_evaluation import EvaluationBatches, Gathering
-from ._hf_resume import STATE_NAME, EpochBatches, Resumption, read_state, write_state
 from .torch import BatchSampler, _Planned
 
 if TYPE_CHECKING:
@@ -82,11 +83,10 @@ class _Progress(TrainerCallback):
         self.trainer._trained_batches = 0
         self.trainer._skipped_batches = 0 if resumption is None else resumption.skipped
 
-    def on_substep_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        self.trainer._trained_batches += 1
-
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         self.trainer._trained_batches += 1
+
+    on_substep_end = on_step_end
 
 
 class TrainerMixin:
@@ -263,16 +263,13 @@ class TrainerMixin:
         if batches is None or not self.is_in_train:
             return
         trained = self._trained_batches * self.accelerator.num_processes
-        state = batches.state_dict(batches=trained)
-        write_state(
-            output_dir,
-            {
-                "epoch": batches.epoch,
-                "ended": trained + self._skipped_batches >= len(batches),
-                "global_step": self.state.global_step,
-                "sampler": state,
-            },
-        )
+        state = {
+            "epoch": batches.epoch,
+            "ended": trained + self._skipped_batches >= len(batches),
+            "global_step": self.state.global_step,
+            "sampler": batches.state_dict(batches=trained),
+        }
+        write_state(output_dir, state)
 
     # Evaluation
 
@@ -285,13 +282,12 @@ class TrainerMixin:
             dataset = self.eval_dataset
         planned = self._evaluation_of(dataset)
         if planned is None:
-            loader: DataLoader[Any] = super().get_eval_dataloader(eval_dataset)  # type: ignore[misc]
-            return loader
+            return super().get_eval_dataloader(eval_dataset)  # type: ignore[misc, no-any-return]
         # Workers that stay are started once for each dataset.
         kept: dict[str, DataLoader[Any]] = self.__dict__.setdefault("_planned_loaders", {})
         if self.args.dataloader_persistent_workers and getattr(kept.get(key), "planned", None) is planned:
             return kept[key]
-        loader = self._evaluation_loader(dataset, planned)
+        loader: DataLoader[Any] = self._evaluation_loader(dataset, planned)
         if self.args.dataloader_persistent_workers:
             kept[key] = loader
         return loader
@@ -300,8 +296,7 @@ class TrainerMixin:
         """Returns the loader of planned batches of ``test_dataset``, for ``Trainer``."""
         planned = self._evaluation_of(test_dataset)
         if planned is None:
-            loader: DataLoader[Any] = super().get_test_dataloader(test_dataset)  # type: ignore[misc]
-            return loader
+            return super().get_test_dataloader(test_dataset)  # type: ignore[misc, no-any-return]
         return self._evaluation_loader(test_dataset, planned)  # type: ignore[no-any-return]
 
     def _evaluation_loader(self: Any, dataset: Any, planned: EvaluationBatches) -> DataLoader[Any]:
@@ -317,8 +312,7 @@ class TrainerMixin:
         if kept is None or (kept[1] is not None and len(kept[1].batches.lengths) != len(dataset)):
             kept = dataset, self._plan_evaluation(dataset)
             self._planned_evaluations[id(dataset)] = kept
-        planned: EvaluationBatches | None = kept[1]
-        return planned
+        return kept[1]  # type: ignore[no-any-return]
 
     def _plan_evaluation(self: Any, dataset: Any) -> EvaluationBatches | None:
         args, ranks = self.args, self.accelerator.num_processes

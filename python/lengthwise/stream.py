@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from ._checks import check_budget, check_settings, check_source
+from ._checks import WHOLE, check_budget, check_settings, check_source
 from ._describe import described
 from ._lengthwise import Feed
 from .errors import LengthsError, RankError, StateError
@@ -73,8 +73,7 @@ class Streaming(Iterator[StreamBatch]):
     ) -> None:
         if not 0 <= operator.index(rank) < max(world_size, 1):
             raise RankError(
-                f"there is no rank {rank} among {world_size} ranks",
-                hint="ranks are numbered from 0",
+                f"there is no rank {rank} among {world_size} ranks", hint="ranks are numbered from 0"
             )
         self._feed = Feed(world_size=world_size, state=state, **settings)
         self._epoch = settings.get("epoch", 0) if state is None else _number(state, "epoch")
@@ -122,34 +121,26 @@ class Streaming(Iterator[StreamBatch]):
 
     def __next__(self) -> StreamBatch:
         while True:
-            number = self._step - self._base
-            items, length, positions = self._advance()
-            if number % self._workers == self._worker:
-                return StreamBatch(items, length, positions)
-
-    def _advance(self) -> tuple[list[Any], int, list[int]]:
-        if self._failed is not None:
-            raise StateError(
-                f"the stream failed before, at position {self._feed.position}: {self._failed!r}",
-                hint="mend what was wrong, and go on from its state with a new stream",
-            ) from self._failed
-        try:
-            self._fill()
-            step = self._feed.step()
-        except BaseException as error:
-            self._failed = error
-            raise
-        if step is None:
-            raise StopIteration
-        self._step += 1
-        items, keep = self._items, self._keep
-        slots, positions, length = step[self._rank]
-        own = [items[slot] for slot in slots] if keep else []
-        if keep:
-            for others, _, _ in step:
-                for slot in others:
-                    items.pop(slot, None)
-        return own, length, positions
+            if self._failed is not None:
+                raise StateError(
+                    f"the stream failed before, at position {self._feed.position}: {self._failed!r}",
+                    hint="mend what was wrong, and go on from its state with a new stream",
+                ) from self._failed
+            try:
+                self._fill()
+                step = self._feed.step()
+            except BaseException as error:
+                self._failed = error
+                raise
+            if step is None:
+                raise StopIteration
+            slots, positions, length = step[self._rank]
+            own = [self._items[slot] for slot in slots] if self._keep else []
+            for slot in (slot for slots, _, _ in step for slot in slots):
+                self._items.pop(slot, None)
+            self._step += 1
+            if (self._step - 1 - self._base) % self._workers == self._worker:
+                return StreamBatch(own, length, positions)
 
     def _fill(self) -> None:
         """Reads as many items as the next step needs."""
@@ -183,7 +174,7 @@ class Streaming(Iterator[StreamBatch]):
         if not 1 <= length < 2**32:
             raise LengthsError(
                 f"sequence {position} has length {length}",
-                hint="lengths are whole numbers from 1 to 4294967295; leave empty sequences out",
+                hint=WHOLE,
                 index=position,
             )
         return length
@@ -221,10 +212,10 @@ def stream_batches(
     """
     check_settings("stream_batches", settings, stream_batches, Feed)
     check_source(source)
-    budget = check_budget(budget)
     return Streaming(
-        source, length, budget=budget, rank=rank, world_size=world_size, state=state, **settings
-    )
+        source, length, budget=check_budget(budget), rank=rank, world_size=world_size, state=state,
+        **settings
+    )  # fmt: skip
 
 
 def _number(state: str, name: str) -> int:

@@ -90,17 +90,14 @@ def loader(
     **options: Any,
 ) -> DataLoader[Any]:
     """A data loader with all that frameworks look for; torchdata's ``StatefulDataLoader`` if it is
-    installed, so that an epoch goes on where it stopped, with workers too.
-
-    ``collate_fn`` is :func:`pad_collate` if it is not given, or :func:`pack_collate` if sequences share
-    rows. Lightning takes it as it is, with its
-    own distributed sampler switched on or off.
+    installed, so that an epoch goes on where it stopped, with workers too. Lightning takes it as it is, with
+    its own distributed sampler switched on or off.
 
     Args:
         dataset: The dataset, with as many items as the sampler has lengths.
         sampler: The :class:`BatchSampler`.
-        collate_fn: What makes a batch of items. By default, it is :func:`pad_collate` or
-            :func:`pack_collate` with the sampler.
+        collate_fn: What makes a batch of items. By default, it is :func:`pad_collate` with the sampler, or
+            :func:`pack_collate` if sequences share rows.
         options: Other options of the data loader, such as ``num_workers``.
     """
     if isinstance(dataset, StreamBatches):
@@ -119,10 +116,7 @@ def loader(
         packed = sampler._plan_of(sampler.epoch).packed
         collate_fn = pack_collate(sampler) if packed else pad_collate(sampler)
     made: DataLoader[Any] = kind(
-        _Planned(dataset),
-        batch_sampler=sampler,
-        collate_fn=collate_fn,
-        **options,
+        _Planned(dataset), batch_sampler=sampler, collate_fn=collate_fn, **options
     )
     set_sampler(made, _Marker(sampler))
     return made

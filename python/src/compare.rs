@@ -1,10 +1,10 @@
-//! Comparisons and inspections, as the command line has them.
+//! Comparisons, inspections and the manual, as the command line has them.
 
-use std::{io::Write as _, sync::Arc};
+use std::{io::Write as _, path::PathBuf, sync::Arc};
 
 use lengthwise::{Budget, Settings, Steps, Strategy, Workspace};
 use lengthwise_io::save;
-use lengthwise_report::{Look, Request, Study};
+use lengthwise_report::{Look, Request, Study, list_of_pages, page};
 use pyo3::{prelude::*, types::PyString};
 
 use crate::{
@@ -12,43 +12,16 @@ use crate::{
     interrupt::interruptible,
     lengths::{Column, Lengths},
     pickle::{Reduced, from_json, reduced, to_json},
-    settings::{
-        BudgetArgument, FilePath, ModelArgument, Parsed, Several, Text, at_least_one, expected,
-        given, text, whole,
-    },
+    settings::{Given, Value, at_least_one, expected, given, plain, text},
 };
-
-/// What is compared; owns what a `Request` borrows.
-#[derive(Debug)]
-struct Compared {
-    source: String,
-    lengths: Arc<lengthwise::Lengths>,
-    strategies: Vec<Strategy>,
-    settings: Settings,
-    epochs: u32,
-    world_size: u32,
-}
-
-impl Compared {
-    fn request(&self) -> Request<'_> {
-        Request {
-            source: &self.source,
-            unit: None,
-            lengths: &self.lengths,
-            strategies: &self.strategies,
-            settings: self.settings.clone(),
-            epochs: self.epochs,
-            world_size: self.world_size,
-        }
-    }
-}
 
 /// The measures of several strategies on the same lengths. `lengthwise.compare` makes it.
 #[pyclass(frozen, module = "lengthwise")]
 #[derive(Debug)]
 pub(crate) struct Comparison {
-    compared: Compared,
     comparison: lengthwise_report::Comparison,
+    lengths: Arc<lengthwise::Lengths>,
+    settings: Settings,
 }
 
 /// Compares strategies: plans several epochs with each of them, and measures the plans.
@@ -78,7 +51,7 @@ pub(crate) struct Comparison {
     lengths,
     strategies = None,
     *,
-    budget = BudgetArgument::sequences(16),
+    budget = Given(Budget::sequences(16)),
     shapes: "str" = "exact",
     arrange: "str" = "spread",
     over_long: "str" = "error",
@@ -93,130 +66,104 @@ pub(crate) struct Comparison {
 ), text_signature = "(lengths, strategies=None, *, budget='sequences:16', shapes='exact', arrange='spread', \
 over_long='error', epochs=5, world_size=1, accumulate=1, steps=None, tail='split', cost_model=None, seed=0, \
 source='lengths')")]
-#[expect(clippy::too_many_arguments, reason = "each is a setting with a name in Python")]
 pub(crate) fn compare(
     py: Python<'_>,
     lengths: Column,
-    strategies: Option<Named>,
-    budget: BudgetArgument,
+    strategies: Option<Given<Named>>,
+    budget: Given<Budget>,
     #[pyo3(from_py_with = text)] shapes: &str,
     #[pyo3(from_py_with = text)] arrange: &str,
     #[pyo3(from_py_with = text)] over_long: &str,
-    #[pyo3(from_py_with = whole)] epochs: u32,
-    #[pyo3(from_py_with = whole)] world_size: u32,
-    #[pyo3(from_py_with = whole)] accumulate: u32,
-    steps: Option<Parsed<Steps>>,
+    #[pyo3(from_py_with = plain)] epochs: u32,
+    #[pyo3(from_py_with = plain)] world_size: u32,
+    #[pyo3(from_py_with = plain)] accumulate: u32,
+    steps: Option<Given<Steps>>,
     #[pyo3(from_py_with = text)] tail: &str,
-    cost_model: Option<ModelArgument>,
-    #[pyo3(from_py_with = whole)] seed: u64,
+    cost_model: Option<Given<lengthwise::CostModel>>,
+    #[pyo3(from_py_with = plain)] seed: u64,
     #[pyo3(from_py_with = text)] source: &str,
-) -> PyResult<Comparison> {
-    let make = || -> Result<Compared> {
-        let strategies = match strategies {
-            None => Strategy::all_padded(),
-            Some(Named(given)) if given.is_empty() => {
-                let hint = "name some, or leave them out for all".to_owned();
-                return Err(Failure::Own("SettingError", "no strategies".to_owned(), hint));
-            }
-            Some(Named(given)) => given,
-        };
-        at_least_one("epochs", epochs)?;
-        at_least_one("accumulate", accumulate)?;
-        at_least_one("world_size", world_size)?;
-        let compared = Compared {
-            source: source.to_owned(),
-            lengths: lengths.0,
-            strategies,
-            settings: Settings {
-                shapes: shapes.parse()?,
-                arrange: arrange.parse()?,
-                over_long: over_long.parse()?,
-                steps: given(steps),
-                tail: tail.parse()?,
-                cost_model: cost_model.map(|model| model.0),
-                accumulate,
-                seed,
-                ..Settings::new("", budget.0)
-            },
+) -> Result<Comparison> {
+    let strategies = strategies.map_or_else(Strategy::all_padded, |Given(Named(named))| named);
+    if strategies.is_empty() {
+        return Err(Failure::setting("no strategies", "name some, or leave them out for all"));
+    }
+    at_least_one("epochs", epochs)?;
+    at_least_one("accumulate", accumulate)?;
+    at_least_one("world_size", world_size)?;
+    let settings = Settings {
+        shapes: shapes.parse()?,
+        arrange: arrange.parse()?,
+        over_long: over_long.parse()?,
+        steps: given(steps),
+        tail: tail.parse()?,
+        cost_model: given(cost_model),
+        accumulate,
+        seed,
+        ..Settings::new("", budget.0)
+    };
+    let (lengths, source) = (lengths.0, source.to_owned());
+    let compare = move |workspace: &Workspace| -> Result<Comparison> {
+        let request = Request {
+            source: &source,
+            unit: None,
+            lengths: &lengths,
+            strategies: &strategies,
+            settings: settings.clone(),
             epochs,
             world_size,
         };
-        Ok(compared)
-    };
-    let compared = make()?;
-    let compare = move |workspace: &Workspace| -> Result<Comparison> {
-        let request = compared.request();
         let comparison = lengthwise_report::Comparison::run_in(workspace, &request, |_| {})?;
-        Ok(Comparison { compared, comparison })
+        Ok(Comparison { comparison, lengths, settings })
     };
-    Ok(interruptible(py, compare)??)
+    interruptible(py, compare)?
 }
 
 /// One strategy, or several.
 #[derive(Debug)]
 pub(crate) struct Named(Vec<Strategy>);
 
-impl<'py> FromPyObject<'_, 'py> for Named {
-    type Error = PyErr;
-
-    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+impl Value for Named {
+    fn read(given: Borrowed<'_, '_, PyAny>) -> Result<Self> {
         if given.is_instance_of::<PyString>() {
-            return Ok(Self(vec![given.extract::<Parsed<Strategy>>()?.0]));
+            return Ok(Self(vec![Strategy::read(given)?]));
         }
-        let several = given.extract::<Several<Text>>();
+        let several = Vec::<String>::read(given);
         let several = several.map_err(|_| expected("a strategy, or a list of them", given))?;
-        let parsed = several.0.iter().map(|text| text.0.parse());
-        Ok(Self(parsed.collect::<std::result::Result<_, _>>().map_err(Failure::Plan)?))
+        Ok(Self(strategies_of(several.iter().map(String::as_str))?))
     }
 }
 
-/// What is compared, as it is pickled: the lengths and the strategies; their source, and the settings as
-/// JSON; the epochs and the ranks; the figures as JSON; and the effective mates, which may be infinite.
-type Pickled = ((Lengths, Vec<String>), [String; 2], [u32; 2], String, Vec<[Option<f64>; 2]>);
+fn strategies_of<'a>(texts: impl Iterator<Item = &'a str>) -> Result<Vec<Strategy>> {
+    Ok(texts.map(str::parse).collect::<Result<_, lengthwise::Error>>()?)
+}
+
+/// A comparison as it is pickled: the lengths, the settings and the figures as JSON, and the effective
+/// mates, which may be infinite.
+type Pickled = (Lengths, String, String, Vec<[Option<f64>; 2]>);
 
 #[pymethods]
 impl Comparison {
-    /// A comparison from how it was pickled.
     #[staticmethod]
     fn _restore(
-        what: (Bound<'_, Lengths>, Vec<String>),
-        text: [String; 2],
-        numbers: [u32; 2],
+        lengths: &Lengths,
+        settings: &str,
         figures: &str,
         mates: Vec<[Option<f64>; 2]>,
-    ) -> PyResult<Self> {
-        let ((lengths, strategies), [epochs, world_size], [source, settings]) =
-            (what, numbers, text);
+    ) -> Result<Self> {
         let mut comparison: lengthwise_report::Comparison = from_json(figures, "Comparison")?;
         for (row, mates) in comparison.rows.iter_mut().zip(mates) {
             [row.mean.effective_mates, row.sd.effective_mates] = mates;
         }
-        let strategies: std::result::Result<Vec<Strategy>, lengthwise::Error> =
-            strategies.iter().map(|strategy| strategy.parse()).collect();
-        let compared = Compared {
-            source,
-            lengths: Arc::clone(&lengths.get().0),
-            strategies: strategies.map_err(Failure::from)?,
-            settings: from_json(&settings, "Comparison")?,
-            epochs,
-            world_size,
-        };
-        Ok(Self { compared, comparison })
+        let settings = from_json(settings, "Comparison")?;
+        Ok(Self { comparison, lengths: Arc::clone(&lengths.0), settings })
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, Pickled>> {
-        let all = &self.compared;
-        let mates =
-            |row: &lengthwise_report::Row| [row.mean.effective_mates, row.sd.effective_mates];
-        let strategies = all.strategies.iter().map(ToString::to_string).collect();
-        let pickled = (
-            (Lengths(Arc::clone(&all.lengths)), strategies),
-            [all.source.clone(), to_json(&all.settings)?],
-            [all.epochs, all.world_size],
-            self.comparison.to_json(),
-            self.comparison.rows.iter().map(mates).collect(),
-        );
-        reduced::<Self, _>(py, pickled)
+        let rows = self.comparison.rows.iter();
+        let mates = rows.map(|row| [row.mean.effective_mates, row.sd.effective_mates]).collect();
+        let lengths = Lengths(Arc::clone(&self.lengths));
+        let settings = to_json(&self.settings)?;
+        reduced::<Self, _>(py, (lengths, settings, self.comparison.to_json(), mates))
     }
 
     /// One dictionary for each strategy: means over the epochs, and their standard deviations as `sd`.
@@ -237,25 +184,20 @@ impl Comparison {
     }
 
     /// Returns the report as one HTML page, which needs no network and no other files.
-    fn to_html(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(py.detach(|| self.page())?)
+    fn to_html(&self, py: Python<'_>) -> Result<String> {
+        py.detach(|| self.page())
     }
 
     /// Writes the report to the .html file `path`. An error leaves no partial file.
-    fn save_html(&self, py: Python<'_>, path: FilePath) -> PyResult<()> {
-        let write = || -> Result<()> {
+    fn save_html(&self, py: Python<'_>, path: Given<PathBuf>) -> Result<()> {
+        py.detach(|| {
             let page = self.page()?;
             Ok(save(&path.0, |file| file.write_all(page.as_bytes()))?)
-        };
-        Ok(py.detach(write)?)
-    }
-
-    fn __str__(&self) -> String {
-        self.comparison.table(Look::Plain, 120)
+        })
     }
 
     fn __repr__(&self) -> String {
-        self.__str__()
+        self.comparison.table(Look::Plain, 120)
     }
 
     fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
@@ -265,17 +207,22 @@ impl Comparison {
 
 impl Comparison {
     fn page(&self) -> Result<String> {
-        let settings = &self.comparison.settings;
+        let lengthwise_report::Comparison { input, settings, rows, .. } = &self.comparison;
+        let source = &input.source;
+        let lengthwise_report::Settings { budget, shapes, seed, epochs, world_size, .. } = settings;
         let command = format!(
-            "lengthwise.compare({}, budget=\"{}\", shapes=\"{}\", epochs={}, world_size={}, seed={})",
-            self.compared.source,
-            settings.budget,
-            settings.shapes,
-            settings.epochs,
-            settings.world_size,
-            settings.seed
+            "lengthwise.compare({source}, budget=\"{budget}\", shapes=\"{shapes}\", epochs={epochs}, \
+             world_size={world_size}, seed={seed})"
         );
-        let request = self.compared.request();
+        let request = Request {
+            source,
+            unit: None,
+            lengths: &self.lengths,
+            strategies: &strategies_of(rows.iter().map(|row| row.strategy.as_str()))?,
+            settings: self.settings.clone(),
+            epochs: *epochs,
+            world_size: *world_size,
+        };
         let study = Study::around(self.comparison.clone(), &request, &command, |_| {})?;
         Ok(study.to_html())
     }
@@ -284,26 +231,11 @@ impl Comparison {
 /// A description of lengths. `lengthwise.inspect` makes it.
 #[pyclass(frozen, module = "lengthwise")]
 #[derive(Debug)]
-#[expect(clippy::struct_field_names, reason = "it is the inspection of Rust")]
 pub(crate) struct Inspection {
     inspection: lengthwise_report::Inspection,
     /// What was inspected: a pickled one is made again.
     lengths: Arc<lengthwise::Lengths>,
     budget: Budget,
-}
-
-impl Inspection {
-    fn new(
-        py: Python<'_>,
-        lengths: Arc<lengthwise::Lengths>,
-        budget: Budget,
-        source: &str,
-    ) -> PyResult<Self> {
-        lengths.only_one("an inspection").map_err(Failure::from)?;
-        let look = || lengthwise_report::Inspection::new(source, &lengths, budget, |_| None, None);
-        let inspection = py.detach(look).map_err(Failure::from)?;
-        Ok(Self { inspection, lengths, budget })
-    }
 }
 
 /// Describes lengths: their distribution, outliers, and how much random batches of them are padded.
@@ -314,35 +246,36 @@ impl Inspection {
 ///     `source`: What the output calls the lengths. The default is "lengths".
 #[pyfunction]
 #[pyo3(
-    signature = (lengths, *, budget = BudgetArgument::sequences(16), source: "str" = "lengths"),
+    signature = (lengths, *, budget = Given(Budget::sequences(16)), source: "str" = "lengths"),
     text_signature = "(lengths, *, budget='sequences:16', source='lengths')"
 )]
 pub(crate) fn inspect(
     py: Python<'_>,
     lengths: Column,
-    budget: BudgetArgument,
+    budget: Given<Budget>,
     #[pyo3(from_py_with = text)] source: &str,
-) -> PyResult<Inspection> {
-    Inspection::new(py, lengths.0, budget.0, source)
+) -> Result<Inspection> {
+    Inspection::_restore(py, lengths, budget, source)
 }
 
 #[pymethods]
 impl Inspection {
-    /// An inspection from how it was pickled.
     #[staticmethod]
     fn _restore(
         py: Python<'_>,
         lengths: Column,
-        budget: BudgetArgument,
+        budget: Given<Budget>,
         source: &str,
-    ) -> PyResult<Self> {
-        Self::new(py, lengths.0, budget.0, source)
+    ) -> Result<Self> {
+        let (lengths, budget) = (lengths.0, budget.0);
+        lengths.only_one("an inspection")?;
+        let look = || lengthwise_report::Inspection::new(source, &lengths, budget, |_| None, None);
+        Ok(Self { inspection: py.detach(look)?, lengths, budget })
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, (Lengths, String, &str)>> {
         let lengths = Lengths(Arc::clone(&self.lengths));
-        let made = (lengths, self.budget.to_string(), self.inspection.source.as_str());
-        reduced::<Self, _>(py, made)
+        reduced::<Self, _>(py, (lengths, self.budget.to_string(), &self.inspection.source))
     }
 
     /// Returns all figures by name, as in the JSON of `lengthwise inspect --json`.
@@ -361,16 +294,26 @@ impl Inspection {
         self.inspection.warnings.clone()
     }
 
-    fn __str__(&self) -> String {
-        self.inspection.to_text(100, false)
-    }
-
     fn __repr__(&self) -> String {
-        self.__str__()
+        self.inspection.to_text(100, false)
     }
 }
 
 /// JSON as Python's own objects.
 pub(crate) fn loaded<'py>(py: Python<'py>, json: &str) -> PyResult<Bound<'py, PyAny>> {
     py.import("json")?.call_method1("loads", (json,))
+}
+
+/// Returns a page of the manual in Markdown.
+///
+/// Args:
+///     `name`: A strategy such as "blurred", or a kind of setting such as "budget" or "shapes". By default,
+///         you get the list of all pages.
+#[pyfunction]
+#[pyo3(signature = (name = None))]
+pub(crate) fn explain(name: Option<Given<String>>) -> Result<String> {
+    Ok(match name {
+        Some(name) => page(&name.0)?.text,
+        None => list_of_pages(),
+    })
 }

@@ -1,15 +1,16 @@
 //! Cost models.
 
-use std::{ffi::CString, io::Write as _};
+use std::{ffi::CString, io::Write as _, path::PathBuf};
 
 use lengthwise::cost::Step;
 use lengthwise_io::{CostModelFile, WorstStep, read_cost_model, save};
-use pyo3::prelude::*;
+use pyo3::{prelude::*, types::PyType};
 
 use crate::{
     error::{Failure, Result},
+    pickle::Reduced,
     plan::Plan,
-    settings::{FilePath, ModelArgument, Number, Several, Whole},
+    settings::Given,
 };
 
 /// How many seconds a training step takes on a batch of B sequences padded to L:
@@ -25,7 +26,7 @@ pub(crate) struct CostModel(pub(crate) lengthwise::CostModel);
 #[pymethods]
 impl CostModel {
     #[new]
-    fn new(model: ModelArgument) -> Self {
+    fn new(model: Given<lengthwise::CostModel>) -> Self {
         Self(model.0)
     }
 
@@ -38,14 +39,11 @@ impl CostModel {
     #[staticmethod]
     fn fit(
         py: Python<'_>,
-        batch_sizes: Several<Whole<u32>>,
-        batch_lengths: Several<Whole<u32>>,
-        seconds: Several<Number>,
-    ) -> PyResult<Fit> {
-        let whole = |several: Several<Whole<u32>>| several.0.into_iter().map(|one| one.0).collect();
-        let (sizes, lengths): (Vec<u32>, Vec<u32>) = (whole(batch_sizes), whole(batch_lengths));
-        let seconds: Vec<f64> = seconds.0.into_iter().map(|one| one.0).collect();
-        let fit = fit(&sizes, &lengths, &seconds)?;
+        batch_sizes: Given<Vec<u32>>,
+        batch_lengths: Given<Vec<u32>>,
+        seconds: Given<Vec<f64>>,
+    ) -> Result<Fit> {
+        let fit = Fit::new(&batch_sizes.0, &batch_lengths.0, &seconds.0)?;
         if fit.fit.is_flat() {
             let category = py.import("lengthwise.errors")?.getattr("LengthwiseWarning")?;
             let message = format!(
@@ -60,12 +58,12 @@ impl CostModel {
 
     /// Reads a model from the file `path`, which `Fit.save` or `lengthwise cost` wrote.
     #[staticmethod]
-    fn load(path: FilePath) -> PyResult<Self> {
-        Ok(Self(read_cost_model(&path.0).map_err(Failure::from)?))
+    fn load(path: Given<PathBuf>) -> Result<Self> {
+        Ok(Self(read_cost_model(&path.0)?))
     }
 
     /// Returns how many seconds a step takes on a batch of `batch_size` sequences padded to `batch_length`.
-    fn seconds(&self, batch_size: Whole<u32>, batch_length: Whole<u32>) -> f64 {
+    fn seconds(&self, batch_size: Given<u32>, batch_length: Given<u32>) -> f64 {
         self.0.seconds(batch_size.0, batch_length.0)
     }
 
@@ -88,26 +86,18 @@ impl CostModel {
         format!("CostModel(\"{}\")", self.0)
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, pyo3::types::PyType>, (String,)) {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyType>, (String,)) {
         (py.get_type::<Self>(), (self.0.to_string(),))
     }
 }
 
 /// A cost model, and how well it fits the measured steps. `CostModel.fit` makes it.
 #[pyclass(frozen, eq, module = "lengthwise")]
-#[derive(Debug)]
-#[expect(clippy::struct_field_names, reason = "it is the fit of Rust")]
+#[derive(Debug, PartialEq)]
 pub(crate) struct Fit {
     fit: lengthwise::cost::Fit,
-    worst: WorstStep,
     /// What it was fitted to: a pickled one is fitted again.
     steps: Vec<Step>,
-}
-
-impl PartialEq for Fit {
-    fn eq(&self, other: &Self) -> bool {
-        (&self.fit, &self.steps) == (&other.fit, &other.steps)
-    }
 }
 
 #[pymethods]
@@ -143,26 +133,20 @@ impl Fit {
     }
 
     /// Writes the model to the .json file `path`, which `CostModel.load` and the command line read.
-    fn save(&self, py: Python<'_>, path: FilePath) -> PyResult<()> {
-        let json = CostModelFile::new(&self.fit, self.worst).to_json();
-        let write = || save(&path.0, |file| file.write_all(json.as_bytes()));
-        Ok(py.detach(write).map_err(Failure::from)?)
+    fn save(&self, py: Python<'_>, path: Given<PathBuf>) -> Result<()> {
+        let json = CostModelFile::new(&self.fit, self.worst_step()).to_json();
+        Ok(py.detach(|| save(&path.0, |file| file.write_all(json.as_bytes())))?)
     }
 
     fn __repr__(&self) -> String {
-        format!(
-            "Fit({}; mean error {:.1} %, r2 {:.4}, {} steps)",
-            self.fit.model,
-            100.0 * self.fit.mean_relative_error,
-            self.fit.r2,
-            self.fit.rows
-        )
+        let lengthwise::cost::Fit { model, mean_relative_error, r2, rows, .. } = self.fit;
+        let error = 100.0 * mean_relative_error;
+        format!("Fit({model}; mean error {error:.1} %, r2 {r2:.4}, {rows} steps)")
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Measured)> {
-        let sizes = self.steps.iter().map(|step| step.size).collect();
-        let lengths = self.steps.iter().map(|step| step.length).collect();
-        let seconds = self.steps.iter().map(|step| step.seconds).collect();
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, Measured>> {
+        let parts = self.steps.iter().map(|step| (step.size, (step.length, step.seconds)));
+        let (sizes, (lengths, seconds)) = parts.unzip();
         Ok((py.get_type::<CostModel>().getattr("fit")?, (sizes, lengths, seconds)))
     }
 }
@@ -170,30 +154,33 @@ impl Fit {
 /// Measured steps as `CostModel.fit` takes them: batch sizes, batch lengths and seconds.
 type Measured = (Vec<u32>, Vec<u32>, Vec<f64>);
 
-fn fit(sizes: &[u32], lengths: &[u32], seconds: &[f64]) -> Result<Fit> {
-    if sizes.len() != lengths.len() || sizes.len() != seconds.len() {
-        let (sizes, lengths, seconds) = (sizes.len(), lengths.len(), seconds.len());
-        return Err(Failure::Own(
-            "CostError",
-            format!("{sizes} batch sizes, {lengths} batch lengths and {seconds} times"),
-            "give one of each for every measured step".to_owned(),
-        ));
+impl Fit {
+    fn new(sizes: &[u32], lengths: &[u32], seconds: &[f64]) -> Result<Self> {
+        let counts = [sizes.len(), lengths.len(), seconds.len()];
+        if counts != [sizes.len(); 3] {
+            let [sizes, lengths, seconds] = counts;
+            return Err(Failure::own(
+                "CostError",
+                format!("{sizes} batch sizes, {lengths} batch lengths and {seconds} times"),
+                "give one of each for every measured step",
+            ));
+        }
+        let rows = sizes.iter().zip(lengths).zip(seconds);
+        let step = |((&size, &length), &seconds)| Step { size, length, seconds };
+        let steps: Vec<Step> = rows.map(step).collect();
+        Ok(Self { fit: lengthwise::CostModel::fit(&steps)?, steps })
     }
-    let steps: Vec<Step> = sizes
-        .iter()
-        .zip(lengths)
-        .zip(seconds)
-        .map(|((&size, &length), &seconds)| Step { size, length, seconds })
-        .collect();
-    let fit = lengthwise::CostModel::fit(&steps)?;
-    let Step { size, length, seconds } = steps[fit.worst];
-    let worst = WorstStep {
-        line: fit.worst as u64 + 1,
-        batch_size: size,
-        batch_length: length,
-        seconds,
-        predicted_seconds: fit.model.seconds(size, length),
-        relative_error: fit.worst_relative_error,
-    };
-    Ok(Fit { fit, worst, steps })
+
+    /// The measured step that the model fits worst, as model files have it.
+    fn worst_step(&self) -> WorstStep {
+        let Step { size, length, seconds } = self.steps[self.fit.worst];
+        WorstStep {
+            line: self.fit.worst as u64 + 1,
+            batch_size: size,
+            batch_length: length,
+            seconds,
+            predicted_seconds: self.fit.model.seconds(size, length),
+            relative_error: self.fit.worst_relative_error,
+        }
+    }
 }

@@ -16,27 +16,42 @@ pub(crate) enum Failure {
     Python(PyErr),
 }
 
-pub(crate) type Result<T> = std::result::Result<T, Failure>;
+/// What methods return too: Python gets the failure as its exception.
+pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
+
+impl Failure {
+    pub(crate) fn own(
+        class: &'static str,
+        what: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Self {
+        Self::Own(class, what.into(), hint.into())
+    }
+
+    pub(crate) fn setting(what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::own("SettingError", what, hint)
+    }
+
+    /// A state that cannot be read is a matter of states, and not of files.
+    pub(crate) fn state(error: lengthwise_io::Error) -> Self {
+        Self::own("StateError", error.to_string(), error.hint().unwrap_or_default())
+    }
+}
 
 impl From<Failure> for PyErr {
     fn from(failure: Failure) -> Self {
-        let (class, message, hint, index) = match &failure {
+        let (class, message, hint, index) = match failure {
             Failure::Plan(error) => {
                 let hint = error.remedy().map(remedies::of_plan);
-                (class(error), error.to_string(), hint, error.index())
+                (class(&error), error.to_string(), hint, error.index())
             }
             Failure::File(error) => {
                 let hint = error.remedy().map(remedies::of_file);
                 ("FileError", error.to_string(), hint, None)
             }
-            Failure::Own(class, message, hint) => {
-                (*class, message.clone(), Some(hint.clone()), None)
-            }
-            Failure::Python(_) => ("", String::new(), None, None),
+            Failure::Own(class, message, hint) => (class, message, Some(hint), None),
+            Failure::Python(error) => return error,
         };
-        if let Failure::Python(error) = failure {
-            return error;
-        }
         Python::attach(|py| {
             raised(py, class, &message, hint, index)
                 .unwrap_or_else(|_| PyValueError::new_err(message))
@@ -77,20 +92,13 @@ pub(crate) fn _errors(py: Python<'_>) -> Vec<Py<PyAny>> {
     errors.map(|error| error.into_value(py).into_any()).collect()
 }
 
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        Failure::Plan(error)
-    }
+macro_rules! from {
+    ($($error:ty => $kind:ident),*) => {$(
+        impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                Self::$kind(error)
+            }
+        }
+    )*};
 }
-
-impl From<lengthwise_io::Error> for Failure {
-    fn from(error: lengthwise_io::Error) -> Self {
-        Failure::File(error)
-    }
-}
-
-impl From<PyErr> for Failure {
-    fn from(error: PyErr) -> Self {
-        Failure::Python(error)
-    }
-}
+from!(Error => Plan, lengthwise_io::Error => File, PyErr => Python);

@@ -1,13 +1,15 @@
 //! Lengths from files.
 
+use std::path::PathBuf;
+
 use lengthwise::Example;
-use lengthwise_io::{Format, Reader, Time, Unit};
+use lengthwise_io::{Reader, Time, UnknownFormat, UnknownUnit};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 
 use crate::{
     error::{Failure, Result},
-    settings::{FilePath, Number, Text, text},
+    settings::{Given, text},
 };
 
 /// Reads lengths from a file or a folder.
@@ -28,34 +30,27 @@ use crate::{
 #[pyo3(signature = (path, *, column = None, format = None, frame_shift = None, rate = None, unit = None))]
 pub(crate) fn read_lengths(
     py: Python<'_>,
-    path: FilePath,
-    column: Option<Text>,
-    format: Option<Text>,
-    frame_shift: Option<Number>,
-    rate: Option<Number>,
-    unit: Option<Text>,
+    path: Given<PathBuf>,
+    column: Option<Given<String>>,
+    format: Option<Given<String>>,
+    frame_shift: Option<Given<f64>>,
+    rate: Option<Given<f64>>,
+    unit: Option<Given<String>>,
 ) -> PyResult<Bound<'_, PyArray1<u32>>> {
     let read = || -> Result<Vec<u32>> {
-        let setting = |what: String| {
-            Failure::Own("SettingError", what, "see `lengthwise compare --help`".to_owned())
-        };
+        let setting = |what: String| Failure::setting(what, "see `lengthwise compare --help`");
         let mut reader = Reader::new();
         if let Some(column) = column {
             reader = reader.column(column.0);
         }
         if let Some(format) = format {
-            let format: Format = format.0.parse().map_err(|error| {
-                let error: lengthwise_io::UnknownFormat = error;
-                setting(error.to_string())
-            })?;
-            reader = reader.format(format);
+            let format = format.0.parse();
+            reader =
+                reader.format(format.map_err(|error: UnknownFormat| setting(error.to_string()))?);
         }
         if let Some(unit) = unit {
-            let unit: Unit = unit.0.parse().map_err(|error| {
-                let error: lengthwise_io::UnknownUnit = error;
-                setting(error.to_string())
-            })?;
-            reader = reader.unit(unit);
+            let unit = unit.0.parse();
+            reader = reader.unit(unit.map_err(|error: UnknownUnit| setting(error.to_string()))?);
         }
         match (frame_shift, rate) {
             (Some(_), Some(_)) => {
@@ -80,7 +75,7 @@ pub(crate) fn read_lengths(
 pub(crate) fn example<'py>(
     py: Python<'py>,
     #[pyo3(from_py_with = text)] name: &str,
-) -> PyResult<Bound<'py, PyArray1<u32>>> {
-    let example: Example = name.parse().map_err(Failure::Plan)?;
+) -> Result<Bound<'py, PyArray1<u32>>> {
+    let example: Example = name.parse()?;
     Ok(PyArray1::from_slice(py, example.lengths().as_slice()))
 }

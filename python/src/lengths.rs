@@ -1,14 +1,14 @@
-//! Lengths from NumPy arrays of any number type, read where they lie.
+//! Lengths from NumPy arrays of any number type, read where they lie; and long sequences cut into pieces.
 
 use std::sync::Arc;
 
 use numpy::{Element, PyArray1, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
-use pyo3::prelude::*;
+use pyo3::{prelude::*, types::PyType};
 
 use crate::{
     error::{Failure, Result},
     pickle::{Reduced, reduced},
-    settings::whole,
+    settings::{Given, Value, plain},
     statistics::Statistics,
 };
 
@@ -20,8 +20,8 @@ use crate::{
 ///         dataset. Lengths are whole numbers from 1 to 4294967295.
 ///     `second`: A second length for each sequence, such as the length of its target. By default,
 ///         sequences have one length.
-#[pyclass(frozen, module = "lengthwise")]
-#[derive(Debug)]
+#[pyclass(frozen, eq, module = "lengthwise")]
+#[derive(Debug, PartialEq)]
 pub(crate) struct Lengths(pub(crate) Arc<lengthwise::Lengths>);
 
 /// What lengths are made of: the first ones as an array, the second ones, and the statistics of what
@@ -29,18 +29,15 @@ pub(crate) struct Lengths(pub(crate) Arc<lengthwise::Lengths>);
 type Columns<'py> = (Bound<'py, PyArray1<u32>>, Option<Lengths>, Option<Statistics>);
 
 /// An argument that is lengths, or can be made into them.
-#[derive(Debug)]
-pub(crate) struct Column(pub(crate) Arc<lengthwise::Lengths>);
+pub(crate) type Column = Given<Arc<lengthwise::Lengths>>;
 
-impl<'py> FromPyObject<'_, 'py> for Column {
-    type Error = PyErr;
-
-    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+impl Value for Arc<lengthwise::Lengths> {
+    fn read(given: Borrowed<'_, '_, PyAny>) -> Result<Self> {
         if let Ok(lengths) = given.cast::<Lengths>() {
-            return Ok(Self(Arc::clone(&lengths.get().0)));
+            return Ok(Arc::clone(&lengths.get().0));
         }
         let array = given.py().import("lengthwise._convert")?.call_method1("array", (given,))?;
-        Ok(Self(Arc::new(read(&array)?)))
+        Ok(Arc::new(read(&array)?))
     }
 }
 
@@ -48,7 +45,7 @@ impl<'py> FromPyObject<'_, 'py> for Column {
 impl Lengths {
     #[new]
     #[pyo3(signature = (lengths, second = None))]
-    fn new(lengths: Column, second: Option<Column>) -> PyResult<Self> {
+    fn new(lengths: Column, second: Option<Column>) -> Result<Self> {
         Ok(Self(paired(lengths, second)?))
     }
 
@@ -63,34 +60,23 @@ impl Lengths {
     }
 
     fn __repr__(&self) -> String {
-        let lengths = &self.0;
         let of = |lengths: &lengthwise::Lengths| {
             format!("from {} to {}, mean {:.1}", lengths.min(), lengths.max(), lengths.mean())
         };
-        let second = lengths.second().map(|second| format!("; second {}", of(second)));
-        format!(
-            "Lengths({} sequences {}{})",
-            lengths.len(),
-            of(lengths),
-            second.unwrap_or_default()
-        )
+        let second = self.0.second().map(|second| format!("; second {}", of(second)));
+        let second = second.unwrap_or_default();
+        format!("Lengths({} sequences {}{second})", self.0.len(), of(&self.0))
     }
 
-    fn __eq__(&self, other: &Self) -> bool {
-        self.0 == other.0
-    }
-
-    /// Lengths from how they were pickled.
     #[staticmethod]
     fn _restore(
         lengths: Column,
         second: Option<Column>,
         statistics: Option<PyRef<'_, Statistics>>,
-    ) -> PyResult<Self> {
+    ) -> Result<Self> {
         let lengths = paired(lengths, second)?;
         let Some(all) = statistics else { return Ok(Self(lengths)) };
-        let part = Arc::unwrap_or_clone(lengths).part_of(Arc::clone(&all.0));
-        Ok(Self(Arc::new(part.map_err(Failure::from)?)))
+        Ok(Self(Arc::new(Arc::unwrap_or_clone(lengths).part_of(Arc::clone(&all.0))?)))
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, Columns<'py>>> {
@@ -132,11 +118,8 @@ impl Lengths {
 pub(crate) fn paired(lengths: Column, second: Option<Column>) -> Result<Arc<lengthwise::Lengths>> {
     let Some(second) = second else { return Ok(lengths.0) };
     if lengths.0.second().is_some() {
-        return Err(Failure::Own(
-            "LengthsError",
-            "the lengths have second ones already".to_owned(),
-            "give `second` once".to_owned(),
-        ));
+        let what = "the lengths have second ones already";
+        return Err(Failure::own("LengthsError", what, "give `second` once"));
     }
     let [first, second] = [lengths.0, second.0].map(Arc::unwrap_or_clone);
     Ok(Arc::new(lengthwise::Pairs::new(first, second)?.into()))
@@ -153,15 +136,80 @@ pub(crate) fn paired(lengths: Column, second: Option<Column>) -> Result<Arc<leng
 pub(crate) fn ladder(
     py: Python<'_>,
     lengths: Column,
-    #[pyo3(from_py_with = whole)] rungs: u32,
-) -> PyResult<Bound<'_, PyArray1<u32>>> {
+    #[pyo3(from_py_with = plain)] rungs: u32,
+) -> Result<Bound<'_, PyArray1<u32>>> {
     if rungs == 0 {
-        let hint = "it must be a whole number from 1".to_owned();
-        return Err(Failure::Own("SettingError", "a ladder of 0 rungs".to_owned(), hint).into());
+        return Err(Failure::setting("a ladder of 0 rungs", "it must be a whole number from 1"));
     }
-    lengths.0.only_one("a ladder").map_err(Failure::from)?;
+    lengths.0.only_one("a ladder")?;
     let rungs = py.detach(|| lengthwise::ladder(&lengths.0, rungs));
     Ok(PyArray1::from_vec(py, rungs))
+}
+
+/// Cuts sequences into pieces. To plan the pieces as sequences of their own, use `pieces` as lengths.
+/// Piece `i` is a part of sequence `sequences[i]`, and begins at `offsets[i]`.
+///
+/// Args:
+///     `lengths`: The length of each sequence, as for `Planner`.
+///     `size`: The length of a piece. The last piece of a sequence may be shorter.
+#[pyclass(frozen, module = "lengthwise")]
+#[derive(Debug)]
+pub(crate) struct Chunks {
+    chunks: lengthwise::Chunks,
+    lengths: Arc<lengthwise::Lengths>,
+    size: u32,
+    pieces: Arc<lengthwise::Lengths>,
+}
+
+#[pymethods]
+impl Chunks {
+    #[new]
+    fn new(py: Python<'_>, lengths: Column, size: Given<u32>) -> Result<Self> {
+        let chunks = py.detach(|| lengthwise::Chunks::new(&lengths.0, size.0))?;
+        let pieces = Arc::new(chunks.lengths().clone());
+        Ok(Self { chunks, lengths: lengths.0, size: size.0, pieces })
+    }
+
+    fn __len__(&self) -> usize {
+        self.chunks.len()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Chunks({} pieces)", self.chunks.len())
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyType>, (Lengths, u32)) {
+        (py.get_type::<Self>(), (Lengths(Arc::clone(&self.lengths)), self.size))
+    }
+
+    /// The lengths of the pieces.
+    #[getter]
+    fn pieces(&self) -> Lengths {
+        Lengths(Arc::clone(&self.pieces))
+    }
+
+    /// The sequence that each piece is a part of.
+    #[getter]
+    fn sequences<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
+        self.column(py, |piece| piece.sequence)
+    }
+
+    /// Where each piece begins in its sequence.
+    #[getter]
+    fn offsets<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
+        self.column(py, |piece| piece.offset)
+    }
+}
+
+impl Chunks {
+    fn column<'py>(
+        &self,
+        py: Python<'py>,
+        of: fn(lengthwise::Chunk) -> u32,
+    ) -> Bound<'py, PyArray1<u32>> {
+        let pieces = 0..self.chunks.len() as u32;
+        PyArray1::from_iter(py, pieces.filter_map(|piece| self.chunks.get(piece)).map(of))
+    }
 }
 
 /// Reads an array that `lengthwise._convert.array` made: one dimension, whole numbers or floats.
@@ -184,41 +232,34 @@ fn read(array: &Bound<'_, PyAny>) -> Result<lengthwise::Lengths> {
         return floats(values?.into_iter());
     }
     let dtype = array.cast::<PyUntypedArray>().map(|array| array.dtype().to_string());
-    Err(Failure::Own(
+    let dtype = dtype.unwrap_or_else(|_| "objects".to_owned());
+    Err(Failure::own(
         "LengthsError",
-        format!(
-            "cannot interpret an array of {} as lengths",
-            dtype.unwrap_or_else(|_| "objects".to_owned())
-        ),
-        "give whole numbers, one for each sequence".to_owned(),
+        format!("cannot interpret an array of {dtype} as lengths"),
+        "give whole numbers, one for each sequence",
     ))
 }
 
 /// The numbers of an array of this type. One copy, which is the column that plans are made from.
 fn values<T: Element + Copy>(array: &Bound<'_, PyAny>) -> Option<Result<Vec<T>>> {
     let array = array.cast::<PyArray1<T>>().ok()?;
-    Some(match array.try_readonly() {
-        Ok(read) => Ok(match read.as_slice() {
-            Ok(slice) => slice.to_vec(),
-            Err(_) => read.as_array().iter().copied().collect(),
-        }),
-        Err(_) => Err(Failure::Own(
-            "LengthsError",
-            "the array is being written to".to_owned(),
-            "give an array that nothing else holds for writing".to_owned(),
-        )),
-    })
+    let written = |_| {
+        let hint = "give an array that nothing else holds for writing";
+        Failure::own("LengthsError", "the array is being written to", hint)
+    };
+    Some(array.try_readonly().map_err(written).map(|read| match read.as_slice() {
+        Ok(slice) => slice.to_vec(),
+        Err(_) => read.as_array().iter().copied().collect(),
+    }))
 }
 
 /// Floats that are whole are lengths.
-fn floats(values: impl ExactSizeIterator<Item = f64>) -> Result<lengthwise::Lengths> {
-    let mut lengths = Vec::with_capacity(values.len());
-    for (index, value) in values.enumerate() {
-        if !(value.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&value)) {
-            let given = value.to_string();
-            return Err(lengthwise::Error::BadLength { index, given }.into());
-        }
-        lengths.push(value as u32);
-    }
+fn floats(values: impl Iterator<Item = f64>) -> Result<lengthwise::Lengths> {
+    let whole = |(index, value): (usize, f64)| {
+        let is_whole = value.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&value);
+        let given = || lengthwise::Error::BadLength { index, given: value.to_string() };
+        is_whole.then_some(value as u32).ok_or_else(given)
+    };
+    let lengths: Vec<u32> = values.enumerate().map(whole).collect::<Result<_, _>>()?;
     Ok(lengthwise::Lengths::new(lengths)?)
 }

@@ -5,12 +5,12 @@
 
 #![forbid(unsafe_code)]
 #![expect(clippy::needless_pass_by_value, reason = "what Python gives is made for the call")]
+#![expect(clippy::too_many_arguments, reason = "each is a setting with a name in Python")]
+#![expect(clippy::struct_field_names, reason = "a class holds the type of Rust that has its name")]
 
-mod chunks;
 mod compare;
 mod cost;
 mod error;
-mod explain;
 mod input;
 mod interrupt;
 mod lengths;
@@ -31,13 +31,11 @@ use pyo3::prelude::*;
 mod _lengthwise {
     #[pymodule_export]
     use super::{
-        chunks::Chunks,
-        compare::{Comparison, Inspection, compare, inspect},
+        compare::{Comparison, Inspection, compare, explain, inspect},
         cost::{CostModel, Fit},
         error::_errors,
-        explain::explain,
         input::{example, read_lengths},
-        lengths::{Lengths, ladder},
+        lengths::{Chunks, Lengths, ladder},
         measures::{Measures, effective_mates},
         plan::{Batches, Plan, load_plan},
         planner::Planner,

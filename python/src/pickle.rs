@@ -25,6 +25,6 @@ pub(crate) fn from_json<T: DeserializeOwned>(json: &str, class: &str) -> Result<
 
 /// An error for parts that are not those of an object.
 pub(crate) fn damaged(class: &str, what: &str) -> Failure {
-    let hint = "unpickle it with the release of lengthwise that pickled it".to_owned();
-    Failure::Own("StateError", format!("the pickled `{class}` is damaged: {what}"), hint)
+    let what = format!("the pickled `{class}` is damaged: {what}");
+    Failure::own("StateError", what, "unpickle it with the release of lengthwise that pickled it")
 }

@@ -1,33 +1,33 @@
 //! Plans as sequences of NumPy arrays.
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
+use lengthwise::Provenance;
 use lengthwise_io::{Form, PlanFile, guard::quiet_panics, read_plan, read_plan_from};
-use numpy::{PyArray1, PyReadonlyArray1};
+use numpy::{PyArray1, PyArrayMethods as _, PyReadonlyArray1};
 use pyo3::{
     exceptions::{PyIndexError, PyValueError},
     prelude::*,
     sync::PyOnceLock,
-    types::{PyBytes, PyDict, PyList, PySlice},
+    types::{PyBytes, PyDict, PyList, PySlice, slice::PySliceIndices},
 };
 
 use crate::{
     error::{Failure, Result},
     lengths::{Column, Lengths},
-    measures::{Measures, measured},
+    measures::Measures,
     pickle::{Reduced, reduced},
     schedule::Schedule,
-    settings::{FilePath, Signed, Text},
+    settings::Given,
 };
 
 /// All batches of one epoch, in order: a sequence of arrays of indices. `lengthwise.plan` and
 /// `Planner.plan` make it.
 #[pyclass(frozen, sequence, module = "lengthwise")]
-#[expect(clippy::struct_field_names, reason = "it is the plan of Rust")]
 pub(crate) struct Plan {
     pub(crate) plan: lengthwise::Plan,
     pub(crate) lengths: Arc<lengthwise::Lengths>,
-    /// Provenance when first asked for; batches are views of it.
+    /// Made when first asked for; batches are views of it.
     indices: PyOnceLock<Py<PyArray1<u32>>>,
 }
 
@@ -41,31 +41,27 @@ impl Plan {
         let ends = self.plan.ends();
         let start = batch.checked_sub(1).map_or(0, |before| ends[before]);
         let [start, end] = [start, ends[batch]].map(|place| (place as usize).cast_signed());
-        self.indices(py)?.get_item(PySlice::new(py, start, end, 1))
+        self.indices(py).get_item(PySlice::new(py, start, end, 1))
     }
 
     fn file(&self) -> PlanFile {
         PlanFile::new(self.plan.clone(), &self.lengths)
+    }
+
+    fn find(&self, batch: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
+        let batch = indices_of(batch)?;
+        Ok(self.plan.iter().position(|one| *one == batch))
     }
 }
 
 /// What `_restore` takes: the plan as an NPZ file, and the lengths.
 type Pickled<'py> = (Bound<'py, PyBytes>, Lengths);
 
-/// An array that cannot be written to: it is shared.
-fn read_only(array: Bound<'_, PyArray1<u32>>) -> PyResult<Bound<'_, PyArray1<u32>>> {
-    let keywords = PyDict::new(array.py());
-    keywords.set_item("write", false)?;
-    array.call_method("setflags", (), Some(&keywords))?;
-    Ok(array)
-}
-
 #[pymethods]
 impl Plan {
-    /// A plan from how it was pickled.
     #[staticmethod]
-    fn _restore(py: Python<'_>, file: &[u8], lengths: Column) -> PyResult<Self> {
-        let file = py.detach(|| read_plan_from(file, Form::Npz)).map_err(Failure::from)?;
+    fn _restore(py: Python<'_>, file: &[u8], lengths: Column) -> Result<Self> {
+        let file = py.detach(|| read_plan_from(file, Form::Npz))?;
         Ok(Self::new(file.plan, &lengths.0))
     }
 
@@ -87,22 +83,19 @@ impl Plan {
     ) -> PyResult<Bound<'py, PyAny>> {
         let count = self.plan.len().cast_signed();
         if let Ok(slice) = at.cast::<PySlice>() {
-            let places = slice.indices(count)?;
             let batches = PyList::empty(py);
-            let mut place = places.start;
-            for _ in 0..places.slicelength {
-                batches.append(self.batch(py, place as usize)?)?;
-                place += places.step;
+            let PySliceIndices { start, step, slicelength, .. } = slice.indices(count)?;
+            for place in 0..slicelength.cast_signed() {
+                batches.append(self.batch(py, (start + place * step) as usize)?)?;
             }
             return Ok(batches.into_any());
         }
         let given: isize = at.extract()?;
         let place = if given < 0 { given + count } else { given };
-        if !(0..count).contains(&place) {
-            let message = format!("batch {given} of a plan of {count} batches");
-            return Err(PyIndexError::new_err(message));
+        if (0..count).contains(&place) {
+            return self.batch(py, place as usize);
         }
-        self.batch(py, place as usize)
+        Err(PyIndexError::new_err(format!("batch {given} of a plan of {count} batches")))
     }
 
     fn __iter__(slf: Py<Self>) -> Batches {
@@ -133,20 +126,13 @@ impl Plan {
     }
 
     fn __repr__(&self) -> String {
-        let measures = self.plan.measure(&self.lengths);
-        let made = self.plan.provenance();
+        let lengthwise::Measures { sequences, batches, padding_rate, shapes: count, .. } =
+            self.plan.measure(&self.lengths);
+        let Provenance { strategy, budget, shapes, seed, epoch, .. } = self.plan.provenance();
         format!(
-            "Plan({} sequences in {} batches, {:.2} % padding, {} shapes; strategy {}, budget {}, \
-             shapes {}, seed {}, epoch {})",
-            measures.sequences,
-            measures.batches,
-            100.0 * measures.padding_rate,
-            measures.shapes,
-            made.strategy,
-            made.budget,
-            made.shapes,
-            made.seed,
-            made.epoch
+            "Plan({sequences} sequences in {batches} batches, {:.2} % padding, {count} shapes; strategy \
+             {strategy}, budget {budget}, shapes {shapes}, seed {seed}, epoch {epoch})",
+            100.0 * padding_rate
         )
     }
 
@@ -156,11 +142,14 @@ impl Plan {
 
     /// The indices of the sequences of all batches, one batch after another.
     #[getter]
-    fn indices<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
-        let made = self.indices.get_or_try_init(py, || {
-            read_only(PyArray1::from_slice(py, self.plan.indices())).map(Bound::unbind)
-        })?;
-        Ok(made.bind(py).clone())
+    fn indices<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
+        let made = self.indices.get_or_init(py, || {
+            let array = PyArray1::from_slice(py, self.plan.indices());
+            // It is shared.
+            array.readwrite().make_nonwriteable();
+            array.unbind()
+        });
+        made.bind(py).clone()
     }
 
     /// Where each batch ends in `indices`.
@@ -274,42 +263,39 @@ impl Plan {
 
     /// Measures the plan: padding, cells, shapes and more.
     fn measure(&self, py: Python<'_>) -> Measures {
-        py.detach(|| measured(&self.plan, &self.lengths))
+        py.detach(|| self.plan.measure(&self.lengths)).into()
     }
 
     /// Returns the batches of one `rank` of `world_size` ranks. Every rank has the same number of batches.
-    fn for_rank(&self, py: Python<'_>, rank: Signed, world_size: Signed) -> PyResult<Plan> {
+    fn for_rank(&self, py: Python<'_>, rank: Given<i64>, world_size: Given<i64>) -> Result<Plan> {
         let (rank, world_size) = ranks(rank.0, world_size.0)?;
-        let plan = py.detach(|| self.plan.for_rank(rank, world_size)).map_err(Failure::from)?;
-        Ok(Plan::new(plan, &self.lengths))
+        Ok(Plan::new(py.detach(|| self.plan.for_rank(rank, world_size))?, &self.lengths))
     }
 
     /// Assigns the batches to `world_size` ranks, step by step.
-    fn schedule(&self, py: Python<'_>, world_size: Signed) -> PyResult<Schedule> {
-        Schedule::new(py, self, world_size.0, None)
+    fn schedule(&self, py: Python<'_>, world_size: Given<i64>) -> Result<Schedule> {
+        Schedule::_restore(py, self, world_size.0, None)
     }
 
     /// Assigns the rest of the epoch after a `cursor` (see `Schedule.cursor`) to `world_size` ranks, which
     /// may be another number of ranks than before.
-    fn resume(&self, py: Python<'_>, cursor: Text, world_size: Signed) -> PyResult<Schedule> {
-        Schedule::new(py, self, world_size.0, Some(&cursor.0))
+    fn resume(
+        &self,
+        py: Python<'_>,
+        cursor: Given<String>,
+        world_size: Given<i64>,
+    ) -> Result<Schedule> {
+        Schedule::_restore(py, self, world_size.0, Some(&cursor.0))
     }
 
     /// Writes the plan to the .json, .jsonl or .npz file `path`. An error leaves no partial file.
-    fn save(&self, py: Python<'_>, path: FilePath) -> PyResult<()> {
-        Ok(py.detach(|| self.file().save(&path.0)).map_err(Failure::from)?)
+    fn save(&self, py: Python<'_>, path: Given<PathBuf>) -> Result<()> {
+        Ok(py.detach(|| self.file().save(&path.0))?)
     }
 
     /// Returns the batches as lists of integers.
     fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         PyList::new(py, self.plan.iter())
-    }
-}
-
-impl Plan {
-    fn find(&self, batch: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
-        let batch = indices_of(batch)?;
-        Ok(self.plan.iter().position(|one| *one == batch))
     }
 }
 
@@ -320,22 +306,15 @@ fn indices_of(batch: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
     }
 }
 
-/// A state that is no cursor is a matter of states, and not of files.
-pub(crate) fn damaged_state(error: lengthwise_io::Error) -> PyErr {
-    let hint = error.hint().unwrap_or_default();
-    Failure::Own("StateError", error.to_string(), hint).into()
-}
-
 /// A rank and a world size as Python has them.
-pub(crate) fn ranks(rank: i64, world_size: i64) -> PyResult<(u32, u32)> {
-    let bad = |what: String, hint: &str| Failure::Own("RankError", what, hint.to_owned());
+pub(crate) fn ranks(rank: i64, world_size: i64) -> Result<(u32, u32)> {
+    let bad = |what: String, hint: &str| Failure::own("RankError", what, hint);
     let size = u32::try_from(world_size).ok().filter(|&size| size > 0).ok_or_else(|| {
         bad(format!("`world_size` cannot be {world_size}"), "give at least one rank")
     })?;
     let hint = format!("ranks are numbered from 0; the last one is {}", size - 1);
-    let rank = u32::try_from(rank)
-        .map_err(|_| bad(format!("there is no rank {rank} of {size}"), &hint))?;
-    Ok((rank, size))
+    let number = u32::try_from(rank);
+    Ok((number.map_err(|_| bad(format!("there is no rank {rank} of {size}"), &hint))?, size))
 }
 
 /// How batches are pickled: `iter`, the plan, and the number of the next batch.
@@ -382,26 +361,21 @@ impl Batches {
 ///     `path`: A .json, .jsonl or .npz file that `Plan.save` or the command line wrote.
 ///     `lengths`: The lengths that the plan was made for, in the same order. Others raise an error.
 #[pyfunction]
-pub(crate) fn load_plan(py: Python<'_>, path: FilePath, lengths: Column) -> PyResult<Plan> {
+pub(crate) fn load_plan(py: Python<'_>, path: Given<PathBuf>, lengths: Column) -> Result<Plan> {
     // A damaged file raises an exception, and prints nothing. Not when the module is imported: what has
     // an initialisation of its own has no complete stubs.
     quiet_panics();
-    let file = py.detach(|| read_plan(&path.0)).map_err(Failure::from)?;
-    let made = file.plan.provenance();
-    if made.lengths != lengths.0.digest() {
-        check_lengths(made.lengths, &lengths.0)?;
+    let plan = py.detach(|| read_plan(&path.0))?.plan;
+    let (planned, given) = (plan.provenance().lengths, lengths.0.digest());
+    if planned != given {
+        return Err(Failure::own(
+            "LengthsError",
+            format!(
+                "the plan was made for other lengths: their digest is {planned:016x}, and that of these \
+                 {given:016x}"
+            ),
+            "give the lengths that the plan was made for, in the same order",
+        ));
     }
-    Ok(Plan::new(file.plan, &lengths.0))
-}
-
-fn check_lengths(planned: u64, given: &lengthwise::Lengths) -> Result<()> {
-    Err(Failure::Own(
-        "LengthsError",
-        format!(
-            "the plan was made for other lengths: their digest is {planned:016x}, and that of these \
-             {:016x}",
-            given.digest()
-        ),
-        "give the lengths that the plan was made for, in the same order".to_owned(),
-    ))
+    Ok(Plan::new(plan, &lengths.0))
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lengthwise::{Settings, Shapes, Steps, Strategy, shard::Shard, tune::recommended};
+use lengthwise::{Budget, Settings, Shapes, Steps, Strategy, shard::Shard, tune::recommended};
 use pyo3::prelude::*;
 
 use crate::{
@@ -11,9 +11,7 @@ use crate::{
     lengths::{Column, Lengths, paired},
     pickle::{Reduced, from_json, reduced, to_json},
     plan::Plan,
-    settings::{
-        BudgetArgument, ModelArgument, Parsed, Whole, at_least_one, flag, given, text, whole,
-    },
+    settings::{Given, at_least_one, given, plain, text},
     statistics::Statistics,
 };
 
@@ -71,11 +69,11 @@ const LONG: usize = 1 << 20;
 ///     `shards`: The number of shards. By default, there is one.
 #[pyclass(frozen, module = "lengthwise")]
 #[derive(Debug)]
-#[expect(clippy::struct_field_names, reason = "it is the planner of Rust")]
 pub(crate) struct Planner {
     planner: lengthwise::Planner<Strategy>,
     lengths: Arc<lengthwise::Lengths>,
-    /// What batch lengths there can be, if they are few.
+    /// The batch lengths of the ladder in ascending order; `None` if the shapes are not a ladder.
+    #[pyo3(get)]
     rungs: Option<Vec<u32>>,
 }
 
@@ -102,48 +100,49 @@ impl Planner {
         shard = None,
         shards = None,
     ))]
-    #[expect(clippy::too_many_arguments, reason = "each is a setting with a name in Python")]
     fn new(
         py: Python<'_>,
         lengths: Column,
-        strategy: Option<Parsed<Strategy>>,
+        strategy: Option<Given<Strategy>>,
         second: Option<Column>,
-        budget: Option<BudgetArgument>,
-        shapes: Option<Parsed<Shapes>>,
+        budget: Option<Given<Budget>>,
+        shapes: Option<Given<Shapes>>,
         #[pyo3(from_py_with = text)] arrange: &str,
         #[pyo3(from_py_with = text)] over_long: &str,
-        steps: Option<Parsed<Steps>>,
+        steps: Option<Given<Steps>>,
         #[pyo3(from_py_with = text)] tail: &str,
-        cost_model: Option<ModelArgument>,
-        #[pyo3(from_py_with = whole)] accumulate: u32,
-        canonical_ranks: Option<Whole<u32>>,
-        #[pyo3(from_py_with = flag)] constant_steps: bool,
-        #[pyo3(from_py_with = whole)] seed: u64,
+        cost_model: Option<Given<lengthwise::CostModel>>,
+        #[pyo3(from_py_with = plain)] accumulate: u32,
+        canonical_ranks: Option<Given<u32>>,
+        #[pyo3(from_py_with = plain)] constant_steps: bool,
+        #[pyo3(from_py_with = plain)] seed: u64,
         statistics: Option<PyRef<'_, Statistics>>,
-        shard: Option<Whole<u32>>,
-        shards: Option<Whole<u32>>,
-    ) -> PyResult<Self> {
+        shard: Option<Given<u32>>,
+        shards: Option<Given<u32>>,
+    ) -> Result<Self> {
         let lengths = paired(lengths, second)?;
         at_least_one("accumulate", accumulate)?;
-        canonical_ranks.map_or(Ok(()), |ranks| at_least_one("canonical_ranks", ranks.0))?;
+        let canonical_ranks = given(canonical_ranks);
+        canonical_ranks.map_or(Ok(()), |ranks| at_least_one("canonical_ranks", ranks))?;
         let statistics = statistics.map(|statistics| Arc::clone(&statistics.0));
-        let shard = shard_of(shard, shards)?;
-        let make = || -> Result<Self> {
+        let shard = shard_of(given(shard), given(shards))?;
+        py.detach(|| {
             let lengths = match statistics {
                 Some(all) => Arc::new(lengthwise::Lengths::clone(&lengths).part_of(all)?),
                 None => lengths,
             };
             let strategy = given(strategy);
             let own = || strategy.as_ref().and_then(Strategy::own_budget);
-            let budget = budget.map(|given| given.0).or_else(own).ok_or_else(no_budget)?;
+            let budget = given(budget).or_else(own).ok_or_else(|| {
+                let hint = "give one, as in budget=\"padded:20000\"";
+                Failure::setting("there is no budget, and batches have no other size", hint)
+            })?;
             let (strategy, shapes) = recommended(&lengths, budget, strategy, given(shapes))?;
             if canonical_ranks.is_some() && accumulate != 1 {
-                return Err(Failure::Own(
-                    "SettingError",
-                    "`accumulate` and `canonical_ranks` are both given".to_owned(),
+                return Err(Failure::setting(
+                    "`accumulate` and `canonical_ranks` are both given",
                     "give one of them: canonical ranks say how many batches a step has on any number \
-                     of ranks"
-                        .to_owned(),
+                     of ranks",
                 ));
             }
             let settings = Settings {
@@ -152,9 +151,9 @@ impl Planner {
                 over_long: over_long.parse()?,
                 steps: given(steps),
                 tail: tail.parse()?,
-                cost_model: cost_model.map(|model| model.0),
+                cost_model: given(cost_model),
                 accumulate,
-                canonical_ranks: canonical_ranks.map(|ranks| ranks.0),
+                canonical_ranks,
                 shard,
                 seed,
                 ..Settings::new("", budget)
@@ -164,40 +163,31 @@ impl Planner {
                 planner = planner.constant_steps(&lengths)?;
             }
             Self::of(planner, lengths)
-        };
-        Ok(py.detach(make)?)
+        })
     }
 
     /// Returns the plan of one epoch. `epoch` is a number from 0, which is also the default.
     #[pyo3(signature = (epoch: "SupportsIndex" = 0))]
-    fn plan(&self, py: Python<'_>, #[pyo3(from_py_with = whole)] epoch: u64) -> PyResult<Plan> {
+    fn plan(&self, py: Python<'_>, #[pyo3(from_py_with = plain)] epoch: u64) -> Result<Plan> {
         let plan = if self.lengths.len() < LONG {
             py.detach(|| self.planner.plan(&self.lengths, epoch))
         } else {
             let (planner, lengths) = (self.planner.clone(), Arc::clone(&self.lengths));
             interruptible(py, move |workspace| planner.plan_in(workspace, &lengths, epoch))?
         };
-        let plan = plan.map_err(Failure::from)?;
-        Ok(Plan::new(plan, &self.lengths))
+        Ok(Plan::new(plan?, &self.lengths))
     }
 
     /// Returns what this shard needs. Merge the needs of all shards into the statistics: they then say
     /// how many batches every shard processes.
-    fn needs(&self, py: Python<'_>) -> PyResult<Statistics> {
-        let needs = py.detach(|| self.planner.needs(&self.lengths)).map_err(Failure::from)?;
-        Ok(Statistics(Arc::new(needs)))
+    fn needs(&self, py: Python<'_>) -> Result<Statistics> {
+        Ok(Statistics(Arc::new(py.detach(|| self.planner.needs(&self.lengths))?)))
     }
 
     /// The lengths.
     #[getter]
     fn lengths(&self) -> Lengths {
         Lengths(Arc::clone(&self.lengths))
-    }
-
-    /// The batch lengths of the ladder in ascending order; `None` if the shapes are not a ladder.
-    #[getter]
-    fn rungs(&self) -> Option<Vec<u32>> {
-        self.rungs.clone()
     }
 
     fn __repr__(&self) -> String {
@@ -211,39 +201,28 @@ impl Planner {
         )
     }
 
-    /// A planner from how it was pickled.
     #[staticmethod]
-    fn _restore(py: Python<'_>, lengths: &Lengths, settings: &str) -> PyResult<Self> {
+    fn _restore(py: Python<'_>, lengths: &Lengths, settings: &str) -> Result<Self> {
         let settings: Settings = from_json(settings, "Planner")?;
         let lengths = Arc::clone(&lengths.0);
-        Ok(py.detach(|| Self::of(lengthwise::Planner::named(settings)?, lengths))?)
+        py.detach(|| Self::of(lengthwise::Planner::named(settings)?, lengths))
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, (Lengths, String)>> {
-        let settings = to_json(self.planner.settings())?;
-        reduced::<Self, _>(py, (self.lengths(), settings))
+        reduced::<Self, _>(py, (self.lengths(), to_json(self.planner.settings())?))
     }
 }
 
 /// The shard that two arguments say together.
-fn shard_of(shard: Option<Whole<u32>>, shards: Option<Whole<u32>>) -> Result<Option<Shard>> {
+fn shard_of(shard: Option<u32>, shards: Option<u32>) -> Result<Option<Shard>> {
     match (shard, shards) {
-        (Some(shard), Some(shards)) => Ok(Some(Shard::new(shard.0, shards.0)?)),
+        (Some(shard), Some(shards)) => Ok(Some(Shard::new(shard, shards)?)),
         (None, None) => Ok(None),
-        _ => {
-            let what = "one of `shard` and `shards` is given, and not the other".to_owned();
-            let hint = "say which shard it is, and of how many".to_owned();
-            Err(Failure::Own("SettingError", what, hint))
-        }
+        _ => Err(Failure::setting(
+            "one of `shard` and `shards` is given, and not the other",
+            "say which shard it is, and of how many",
+        )),
     }
-}
-
-fn no_budget() -> Failure {
-    Failure::Own(
-        "SettingError",
-        "there is no budget, and batches have no other size".to_owned(),
-        "give one, as in budget=\"padded:20000\"".to_owned(),
-    )
 }
 
 impl Planner {

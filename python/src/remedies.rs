@@ -36,34 +36,27 @@ pub(crate) fn of_file(remedy: &FileRemedy) -> String {
 pub(crate) fn of_plan(remedy: Remedy) -> String {
     const CHOOSE: &str = "choose what happens to over-long sequences: `over_long=\"alone\"`, \
                           `\"drop\"` or `\"truncate\"`";
-    match remedy {
-        Remedy::Advice(advice) => advice,
-        Remedy::RaiseBudget(None) => format!("raise the budget, or {CHOOSE}"),
-        Remedy::RaiseBudget(Some(to)) => format!("raise the budget to at least {to}, or {CHOOSE}"),
-        Remedy::RaiseSeconds(to) => format!("raise the limit to at least {to}, or {CHOOSE}"),
-        Remedy::RaiseCapacity(to) => format!("raise the capacity to at least {to}, or {CHOOSE}"),
+    let words = match remedy {
+        Remedy::Advice(advice) => return advice,
+        Remedy::RaiseBudget(None) => &format!("raise the budget, or {CHOOSE}"),
+        Remedy::RaiseBudget(Some(to)) => &format!("raise the budget to at least {to}, or {CHOOSE}"),
+        Remedy::RaiseSeconds(to) => &format!("raise the limit to at least {to}, or {CHOOSE}"),
+        Remedy::RaiseCapacity(to) => &format!("raise the capacity to at least {to}, or {CHOOSE}"),
         Remedy::DidYouMean(name) => {
-            format!("did you mean `{name}`? `lengthwise.explain()` lists all")
+            &format!("did you mean `{name}`? `lengthwise.explain()` lists all")
         }
-        Remedy::RaiseMemory(to) => format!("make at least {to} of memory available"),
-        Remedy::RaiseBatches(_) => {
-            "let `constant_steps=True` choose the number of batches".to_owned()
-        }
-        Remedy::GiveSecondLengths => {
-            "give a second length for each sequence with `second=`".to_owned()
-        }
-        Remedy::KeepTail => "use fewer ranks, or `tail=\"split\"` or `tail=\"repeat\"`".to_owned(),
+        Remedy::RaiseMemory(to) => &format!("make at least {to} of memory available"),
+        Remedy::RaiseBatches(_) => "let `constant_steps=True` choose the number of batches",
+        Remedy::GiveSecondLengths => "give a second length for each sequence with `second=`",
+        Remedy::KeepTail => "use fewer ranks, or `tail=\"split\"` or `tail=\"repeat\"`",
         Remedy::GatherStatistics => {
-            "use statistics of the lengths of all shards, made by `Statistics`".to_owned()
+            "use statistics of the lengths of all shards, made by `Statistics`"
         }
-        Remedy::GiveStatistics => "give the statistics of all shards with `statistics=`".to_owned(),
-        Remedy::NameShard => {
-            "say which shard it is, and of how many, with `shard=` and `shards=`".to_owned()
-        }
-        Remedy::CountNeeds => {
-            "merge what `Planner.needs` gives on every shard into the statistics".to_owned()
-        }
+        Remedy::GiveStatistics => "give the statistics of all shards with `statistics=`",
+        Remedy::NameShard => "say which shard it is, and of how many, with `shard=` and `shards=`",
+        Remedy::CountNeeds => "merge what `Planner.needs` gives on every shard into the statistics",
         // A remedy that has no words here yet is better than none.
-        other => format!("{other:?}"),
-    }
+        other => &format!("{other:?}"),
+    };
+    words.to_owned()
 }

@@ -7,16 +7,15 @@ use numpy::PyArray1;
 use pyo3::prelude::*;
 
 use crate::{
-    error::Failure,
+    error::{Failure, Result},
     pickle::{Reduced, reduced},
-    plan::{Plan, damaged_state, ranks},
-    settings::Signed,
+    plan::{Plan, ranks},
+    settings::Given,
 };
 
 /// The batches of an epoch assigned to ranks, step by step. `Plan.schedule` makes it.
 #[pyclass(frozen, module = "lengthwise")]
 #[derive(Debug)]
-#[expect(clippy::struct_field_names, reason = "it is the schedule of Rust")]
 pub(crate) struct Schedule {
     schedule: lengthwise::Schedule,
     /// The plan that is scheduled, and the cursor that it goes on from: a pickled one is made again.
@@ -25,40 +24,27 @@ pub(crate) struct Schedule {
     lengths: Arc<lengthwise::Lengths>,
 }
 
+#[pymethods]
 impl Schedule {
-    /// The batches of a plan for so many ranks, from a cursor on if there is one.
-    pub(crate) fn new(
+    #[staticmethod]
+    pub(crate) fn _restore(
         py: Python<'_>,
         plan: &Plan,
         world_size: i64,
         cursor: Option<&str>,
-    ) -> PyResult<Self> {
+    ) -> Result<Self> {
         let (_, world_size) = ranks(0, world_size)?;
-        let from = cursor.map(lengthwise_io::from_json).transpose().map_err(damaged_state)?;
+        let from = cursor.map(lengthwise_io::from_json).transpose().map_err(Failure::state)?;
         let make = || match &from {
             Some(cursor) => plan.plan.resume(cursor, world_size),
             None => plan.plan.schedule(world_size),
         };
         Ok(Self {
-            schedule: py.detach(make).map_err(Failure::from)?,
+            schedule: py.detach(make)?,
             plan: plan.plan.clone(),
             cursor: cursor.map(str::to_owned),
             lengths: Arc::clone(&plan.lengths),
         })
-    }
-}
-
-#[pymethods]
-impl Schedule {
-    /// A schedule from how it was pickled.
-    #[staticmethod]
-    fn _restore(
-        py: Python<'_>,
-        plan: PyRef<'_, Plan>,
-        world_size: i64,
-        cursor: Option<&str>,
-    ) -> PyResult<Self> {
-        Self::new(py, &plan, world_size, cursor)
     }
 
     fn __reduce__<'py>(
@@ -66,8 +52,7 @@ impl Schedule {
         py: Python<'py>,
     ) -> PyResult<Reduced<'py, (Plan, u32, Option<&str>)>> {
         let plan = Plan::new(self.plan.clone(), &self.lengths);
-        let made = (plan, self.schedule.world_size(), self.cursor.as_deref());
-        reduced::<Self, _>(py, made)
+        reduced::<Self, _>(py, (plan, self.schedule.world_size(), self.cursor.as_deref()))
     }
 
     /// The number of steps, the same on every rank.
@@ -98,10 +83,9 @@ impl Schedule {
     }
 
     /// Returns the batches of one `rank`, step by step.
-    fn for_rank(&self, py: Python<'_>, rank: Signed) -> PyResult<Plan> {
+    fn for_rank(&self, py: Python<'_>, rank: Given<i64>) -> Result<Plan> {
         let (rank, _) = ranks(rank.0, self.schedule.world_size().into())?;
-        let plan = py.detach(|| self.schedule.for_rank(rank)).map_err(Failure::from)?;
-        Ok(Plan::new(plan, &self.lengths))
+        Ok(Plan::new(py.detach(|| self.schedule.for_rank(rank))?, &self.lengths))
     }
 
     /// Returns the batches of all ranks: first those of the first step, rank after rank, then those of the
@@ -155,9 +139,8 @@ impl Schedule {
 
     /// Returns a cursor, for `Plan.resume`, after every rank has processed this many `steps`. It is one
     /// short line of JSON, the same on every rank.
-    fn cursor(&self, steps: usize) -> PyResult<String> {
-        let cursor = self.schedule.cursor(steps).map_err(Failure::from)?;
-        Ok(lengthwise_io::to_json(&cursor))
+    fn cursor(&self, steps: usize) -> Result<String> {
+        Ok(lengthwise_io::to_json(&self.schedule.cursor(steps)?))
     }
 }
 

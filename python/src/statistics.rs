@@ -1,15 +1,15 @@
 //! Statistics of all shards of a corpus.
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use lengthwise_io::{read_statistics, save_statistics, statistics_from_bytes, statistics_to_bytes};
 use pyo3::{
     exceptions::PyTypeError,
     prelude::*,
-    types::{PyBytes, PyDict, PyType},
+    types::{PyBytes, PyDict},
 };
 
-use crate::{error::Failure, lengths::Column, settings::FilePath};
+use crate::{error::Result, lengths::Column, pickle::Reduced, settings::Given};
 
 /// Summary statistics of lengths, for datasets whose shards are planned by different nodes: small, and
 /// the same bytes in whatever order shards are merged. Once it was counted, they also say how many
@@ -17,26 +17,25 @@ use crate::{error::Failure, lengths::Column, settings::FilePath};
 ///
 /// Args:
 ///     `lengths`: The length of each sequence of one shard, as for `Planner`.
-#[pyclass(frozen, module = "lengthwise")]
-#[derive(Debug)]
+#[pyclass(frozen, eq, module = "lengthwise")]
+#[derive(Debug, PartialEq)]
 pub(crate) struct Statistics(pub(crate) Arc<lengthwise::shard::Statistics>);
 
 #[pymethods]
 impl Statistics {
     /// The statistics of these lengths alone.
     #[new]
-    fn new(py: Python<'_>, lengths: Column) -> PyResult<Self> {
-        lengths.0.only_one("`Statistics`").map_err(Failure::from)?;
+    fn new(py: Python<'_>, lengths: Column) -> Result<Self> {
+        lengths.0.only_one("`Statistics`")?;
         Ok(Self(Arc::new(py.detach(|| lengthwise::shard::Statistics::of(&lengths.0)))))
     }
 
     /// Returns the statistics of these shards and those of `other` together. No shard may be in both.
-    fn merge(&self, other: &Self) -> PyResult<Self> {
-        let both = self.0.merge(&other.0).map_err(Failure::from)?;
-        Ok(Self(Arc::new(both)))
+    fn merge(&self, other: &Self) -> Result<Self> {
+        Ok(Self(Arc::new(self.0.merge(&other.0)?)))
     }
 
-    fn __add__(&self, other: &Self) -> PyResult<Self> {
+    fn __add__(&self, other: &Self) -> Result<Self> {
         self.merge(other)
     }
 
@@ -55,40 +54,30 @@ impl Statistics {
 
     /// Returns the statistics whose `to_bytes` returned `given`.
     #[staticmethod]
-    fn from_bytes(given: &[u8]) -> PyResult<Self> {
-        let read = statistics_from_bytes(given).map_err(Failure::from)?;
-        Ok(Self(Arc::new(read)))
+    fn from_bytes(given: &[u8]) -> Result<Self> {
+        Ok(Self(Arc::new(statistics_from_bytes(given)?)))
     }
 
     /// Writes the .lws file `path`. An error leaves no partial file.
-    fn save(&self, py: Python<'_>, path: FilePath) -> PyResult<()> {
-        Ok(py.detach(|| save_statistics(&path.0, &self.0)).map_err(Failure::from)?)
+    fn save(&self, py: Python<'_>, path: Given<PathBuf>) -> Result<()> {
+        Ok(py.detach(|| save_statistics(&path.0, &self.0))?)
     }
 
     /// Reads the .lws file `path`.
     #[staticmethod]
-    fn load(py: Python<'_>, path: FilePath) -> PyResult<Self> {
-        let read = py.detach(|| read_statistics(&path.0)).map_err(Failure::from)?;
-        Ok(Self(Arc::new(read)))
+    fn load(py: Python<'_>, path: Given<PathBuf>) -> Result<Self> {
+        Ok(Self(Arc::new(py.detach(|| read_statistics(&path.0))?)))
     }
 
     fn __len__(&self) -> usize {
         self.0.count() as usize
     }
 
-    fn __eq__(&self, other: &Self) -> bool {
-        self.0 == other.0
-    }
-
     fn __repr__(&self) -> String {
         let all = &self.0;
         let counted = all.needs().map_or_else(String::new, |needs| {
-            format!(
-                "; {} of {} shards counted, {} batches each",
-                needs.counted(),
-                needs.of,
-                needs.most
-            )
+            let (counted, of, most) = (needs.counted(), needs.of, needs.most);
+            format!("; {counted} of {of} shards counted, {most} batches each")
         });
         format!(
             "Statistics({} sequences from {} to {}, mean {:.1}{counted})",
@@ -99,12 +88,8 @@ impl Statistics {
         )
     }
 
-    fn __reduce__<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
-        let class: Bound<'py, PyType> = py.get_type::<Self>();
-        Ok((class.getattr("from_bytes")?, (self.to_bytes(py),)))
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, (Bound<'py, PyBytes>,)>> {
+        Ok((py.get_type::<Self>().getattr("from_bytes")?, (self.to_bytes(py),)))
     }
 
     /// The shortest length.

@@ -1,13 +1,13 @@
 //! Streams: lengths in, steps out. The items stay in Python.
 
-use lengthwise::stream::Pivot;
+use lengthwise::{Budget, stream::Pivot};
 use lengthwise_io::{stream_from_json, stream_to_json};
 use pyo3::{prelude::*, types::PyDict};
 
 use crate::{
     error::{Failure, Result},
     pickle::{Reduced, damaged, reduced},
-    settings::{BudgetArgument, Text, Whole, at_least_one, text, whole},
+    settings::{Given, at_least_one, plain, text},
 };
 
 /// Plans the batches of a stream from the lengths alone: you push one length after another, and take
@@ -34,7 +34,6 @@ use crate::{
 ///         begins.
 #[pyclass(module = "lengthwise")]
 #[derive(Debug)]
-#[expect(clippy::struct_field_names, reason = "it is the feed of Rust")]
 pub(crate) struct Feed {
     feed: lengthwise::stream::Feed,
     settings: Settings,
@@ -47,7 +46,7 @@ pub(crate) struct Feed {
 }
 
 /// The settings in their string forms, which make the same feed again.
-#[derive(Debug)]
+#[derive(Clone, Debug, IntoPyObject)]
 struct Settings {
     budget: String,
     shapes: String,
@@ -83,54 +82,44 @@ impl Feed {
         epoch: "SupportsIndex" = 0,
         state = None,
     ))]
-    #[expect(clippy::too_many_arguments, reason = "each is a setting with a name in Python")]
     fn new(
-        budget: BudgetArgument,
+        budget: Given<Budget>,
         #[pyo3(from_py_with = text)] shapes: &str,
-        #[pyo3(from_py_with = whole)] window: u32,
+        #[pyo3(from_py_with = plain)] window: u32,
         #[pyo3(from_py_with = text)] pivot: &str,
         #[pyo3(from_py_with = text)] over_long: &str,
         #[pyo3(from_py_with = text)] tail: &str,
-        #[pyo3(from_py_with = whole)] world_size: u32,
-        #[pyo3(from_py_with = whole)] seed: u64,
-        #[pyo3(from_py_with = whole)] epoch: u64,
-        state: Option<Text>,
-    ) -> PyResult<Self> {
-        let make = || -> Result<Self> {
-            at_least_one("world_size", world_size)?;
-            let streamer = lengthwise::stream::Streamer::new(budget.0)
-                .shapes(shapes.parse()?)
-                .window(window)
-                .pivot(pivot.parse::<Pivot>()?)
-                .over_long(over_long.parse()?)
-                .tail(tail.parse()?)
-                .rank(0, world_size)
-                .seed(seed)
-                .epoch(epoch);
-            let feed = match state {
-                Some(text) => {
-                    let state = stream_from_json(&text.0).map_err(|error| {
-                        let hint = error.hint().unwrap_or_default();
-                        Failure::Own("StateError", error.to_string(), hint)
-                    })?;
-                    streamer.resume(&state)?
-                }
-                None => streamer.feed()?,
-            };
-            let settings = Settings {
-                budget: budget.0.to_string(),
-                shapes: shapes.to_owned(),
-                window,
-                pivot: pivot.to_owned(),
-                over_long: over_long.to_owned(),
-                tail: tail.to_owned(),
-                world_size,
-                seed,
-                epoch,
-            };
-            Ok(Self { feed, settings, held: Vec::new(), names: Vec::new(), ended: false })
+        #[pyo3(from_py_with = plain)] world_size: u32,
+        #[pyo3(from_py_with = plain)] seed: u64,
+        #[pyo3(from_py_with = plain)] epoch: u64,
+        state: Option<Given<String>>,
+    ) -> Result<Self> {
+        at_least_one("world_size", world_size)?;
+        let streamer = lengthwise::stream::Streamer::new(budget.0)
+            .shapes(shapes.parse()?)
+            .window(window)
+            .pivot(pivot.parse::<Pivot>()?)
+            .over_long(over_long.parse()?)
+            .tail(tail.parse()?)
+            .rank(0, world_size)
+            .seed(seed)
+            .epoch(epoch);
+        let feed = match state {
+            Some(text) => streamer.resume(&stream_from_json(&text.0).map_err(Failure::state)?)?,
+            None => streamer.feed()?,
         };
-        Ok(make()?)
+        let settings = Settings {
+            budget: budget.0.to_string(),
+            shapes: shapes.to_owned(),
+            window,
+            pivot: pivot.to_owned(),
+            over_long: over_long.to_owned(),
+            tail: tail.to_owned(),
+            world_size,
+            seed,
+            epoch,
+        };
+        Ok(Self { feed, settings, held: Vec::new(), names: Vec::new(), ended: false })
     }
 
     /// Whether the next step needs another `push`, or `end` if there are no more sequences.
@@ -140,22 +129,22 @@ impl Feed {
 
     /// Adds the next sequence, of this `length`. Returns the slot that holds it, a number below the window,
     /// or `None` if the sequence is left out or was in a batch before the stream was resumed.
-    fn push(&mut self, length: Whole<u32>) -> PyResult<Option<u32>> {
+    fn push(&mut self, length: Given<u32>) -> Result<Option<u32>> {
         Ok(self.hold(length.0)?.map(|slot| self.name(slot)))
     }
 
     /// Says that the stream has no more sequences.
-    fn end(&mut self) -> PyResult<()> {
-        self.feed.end().map_err(Failure::from)?;
+    fn end(&mut self) -> Result<()> {
+        self.feed.end()?;
         self.ended = true;
         Ok(())
     }
 
     /// Returns the next step: for each rank, the slots and the positions of its batch, and the batch
     /// length. Returns `None` while another sequence is needed, and at the end.
-    fn step(&mut self) -> PyResult<Option<Vec<Batch>>> {
+    fn step(&mut self) -> Result<Option<Vec<Batch>>> {
         let Self { feed, held, names, .. } = self;
-        let Some(step) = feed.step().map_err(Failure::from)? else { return Ok(None) };
+        let Some(step) = feed.step()? else { return Ok(None) };
         let mut named = |&slot: &u32| {
             held[slot as usize] = None;
             names.get(slot as usize).copied().unwrap_or(slot)
@@ -209,7 +198,6 @@ impl Feed {
         self.feed.rungs().to_vec()
     }
 
-    /// A feed from how it was pickled.
     #[staticmethod]
     fn _restore<'py>(
         py: Python<'py>,
@@ -227,24 +215,13 @@ impl Feed {
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, Pickled<'py>>> {
-        let given = &self.settings;
-        let settings = PyDict::new(py);
-        settings.set_item("budget", &given.budget)?;
-        settings.set_item("shapes", &given.shapes)?;
-        settings.set_item("window", given.window)?;
-        settings.set_item("pivot", &given.pivot)?;
-        settings.set_item("over_long", &given.over_long)?;
-        settings.set_item("tail", &given.tail)?;
-        settings.set_item("world_size", given.world_size)?;
-        settings.set_item("seed", given.seed)?;
-        settings.set_item("epoch", given.epoch)?;
         let held = self.held.iter().enumerate().filter_map(|(slot, held)| {
             held.map(|(position, length)| (self.name(slot as u32), position, length))
         });
         let mut held: Vec<(u32, u64, u32)> = held.collect();
         held.sort_unstable_by_key(|&(_, position, _)| position);
-        let pickled = (settings, self.state(), self.feed.position(), held, self.ended);
-        reduced::<Self, _>(py, pickled)
+        let settings = self.settings.clone().into_pyobject(py)?;
+        reduced::<Self, _>(py, (settings, self.state(), self.feed.position(), held, self.ended))
     }
 
     fn __repr__(&self) -> String {

@@ -1,7 +1,7 @@
 //! The best strategy within limits.
 
 use lengthwise::{
-    Shapes, Workspace,
+    Budget, Shapes, Workspace,
     tune::{Conditions, Limits, recommended_shapes},
 };
 use pyo3::{prelude::*, types::PyDict};
@@ -12,7 +12,7 @@ use crate::{
     interrupt::interruptible,
     lengths::Column,
     pickle::{Reduced, from_json, reduced},
-    settings::{BudgetArgument, ModelArgument, Number, Parsed, Whole, whole},
+    settings::{Given, given, plain},
 };
 
 /// The best strategy within limits. `lengthwise.tune` makes it.
@@ -52,29 +52,27 @@ pub(crate) struct Tuning {
     cost_model = None,
     seed: "SupportsIndex" = 0,
 ))]
-#[expect(clippy::too_many_arguments, reason = "each is a limit or a setting with a name in Python")]
 pub(crate) fn tune(
     py: Python<'_>,
     lengths: Column,
-    budget: BudgetArgument,
-    shapes: Option<Parsed<Shapes>>,
-    max_padding: Option<Number>,
-    min_mates: Option<Number>,
-    max_shapes: Option<Whole<u32>>,
-    max_seconds: Option<Number>,
-    cost_model: Option<ModelArgument>,
-    #[pyo3(from_py_with = whole)] seed: u64,
-) -> PyResult<Tuning> {
-    let number = |given: Option<Number>| given.map(|given| given.0);
+    budget: Given<Budget>,
+    shapes: Option<Given<Shapes>>,
+    max_padding: Option<Given<f64>>,
+    min_mates: Option<Given<f64>>,
+    max_shapes: Option<Given<u32>>,
+    max_seconds: Option<Given<f64>>,
+    cost_model: Option<Given<lengthwise::CostModel>>,
+    #[pyo3(from_py_with = plain)] seed: u64,
+) -> Result<Tuning> {
     let limits = Limits {
-        max_padding: number(max_padding),
-        min_mates: number(min_mates),
-        max_shapes: max_shapes.map(|most| most.0),
-        max_seconds: number(max_seconds),
+        max_padding: given(max_padding),
+        min_mates: given(min_mates),
+        max_shapes: given(max_shapes),
+        max_seconds: given(max_seconds),
     };
     check(&limits, cost_model.is_some())?;
     let budget = budget.0;
-    let cost_model = cost_model.map(|model| model.0);
+    let cost_model = given(cost_model);
     let find = move |workspace: &Workspace| -> Result<Tuning> {
         let shapes = match shapes {
             Some(shapes) => shapes.0,
@@ -88,12 +86,12 @@ pub(crate) fn tune(
         let tuning = lengthwise_report::Tuning::new(&choice, &conditions, &limits, None);
         Ok(Tuning { tuning, seed })
     };
-    Ok(interruptible(py, find)??)
+    interruptible(py, find)?
 }
 
 fn check(limits: &Limits, timed: bool) -> Result<()> {
     let bad = |name: &str, given: String, hint: &str| {
-        Err(Failure::Own("SettingError", format!("`{name}` cannot be {given}"), hint.to_owned()))
+        Err(Failure::setting(format!("`{name}` cannot be {given}"), hint))
     };
     match *limits {
         Limits { max_padding: Some(given), .. } if !(given > 0.0 && given < 1.0) => {
@@ -119,9 +117,8 @@ fn check(limits: &Limits, timed: bool) -> Result<()> {
 
 #[pymethods]
 impl Tuning {
-    /// Tuning from how it was pickled.
     #[staticmethod]
-    fn _restore(json: &str, seed: u64) -> PyResult<Self> {
+    fn _restore(json: &str, seed: u64) -> Result<Self> {
         Ok(Self { tuning: from_json(json, "Tuning")?, seed })
     }
 
@@ -173,10 +170,6 @@ impl Tuning {
     /// Returns the JSON that `lengthwise tune --json` prints.
     fn to_json(&self) -> String {
         self.tuning.to_json()
-    }
-
-    fn __str__(&self) -> String {
-        self.tuning.to_text()
     }
 
     fn __repr__(&self) -> String {
