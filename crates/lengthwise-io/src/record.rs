@@ -91,3 +91,8 @@ pub(crate) fn content(subject: &'static str, path: &Path, most: u64) -> Result<V
     read.map_err(|error| Error::unreadable(subject, &error))?;
     Ok(bytes)
 }
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
+pub(crate) fn is_zero(number: &u64) -> bool {
+    *number == 0
+}

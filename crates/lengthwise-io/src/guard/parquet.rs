@@ -3,11 +3,14 @@
 use std::fmt;
 use std::fs::File;
 use std::io::{Cursor, Read as _, Seek as _, SeekFrom};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use ::parquet::column::reader::ColumnReaderImpl;
+use ::parquet::data_type::DataType;
 use ::parquet::errors::{ParquetError, Result as ParquetResult};
-use ::parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
+use ::parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader};
 use ::parquet::file::reader::{ChunkReader, Length};
+use ::parquet::file::serialized_reader::SerializedPageReader;
 use bytes::Bytes;
 
 use crate::guard::room;
@@ -151,6 +154,31 @@ impl ChunkReader for Guarded {
 
     fn get_bytes(&self, start: u64, length: usize) -> ParquetResult<Bytes> {
         self.range(start, length as u64)
+    }
+}
+
+/// Hands on the column of a group of rows, `most` whole rows at a time: levels, repetitions and values.
+/// `refuse` gives the error for what the library complains about.
+pub(crate) fn records<T: DataType, E>(
+    file: &Arc<Guarded>,
+    chunk: &ColumnChunkMetaData,
+    (rows, most): (usize, usize),
+    refuse: impl Fn(&ParquetError) -> E,
+    mut each: impl FnMut(&[i16], &[i16], &[T::T]) -> Result<(), E>,
+) -> Result<(), E> {
+    let pages = SerializedPageReader::new(Arc::clone(file), chunk, rows, None);
+    let pages = Box::new(pages.map_err(|cause| refuse(&cause))?);
+    let mut reader = ColumnReaderImpl::<T>::new(chunk.column_descr_ptr(), pages);
+    let (mut levels, mut repeats, mut values) = (Vec::new(), Vec::new(), Vec::new());
+    loop {
+        levels.clear();
+        repeats.clear();
+        values.clear();
+        let read = reader.read_records(most, Some(&mut levels), Some(&mut repeats), &mut values);
+        if read.map_err(|cause| refuse(&cause))?.0 == 0 {
+            return Ok(());
+        }
+        each(&levels, &repeats, &values)?;
     }
 }
 

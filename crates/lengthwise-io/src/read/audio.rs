@@ -108,7 +108,7 @@ fn check(request: &Request) -> Result<(), Error> {
 
 fn read(path: &Path, kind: Kind) -> Result<Header, Error> {
     // A named pipe would wait for a writer that may never come.
-    let about = path.metadata().map_err(|cause| Error::io(None, cause))?;
+    let about = path.metadata().map_err(Error::io)?;
     if !about.is_file() && !about.is_dir() {
         return Err(Error::new("is not a plain file").hint_to("take it out of the directory"));
     }

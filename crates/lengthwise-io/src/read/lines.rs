@@ -61,7 +61,7 @@ impl<R: Read> Lines<R> {
         self.number += 1;
         let mut bounded = self.reader.by_ref().take(LONGEST as u64);
         let read = bounded.read_until(b'\n', &mut self.buffer);
-        let read = read.map_err(|cause| Error::io(Some(self.number), cause))?;
+        let read = read.map_err(|cause| Error::io(cause).at(self.number))?;
         if read == LONGEST && !self.buffer.ends_with(b"\n") {
             return Err(Error::new("the line is longer than 64 MiB")
                 .at(self.number)

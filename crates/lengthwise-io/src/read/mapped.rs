@@ -42,7 +42,7 @@ impl MappedColumn {
 
     /// The lengths of a file, where they are.
     pub(crate) fn in_place(map: Map, file: File, path: PathBuf) -> Result<Self, Error> {
-        let about = file.metadata().map_err(|cause| Error::io(None, cause))?;
+        let about = file.metadata().map_err(Error::io)?;
         let held = Held::InPlace { map, stamp: stamp(&about), file, path };
         Ok(Self { lengths: Mapped(held), ..Self::around(Column::default()) })
     }
@@ -90,7 +90,7 @@ impl Mapped {
         let Held::InPlace { file, path, stamp: before, .. } = &self.0 else { return Ok(()) };
         let source = path.display().to_string();
         let about = file.metadata();
-        let about = about.map_err(|cause| Error::io(None, cause).in_source(&source))?;
+        let about = about.map_err(|cause| Error::io(cause).in_source(&source))?;
         if stamp(&about) == *before {
             return Ok(());
         }

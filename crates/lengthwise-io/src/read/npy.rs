@@ -54,7 +54,7 @@ pub(crate) fn read<R: Read>(mut reader: R, request: &Request) -> Result<Column, 
         let values = left.min(PIECE as u64);
         piece.clear();
         let read = reader.by_ref().take(values * dtype.size as u64).read_to_end(&mut piece);
-        read.map_err(|cause| Error::io(None, cause))?;
+        read.map_err(Error::io)?;
         column.make_room(values, count)?;
         for value in piece.chunks_exact(dtype.size) {
             let length = dtype
@@ -68,7 +68,7 @@ pub(crate) fn read<R: Read>(mut reader: R, request: &Request) -> Result<Column, 
         }
     }
     let after = io::copy(&mut reader.take(COUNTED), &mut io::sink());
-    match after.map_err(|cause| Error::io(None, cause))? {
+    match after.map_err(Error::io)? {
         0 => Ok(column),
         after => Err(left_over(count, after)),
     }
@@ -84,13 +84,13 @@ pub(crate) fn in_place(file: &File, request: &Request) -> Result<Option<Map>, Er
     }
     let Ok(header) = Header::read(&mut &*file) else { return Ok(None) };
     let (Ok((U32, count)), offset) = (values(&header), header.size) else { return Ok(None) };
-    let about = file.metadata().map_err(|cause| Error::io(None, cause))?;
+    let about = file.metadata().map_err(Error::io)?;
     let whole = offset.is_multiple_of(4) && about.len() == offset + 4 * count;
     if count == 0 || !about.is_file() || !whole {
         return Ok(None);
     }
     let map = Map::new(file, offset as usize, count as usize);
-    let map = map.map_err(|cause| Error::io(None, cause))?;
+    let map = map.map_err(Error::io)?;
     match map.as_slice().iter().position(|&length| length == 0) {
         None => Ok(Some(map)),
         Some(index) => Err(refuse(U32, &[0; 4], index, Reason::Zero)),
@@ -107,7 +107,7 @@ fn no_header(stop: Stop) -> Error {
     match stop {
         Stop::Empty => Error::no_lengths(),
         Stop::CutShort => broken(),
-        Stop::Io(cause) => Error::io(None, cause),
+        Stop::Io(cause) => Error::io(cause),
         Stop::NoMagic => Error::new("is not a NumPy file: it does not begin with the NumPy magic")
             .hint_to("save the array with `numpy.save`, or give the file its right extension"),
         Stop::Version(major, minor) => {

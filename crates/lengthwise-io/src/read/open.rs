@@ -11,7 +11,7 @@ pub(crate) fn open(path: &Path) -> Result<File, Error> {
     if path.is_dir() {
         return Err(is_directory());
     }
-    File::open(path).map_err(|cause| Error::io(None, cause))
+    File::open(path).map_err(Error::io)
 }
 
 pub(crate) fn is_directory() -> Error {

@@ -139,7 +139,7 @@ impl Reader {
         path: &Path,
         mut progress: impl FnMut(Progress),
     ) -> Result<Column, Error> {
-        self.path(path, &mut progress).map_err(|error| error.in_source(&path.display().to_string()))
+        self.path(path, &mut progress).map_err(|error| error.of(path))
     }
 
     /// Reads lengths from any reader, such as standard input. Messages call it `source`.
@@ -166,8 +166,7 @@ impl Reader {
         path: &Path,
         mut progress: impl FnMut(Progress),
     ) -> Result<MappedColumn, Error> {
-        self.map_path(path, &mut progress)
-            .map_err(|error| error.in_source(&path.display().to_string()))
+        self.map_path(path, &mut progress).map_err(|error| error.of(path))
     }
 
     /// Reads like [`read_from`](Self::read_from), and keeps the lengths as
@@ -257,7 +256,7 @@ fn read_format(
 }
 
 fn stream(reader: impl Read, format: Format, request: &Request) -> Result<Column, Error> {
-    let mut reader = Unpacked::new(reader).map_err(|cause| Error::io(None, cause))?;
+    let mut reader = Unpacked::new(reader).map_err(Error::io)?;
     // One copy of every reader is enough; they read pieces of 64 KiB.
     let reader: &mut dyn Read = &mut reader;
     filled(match format {

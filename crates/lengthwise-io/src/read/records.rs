@@ -44,7 +44,7 @@ pub(crate) struct Records<R> {
 
 impl<R: Read> Records<R> {
     pub(crate) fn new(reader: R, dialect: Dialect) -> Result<Self, Error> {
-        let tail = Tail::new(reader).map_err(|cause| Error::io(Some(1), cause))?;
+        let tail = Tail::new(reader).map_err(|cause| Error::io(cause).at(1))?;
         let reader = ReaderBuilder::new()
             .has_headers(false)
             .flexible(true)
@@ -139,7 +139,7 @@ impl<R: Read> Records<R> {
                 .hint_to("check that this is a table, and that every quote is closed");
         }
         match error.into_kind() {
-            csv::ErrorKind::Io(cause) => Error::io(Some(line), cause),
+            csv::ErrorKind::Io(cause) => Error::io(cause).at(line),
             other => {
                 Error::new(format!("the record cannot be read: {}", quote(&format!("{other:?}"))))
                     .at(line)

@@ -34,7 +34,7 @@ impl Spool {
     pub(crate) fn add(&mut self, lengths: &[u32]) -> Result<(), Error> {
         let folder = std::env::temp_dir();
         let refused = |cause: std::io::Error| {
-            let error = Error::io(None, cause);
+            let error = Error::io(cause);
             let space = 4 * (self.count + lengths.len()) as u64;
             error.spooling(&folder.display().to_string(), space)
         };
@@ -51,6 +51,6 @@ impl Spool {
     /// All lengths, mapped; nothing if none were written.
     pub(crate) fn map(self) -> Result<Option<Map>, Error> {
         let Some(file) = self.file else { return Ok(None) };
-        Map::new(&file, 0, self.count).map(Some).map_err(|cause| Error::io(None, cause))
+        Map::new(&file, 0, self.count).map(Some).map_err(Error::io)
     }
 }

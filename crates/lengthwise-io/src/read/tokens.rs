@@ -28,7 +28,7 @@ impl Tokens {
     fn parse(file: File) -> Result<Self, Error> {
         let mut bytes = Vec::new();
         let read = file.take(LARGEST).read_to_end(&mut bytes);
-        read.map_err(|cause| Error::io(None, cause))?;
+        read.map_err(Error::io)?;
         let tokenizer = guarded(
             || {
                 let mut tokenizer = Tokenizer::from_bytes(&bytes).map_err(|cause| {

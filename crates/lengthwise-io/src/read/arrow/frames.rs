@@ -114,7 +114,7 @@ impl<R: Read> Frames<R> {
 /// Reads up to `count` bytes; fewer only where the input ends.
 fn take<R: Read>(reader: &mut R, count: u64, into: &mut Vec<u8>) -> Result<(), Error> {
     let read = reader.take(count).read_to_end(into);
-    read.map(|_| ()).map_err(|cause| Error::io(None, cause))
+    read.map(|_| ()).map_err(Error::io)
 }
 
 fn not_arrow() -> Error {

@@ -43,7 +43,7 @@ pub(super) fn bytes<const N: usize>(reader: &mut impl Read, kind: &str) -> Resul
     let mut bytes = [0; N];
     reader.read_exact(&mut bytes).map_err(|cause| match cause.kind() {
         std::io::ErrorKind::UnexpectedEof => damaged(kind),
-        _ => Error::io(None, cause),
+        _ => Error::io(cause),
     })?;
     Ok(bytes)
 }

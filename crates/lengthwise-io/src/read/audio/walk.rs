@@ -24,7 +24,7 @@ pub(super) fn files(root: &Path, mut progress: impl FnMut(u64)) -> Result<Found,
     let mut waiting = vec![PathBuf::new()];
     while let Some(inside) = waiting.pop() {
         let folder = root.join(&inside);
-        let refuse = |cause| Error::io(None, cause).in_source(&folder.display().to_string());
+        let refuse = |cause| Error::io(cause).of(&folder);
         let real = folder.canonicalize().map_err(refuse)?;
         if let Some(before) = seen.insert(real, inside.clone()) {
             return Err(twice(&folder, &before));
@@ -36,13 +36,10 @@ pub(super) fn files(root: &Path, mut progress: impl FnMut(u64)) -> Result<Found,
                 Ok(about) if about.is_dir() => waiting.push(path),
                 // A broken link is only in the way if it should be audio.
                 Err(cause) if Kind::of(&path).is_some() => {
-                    return Err(Error::io(None, cause).in_source(&whole.display().to_string()));
+                    return Err(Error::io(cause).of(&whole));
                 }
                 _ if Kind::of(&path).is_some() => {
-                    found.files.push(
-                        name(&path)
-                            .map_err(|error| error.in_source(&whole.display().to_string()))?,
-                    );
+                    found.files.push(name(&path).map_err(|error| error.of(&whole))?);
                 }
                 _ => found.others += 1,
             }
@@ -68,5 +65,5 @@ fn twice(folder: &Path, before: &Path) -> Error {
     };
     Error::new(format!("leads back to {before}, which was read already"))
         .hint_to("remove the link: every directory is read once")
-        .in_source(&folder.display().to_string())
+        .of(folder)
 }
