@@ -19,10 +19,9 @@ use std::path::{Path, PathBuf};
 use crate::error::Error;
 use crate::read::audio::header::{Header, Kind};
 use crate::read::column::Column;
-use crate::read::ids::IdColumn;
+use crate::read::columns::IdColumn;
 use crate::read::number;
-use crate::read::open::open;
-use crate::read::progress::Progress;
+use crate::read::open::{Progress, open};
 use crate::read::request::{Measure, Request};
 use crate::text::quote;
 

@@ -9,7 +9,7 @@
 use crate::error::Error;
 use crate::ids::Ids;
 use crate::read::column::Column;
-use crate::read::ids;
+use crate::read::columns;
 use crate::read::number::{self, Reason};
 use crate::read::request::{Measure, Request};
 use crate::text::quote;
@@ -73,7 +73,7 @@ impl<'a> Cells<'a> {
     pub(crate) fn id(&mut self, name: &str, id: Option<&str>) -> Result<(), Error> {
         let row = self.column.ids.as_ref().map_or(0, Ids::len) + 1;
         let holder = || format!("row {row} of column {}", quote(name));
-        let id = ids::check(id.unwrap_or_default(), holder)?;
+        let id = columns::check_id(id.unwrap_or_default(), holder)?;
         self.column.push_id(id)
     }
 

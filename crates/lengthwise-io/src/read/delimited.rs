@@ -9,8 +9,7 @@ use csv::ByteRecord;
 use crate::error::Error;
 use crate::read::blanks::Blanks;
 use crate::read::column::Column;
-use crate::read::columns;
-use crate::read::ids::{self, IdColumn};
+use crate::read::columns::{self, IdColumn};
 use crate::read::number::{Reason, is_number};
 use crate::read::records::{Dialect, Records, clean, text};
 use crate::read::request::{Measure, Request};
@@ -58,7 +57,7 @@ pub(crate) fn read<R: Read>(
         if let Some(index) = id {
             let id = text(clean(&records.fields[index]));
             let holder = || format!("column {}", index + 1);
-            let id = ids::check(id, holder).map_err(|error| error.at(records.line()))?;
+            let id = columns::check_id(id, holder).map_err(|error| error.at(records.line()))?;
             column.push_id(id)?;
         }
         more = records.advance()?;

@@ -17,8 +17,7 @@ use serde_json::{Map, Value};
 
 use crate::error::Error;
 use crate::read::column::Column;
-use crate::read::columns;
-use crate::read::ids::{self, IdColumn};
+use crate::read::columns::{self, IdColumn};
 use crate::read::jsonl::kept::Kept;
 use crate::read::jsonl::value::{CUT, cut_fits, find, kind, length};
 use crate::read::lines::Lines;
@@ -34,11 +33,7 @@ pub(crate) fn read<R: Read>(reader: R, request: &Request) -> Result<Column, Erro
     let shape = Shape::of(&first, request).map_err(|error| error.at(line))?;
     let id = request.ids.map(|wanted| choose_id(&first, wanted)).transpose();
     let id = id.map_err(|error| error.at(line))?;
-    let name = match &shape {
-        Shape::Bare => None,
-        Shape::Field(name) => Some(name.clone()),
-    };
-    let mut column = request.column(name);
+    let mut column = request.column(shape.0.clone());
     let mut keep = |value: &Value, line| {
         column.push(shape.length(value, request).map_err(|error| error.at(line))?)?;
         if let Some(field) = &id {
@@ -94,11 +89,8 @@ fn parse(
 const ARRAY: &str =
     "write one JSON object or one number a line; `jq -c '.[]'` makes such lines of a list";
 
-/// What every line holds, as the first line shows.
-enum Shape {
-    Bare,
-    Field(String),
-}
+/// What every line holds, as the first line shows: an object with this field, or a bare number.
+struct Shape(Option<String>);
 
 impl Shape {
     fn of(first: &Value, request: &Request) -> Result<Shape, Error> {
@@ -106,14 +98,14 @@ impl Shape {
         let Value::Object(object) = first else {
             return match wanted {
                 Some(wanted) => Err(no_object(first, wanted)),
-                None => Ok(Shape::Bare),
+                None => Ok(Shape(None)),
             };
         };
         let field = match wanted {
             Some(wanted) => find(object, wanted).map(|_| wanted),
             None => usual(object, request.measure.habit().0),
         };
-        field.map(|name| Shape::Field(name.to_owned())).ok_or_else(|| {
+        field.map(|name| Shape(Some(name.to_owned()))).ok_or_else(|| {
             let names: Vec<&str> = object.keys().map(String::as_str).collect();
             match wanted {
                 Some(wanted) => columns::unknown("field", &names, wanted),
@@ -124,27 +116,22 @@ impl Shape {
 
     /// The fields that [`length`](Self::length) looks at.
     fn fields(&self, request: &Request) -> impl Iterator<Item = &str> {
-        let field = match self {
-            Shape::Bare => None,
-            Shape::Field(name) => Some(name.as_str()),
-        };
+        let field = self.0.as_deref();
         let cut = field.filter(|name| is_of_cut(name, request));
         field.into_iter().chain(cut.into_iter().flat_map(|_| CUT))
     }
 
     fn length(&self, value: &Value, request: &Request) -> Result<u32, Error> {
-        match (self, value) {
-            (Shape::Bare, Value::Object(_)) => {
+        match (&self.0, value) {
+            (None, Value::Object(_)) => {
                 Err(Error::new("the line holds an object where the first holds a number")
                     .hint_to("write every line the same way, as an object or as a number"))
             }
-            (Shape::Bare, Value::Array(_)) => {
+            (None, Value::Array(_)) => {
                 Err(Error::new("the line holds an array, not a number").hint_to(ARRAY))
             }
-            (Shape::Bare, value) => {
-                length(value, &request.measure, false, || "the line".to_owned())
-            }
-            (Shape::Field(name), Value::Object(object)) => {
+            (None, value) => length(value, &request.measure, false, || "the line".to_owned()),
+            (Some(name), Value::Object(object)) => {
                 let Some(value) = find(object, name) else { return Err(missing(name)) };
                 if is_of_cut(name, request) {
                     cut_fits(object)?;
@@ -152,7 +139,7 @@ impl Shape {
                 let named = request.column.is_some();
                 length(value, &request.measure, named, || format!("field {}", quote(name)))
             }
-            (Shape::Field(name), value) => Err(no_object(value, name)),
+            (Some(name), value) => Err(no_object(value, name)),
         }
     }
 }
@@ -195,7 +182,7 @@ fn name_of<'a>(value: &'a Value, field: &str) -> Result<Cow<'a, str>, Error> {
     let found = value.as_object().and_then(|object| find(object, field));
     let holder = || format!("field {}", quote(field));
     match found {
-        Some(Value::String(id)) => ids::check(id, holder).map(Cow::Borrowed),
+        Some(Value::String(id)) => columns::check_id(id, holder).map(Cow::Borrowed),
         Some(Value::Number(id)) => Ok(Cow::Owned(id.to_string())),
         Some(other) => Err(Error::new(format!("{} holds {}, not an id", holder(), kind(other)))
             .hint_to("name every sequence by a string or a number")),

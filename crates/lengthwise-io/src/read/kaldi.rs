@@ -5,7 +5,7 @@ use std::io::Read;
 
 use crate::error::Error;
 use crate::read::column::Column;
-use crate::read::ids::IdColumn;
+use crate::read::columns::IdColumn;
 use crate::read::lines::Lines;
 use crate::read::number;
 use crate::read::request::{Measure, Request};

@@ -133,19 +133,14 @@ fn dtype(descr: &str) -> Result<Dtype, Error> {
             .hint_to("save the field that holds the lengths as an array of its own"));
     };
     let (code, _) = descr[1..].split_once(mark).ok_or_else(broken)?;
-    let (kind, size) = match code.get(1..) {
-        Some("i1") => (Kind::Signed, 1),
-        Some("i2") => (Kind::Signed, 2),
-        Some("i4") => (Kind::Signed, 4),
-        Some("i8") => (Kind::Signed, 8),
-        Some("u1") => (Kind::Unsigned, 1),
-        Some("u2") => (Kind::Unsigned, 2),
-        Some("u4") => (Kind::Unsigned, 4),
-        Some("u8") => (Kind::Unsigned, 8),
-        Some("f4") => (Kind::Float, 4),
-        Some("f8") => (Kind::Float, 8),
+    let (kind, sizes) = match code.get(1..2) {
+        Some("i") => (Kind::Signed, "1248"),
+        Some("u") => (Kind::Unsigned, "1248"),
+        Some("f") => (Kind::Float, "48"),
         _ => return Err(wrong_dtype(code)),
     };
+    let size = code.get(2..).filter(|size| size.len() == 1 && sizes.contains(size));
+    let size = size.and_then(|size| size.parse().ok()).ok_or_else(|| wrong_dtype(code))?;
     match code.as_bytes()[0] {
         b'<' => Ok(Dtype { kind, size, big_endian: false }),
         b'>' => Ok(Dtype { kind, size, big_endian: true }),

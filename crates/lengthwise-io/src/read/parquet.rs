@@ -25,7 +25,7 @@ use crate::guard::thrift::{DEEPEST, Stop};
 use crate::read::cells::{Cells, wrong_type};
 use crate::read::column::Column;
 use crate::read::columns;
-use crate::read::progress::Progress;
+use crate::read::open::Progress;
 use crate::read::request::Request;
 use crate::text::quote;
 

@@ -5,13 +5,12 @@ use std::path::Path;
 
 use crate::error::Error;
 use crate::read::column::Column;
+use crate::read::columns::IdColumn;
 use crate::read::format::Format;
-use crate::read::ids::IdColumn;
 use crate::read::kaldi::Table;
 use crate::read::mapped::MappedColumn;
-use crate::read::open::{is_directory, open};
+use crate::read::open::{Progress, Told, is_directory, open};
 use crate::read::packed::Unpacked;
-use crate::read::progress::{Progress, Told};
 use crate::read::records::Dialect;
 use crate::read::request::{BlankLines, Measure, Request};
 use crate::read::time::Time;
@@ -139,7 +138,10 @@ impl Reader {
         path: &Path,
         mut progress: impl FnMut(Progress),
     ) -> Result<Column, Error> {
-        self.path(path, &mut progress).map_err(|error| error.of(path))
+        let format = self.format_of(path);
+        let request = self.request(format);
+        let column = request.and_then(|asked| read_format(path, format, &asked, &mut progress));
+        column.map_err(|error| error.of(path))
     }
 
     /// Reads lengths from any reader, such as standard input. Messages call it `source`.
@@ -202,11 +204,6 @@ impl Reader {
     fn format_of(&self, path: &Path) -> Format {
         let usual = || if path.is_dir() { Format::Audio } else { Format::from_path(path) };
         self.format.unwrap_or_else(usual)
-    }
-
-    fn path(&self, path: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Column, Error> {
-        let format = self.format_of(path);
-        read_format(path, format, &self.request(format)?, progress)
     }
 
     fn request(&self, format: Format) -> Result<Request<'_>, Error> {

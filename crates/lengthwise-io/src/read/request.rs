@@ -3,10 +3,9 @@
 use crate::error::Error;
 use crate::ids::Ids;
 use crate::read::column::Column;
-use crate::read::columns;
-use crate::read::ids::IdColumn;
+use crate::read::column::Spool;
+use crate::read::columns::{self, IdColumn};
 use crate::read::number::{self, Reason};
-use crate::read::spool::Spool;
 use crate::read::time::Time;
 use crate::read::unit::Counter;
 use crate::text::quote;

@@ -14,16 +14,6 @@ use crate::error::Error;
 use crate::read::cells::{Cells, wrong_type};
 use crate::text::quote;
 
-/// Refuses a column before anything of it is read.
-pub(super) fn check(field: &Field) -> Result<(), Error> {
-    check_type(field.data_type(), field)
-}
-
-/// Refuses a structure that the library cannot read, for what is inside of it.
-pub(super) fn check_around(field: &Field) -> Result<(), Error> {
-    plain(field.data_type(), field)
-}
-
 /// What is inside of structures, by the places of its fields, up to the first row that one of them has
 /// not; and whether there is such a row.
 pub(super) fn inside(array: &ArrayRef, path: &[usize]) -> Option<(ArrayRef, bool)> {
@@ -38,25 +28,12 @@ pub(super) fn inside(array: &ArrayRef, path: &[usize]) -> Option<(ArrayRef, bool
     Some((array.slice(0, rows), cut))
 }
 
-fn check_type(data_type: &DataType, field: &Field) -> Result<(), Error> {
+/// Refuses a column before anything of it is read.
+pub(super) fn check(data_type: &DataType, field: &Field) -> Result<(), Error> {
     use DataType as D;
     let kind = match data_type {
-        D::Int8
-        | D::Int16
-        | D::Int32
-        | D::Int64
-        | D::UInt8
-        | D::UInt16
-        | D::UInt32
-        | D::UInt64
-        | D::Float32
-        | D::Float64
-        | D::Utf8
-        | D::LargeUtf8
-        | D::Utf8View
-        | D::Binary
-        | D::LargeBinary
-        | D::BinaryView => return Ok(()),
+        D::Float32 | D::Float64 | D::Binary | D::LargeBinary | D::BinaryView => return Ok(()),
+        whole_or_text if whole_or_text.is_integer() || whole_or_text.is_string() => return Ok(()),
         D::List(_) | D::LargeList(_) | D::FixedSizeList(_, _) => {
             return plain(data_type, field);
         }
@@ -64,7 +41,7 @@ fn check_type(data_type: &DataType, field: &Field) -> Result<(), Error> {
             "dictionaries of dictionaries"
         }
         // The length of a row is that of the value it means.
-        D::Dictionary(_, values) => return check_type(values, field),
+        D::Dictionary(_, values) => return check(values, field),
         D::Boolean => "booleans",
         D::Null => "nulls",
         D::Struct(_) => "structures",
@@ -74,8 +51,9 @@ fn check_type(data_type: &DataType, field: &Field) -> Result<(), Error> {
     Err(wrong_type(field.name(), kind))
 }
 
-/// What a list holds is not looked at, but the library must be able to read it.
-fn plain(data_type: &DataType, field: &Field) -> Result<(), Error> {
+/// What a list holds, and what is beside a field in a structure, is not looked at, but the library must
+/// be able to read it.
+pub(super) fn plain(data_type: &DataType, field: &Field) -> Result<(), Error> {
     match data_type {
         DataType::List(inner) | DataType::LargeList(inner) | DataType::FixedSizeList(inner, _) => {
             plain(inner.data_type(), field)
@@ -83,16 +61,10 @@ fn plain(data_type: &DataType, field: &Field) -> Result<(), Error> {
         DataType::Struct(fields) => {
             fields.iter().try_for_each(|inner| plain(inner.data_type(), field))
         }
-        data_type if data_type.is_nested() && !is_dictionary(data_type) => {
-            Err(wrong_type(field.name(), "lists of another type"))
-        }
         DataType::Dictionary(_, values) => plain(values, field),
+        other if other.is_nested() => Err(wrong_type(field.name(), "lists of another type")),
         _ => Ok(()),
     }
-}
-
-fn is_dictionary(data_type: &DataType) -> bool {
-    matches!(data_type, DataType::Dictionary(_, _))
 }
 
 pub(super) fn lengths(array: &dyn Array, name: &str, cells: &mut Cells) -> Result<(), Error> {
