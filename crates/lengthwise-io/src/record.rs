@@ -1,14 +1,10 @@
 //! Files that are one JSON object with a version and a checksum: cursors, and states of streams.
 
-use std::fs::File;
-use std::io::Read;
-use std::path::Path;
+use std::{fs::File, io::Read, path::Path};
 
 use serde_json::{Map, Value};
 
-use crate::error::Error;
-use crate::hex::from_hex;
-use crate::text::shortened;
+use crate::{error::Error, hex::from_hex, text::shortened};
 
 /// An object of a known version.
 pub(crate) struct Record<'a> {
@@ -82,6 +78,20 @@ impl<'a> Record<'a> {
 /// The JSON value of a text.
 pub(crate) fn parsed(subject: &'static str, text: &str) -> Result<Value, Error> {
     serde_json::from_str(text).map_err(|error| Error::cut_off(subject, &error.to_string()))
+}
+
+/// The content of a file of no more bytes than `what` can have.
+pub(crate) fn bounded(
+    subject: &'static str,
+    path: &Path,
+    most: u64,
+    what: &str,
+) -> Result<Vec<u8>, Error> {
+    let bytes = content(subject, path, most + 1)?;
+    if bytes.len() as u64 <= most {
+        return Ok(bytes);
+    }
+    Err(Error::damaged(subject, format!("has more than the {most} bytes that {what} can have")))
 }
 
 /// The content of a file, of which no more than `most` bytes are read.

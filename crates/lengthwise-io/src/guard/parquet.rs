@@ -1,16 +1,16 @@
 //! A Parquet file that checks what its headers declare before the library reserves memory for it.
 
-use std::fmt;
-use std::fs::File;
 use std::io::{Cursor, Read as _, Seek as _, SeekFrom};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::{fmt, fs::File};
 
-use ::parquet::column::reader::ColumnReaderImpl;
-use ::parquet::data_type::DataType;
 use ::parquet::errors::{ParquetError, Result as ParquetResult};
 use ::parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader};
 use ::parquet::file::reader::{ChunkReader, Length};
-use ::parquet::file::serialized_reader::SerializedPageReader;
+use ::parquet::{
+    column::reader::ColumnReaderImpl, data_type::DataType,
+    file::serialized_reader::SerializedPageReader,
+};
 use bytes::Bytes;
 
 use crate::guard::room;

@@ -1,14 +1,13 @@
 //! Plans that are read batch by batch: what is known before the batches, a batch, and a file with a table
 //! of its batches.
 
-use std::collections::VecDeque;
-use std::io;
+use std::{collections::VecDeque, io};
 
 use lengthwise::Provenance;
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::plan::header::Unchecked;
-use crate::{error::Error, plan::seal::check_digest};
+use crate::error::Error;
+use crate::plan::{header::Unchecked, seal::check_digest};
 
 /// One batch of a [`PlanStream`](crate::PlanStream).
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,20 +1,16 @@
 //! Reading a plan batch by batch: no more of it is in memory than one batch, and a few bytes about
 //! each of the others.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::{fmt, io};
+use std::{fmt, fs::File, io};
 
 use lengthwise::Provenance;
 
-use crate::error::Error;
-use crate::guard::guarded;
 use crate::plan::batchwise::{About, StreamedBatch, Table, unreadable, whole};
-use crate::plan::form::Form;
-use crate::plan::json::lines::Lines;
-use crate::plan::npz;
 #[cfg(feature = "parquet")]
 use crate::plan::parquet;
+use crate::plan::{form::Form, json::lines::Lines, npz};
+use crate::{error::Error, guard::guarded};
 
 /// The batches of a plan file, one after another: NPZ, Parquet and JSON lines. JSON is one object,
 /// and is read as a whole, as are plans with ids or pieces, of two lengths, and those that were dealt

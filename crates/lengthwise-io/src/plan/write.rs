@@ -5,14 +5,10 @@ use std::path::Path;
 
 use lengthwise::SpanPlan;
 
-use crate::error::Error;
-use crate::plan::file::PlanFile;
-use crate::plan::form::Form;
 #[cfg(feature = "parquet")]
 use crate::plan::parquet;
-use crate::plan::sheet::Sheet;
-use crate::plan::{json, npz};
-use crate::save::save;
+use crate::plan::{file::PlanFile, form::Form, json, npz, sheet::Sheet};
+use crate::{error::Error, save::save};
 
 fn write(sheet: &Sheet, form: Form, output: &mut (impl Write + Send)) -> io::Result<()> {
     match form {

@@ -8,22 +8,16 @@
 mod arrays;
 mod frames;
 
-use std::collections::HashMap;
-use std::io::Read;
+use std::{collections::HashMap, io::Read};
 
 use arrow_array::ArrayRef;
-use arrow_ipc::MessageHeader;
-use arrow_ipc::convert::try_fb_to_schema;
 use arrow_ipc::reader::{read_dictionary, read_record_batch};
+use arrow_ipc::{MessageHeader, convert::try_fb_to_schema};
 use arrow_schema::{DataType, FieldRef, Fields, Schema, SchemaRef};
 
 use self::frames::{Frame, Frames, damaged, refuse};
-use crate::error::Error;
-use crate::guard::guarded;
-use crate::read::cells::Cells;
-use crate::read::column::Column;
-use crate::read::columns;
-use crate::read::request::Request;
+use crate::read::{cells::Cells, column::Column, columns, request::Request};
+use crate::{error::Error, guard::guarded};
 
 pub(crate) fn read<R: Read>(reader: R, request: &Request) -> Result<Column, Error> {
     guarded(

@@ -6,13 +6,10 @@
 //! counts its characters if the column was asked for by name, and whatever the unit says if there
 //! is one. A null is refused.
 
-use crate::error::Error;
-use crate::ids::Ids;
-use crate::read::column::Column;
-use crate::read::columns;
 use crate::read::number::{self, Reason};
 use crate::read::request::{Measure, Request};
-use crate::text::quote;
+use crate::read::{column::Column, columns};
+use crate::{error::Error, ids::Ids, text::quote};
 
 /// One column while it is read.
 pub(crate) struct Cells<'a> {

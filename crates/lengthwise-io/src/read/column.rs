@@ -1,12 +1,8 @@
 //! The lengths of a file, as they come in.
 
-use std::fs::File;
-use std::io::Write;
-use std::sync::Arc;
+use std::{fs::File, io::Write, sync::Arc};
 
-use crate::error::Error;
-use crate::ids::Ids;
-use crate::read::map::Map;
+use crate::{error::Error, ids::Ids, read::map::Map};
 
 /// Lengths as read, in the order of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

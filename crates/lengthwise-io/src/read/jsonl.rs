@@ -10,19 +10,14 @@ mod kept;
 mod surrogates;
 mod value;
 
-use std::borrow::Cow;
-use std::io::Read;
+use std::{borrow::Cow, io::Read};
 
 use serde_json::{Map, Value};
 
-use crate::error::Error;
-use crate::read::column::Column;
 use crate::read::columns::{self, IdColumn};
-use crate::read::jsonl::kept::Kept;
 use crate::read::jsonl::value::{CUT, cut_fits, find, kind, length};
-use crate::read::lines::Lines;
-use crate::read::request::Request;
-use crate::text::quote;
+use crate::read::{column::Column, jsonl::kept::Kept, lines::Lines, request::Request};
+use crate::{error::Error, text::quote};
 
 pub(crate) fn read<R: Read>(reader: R, request: &Request) -> Result<Column, Error> {
     let mut lines = Lines::new(reader);
@@ -101,17 +96,7 @@ impl Shape {
                 None => Ok(Shape(None)),
             };
         };
-        let field = match wanted {
-            Some(wanted) => find(object, wanted).map(|_| wanted),
-            None => usual(object, request.measure.habit().0),
-        };
-        field.map(|name| Shape(Some(name.to_owned()))).ok_or_else(|| {
-            let names: Vec<&str> = object.keys().map(String::as_str).collect();
-            match wanted {
-                Some(wanted) => columns::unknown("field", &names, wanted),
-                None => columns::undecided("field", &names, request.measure.habit().1),
-            }
-        })
+        choose(object, wanted, request.measure.habit()).map(|name| Shape(Some(name)))
     }
 
     /// The fields that [`length`](Self::length) looks at.
@@ -155,26 +140,34 @@ fn missing(name: &str) -> Error {
         .hint_to("write the length there, or leave out the sequences without one")
 }
 
-/// The first of the usual names that the object has.
-fn usual(object: &Map<String, Value>, habit: &[&'static str]) -> Option<&'static str> {
-    habit.iter().copied().find(|known| find(object, known).is_some())
+/// The field that was asked for, or the first that has one of the usual names; `what` is what it holds.
+fn choose(
+    object: &Map<String, Value>,
+    wanted: Option<&str>,
+    (habit, what): (&[&str], &str),
+) -> Result<String, Error> {
+    let field = match wanted {
+        Some(wanted) => find(object, wanted).map(|_| wanted),
+        None => habit.iter().copied().find(|known| find(object, known).is_some()),
+    };
+    field.map(str::to_owned).ok_or_else(|| {
+        let names: Vec<&str> = object.keys().map(String::as_str).collect();
+        match wanted {
+            Some(wanted) => columns::unknown("field", &names, wanted),
+            None => columns::undecided("field", &names, what),
+        }
+    })
 }
 
 /// The field that names the sequences, from the first line.
 fn choose_id(first: &Value, wanted: &IdColumn) -> Result<String, Error> {
     let Value::Object(object) = first else { return Err(Error::no_ids("a file of bare numbers")) };
-    let found = match wanted {
-        IdColumn::Named(name) => find(object, name).map(|_| name.as_str()),
-        IdColumn::Usual => usual(object, columns::IDS),
+    let wanted = match wanted {
+        IdColumn::Named(name) => Some(name.as_str()),
+        IdColumn::Usual => None,
     };
-    found.map(str::to_owned).ok_or_else(|| {
-        let names: Vec<&str> = object.keys().map(String::as_str).collect();
-        let error = match wanted {
-            IdColumn::Named(name) => columns::unknown("field", &names, name),
-            IdColumn::Usual => columns::undecided("field", &names, "ids"),
-        };
-        error.hint_to("choose one with {ids=NAME}")
-    })
+    choose(object, wanted, (columns::IDS, "ids"))
+        .map_err(|error| error.hint_to("choose one with {ids=NAME}"))
 }
 
 /// The id of a sequence: a string, or a number as it is written.

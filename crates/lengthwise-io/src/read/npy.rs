@@ -5,13 +5,10 @@
 use std::fs::File;
 use std::io::{self, Read};
 
-use crate::error::Error;
 use crate::npy::{Header, Stop};
-use crate::read::column::Column;
-use crate::read::map::Map;
-use crate::read::number::Reason;
 use crate::read::request::{Measure, Request};
-use crate::text::quote;
+use crate::read::{column::Column, map::Map, number::Reason};
+use crate::{error::Error, text::quote};
 
 /// How many values are read at a time, and the most that are reserved on the header's word.
 const PIECE: usize = 8192;

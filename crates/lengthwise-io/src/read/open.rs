@@ -1,8 +1,7 @@
 //! Opening files to read, and how far a reading is, for whoever waits for it.
 
-use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
+use std::{fs::File, path::Path};
 
 use crate::error::Error;
 

@@ -4,30 +4,22 @@
 mod leaf;
 mod seen;
 
-use std::fs::File;
-use std::sync::Arc;
+use std::{fs::File, sync::Arc};
 
-use ::parquet::basic::Type as Physical;
 use ::parquet::data_type::{
     BoolType, ByteArrayType, DataType, DoubleType, FixedLenByteArrayType, FloatType, Int32Type,
     Int64Type, Int96Type,
 };
-use ::parquet::errors::ParquetError;
 use ::parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
-use ::parquet::file::reader::Length as _;
+use ::parquet::{basic::Type as Physical, errors::ParquetError, file::reader::Length as _};
 
 use self::leaf::{Kind, Leaf};
 use self::seen::Seen;
-use crate::error::Error;
-use crate::guard::guarded;
 use crate::guard::parquet::{Guarded, NoRoom, Pages, Refused, VALUES_PER_BYTE, records};
 use crate::guard::thrift::{DEEPEST, Stop};
 use crate::read::cells::{Cells, wrong_type};
-use crate::read::column::Column;
-use crate::read::columns;
-use crate::read::open::Progress;
-use crate::read::request::Request;
-use crate::text::quote;
+use crate::read::{column::Column, columns, open::Progress, request::Request};
+use crate::{error::Error, guard::guarded, text::quote};
 
 /// How many rows are read at a time.
 const PIECE: usize = 4096;

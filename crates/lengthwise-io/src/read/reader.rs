@@ -1,21 +1,15 @@
 //! One reading: what is asked for, by a builder, and the one fallible step that does it.
 
-use std::io::Read;
-use std::path::Path;
+use std::{io::Read, path::Path};
 
 use crate::error::Error;
-use crate::read::column::Column;
-use crate::read::columns::IdColumn;
-use crate::read::format::Format;
-use crate::read::kaldi::Table;
-use crate::read::mapped::MappedColumn;
 use crate::read::open::{Progress, Told, is_directory, open};
-use crate::read::packed::Unpacked;
-use crate::read::records::Dialect;
 use crate::read::request::{BlankLines, Measure, Request};
-use crate::read::time::Time;
 use crate::read::unit::{Counter, Unit};
-use crate::read::{audio, delimited, jsonl, kaldi, npy, text};
+use crate::read::{
+    audio, column::Column, columns::IdColumn, delimited, format::Format, jsonl, kaldi,
+    kaldi::Table, mapped::MappedColumn, npy, packed::Unpacked, records::Dialect, text, time::Time,
+};
 
 /// Where in a file the lengths are. A [`Reader`] takes these and more.
 #[derive(Clone, Debug, Default)]

@@ -1,14 +1,10 @@
 //! What a reader is asked for, in the form that readers need, and where they put what they find.
 
-use crate::error::Error;
-use crate::ids::Ids;
-use crate::read::column::Column;
-use crate::read::column::Spool;
+use crate::read::column::{Column, Spool};
 use crate::read::columns::{self, IdColumn};
 use crate::read::number::{self, Reason};
-use crate::read::time::Time;
-use crate::read::unit::Counter;
-use crate::text::quote;
+use crate::read::{time::Time, unit::Counter};
+use crate::{error::Error, ids::Ids, text::quote};
 
 /// What the values of a file are.
 #[derive(Debug)]

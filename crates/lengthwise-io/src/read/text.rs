@@ -5,13 +5,10 @@
 use std::io::Read;
 
 use crate::error::Error;
-use crate::read::blanks::Blanks;
-use crate::read::column::Column;
-use crate::read::columns::IdColumn;
-use crate::read::lines::Lines;
-use crate::read::number;
 use crate::read::request::{BlankLines, Measure, Request};
-use crate::read::unit::Counter;
+use crate::read::{
+    blanks::Blanks, column::Column, columns::IdColumn, lines::Lines, number, unit::Counter,
+};
 
 pub(crate) fn read<R: Read>(reader: R, request: &Request) -> Result<Column, Error> {
     if request.column.is_some() {

@@ -1,8 +1,7 @@
 //! Seconds become frames. A duration is divided by the frame shift or multiplied by the rate, and
 //! goes to the nearest whole number, halves upwards, but never below 1.
 
-use crate::error::Error;
-use crate::read::number::Reason;
+use crate::{error::Error, read::number::Reason};
 
 /// How many frames, or samples, a second has.
 ///

@@ -8,9 +8,8 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::error::Error;
 use crate::plan::batchwise::{About, MORE, StreamedBatch, unreadable, whole};
-use crate::plan::header::Unchecked;
-use crate::plan::json::read::Line;
 use crate::plan::seal::{check_content, parsed};
+use crate::plan::{header::Unchecked, json::read::Line};
 
 /// The lines of a file of JSON lines.
 pub(in crate::plan) struct Lines {

@@ -1,8 +1,7 @@
 //! The columns of a table: a row for each sequence.
 
 use std::io::{self, Write};
-use std::ops::Range;
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use ::parquet::basic::{LogicalType, Repetition, Type as Physical};
 use ::parquet::data_type::{ByteArray, ByteArrayType};

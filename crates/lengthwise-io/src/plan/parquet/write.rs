@@ -1,25 +1,22 @@
 //! Writing Parquet files, a group of rows at a time.
 
 use std::io::{self, Write};
-use std::ops::Range;
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use ::parquet::data_type::{Int32Type, Int64Type};
 use ::parquet::errors::{ParquetError, Result as ParquetResult};
-use ::parquet::file::metadata::KeyValue;
 use ::parquet::file::properties::{EnabledStatistics, WriterProperties};
 use ::parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
-use ::parquet::schema::types::ColumnPath;
+use ::parquet::{file::metadata::KeyValue, schema::types::ColumnPath};
 use lengthwise::Chunk;
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::error::Error;
 use crate::plan::header::{self, Remaining};
 use crate::plan::parquet::columns::{
     Column, IDS, check_ids, hash_id, next_column, schema, write_ids,
 };
 use crate::plan::parquet::read::{CREATED_BY, KEY};
-use crate::plan::sheet::Sheet;
+use crate::{error::Error, plan::sheet::Sheet};
 
 /// Readers refuse metadata with longer texts, unless they are told not to.
 const MOST_HEADER: usize = 100_000_000;

@@ -2,17 +2,15 @@
 
 use std::collections::HashMap;
 
-use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
     UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
-use arrow_array::{Array, ArrayRef, PrimitiveArray};
+use arrow_array::{Array, ArrayRef, PrimitiveArray, cast::AsArray};
 use arrow_schema::{DataType, Field};
 
-use crate::error::Error;
 use crate::read::cells::{Cells, wrong_type};
-use crate::text::quote;
+use crate::{error::Error, text::quote};
 
 /// What is inside of structures, by the places of its fields, up to the first row that one of them has
 /// not; and whether there is such a row.

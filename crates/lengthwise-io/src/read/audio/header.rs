@@ -1,7 +1,6 @@
 //! What the readers of audio headers share.
 
-use std::io::Read;
-use std::path::Path;
+use std::{io::Read, path::Path};
 
 use crate::error::Error;
 

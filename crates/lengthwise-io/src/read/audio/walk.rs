@@ -2,13 +2,10 @@
 //! bytes of their paths. Links are followed. A directory that is reached a second time is an
 //! error: it is a loop of links, or its files would be counted twice.
 
-use std::collections::BTreeMap;
-use std::fs;
 use std::path::{MAIN_SEPARATOR, Path, PathBuf};
+use std::{collections::BTreeMap, fs};
 
-use crate::error::Error;
-use crate::read::audio::header::Kind;
-use crate::text::quote;
+use crate::{error::Error, read::audio::header::Kind, text::quote};
 
 /// What lies below a directory.
 pub(super) struct Found {

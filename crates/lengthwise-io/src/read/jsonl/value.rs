@@ -2,10 +2,8 @@
 
 use serde_json::{Map, Number, Value};
 
-use crate::error::Error;
 use crate::read::number::{self, Reason};
-use crate::read::request::Measure;
-use crate::text::quote;
+use crate::{error::Error, read::request::Measure, text::quote};
 
 /// The length that a value is; `holder` says where it was, and is only asked when it is none.
 /// `named` is whether the field was asked for, so that its lists and strings are meant.
