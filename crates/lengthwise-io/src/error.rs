@@ -62,9 +62,8 @@ impl Error {
         Self::of_subject("plan", message)
     }
 
-    pub(crate) fn hint_to(mut self, remedy: impl Into<Remedy>) -> Self {
-        self.remedy = remedy.into();
-        self
+    pub(crate) fn hint_to(self, remedy: impl Into<Remedy>) -> Self {
+        Self { remedy: remedy.into(), ..self }
     }
 
     /// A hint with values in it: see [`Remedy::filled`].
@@ -73,20 +72,17 @@ impl Error {
     }
 
     /// One more thing to do, after what the hint says already.
-    pub(crate) fn also(mut self, remedy: &'static str) -> Self {
-        self.remedy = self.remedy.also(remedy.into());
-        self
+    pub(crate) fn also(self, remedy: &'static str) -> Self {
+        Self { remedy: self.remedy.also(remedy.into()), ..self }
     }
 
-    pub(crate) fn at(mut self, line: u64) -> Self {
-        self.line = Some(line);
-        self
+    pub(crate) fn at(self, line: u64) -> Self {
+        Self { line: Some(line), ..self }
     }
 
     /// Where it was, unless the error knows better, as for one file of a directory.
-    pub(crate) fn in_source(mut self, source: &str) -> Self {
-        self.place = self.place.or_else(|| Some(shortened(source, usize::MAX)));
-        self
+    pub(crate) fn in_source(self, source: &str) -> Self {
+        Self { place: self.place.or_else(|| Some(shortened(source, usize::MAX))), ..self }
     }
 
     /// The file that it was in, unless the error knows better.
@@ -95,9 +91,8 @@ impl Error {
     }
 
     /// The column holds texts.
-    pub(crate) fn of_texts(mut self) -> Self {
-        self.is_of_texts = true;
-        self
+    pub(crate) fn of_texts(self) -> Self {
+        Self { is_of_texts: true, ..self }
     }
 }
 

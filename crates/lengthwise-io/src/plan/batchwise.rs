@@ -125,7 +125,7 @@ impl Table {
         add(&mut digest, ends.iter().map(|end| end.to_le_bytes()));
         add(&mut digest, lengths.iter().map(|length| length.to_le_bytes()));
         if !over_long.is_empty() {
-            about.over_long.clone_from(&over_long);
+            about.over_long = over_long;
         }
         let (hashes_rest, hash) = (hash.is_none(), hash.unwrap_or_default());
         let (waiting, next) = (VecDeque::new(), 0);

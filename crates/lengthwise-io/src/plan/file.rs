@@ -117,23 +117,20 @@ impl PlanFile {
     /// With the id of everything in the batches: `id` gives that of an index, which is a piece where
     /// pieces were planned.
     #[must_use]
-    pub fn ids<'a>(mut self, id: impl Fn(u32) -> &'a str) -> Self {
-        self.ids = Some(self.plan.indices().iter().map(|&index| id(index)).collect());
-        self
+    pub fn ids<'a>(self, id: impl Fn(u32) -> &'a str) -> Self {
+        Self { ids: Some(self.plan.indices().iter().map(|&index| id(index)).collect()), ..self }
     }
 
     /// With where the pieces are from that were planned.
     #[must_use]
-    pub fn chunks(mut self, chunks: Chunks) -> Self {
-        self.chunks = Some(chunks);
-        self
+    pub fn chunks(self, chunks: Chunks) -> Self {
+        Self { chunks: Some(chunks), ..self }
     }
 
     /// With how the batches were dealt to ranks.
     #[must_use]
-    pub fn ranks(mut self, ranks: Ranks) -> Self {
-        self.ranks = Some(ranks);
-        self
+    pub fn ranks(self, ranks: Ranks) -> Self {
+        Self { ranks: Some(ranks), ..self }
     }
 }
 

@@ -64,7 +64,7 @@ fn rows(
     frame.check(&batch)?;
     let columns = Some(&choice.columns[..]);
     let version = message.version();
-    let batch = read_record_batch(frame.body(), batch, schema.clone(), words, columns, &version);
+    let batch = read_record_batch(&frame.body, batch, schema.clone(), words, columns, &version);
     let batch = batch.map_err(|cause| refuse(&cause))?;
     let inside = |place: &Place| {
         arrays::inside(batch.column(choice.read_as(place)), &place.path).ok_or_else(damaged)
@@ -113,7 +113,7 @@ fn dictionary(
         return Ok(());
     }
     frame.check(&batch.data().ok_or_else(damaged)?)?;
-    read_dictionary(frame.body(), batch, read, words, &message.version())
+    read_dictionary(&frame.body, batch, read, words, &message.version())
         .map_err(|cause| refuse(&cause))
 }
 

@@ -23,18 +23,6 @@ impl<'a> Cells<'a> {
         Self { request, column: request.column(Some(name.to_owned())), name: name.to_owned() }
     }
 
-    pub(crate) fn signed(&mut self, value: Option<i64>) -> Result<(), Error> {
-        self.number(value, Measure::signed)
-    }
-
-    pub(crate) fn unsigned(&mut self, value: Option<u64>) -> Result<(), Error> {
-        self.number(value, Measure::unsigned)
-    }
-
-    pub(crate) fn real(&mut self, value: Option<f64>) -> Result<(), Error> {
-        self.number(value, Measure::real)
-    }
-
     #[cfg(feature = "arrow")]
     pub(crate) fn text(&mut self, value: Option<&str>) -> Result<(), Error> {
         let length = self.length(value.ok_or_else(|| self.null())?)?;
@@ -74,7 +62,8 @@ impl<'a> Cells<'a> {
         self.column.push_id(id)
     }
 
-    fn number<T: Copy + std::fmt::Display>(
+    /// A number; `length` is the measure of such numbers.
+    pub(crate) fn number<T: Copy + std::fmt::Display>(
         &mut self,
         value: Option<T>,
         length: impl Fn(&Measure, T) -> Result<u32, Reason>,

@@ -32,7 +32,7 @@ const SPOOLED: usize = 1 << 20;
 impl Column {
     /// How many lengths there are so far, wherever they are.
     pub(crate) fn count(&self) -> usize {
-        self.spool.as_ref().map_or(0, Spool::count) + self.lengths.len()
+        self.spool.as_ref().map_or(0, |spool| spool.count) + self.lengths.len()
     }
 
     /// Keeps one more length.
@@ -104,7 +104,7 @@ impl Column {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Spool {
     file: Option<Arc<File>>,
-    count: usize,
+    pub(crate) count: usize,
 }
 
 /// The same file.
@@ -118,10 +118,6 @@ impl PartialEq for Spool {
 impl Eq for Spool {}
 
 impl Spool {
-    pub(crate) fn count(&self) -> usize {
-        self.count
-    }
-
     /// Writes lengths behind those that are there.
     pub(crate) fn add(&mut self, lengths: &[u32]) -> Result<(), Error> {
         let folder = std::env::temp_dir();

@@ -160,6 +160,7 @@ fn no_header(width: usize, wanted: Option<&str>) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::read::columns::IdColumn;
 
     fn column(text: &str, wanted: Option<&str>) -> (Option<String>, Vec<u32>) {
         let column = read(text.as_bytes(), Dialect::Csv, &Request::plain(wanted)).unwrap();

@@ -28,7 +28,7 @@ impl MappedColumn {
     pub(crate) fn of(column: Column) -> Result<Self, Error> {
         let Column { name, lengths, ids, skipped, first_skipped, spool } = column;
         let mut spool = spool.unwrap_or_default();
-        let held = if spool.count() == 0 {
+        let held = if spool.count == 0 {
             Held::Memory(lengths)
         } else {
             spool.add(&lengths)?;

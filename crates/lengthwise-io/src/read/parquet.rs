@@ -18,7 +18,8 @@ use self::seen::Seen;
 use crate::guard::parquet::{Guarded, NoRoom, Pages, Refused, VALUES_PER_BYTE, records};
 use crate::guard::thrift::{DEEPEST, Stop};
 use crate::read::cells::{Cells, wrong_type};
-use crate::read::{column::Column, columns, open::Progress, request::Request};
+use crate::read::request::{Measure, Request};
+use crate::read::{column::Column, columns, open::Progress};
 use crate::{error::Error, guard::guarded, text::quote};
 
 /// How many rows are read at a time.
@@ -122,20 +123,25 @@ impl Part<'_> {
             };
         }
         match leaf.kind {
-            Kind::Signed32 => {
-                self.scalars::<Int32Type>(|value| cells.signed(value.map(|&value| value.into())))
-            }
+            Kind::Signed32 => self.scalars::<Int32Type>(|value| {
+                cells.number(value.map(|&value| i64::from(value)), Measure::signed)
+            }),
             Kind::Unsigned32 => self.scalars::<Int32Type>(|value| {
-                cells.unsigned(value.map(|value| value.cast_unsigned().into()))
+                let value = value.map(|value| u64::from(value.cast_unsigned()));
+                cells.number(value, Measure::unsigned)
             }),
-            Kind::Signed64 => self.scalars::<Int64Type>(|value| cells.signed(value.copied())),
-            Kind::Unsigned64 => self.scalars::<Int64Type>(|value| {
-                cells.unsigned(value.map(|value| value.cast_unsigned()))
-            }),
-            Kind::Float => {
-                self.scalars::<FloatType>(|value| cells.real(value.map(|&value| value.into())))
+            Kind::Signed64 => {
+                self.scalars::<Int64Type>(|value| cells.number(value.copied(), Measure::signed))
             }
-            Kind::Double => self.scalars::<DoubleType>(|value| cells.real(value.copied())),
+            Kind::Unsigned64 => self.scalars::<Int64Type>(|value| {
+                cells.number(value.map(|value| value.cast_unsigned()), Measure::unsigned)
+            }),
+            Kind::Float => self.scalars::<FloatType>(|value| {
+                cells.number(value.map(|&value| f64::from(value)), Measure::real)
+            }),
+            Kind::Double => {
+                self.scalars::<DoubleType>(|value| cells.number(value.copied(), Measure::real))
+            }
             Kind::Text => {
                 let mut seen = Seen::default();
                 self.scalars::<ByteArrayType>(|value| {

@@ -60,64 +60,56 @@ impl Reader {
 
     /// The column or field to read, as in [`Options`].
     #[must_use]
-    pub fn column(mut self, name: impl Into<String>) -> Self {
-        self.column = Some(name.into());
-        self
+    pub fn column(self, name: impl Into<String>) -> Self {
+        Self { column: Some(name.into()), ..self }
     }
 
     /// The format of files, whatever they are called.
     #[must_use]
-    pub fn format(mut self, format: Format) -> Self {
-        self.format = Some(format);
-        self
+    pub fn format(self, format: Format) -> Self {
+        Self { format: Some(format), ..self }
     }
 
     /// Keeps the ids too. Kaldi tables, text files and audio have theirs without a column: the
     /// utterance, the number of the line, and the path below the directory, with `/`.
     #[must_use]
-    pub fn ids(mut self, column: IdColumn) -> Self {
-        self.ids = Some(column);
-        self
+    pub fn ids(self, column: IdColumn) -> Self {
+        Self { ids: Some(column), ..self }
     }
 
     /// Keeps the ids of formats that name every sequence without a column, if no other ids are asked
     /// for: the utterances of Kaldi tables, and the paths of audio. Other formats then have none.
     #[must_use]
-    pub fn own_ids(mut self) -> Self {
-        self.own_ids = true;
-        self
+    pub fn own_ids(self) -> Self {
+        Self { own_ids: true, ..self }
     }
 
     /// The numbers are seconds, all of them, and become frames; see [`Time`]. Without a column
     /// name, only columns that are named like durations are looked for. The samples of audio
     /// become frames in the same way.
     #[must_use]
-    pub fn time(mut self, time: Time) -> Self {
-        self.time = Some(time);
-        self
+    pub fn time(self, time: Time) -> Self {
+        Self { time: Some(time), ..self }
     }
 
     /// The values are texts, and this is what to count in them. A text file then holds one
     /// sequence a line.
     #[must_use]
-    pub fn unit(mut self, unit: Unit) -> Self {
-        self.unit = Some(unit);
-        self
+    pub fn unit(self, unit: Unit) -> Self {
+        Self { unit: Some(unit), ..self }
     }
 
     /// Refuses texts even in a column that was asked for by name, whose characters are counted
     /// otherwise. For whoever tries whether a column holds lengths or texts.
     #[must_use]
-    pub fn numbers_only(mut self) -> Self {
-        self.numbers_only = true;
-        self
+    pub fn numbers_only(self) -> Self {
+        Self { numbers_only: true, ..self }
     }
 
     /// What becomes of blank lines in a file of texts.
     #[must_use]
-    pub fn blank_lines(mut self, blank_lines: BlankLines) -> Self {
-        self.blank_lines = blank_lines;
-        self
+    pub fn blank_lines(self, blank_lines: BlankLines) -> Self {
+        Self { blank_lines, ..self }
     }
 
     /// Reads the file or the directory of audio at `path`.

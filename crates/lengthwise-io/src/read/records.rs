@@ -107,20 +107,20 @@ impl<R: Read> Records<R> {
 
     /// Whether everything that was read so far belongs to this record or the ones before.
     fn at_tail(&self) -> bool {
-        self.reader.position().byte() == self.reader.get_ref().seen()
+        self.reader.position().byte() == self.reader.get_ref().seen
     }
 
     /// At the tail, a quoted last field that holds a newline must have had its closing quote.
     fn unclosed(&self) -> bool {
         let last = self.fields.iter().next_back().unwrap_or_default();
-        last.contains(&b'\n') && self.reader.get_ref().last_visible() != b'"'
+        last.contains(&b'\n') && self.reader.get_ref().last_visible != b'"'
     }
 
     /// The line this record begins on, from where it ends: the reader notes the beginning before
     /// it skips empty lines.
     pub(crate) fn line(&self) -> u64 {
         let inside = self.fields.as_slice().split(|&byte| byte == b'\n').count() as u64 - 1;
-        let at_end = self.at_tail() && (self.reader.get_ref().last() != b'\n' || self.unclosed());
+        let at_end = self.at_tail() && (self.reader.get_ref().last != b'\n' || self.unclosed());
         let end = self.reader.position().line() - u64::from(!at_end);
         end.saturating_sub(inside).max(1)
     }

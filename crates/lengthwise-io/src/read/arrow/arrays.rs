@@ -1,6 +1,6 @@
 //! Arrow arrays by type: which of them have lengths, and what ids they give.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, fmt::Display};
 
 use arrow_array::types::{
     ArrowPrimitiveType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
@@ -10,6 +10,7 @@ use arrow_array::{Array, ArrayRef, PrimitiveArray, cast::AsArray};
 use arrow_schema::{DataType, Field};
 
 use crate::read::cells::{Cells, wrong_type};
+use crate::read::{number::Reason, request::Measure};
 use crate::{error::Error, text::quote};
 
 /// What is inside of structures, by the places of its fields, up to the first row that one of them has
@@ -68,16 +69,16 @@ pub(super) fn plain(data_type: &DataType, field: &Field) -> Result<(), Error> {
 pub(super) fn lengths(array: &dyn Array, name: &str, cells: &mut Cells) -> Result<(), Error> {
     use DataType as D;
     match array.data_type() {
-        D::Int8 => numbers::<Int8Type, _>(array, cells, Cells::signed),
-        D::Int16 => numbers::<Int16Type, _>(array, cells, Cells::signed),
-        D::Int32 => numbers::<Int32Type, _>(array, cells, Cells::signed),
-        D::Int64 => numbers::<Int64Type, _>(array, cells, Cells::signed),
-        D::UInt8 => numbers::<UInt8Type, _>(array, cells, Cells::unsigned),
-        D::UInt16 => numbers::<UInt16Type, _>(array, cells, Cells::unsigned),
-        D::UInt32 => numbers::<UInt32Type, _>(array, cells, Cells::unsigned),
-        D::UInt64 => numbers::<UInt64Type, _>(array, cells, Cells::unsigned),
-        D::Float32 => numbers::<Float32Type, _>(array, cells, Cells::real),
-        D::Float64 => numbers::<Float64Type, _>(array, cells, Cells::real),
+        D::Int8 => numbers::<Int8Type, _>(array, cells, Measure::signed),
+        D::Int16 => numbers::<Int16Type, _>(array, cells, Measure::signed),
+        D::Int32 => numbers::<Int32Type, _>(array, cells, Measure::signed),
+        D::Int64 => numbers::<Int64Type, _>(array, cells, Measure::signed),
+        D::UInt8 => numbers::<UInt8Type, _>(array, cells, Measure::unsigned),
+        D::UInt16 => numbers::<UInt16Type, _>(array, cells, Measure::unsigned),
+        D::UInt32 => numbers::<UInt32Type, _>(array, cells, Measure::unsigned),
+        D::UInt64 => numbers::<UInt64Type, _>(array, cells, Measure::unsigned),
+        D::Float32 => numbers::<Float32Type, _>(array, cells, Measure::real),
+        D::Float64 => numbers::<Float64Type, _>(array, cells, Measure::real),
         D::Utf8 => array.as_string::<i32>().iter().try_for_each(|text| cells.text(text)),
         D::LargeUtf8 => array.as_string::<i64>().iter().try_for_each(|text| cells.text(text)),
         D::Utf8View => array.as_string_view().iter().try_for_each(|text| cells.text(text)),
@@ -157,13 +158,13 @@ where
     values.iter().try_for_each(|id| cells.id(name, id.map(|id| id.to_string()).as_deref()))
 }
 
-fn numbers<'a, T: ArrowPrimitiveType, N: From<T::Native>>(
+fn numbers<T: ArrowPrimitiveType, N: From<T::Native> + Copy + Display>(
     array: &dyn Array,
-    cells: &mut Cells<'a>,
-    keep: impl Fn(&mut Cells<'a>, Option<N>) -> Result<(), Error>,
+    cells: &mut Cells,
+    length: impl Fn(&Measure, N) -> Result<u32, Reason>,
 ) -> Result<(), Error> {
     let values: &PrimitiveArray<T> = array.as_primitive();
-    values.iter().try_for_each(|value| keep(cells, value.map(N::from)))
+    values.iter().try_for_each(|value| cells.number(value.map(N::from), &length))
 }
 
 fn bytes<'a>(

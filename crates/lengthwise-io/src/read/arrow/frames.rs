@@ -32,7 +32,7 @@ pub(super) struct Frames<R> {
 /// One message.
 pub(super) struct Frame {
     head: Vec<u8>,
-    body: Buffer,
+    pub(super) body: Buffer,
 }
 
 impl<R: Read> Frames<R> {
@@ -137,10 +137,6 @@ pub(super) fn refuse(cause: &ArrowError) -> Error {
 impl Frame {
     pub(super) fn message(&self) -> Result<Message<'_>, Error> {
         root_as_message(&self.head).map_err(|_| damaged())
-    }
-
-    pub(super) fn body(&self) -> &Buffer {
-        &self.body
     }
 
     /// Whether what the message declares can be true.
