@@ -91,7 +91,6 @@ pub fn save_cursor(path: &Path, cursor: &Cursor) -> Result<(), Error> {
     save(path, |file| writeln!(file, "{}", to_json(cursor)))
 }
 
-/// The cursor that a JSON value is.
 pub(crate) fn from_value(value: &Value) -> Result<Cursor, Error> {
     const DIGITS: &str = "sixteen hexadecimal digits";
     let record = Record::new("cursor", value, Cursor::VERSION)?;

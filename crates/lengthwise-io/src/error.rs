@@ -57,7 +57,6 @@ impl Error {
         Self { subject: Some(subject), ..Self::new(message) }
     }
 
-    /// A message about a plan.
     pub(crate) fn of_plan(message: impl Into<String>) -> Self {
         Self::of_subject("plan", message)
     }
@@ -90,7 +89,6 @@ impl Error {
         self.in_source(&path.display().to_string())
     }
 
-    /// The column holds texts.
     pub(crate) fn of_texts(self) -> Self {
         Self { is_of_texts: true, ..self }
     }

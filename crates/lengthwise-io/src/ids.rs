@@ -87,12 +87,10 @@ impl Ids {
         self.ends.push(self.text.len() as u64);
     }
 
-    /// The bytes of all ids.
     pub(crate) fn bytes(&self) -> &[u8] {
         self.text.as_bytes()
     }
 
-    /// Where each ends in the bytes.
     pub(crate) fn ends(&self) -> &[u64] {
         &self.ends
     }

@@ -75,7 +75,6 @@ impl<'a> Record<'a> {
     }
 }
 
-/// The JSON value of a text.
 pub(crate) fn parsed(subject: &'static str, text: &str) -> Result<Value, Error> {
     serde_json::from_str(text).map_err(|error| Error::cut_off(subject, &error.to_string()))
 }

@@ -133,7 +133,6 @@ impl Remedy {
         Self(parts)
     }
 
-    /// One more thing to do.
     pub(crate) fn also(mut self, other: Self) -> Self {
         if !self.0.is_empty() {
             self.0.push(Part::Text("; ".to_owned()));

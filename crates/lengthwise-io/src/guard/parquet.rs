@@ -31,7 +31,6 @@ pub(crate) const VALUES_PER_BYTE: u64 = 1 << 16;
 /// The numbers of the encodings in full and by dictionary.
 const IN_PLACE: [u64; 3] = [0, 2, 8];
 
-/// What pages may be like.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pages {
     /// Packed, within reason.
@@ -56,9 +55,7 @@ enum Source {
 /// Why a file has no metadata that can be believed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Refused {
-    /// It does not begin as a Parquet file.
     Beginning,
-    /// Nor does it end as one.
     End,
     /// The metadata has more bytes than the file.
     TooLong,
@@ -66,7 +63,6 @@ pub(crate) enum Refused {
     Schema(Stop),
     /// What the library says.
     Metadata(String),
-    /// The rows cannot be counted.
     Rows,
 }
 
@@ -103,7 +99,6 @@ impl Guarded {
         Ok((metadata, rows))
     }
 
-    /// Exactly these bytes of the file.
     fn range(&self, start: u64, length: u64) -> ParquetResult<Bytes> {
         let beyond = || ParquetError::EOF("past the end of the file".to_owned());
         let end = start.checked_add(length).filter(|&end| end <= self.size).ok_or_else(beyond)?;

@@ -57,7 +57,6 @@ pub(super) fn whole(why: &str) -> Error {
 pub(super) const MORE: &str =
     "has ids or pieces, or was dealt to ranks, and does not come batch by batch";
 
-/// Adds numbers to a hash.
 fn add<const SIZE: usize>(hash: &mut Xxh3, numbers: impl Iterator<Item = [u8; SIZE]>) {
     let mut bytes = Vec::with_capacity(1 << 13);
     for number in numbers {
@@ -135,7 +134,6 @@ impl Table {
         Ok((about, table))
     }
 
-    /// How many bytes are held.
     pub(super) fn memory(&self) -> u64 {
         (16 * self.rows.ends.len() + 8 * self.over_long.len() + self.header.len()) as u64
     }

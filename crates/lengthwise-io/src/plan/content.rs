@@ -10,7 +10,6 @@ use crate::plan::file::{PlanFile, Ranks, StepCounts};
 use crate::plan::seal::{Version, check_digest};
 use crate::{cursor, error::Error, hex::from_hex, ids::Ids, plan::pieces::Pieces, text::quote};
 
-/// What a file of any form holds.
 pub(super) struct Content {
     pub(super) version: Version,
     pub(super) digest: String,
@@ -71,7 +70,6 @@ impl Content {
         })
     }
 
-    /// The digest that was written.
     pub(super) fn digest(&self) -> Result<u64, Error> {
         let wrong = || format!("`digest` {} is no fingerprint", quote(&self.digest));
         from_hex(&self.digest).ok_or_else(|| Error::not_a_plan(wrong()))
@@ -123,7 +121,6 @@ impl Content {
         Err(Error::not_a_plan(why))
     }
 
-    /// Refuses pieces that are not in the chunks.
     fn check_pieces(&self) -> Result<(), Error> {
         let Some(of) = self.chunks.as_ref().map(Chunks::len) else { return Ok(()) };
         let mut all = self.batches.all.iter().chain(&self.over_long);

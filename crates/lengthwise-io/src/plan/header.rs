@@ -30,7 +30,6 @@ pub(super) struct Remaining {
     pub(super) chunks: bool,
 }
 
-/// The object but for its checksum.
 pub(super) fn unsealed<'a>(file: &Sheet<'a>, rest: Remaining) -> impl Serialize + use<'a> {
     Header {
         version: file.version().number(),

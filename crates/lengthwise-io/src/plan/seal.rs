@@ -24,7 +24,6 @@ impl Version {
     }
 }
 
-/// What must be known before anything else is believed.
 #[derive(Deserialize)]
 struct Header {
     version: Option<serde_json::Number>,

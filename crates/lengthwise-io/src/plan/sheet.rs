@@ -69,12 +69,10 @@ impl<'a> Sheet<'a> {
         Version { has_pairs: self.seconds.is_some(), has_ids: self.ids.is_some() }
     }
 
-    /// All batches in order.
     pub(super) fn all(&self) -> impl ExactSizeIterator<Item = (&'a [u32], u32)> {
         (0..self.len).map(|batch| (self.batch)(batch))
     }
 
-    /// Where each batch ends.
     pub(super) fn ends(&self) -> impl Iterator<Item = u32> {
         self.all().scan(0, |end, (batch, _)| {
             *end += batch.len() as u32;

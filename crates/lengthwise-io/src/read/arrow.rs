@@ -1,9 +1,6 @@
-//! Arrow files and streams: one column of them, and the one with the ids. A file is a stream with
-//! a magic before it and an index after it, so both are read in the same way, from the front, and
-//! may come from a pipe. Feather is such a file since its version 2.
-//!
-//! The library reserves memory for whatever a message declares, so messages are taken apart here,
-//! and it only sees those whose sizes are true.
+//! Arrow files and streams: one column of them, and the one with the ids. A file is a stream with a magic before
+//! it and an index after it, so both are read from the front, and may come from a pipe. The library reserves
+//! memory for whatever a message declares, so it only sees messages whose sizes are true.
 
 mod arrays;
 mod frames;
@@ -51,7 +48,6 @@ pub(crate) fn read<R: Read>(reader: R, request: &Request) -> Result<Column, Erro
     )
 }
 
-/// Reads one batch of rows.
 fn rows(
     frame: &Frame,
     schema: &SchemaRef,
@@ -160,7 +156,6 @@ impl Place {
     }
 }
 
-/// The columns to read.
 struct Choice {
     length: Place,
     id: Option<Place>,

@@ -1,11 +1,6 @@
-//! Audio files, one or a directory of them. Their headers say how many samples there are and how
-//! many make a second; nothing is decoded, and no more than a few kilobytes of a file are read.
-//!
-//! The length of a file is its number of samples, each channel counted once, at its own rate.
-//! That only compares files of one rate, so a directory with several needs a [`Time`]: a rate,
-//! which gives the samples after resampling, or a frame shift.
-//!
-//! [`Time`]: crate::read::Time
+//! Audio files, one or a directory of them, by their headers alone. The length of a file is its number of
+//! samples, each channel counted once, at its own rate. That only compares files of one rate, so a directory
+//! with several needs a [`Time`](crate::read::Time): a rate, which resamples, or a frame shift.
 
 mod flac;
 mod header;
@@ -31,7 +26,6 @@ fn header<R: Read + Seek>(kind: Kind, reader: R, size: u64) -> Result<Header, Er
     }
 }
 
-/// The length of one file.
 pub(crate) fn file(path: &Path, request: &Request) -> Result<Column, Error> {
     check(request)?;
     let kind = Kind::of(path).ok_or_else(|| {

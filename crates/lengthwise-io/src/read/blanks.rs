@@ -7,7 +7,6 @@ use crate::{error::Error, read::column::Column};
 /// gigabytes, which take minutes to pass over.
 pub(crate) const MOST_BYTES: u64 = 64 << 20;
 
-/// The blank lines that were met.
 #[derive(Debug, Default)]
 pub(crate) struct Blanks {
     count: u64,
@@ -39,7 +38,6 @@ impl Blanks {
         }
     }
 
-    /// Notes them down with the lengths.
     pub(crate) fn note(&self, column: &mut Column) {
         (column.skipped, column.first_skipped) = (self.count, self.first);
     }

@@ -1,17 +1,12 @@
-//! The cells of a typed column, as Parquet and Arrow files have them: which kind of value makes
-//! which length, and the errors, which name the row.
-//!
-//! Whole numbers are lengths. Floats are lengths where they are whole, and seconds where a frame
-//! shift or a rate is given. A list counts its elements, and binary data its bytes. A string
-//! counts its characters if the column was asked for by name, and whatever the unit says if there
-//! is one. A null is refused.
+//! The cells of a typed column, as Parquet and Arrow files have them; errors name the row. Floats are lengths
+//! where they are whole, and seconds where a frame shift or a rate is given. A list counts its elements, binary
+//! data its bytes, and a string its characters if the column was asked for by name, or whatever the unit says.
 
 use crate::read::number::{self, Reason};
 use crate::read::request::{Measure, Request};
 use crate::read::{column::Column, columns};
 use crate::{error::Error, ids::Ids, text::quote};
 
-/// One column while it is read.
 pub(crate) struct Cells<'a> {
     request: &'a Request<'a>,
     pub(crate) column: Column,

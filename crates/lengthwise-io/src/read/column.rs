@@ -35,7 +35,6 @@ impl Column {
         self.spool.as_ref().map_or(0, |spool| spool.count) + self.lengths.len()
     }
 
-    /// Keeps one more length.
     #[inline]
     pub(crate) fn push(&mut self, length: u32) -> Result<(), Error> {
         if self.lengths.len() == self.lengths.capacity() {
@@ -118,7 +117,6 @@ impl PartialEq for Spool {
 impl Eq for Spool {}
 
 impl Spool {
-    /// Writes lengths behind those that are there.
     pub(crate) fn add(&mut self, lengths: &[u32]) -> Result<(), Error> {
         let folder = std::env::temp_dir();
         let refused = |cause: std::io::Error| {

@@ -31,10 +31,8 @@ pub(crate) const LENGTHS: &[&str] = &[
 /// The names that seconds go by. Where seconds are asked for, `num_frames` will not do.
 pub(crate) const DURATIONS: &[&str] = &["duration", "durations", "dur", "seconds"];
 
-/// The names that texts go by.
 pub(crate) const TEXTS: &[&str] = &["text", "sentence", "transcript", "transcription", "content"];
 
-/// The names that ids go by.
 pub(crate) const IDS: &[&str] = &[
     "id",
     "utt_id",

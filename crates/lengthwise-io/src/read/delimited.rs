@@ -59,7 +59,6 @@ pub(crate) fn read<R: Read>(
     Ok(column)
 }
 
-/// The column to read, by its place.
 struct Choice {
     index: usize,
     name: Option<String>,

@@ -1,10 +1,8 @@
-//! JSON lines: a manifest with one object a line, or one bare number a line. The first line
-//! settles which, and which field holds the lengths; all later lines must follow it. The parser
-//! keeps its limit on nesting, so that a hostile line is an error and not a crash.
+//! JSON lines: one object or one bare number a line. The first line settles which, and which field holds the
+//! lengths. The parser keeps its limit on nesting, so that a hostile line is an error and not a crash.
 //!
-//! A field that was asked for by name may also hold a list, whose elements are counted, or a
-//! string, whose characters are. A field that was found by its usual name must hold a number: a
-//! file that is one object with all `lengths` in a list is not one sequence.
+//! A field that was asked for by name may also hold a list or a string, which are counted. One that was found
+//! by its usual name must hold a number: one object with all `lengths` in a list is not one sequence.
 
 mod kept;
 mod surrogates;

@@ -24,7 +24,6 @@ enum Kind {
     Float,
 }
 
-/// The type of the values of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Dtype {
     kind: Kind,
@@ -94,7 +93,6 @@ pub(crate) fn in_place(file: &File, request: &Request) -> Result<Option<Map>, Er
     }
 }
 
-/// The type and the number of the values.
 fn values(header: &Header) -> Result<(Dtype, u64), Error> {
     let dtype = dtype(header.entry("descr").ok_or_else(broken)?)?;
     Ok((dtype, count(header.entry("shape").ok_or_else(broken)?)?))

@@ -54,7 +54,6 @@ impl Reason {
     }
 }
 
-/// A length from a field or a line of a file.
 #[inline]
 pub(crate) fn from_bytes(field: &[u8]) -> Result<u32, Reason> {
     match digits(field) {

@@ -100,7 +100,6 @@ fn columns_of(
     Ok(cells.column)
 }
 
-/// One column of one row group.
 struct Part<'a> {
     file: &'a Arc<Guarded>,
     group: &'a RowGroupMetaData,

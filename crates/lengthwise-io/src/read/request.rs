@@ -104,7 +104,6 @@ pub enum BlankLines {
     Skip,
 }
 
-/// What a reader is asked for.
 pub(crate) struct Request<'a> {
     pub(crate) column: Option<&'a str>,
     pub(crate) ids: Option<&'a IdColumn>,
@@ -115,7 +114,6 @@ pub(crate) struct Request<'a> {
 }
 
 impl Request<'_> {
-    /// Plain lengths from this column.
     #[cfg(test)]
     pub(crate) fn plain(column: Option<&str>) -> Request<'_> {
         let (measure, blank_lines) = (Measure::Numbers, BlankLines::Refuse);

@@ -34,7 +34,6 @@ impl Time {
             .hint_with("give the {}, such as {frame-shift=0.01} or {rate=100}", &[hint]))
     }
 
-    /// The frames of a duration.
     pub(crate) fn frames(self, seconds: f64) -> Result<u32, Reason> {
         if !seconds.is_finite() {
             return Err(Reason::NotFinite);

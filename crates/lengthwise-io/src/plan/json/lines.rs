@@ -11,7 +11,6 @@ use crate::plan::batchwise::{About, MORE, StreamedBatch, unreadable, whole};
 use crate::plan::seal::{check_content, parsed};
 use crate::plan::{header::Unchecked, json::read::Line};
 
-/// The lines of a file of JSON lines.
 pub(in crate::plan) struct Lines {
     /// All lines but the last.
     others: Take<BufReader<File>>,
@@ -19,7 +18,6 @@ pub(in crate::plan) struct Lines {
     hash: Xxh3,
     number: u64,
     text: Vec<u8>,
-    /// The most bytes of a line.
     pub(in crate::plan) longest: u64,
 }
 

@@ -10,7 +10,6 @@ use crate::plan::seal::{check_content, check_version, parsed};
 use crate::plan::{file::PlanFile, header::Unchecked};
 use crate::{error::Error, ids::Ids};
 
-/// A JSON file.
 #[derive(Deserialize)]
 struct Document {
     digest: String,

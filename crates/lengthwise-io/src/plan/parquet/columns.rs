@@ -56,7 +56,6 @@ impl Column {
         if matches!(self, Column::BatchPositions | Column::SecondPositions) { 8 } else { 4 }
     }
 
-    /// Adds the numbers to the checksum.
     pub(super) fn hash(self, numbers: &[u64], hash: &mut Xxh3) {
         let mut bytes = Vec::with_capacity(numbers.len() * self.size());
         for number in numbers {
@@ -90,7 +89,6 @@ pub(super) fn next_column<'a, W: Write + Send>(
     into.next_column()?.ok_or_else(missing)
 }
 
-/// The name of the column of ids.
 pub(super) const IDS: &str = "id";
 
 /// A page counts its bytes in 31 bits.

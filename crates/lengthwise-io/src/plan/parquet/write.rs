@@ -69,7 +69,6 @@ fn of_batches(ends: &[u32], rows: Range<usize>, of: impl Fn(usize) -> u64) -> Ve
     numbers
 }
 
-/// The rows of each group.
 fn groups(rows: usize) -> impl Iterator<Item = Range<usize>> {
     (0..rows).step_by(ROWS_PER_GROUP).map(move |start| start..rows.min(start + ROWS_PER_GROUP))
 }

@@ -29,7 +29,6 @@ pub(super) struct Frames<R> {
     first: bool,
 }
 
-/// One message.
 pub(super) struct Frame {
     head: Vec<u8>,
     pub(super) body: Buffer,

@@ -4,7 +4,6 @@ use std::{io::Read, path::Path};
 
 use crate::error::Error;
 
-/// What the header of an audio file says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     /// Samples of one channel.

@@ -7,7 +7,6 @@ use std::{collections::BTreeMap, fs};
 
 use crate::{error::Error, read::audio::header::Kind, text::quote};
 
-/// What lies below a directory.
 pub(super) struct Found {
     /// Paths of audio files from the directory on, with `/` between the parts.
     pub(super) files: Vec<String>,

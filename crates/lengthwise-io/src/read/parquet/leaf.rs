@@ -4,7 +4,6 @@
 use ::parquet::basic::{ConvertedType, LogicalType, Repetition, Type as Physical};
 use ::parquet::schema::types::{ColumnDescPtr, SchemaDescriptor, Type};
 
-/// What the values of a leaf are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Signed32,
