@@ -1,8 +1,7 @@
 //! Cost models as files: the coefficients, and how well they fit what was measured.
 
-use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
+use std::{fs::File, path::Path};
 
 use lengthwise::{CostModel, cost::Fit};
 use serde::{Deserialize, Serialize};

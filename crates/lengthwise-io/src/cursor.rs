@@ -1,17 +1,14 @@
 //! Cursors as one line of JSON.
 
-use std::io::Write;
-use std::path::Path;
+use std::{io::Write, path::Path};
 
 use lengthwise::{Cursor, Segment};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::error::Error;
-use crate::hex::hex;
-use crate::record::{Record, content, parsed};
-use crate::save::save;
+use crate::record::{Record, bounded, parsed};
+use crate::{error::Error, hex::hex, save::save};
 
 /// No cursor has more bytes: a change of the world size takes a few.
 const MOST_BYTES: u64 = 1 << 20;
@@ -81,18 +78,12 @@ pub fn from_json(text: &str) -> Result<Cursor, Error> {
 
 /// Reads the cursor in a file.
 pub fn read_cursor(path: &Path) -> Result<Cursor, Error> {
-    let read = || {
-        let bytes = content("cursor", path, MOST_BYTES + 1)?;
-        if bytes.len() as u64 > MOST_BYTES {
-            let what = format!("has more than the {MOST_BYTES} bytes that a cursor can have");
-            return Err(Error::damaged("cursor", what));
-        }
-        match str::from_utf8(&bytes) {
-            Ok(text) => from_json(text),
-            Err(_) => Err(Error::cut_off("cursor", "it is no text")),
-        }
-    };
-    read().map_err(|error| error.of(path))
+    let bytes = bounded("cursor", path, MOST_BYTES, "a cursor");
+    let read = bytes.and_then(|bytes| match str::from_utf8(&bytes) {
+        Ok(text) => from_json(text),
+        Err(_) => Err(Error::cut_off("cursor", "it is no text")),
+    });
+    read.map_err(|error| error.of(path))
 }
 
 /// Writes a cursor to a file, whole or not at all.
@@ -100,7 +91,6 @@ pub fn save_cursor(path: &Path, cursor: &Cursor) -> Result<(), Error> {
     save(path, |file| writeln!(file, "{}", to_json(cursor)))
 }
 
-/// The cursor that a JSON value is.
 pub(crate) fn from_value(value: &Value) -> Result<Cursor, Error> {
     const DIGITS: &str = "sixteen hexadecimal digits";
     let record = Record::new("cursor", value, Cursor::VERSION)?;

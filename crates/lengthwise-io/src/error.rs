@@ -4,15 +4,14 @@
 
 use std::{fmt, io, path::Path};
 
-use crate::hex::hex;
-use crate::remedy::Remedy;
 use crate::text::{quote, shortened};
+use crate::{hex::hex, remedy::Remedy};
 
 /// Why a file could not be read or written.
 ///
 /// [`Display`](fmt::Display) gives one line, `place: message` or `place:line: message`;
 /// [`hint`](Error::hint) says what to do about it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Error {
     /// The file, or what the input is called.
     place: Option<String>,
@@ -50,16 +49,7 @@ impl Error {
 
     /// A message about lengths, which follows the place.
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        Self {
-            place: None,
-            line: None,
-            subject: None,
-            message: message.into(),
-            remedy: Remedy::default(),
-            cause: None,
-            is_damaged: false,
-            is_of_texts: false,
-        }
+        Self { message: message.into(), ..Self::default() }
     }
 
     /// A message about a subject, which it follows: "has no checksum".
@@ -67,14 +57,12 @@ impl Error {
         Self { subject: Some(subject), ..Self::new(message) }
     }
 
-    /// A message about a plan.
     pub(crate) fn of_plan(message: impl Into<String>) -> Self {
         Self::of_subject("plan", message)
     }
 
-    pub(crate) fn hint_to(mut self, remedy: impl Into<Remedy>) -> Self {
-        self.remedy = remedy.into();
-        self
+    pub(crate) fn hint_to(self, remedy: impl Into<Remedy>) -> Self {
+        Self { remedy: remedy.into(), ..self }
     }
 
     /// A hint with values in it: see [`Remedy::filled`].
@@ -83,20 +71,17 @@ impl Error {
     }
 
     /// One more thing to do, after what the hint says already.
-    pub(crate) fn also(mut self, remedy: &'static str) -> Self {
-        self.remedy = self.remedy.also(remedy.into());
-        self
+    pub(crate) fn also(self, remedy: &'static str) -> Self {
+        Self { remedy: self.remedy.also(remedy.into()), ..self }
     }
 
-    pub(crate) fn at(mut self, line: u64) -> Self {
-        self.line = Some(line);
-        self
+    pub(crate) fn at(self, line: u64) -> Self {
+        Self { line: Some(line), ..self }
     }
 
     /// Where it was, unless the error knows better, as for one file of a directory.
-    pub(crate) fn in_source(mut self, source: &str) -> Self {
-        self.place = self.place.or_else(|| Some(shortened(source, usize::MAX)));
-        self
+    pub(crate) fn in_source(self, source: &str) -> Self {
+        Self { place: self.place.or_else(|| Some(shortened(source, usize::MAX))), ..self }
     }
 
     /// The file that it was in, unless the error knows better.
@@ -104,17 +89,15 @@ impl Error {
         self.in_source(&path.display().to_string())
     }
 
-    /// The column holds texts.
-    pub(crate) fn of_texts(mut self) -> Self {
-        self.is_of_texts = true;
-        self
+    pub(crate) fn of_texts(self) -> Self {
+        Self { is_of_texts: true, ..self }
     }
 }
 
 /// What the system refuses.
 impl Error {
     /// The operating system's reason, as it words it but for the capital and the error number.
-    pub(crate) fn io(line: Option<u64>, cause: io::Error) -> Self {
+    pub(crate) fn io(cause: io::Error) -> Self {
         let text = cause.to_string();
         let text = text.split(" (os error").next().unwrap_or_default();
         let mut letters = text.chars();
@@ -127,21 +110,21 @@ impl Error {
             _ if Damaged::is(&cause) => "copy the file again, or compress it again".into(),
             _ => Remedy::default(),
         };
-        Self { line, remedy, cause: Some(cause), ..Self::new(message) }
+        Self { remedy, cause: Some(cause), ..Self::new(message) }
     }
 
     /// A plan or the like that cannot be read.
     pub(crate) fn unreadable(subject: &'static str, cause: &io::Error) -> Self {
-        let message = match cause.kind() {
-            io::ErrorKind::NotFound => "there is no such file".to_owned(),
-            kind => format!("cannot be read: {kind}"),
-        };
-        Self::of_subject(subject, message).hint_to(match cause.kind() {
-            io::ErrorKind::NotFound => "check the path",
+        let hint = match cause.kind() {
+            io::ErrorKind::NotFound => {
+                return Self::of_subject(subject, "there is no such file")
+                    .hint_to("check the path");
+            }
             io::ErrorKind::IsADirectory => "name a file in it",
             io::ErrorKind::PermissionDenied => "make the file readable, or name another one",
             _ => "name another file",
-        })
+        };
+        Self::of_subject(subject, format!("cannot be read: {}", cause.kind())).hint_to(hint)
     }
 
     pub(crate) fn unwritten(cause: &io::Error) -> Self {
@@ -255,8 +238,8 @@ impl Error {
         Self::damaged(subject, format!("is cut off or not a {subject}: {why}"))
     }
 
-    pub(crate) fn not_a_plan(why: &str) -> Self {
-        Self::cut_off("plan", why)
+    pub(crate) fn not_a_plan(why: impl AsRef<str>) -> Self {
+        Self::cut_off("plan", why.as_ref())
     }
 
     /// A plan that its reader panics on.
@@ -328,11 +311,11 @@ mod tests {
     #[test]
     fn the_systems_reason_loses_its_number() {
         let missing = io::Error::new(io::ErrorKind::NotFound, "No such file (os error 2)");
-        let error = Error::io(Some(3), missing).in_source("a\nb");
+        let error = Error::io(missing).at(3).in_source("a\nb");
         assert_eq!(error.to_string(), "a\\nb:3: no such file");
         assert_eq!(error.hint().as_deref(), Some("check the path"));
         assert!(std::error::Error::source(&error).is_some());
-        let error = Error::io(None, io::ErrorKind::PermissionDenied.into()).in_source("a");
+        let error = Error::io(io::ErrorKind::PermissionDenied.into()).in_source("a");
         assert_eq!(error.to_string(), "a: permission denied");
         assert!(error.hint().is_some_and(|hint| hint.starts_with("make the file readable")));
     }

@@ -11,10 +11,8 @@
 pub(crate) mod parquet;
 pub mod thrift;
 
-use std::cell::Cell;
-use std::hint::black_box;
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::Once;
+use std::{cell::Cell, hint::black_box, sync::Once};
 
 thread_local! {
     static INSIDE: Cell<bool> = const { Cell::new(false) };

@@ -1,9 +1,8 @@
 //! The ids of sequences. All of them lie in one buffer, end to end: ten million short strings of their
 //! own would take more memory than their text.
 
-use std::collections::TryReserveError;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
-use std::ops::Range;
+use std::{collections::TryReserveError, ops::Range};
 
 /// One id for each sequence: those that were read, in the order of the lengths; or those of a plan, one
 /// for each index in its batches.
@@ -88,12 +87,10 @@ impl Ids {
         self.ends.push(self.text.len() as u64);
     }
 
-    /// The bytes of all ids.
     pub(crate) fn bytes(&self) -> &[u8] {
         self.text.as_bytes()
     }
 
-    /// Where each ends in the bytes.
     pub(crate) fn ends(&self) -> &[u64] {
         &self.ends
     }

@@ -30,7 +30,6 @@ pub(crate) enum Stop {
 #[derive(Debug)]
 pub(crate) struct Header {
     pub(crate) version: (u8, u8),
-    /// The dictionary.
     pub(crate) text: String,
     /// How many bytes come before the values.
     pub(crate) size: u64,
@@ -102,7 +101,6 @@ pub(crate) trait Number: Copy {
     const TYPE: &'static str;
     const SIZE: usize;
 
-    /// Adds its bytes.
     fn put(self, bytes: &mut Vec<u8>);
     /// The number that these bytes are, of which there are as many as it has.
     fn get(bytes: &[u8]) -> Self;

@@ -1,8 +1,7 @@
 //! Plans as files: JSON, JSON lines, NPZ or Parquet, with how they were made and a checksum.
 //!
 //! Each group of modules uses only itself and those before it: the types of a file (`form`, `pieces`,
-//! `file`); what all forms share (`seal`, `document`, `ids`, `sheet`, `content`, `header`, `batchwise`,
-//! `table`); one module for each form; and above them those that choose by the form.
+//! `file`); what all forms share (`seal`, `sheet`, `content`, `header`, `batchwise`); one module for each form; and above them those that choose by the form.
 
 mod form;
 mod pieces;
@@ -11,29 +10,24 @@ mod file;
 
 mod batchwise;
 mod content;
-mod document;
 mod header;
-mod ids;
 mod seal;
 mod sheet;
-mod table;
 
 mod json;
 mod npz;
 #[cfg(feature = "parquet")]
 mod parquet;
 
-mod exact;
 mod read;
 mod stream;
 mod write;
 
 pub use self::{
     batchwise::StreamedBatch,
-    exact::Exact,
     file::{PlanFile, Ranks},
     form::Form,
-    read::{read_plan, read_plan_exact, read_plan_exact_from, read_plan_from},
+    read::{Exact, read_plan, read_plan_exact, read_plan_exact_from, read_plan_from},
     stream::PlanStream,
     write::SpanPlanFile,
 };

@@ -4,14 +4,13 @@
 //! them; the rest of the file streams past. Files packed by gzip or zstd are read as if they were not.
 //!
 //! Each group of modules uses only itself and those before it: what a length is (`number`, `time`, `unit`);
-//! where lengths go (`column`, `spool`, `map`); what is asked for (`columns`, `ids`, `request`); lines,
+//! where lengths go (`column`, `map`); what is asked for (`columns`, `request`); lines,
 //! records and cells; one module for each format; and `reader`, which chooses by the format.
 
 mod format;
 mod number;
 mod open;
 mod packed;
-mod progress;
 mod time;
 #[cfg(feature = "tokenizers")]
 mod tokens;
@@ -20,10 +19,8 @@ mod unit;
 mod column;
 mod map;
 mod mapped;
-mod spool;
 
 mod columns;
-mod ids;
 mod request;
 
 mod blanks;
@@ -50,11 +47,11 @@ mod reader;
 pub use self::{
     audio::audio_files,
     column::Column,
+    columns::IdColumn,
     format::{Format, UnknownFormat},
-    ids::IdColumn,
     mapped::{Mapped, MappedColumn},
+    open::Progress,
     packed::{is_packed, unpacked},
-    progress::Progress,
     reader::{Options, Reader, read_from, read_path},
     request::BlankLines,
     steps::{MeasuredStep, read_steps, read_steps_from},

@@ -1,14 +1,10 @@
 //! Files that are one JSON object with a version and a checksum: cursors, and states of streams.
 
-use std::fs::File;
-use std::io::Read;
-use std::path::Path;
+use std::{fs::File, io::Read, path::Path};
 
 use serde_json::{Map, Value};
 
-use crate::error::Error;
-use crate::hex::from_hex;
-use crate::text::shortened;
+use crate::{error::Error, hex::from_hex, text::shortened};
 
 /// An object of a known version.
 pub(crate) struct Record<'a> {
@@ -79,9 +75,22 @@ impl<'a> Record<'a> {
     }
 }
 
-/// The JSON value of a text.
 pub(crate) fn parsed(subject: &'static str, text: &str) -> Result<Value, Error> {
     serde_json::from_str(text).map_err(|error| Error::cut_off(subject, &error.to_string()))
+}
+
+/// The content of a file of no more bytes than `what` can have.
+pub(crate) fn bounded(
+    subject: &'static str,
+    path: &Path,
+    most: u64,
+    what: &str,
+) -> Result<Vec<u8>, Error> {
+    let bytes = content(subject, path, most + 1)?;
+    if bytes.len() as u64 <= most {
+        return Ok(bytes);
+    }
+    Err(Error::damaged(subject, format!("has more than the {most} bytes that {what} can have")))
 }
 
 /// The content of a file, of which no more than `most` bytes are read.
@@ -90,4 +99,9 @@ pub(crate) fn content(subject: &'static str, path: &Path, most: u64) -> Result<V
     let read = File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes));
     read.map_err(|error| Error::unreadable(subject, &error))?;
     Ok(bytes)
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
+pub(crate) fn is_zero(number: &u64) -> bool {
+    *number == 0
 }

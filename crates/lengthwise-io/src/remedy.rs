@@ -67,28 +67,20 @@ impl Setting {
 
     /// In Rust it is a method of a [`Reader`](crate::Reader), or what stands in its place.
     fn in_rust(self, value: Option<&str>) -> String {
-        let code = match (self, value) {
-            (Setting::Column, None) => "Reader::column".to_owned(),
-            (Setting::Column, Some(name)) => format!("Reader::column(\"{name}\")"),
-            (Setting::Ids, None) => "Reader::ids".to_owned(),
-            (Setting::Ids, Some(name)) => {
-                format!("Reader::ids(IdColumn::Named(\"{name}\".to_owned()))")
-            }
-            (Setting::Format, None) => "Reader::format".to_owned(),
-            (Setting::Format, Some(name)) => format!("Reader::format(\"{name}\".parse()?)"),
-            (Setting::Unit, None) => "Reader::unit".to_owned(),
-            (Setting::Unit, Some(name)) => format!("Reader::unit(\"{name}\".parse()?)"),
-            (Setting::FrameShift, None) => "Time::FrameShift".to_owned(),
-            (Setting::FrameShift, Some(seconds)) => {
-                format!("Reader::time(Time::FrameShift({seconds}))")
-            }
-            (Setting::Rate, None) => "Time::Rate".to_owned(),
-            (Setting::Rate, Some(rate)) => format!("Reader::time(Time::Rate({rate}.0))"),
-            (Setting::SkipBlank, _) => "Reader::blank_lines(BlankLines::Skip)".to_owned(),
-            (Setting::Memory, _) => "PlanStream".to_owned(),
-            (Setting::Feature, name) => return format!("the feature `{}`", name.unwrap_or("…")),
-            (Setting::CostModel, _) => "CostModelFile::to_json".to_owned(),
+        // What it is called, and how it is given a value.
+        let (name, [before, after]) = match self {
+            Setting::Column => ("Reader::column", ["Reader::column(\"", "\")"]),
+            Setting::Ids => ("Reader::ids", ["Reader::ids(IdColumn::Named(\"", "\".to_owned()))"]),
+            Setting::Format => ("Reader::format", ["Reader::format(\"", "\".parse()?)"]),
+            Setting::Unit => ("Reader::unit", ["Reader::unit(\"", "\".parse()?)"]),
+            Setting::FrameShift => ("Time::FrameShift", ["Reader::time(Time::FrameShift(", "))"]),
+            Setting::Rate => ("Time::Rate", ["Reader::time(Time::Rate(", ".0))"]),
+            Setting::SkipBlank => return "`Reader::blank_lines(BlankLines::Skip)`".to_owned(),
+            Setting::Memory => return "`PlanStream`".to_owned(),
+            Setting::Feature => return format!("the feature `{}`", value.unwrap_or("…")),
+            Setting::CostModel => return "`CostModelFile::to_json`".to_owned(),
         };
+        let code = value.map_or(name.to_owned(), |value| format!("{before}{value}{after}"));
         format!("`{code}`")
     }
 }
@@ -141,7 +133,6 @@ impl Remedy {
         Self(parts)
     }
 
-    /// One more thing to do.
     pub(crate) fn also(mut self, other: Self) -> Self {
         if !self.0.is_empty() {
             self.0.push(Part::Text("; ".to_owned()));

@@ -3,16 +3,13 @@
 //! A mark of eight bytes, the version, then whole numbers in as few bytes as they need (seven bits in
 //! each, the lowest first), and XXH3 of all that as eight bytes. Equal statistics have equal bytes.
 
-use std::fs::File;
 use std::io::{Read, Write};
-use std::path::Path;
+use std::{fs::File, path::Path};
 
 use lengthwise::shard::{Needs, Statistics};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::error::Error;
-use crate::record::content;
-use crate::save::save;
+use crate::{error::Error, record::bounded, save::save};
 
 const MARK: [u8; 8] = *b"\x93lwstats";
 
@@ -42,42 +39,34 @@ pub fn statistics_to_bytes(statistics: &Statistics) -> Vec<u8> {
     let mut bytes = MARK.to_vec();
     bytes.push(VERSION);
     let classes = statistics.histogram();
-    put(&mut bytes, u128::from(statistics.is_exact()));
-    put(&mut bytes, classes.len() as u128);
+    put(&mut bytes, [statistics.is_exact().into(), classes.len() as u128]);
     let mut before = 0;
     for &(end, count) in classes {
-        put(&mut bytes, (end - before).into());
-        put(&mut bytes, count.into());
+        put(&mut bytes, [(end - before).into(), count.into()]);
         before = end;
     }
-    put(&mut bytes, statistics.total());
-    put(&mut bytes, statistics.min().into());
-    put(&mut bytes, statistics.max().into());
-    put(&mut bytes, u128::from(statistics.needs().is_some()));
+    put(&mut bytes, [statistics.total(), statistics.min().into(), statistics.max().into()]);
+    put(&mut bytes, [statistics.needs().is_some().into()]);
     if let Some(needs) = statistics.needs() {
-        put(&mut bytes, needs.settings.len() as u128);
+        put(&mut bytes, [needs.settings.len() as u128]);
         bytes.extend_from_slice(needs.settings.as_bytes());
-        put(&mut bytes, needs.statistics.into());
-        put(&mut bytes, needs.of.into());
-        put(&mut bytes, needs.shards.len() as u128);
-        for number in needs.shards.iter().flatten() {
-            put(&mut bytes, (*number).into());
-        }
-        for number in [needs.most.into(), needs.least.into(), needs.sum] {
-            put(&mut bytes, number.into());
-        }
+        put(&mut bytes, [needs.statistics.into(), needs.of.into(), needs.shards.len() as u128]);
+        put(&mut bytes, needs.shards.iter().flatten().map(|&number| number.into()));
+        put(&mut bytes, [needs.most.into(), needs.least.into(), needs.sum.into()]);
     }
     let checksum = xxh3_64(&bytes);
     bytes.extend_from_slice(&checksum.to_le_bytes());
     bytes
 }
 
-fn put(bytes: &mut Vec<u8>, mut number: u128) {
-    while number >= 0x80 {
-        bytes.push(number as u8 | 0x80);
-        number >>= 7;
+fn put(bytes: &mut Vec<u8>, numbers: impl IntoIterator<Item = u128>) {
+    for mut number in numbers {
+        while number >= 0x80 {
+            bytes.push(number as u8 | 0x80);
+            number >>= 7;
+        }
+        bytes.push(number as u8);
     }
-    bytes.push(number as u8);
 }
 
 /// The statistics that [`statistics_to_bytes`] gave.
@@ -116,15 +105,8 @@ pub fn is_statistics(path: &Path) -> bool {
 
 /// Reads the statistics in a file.
 pub fn read_statistics(path: &Path) -> Result<Statistics, Error> {
-    let read = || {
-        let bytes = content(SUBJECT, path, MOST_BYTES + 1)?;
-        if bytes.len() as u64 > MOST_BYTES {
-            let what = format!("has more than the {MOST_BYTES} bytes that statistics can have");
-            return Err(Error::damaged(SUBJECT, what));
-        }
-        statistics_from_bytes(&bytes)
-    };
-    read().map_err(|error| error.of(path))
+    let bytes = bounded(SUBJECT, path, MOST_BYTES, "statistics");
+    bytes.and_then(|bytes| statistics_from_bytes(&bytes)).map_err(|error| error.of(path))
 }
 
 /// Writes statistics to a file, whole or not at all.

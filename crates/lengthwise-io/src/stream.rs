@@ -10,10 +10,8 @@ use serde::Serialize;
 use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::error::Error;
-use crate::hex::hex;
-use crate::record::{Record, content, parsed};
-use crate::save::save;
+use crate::record::{Record, content, is_zero, parsed};
+use crate::{error::Error, hex::hex, save::save};
 
 /// No state has more bytes: a sequence that is held takes a few bits.
 const MOST_BYTES: u64 = 1 << 30;
@@ -38,11 +36,6 @@ struct Document<'a> {
     gaps: String,
     lengths: String,
     checksum: String,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 /// XXH3 of all that a state says: the settings, then the numbers, each as a little-endian `u64`.

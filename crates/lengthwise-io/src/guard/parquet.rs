@@ -1,13 +1,16 @@
 //! A Parquet file that checks what its headers declare before the library reserves memory for it.
 
-use std::fmt;
-use std::fs::File;
 use std::io::{Cursor, Read as _, Seek as _, SeekFrom};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::{fmt, fs::File};
 
 use ::parquet::errors::{ParquetError, Result as ParquetResult};
-use ::parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
+use ::parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader};
 use ::parquet::file::reader::{ChunkReader, Length};
+use ::parquet::{
+    column::reader::ColumnReaderImpl, data_type::DataType,
+    file::serialized_reader::SerializedPageReader,
+};
 use bytes::Bytes;
 
 use crate::guard::room;
@@ -28,7 +31,6 @@ pub(crate) const VALUES_PER_BYTE: u64 = 1 << 16;
 /// The numbers of the encodings in full and by dictionary.
 const IN_PLACE: [u64; 3] = [0, 2, 8];
 
-/// What pages may be like.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pages {
     /// Packed, within reason.
@@ -53,9 +55,7 @@ enum Source {
 /// Why a file has no metadata that can be believed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Refused {
-    /// It does not begin as a Parquet file.
     Beginning,
-    /// Nor does it end as one.
     End,
     /// The metadata has more bytes than the file.
     TooLong,
@@ -63,7 +63,6 @@ pub(crate) enum Refused {
     Schema(Stop),
     /// What the library says.
     Metadata(String),
-    /// The rows cannot be counted.
     Rows,
 }
 
@@ -100,7 +99,6 @@ impl Guarded {
         Ok((metadata, rows))
     }
 
-    /// Exactly these bytes of the file.
     fn range(&self, start: u64, length: u64) -> ParquetResult<Bytes> {
         let beyond = || ParquetError::EOF("past the end of the file".to_owned());
         let end = start.checked_add(length).filter(|&end| end <= self.size).ok_or_else(beyond)?;
@@ -151,6 +149,31 @@ impl ChunkReader for Guarded {
 
     fn get_bytes(&self, start: u64, length: usize) -> ParquetResult<Bytes> {
         self.range(start, length as u64)
+    }
+}
+
+/// Hands on the column of a group of rows, `most` whole rows at a time: levels, repetitions and values.
+/// `refuse` gives the error for what the library complains about.
+pub(crate) fn records<T: DataType, E>(
+    file: &Arc<Guarded>,
+    chunk: &ColumnChunkMetaData,
+    (rows, most): (usize, usize),
+    refuse: impl Fn(&ParquetError) -> E,
+    mut each: impl FnMut(&[i16], &[i16], &[T::T]) -> Result<(), E>,
+) -> Result<(), E> {
+    let pages = SerializedPageReader::new(Arc::clone(file), chunk, rows, None);
+    let pages = Box::new(pages.map_err(|cause| refuse(&cause))?);
+    let mut reader = ColumnReaderImpl::<T>::new(chunk.column_descr_ptr(), pages);
+    let (mut levels, mut repeats, mut values) = (Vec::new(), Vec::new(), Vec::new());
+    loop {
+        levels.clear();
+        repeats.clear();
+        values.clear();
+        let read = reader.read_records(most, Some(&mut levels), Some(&mut repeats), &mut values);
+        if read.map_err(|cause| refuse(&cause))?.0 == 0 {
+            return Ok(());
+        }
+        each(&levels, &repeats, &values)?;
     }
 }
 

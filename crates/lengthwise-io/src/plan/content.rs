@@ -2,19 +2,14 @@
 
 use std::fmt;
 
-use lengthwise::{Chunks, Plan, Provenance};
+use lengthwise::{Chunks, Counts, Plan, Provenance};
 use serde::de::{DeserializeSeed, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use crate::error::Error;
-use crate::ids::Ids;
-use crate::plan::document::{AssignedRead, digest};
-use crate::plan::file::PlanFile;
-use crate::plan::ids::One;
-use crate::plan::pieces::Pieces;
+use crate::plan::file::{PlanFile, Ranks, StepCounts};
 use crate::plan::seal::{Version, check_digest};
+use crate::{cursor, error::Error, hex::from_hex, ids::Ids, plan::pieces::Pieces, text::quote};
 
-/// What a file of any form holds.
 pub(super) struct Content {
     pub(super) version: Version,
     pub(super) digest: String,
@@ -60,7 +55,6 @@ impl Content {
         chunks: Option<Pieces>,
         ranks: Option<AssignedRead>,
     ) -> Result<Self, Error> {
-        let wrong = |why: String| Error::not_a_plan(&why);
         Ok(Self {
             version,
             digest,
@@ -71,14 +65,14 @@ impl Content {
             seconds: None,
             over_long: Vec::new(),
             ids: None,
-            chunks: chunks.map(Pieces::chunks).transpose().map_err(wrong)?,
+            chunks: chunks.map(Pieces::chunks).transpose()?,
             ranks,
         })
     }
 
-    /// The digest that was written.
     pub(super) fn digest(&self) -> Result<u64, Error> {
-        digest("digest", &self.digest).map_err(|why| Error::not_a_plan(&why))
+        let wrong = || format!("`digest` {} is no fingerprint", quote(&self.digest));
+        from_hex(&self.digest).ok_or_else(|| Error::not_a_plan(wrong()))
     }
 
     /// The plan, if everything fits together.
@@ -86,21 +80,20 @@ impl Content {
         self.check_ids()?;
         self.check_pieces()?;
         let written = self.digest()?;
-        let Self {
-            version, made, batches, batch_lengths, positions, over_long, ids, chunks, ..
-        } = self;
-        let wrong = |error: lengthwise::Error| Error::not_a_plan(&error.to_string());
-        let mut plan = Plan::restore(made, batches.all, batches.ends, batch_lengths, over_long)
-            .map_err(wrong)?;
+        let Self { version, batches, positions, ids, chunks, .. } = self;
+        let wrong = |error: lengthwise::Error| Error::not_a_plan(error.to_string());
+        let Batches { all, ends } = batches;
+        let plan = Plan::restore(self.made, all, ends, self.batch_lengths, self.over_long);
+        let mut plan = plan.map_err(wrong)?;
         if version.has_pairs != self.seconds.is_some() {
             let has = if self.seconds.is_some() { "" } else { " no" };
             let number = version.number();
             let why = format!("it has{has} second batch lengths, and version {number}");
-            return Err(Error::not_a_plan(&why));
+            return Err(Error::not_a_plan(why));
         }
         let counted = |what: &str, batches: usize, counted: usize| {
             let why = || format!("{batches} batches and {what} of {counted}");
-            if batches == counted { Ok(()) } else { Err(Error::not_a_plan(&why())) }
+            if batches == counted { Ok(()) } else { Err(Error::not_a_plan(why())) }
         };
         let mut second_positions = Vec::new();
         if let Some(seconds) = self.seconds {
@@ -125,19 +118,74 @@ impl Content {
             (true, None) => format!("it has no ids, which version {number} has"),
             (false, Some(_)) => format!("it has ids, which version {number} has not"),
         };
-        Err(Error::not_a_plan(&why))
+        Err(Error::not_a_plan(why))
     }
 
-    /// Refuses pieces that are not in the chunks.
     fn check_pieces(&self) -> Result<(), Error> {
         let Some(of) = self.chunks.as_ref().map(Chunks::len) else { return Ok(()) };
         let mut all = self.batches.all.iter().chain(&self.over_long);
-        match all.find(|&&piece| piece as usize >= of) {
-            None => Ok(()),
-            Some(piece) => {
-                Err(Error::not_a_plan(&format!("it has piece {piece}, and chunks of {of}")))
-            }
+        all.find(|&&piece| piece as usize >= of).map_or(Ok(()), |piece| {
+            Err(Error::not_a_plan(format!("it has piece {piece}, and chunks of {of}")))
+        })
+    }
+}
+
+/// [`Ranks`] as they are read.
+#[derive(Deserialize)]
+#[serde(expecting = "an object of ranks")]
+pub(super) struct AssignedRead {
+    world_size: u32,
+    rank: Option<u32>,
+    accumulate: u32,
+    steps: u64,
+    #[serde(default)]
+    steps_left: u64,
+    cursor: Option<serde_json::Value>,
+    step_counts: StepCounts,
+    #[serde(default)]
+    dropped: Vec<u32>,
+    #[serde(default)]
+    repeated: Vec<u32>,
+}
+
+impl AssignedRead {
+    fn ranks(self, batches: usize) -> Result<Ranks, Error> {
+        let Self { world_size, rank, accumulate, steps, steps_left, dropped, repeated, .. } = self;
+        let StepCounts { sequences, positions, second_positions } = self.step_counts;
+        let counted = sequences.len();
+        let second_positions = second_positions.unwrap_or_else(|| vec![0; counted]);
+        if counted as u64 != steps || [positions.len(), second_positions.len()] != [counted; 2] {
+            return Err(Error::not_a_plan(format!("it counts {counted} steps of {steps}")));
         }
+        let counts = sequences.into_iter().zip(positions).zip(second_positions);
+        let counts = counts.map(|((sequences, positions), second_positions)| Counts {
+            sequences,
+            positions,
+            second_positions,
+        });
+        let step_counts = counts.collect();
+        let cursor = self.cursor.as_ref().map(cursor::from_value).transpose()?;
+        if world_size == 0 || accumulate == 0 {
+            return Err(Error::not_a_plan("it has no ranks, or no batches for them"));
+        }
+        if let Some(rank) = rank.filter(|&rank| rank >= world_size) {
+            return Err(Error::not_a_plan(format!("it is of rank {rank} of {world_size}")));
+        }
+        let ranks = if rank.is_some() { 1 } else { world_size };
+        if steps.checked_mul(u64::from(ranks) * u64::from(accumulate)) != Some(batches as u64) {
+            return Err(Error::not_a_plan(format!("it has {batches} batches in {steps} steps")));
+        }
+        Ok(Ranks {
+            world_size,
+            rank,
+            accumulate,
+            steps,
+            steps_left,
+            cursor,
+            step_counts,
+            dropped,
+            repeated,
+        })
     }
 }
 
@@ -189,33 +237,39 @@ impl All for Ids {
 
 impl<T: All> Batches<T> {
     /// Ends a batch with what is there.
-    pub(super) fn end(&mut self) -> Result<(), String> {
-        let end = u32::try_from(self.all.len()).map_err(|_| "too many sequences".to_owned())?;
-        self.ends.push(end);
+    pub(super) fn end(&mut self) -> Result<(), &'static str> {
+        self.ends.push(u32::try_from(self.all.len()).map_err(|_| "too many sequences")?);
         Ok(())
     }
 }
 
 impl<'de, T: All> Deserialize<'de> for Batches<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut batches = Self::default();
-        deserializer.deserialize_seq(Lists(&mut batches))?;
-        Ok(batches)
+        deserializer.deserialize_seq(Lists(Self::default()))
     }
 }
 
-struct Lists<'a, T>(&'a mut Batches<T>);
+/// The list of a line.
+impl<'de> Deserialize<'de> for Ids {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut batches = Batches::default();
+        Next(&mut batches).deserialize(deserializer)?;
+        Ok(batches.all)
+    }
+}
 
-impl<'de, T: All> Visitor<'de> for Lists<'_, T> {
-    type Value = ();
+struct Lists<T>(Batches<T>);
+
+impl<'de, T: All> Visitor<'de> for Lists<T> {
+    type Value = Batches<T>;
 
     fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str(T::LISTS)
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        while list.next_element_seed(Next(self.0))?.is_some() {}
-        Ok(())
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut list: A) -> Result<Batches<T>, A::Error> {
+        while list.next_element_seed(Next(&mut self.0))?.is_some() {}
+        Ok(self.0)
     }
 }
 
@@ -240,5 +294,29 @@ impl<'de, T: All> Visitor<'de> for Next<'_, T> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
         while self.0.all.next(&mut list)? {}
         self.0.end().map_err(serde::de::Error::custom)
+    }
+}
+
+/// Reads one id behind those that are there, without a string of its own.
+struct One<'a>(&'a mut Ids);
+
+impl<'de> DeserializeSeed<'de> for One<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for One<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("an id")
+    }
+
+    fn visit_str<E>(self, id: &str) -> Result<(), E> {
+        self.0.push(id);
+        Ok(())
     }
 }

@@ -1,8 +1,9 @@
 //! A plan, and what its file says besides.
 
 use lengthwise::{Chunks, Counts, Cursor, Lengths, Plan, Schedule};
+use serde::{Deserialize, Serialize, Serializer};
 
-use crate::{ids::Ids, plan::pieces::Pieces};
+use crate::{cursor, ids::Ids, plan::pieces::Pieces, record::is_zero};
 
 /// A plan, and what its file says besides.
 #[derive(Clone, Debug)]
@@ -23,26 +24,57 @@ pub struct PlanFile {
 }
 
 /// How the batches of a file were dealt to ranks.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Ranks {
     /// The number of ranks.
     pub world_size: u32,
     /// The rank whose batches these are; all ranks' if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub rank: Option<u32>,
     /// How many batches each rank takes in a step.
     pub accumulate: u32,
     /// How many steps these batches are.
     pub steps: u64,
     /// How many steps of the epoch come after them.
+    #[serde(skip_serializing_if = "is_zero")]
     pub steps_left: u64,
     /// Where the epoch stood before them, if it was begun before.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "write_cursor")]
     pub cursor: Option<Cursor>,
     /// The counts of all ranks together, step by step.
+    #[serde(serialize_with = "write_counts")]
     pub step_counts: Vec<Counts>,
     /// The sequences in no step, because the tail is dropped.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub dropped: Vec<u32>,
     /// The sequences of all ranks that were met before, as often as they were.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub repeated: Vec<u32>,
+}
+
+#[expect(clippy::ref_option, reason = "serde asks for a reference")]
+fn write_cursor<S: Serializer>(cursor: &Option<Cursor>, serializer: S) -> Result<S::Ok, S::Error> {
+    cursor.as_ref().map(cursor::Document::from).serialize(serializer)
+}
+
+/// [`Counts`] as they are in files: a list for each number.
+#[derive(Serialize, Deserialize)]
+pub(super) struct StepCounts {
+    pub(super) sequences: Vec<u64>,
+    pub(super) positions: Vec<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) second_positions: Option<Vec<u64>>,
+}
+
+fn write_counts<S: Serializer>(counts: &[Counts], serializer: S) -> Result<S::Ok, S::Error> {
+    let list = |number: fn(&Counts) -> u64| counts.iter().map(number).collect();
+    let pairs = counts.iter().any(|step| step.second_positions > 0);
+    let lists = StepCounts {
+        sequences: list(|step| step.sequences),
+        positions: list(|step| step.positions),
+        second_positions: pairs.then(|| list(|step| step.second_positions)),
+    };
+    lists.serialize(serializer)
 }
 
 impl Ranks {
@@ -63,12 +95,6 @@ impl Ranks {
             dropped: schedule.dropped(),
             repeated: schedule.repeated(),
         }
-    }
-
-    /// How many batches these steps have, if they can be counted.
-    pub(super) fn batches(&self) -> Option<u64> {
-        let ranks = if self.rank.is_some() { 1 } else { self.world_size };
-        self.steps.checked_mul(u64::from(ranks) * u64::from(self.accumulate))
     }
 }
 
@@ -91,23 +117,20 @@ impl PlanFile {
     /// With the id of everything in the batches: `id` gives that of an index, which is a piece where
     /// pieces were planned.
     #[must_use]
-    pub fn ids<'a>(mut self, id: impl Fn(u32) -> &'a str) -> Self {
-        self.ids = Some(self.plan.indices().iter().map(|&index| id(index)).collect());
-        self
+    pub fn ids<'a>(self, id: impl Fn(u32) -> &'a str) -> Self {
+        Self { ids: Some(self.plan.indices().iter().map(|&index| id(index)).collect()), ..self }
     }
 
     /// With where the pieces are from that were planned.
     #[must_use]
-    pub fn chunks(mut self, chunks: Chunks) -> Self {
-        self.chunks = Some(chunks);
-        self
+    pub fn chunks(self, chunks: Chunks) -> Self {
+        Self { chunks: Some(chunks), ..self }
     }
 
     /// With how the batches were dealt to ranks.
     #[must_use]
-    pub fn ranks(mut self, ranks: Ranks) -> Self {
-        self.ranks = Some(ranks);
-        self
+    pub fn ranks(self, ranks: Ranks) -> Self {
+        Self { ranks: Some(ranks), ..self }
     }
 }
 

@@ -4,13 +4,10 @@ use lengthwise::Provenance;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::error::Error;
-use crate::hex::hex;
-use crate::plan::content::Content;
-use crate::plan::document::{Assigned, AssignedRead};
-use crate::plan::pieces::Pieces;
+use crate::plan::content::{AssignedRead, Content};
 use crate::plan::seal::{Version, check_content, check_version, parsed};
-use crate::plan::sheet::{Batches, Sheet};
+use crate::plan::{file::Ranks, pieces::Pieces, sheet::Sheet};
+use crate::{error::Error, hex::hex};
 
 /// The object as it is written, but for its checksum.
 #[derive(Serialize)]
@@ -23,7 +20,7 @@ struct Header<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     chunks: Option<Pieces>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    ranks: Option<Assigned<'a>>,
+    ranks: Option<&'a Ranks>,
 }
 
 /// Which numbers have no other place in the file, and go into the object.
@@ -33,28 +30,19 @@ pub(super) struct Remaining {
     pub(super) chunks: bool,
 }
 
-/// The object but for its checksum.
-pub(super) fn unsealed<'a, P: Batches>(
-    file: &Sheet<'a, P>,
-    rest: Remaining,
-) -> impl Serialize + 'a {
-    let Sheet { plan, chunks, ranks, .. } = *file;
+pub(super) fn unsealed<'a>(file: &Sheet<'a>, rest: Remaining) -> impl Serialize + use<'a> {
     Header {
         version: file.version().number(),
-        digest: hex(plan.digest()),
-        made: plan.provenance(),
-        over_long: Some(plan.over_long().1).filter(|list| rest.over_long && !list.is_empty()),
-        chunks: chunks.filter(|_| rest.chunks).map(Pieces::new),
-        ranks: ranks.map(Assigned::new),
+        digest: hex(file.digest),
+        made: file.made,
+        over_long: Some(file.over_long.1).filter(|list| rest.over_long && !list.is_empty()),
+        chunks: file.chunks.filter(|_| rest.chunks).map(Pieces::new),
+        ranks: file.ranks,
     }
 }
 
 /// The object with its checksum, on a line. `hash` is of the numbers that are elsewhere.
-pub(super) fn text<P: Batches>(
-    file: &Sheet<P>,
-    rest: Remaining,
-    mut hash: Xxh3,
-) -> serde_json::Result<String> {
+pub(super) fn text(file: &Sheet, rest: Remaining, mut hash: Xxh3) -> serde_json::Result<String> {
     let mut text = serde_json::to_string(&unsealed(file, rest))?;
     // The checksum goes into the object, before the brace that closes it.
     text.pop();

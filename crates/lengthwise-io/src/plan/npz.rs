@@ -4,25 +4,20 @@
 //! packer's version; and no array can unpack to more than the file has.
 
 use std::fs::File;
-use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom, Take, Write};
+use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom, Write};
 
 use xxhash_rust::xxh3::Xxh3;
-use zip::result::ZipError;
 use zip::write::{SimpleFileOptions, StreamWriter};
-use zip::{CompressionMethod, DateTime, ZipArchive, ZipWriter};
+use zip::{CompressionMethod, DateTime, ZipArchive, ZipWriter, read::ZipFile, result::ZipError};
 
-use crate::error::Error;
-use crate::guard::guarded;
-use crate::ids::Ids;
 use crate::npy::{self, Number};
-use crate::plan::batchwise::{Xxh3Debug, add};
-use crate::plan::content::Seconds;
-use crate::plan::file::PlanFile;
+use crate::plan::batchwise::{About, Rows, Table};
+use crate::plan::content::{Batches, Seconds};
 use crate::plan::header::{self, Remaining, Unchecked};
-use crate::plan::pieces::Pieces;
-use crate::plan::sheet::{self, Batches, Sheet};
-use crate::plan::table::{Indices, Table};
+use crate::plan::sheet::{self, Sheet};
+use crate::plan::{file::PlanFile, pieces::Pieces};
 use crate::text::{quote, shortened};
+use crate::{error::Error, ids::Ids};
 
 /// All arrays that there may be, in the order of the checksum.
 const ARRAYS: [&str; 13] = [
@@ -43,28 +38,28 @@ const ARRAYS: [&str; 13] = [
 
 const HEADER: &str = "header";
 
-pub(super) fn write<P: Batches>(file: &Sheet<P>, output: &mut impl Write) -> io::Result<()> {
-    let Sheet { plan, positions, seconds, ids, chunks, .. } = *file;
+pub(super) fn write(file: &Sheet, output: &mut impl Write) -> io::Result<()> {
     let mut output = Output { output, failed: None };
     let written = || -> Result<(), ZipError> {
         let mut arrays = Arrays { zip: ZipWriter::new_stream(&mut output), hash: Xxh3::new() };
-        arrays.write_all("indices", plan.sequences(), plan.all().map(|(batch, _)| batch))?;
-        arrays.write_each("ends", plan.len(), plan.ends())?;
-        arrays.write_each("batch_lengths", plan.len(), plan.all().map(|(_, length)| length))?;
-        arrays.write("positions", positions)?;
-        if let Some(sheet::Seconds { batch_lengths, positions }) = seconds {
+        let lengths = file.all().map(|(_, length)| [length]);
+        arrays.write_all("indices", file.sequences, file.all().map(|(batch, _)| batch))?;
+        arrays.write_all("ends", file.len, file.ends().map(|end| [end]))?;
+        arrays.write_all("batch_lengths", file.len, lengths)?;
+        arrays.write("positions", file.positions)?;
+        if let Some(sheet::Seconds { batch_lengths, positions }) = file.seconds {
             arrays.write("second_batch_lengths", batch_lengths)?;
             arrays.write("second_positions", positions)?;
         }
-        if let Some(pieces) = chunks.map(Pieces::new) {
+        if let Some(pieces) = file.chunks.map(Pieces::new) {
             arrays.write("piece_sequences", &pieces.sequences)?;
             arrays.write("piece_offsets", &pieces.offsets)?;
             arrays.write("piece_lengths", &pieces.lengths)?;
         }
-        if let (_, over_long @ [_, ..]) = plan.over_long() {
+        if let (_, over_long @ [_, ..]) = file.over_long {
             arrays.write("over_long", over_long)?;
         }
-        if let Some(ids) = ids {
+        if let Some(ids) = file.ids {
             arrays.write("id_bytes", ids.bytes())?;
             arrays.write("id_ends", ids.ends())?;
         }
@@ -113,16 +108,6 @@ impl<W: Write> Arrays<W> {
         self.write_all(name, numbers.len(), std::iter::once(numbers))
     }
 
-    /// One number after another.
-    fn write_each<N: Number>(
-        &mut self,
-        name: &str,
-        count: usize,
-        numbers: impl Iterator<Item = N>,
-    ) -> Result<(), ZipError> {
-        self.write_all(name, count, numbers.map(|number| [number]))
-    }
-
     /// `count` numbers, some at a time.
     fn write_all<N: Number>(
         &mut self,
@@ -162,40 +147,31 @@ impl<W: Write> Arrays<W> {
 }
 
 pub(super) fn read(bytes: &[u8]) -> Result<PlanFile, Error> {
-    guarded(
-        || {
-            let mut archive = Archive::open(bytes)?;
-            // The version first: arrays of another one may be others.
-            let header = archive.needed::<u8>(HEADER)?;
-            let header = Unchecked::new(&header)?;
-            archive.refuse_others()?;
-            // The header is hashed without its checksum, and last.
-            archive.hash = Xxh3::new();
-            let indices = archive.needed("indices")?;
-            let ends = archive.needed("ends")?;
-            let batch_lengths = archive.needed("batch_lengths")?;
-            let positions = archive.needed("positions")?;
-            let seconds =
-                (archive.array("second_batch_lengths")?, archive.array("second_positions")?);
-            let pieces = archive.pieces()?;
-            let over_long = archive.array("over_long")?.unwrap_or_default();
-            let ids = archive.ids()?;
-            let mut content = header.content(archive.hash)?;
-            let chunks = pieces.map(Pieces::chunks).transpose();
-            content.chunks = chunks.map_err(|why| Error::not_a_plan(&why))?;
-            content.over_long = over_long;
-            // Not before the checksum is right: what is wrong then is not by chance.
-            let ids = ids.map(|(bytes, ends)| Ids::of_bytes(bytes, ends)).transpose();
-            content.ids = ids.map_err(|why| Error::not_a_plan(&why))?;
-            content.batches.all = indices;
-            content.batches.ends = ends;
-            content.batch_lengths = batch_lengths;
-            content.positions = positions;
-            content.seconds = Seconds::of(seconds.0, seconds.1)?;
-            content.file()
-        },
-        Error::gave_up,
-    )
+    let mut archive = Archive::open(Cursor::new(bytes), bytes.len() as u64)?;
+    // The version first: arrays of another one may be others.
+    let header = archive.needed::<u8>(HEADER)?;
+    let header = Unchecked::new(&header)?;
+    archive.refuse_others()?;
+    // The header is hashed without its checksum, and last.
+    archive.hash = Xxh3::new();
+    let (indices, ends) = (archive.needed("indices")?, archive.needed("ends")?);
+    let batch_lengths = archive.needed("batch_lengths")?;
+    let positions = archive.needed("positions")?;
+    let seconds = (archive.array("second_batch_lengths")?, archive.array("second_positions")?);
+    let pieces = archive.pieces()?;
+    let over_long = archive.array("over_long")?.unwrap_or_default();
+    let ids = archive.ids()?;
+    let mut content = header.content(archive.hash)?;
+    content.chunks = pieces.map(Pieces::chunks).transpose()?;
+    content.over_long = over_long;
+    // Not before the checksum is right: what is wrong then is not by chance.
+    let ids = ids.map(|(bytes, ends)| Ids::of_bytes(bytes, ends)).transpose();
+    content.ids = ids.map_err(Error::not_a_plan)?;
+    content.batches = Batches { all: indices, ends };
+    content.batch_lengths = batch_lengths;
+    content.positions = positions;
+    content.seconds = Seconds::of(seconds.0, seconds.1)?;
+    content.file()
 }
 
 /// How many bytes it takes to open a file to be read batch by batch, by its directory: all arrays but the
@@ -214,12 +190,11 @@ pub(super) fn memory_of(file: File) -> Result<u64, Error> {
 }
 
 /// Opens a file to be read batch by batch.
-pub(super) fn stream(file: File) -> Result<Table, Error> {
-    let failed = |error: io::Error| Error::not_a_plan(&format!("it cannot be read: {error}"));
+pub(super) fn stream(file: File) -> Result<(About, Table), Error> {
+    let failed = |error: io::Error| Error::not_a_plan(format!("it cannot be read: {error}"));
     let size = file.metadata().map_err(failed)?.len();
     let whole = file.try_clone().map_err(failed)?;
-    let zip = ZipArchive::new(BufReader::new(file)).map_err(|error| refused(&error))?;
-    let mut archive = Archive { zip, left: size, hash: Xxh3::new() };
+    let mut archive = Archive::open(BufReader::new(file), size)?;
     let header = archive.needed::<u8>(HEADER)?;
     archive.refuse_others()?;
     Unchecked::new(&header)?.check_one_length()?;
@@ -228,51 +203,23 @@ pub(super) fn stream(file: File) -> Result<Table, Error> {
             .hint_to("read it as a whole"));
     }
     let (ends, lengths) = (archive.needed("ends")?, archive.needed("batch_lengths")?);
-    let positions = archive.needed("positions")?;
+    let rows = Rows { ends, lengths, positions: archive.needed("positions")? };
     let over_long = archive.array("over_long")?.unwrap_or_default();
     let (start, size) = archive.place("indices")?;
     let mut indices = BufReader::with_capacity(1 << 20, whole);
     indices.seek(SeekFrom::Start(start)).map_err(failed)?;
     let mut indices = indices.take(size);
     let count = count::<u32>(&mut indices, size)
-        .map_err(|why| Error::not_a_plan(&format!("array `indices` {why}")))?;
-    let (hash, digest) = (Xxh3Debug(Xxh3::new()), Xxh3Debug(Xxh3::new()));
-    let (indices, waiting) = (Box::new(Streamed(indices)), Vec::new());
-    let behind = |table: &Table, hash: &mut Xxh3| {
-        add(hash, table.ends.iter().map(|end| end.to_le_bytes()));
-        add(hash, table.lengths.iter().map(|length| length.to_le_bytes()));
-        add(hash, table.positions.iter().map(|positions| positions.to_le_bytes()));
-        add(hash, table.over_long.iter().map(|sequence| sequence.to_le_bytes()));
-    };
-    Ok(Table {
-        header,
-        indices,
-        count,
-        ends,
-        lengths,
-        positions,
-        over_long,
-        hash,
-        behind,
-        digest,
-        waiting,
-        start: 0,
-        next: 0,
-    })
-}
-
-/// The rest of an array.
-#[derive(Debug)]
-struct Streamed(Take<BufReader<File>>);
-
-impl Indices for Streamed {
-    fn more(&mut self, into: &mut Vec<u32>) -> Result<bool, Error> {
+        .map_err(|why| Error::not_a_plan(format!("array `indices` {why}")))?;
+    let some = move || {
         let mut bytes = Vec::with_capacity(4 * BLOCK);
-        let read = self.0.by_ref().take(4 * BLOCK as u64).read_to_end(&mut bytes);
-        read.map_err(|error| Error::unreadable("plan", &error))?;
-        into.extend(bytes.chunks_exact(4).map(u32::get));
-        Ok(!bytes.is_empty())
-    }
+        match indices.by_ref().take(4 * BLOCK as u64).read_to_end(&mut bytes) {
+            Ok(0) => None,
+            Ok(_) => Some(Ok(bytes.chunks_exact(4).map(u32::get).collect())),
+            Err(error) => Some(Err(Error::unreadable("plan", &error))),
+        }
+    };
+    Table::open(header, (count, Box::new(std::iter::from_fn(some))), rows, over_long, None)
 }
 
 /// The bytes of all ids, and where each ends.
@@ -285,26 +232,27 @@ struct Archive<R> {
     hash: Xxh3,
 }
 
-impl<'a> Archive<Cursor<&'a [u8]>> {
-    fn open(bytes: &'a [u8]) -> Result<Self, Error> {
-        let zip = ZipArchive::new(Cursor::new(bytes)).map_err(|error| refused(&error))?;
-        Ok(Self { zip, left: bytes.len() as u64, hash: Xxh3::new() })
-    }
-}
-
 impl<R: Read + Seek> Archive<R> {
+    fn open(file: R, size: u64) -> Result<Self, Error> {
+        let zip = ZipArchive::new(file).map_err(|error| refused(&error))?;
+        Ok(Self { zip, left: size, hash: Xxh3::new() })
+    }
+
+    /// An array that is there.
+    fn entry(&mut self, name: &str) -> Result<Option<ZipFile<'_, R>>, Error> {
+        match self.zip.by_name(&format!("{name}.npy")) {
+            Ok(entry) => Ok(Some(entry)),
+            Err(ZipError::FileNotFound) => Ok(None),
+            Err(error) => Err(refused(&error)),
+        }
+    }
+
     /// Where an array begins in the file, and how many bytes it has.
     fn place(&mut self, name: &str) -> Result<(u64, u64), Error> {
-        let entry = match self.zip.by_name(&format!("{name}.npy")) {
-            Ok(entry) => entry,
-            Err(ZipError::FileNotFound) => {
-                return Err(Error::not_a_plan(&format!("it has no array `{name}`")));
-            }
-            Err(error) => return Err(refused(&error)),
-        };
+        let entry = self.entry(name)?.ok_or_else(|| missing(name))?;
         match (entry.compression(), entry.data_start()) {
             (CompressionMethod::Stored, Some(start)) => Ok((start, entry.size())),
-            _ => Err(Error::not_a_plan(&format!("array `{name}` is packed"))),
+            _ => Err(Error::not_a_plan(format!("array `{name}` is packed"))),
         }
     }
 
@@ -313,35 +261,32 @@ impl<R: Read + Seek> Archive<R> {
             let name = name.map_err(|error| refused(&error))?;
             if !name.strip_suffix(".npy").is_some_and(|name| ARRAYS.contains(&name)) {
                 let name = quote(&name);
-                return Err(Error::not_a_plan(&format!("it has {name}, which no plan has")));
+                return Err(Error::not_a_plan(format!("it has {name}, which no plan has")));
             }
         }
         Ok(())
     }
 
     fn needed<N: Number>(&mut self, name: &str) -> Result<Vec<N>, Error> {
-        self.array(name)?.ok_or_else(|| Error::not_a_plan(&format!("it has no array `{name}`")))
+        self.array(name)?.ok_or_else(|| missing(name))
     }
 
     fn array<N: Number>(&mut self, name: &str) -> Result<Option<Vec<N>>, Error> {
-        let wrong = |why: String| Error::not_a_plan(&format!("array `{name}` {why}"));
-        let entry = match self.zip.by_name(&format!("{name}.npy")) {
-            Ok(entry) => entry,
-            Err(ZipError::FileNotFound) => return Ok(None),
-            Err(error) => return Err(refused(&error)),
-        };
+        let wrong = |why: String| Error::not_a_plan(format!("array `{name}` {why}"));
+        let left = self.left;
+        let Some(entry) = self.entry(name)? else { return Ok(None) };
         let size = entry.size();
         if entry.compression() != CompressionMethod::Stored {
             return Err(wrong("is packed".to_owned()));
         }
-        let Some(left) = self.left.checked_sub(size) else {
+        let Some(left) = left.checked_sub(size) else {
             return Err(wrong("has more bytes than the file".to_owned()));
         };
-        self.left = left;
         let mut bytes = Vec::with_capacity(size as usize);
         // One byte more than there should be, so that the zip's own checksum is looked at.
         let read = entry.take(size + 1).read_to_end(&mut bytes);
         read.map_err(|error| wrong(format!("cannot be read: {error}")))?;
+        self.left = left;
         let mut numbers = bytes.as_slice();
         count::<N>(&mut numbers, bytes.len() as u64).map_err(wrong)?;
         self.hash.update(numbers);
@@ -353,10 +298,8 @@ impl<R: Read + Seek> Archive<R> {
         match (self.array("id_bytes")?, self.array("id_ends")?) {
             (None, None) => Ok(None),
             (Some(bytes), Some(ends)) => Ok(Some((bytes, ends))),
-            (bytes, _) => {
-                let missing = if bytes.is_none() { "id_bytes" } else { "id_ends" };
-                Err(Error::not_a_plan(&format!("it has no array `{missing}`")))
-            }
+            (None, _) => Err(missing("id_bytes")),
+            (_, None) => Err(missing("id_ends")),
         }
     }
 
@@ -366,7 +309,7 @@ impl<R: Read + Seek> Archive<R> {
             let others = [self.array::<u32>("piece_offsets")?, self.array("piece_lengths")?];
             return match others {
                 [None, None] => Ok(None),
-                _ => Err(Error::not_a_plan("it has no array `piece_sequences`")),
+                _ => Err(missing("piece_sequences")),
             };
         };
         let (offsets, lengths) = (self.needed("piece_offsets")?, self.needed("piece_lengths")?);
@@ -401,6 +344,10 @@ fn count<N: Number>(array: &mut impl Read, size: u64) -> Result<usize, String> {
     }
     // In another spelling it was not written by NumPy.
     if header.text.trim_end() == npy::dictionary::<N>(count) { Ok(count) } else { Err(no_array()) }
+}
+
+fn missing(name: &str) -> Error {
+    Error::not_a_plan(format!("it has no array `{name}`"))
 }
 
 fn refused(error: &ZipError) -> Error {

@@ -5,11 +5,10 @@
 //! claim more rows than that.
 
 mod columns;
-mod ids;
 mod read;
 mod write;
 
 pub(super) use self::{
-    read::{memory_of, read, stream, version},
+    read::{memory_of, other_release, read, stream},
     write::write,
 };

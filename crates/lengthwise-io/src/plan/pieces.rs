@@ -3,6 +3,8 @@
 use lengthwise::{Chunks, Lengths};
 use serde::{Deserialize, Serialize};
 
+use crate::error::Error;
+
 /// Where the pieces are from that the batches name by index.
 #[derive(PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Pieces {
@@ -22,8 +24,8 @@ impl Pieces {
     }
 
     /// The sequences are cut once more, and must come to the same pieces.
-    pub(super) fn chunks(self) -> Result<Chunks, String> {
-        let wrong = || "the chunks are not sequences cut into pieces".to_owned();
+    pub(super) fn chunks(self) -> Result<Chunks, Error> {
+        let wrong = || Error::not_a_plan("the chunks are not sequences cut into pieces");
         let mut whole: Vec<u32> = Vec::new();
         for (&sequence, &length) in self.sequences.iter().zip(&self.lengths) {
             if sequence as usize == whole.len() {

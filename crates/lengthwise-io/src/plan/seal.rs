@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::hex::{from_hex, hex};
 
 pub(super) fn parsed<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, Error> {
-    serde_json::from_slice(json).map_err(|error| Error::not_a_plan(&error.to_string()))
+    serde_json::from_slice(json).map_err(|error| Error::not_a_plan(error.to_string()))
 }
 
 /// The version of a file: 1, and 2 with ids; 3 and 4 of sequences with two lengths. A release that knows
@@ -24,7 +24,6 @@ impl Version {
     }
 }
 
-/// What must be known before anything else is believed.
 #[derive(Deserialize)]
 struct Header {
     version: Option<serde_json::Number>,

@@ -1,87 +1,25 @@
 //! What a file is written from: the batches of a plan, wherever they are, and what goes with them.
 
-use lengthwise::{Chunks, OverLong, Plan, Provenance, SpanPlan};
+use lengthwise::{Chunks, OverLong, Provenance, SpanPlan};
 
-use crate::ids::Ids;
 use crate::plan::file::{PlanFile, Ranks};
-use crate::plan::seal::Version;
+use crate::{ids::Ids, plan::seal::Version};
 
-/// A plan, in one piece or not.
-pub(super) trait Batches {
-    fn provenance(&self) -> &Provenance;
-    fn digest(&self) -> u64;
-    /// The number of batches.
-    fn len(&self) -> usize;
-    /// The number of sequences in all of them.
-    fn sequences(&self) -> usize;
+/// All that a file says.
+pub(super) struct Sheet<'a> {
+    pub(super) made: &'a Provenance,
+    pub(super) digest: u64,
+    /// The number of batches, and of the sequences in all of them.
+    pub(super) len: usize,
+    pub(super) sequences: usize,
     /// The sequences of a batch, and what it is padded to.
-    fn batch(&self, batch: usize) -> (&[u32], u32);
-    fn over_long(&self) -> (OverLong, &[u32]);
-
-    /// All batches in order.
-    fn all(&self) -> impl ExactSizeIterator<Item = (&[u32], u32)> + Clone {
-        (0..self.len()).map(|batch| self.batch(batch))
-    }
-
-    /// Where each batch ends.
-    fn ends(&self) -> impl Iterator<Item = u32> {
-        self.all().scan(0, |end, (batch, _)| {
-            *end += batch.len() as u32;
-            Some(*end)
-        })
-    }
-}
-
-impl Batches for Plan {
-    fn provenance(&self) -> &Provenance {
-        self.provenance()
-    }
-
-    fn digest(&self) -> u64 {
-        self.digest()
-    }
-
-    fn len(&self) -> usize {
-        self.len()
-    }
-
-    fn sequences(&self) -> usize {
-        self.indices().len()
-    }
-
-    fn batch(&self, batch: usize) -> (&[u32], u32) {
-        (self.get(batch).unwrap_or_default(), self.batch_lengths()[batch])
-    }
-
-    fn over_long(&self) -> (OverLong, &[u32]) {
-        self.over_long()
-    }
-}
-
-impl Batches for SpanPlan {
-    fn provenance(&self) -> &Provenance {
-        self.provenance()
-    }
-
-    fn digest(&self) -> u64 {
-        self.digest()
-    }
-
-    fn len(&self) -> usize {
-        self.len()
-    }
-
-    fn sequences(&self) -> usize {
-        self.sequences()
-    }
-
-    fn batch(&self, batch: usize) -> (&[u32], u32) {
-        self.get(batch).unwrap_or_default()
-    }
-
-    fn over_long(&self) -> (OverLong, &[u32]) {
-        self.over_long()
-    }
+    pub(super) batch: Box<dyn Fn(usize) -> (&'a [u32], u32) + 'a>,
+    pub(super) over_long: (OverLong, &'a [u32]),
+    pub(super) positions: &'a [u64],
+    pub(super) seconds: Option<Seconds<'a>>,
+    pub(super) ids: Option<&'a Ids>,
+    pub(super) chunks: Option<&'a Chunks>,
+    pub(super) ranks: Option<&'a Ranks>,
 }
 
 /// What batches of two lengths have besides.
@@ -91,29 +29,54 @@ pub(super) struct Seconds<'a> {
     pub(super) positions: &'a [u64],
 }
 
-/// All that a file says.
-pub(super) struct Sheet<'a, P> {
-    pub(super) plan: &'a P,
-    pub(super) positions: &'a [u64],
-    pub(super) seconds: Option<Seconds<'a>>,
-    pub(super) ids: Option<&'a Ids>,
-    pub(super) chunks: Option<&'a Chunks>,
-    pub(super) ranks: Option<&'a Ranks>,
-}
+impl<'a> Sheet<'a> {
+    pub(super) fn of_file(file: &'a PlanFile) -> Self {
+        let PlanFile { plan, positions, second_positions, ids, chunks, ranks } = file;
+        let seconds = plan.second_batch_lengths();
+        Self {
+            made: plan.provenance(),
+            digest: plan.digest(),
+            len: plan.len(),
+            sequences: plan.indices().len(),
+            batch: Box::new(|at| (plan.get(at).unwrap_or_default(), plan.batch_lengths()[at])),
+            over_long: plan.over_long(),
+            positions,
+            seconds: seconds
+                .map(|batch_lengths| Seconds { batch_lengths, positions: second_positions }),
+            ids: ids.as_ref(),
+            chunks: chunks.as_ref(),
+            ranks: ranks.as_ref(),
+        }
+    }
 
-impl<P> Sheet<'_, P> {
+    pub(super) fn of_spans(plan: &'a SpanPlan, positions: &'a [u64]) -> Self {
+        Self {
+            made: plan.provenance(),
+            digest: plan.digest(),
+            len: plan.len(),
+            sequences: plan.sequences(),
+            batch: Box::new(|at| plan.get(at).unwrap_or_default()),
+            over_long: plan.over_long(),
+            positions,
+            seconds: None,
+            ids: None,
+            chunks: None,
+            ranks: None,
+        }
+    }
+
     pub(super) fn version(&self) -> Version {
         Version { has_pairs: self.seconds.is_some(), has_ids: self.ids.is_some() }
     }
-}
 
-impl PlanFile {
-    pub(super) fn sheet(&self) -> Sheet<'_, Plan> {
-        let Self { plan, positions, second_positions, ids, chunks, ranks } = self;
-        let (ids, chunks, ranks) = (ids.as_ref(), chunks.as_ref(), ranks.as_ref());
-        let seconds = plan.second_batch_lengths();
-        let seconds =
-            seconds.map(|batch_lengths| Seconds { batch_lengths, positions: second_positions });
-        Sheet { plan, positions, seconds, ids, chunks, ranks }
+    pub(super) fn all(&self) -> impl ExactSizeIterator<Item = (&'a [u32], u32)> {
+        (0..self.len).map(|batch| (self.batch)(batch))
+    }
+
+    pub(super) fn ends(&self) -> impl Iterator<Item = u32> {
+        self.all().scan(0, |end, (batch, _)| {
+            *end += batch.len() as u32;
+            Some(*end)
+        })
     }
 }

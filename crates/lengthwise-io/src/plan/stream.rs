@@ -1,21 +1,16 @@
 //! Reading a plan batch by batch: no more of it is in memory than one batch, and a few bytes about
 //! each of the others.
 
-use std::fs::File;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fmt, fs::File, io};
 
 use lengthwise::Provenance;
 
-use crate::error::Error;
-use crate::guard::guarded;
-use crate::plan::batchwise::{About, StreamedBatch, unreadable, whole};
-use crate::plan::form::Form;
-use crate::plan::json::lines::Lines;
-use crate::plan::npz;
+use crate::plan::batchwise::{About, StreamedBatch, Table, unreadable, whole};
 #[cfg(feature = "parquet")]
 use crate::plan::parquet;
-use crate::plan::table::Table;
+use crate::plan::{form::Form, json::lines::Lines, npz};
+use crate::{error::Error, guard::guarded};
 
 /// The batches of a plan file, one after another: NPZ, Parquet and JSON lines. JSON is one object,
 /// and is read as a whole, as are plans with ids or pieces, of two lengths, and those that were dealt
@@ -35,7 +30,6 @@ use crate::plan::table::Table;
 /// }
 /// # Ok::<(), lengthwise_io::Error>(())
 /// ```
-#[derive(Debug)]
 pub struct PlanStream {
     path: PathBuf,
     made: Provenance,
@@ -45,39 +39,36 @@ pub struct PlanStream {
     done: bool,
 }
 
-#[derive(Debug)]
 enum Source {
     Lines(Box<Lines>),
     Table(Box<Table>),
 }
 
-fn open(path: &Path) -> Result<File, Error> {
+/// What `read` makes of a file of the form that its name tells.
+fn opened<T>(path: &Path, read: impl Fn(File, Form) -> Result<T, Error>) -> Result<T, Error> {
+    let form = Form::of_path(path)?;
     let file =
         if path.is_dir() { Err(io::ErrorKind::IsADirectory.into()) } else { File::open(path) };
     file.map_err(|error| unreadable(&error))
-}
-
-fn of_table(open: impl FnOnce() -> Result<Table, Error>) -> Result<(About, Source), Error> {
-    let (about, table) = guarded(open, Error::gave_up)?.opened()?;
-    Ok((about, Source::Table(Box::new(table))))
+        .and_then(|file| guarded(|| read(file, form), Error::gave_up))
+        .map_err(|error| error.of(path))
 }
 
 impl PlanStream {
     /// Opens a file of the [`Form`] that its name tells.
     pub fn open(path: &Path) -> Result<Self, Error> {
-        let form = Form::of_path(path)?;
-        let opened = open(path).and_then(|file| match form {
+        let of_table = |(about, table)| (about, Source::Table(Box::new(table)));
+        let (about, source) = opened(path, |file, form| match form {
             Form::Json => {
                 Err(whole("is one object of JSON, which has no batches to come one by one"))
             }
             Form::JsonLines => {
                 Lines::open(file).map(|(about, lines)| (about, Source::Lines(Box::new(lines))))
             }
-            Form::Npz => of_table(|| npz::stream(file)),
+            Form::Npz => npz::stream(file).map(of_table),
             #[cfg(feature = "parquet")]
-            Form::Parquet => of_table(|| parquet::stream(file)),
-        });
-        let (about, source) = opened.map_err(|error| error.of(path))?;
+            Form::Parquet => parquet::stream(file).map(of_table),
+        })?;
         let About { made, digest, over_long } = about;
         Ok(Self { path: path.to_owned(), made, digest, over_long, source, done: false })
     }
@@ -85,14 +76,12 @@ impl PlanStream {
     /// How many bytes it takes to [open](PlanStream::open) a file, found without taking them: a few bytes
     /// for each batch, and for each over-long sequence. Of JSON lines it is one line.
     pub fn memory_of(path: &Path) -> Result<u64, Error> {
-        let form = Form::of_path(path)?;
-        let bytes = open(path).and_then(|file| match form {
+        opened(path, |file, form| match form {
             Form::Json | Form::JsonLines => Ok(0),
-            Form::Npz => guarded(|| npz::memory_of(file), Error::gave_up),
+            Form::Npz => npz::memory_of(file),
             #[cfg(feature = "parquet")]
-            Form::Parquet => guarded(|| parquet::memory_of(file), Error::gave_up),
-        });
-        bytes.map_err(|error| error.of(path))
+            Form::Parquet => parquet::memory_of(file),
+        })
     }
 
     /// How the plan was made, as the file says: believe it at the end.
@@ -109,9 +98,7 @@ impl PlanStream {
     pub fn memory(&self) -> u64 {
         match &self.source {
             Source::Lines(lines) => lines.last.len() as u64,
-            Source::Table(table) => {
-                (16 * table.ends.len() + 8 * table.over_long.len() + table.header.len()) as u64
-            }
+            Source::Table(table) => table.memory(),
         }
     }
 
@@ -133,6 +120,12 @@ impl PlanStream {
     /// The sequences that exceed the budget even alone; of JSON lines they are known at the end.
     pub fn over_long(&self) -> &[u32] {
         &self.over_long
+    }
+}
+
+impl fmt::Debug for PlanStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PlanStream").field("path", &self.path).finish_non_exhaustive()
     }
 }
 

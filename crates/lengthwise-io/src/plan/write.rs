@@ -5,20 +5,12 @@ use std::path::Path;
 
 use lengthwise::SpanPlan;
 
-use crate::error::Error;
-use crate::plan::file::PlanFile;
-use crate::plan::form::Form;
 #[cfg(feature = "parquet")]
 use crate::plan::parquet;
-use crate::plan::sheet::{Batches, Sheet};
-use crate::plan::{json, npz};
-use crate::save::save;
+use crate::plan::{file::PlanFile, form::Form, json, npz, sheet::Sheet};
+use crate::{error::Error, save::save};
 
-fn write<P: Batches>(
-    sheet: &Sheet<P>,
-    form: Form,
-    output: &mut (impl Write + Send),
-) -> io::Result<()> {
+fn write(sheet: &Sheet, form: Form, output: &mut (impl Write + Send)) -> io::Result<()> {
     match form {
         Form::Json => json::write::json(sheet, output),
         Form::JsonLines => json::write::json_lines(sheet, output),
@@ -28,16 +20,19 @@ fn write<P: Batches>(
     }
 }
 
+fn refused(what: impl Into<String>, hint: &'static str) -> io::Error {
+    io::Error::other(Error::of_plan(what).hint_to(hint))
+}
+
 impl PlanFile {
     /// Writes the file to `output`, bit by bit.
     pub fn write(&self, form: Form, output: &mut (impl Write + Send)) -> io::Result<()> {
         let count = self.plan.indices().len();
         if let Some(ids) = self.ids.as_ref().filter(|ids| ids.len() != count) {
             let what = format!("has {} ids for {count} sequences", ids.len());
-            let hint = "give one id for each index in its batches";
-            return Err(io::Error::other(Error::of_plan(what).hint_to(hint)));
+            return Err(refused(what, "give one id for each index in its batches"));
         }
-        write(&self.sheet(), form, output)
+        write(&Sheet::of_file(self), form, output)
     }
 
     /// Writes the file whole or not at all, in the form that its name tells.
@@ -75,21 +70,17 @@ pub struct SpanPlanFile<'a> {
 impl SpanPlanFile<'_> {
     /// Writes the file to `output`, bit by bit.
     pub fn write(&self, form: Form, output: &mut (impl Write + Send)) -> io::Result<()> {
-        let (batches, counted) = (self.plan.len(), self.positions.len());
+        let Self { plan, positions } = *self;
+        let (batches, counted) = (plan.len(), positions.len());
         if batches != counted {
             let what = format!("has positions of {counted} batches, and {batches} batches");
-            return Err(io::Error::other(
-                Error::of_plan(what).hint_to("give those of every batch"),
-            ));
+            return Err(refused(what, "give those of every batch"));
         }
-        let Self { plan, positions } = *self;
         if plan.is_paired() {
             let what = "is of two lengths, and is not written batch by batch";
-            let error = Error::of_plan(what).hint_to("gather it, and use `PlanFile`");
-            return Err(io::Error::other(error));
+            return Err(refused(what, "gather it, and use `PlanFile`"));
         }
-        let (seconds, ids, chunks, ranks) = (None, None, None, None);
-        write(&Sheet { plan, positions, seconds, ids, chunks, ranks }, form, output)
+        write(&Sheet::of_spans(plan, positions), form, output)
     }
 
     /// Writes the file whole or not at all, in the form that its name tells.

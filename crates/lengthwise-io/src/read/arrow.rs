@@ -1,29 +1,20 @@
-//! Arrow files and streams: one column of them, and the one with the ids. A file is a stream with
-//! a magic before it and an index after it, so both are read in the same way, from the front, and
-//! may come from a pipe. Feather is such a file since its version 2.
-//!
-//! The library reserves memory for whatever a message declares, so messages are taken apart here,
-//! and it only sees those whose sizes are true.
+//! Arrow files and streams: one column of them, and the one with the ids. A file is a stream with a magic before
+//! it and an index after it, so both are read from the front, and may come from a pipe. The library reserves
+//! memory for whatever a message declares, so it only sees messages whose sizes are true.
 
 mod arrays;
 mod frames;
 
-use std::collections::HashMap;
-use std::io::Read;
+use std::{collections::HashMap, io::Read};
 
 use arrow_array::ArrayRef;
-use arrow_ipc::MessageHeader;
-use arrow_ipc::convert::try_fb_to_schema;
 use arrow_ipc::reader::{read_dictionary, read_record_batch};
+use arrow_ipc::{MessageHeader, convert::try_fb_to_schema};
 use arrow_schema::{DataType, FieldRef, Fields, Schema, SchemaRef};
 
-use self::frames::{Frame, Frames};
-use crate::error::Error;
-use crate::guard::guarded;
-use crate::read::cells::Cells;
-use crate::read::column::Column;
-use crate::read::columns;
-use crate::read::request::Request;
+use self::frames::{Frame, Frames, damaged, refuse};
+use crate::read::{cells::Cells, column::Column, columns, request::Request};
+use crate::{error::Error, guard::guarded};
 
 pub(crate) fn read<R: Read>(reader: R, request: &Request) -> Result<Column, Error> {
     guarded(
@@ -31,7 +22,7 @@ pub(crate) fn read<R: Read>(reader: R, request: &Request) -> Result<Column, Erro
             let mut frames = Frames::new(reader)?;
             let schema = schema(&mut frames)?;
             let choice = Choice::new(&schema, request)?;
-            let read = schema.project(&choice.columns).map_err(|_| Error::damaged_data("Arrow"))?;
+            let read = schema.project(&choice.columns).map_err(|_| damaged())?;
             let mut words = HashMap::new();
             let mut cells = Cells::new(request, &choice.length.name);
             // Polars writes dictionaries behind the rows that need them.
@@ -40,7 +31,7 @@ pub(crate) fn read<R: Read>(reader: R, request: &Request) -> Result<Column, Erro
                 match frame.message()?.header_type() {
                     MessageHeader::RecordBatch => waiting.push(frame),
                     MessageHeader::DictionaryBatch => dictionary(&frame, &read, &mut words)?,
-                    _ => return Err(Error::damaged_data("Arrow")),
+                    _ => return Err(damaged()),
                 }
                 if !lacks(read.fields(), &words) {
                     for frame in waiting.drain(..) {
@@ -50,14 +41,13 @@ pub(crate) fn read<R: Read>(reader: R, request: &Request) -> Result<Column, Erro
             }
             match waiting.first() {
                 None => Ok(cells.column),
-                Some(_) => Err(Error::damaged_data("Arrow")),
+                Some(_) => Err(damaged()),
             }
         },
-        || Error::damaged_data("Arrow"),
+        damaged,
     )
 }
 
-/// Reads one batch of rows.
 fn rows(
     frame: &Frame,
     schema: &SchemaRef,
@@ -66,15 +56,14 @@ fn rows(
     cells: &mut Cells,
 ) -> Result<(), Error> {
     let message = frame.message()?;
-    let batch = message.header_as_record_batch().ok_or_else(|| Error::damaged_data("Arrow"))?;
+    let batch = message.header_as_record_batch().ok_or_else(damaged)?;
     frame.check(&batch)?;
     let columns = Some(&choice.columns[..]);
     let version = message.version();
-    let batch = read_record_batch(frame.body(), batch, schema.clone(), words, columns, &version);
-    let batch = batch.map_err(|cause| frames::refuse(&cause))?;
+    let batch = read_record_batch(&frame.body, batch, schema.clone(), words, columns, &version);
+    let batch = batch.map_err(|cause| refuse(&cause))?;
     let inside = |place: &Place| {
-        arrays::inside(batch.column(choice.read_as(place)), &place.path)
-            .ok_or_else(|| Error::damaged_data("Arrow"))
+        arrays::inside(batch.column(choice.read_as(place)), &place.path).ok_or_else(damaged)
     };
     let (array, cut) = inside(&choice.length)?;
     arrays::lengths(array.as_ref(), &choice.length.name, cells)?;
@@ -114,22 +103,22 @@ fn dictionary(
     words: &mut HashMap<i64, ArrayRef>,
 ) -> Result<(), Error> {
     let message = frame.message()?;
-    let batch = message.header_as_dictionary_batch().ok_or_else(|| Error::damaged_data("Arrow"))?;
+    let batch = message.header_as_dictionary_batch().ok_or_else(damaged)?;
     #[expect(deprecated, reason = "the library has no other way to tell whose dictionary it is")]
     if read.fields_with_dict_id(batch.id()).is_empty() {
         return Ok(());
     }
-    frame.check(&batch.data().ok_or_else(|| Error::damaged_data("Arrow"))?)?;
-    read_dictionary(frame.body(), batch, read, words, &message.version())
-        .map_err(|cause| frames::refuse(&cause))
+    frame.check(&batch.data().ok_or_else(damaged)?)?;
+    read_dictionary(&frame.body, batch, read, words, &message.version())
+        .map_err(|cause| refuse(&cause))
 }
 
 /// The schema, which is the first message.
 fn schema<R: Read>(frames: &mut Frames<R>) -> Result<SchemaRef, Error> {
-    let frame = frames.next()?.ok_or_else(|| Error::damaged_data("Arrow"))?;
+    let frame = frames.next()?.ok_or_else(damaged)?;
     let message = frame.message()?;
-    let schema = message.header_as_schema().ok_or_else(|| Error::damaged_data("Arrow"))?;
-    try_fb_to_schema(schema).map(Into::into).map_err(|_| Error::damaged_data("Arrow"))
+    let schema = message.header_as_schema().ok_or_else(damaged)?;
+    try_fb_to_schema(schema).map(Into::into).map_err(|_| damaged())
 }
 
 /// Where a column is: one of the schema, or inside of structures, as `features.num_frames`.
@@ -167,7 +156,6 @@ impl Place {
     }
 }
 
-/// The columns to read.
 struct Choice {
     length: Place,
     id: Option<Place>,
@@ -184,9 +172,10 @@ impl Choice {
         let id = request.ids.map(|wanted| columns::ids("column", &names, wanted)).transpose()?;
         let (length, id) = (all[length].clone(), id.map(|id| all[id].clone()));
         for place in [Some(&length), id.as_ref()].into_iter().flatten() {
-            arrays::check(&place.field)?;
+            arrays::check(place.field.data_type(), &place.field)?;
             if !place.path.is_empty() {
-                arrays::check_around(schema.field(place.column))?;
+                let around = schema.field(place.column);
+                arrays::plain(around.data_type(), around)?;
             }
         }
         let mut columns = vec![length.column];

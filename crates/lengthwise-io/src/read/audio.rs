@@ -1,11 +1,6 @@
-//! Audio files, one or a directory of them. Their headers say how many samples there are and how
-//! many make a second; nothing is decoded, and no more than a few kilobytes of a file are read.
-//!
-//! The length of a file is its number of samples, each channel counted once, at its own rate.
-//! That only compares files of one rate, so a directory with several needs a [`Time`]: a rate,
-//! which gives the samples after resampling, or a frame shift.
-//!
-//! [`Time`]: crate::read::Time
+//! Audio files, one or a directory of them, by their headers alone. The length of a file is its number of
+//! samples, each channel counted once, at its own rate. That only compares files of one rate, so a directory
+//! with several needs a [`Time`](crate::read::Time): a rate, which resamples, or a frame shift.
 
 mod flac;
 mod header;
@@ -16,15 +11,11 @@ use std::fs::File;
 use std::io::{BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 
-use crate::error::Error;
 use crate::read::audio::header::{Header, Kind};
-use crate::read::column::Column;
-use crate::read::ids::IdColumn;
-use crate::read::number;
-use crate::read::open::open;
-use crate::read::progress::Progress;
+use crate::read::open::{Progress, open};
 use crate::read::request::{Measure, Request};
-use crate::text::quote;
+use crate::read::{column::Column, columns::IdColumn, number};
+use crate::{error::Error, text::quote};
 
 fn header<R: Read + Seek>(kind: Kind, reader: R, size: u64) -> Result<Header, Error> {
     // Headers are short; a larger buffer would read ahead into the samples.
@@ -35,7 +26,6 @@ fn header<R: Read + Seek>(kind: Kind, reader: R, size: u64) -> Result<Header, Er
     }
 }
 
-/// The length of one file.
 pub(crate) fn file(path: &Path, request: &Request) -> Result<Column, Error> {
     check(request)?;
     let kind = Kind::of(path).ok_or_else(|| {
@@ -108,7 +98,7 @@ fn check(request: &Request) -> Result<(), Error> {
 
 fn read(path: &Path, kind: Kind) -> Result<Header, Error> {
     // A named pipe would wait for a writer that may never come.
-    let about = path.metadata().map_err(|cause| Error::io(None, cause))?;
+    let about = path.metadata().map_err(Error::io)?;
     if !about.is_file() && !about.is_dir() {
         return Err(Error::new("is not a plain file").hint_to("take it out of the directory"));
     }

@@ -1,14 +1,12 @@
 //! Blank lines in files of values. They are left out, but not in silence: one that lost its value
 //! shifts the index of every sequence behind it. Those at the end of a file shift nothing.
 
-use crate::error::Error;
-use crate::read::column::Column;
+use crate::{error::Error, read::column::Column};
 
 /// No file has this many bytes of blank lines in a row. A packed one of ten megabytes can have ten
 /// gigabytes, which take minutes to pass over.
 pub(crate) const MOST_BYTES: u64 = 64 << 20;
 
-/// The blank lines that were met.
 #[derive(Debug, Default)]
 pub(crate) struct Blanks {
     count: u64,
@@ -40,7 +38,6 @@ impl Blanks {
         }
     }
 
-    /// Notes them down with the lengths.
     pub(crate) fn note(&self, column: &mut Column) {
         (column.skipped, column.first_skipped) = (self.count, self.first);
     }

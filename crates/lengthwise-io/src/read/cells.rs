@@ -1,20 +1,12 @@
-//! The cells of a typed column, as Parquet and Arrow files have them: which kind of value makes
-//! which length, and the errors, which name the row.
-//!
-//! Whole numbers are lengths. Floats are lengths where they are whole, and seconds where a frame
-//! shift or a rate is given. A list counts its elements, and binary data its bytes. A string
-//! counts its characters if the column was asked for by name, and whatever the unit says if there
-//! is one. A null is refused.
+//! The cells of a typed column, as Parquet and Arrow files have them; errors name the row. Floats are lengths
+//! where they are whole, and seconds where a frame shift or a rate is given. A list counts its elements, binary
+//! data its bytes, and a string its characters if the column was asked for by name, or whatever the unit says.
 
-use crate::error::Error;
-use crate::ids::Ids;
-use crate::read::column::Column;
-use crate::read::ids;
 use crate::read::number::{self, Reason};
 use crate::read::request::{Measure, Request};
-use crate::text::quote;
+use crate::read::{column::Column, columns};
+use crate::{error::Error, ids::Ids, text::quote};
 
-/// One column while it is read.
 pub(crate) struct Cells<'a> {
     request: &'a Request<'a>,
     pub(crate) column: Column,
@@ -24,18 +16,6 @@ pub(crate) struct Cells<'a> {
 impl<'a> Cells<'a> {
     pub(crate) fn new(request: &'a Request<'a>, name: &str) -> Self {
         Self { request, column: request.column(Some(name.to_owned())), name: name.to_owned() }
-    }
-
-    pub(crate) fn signed(&mut self, value: Option<i64>) -> Result<(), Error> {
-        self.number(value, Measure::signed)
-    }
-
-    pub(crate) fn unsigned(&mut self, value: Option<u64>) -> Result<(), Error> {
-        self.number(value, Measure::unsigned)
-    }
-
-    pub(crate) fn real(&mut self, value: Option<f64>) -> Result<(), Error> {
-        self.number(value, Measure::real)
     }
 
     #[cfg(feature = "arrow")]
@@ -73,11 +53,12 @@ impl<'a> Cells<'a> {
     pub(crate) fn id(&mut self, name: &str, id: Option<&str>) -> Result<(), Error> {
         let row = self.column.ids.as_ref().map_or(0, Ids::len) + 1;
         let holder = || format!("row {row} of column {}", quote(name));
-        let id = ids::check(id.unwrap_or_default(), holder)?;
+        let id = columns::check_id(id.unwrap_or_default(), holder)?;
         self.column.push_id(id)
     }
 
-    fn number<T: Copy + std::fmt::Display>(
+    /// A number; `length` is the measure of such numbers.
+    pub(crate) fn number<T: Copy + std::fmt::Display>(
         &mut self,
         value: Option<T>,
         length: impl Fn(&Measure, T) -> Result<u32, Reason>,

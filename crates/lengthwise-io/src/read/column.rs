@@ -1,8 +1,8 @@
 //! The lengths of a file, as they come in.
 
-use crate::error::Error;
-use crate::ids::Ids;
-use crate::read::spool::Spool;
+use std::{fs::File, io::Write, sync::Arc};
+
+use crate::{error::Error, ids::Ids, read::map::Map};
 
 /// Lengths as read, in the order of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,10 +32,9 @@ const SPOOLED: usize = 1 << 20;
 impl Column {
     /// How many lengths there are so far, wherever they are.
     pub(crate) fn count(&self) -> usize {
-        self.spool.as_ref().map_or(0, Spool::count) + self.lengths.len()
+        self.spool.as_ref().map_or(0, |spool| spool.count) + self.lengths.len()
     }
 
-    /// Keeps one more length.
     #[inline]
     pub(crate) fn push(&mut self, length: u32) -> Result<(), Error> {
         if self.lengths.len() == self.lengths.capacity() {
@@ -96,5 +95,48 @@ impl Column {
             let each = (ids.bytes().len() + id.len()) / count + size_of::<u64>();
             Error::no_memory("ids", count, each)
         })
+    }
+}
+
+/// Lengths in a temporary file without a name: it is gone as soon as nobody uses it, however that
+/// comes about.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Spool {
+    file: Option<Arc<File>>,
+    pub(crate) count: usize,
+}
+
+/// The same file.
+impl PartialEq for Spool {
+    fn eq(&self, other: &Self) -> bool {
+        let file = |spool: &Self| spool.file.as_ref().map(Arc::as_ptr);
+        file(self) == file(other) && self.count == other.count
+    }
+}
+
+impl Eq for Spool {}
+
+impl Spool {
+    pub(crate) fn add(&mut self, lengths: &[u32]) -> Result<(), Error> {
+        let folder = std::env::temp_dir();
+        let refused = |cause: std::io::Error| {
+            let error = Error::io(cause);
+            let space = 4 * (self.count + lengths.len()) as u64;
+            error.spooling(&folder.display().to_string(), space)
+        };
+        let file = match &self.file {
+            Some(file) => Arc::clone(file),
+            None => Arc::new(tempfile::tempfile_in(&folder).map_err(refused)?),
+        };
+        let bytes: Vec<u8> = lengths.iter().flat_map(|length| length.to_ne_bytes()).collect();
+        (&*file).write_all(&bytes).map_err(refused)?;
+        (self.file, self.count) = (Some(file), self.count + lengths.len());
+        Ok(())
+    }
+
+    /// All lengths, mapped; nothing if none were written.
+    pub(crate) fn map(self) -> Result<Option<Map>, Error> {
+        let Some(file) = self.file else { return Ok(None) };
+        Map::new(&file, 0, self.count).map(Some).map_err(Error::io)
     }
 }

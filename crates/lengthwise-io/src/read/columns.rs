@@ -2,9 +2,7 @@
 //! else will do; one that was not asked for is taken only when it has one of the names that
 //! lengths usually go by. Everything else is an error that lists what there is.
 
-use crate::error::Error;
-use crate::read::ids::IdColumn;
-use crate::text::quote;
+use crate::{error::Error, text::quote};
 
 /// The names that lengths go by, the plainest first. `duration` comes last: it is often in
 /// seconds, which the reader then refuses with a word about frames. A name with a dot is a field
@@ -33,10 +31,8 @@ pub(crate) const LENGTHS: &[&str] = &[
 /// The names that seconds go by. Where seconds are asked for, `num_frames` will not do.
 pub(crate) const DURATIONS: &[&str] = &["duration", "durations", "dur", "seconds"];
 
-/// The names that texts go by.
 pub(crate) const TEXTS: &[&str] = &["text", "sentence", "transcript", "transcription", "content"];
 
-/// The names that ids go by.
 pub(crate) const IDS: &[&str] = &[
     "id",
     "utt_id",
@@ -51,6 +47,26 @@ pub(crate) const IDS: &[&str] = &[
     "file_name",
     "name",
 ];
+
+/// The column or field that names the sequences.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum IdColumn {
+    /// The first that has one of the usual names: `id`, `utt_id`, `utterance_id`, `utt`, `key`,
+    /// `audio_filepath`, `audio_path`, `path`, `file`, `filename`, `file_name`, `name`.
+    Usual,
+    /// The one of this name. A table also takes its number, from 1, and JSON a path with dots.
+    Named(String),
+}
+
+/// An id that is empty tells nothing apart.
+pub(crate) fn check_id(id: &str, holder: impl Fn() -> String) -> Result<&str, Error> {
+    if id.is_empty() {
+        return Err(Error::new(format!("{} is empty and should name the sequence", holder()))
+            .hint_to("name every sequence, or choose another column with {ids}"));
+    }
+    Ok(id)
+}
 
 /// How many names an error lists.
 const LISTED: usize = 12;

@@ -6,15 +6,11 @@ use std::io::Read;
 
 use csv::ByteRecord;
 
-use crate::error::Error;
-use crate::read::blanks::Blanks;
-use crate::read::column::Column;
-use crate::read::columns;
-use crate::read::ids::{self, IdColumn};
 use crate::read::number::{Reason, is_number};
 use crate::read::records::{Dialect, Records, clean, text};
 use crate::read::request::{Measure, Request};
-use crate::text::quote;
+use crate::read::{blanks::Blanks, column::Column, columns};
+use crate::{error::Error, text::quote};
 
 pub(crate) fn read<R: Read>(
     reader: R,
@@ -28,7 +24,8 @@ pub(crate) fn read<R: Read>(
     }
     let width = records.fields.len();
     let choice = choose(&records.fields, request)?;
-    let id = request.ids.map(|wanted| choose_id(&records.fields, wanted)).transpose()?;
+    let names: Vec<&str> = records.fields.iter().map(|field| text(clean(field))).collect();
+    let id = request.ids.map(|wanted| columns::ids("column", &names, wanted)).transpose()?;
     if !choice.first_is_data {
         // Before the header nothing can be missing.
         records.blanks = Blanks::default();
@@ -42,23 +39,18 @@ pub(crate) fn read<R: Read>(
         }
         let field = clean(&records.fields[choice.index]);
         let length = match &request.measure {
-            Measure::Texts(counter) => {
-                counter.length(text(field), &holder).map_err(|error| error.at(records.line()))?
-            }
-            measure => measure
-                .bytes(field)
-                .map_err(|reason| match (reason, column.count()) {
-                    // Among numbers it is a mistake, and no text.
-                    (Reason::NotNumber, 0) => choice.refuse(field, width, reason).of_texts(),
-                    _ => choice.refuse(field, width, reason),
-                })
-                .map_err(|error| error.at(records.line()))?,
+            Measure::Texts(counter) => counter.length(text(field), &holder),
+            measure => measure.bytes(field).map_err(|reason| match (reason, column.count()) {
+                // Among numbers it is a mistake, and no text.
+                (Reason::NotNumber, 0) => choice.refuse(field, width, reason).of_texts(),
+                _ => choice.refuse(field, width, reason),
+            }),
         };
-        column.push(length)?;
+        column.push(length.map_err(|error| error.at(records.line()))?)?;
         if let Some(index) = id {
             let id = text(clean(&records.fields[index]));
             let holder = || format!("column {}", index + 1);
-            let id = ids::check(id, holder).map_err(|error| error.at(records.line()))?;
+            let id = columns::check_id(id, holder).map_err(|error| error.at(records.line()))?;
             column.push_id(id)?;
         }
         more = records.advance()?;
@@ -67,7 +59,6 @@ pub(crate) fn read<R: Read>(
     Ok(column)
 }
 
-/// The column to read, by its place.
 struct Choice {
     index: usize,
     name: Option<String>,
@@ -95,10 +86,18 @@ impl Choice {
 
 /// Chooses the column from the first record.
 fn choose(first: &ByteRecord, request: &Request) -> Result<Choice, Error> {
-    let wanted = request.column;
-    let width = first.len();
+    let (wanted, width) = (request.column, first.len());
+    let (habit, what) = request.measure.habit();
+    let names: Vec<&str> = first.iter().map(|field| text(clean(field))).collect();
     if matches!(request.measure, Measure::Texts(_)) {
-        return choose_text(first, request);
+        // By name alone: a header is a text too, and a table without one would lose its first row.
+        let index = match wanted {
+            Some(wanted) => columns::by_name(&names, wanted)?
+                .ok_or_else(|| columns::unknown("column", &names, wanted))?,
+            None => columns::by_habit(&names, habit)?
+                .ok_or_else(|| columns::undecided("column", &names, what))?,
+        };
+        return Ok(Choice { index, name: Some(names[index].to_owned()), first_is_data: false });
     }
     if first.iter().all(|field| is_number(clean(field))) {
         let index = match wanted {
@@ -108,11 +107,9 @@ fn choose(first: &ByteRecord, request: &Request) -> Result<Choice, Error> {
         let index = index.ok_or_else(|| no_header(width, wanted))?;
         return Ok(Choice { index, name: None, first_is_data: true });
     }
-    let names: Vec<&str> = first.iter().map(|field| text(clean(field))).collect();
     let index = match wanted {
         None if width == 1 => Some(0),
         None => {
-            let (habit, what) = request.measure.habit();
             let usual = columns::by_habit(&names, habit)?;
             Some(usual.ok_or_else(|| undecided(first, &names, what))?)
         }
@@ -129,26 +126,6 @@ fn choose(first: &ByteRecord, request: &Request) -> Result<Choice, Error> {
     let first_is_data = is_number(clean(&first[index]));
     let name = (!first_is_data).then(|| names[index].to_owned());
     Ok(Choice { index, name, first_is_data })
-}
-
-/// The column of texts, by name alone: a header is a text too, and a table without one would lose
-/// its first row.
-fn choose_text(first: &ByteRecord, request: &Request) -> Result<Choice, Error> {
-    let names: Vec<&str> = first.iter().map(|field| text(clean(field))).collect();
-    let (habit, what) = request.measure.habit();
-    let index = match request.column {
-        Some(wanted) => columns::by_name(&names, wanted)?
-            .ok_or_else(|| columns::unknown("column", &names, wanted))?,
-        None => columns::by_habit(&names, habit)?
-            .ok_or_else(|| columns::undecided("column", &names, what))?,
-    };
-    Ok(Choice { index, name: Some(names[index].to_owned()), first_is_data: false })
-}
-
-/// The column of the ids, by name or by number.
-fn choose_id(first: &ByteRecord, wanted: &IdColumn) -> Result<usize, Error> {
-    let names: Vec<&str> = first.iter().map(|field| text(clean(field))).collect();
-    columns::ids("column", &names, wanted)
 }
 
 #[cold]
@@ -182,6 +159,7 @@ fn no_header(width: usize, wanted: Option<&str>) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::read::columns::IdColumn;
 
     fn column(text: &str, wanted: Option<&str>) -> (Option<String>, Vec<u32>) {
         let column = read(text.as_bytes(), Dialect::Csv, &Request::plain(wanted)).unwrap();

@@ -2,9 +2,7 @@
 //! format away. A file without a telling name is plain text: that reader takes the least for
 //! granted, and says on the first line when it was the wrong guess.
 
-use std::fmt;
-use std::path::Path;
-use std::str::FromStr;
+use std::{fmt, path::Path, str::FromStr};
 
 /// A file format that lengths can be read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,29 +1,21 @@
-//! JSON lines: a manifest with one object a line, or one bare number a line. The first line
-//! settles which, and which field holds the lengths; all later lines must follow it. The parser
-//! keeps its limit on nesting, so that a hostile line is an error and not a crash.
+//! JSON lines: one object or one bare number a line. The first line settles which, and which field holds the
+//! lengths. The parser keeps its limit on nesting, so that a hostile line is an error and not a crash.
 //!
-//! A field that was asked for by name may also hold a list, whose elements are counted, or a
-//! string, whose characters are. A field that was found by its usual name must hold a number: a
-//! file that is one object with all `lengths` in a list is not one sequence.
+//! A field that was asked for by name may also hold a list or a string, which are counted. One that was found
+//! by its usual name must hold a number: one object with all `lengths` in a list is not one sequence.
 
 mod kept;
 mod surrogates;
-mod value;
 
-use std::borrow::Cow;
-use std::io::Read;
+use std::{borrow::Cow, io::Read};
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
-use crate::error::Error;
-use crate::read::column::Column;
-use crate::read::columns;
-use crate::read::ids::{self, IdColumn};
-use crate::read::jsonl::kept::Kept;
-use crate::read::jsonl::value::{CUT, cut_fits, find, kind, length};
-use crate::read::lines::Lines;
-use crate::read::request::Request;
-use crate::text::quote;
+use crate::read::columns::{self, IdColumn};
+use crate::read::number::{self, Reason};
+use crate::read::request::{Measure, Request};
+use crate::read::{column::Column, jsonl::kept::Kept, lines::Lines};
+use crate::{error::Error, text::quote};
 
 pub(crate) fn read<R: Read>(reader: R, request: &Request) -> Result<Column, Error> {
     let mut lines = Lines::new(reader);
@@ -34,11 +26,7 @@ pub(crate) fn read<R: Read>(reader: R, request: &Request) -> Result<Column, Erro
     let shape = Shape::of(&first, request).map_err(|error| error.at(line))?;
     let id = request.ids.map(|wanted| choose_id(&first, wanted)).transpose();
     let id = id.map_err(|error| error.at(line))?;
-    let name = match &shape {
-        Shape::Bare => None,
-        Shape::Field(name) => Some(name.clone()),
-    };
-    let mut column = request.column(name);
+    let mut column = request.column(shape.0.clone());
     let mut keep = |value: &Value, line| {
         column.push(shape.length(value, request).map_err(|error| error.at(line))?)?;
         if let Some(field) = &id {
@@ -94,11 +82,8 @@ fn parse(
 const ARRAY: &str =
     "write one JSON object or one number a line; `jq -c '.[]'` makes such lines of a list";
 
-/// What every line holds, as the first line shows.
-enum Shape {
-    Bare,
-    Field(String),
-}
+/// What every line holds, as the first line shows: an object with this field, or a bare number.
+struct Shape(Option<String>);
 
 impl Shape {
     fn of(first: &Value, request: &Request) -> Result<Shape, Error> {
@@ -106,45 +91,30 @@ impl Shape {
         let Value::Object(object) = first else {
             return match wanted {
                 Some(wanted) => Err(no_object(first, wanted)),
-                None => Ok(Shape::Bare),
+                None => Ok(Shape(None)),
             };
         };
-        let field = match wanted {
-            Some(wanted) => find(object, wanted).map(|_| wanted),
-            None => usual(object, request.measure.habit().0),
-        };
-        field.map(|name| Shape::Field(name.to_owned())).ok_or_else(|| {
-            let names: Vec<&str> = object.keys().map(String::as_str).collect();
-            match wanted {
-                Some(wanted) => columns::unknown("field", &names, wanted),
-                None => columns::undecided("field", &names, request.measure.habit().1),
-            }
-        })
+        choose(object, wanted, request.measure.habit()).map(|name| Shape(Some(name)))
     }
 
     /// The fields that [`length`](Self::length) looks at.
     fn fields(&self, request: &Request) -> impl Iterator<Item = &str> {
-        let field = match self {
-            Shape::Bare => None,
-            Shape::Field(name) => Some(name.as_str()),
-        };
+        let field = self.0.as_deref();
         let cut = field.filter(|name| is_of_cut(name, request));
         field.into_iter().chain(cut.into_iter().flat_map(|_| CUT))
     }
 
     fn length(&self, value: &Value, request: &Request) -> Result<u32, Error> {
-        match (self, value) {
-            (Shape::Bare, Value::Object(_)) => {
+        match (&self.0, value) {
+            (None, Value::Object(_)) => {
                 Err(Error::new("the line holds an object where the first holds a number")
                     .hint_to("write every line the same way, as an object or as a number"))
             }
-            (Shape::Bare, Value::Array(_)) => {
+            (None, Value::Array(_)) => {
                 Err(Error::new("the line holds an array, not a number").hint_to(ARRAY))
             }
-            (Shape::Bare, value) => {
-                length(value, &request.measure, false, || "the line".to_owned())
-            }
-            (Shape::Field(name), Value::Object(object)) => {
+            (None, value) => length(value, &request.measure, false, || "the line".to_owned()),
+            (Some(name), Value::Object(object)) => {
                 let Some(value) = find(object, name) else { return Err(missing(name)) };
                 if is_of_cut(name, request) {
                     cut_fits(object)?;
@@ -152,7 +122,7 @@ impl Shape {
                 let named = request.column.is_some();
                 length(value, &request.measure, named, || format!("field {}", quote(name)))
             }
-            (Shape::Field(name), value) => Err(no_object(value, name)),
+            (Some(name), value) => Err(no_object(value, name)),
         }
     }
 }
@@ -168,26 +138,34 @@ fn missing(name: &str) -> Error {
         .hint_to("write the length there, or leave out the sequences without one")
 }
 
-/// The first of the usual names that the object has.
-fn usual(object: &Map<String, Value>, habit: &[&'static str]) -> Option<&'static str> {
-    habit.iter().copied().find(|known| find(object, known).is_some())
+/// The field that was asked for, or the first that has one of the usual names; `what` is what it holds.
+fn choose(
+    object: &Map<String, Value>,
+    wanted: Option<&str>,
+    (habit, what): (&[&str], &str),
+) -> Result<String, Error> {
+    let field = match wanted {
+        Some(wanted) => find(object, wanted).map(|_| wanted),
+        None => habit.iter().copied().find(|known| find(object, known).is_some()),
+    };
+    field.map(str::to_owned).ok_or_else(|| {
+        let names: Vec<&str> = object.keys().map(String::as_str).collect();
+        match wanted {
+            Some(wanted) => columns::unknown("field", &names, wanted),
+            None => columns::undecided("field", &names, what),
+        }
+    })
 }
 
 /// The field that names the sequences, from the first line.
 fn choose_id(first: &Value, wanted: &IdColumn) -> Result<String, Error> {
     let Value::Object(object) = first else { return Err(Error::no_ids("a file of bare numbers")) };
-    let found = match wanted {
-        IdColumn::Named(name) => find(object, name).map(|_| name.as_str()),
-        IdColumn::Usual => usual(object, columns::IDS),
+    let wanted = match wanted {
+        IdColumn::Named(name) => Some(name.as_str()),
+        IdColumn::Usual => None,
     };
-    found.map(str::to_owned).ok_or_else(|| {
-        let names: Vec<&str> = object.keys().map(String::as_str).collect();
-        let error = match wanted {
-            IdColumn::Named(name) => columns::unknown("field", &names, name),
-            IdColumn::Usual => columns::undecided("field", &names, "ids"),
-        };
-        error.hint_to("choose one with {ids=NAME}")
-    })
+    choose(object, wanted, (columns::IDS, "ids"))
+        .map_err(|error| error.hint_to("choose one with {ids=NAME}"))
 }
 
 /// The id of a sequence: a string, or a number as it is written.
@@ -195,7 +173,7 @@ fn name_of<'a>(value: &'a Value, field: &str) -> Result<Cow<'a, str>, Error> {
     let found = value.as_object().and_then(|object| find(object, field));
     let holder = || format!("field {}", quote(field));
     match found {
-        Some(Value::String(id)) => ids::check(id, holder).map(Cow::Borrowed),
+        Some(Value::String(id)) => columns::check_id(id, holder).map(Cow::Borrowed),
         Some(Value::Number(id)) => Ok(Cow::Owned(id.to_string())),
         Some(other) => Err(Error::new(format!("{} holds {}, not an id", holder(), kind(other)))
             .hint_to("name every sequence by a string or a number")),
@@ -212,6 +190,96 @@ fn no_object(value: &Value, name: &str) -> Error {
     };
     Error::new(format!("the line holds {}, not an object with the field {name}", kind(value)))
         .hint_to(hint)
+}
+
+/// The length that a value is; `holder` says where it was, and is only asked when it is none.
+/// `named` is whether the field was asked for, so that its lists and strings are meant.
+fn length(
+    value: &Value,
+    measure: &Measure,
+    named: bool,
+    holder: impl Fn() -> String,
+) -> Result<u32, Error> {
+    match (measure, value) {
+        (_, Value::String(text)) => measure.string(text, named, holder),
+        (Measure::Texts(_), other) => {
+            Err(Error::new(format!("{} holds {}, not a text", holder(), kind(other)))
+                .hint_to("leave out {unit}, or choose another field with {column}"))
+        }
+        (_, Value::Number(found)) => from_number(found, measure)
+            .map_err(|reason| reason.error(&holder(), &found.to_string())),
+        (Measure::Numbers | Measure::NumbersOnly, Value::Array(list)) if named => {
+            count(list.len(), &holder())
+        }
+        _ => Err(refuse(value, &holder())),
+    }
+}
+
+fn from_number(found: &Number, measure: &Measure) -> Result<u32, Reason> {
+    match (found.as_u64(), found.as_i64(), found.as_f64()) {
+        (Some(whole), _, _) => measure.unsigned(whole),
+        (_, Some(whole), _) => measure.signed(whole),
+        (_, _, Some(real)) => measure.real(real),
+        _ => Err(Reason::TooLarge),
+    }
+}
+
+fn count(found: usize, holder: &str) -> Result<u32, Error> {
+    number::from_u64(found as u64).map_err(|reason| match reason {
+        Reason::Zero => reason.advise(Error::new(format!("{holder} holds an empty list"))),
+        _ => reason.error(holder, &found.to_string()),
+    })
+}
+
+#[cold]
+fn refuse(value: &Value, holder: &str) -> Error {
+    let error = Error::new(format!("{holder} holds {}, not a number", kind(value)));
+    match value {
+        Value::Null => Reason::Empty.advise(error),
+        Value::Array(_) => error
+            .hint_to("write one length a line; for a list of tokens, name its field with {column}"),
+        _ => Reason::NotNumber.advise(error).also("choose another one with {column}"),
+    }
+}
+
+/// The fields of a Lhotse cut that [`cut_fits`] looks at.
+const CUT: [&str; 3] = ["duration", "features.duration", "features.frame_shift"];
+
+/// Whether a Lhotse cut is as long as the features that it points to. The features belong to the
+/// whole recording; a cut of a part of it has the duration of the part, but their frames.
+fn cut_fits(object: &Map<String, Value>) -> Result<(), Error> {
+    let number = |name| find(object, name).and_then(Value::as_f64);
+    let (Some(cut), Some(features)) = (number(CUT[0]), number(CUT[1])) else {
+        return Ok(());
+    };
+    let shift = number(CUT[2]).unwrap_or(0.01);
+    // Written so that a frame shift that is no number refuses too.
+    if (cut - features).abs() <= shift {
+        return Ok(());
+    }
+    Err(Error::new(format!("the cut lasts {cut} s and its features last {features} s"))
+        .hint_to("go by the duration of the cut with {frame-shift}, such as {frame-shift=0.01}"))
+}
+
+/// The type of a value, and a string or a boolean itself: those are short, or are cut short.
+fn kind(value: &Value) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(value) => format!("the boolean `{value}`"),
+        Value::Number(number) => format!("the number `{number}`"),
+        Value::String(text) => format!("the string {}", quote(text)),
+        Value::Array(_) => "an array".to_owned(),
+        Value::Object(_) => "an object".to_owned(),
+    }
+}
+
+/// The field called `name`. A name with dots is a path, unless a field has that very name.
+fn find<'a>(object: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
+    if let Some(value) = object.get(name) {
+        return Some(value);
+    }
+    let (first, rest) = name.split_once('.')?;
+    rest.split('.').try_fold(object.get(first)?, |value, key| value.as_object()?.get(key))
 }
 
 #[cfg(test)]

@@ -4,11 +4,8 @@
 use std::io::Read;
 
 use crate::error::Error;
-use crate::read::column::Column;
-use crate::read::ids::IdColumn;
-use crate::read::lines::Lines;
-use crate::read::number;
 use crate::read::request::{Measure, Request};
+use crate::read::{column::Column, columns::IdColumn, lines::Lines, number};
 
 /// What the second field of a line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

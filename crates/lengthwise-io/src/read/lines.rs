@@ -4,8 +4,7 @@
 
 use std::io::{BufRead, BufReader, Read};
 
-use crate::error::Error;
-use crate::read::blanks::Blanks;
+use crate::{error::Error, read::blanks::Blanks};
 
 /// No line of lengths is near this long. The limit keeps a wrong file, or a device that never
 /// sends a newline, from filling the memory.
@@ -61,7 +60,7 @@ impl<R: Read> Lines<R> {
         self.number += 1;
         let mut bounded = self.reader.by_ref().take(LONGEST as u64);
         let read = bounded.read_until(b'\n', &mut self.buffer);
-        let read = read.map_err(|cause| Error::io(Some(self.number), cause))?;
+        let read = read.map_err(|cause| Error::io(cause).at(self.number))?;
         if read == LONGEST && !self.buffer.ends_with(b"\n") {
             return Err(Error::new("the line is longer than 64 MiB")
                 .at(self.number)

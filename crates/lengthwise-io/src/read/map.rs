@@ -1,8 +1,7 @@
 //! Numbers in a file as if they were in memory.
 #![expect(unsafe_code, reason = "a file that is mapped, and its bytes as numbers; nothing else")]
 
-use std::fs::File;
-use std::io;
+use std::{fs::File, io};
 
 use memmap2::Mmap;
 

@@ -1,13 +1,10 @@
 //! Lengths that need not be in memory.
 
 use std::fs::{File, Metadata};
-use std::path::PathBuf;
-use std::time::SystemTime;
+use std::{path::PathBuf, time::SystemTime};
 
-use crate::error::Error;
-use crate::ids::Ids;
-use crate::read::column::Column;
-use crate::read::map::Map;
+use crate::read::{column::Column, map::Map};
+use crate::{error::Error, ids::Ids};
 
 /// Lengths as read, in the order of the file, as [`Column`] has them, but not in memory unless they are
 /// few.
@@ -28,29 +25,24 @@ pub struct MappedColumn {
 
 impl MappedColumn {
     /// Whatever was read, the rest of it sent to the file that the beginning is in.
-    pub(crate) fn of(mut column: Column) -> Result<Self, Error> {
-        let mut spool = column.spool.take().unwrap_or_default();
-        let lengths = std::mem::take(&mut column.lengths);
-        let held = if spool.count() == 0 {
+    pub(crate) fn of(column: Column) -> Result<Self, Error> {
+        let Column { name, lengths, ids, skipped, first_skipped, spool } = column;
+        let mut spool = spool.unwrap_or_default();
+        let held = if spool.count == 0 {
             Held::Memory(lengths)
         } else {
             spool.add(&lengths)?;
             spool.map()?.map_or_else(|| Held::Memory(Vec::new()), Held::Spooled)
         };
-        Ok(Self { lengths: Mapped(held), ..Self::around(column) })
+        Ok(Self { name, lengths: Mapped(held), ids, skipped, first_skipped })
     }
 
     /// The lengths of a file, where they are.
     pub(crate) fn in_place(map: Map, file: File, path: PathBuf) -> Result<Self, Error> {
-        let about = file.metadata().map_err(|cause| Error::io(None, cause))?;
+        let about = file.metadata().map_err(Error::io)?;
         let held = Held::InPlace { map, stamp: stamp(&about), file, path };
-        Ok(Self { lengths: Mapped(held), ..Self::around(Column::default()) })
-    }
-
-    fn around(column: Column) -> Self {
-        let Column { name, ids, skipped, first_skipped, .. } = column;
-        let lengths = Mapped(Held::Memory(Vec::new()));
-        Self { name, lengths, ids, skipped, first_skipped }
+        let (name, lengths, ids) = (None, Mapped(held), None);
+        Ok(Self { name, lengths, ids, skipped: 0, first_skipped: None })
     }
 }
 
@@ -90,7 +82,7 @@ impl Mapped {
         let Held::InPlace { file, path, stamp: before, .. } = &self.0 else { return Ok(()) };
         let source = path.display().to_string();
         let about = file.metadata();
-        let about = about.map_err(|cause| Error::io(None, cause).in_source(&source))?;
+        let about = about.map_err(|cause| Error::io(cause).in_source(&source))?;
         if stamp(&about) == *before {
             return Ok(());
         }

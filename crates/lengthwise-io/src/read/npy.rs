@@ -5,13 +5,10 @@
 use std::fs::File;
 use std::io::{self, Read};
 
-use crate::error::Error;
 use crate::npy::{Header, Stop};
-use crate::read::column::Column;
-use crate::read::map::Map;
-use crate::read::number::Reason;
 use crate::read::request::{Measure, Request};
-use crate::text::quote;
+use crate::read::{column::Column, map::Map, number::Reason};
+use crate::{error::Error, text::quote};
 
 /// How many values are read at a time, and the most that are reserved on the header's word.
 const PIECE: usize = 8192;
@@ -27,7 +24,6 @@ enum Kind {
     Float,
 }
 
-/// The type of the values of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Dtype {
     kind: Kind,
@@ -54,7 +50,7 @@ pub(crate) fn read<R: Read>(mut reader: R, request: &Request) -> Result<Column, 
         let values = left.min(PIECE as u64);
         piece.clear();
         let read = reader.by_ref().take(values * dtype.size as u64).read_to_end(&mut piece);
-        read.map_err(|cause| Error::io(None, cause))?;
+        read.map_err(Error::io)?;
         column.make_room(values, count)?;
         for value in piece.chunks_exact(dtype.size) {
             let length = dtype
@@ -68,7 +64,7 @@ pub(crate) fn read<R: Read>(mut reader: R, request: &Request) -> Result<Column, 
         }
     }
     let after = io::copy(&mut reader.take(COUNTED), &mut io::sink());
-    match after.map_err(|cause| Error::io(None, cause))? {
+    match after.map_err(Error::io)? {
         0 => Ok(column),
         after => Err(left_over(count, after)),
     }
@@ -84,20 +80,19 @@ pub(crate) fn in_place(file: &File, request: &Request) -> Result<Option<Map>, Er
     }
     let Ok(header) = Header::read(&mut &*file) else { return Ok(None) };
     let (Ok((U32, count)), offset) = (values(&header), header.size) else { return Ok(None) };
-    let about = file.metadata().map_err(|cause| Error::io(None, cause))?;
+    let about = file.metadata().map_err(Error::io)?;
     let whole = offset.is_multiple_of(4) && about.len() == offset + 4 * count;
     if count == 0 || !about.is_file() || !whole {
         return Ok(None);
     }
     let map = Map::new(file, offset as usize, count as usize);
-    let map = map.map_err(|cause| Error::io(None, cause))?;
+    let map = map.map_err(Error::io)?;
     match map.as_slice().iter().position(|&length| length == 0) {
         None => Ok(Some(map)),
         Some(index) => Err(refuse(U32, &[0; 4], index, Reason::Zero)),
     }
 }
 
-/// The type and the number of the values.
 fn values(header: &Header) -> Result<(Dtype, u64), Error> {
     let dtype = dtype(header.entry("descr").ok_or_else(broken)?)?;
     Ok((dtype, count(header.entry("shape").ok_or_else(broken)?)?))
@@ -107,7 +102,7 @@ fn no_header(stop: Stop) -> Error {
     match stop {
         Stop::Empty => Error::no_lengths(),
         Stop::CutShort => broken(),
-        Stop::Io(cause) => Error::io(None, cause),
+        Stop::Io(cause) => Error::io(cause),
         Stop::NoMagic => Error::new("is not a NumPy file: it does not begin with the NumPy magic")
             .hint_to("save the array with `numpy.save`, or give the file its right extension"),
         Stop::Version(major, minor) => {
@@ -133,19 +128,14 @@ fn dtype(descr: &str) -> Result<Dtype, Error> {
             .hint_to("save the field that holds the lengths as an array of its own"));
     };
     let (code, _) = descr[1..].split_once(mark).ok_or_else(broken)?;
-    let (kind, size) = match code.get(1..) {
-        Some("i1") => (Kind::Signed, 1),
-        Some("i2") => (Kind::Signed, 2),
-        Some("i4") => (Kind::Signed, 4),
-        Some("i8") => (Kind::Signed, 8),
-        Some("u1") => (Kind::Unsigned, 1),
-        Some("u2") => (Kind::Unsigned, 2),
-        Some("u4") => (Kind::Unsigned, 4),
-        Some("u8") => (Kind::Unsigned, 8),
-        Some("f4") => (Kind::Float, 4),
-        Some("f8") => (Kind::Float, 8),
+    let (kind, sizes) = match code.get(1..2) {
+        Some("i") => (Kind::Signed, "1248"),
+        Some("u") => (Kind::Unsigned, "1248"),
+        Some("f") => (Kind::Float, "48"),
         _ => return Err(wrong_dtype(code)),
     };
+    let size = code.get(2..).filter(|size| size.len() == 1 && sizes.contains(size));
+    let size = size.and_then(|size| size.parse().ok()).ok_or_else(|| wrong_dtype(code))?;
     match code.as_bytes()[0] {
         b'<' => Ok(Dtype { kind, size, big_endian: false }),
         b'>' => Ok(Dtype { kind, size, big_endian: true }),

@@ -2,8 +2,7 @@
 //! hands over what it found, as text or as a number, and gets the length or the [`Reason`] why it
 //! is none. The reasons carry the wording, so that the same mistake reads the same everywhere.
 
-use crate::error::Error;
-use crate::text::quote;
+use crate::{error::Error, text::quote};
 
 /// Why a value is not a length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,39 +16,29 @@ pub(crate) enum Reason {
     TooLarge,
 }
 
-const RANGE: &str = "lengths are whole numbers from 1 to 4294967295";
-
 impl Reason {
-    /// Completes "which is …".
-    fn clause(self) -> &'static str {
+    /// What completes "which is …", and the hint.
+    fn words(self) -> (&'static str, &'static str) {
+        const RANGE: &str = "lengths are whole numbers from 1 to 4294967295";
+        const MISSING: &str = "write the length there, or leave out the sequences without one";
         match self {
-            Reason::Empty => "empty",
-            Reason::NotNumber => "not a number",
-            Reason::NotFinite => "not a finite number",
-            Reason::Negative => "negative",
-            Reason::Zero => "less than 1",
-            Reason::Fraction => "not a whole number",
-            Reason::TooLarge => "more than 4294967295",
-        }
-    }
-
-    fn hint(self) -> &'static str {
-        match self {
-            Reason::Empty | Reason::NotFinite => {
-                "write the length there, or leave out the sequences without one"
-            }
-            Reason::NotNumber | Reason::Negative | Reason::TooLarge => RANGE,
-            Reason::Zero => "leave empty sequences out: lengths start at 1",
-            Reason::Fraction => {
+            Reason::Empty => ("empty", MISSING),
+            Reason::NotNumber => ("not a number", RANGE),
+            Reason::NotFinite => ("not a finite number", MISSING),
+            Reason::Negative => ("negative", RANGE),
+            Reason::Zero => ("less than 1", "leave empty sequences out: lengths start at 1"),
+            Reason::Fraction => (
+                "not a whole number",
                 "lengths are whole numbers; if these are seconds, say how many frames they make \
-                 with {frame-shift=0.01} or {rate=100}"
-            }
+                 with {frame-shift=0.01} or {rate=100}",
+            ),
+            Reason::TooLarge => ("more than 4294967295", RANGE),
         }
     }
 
     /// The error for `value`; `holder`, such as "column `frames`", is what holds it, or nothing.
     pub(crate) fn error(self, holder: &str, value: &str) -> Error {
-        let clause = self.clause();
+        let (clause, _) = self.words();
         let message = match (self, holder) {
             (Reason::Empty, "") => "the line is empty".to_owned(),
             (Reason::Empty, _) => format!("{holder} is empty"),
@@ -61,16 +50,15 @@ impl Reason {
 
     /// An error of another wording, with the hint for this reason.
     pub(crate) fn advise(self, error: Error) -> Error {
-        error.hint_to(self.hint())
+        error.hint_to(self.words().1)
     }
 }
 
-/// A length from a field or a line of a file.
 #[inline]
 pub(crate) fn from_bytes(field: &[u8]) -> Result<u32, Reason> {
     match digits(field) {
         Some(value) => from_u64(value),
-        None => from_text(str::from_utf8(field).map_err(|_| Reason::NotNumber)?),
+        None => from_text(field),
     }
 }
 
@@ -88,13 +76,8 @@ fn digits(field: &[u8]) -> Option<u64> {
 
 /// The rare cases: white space, signs, decimals, exponents, and all that is wrong.
 #[cold]
-fn from_text(field: &str) -> Result<u32, Reason> {
-    let field = field.trim();
-    if field.is_empty() {
-        return Err(Reason::Empty);
-    }
-    let value = field.parse::<f64>().map_err(|_| Reason::NotNumber)?;
-    from_f64(finite(value, field)?)
+fn from_text(field: &[u8]) -> Result<u32, Reason> {
+    from_f64(real(field)?)
 }
 
 /// The number that a field holds, as it is.
@@ -103,10 +86,7 @@ pub(crate) fn real(field: &[u8]) -> Result<f64, Reason> {
     if field.is_empty() {
         return Err(Reason::Empty);
     }
-    finite(field.parse().map_err(|_| Reason::NotNumber)?, field)
-}
-
-fn finite(value: f64, field: &str) -> Result<f64, Reason> {
+    let value: f64 = field.parse().map_err(|_| Reason::NotNumber)?;
     // A number with hundreds of digits overflows to infinity, but it is not the word `inf`.
     if value.is_infinite() && field.bytes().any(|byte| byte.is_ascii_digit()) {
         return Err(if value < 0.0 { Reason::Negative } else { Reason::TooLarge });

@@ -1,7 +1,7 @@
-//! Opening files to read.
+//! Opening files to read, and how far a reading is, for whoever waits for it.
 
-use std::fs::File;
-use std::path::Path;
+use std::io::{self, Read};
+use std::{fs::File, path::Path};
 
 use crate::error::Error;
 
@@ -11,9 +11,52 @@ pub(crate) fn open(path: &Path) -> Result<File, Error> {
     if path.is_dir() {
         return Err(is_directory());
     }
-    File::open(path).map_err(|cause| Error::io(None, cause))
+    File::open(path).map_err(Error::io)
 }
 
 pub(crate) fn is_directory() -> Error {
     Error::new("is a directory").hint_to("name a file in it")
+}
+
+/// How far a reading is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Progress {
+    /// In a directory of audio.
+    Files {
+        /// How many files are done.
+        done: u64,
+        /// How many are found so far.
+        found: u64,
+    },
+    /// In one file, packed or not.
+    Bytes {
+        /// How many bytes of it are done.
+        done: u64,
+        /// How many it has; 0 if nobody knows, as of a pipe.
+        of: u64,
+    },
+}
+
+/// A file that tells how far it is read. Readers ask for 64 KiB at a time, which is often enough.
+pub(crate) struct Told<'a, R> {
+    reader: R,
+    done: u64,
+    of: u64,
+    progress: &'a mut dyn FnMut(Progress),
+}
+
+impl<'a, R: Read> Told<'a, R> {
+    pub(crate) fn new(reader: R, of: u64, progress: &'a mut dyn FnMut(Progress)) -> Self {
+        Self { reader, done: 0, of, progress }
+    }
+}
+
+impl<R: Read> Read for Told<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.reader.read(buffer)?;
+        self.done += read as u64;
+        (self.progress)(Progress::Bytes { done: self.done, of: self.of });
+        Ok(read)
+    }
 }

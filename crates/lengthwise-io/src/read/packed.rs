@@ -28,7 +28,6 @@ const PIECE: usize = 1 << 17;
 
 type Whole<R> = Chain<Cursor<Vec<u8>>, R>;
 
-/// A reader of what was compressed, or of what was not.
 pub(crate) enum Unpacked<R: Read> {
     Plain(Whole<R>),
     Gzip(Box<MultiGzDecoder<BufReader<Whole<R>>>>),

@@ -4,32 +4,23 @@
 mod leaf;
 mod seen;
 
-use std::fs::File;
-use std::sync::Arc;
+use std::{fs::File, sync::Arc};
 
-use ::parquet::basic::Type as Physical;
-use ::parquet::column::reader::ColumnReaderImpl;
 use ::parquet::data_type::{
     BoolType, ByteArrayType, DataType, DoubleType, FixedLenByteArrayType, FloatType, Int32Type,
     Int64Type, Int96Type,
 };
-use ::parquet::errors::ParquetError;
 use ::parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
-use ::parquet::file::reader::Length as _;
-use ::parquet::file::serialized_reader::SerializedPageReader;
+use ::parquet::{basic::Type as Physical, errors::ParquetError, file::reader::Length as _};
 
 use self::leaf::{Kind, Leaf};
 use self::seen::Seen;
-use crate::error::Error;
-use crate::guard::guarded;
-use crate::guard::parquet::{Guarded, NoRoom, Pages, Refused, VALUES_PER_BYTE};
+use crate::guard::parquet::{Guarded, NoRoom, Pages, Refused, VALUES_PER_BYTE, records};
 use crate::guard::thrift::{DEEPEST, Stop};
 use crate::read::cells::{Cells, wrong_type};
-use crate::read::column::Column;
-use crate::read::columns;
-use crate::read::progress::Progress;
-use crate::read::request::Request;
-use crate::text::quote;
+use crate::read::request::{Measure, Request};
+use crate::read::{column::Column, columns, open::Progress};
+use crate::{error::Error, guard::guarded, text::quote};
 
 /// How many rows are read at a time.
 const PIECE: usize = 4096;
@@ -42,11 +33,11 @@ pub(crate) fn read(
     guarded(
         || {
             let file = Guarded::of_file(file, Pages::Packed);
-            let file = Arc::new(file.map_err(|cause| Error::io(None, cause))?);
+            let file = Arc::new(file.map_err(Error::io)?);
             let metadata = metadata(&file)?;
             columns_of(&file, &metadata, request, progress)
         },
-        || Error::damaged_data("Parquet"),
+        damaged,
     )
 }
 
@@ -65,7 +56,7 @@ fn metadata(file: &Guarded) -> Result<ParquetMetaData, Error> {
             Err(Error::new(format!("its columns are nested more than {DEEPEST} deep"))
                 .hint_to("write a file with the column of lengths alone"))
         }
-        _ => Err(Error::damaged_data("Parquet")),
+        _ => Err(damaged()),
     }
 }
 
@@ -94,7 +85,7 @@ fn columns_of(
         cells.column.make_room(rows(group), all)?;
         Part { file, group, leaf: &leaves[index] }.lengths(&mut cells)?;
         if (cells.column.count() - before) as u64 != rows(group) {
-            return Err(Error::damaged_data("Parquet"));
+            return Err(damaged());
         }
         if let Some(id) = id {
             Part { file, group, leaf: &leaves[id] }.ids(&mut cells)?;
@@ -104,12 +95,11 @@ fn columns_of(
         progress(Progress::Bytes { done, of });
     }
     if cells.column.ids.as_ref().is_some_and(|ids| ids.len() != cells.column.count()) {
-        return Err(Error::damaged_data("Parquet"));
+        return Err(damaged());
     }
     Ok(cells.column)
 }
 
-/// One column of one row group.
 struct Part<'a> {
     file: &'a Arc<Guarded>,
     group: &'a RowGroupMetaData,
@@ -132,20 +122,25 @@ impl Part<'_> {
             };
         }
         match leaf.kind {
-            Kind::Signed32 => {
-                self.scalars::<Int32Type>(|value| cells.signed(value.map(|&value| value.into())))
-            }
+            Kind::Signed32 => self.scalars::<Int32Type>(|value| {
+                cells.number(value.map(|&value| i64::from(value)), Measure::signed)
+            }),
             Kind::Unsigned32 => self.scalars::<Int32Type>(|value| {
-                cells.unsigned(value.map(|value| value.cast_unsigned().into()))
+                let value = value.map(|value| u64::from(value.cast_unsigned()));
+                cells.number(value, Measure::unsigned)
             }),
-            Kind::Signed64 => self.scalars::<Int64Type>(|value| cells.signed(value.copied())),
-            Kind::Unsigned64 => self.scalars::<Int64Type>(|value| {
-                cells.unsigned(value.map(|value| value.cast_unsigned()))
-            }),
-            Kind::Float => {
-                self.scalars::<FloatType>(|value| cells.real(value.map(|&value| value.into())))
+            Kind::Signed64 => {
+                self.scalars::<Int64Type>(|value| cells.number(value.copied(), Measure::signed))
             }
-            Kind::Double => self.scalars::<DoubleType>(|value| cells.real(value.copied())),
+            Kind::Unsigned64 => self.scalars::<Int64Type>(|value| {
+                cells.number(value.map(|value| value.cast_unsigned()), Measure::unsigned)
+            }),
+            Kind::Float => self.scalars::<FloatType>(|value| {
+                cells.number(value.map(|&value| f64::from(value)), Measure::real)
+            }),
+            Kind::Double => {
+                self.scalars::<DoubleType>(|value| cells.number(value.copied(), Measure::real))
+            }
             Kind::Text => {
                 let mut seen = Seen::default();
                 self.scalars::<ByteArrayType>(|value| {
@@ -183,7 +178,7 @@ impl Part<'_> {
         &self,
         mut each: impl FnMut(Option<&T::T>) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let present = self.leaf.column.max_def_level();
+        let present = self.leaf.present;
         self.pieces::<T>(|levels, _, values| {
             let mut values = values.iter();
             for &level in levels {
@@ -219,32 +214,16 @@ impl Part<'_> {
     /// Reads a few thousand whole rows at a time: levels, repetitions and values.
     fn pieces<T: DataType>(
         &self,
-        mut each: impl FnMut(&[i16], &[i16], &[T::T]) -> Result<(), Error>,
+        each: impl FnMut(&[i16], &[i16], &[T::T]) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let chunk = self
-            .group
-            .columns()
-            .get(self.leaf.index)
-            .ok_or_else(|| Error::damaged_data("Parquet"))?;
-        let rows =
-            usize::try_from(self.group.num_rows()).map_err(|_| Error::damaged_data("Parquet"))?;
-        let pages = SerializedPageReader::new(Arc::clone(self.file), chunk, rows, None)
-            .map_err(|cause| refuse(&cause))?;
-        let mut reader = ColumnReaderImpl::<T>::new(Arc::clone(&self.leaf.column), Box::new(pages));
-        let (mut levels, mut repeats, mut values) = (Vec::new(), Vec::new(), Vec::new());
-        loop {
-            levels.clear();
-            repeats.clear();
-            values.clear();
-            let read =
-                reader.read_records(PIECE, Some(&mut levels), Some(&mut repeats), &mut values);
-            let (records, _, _) = read.map_err(|cause| refuse(&cause))?;
-            if records == 0 {
-                return Ok(());
-            }
-            each(&levels, &repeats, &values)?;
-        }
+        let chunk = self.group.columns().get(self.leaf.index).ok_or_else(damaged)?;
+        let rows = usize::try_from(self.group.num_rows()).map_err(|_| damaged())?;
+        records::<T, _>(self.file, chunk, (rows, PIECE), refuse, each)
     }
+}
+
+fn damaged() -> Error {
+    Error::damaged_data("Parquet")
 }
 
 fn utf8(text: &[u8]) -> Result<&str, Error> {
@@ -267,5 +246,5 @@ fn refuse(cause: &ParquetError) -> Error {
         return Error::new("the column is packed in a way that cannot be read")
             .hint_to("write the file again with snappy, gzip, lz4 or no compression");
     }
-    Error::damaged_data("Parquet")
+    damaged()
 }

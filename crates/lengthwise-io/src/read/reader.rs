@@ -1,22 +1,15 @@
 //! One reading: what is asked for, by a builder, and the one fallible step that does it.
 
-use std::io::Read;
-use std::path::Path;
+use std::{io::Read, path::Path};
 
 use crate::error::Error;
-use crate::read::column::Column;
-use crate::read::format::Format;
-use crate::read::ids::IdColumn;
-use crate::read::kaldi::Table;
-use crate::read::mapped::MappedColumn;
-use crate::read::open::{is_directory, open};
-use crate::read::packed::Unpacked;
-use crate::read::progress::{Progress, Told};
-use crate::read::records::Dialect;
+use crate::read::open::{Progress, Told, is_directory, open};
 use crate::read::request::{BlankLines, Measure, Request};
-use crate::read::time::Time;
 use crate::read::unit::{Counter, Unit};
-use crate::read::{audio, delimited, jsonl, kaldi, npy, text};
+use crate::read::{
+    audio, column::Column, columns::IdColumn, delimited, format::Format, jsonl, kaldi,
+    kaldi::Table, mapped::MappedColumn, npy, packed::Unpacked, records::Dialect, text, time::Time,
+};
 
 /// Where in a file the lengths are. A [`Reader`] takes these and more.
 #[derive(Clone, Debug, Default)]
@@ -67,64 +60,56 @@ impl Reader {
 
     /// The column or field to read, as in [`Options`].
     #[must_use]
-    pub fn column(mut self, name: impl Into<String>) -> Self {
-        self.column = Some(name.into());
-        self
+    pub fn column(self, name: impl Into<String>) -> Self {
+        Self { column: Some(name.into()), ..self }
     }
 
     /// The format of files, whatever they are called.
     #[must_use]
-    pub fn format(mut self, format: Format) -> Self {
-        self.format = Some(format);
-        self
+    pub fn format(self, format: Format) -> Self {
+        Self { format: Some(format), ..self }
     }
 
     /// Keeps the ids too. Kaldi tables, text files and audio have theirs without a column: the
     /// utterance, the number of the line, and the path below the directory, with `/`.
     #[must_use]
-    pub fn ids(mut self, column: IdColumn) -> Self {
-        self.ids = Some(column);
-        self
+    pub fn ids(self, column: IdColumn) -> Self {
+        Self { ids: Some(column), ..self }
     }
 
     /// Keeps the ids of formats that name every sequence without a column, if no other ids are asked
     /// for: the utterances of Kaldi tables, and the paths of audio. Other formats then have none.
     #[must_use]
-    pub fn own_ids(mut self) -> Self {
-        self.own_ids = true;
-        self
+    pub fn own_ids(self) -> Self {
+        Self { own_ids: true, ..self }
     }
 
     /// The numbers are seconds, all of them, and become frames; see [`Time`]. Without a column
     /// name, only columns that are named like durations are looked for. The samples of audio
     /// become frames in the same way.
     #[must_use]
-    pub fn time(mut self, time: Time) -> Self {
-        self.time = Some(time);
-        self
+    pub fn time(self, time: Time) -> Self {
+        Self { time: Some(time), ..self }
     }
 
     /// The values are texts, and this is what to count in them. A text file then holds one
     /// sequence a line.
     #[must_use]
-    pub fn unit(mut self, unit: Unit) -> Self {
-        self.unit = Some(unit);
-        self
+    pub fn unit(self, unit: Unit) -> Self {
+        Self { unit: Some(unit), ..self }
     }
 
     /// Refuses texts even in a column that was asked for by name, whose characters are counted
     /// otherwise. For whoever tries whether a column holds lengths or texts.
     #[must_use]
-    pub fn numbers_only(mut self) -> Self {
-        self.numbers_only = true;
-        self
+    pub fn numbers_only(self) -> Self {
+        Self { numbers_only: true, ..self }
     }
 
     /// What becomes of blank lines in a file of texts.
     #[must_use]
-    pub fn blank_lines(mut self, blank_lines: BlankLines) -> Self {
-        self.blank_lines = blank_lines;
-        self
+    pub fn blank_lines(self, blank_lines: BlankLines) -> Self {
+        Self { blank_lines, ..self }
     }
 
     /// Reads the file or the directory of audio at `path`.
@@ -139,7 +124,10 @@ impl Reader {
         path: &Path,
         mut progress: impl FnMut(Progress),
     ) -> Result<Column, Error> {
-        self.path(path, &mut progress).map_err(|error| error.in_source(&path.display().to_string()))
+        let format = self.format_of(path);
+        let request = self.request(format);
+        let column = request.and_then(|asked| read_format(path, format, &asked, &mut progress));
+        column.map_err(|error| error.of(path))
     }
 
     /// Reads lengths from any reader, such as standard input. Messages call it `source`.
@@ -166,8 +154,7 @@ impl Reader {
         path: &Path,
         mut progress: impl FnMut(Progress),
     ) -> Result<MappedColumn, Error> {
-        self.map_path(path, &mut progress)
-            .map_err(|error| error.in_source(&path.display().to_string()))
+        self.map_path(path, &mut progress).map_err(|error| error.of(path))
     }
 
     /// Reads like [`read_from`](Self::read_from), and keeps the lengths as
@@ -203,11 +190,6 @@ impl Reader {
     fn format_of(&self, path: &Path) -> Format {
         let usual = || if path.is_dir() { Format::Audio } else { Format::from_path(path) };
         self.format.unwrap_or_else(usual)
-    }
-
-    fn path(&self, path: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Column, Error> {
-        let format = self.format_of(path);
-        read_format(path, format, &self.request(format)?, progress)
     }
 
     fn request(&self, format: Format) -> Result<Request<'_>, Error> {
@@ -257,7 +239,7 @@ fn read_format(
 }
 
 fn stream(reader: impl Read, format: Format, request: &Request) -> Result<Column, Error> {
-    let mut reader = Unpacked::new(reader).map_err(|cause| Error::io(None, cause))?;
+    let mut reader = Unpacked::new(reader).map_err(Error::io)?;
     // One copy of every reader is enough; they read pieces of 64 KiB.
     let reader: &mut dyn Read = &mut reader;
     filled(match format {

@@ -8,10 +8,8 @@ use std::io::Read;
 
 use csv::{ByteRecord, ReaderBuilder, Terminator};
 
-use crate::error::Error;
 use crate::read::blanks::{self, Blanks};
-use crate::read::tail::Tail;
-use crate::text::quote;
+use crate::{error::Error, read::tail::Tail, text::quote};
 
 /// What separates the fields of a table, and whether quotes do anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +42,7 @@ pub(crate) struct Records<R> {
 
 impl<R: Read> Records<R> {
     pub(crate) fn new(reader: R, dialect: Dialect) -> Result<Self, Error> {
-        let tail = Tail::new(reader).map_err(|cause| Error::io(Some(1), cause))?;
+        let tail = Tail::new(reader).map_err(|cause| Error::io(cause).at(1))?;
         let reader = ReaderBuilder::new()
             .has_headers(false)
             .flexible(true)
@@ -109,20 +107,20 @@ impl<R: Read> Records<R> {
 
     /// Whether everything that was read so far belongs to this record or the ones before.
     fn at_tail(&self) -> bool {
-        self.reader.position().byte() == self.reader.get_ref().seen()
+        self.reader.position().byte() == self.reader.get_ref().seen
     }
 
     /// At the tail, a quoted last field that holds a newline must have had its closing quote.
     fn unclosed(&self) -> bool {
         let last = self.fields.iter().next_back().unwrap_or_default();
-        last.contains(&b'\n') && self.reader.get_ref().last_visible() != b'"'
+        last.contains(&b'\n') && self.reader.get_ref().last_visible != b'"'
     }
 
     /// The line this record begins on, from where it ends: the reader notes the beginning before
     /// it skips empty lines.
     pub(crate) fn line(&self) -> u64 {
         let inside = self.fields.as_slice().split(|&byte| byte == b'\n').count() as u64 - 1;
-        let at_end = self.at_tail() && (self.reader.get_ref().last() != b'\n' || self.unclosed());
+        let at_end = self.at_tail() && (self.reader.get_ref().last != b'\n' || self.unclosed());
         let end = self.reader.position().line() - u64::from(!at_end);
         end.saturating_sub(inside).max(1)
     }
@@ -139,7 +137,7 @@ impl<R: Read> Records<R> {
                 .hint_to("check that this is a table, and that every quote is closed");
         }
         match error.into_kind() {
-            csv::ErrorKind::Io(cause) => Error::io(Some(line), cause),
+            csv::ErrorKind::Io(cause) => Error::io(cause).at(line),
             other => {
                 Error::new(format!("the record cannot be read: {}", quote(&format!("{other:?}"))))
                     .at(line)

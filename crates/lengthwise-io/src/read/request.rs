@@ -1,15 +1,10 @@
 //! What a reader is asked for, in the form that readers need, and where they put what they find.
 
-use crate::error::Error;
-use crate::ids::Ids;
-use crate::read::column::Column;
-use crate::read::columns;
-use crate::read::ids::IdColumn;
+use crate::read::column::{Column, Spool};
+use crate::read::columns::{self, IdColumn};
 use crate::read::number::{self, Reason};
-use crate::read::spool::Spool;
-use crate::read::time::Time;
-use crate::read::unit::Counter;
-use crate::text::quote;
+use crate::read::{time::Time, unit::Counter};
+use crate::{error::Error, ids::Ids, text::quote};
 
 /// What the values of a file are.
 #[derive(Debug)]
@@ -109,7 +104,6 @@ pub enum BlankLines {
     Skip,
 }
 
-/// What a reader is asked for.
 pub(crate) struct Request<'a> {
     pub(crate) column: Option<&'a str>,
     pub(crate) ids: Option<&'a IdColumn>,
@@ -120,7 +114,6 @@ pub(crate) struct Request<'a> {
 }
 
 impl Request<'_> {
-    /// Plain lengths from this column.
     #[cfg(test)]
     pub(crate) fn plain(column: Option<&str>) -> Request<'_> {
         let (measure, blank_lines) = (Measure::Numbers, BlankLines::Refuse);

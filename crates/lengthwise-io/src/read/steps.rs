@@ -1,15 +1,12 @@
 //! Measured training steps, from a CSV table with a header: batch size, batch length and seconds.
 //! Other columns are passed over.
 
-use std::io::Read;
-use std::path::Path;
+use std::{io::Read, path::Path};
 
-use crate::error::Error;
-use crate::read::columns;
 use crate::read::number::{self, Reason};
-use crate::read::open::open;
 use crate::read::records::{Dialect, Records, clean, text};
-use crate::text::quote;
+use crate::read::{columns, open::open};
+use crate::{error::Error, text::quote};
 
 /// One measured training step.
 #[derive(Clone, Copy, Debug, PartialEq)]

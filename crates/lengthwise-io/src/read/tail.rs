@@ -13,10 +13,12 @@ pub(crate) struct Tail<R> {
     reader: R,
     /// What was read to look for the mark and is still to be handed on.
     head: Vec<u8>,
-    seen: u64,
+    /// How many bytes were handed on.
+    pub(crate) seen: u64,
     limit: u64,
-    last: u8,
-    last_visible: u8,
+    /// The last of them, and the last that was not white space; 0 before any.
+    pub(crate) last: u8,
+    pub(crate) last_visible: u8,
     /// How many bytes there were up to that one.
     visible: u64,
 }
@@ -48,21 +50,6 @@ impl<R: Read> Tail<R> {
     /// Whether it has become too long, and nothing is in it but white space.
     pub(crate) fn only_blank(&self) -> bool {
         self.exceeded() && self.visible + LONGEST <= self.limit
-    }
-
-    /// How many bytes were handed on.
-    pub(crate) fn seen(&self) -> u64 {
-        self.seen
-    }
-
-    /// The last of them, 0 before any.
-    pub(crate) fn last(&self) -> u8 {
-        self.last
-    }
-
-    /// The last of them that was not white space, 0 before any.
-    pub(crate) fn last_visible(&self) -> u8 {
-        self.last_visible
     }
 }
 
@@ -112,6 +99,6 @@ mod tests {
     #[test]
     fn remembers_the_end() {
         let (_, tail) = drained(b"\xef\xbb\xbfa,\"b\" \r\n");
-        assert_eq!((tail.seen(), tail.last(), tail.last_visible()), (8, b'\n', b'"'));
+        assert_eq!((tail.seen, tail.last, tail.last_visible), (8, b'\n', b'"'));
     }
 }

@@ -5,13 +5,10 @@
 use std::io::Read;
 
 use crate::error::Error;
-use crate::read::blanks::Blanks;
-use crate::read::column::Column;
-use crate::read::ids::IdColumn;
-use crate::read::lines::Lines;
-use crate::read::number;
 use crate::read::request::{BlankLines, Measure, Request};
-use crate::read::unit::Counter;
+use crate::read::{
+    blanks::Blanks, column::Column, columns::IdColumn, lines::Lines, number, unit::Counter,
+};
 
 pub(crate) fn read<R: Read>(reader: R, request: &Request) -> Result<Column, Error> {
     if request.column.is_some() {
@@ -87,10 +84,7 @@ fn blank(line: u64) -> Error {
 
 /// The id of a line is its number: with blank lines left out, it says which line a sequence is.
 fn name(column: &mut Column, line: u64) -> Result<(), Error> {
-    if column.ids.is_none() {
-        return Ok(());
-    }
-    column.push_id(&line.to_string())
+    if column.ids.is_some() { column.push_id(&line.to_string()) } else { Ok(()) }
 }
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
 //! Seconds become frames. A duration is divided by the frame shift or multiplied by the rate, and
 //! goes to the nearest whole number, halves upwards, but never below 1.
 
-use crate::error::Error;
-use crate::read::number::Reason;
+use crate::{error::Error, read::number::Reason};
 
 /// How many frames, or samples, a second has.
 ///
@@ -35,7 +34,6 @@ impl Time {
             .hint_with("give the {}, such as {frame-shift=0.01} or {rate=100}", &[hint]))
     }
 
-    /// The frames of a duration.
     pub(crate) fn frames(self, seconds: f64) -> Result<u32, Reason> {
         if !seconds.is_finite() {
             return Err(Reason::NotFinite);

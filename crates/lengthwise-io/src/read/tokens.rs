@@ -1,16 +1,11 @@
 //! Tokens, as a model's own `tokenizer.json` makes them. Truncation and padding in that file are
 //! switched off: they would make every long text as long as the limit.
 
-use std::fs::File;
-use std::io::Read;
-use std::path::Path;
+use std::{fs::File, io::Read, path::Path};
 
 use tokenizers::Tokenizer;
 
-use crate::error::Error;
-use crate::guard::guarded;
-use crate::read::open::open;
-use crate::text::quote;
+use crate::{error::Error, guard::guarded, read::open::open, text::quote};
 
 /// The largest tokenizers have vocabularies of some ten megabytes.
 const LARGEST: u64 = 1 << 29;
@@ -28,7 +23,7 @@ impl Tokens {
     fn parse(file: File) -> Result<Self, Error> {
         let mut bytes = Vec::new();
         let read = file.take(LARGEST).read_to_end(&mut bytes);
-        read.map_err(|cause| Error::io(None, cause))?;
+        read.map_err(Error::io)?;
         let tokenizer = guarded(
             || {
                 let mut tokenizer = Tokenizer::from_bytes(&bytes).map_err(|cause| {

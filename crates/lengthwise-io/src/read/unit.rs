@@ -1,13 +1,10 @@
 //! What a text is measured in, and the counting. Only what was asked for is counted: a reader
 //! takes the number in a file for a length, unless a [`Unit`] says that the file holds texts.
 
-use std::fmt;
-use std::path::PathBuf;
-use std::str::FromStr;
+use std::{fmt, path::PathBuf, str::FromStr};
 
-use crate::error::Error;
 use crate::read::number::{self, Reason};
-use crate::text::quote;
+use crate::{error::Error, text::quote};
 
 /// What the length of a text counts.
 ///

@@ -7,21 +7,17 @@ use lengthwise::Provenance;
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::error::Error;
-use crate::plan::batchwise::{About, MORE, StreamedBatch, Xxh3Debug, unreadable, whole};
-use crate::plan::header::Unchecked;
-use crate::plan::json::read::Line;
+use crate::plan::batchwise::{About, MORE, StreamedBatch, unreadable, whole};
 use crate::plan::seal::{check_content, parsed};
+use crate::plan::{header::Unchecked, json::read::Line};
 
-/// The lines of a file of JSON lines.
-#[derive(Debug)]
 pub(in crate::plan) struct Lines {
     /// All lines but the last.
     others: Take<BufReader<File>>,
     pub(in crate::plan) last: Vec<u8>,
-    hash: Xxh3Debug,
+    hash: Xxh3,
     number: u64,
     text: Vec<u8>,
-    /// The most bytes of a line.
     pub(in crate::plan) longest: u64,
 }
 
@@ -36,8 +32,8 @@ impl Lines {
         let about = About { over_long: Vec::new(), ..About::new(&header)? };
         file.rewind().map_err(|error| unreadable(&error))?;
         let others = BufReader::with_capacity(1 << 20, file).take(start);
-        let hash = Xxh3Debug(Xxh3::new());
-        let lines = Self { others, last, hash, number: 0, text: Vec::new(), longest: u64::MAX };
+        let (hash, text) = (Xxh3::new(), Vec::new());
+        let lines = Self { others, last, hash, number: 0, text, longest: u64::MAX };
         Ok((about, lines))
     }
 
@@ -55,10 +51,10 @@ impl Lines {
                 return Err(self.too_long().at(self.number + 1));
             }
             if read == 0 {
-                check_content(&self.last, self.hash.0.clone())?;
+                check_content(&self.last, self.hash.clone())?;
                 return Ok(None);
             }
-            self.hash.0.update(&self.text);
+            self.hash.update(&self.text);
             self.number += 1;
             let number = self.number;
             let line: Line = parsed(&self.text).map_err(|error| error.at(number))?;

@@ -1,20 +1,15 @@
 //! Reading JSON and JSON lines.
 
-use lengthwise::OverLong;
-use lengthwise::Provenance;
+use lengthwise::{OverLong, Provenance};
 use serde::Deserialize;
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::error::Error;
-use crate::ids::Ids;
-use crate::plan::content::{Batches, Content, Seconds};
-use crate::plan::document::AssignedRead;
-use crate::plan::file::PlanFile;
-use crate::plan::header::Unchecked;
+use crate::plan::content::{AssignedRead, Batches, Content, Seconds};
 use crate::plan::pieces::{Pieces, piece_at};
 use crate::plan::seal::{check_content, check_version, parsed};
+use crate::plan::{file::PlanFile, header::Unchecked};
+use crate::{error::Error, ids::Ids};
 
-/// A JSON file.
 #[derive(Deserialize)]
 struct Document {
     digest: String,
@@ -139,7 +134,7 @@ impl Content {
             }
             _ => return wrong("a batch has a second length, or none, against its version"),
         }
-        self.batches.end().map_err(|why| Error::not_a_plan(&why))?;
+        self.batches.end().map_err(Error::not_a_plan)?;
         self.batch_lengths.push(length);
         self.positions.push(positions);
         Ok(())

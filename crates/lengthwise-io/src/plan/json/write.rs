@@ -1,30 +1,27 @@
 //! Writing JSON and JSON lines, bit by bit: the text is never in memory as a whole.
 
 use std::io::{self, Write};
+use std::ops::Range;
 
-use lengthwise::Provenance;
-use lengthwise::{Chunks, OverLong};
+use lengthwise::{Chunks, OverLong, Provenance};
 use serde::{Serialize, Serializer};
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::hex::hex;
-use crate::plan::document::Assigned;
 use crate::plan::header::{Remaining, unsealed};
-use crate::plan::ids::{OfBatch, OfBatches};
-use crate::plan::pieces::Pieces;
-use crate::plan::sheet::{Batches, Sheet};
+use crate::plan::{file::Ranks, pieces::Pieces, sheet::Sheet};
+use crate::{hex::hex, ids::Ids};
 
 /// The whole of a JSON file but for its checksum.
 #[derive(Serialize)]
-struct Document<'a, P: Batches> {
+struct Document<'a, 's> {
     version: u32,
     digest: String,
     #[serde(serialize_with = "batches")]
-    batches: &'a P,
+    batches: &'a Sheet<'s>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ids: Option<OfBatches<'a>>,
     #[serde(serialize_with = "batch_lengths")]
-    batch_lengths: &'a P,
+    batch_lengths: &'a Sheet<'s>,
     #[serde(skip_serializing_if = "Option::is_none")]
     second_batch_lengths: Option<&'a [u32]>,
     #[serde(skip_serializing_if = "<[u32]>::is_empty")]
@@ -41,17 +38,38 @@ struct Document<'a, P: Batches> {
     second_positions: Option<&'a [u64]>,
     made: &'a Provenance,
     #[serde(skip_serializing_if = "Option::is_none")]
-    ranks: Option<Assigned<'a>>,
+    ranks: Option<&'a Ranks>,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
-fn batches<P: Batches, S: Serializer>(plan: &&P, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(plan.all().map(|(batch, _)| batch))
+fn batches<S: Serializer>(sheet: &Sheet, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(sheet.all().map(|(batch, _)| batch))
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
-fn batch_lengths<P: Batches, S: Serializer>(plan: &&P, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(plan.all().map(|(_, length)| length))
+fn batch_lengths<S: Serializer>(sheet: &Sheet, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(sheet.all().map(|(_, length)| length))
+}
+
+/// The ids of each batch, as lists in a list; and where the batches end.
+struct OfBatches<'a>(&'a Ids, Vec<u32>);
+
+impl Serialize for OfBatches<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut start = 0;
+        serializer.collect_seq(self.1.iter().map(|&end| {
+            let places = start..end as usize;
+            start = places.end;
+            OfBatch(self.0, places)
+        }))
+    }
+}
+
+/// The ids of one batch, as a list.
+struct OfBatch<'a>(&'a Ids, Range<usize>);
+
+impl Serialize for OfBatch<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.range(self.1.clone()))
+    }
 }
 
 /// A line of JSON lines. Of pieces it names the sequences they are from, and where they begin.
@@ -80,43 +98,35 @@ struct OverLongs<'a> {
     sequences: &'a [u32],
 }
 
-pub(in crate::plan) fn json<P: Batches>(
-    file: &Sheet<P>,
-    output: &mut impl Write,
-) -> io::Result<()> {
-    let Sheet { plan, positions, seconds, ids, chunks, ranks } = *file;
-    let (treatment, over_long) = plan.over_long();
+pub(in crate::plan) fn json(file: &Sheet, output: &mut impl Write) -> io::Result<()> {
+    let &Sheet { seconds, over_long: (treatment, over_long), .. } = file;
     let if_treated = |by| if treatment == by { over_long } else { &[] };
-    let ends: Vec<u32> = if ids.is_some() { plan.ends().collect() } else { Vec::new() };
     let document = Document {
         version: file.version().number(),
-        digest: hex(plan.digest()),
-        batches: plan,
-        ids: ids.map(|ids| OfBatches(ids, &ends)),
-        batch_lengths: plan,
+        digest: hex(file.digest),
+        batches: file,
+        ids: file.ids.map(|ids| OfBatches(ids, file.ends().collect())),
+        batch_lengths: file,
         second_batch_lengths: seconds.map(|seconds| seconds.batch_lengths),
         left_out: if_treated(OverLong::Drop),
         truncated: if_treated(OverLong::Truncate),
         alone: if_treated(OverLong::Alone),
-        chunks: chunks.map(Pieces::new),
-        positions,
+        chunks: file.chunks.map(Pieces::new),
+        positions: file.positions,
         second_positions: seconds.map(|seconds| seconds.positions),
-        made: plan.provenance(),
-        ranks: ranks.map(Assigned::new),
+        made: file.made,
+        ranks: file.ranks,
     };
     let mut output = Sealing::new(output);
     serde_json::to_writer(&mut output, &document)?;
     output.seal()
 }
 
-pub(in crate::plan) fn json_lines<P: Batches>(
-    file: &Sheet<P>,
-    output: &mut impl Write,
-) -> io::Result<()> {
-    let Sheet { plan, positions, seconds, ids, chunks, .. } = *file;
+pub(in crate::plan) fn json_lines(file: &Sheet, output: &mut impl Write) -> io::Result<()> {
+    let &Sheet { positions, seconds, ids, chunks, over_long: (treatment, over_long), .. } = file;
     let mut output = Sealing::new(output);
     let mut start = 0;
-    for (at, ((batch, batch_length), &positions)) in plan.all().zip(positions).enumerate() {
+    for (at, ((batch, batch_length), &positions)) in file.all().zip(positions).enumerate() {
         let places = start..start + batch.len();
         start = places.end;
         let mut line = Batch::new(batch, batch_length, positions, chunks);
@@ -126,7 +136,6 @@ pub(in crate::plan) fn json_lines<P: Batches>(
         serde_json::to_writer(&mut output, &line)?;
         writeln!(output)?;
     }
-    let (treatment, over_long) = plan.over_long();
     if !over_long.is_empty() {
         let line = OverLongs { over_long: treatment.to_string(), sequences: over_long };
         serde_json::to_writer(&mut output, &line)?;

@@ -1,29 +1,19 @@
 //! Reading Parquet files, column by column.
 
-use std::{fmt, fs::File, sync::Arc};
+use std::{fmt::Display, fs::File, sync::Arc};
 
-use ::parquet::basic::Compression;
-use ::parquet::column::reader::ColumnReaderImpl;
 use ::parquet::data_type::{ByteArrayType, DataType, Int32Type, Int64Type};
-use ::parquet::errors::ParquetError;
 use ::parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
-use ::parquet::file::reader::Length;
-use ::parquet::file::serialized_reader::SerializedPageReader;
+use ::parquet::{basic::Compression, file::reader::Length};
 use lengthwise::Chunks;
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::error::Error;
-use crate::guard::guarded;
-use crate::guard::parquet::{Guarded, Pages, Refused};
-use crate::ids::Ids;
-use crate::plan::batchwise::Xxh3Debug;
+use crate::guard::parquet::{Guarded, Pages, Refused, records};
+use crate::plan::batchwise::{self, About};
 use crate::plan::content::{Batches, Seconds};
-use crate::plan::file::PlanFile;
-use crate::plan::header::Unchecked;
-use crate::plan::parquet::columns::{Column, schema};
-use crate::plan::parquet::ids;
-use crate::plan::pieces::piece_at;
-use crate::plan::table::{self, Indices};
+use crate::plan::parquet::columns::{Column, IDS, hash_id, schema};
+use crate::plan::{file::PlanFile, header::Unchecked, pieces::piece_at};
+use crate::{error::Error, ids::Ids};
 
 /// How many rows are read at a time.
 const BLOCK: usize = 1 << 14;
@@ -38,27 +28,20 @@ pub(super) const KEY: &str = "lengthwise";
 pub(super) const CREATED_BY: &str = "lengthwise version ";
 
 pub(in crate::plan) fn read(bytes: &[u8]) -> Result<PlanFile, Error> {
-    guarded(
-        || {
-            let table = Table::open(bytes)?;
-            // The version first: columns of another one may be others.
-            let header = Unchecked::new(table.header()?)?;
-            let wrong = |why: String| Error::not_a_plan(&why);
-            let (columns, named) = table.columns().map_err(wrong)?;
-            let (mut rows, mut hash) = (Rows::default(), Xxh3::new());
-            table.rows(columns, &mut rows, &mut hash).map_err(wrong)?;
-            let ids =
-                named.then(|| table.ids(columns.len(), &mut hash)).transpose().map_err(wrong)?;
-            let mut content = header.content(hash)?;
-            content.ids = ids;
-            let chunks = content.chunks.as_ref();
-            content.seconds = rows.seconds.take();
-            (content.batches, content.batch_lengths, content.positions) =
-                rows.batches(chunks).map_err(wrong)?;
-            content.file()
-        },
-        Error::gave_up,
-    )
+    let table = Table::open(bytes)?;
+    // The version first: columns of another one may be others.
+    let header = Unchecked::new(table.header()?)?;
+    let (columns, named) = table.columns().map_err(Error::not_a_plan)?;
+    let (mut rows, mut hash) = (Rows::default(), Xxh3::new());
+    table.rows(&columns, &mut rows, &mut hash).map_err(Error::not_a_plan)?;
+    let ids = named.then(|| table.ids(columns.len(), &mut hash)).transpose();
+    let ids = ids.map_err(Error::not_a_plan)?;
+    let mut content = header.content(hash)?;
+    content.ids = ids;
+    content.seconds = rows.seconds.take();
+    (content.batches, content.batch_lengths, content.positions) =
+        rows.batches(content.chunks.as_ref()).map_err(Error::not_a_plan)?;
+    content.file()
 }
 
 /// How many bytes it takes to open a file to be read batch by batch: its batches are counted, and not
@@ -66,100 +49,61 @@ pub(in crate::plan) fn read(bytes: &[u8]) -> Result<PlanFile, Error> {
 pub(in crate::plan) fn memory_of(file: File) -> Result<u64, Error> {
     let table = Table::open_file(file)?;
     let header = table.header()?.len() as u64;
-    let wrong = |why: String| Error::not_a_plan(&why);
-    let (columns, _) = table.columns().map_err(wrong)?;
+    table.columns().map_err(Error::not_a_plan)?;
     let (mut batches, mut before) = (0_u64, None);
-    if let Some(at) = columns.iter().position(|&column| column == Column::Batch) {
-        let count = |numbers: &[u64]| {
-            for &number in numbers {
-                batches += u64::from(before.replace(number) != Some(number));
-            }
-            Ok(())
-        };
-        table.numbers(at, Column::Batch, count).map_err(wrong)?;
-    }
+    // The batches are the first column.
+    let count = |numbers: &[u64]| {
+        for &number in numbers {
+            batches += u64::from(before.replace(number) != Some(number));
+        }
+        Ok(())
+    };
+    table.numbers(0, Column::Batch, count).map_err(Error::not_a_plan)?;
     // The header lists the over-long sequences, which takes less in numbers than in text.
     Ok(batches.saturating_mul(3 * 16).saturating_add(3 * header))
 }
 
 /// Opens a file to be read batch by batch.
-pub(in crate::plan) fn stream(file: File) -> Result<table::Table, Error> {
+pub(in crate::plan) fn stream(file: File) -> Result<(About, batchwise::Table), Error> {
     let table = Table::open_file(file)?;
     let header = table.header()?.to_vec();
     Unchecked::new(&header)?.check_one_length()?;
-    let wrong = |why: String| Error::not_a_plan(&why);
-    let (columns, named) = table.columns().map_err(wrong)?;
+    let whole = |what: &str| Err(Error::of_plan(what).hint_to("read it as a whole"));
+    let (columns, named) = table.columns().map_err(Error::not_a_plan)?;
     let Some((&sequences, of_batches)) = columns.split_last().filter(|_| !named) else {
-        let what = "has ids, and does not come batch by batch";
-        return Err(Error::of_plan(what).hint_to("read it as a whole"));
+        return whole("has ids, and does not come batch by batch");
     };
     if sequences != Column::Sequence {
-        let what = "is of pieces, and does not come batch by batch";
-        return Err(Error::of_plan(what).hint_to("read it as a whole"));
+        return whole("is of pieces, and does not come batch by batch");
     }
     if of_batches.contains(&Column::SecondLength) {
         return Err(Error::not_a_plan("it has second batch lengths, against its version"));
     }
     let (mut rows, mut hash) = (Rows::default(), Xxh3::new());
-    let count = table.rows(of_batches, &mut rows, &mut hash).map_err(wrong)?;
+    let count = table.rows(of_batches, &mut rows, &mut hash).map_err(Error::not_a_plan)?;
     let Rows { ends, batch_lengths: lengths, positions, .. } = rows;
     let at = of_batches.len();
-    Ok(table::Table {
-        header,
-        indices: Box::new(Streamed { table, at, group: 0 }),
-        count,
-        ends,
-        lengths,
-        positions,
-        over_long: Vec::new(),
-        hash: Xxh3Debug(hash),
-        behind: |_, _| {},
-        digest: Xxh3Debug(Xxh3::new()),
-        waiting: Vec::new(),
-        start: 0,
-        next: 0,
-    })
-}
-
-/// The sequences, a group of rows at a time.
-struct Streamed {
-    table: Table,
-    at: usize,
-    group: usize,
-}
-
-impl fmt::Debug for Streamed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Streamed").field("group", &self.group).finish_non_exhaustive()
-    }
-}
-
-impl Indices for Streamed {
-    fn more(&mut self, into: &mut Vec<u32>) -> Result<bool, Error> {
-        let Some(group) = self.table.metadata.row_groups().get(self.group) else {
-            return Ok(false);
-        };
-        self.group += 1;
-        let rows = self.table.blocks_of_group::<Int32Type>(group, self.at, &mut |block| {
-            into.extend(block.iter().map(|number| number.cast_unsigned()));
+    // The sequences, a group of rows at a time.
+    let indices = (0..table.metadata.num_row_groups()).map(move |group| {
+        let (group, mut indices) = (table.metadata.row_group(group), Vec::new());
+        let read = table.blocks_of_group::<Int32Type>(group, at, sequences.name(), &mut |block| {
+            indices.extend(block.iter().map(|number| number.cast_unsigned()));
             Ok(())
         });
-        match rows {
-            Ok(rows) if i64::try_from(rows) == Ok(group.num_rows()) => Ok(true),
-            Ok(rows) => {
-                let of = group.num_rows();
-                Err(Error::not_a_plan(&format!("column `sequence` has {rows} rows of {of}")))
-            }
-            Err(why) => Err(Error::not_a_plan(&why)),
-        }
-    }
+        read.map(|()| indices).map_err(Error::not_a_plan)
+    });
+    let rows = batchwise::Rows { ends, lengths, positions };
+    batchwise::Table::open(header, (count, Box::new(indices)), rows, Vec::new(), Some(hash))
 }
 
-/// The version of the release that wrote a file, as far as it says.
-pub(in crate::plan) fn version(bytes: &[u8]) -> Option<String> {
+/// The version of the release that a file says it is from, if it is another: its Parquet library may
+/// write the same in other bytes.
+pub(in crate::plan) fn other_release(bytes: &[u8]) -> Option<String> {
     let table = Table::open(bytes).ok()?;
-    let writer = table.metadata.file_metadata().created_by()?;
-    writer.strip_prefix(CREATED_BY).map(str::to_owned)
+    let version = table.metadata.file_metadata().created_by()?.strip_prefix(CREATED_BY)?;
+    let numbers: Vec<_> = version.split('.').map(str::parse::<u32>).collect();
+    let is_version = numbers.len() == 3 && numbers.iter().all(Result::is_ok);
+    (is_version && version != env!("CARGO_PKG_VERSION")).then(|| version.to_owned())
 }
 
 /// The metadata, if it does not claim more rows than the file can have.
@@ -200,7 +144,7 @@ impl Table {
     }
 
     fn of(file: Guarded) -> Result<Self, Error> {
-        let metadata = metadata(&file).map_err(|why| Error::not_a_plan(&why))?;
+        let metadata = metadata(&file).map_err(Error::not_a_plan)?;
         Ok(Self { file: Arc::new(file), metadata })
     }
 
@@ -208,21 +152,21 @@ impl Table {
         let all = self.metadata.file_metadata().key_value_metadata();
         let header = all.and_then(|all| all.iter().find(|pair| pair.key == KEY));
         let text = header.and_then(|header| header.value.as_deref());
-        let missing = || Error::not_a_plan(&format!("its metadata has no `{KEY}`"));
+        let missing = || Error::not_a_plan(format!("its metadata has no `{KEY}`"));
         Ok(text.ok_or_else(missing)?.as_bytes())
     }
 
     /// The columns of numbers, if they are those of a plan, and whether ids come behind them.
-    fn columns(&self) -> Result<(&'static [Column], bool), String> {
+    fn columns(&self) -> Result<(Vec<Column>, bool), String> {
         let found = self.metadata.file_metadata().schema_descr().root_schema().get_fields();
         let pairs = found.iter().any(|field| field.name() == Column::SecondLength.name());
         let kinds = [(false, false), (false, true), (true, false), (true, true)];
-        let kind = kinds.iter().map(|&(pieces, ids)| (Column::all(pieces, pairs), ids));
-        let fits = |kind: &(&[Column], bool)| kind.0.len() + usize::from(kind.1) == found.len();
-        let Some((columns, ids)) = kind.clone().find(fits) else {
+        let mut kinds = kinds.iter().map(|&(pieces, ids)| (Column::all(pieces, pairs), ids));
+        let fits = |kind: &(Vec<Column>, bool)| kind.0.len() + usize::from(kind.1) == found.len();
+        let Some((columns, ids)) = kinds.find(fits) else {
             return Err(format!("it has {} columns", found.len()));
         };
-        let expected = schema(columns, ids).map_err(|error| error.to_string())?;
+        let expected = schema(&columns, ids).map_err(|error| error.to_string())?;
         for (found, expected) in found.iter().zip(expected.get_fields()) {
             if found != expected {
                 let name = expected.name();
@@ -265,16 +209,20 @@ impl Table {
         Ok(row)
     }
 
-    /// The ids, in the last column.
+    /// The ids, in the last column. All together they have no more bytes than the file: in those that we
+    /// write each is there in full, and words that are written once and meant often could be any number.
     fn ids(&self, at: usize, hash: &mut Xxh3) -> Result<Ids, String> {
-        let mut read = ids::Read::new(self.file.len());
-        self.blocks::<ByteArrayType>(at, ids::NAME, |block| {
-            block.iter().try_for_each(|id| {
-                ids::hash(id.data(), hash);
-                read.add(id.data())
-            })
+        let (mut ids, mut left) = (Ids::default(), self.file.len());
+        self.blocks::<ByteArrayType>(at, IDS, |block| {
+            for id in block.iter().map(::parquet::data_type::ByteArray::data) {
+                hash_id(id, hash);
+                let rest = left.checked_sub(id.len() as u64);
+                left = rest.ok_or("its ids have more bytes than the file")?;
+                ids.push(str::from_utf8(id).map_err(|_| "an id is no text")?);
+            }
+            Ok(())
         })?;
-        Ok(read.ids)
+        Ok(ids)
     }
 
     /// Hands on what a column has in all groups of rows, a block at a time.
@@ -284,44 +232,35 @@ impl Table {
         name: &str,
         mut each: impl FnMut(&[T::T]) -> Result<(), String>,
     ) -> Result<(), String> {
-        for group in self.metadata.row_groups() {
-            let rows = self.blocks_of_group::<T>(group, at, &mut each)?;
-            if i64::try_from(rows) != Ok(group.num_rows()) {
-                return Err(format!("column `{name}` has {rows} rows of {}", group.num_rows()));
-            }
-        }
-        Ok(())
+        let mut groups = self.metadata.row_groups().iter();
+        groups.try_for_each(|group| self.blocks_of_group::<T>(group, at, name, &mut each))
     }
 
-    /// The same for a group of rows; says how many there are.
     fn blocks_of_group<T: DataType>(
         &self,
         group: &RowGroupMetaData,
         at: usize,
+        name: &str,
         each: &mut impl FnMut(&[T::T]) -> Result<(), String>,
-    ) -> Result<usize, String> {
-        let said = |error: ParquetError| error.to_string();
+    ) -> Result<(), String> {
         let chunk = group.columns().get(at).ok_or("a column is missing")?;
         if chunk.compression() != Compression::UNCOMPRESSED {
             return Err("it is packed".to_owned());
         }
         let total = usize::try_from(group.num_rows()).map_err(|error| error.to_string())?;
-        let pages = SerializedPageReader::new(Arc::clone(&self.file), chunk, total, None);
-        let pages = Box::new(pages.map_err(said)?);
-        let mut reader = ColumnReaderImpl::<T>::new(chunk.column_descr_ptr(), pages);
-        let mut values = Vec::with_capacity(BLOCK);
         let mut rows = 0;
-        loop {
-            values.clear();
-            let (read, _, _) = reader.read_records(BLOCK, None, None, &mut values).map_err(said)?;
-            if read == 0 || values.is_empty() {
-                return Ok(rows);
-            }
+        let count = |_: &[i16], _: &[i16], values: &[T::T]| {
             rows += values.len();
             if rows > total {
                 return Err(format!("a column has more than {total} rows"));
             }
-            each(&values)?;
+            each(values)
+        };
+        records::<T, _>(&self.file, chunk, (total, BLOCK), ToString::to_string, count)?;
+        if rows == total {
+            Ok(())
+        } else {
+            Err(format!("column `{name}` has {rows} rows of {total}"))
         }
     }
 }
@@ -338,21 +277,28 @@ struct Rows {
     /// Of pieces.
     offsets: Vec<u32>,
     lengths: Vec<u32>,
-    /// The batch of the row before.
-    batch: usize,
 }
 
 impl Rows {
     /// Adds the next numbers of a column, which begin at `row`.
     fn add(&mut self, column: Column, row: usize, numbers: &[u64]) -> Result<(), String> {
-        let narrow = numbers.iter().map(|&number| number as u32);
+        let wide = numbers.iter().copied();
+        let narrow = wide.clone().map(|number| number as u32);
         match column {
             Column::Batch => return self.add_batches(row, numbers),
-            Column::BatchLength
-            | Column::BatchPositions
-            | Column::SecondLength
-            | Column::SecondPositions => {
-                return self.add_of_batches(column, row, numbers);
+            Column::BatchLength => {
+                return same(&self.ends, &mut self.batch_lengths, column, row, narrow);
+            }
+            Column::BatchPositions => {
+                return same(&self.ends, &mut self.positions, column, row, wide);
+            }
+            Column::SecondLength => {
+                let seconds = self.seconds.get_or_insert_default();
+                return same(&self.ends, &mut seconds.batch_lengths, column, row, narrow);
+            }
+            Column::SecondPositions => {
+                let seconds = self.seconds.get_or_insert_default();
+                return same(&self.ends, &mut seconds.positions, column, row, wide);
             }
             Column::Sequence => self.sequences.extend(narrow),
             Column::Offset => self.offsets.extend(narrow),
@@ -372,47 +318,6 @@ impl Rows {
                 _ => return Err(format!("row {row} has batch {number}, after {count} batches")),
             }
         }
-        Ok(())
-    }
-
-    /// All rows of a batch say the same.
-    fn add_of_batches(
-        &mut self,
-        column: Column,
-        row: usize,
-        numbers: &[u64],
-    ) -> Result<(), String> {
-        if row == 0 {
-            self.batch = 0;
-        }
-        let had = self.seconds.is_some();
-        let mut seconds = self.seconds.take().unwrap_or_default();
-        for (row, &number) in (row..).zip(numbers) {
-            let ended = |batch: usize| self.ends.get(batch).is_some_and(|&end| end as usize <= row);
-            if ended(self.batch) {
-                self.batch += 1;
-            }
-            let batch = self.batch;
-            let known = match column {
-                Column::BatchLength => self.batch_lengths.get(batch).map(|&known| known.into()),
-                Column::BatchPositions => self.positions.get(batch).copied(),
-                Column::SecondLength => seconds.batch_lengths.get(batch).map(|&known| known.into()),
-                _ => seconds.positions.get(batch).copied(),
-            };
-            match (known, column) {
-                (Some(known), _) if known == number => {}
-                (Some(known), _) => {
-                    let name = column.name();
-                    return Err(format!("batch {batch} has `{name}` {known} and {number}"));
-                }
-                (None, Column::BatchLength) => self.batch_lengths.push(number as u32),
-                (None, Column::BatchPositions) => self.positions.push(number),
-                (None, Column::SecondLength) => seconds.batch_lengths.push(number as u32),
-                (None, _) => seconds.positions.push(number),
-            }
-        }
-        let of_second = matches!(column, Column::SecondLength | Column::SecondPositions);
-        self.seconds = Some(seconds).filter(|_| had || of_second);
         Ok(())
     }
 
@@ -441,4 +346,27 @@ impl Rows {
         };
         Ok((Batches { all: indices, ends }, batch_lengths, positions))
     }
+}
+
+/// Adds what is said of batches, once for each of its rows from `row` on: all rows of a batch say the same.
+fn same<N: Copy + PartialEq + Display>(
+    ends: &[u32],
+    all: &mut Vec<N>,
+    column: Column,
+    row: usize,
+    numbers: impl Iterator<Item = N>,
+) -> Result<(), String> {
+    let mut batch = ends.partition_point(|&end| end as usize <= row);
+    for (row, number) in (row..).zip(numbers) {
+        batch += usize::from(ends.get(batch).is_some_and(|&end| end as usize <= row));
+        match all.get(batch) {
+            Some(&known) if known == number => {}
+            Some(known) => {
+                let name = column.name();
+                return Err(format!("batch {batch} has `{name}` {known} and {number}"));
+            }
+            None => all.push(number),
+        }
+    }
+    Ok(())
 }

@@ -1,24 +1,22 @@
 //! Writing Parquet files, a group of rows at a time.
 
 use std::io::{self, Write};
-use std::ops::Range;
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use ::parquet::data_type::{Int32Type, Int64Type};
 use ::parquet::errors::{ParquetError, Result as ParquetResult};
-use ::parquet::file::metadata::KeyValue;
 use ::parquet::file::properties::{EnabledStatistics, WriterProperties};
 use ::parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
-use ::parquet::schema::types::ColumnPath;
+use ::parquet::{file::metadata::KeyValue, schema::types::ColumnPath};
 use lengthwise::Chunk;
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::error::Error;
 use crate::plan::header::{self, Remaining};
-use crate::plan::parquet::columns::{Column, schema};
-use crate::plan::parquet::ids;
+use crate::plan::parquet::columns::{
+    Column, IDS, check_ids, hash_id, next_column, schema, write_ids,
+};
 use crate::plan::parquet::read::{CREATED_BY, KEY};
-use crate::plan::sheet::{Batches, Sheet};
+use crate::{error::Error, plan::sheet::Sheet};
 
 /// Readers refuse metadata with longer texts, unless they are told not to.
 const MOST_HEADER: usize = 100_000_000;
@@ -27,30 +25,22 @@ const MOST_HEADER: usize = 100_000_000;
 const ROWS_PER_GROUP: usize = 1 << 20;
 
 /// What a column has in these rows.
-fn numbers<P: Batches>(
-    column: Column,
-    file: &Sheet<P>,
-    ends: &[u32],
-    rows: Range<usize>,
-) -> Vec<u64> {
-    let plan = file.plan;
-    let pieces = || sequences(plan, ends, rows.clone());
+fn numbers(column: Column, file: &Sheet, ends: &[u32], rows: Range<usize>) -> Vec<u64> {
+    let pieces = || sequences(file, ends, rows.clone());
     let of_pieces = |what: fn(Chunk) -> u32| -> Vec<u64> {
         let piece = |piece: u32| file.chunks.and_then(|chunks| chunks.get(piece));
         pieces().filter_map(piece).map(|piece| what(piece).into()).collect()
     };
     match column {
         Column::Batch => of_batches(ends, rows, |batch| batch as u64),
-        Column::BatchLength => of_batches(ends, rows, |batch| plan.batch(batch).1.into()),
+        Column::BatchLength => of_batches(ends, rows, |batch| (file.batch)(batch).1.into()),
         Column::BatchPositions => of_batches(ends, rows, |batch| file.positions[batch]),
-        Column::SecondLength => {
-            let lengths = file.seconds.map_or(&[][..], |seconds| seconds.batch_lengths);
-            of_batches(ends, rows, |batch| lengths[batch].into())
-        }
-        Column::SecondPositions => {
-            let positions = file.seconds.map_or(&[][..], |seconds| seconds.positions);
-            of_batches(ends, rows, |batch| positions[batch])
-        }
+        Column::SecondLength => of_batches(ends, rows, |batch| {
+            file.seconds.map_or(0, |seconds| seconds.batch_lengths[batch].into())
+        }),
+        Column::SecondPositions => of_batches(ends, rows, |batch| {
+            file.seconds.map_or(0, |seconds| seconds.positions[batch])
+        }),
         Column::Sequence if file.chunks.is_none() => pieces().map(u64::from).collect(),
         Column::Sequence => of_pieces(|piece| piece.sequence),
         Column::Offset => of_pieces(|piece| piece.offset),
@@ -59,14 +49,10 @@ fn numbers<P: Batches>(
 }
 
 /// The sequences, or pieces, in these rows.
-fn sequences<'a>(
-    plan: &'a impl Batches,
-    ends: &[u32],
-    rows: Range<usize>,
-) -> impl Iterator<Item = u32> + 'a {
+fn sequences(file: &Sheet, ends: &[u32], rows: Range<usize>) -> impl Iterator<Item = u32> {
     let first = ends.partition_point(|&end| end as usize <= rows.start);
     let before = if first == 0 { 0 } else { ends[first - 1] as usize };
-    let batches = (first..plan.len()).flat_map(|batch| plan.batch(batch).0);
+    let batches = (first..file.len).flat_map(|batch| (file.batch)(batch).0);
     batches.copied().skip(rows.start - before).take(rows.len())
 }
 
@@ -83,25 +69,21 @@ fn of_batches(ends: &[u32], rows: Range<usize>, of: impl Fn(usize) -> u64) -> Ve
     numbers
 }
 
-/// The rows of each group.
 fn groups(rows: usize) -> impl Iterator<Item = Range<usize>> {
     (0..rows).step_by(ROWS_PER_GROUP).map(move |start| start..rows.min(start + ROWS_PER_GROUP))
 }
 
-pub(in crate::plan) fn write<P: Batches>(
-    file: &Sheet<P>,
-    output: &mut (impl Write + Send),
-) -> io::Result<()> {
-    let columns = Column::all(file.chunks.is_some(), file.seconds.is_some());
-    let rows = file.plan.sequences();
-    let ends: Vec<u32> = file.plan.ends().collect();
+pub(in crate::plan) fn write(file: &Sheet, output: &mut (impl Write + Send)) -> io::Result<()> {
+    let columns = &Column::all(file.chunks.is_some(), file.seconds.is_some());
+    let rows = file.sequences;
+    let ends: Vec<u32> = file.ends().collect();
     let mut hash = Xxh3::new();
     for &column in columns {
         groups(rows).for_each(|group| column.hash(&numbers(column, file, &ends, group), &mut hash));
     }
     if let Some(ids) = file.ids {
-        ids::check(ids)?;
-        ids.iter().for_each(|id| ids::hash(id.as_bytes(), &mut hash));
+        check_ids(ids)?;
+        ids.iter().for_each(|id| hash_id(id.as_bytes(), &mut hash));
     }
     let header = header::text(file, Remaining { over_long: true, chunks: true }, hash)?;
     if header.len() > MOST_HEADER {
@@ -121,7 +103,7 @@ pub(in crate::plan) fn write<P: Batches>(
                 write_column(column, &numbers(column, file, &ends, group.clone()), &mut into)?;
             }
             if let Some(ids) = file.ids {
-                ids::write(ids, group, &mut into)?;
+                write_ids(ids, group, &mut into)?;
             }
             into.close()?;
         }
@@ -146,8 +128,8 @@ fn properties(header: String) -> WriterProperties {
         .set_max_row_group_row_count(None)
         // Every sequence is another, and so is its id, whose least and greatest tell nothing.
         .set_column_dictionary_enabled(ColumnPath::from(Column::Sequence.name()), false)
-        .set_column_dictionary_enabled(ColumnPath::from(ids::NAME), false)
-        .set_column_statistics_enabled(ColumnPath::from(ids::NAME), EnabledStatistics::None)
+        .set_column_dictionary_enabled(ColumnPath::from(IDS), false)
+        .set_column_statistics_enabled(ColumnPath::from(IDS), EnabledStatistics::None)
         .build()
 }
 
@@ -156,8 +138,7 @@ fn write_column<W: Write + Send>(
     numbers: &[u64],
     into: &mut SerializedRowGroupWriter<'_, W>,
 ) -> ParquetResult<()> {
-    let missing = || ParquetError::General("a column is missing".to_owned());
-    let mut writer = into.next_column()?.ok_or_else(missing)?;
+    let mut writer = next_column(into)?;
     // The format has signed numbers, and says which are to be taken as unsigned.
     if column.size() == 8 {
         let numbers: Vec<i64> = numbers.iter().map(|number| number.cast_signed()).collect();

@@ -1,28 +1,17 @@
 //! Arrow arrays by type: which of them have lengths, and what ids they give.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, fmt::Display};
 
-use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
     UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
-use arrow_array::{Array, ArrayRef, PrimitiveArray};
+use arrow_array::{Array, ArrayRef, PrimitiveArray, cast::AsArray};
 use arrow_schema::{DataType, Field};
 
-use crate::error::Error;
 use crate::read::cells::{Cells, wrong_type};
-use crate::text::quote;
-
-/// Refuses a column before anything of it is read.
-pub(super) fn check(field: &Field) -> Result<(), Error> {
-    check_type(field.data_type(), field)
-}
-
-/// Refuses a structure that the library cannot read, for what is inside of it.
-pub(super) fn check_around(field: &Field) -> Result<(), Error> {
-    plain(field.data_type(), field)
-}
+use crate::read::{number::Reason, request::Measure};
+use crate::{error::Error, text::quote};
 
 /// What is inside of structures, by the places of its fields, up to the first row that one of them has
 /// not; and whether there is such a row.
@@ -38,25 +27,12 @@ pub(super) fn inside(array: &ArrayRef, path: &[usize]) -> Option<(ArrayRef, bool
     Some((array.slice(0, rows), cut))
 }
 
-fn check_type(data_type: &DataType, field: &Field) -> Result<(), Error> {
+/// Refuses a column before anything of it is read.
+pub(super) fn check(data_type: &DataType, field: &Field) -> Result<(), Error> {
     use DataType as D;
     let kind = match data_type {
-        D::Int8
-        | D::Int16
-        | D::Int32
-        | D::Int64
-        | D::UInt8
-        | D::UInt16
-        | D::UInt32
-        | D::UInt64
-        | D::Float32
-        | D::Float64
-        | D::Utf8
-        | D::LargeUtf8
-        | D::Utf8View
-        | D::Binary
-        | D::LargeBinary
-        | D::BinaryView => return Ok(()),
+        D::Float32 | D::Float64 | D::Binary | D::LargeBinary | D::BinaryView => return Ok(()),
+        whole_or_text if whole_or_text.is_integer() || whole_or_text.is_string() => return Ok(()),
         D::List(_) | D::LargeList(_) | D::FixedSizeList(_, _) => {
             return plain(data_type, field);
         }
@@ -64,7 +40,7 @@ fn check_type(data_type: &DataType, field: &Field) -> Result<(), Error> {
             "dictionaries of dictionaries"
         }
         // The length of a row is that of the value it means.
-        D::Dictionary(_, values) => return check_type(values, field),
+        D::Dictionary(_, values) => return check(values, field),
         D::Boolean => "booleans",
         D::Null => "nulls",
         D::Struct(_) => "structures",
@@ -74,8 +50,9 @@ fn check_type(data_type: &DataType, field: &Field) -> Result<(), Error> {
     Err(wrong_type(field.name(), kind))
 }
 
-/// What a list holds is not looked at, but the library must be able to read it.
-fn plain(data_type: &DataType, field: &Field) -> Result<(), Error> {
+/// What a list holds, and what is beside a field in a structure, is not looked at, but the library must
+/// be able to read it.
+pub(super) fn plain(data_type: &DataType, field: &Field) -> Result<(), Error> {
     match data_type {
         DataType::List(inner) | DataType::LargeList(inner) | DataType::FixedSizeList(inner, _) => {
             plain(inner.data_type(), field)
@@ -83,31 +60,25 @@ fn plain(data_type: &DataType, field: &Field) -> Result<(), Error> {
         DataType::Struct(fields) => {
             fields.iter().try_for_each(|inner| plain(inner.data_type(), field))
         }
-        data_type if data_type.is_nested() && !is_dictionary(data_type) => {
-            Err(wrong_type(field.name(), "lists of another type"))
-        }
         DataType::Dictionary(_, values) => plain(values, field),
+        other if other.is_nested() => Err(wrong_type(field.name(), "lists of another type")),
         _ => Ok(()),
     }
-}
-
-fn is_dictionary(data_type: &DataType) -> bool {
-    matches!(data_type, DataType::Dictionary(_, _))
 }
 
 pub(super) fn lengths(array: &dyn Array, name: &str, cells: &mut Cells) -> Result<(), Error> {
     use DataType as D;
     match array.data_type() {
-        D::Int8 => numbers::<Int8Type, _>(array, cells, Cells::signed),
-        D::Int16 => numbers::<Int16Type, _>(array, cells, Cells::signed),
-        D::Int32 => numbers::<Int32Type, _>(array, cells, Cells::signed),
-        D::Int64 => numbers::<Int64Type, _>(array, cells, Cells::signed),
-        D::UInt8 => numbers::<UInt8Type, _>(array, cells, Cells::unsigned),
-        D::UInt16 => numbers::<UInt16Type, _>(array, cells, Cells::unsigned),
-        D::UInt32 => numbers::<UInt32Type, _>(array, cells, Cells::unsigned),
-        D::UInt64 => numbers::<UInt64Type, _>(array, cells, Cells::unsigned),
-        D::Float32 => numbers::<Float32Type, _>(array, cells, Cells::real),
-        D::Float64 => numbers::<Float64Type, _>(array, cells, Cells::real),
+        D::Int8 => numbers::<Int8Type, _>(array, cells, Measure::signed),
+        D::Int16 => numbers::<Int16Type, _>(array, cells, Measure::signed),
+        D::Int32 => numbers::<Int32Type, _>(array, cells, Measure::signed),
+        D::Int64 => numbers::<Int64Type, _>(array, cells, Measure::signed),
+        D::UInt8 => numbers::<UInt8Type, _>(array, cells, Measure::unsigned),
+        D::UInt16 => numbers::<UInt16Type, _>(array, cells, Measure::unsigned),
+        D::UInt32 => numbers::<UInt32Type, _>(array, cells, Measure::unsigned),
+        D::UInt64 => numbers::<UInt64Type, _>(array, cells, Measure::unsigned),
+        D::Float32 => numbers::<Float32Type, _>(array, cells, Measure::real),
+        D::Float64 => numbers::<Float64Type, _>(array, cells, Measure::real),
         D::Utf8 => array.as_string::<i32>().iter().try_for_each(|text| cells.text(text)),
         D::LargeUtf8 => array.as_string::<i64>().iter().try_for_each(|text| cells.text(text)),
         D::Utf8View => array.as_string_view().iter().try_for_each(|text| cells.text(text)),
@@ -187,13 +158,13 @@ where
     values.iter().try_for_each(|id| cells.id(name, id.map(|id| id.to_string()).as_deref()))
 }
 
-fn numbers<'a, T: ArrowPrimitiveType, N: From<T::Native>>(
+fn numbers<T: ArrowPrimitiveType, N: From<T::Native> + Copy + Display>(
     array: &dyn Array,
-    cells: &mut Cells<'a>,
-    keep: impl Fn(&mut Cells<'a>, Option<N>) -> Result<(), Error>,
+    cells: &mut Cells,
+    length: impl Fn(&Measure, N) -> Result<u32, Reason>,
 ) -> Result<(), Error> {
     let values: &PrimitiveArray<T> = array.as_primitive();
-    values.iter().try_for_each(|value| keep(cells, value.map(N::from)))
+    values.iter().try_for_each(|value| cells.number(value.map(N::from), &length))
 }
 
 fn bytes<'a>(

@@ -29,10 +29,9 @@ pub(super) struct Frames<R> {
     first: bool,
 }
 
-/// One message.
 pub(super) struct Frame {
     head: Vec<u8>,
-    body: Buffer,
+    pub(super) body: Buffer,
 }
 
 impl<R: Read> Frames<R> {
@@ -74,7 +73,7 @@ impl<R: Read> Frames<R> {
         let head = self.exactly(size)?;
         let length = root_as_message(&head).map_err(|_| not_arrow())?.bodyLength();
         let length = u64::try_from(length).ok().filter(|&length| length <= LARGEST_BODY);
-        let body = self.exactly(length.ok_or_else(|| Error::damaged_data("Arrow"))?)?;
+        let body = self.exactly(length.ok_or_else(damaged)?)?;
         Ok(Some(Frame { head, body: Buffer::from_vec(body) }))
     }
 
@@ -99,7 +98,7 @@ impl<R: Read> Frames<R> {
 
     fn word(&mut self) -> Result<[u8; 4], Error> {
         let bytes = self.exactly(4)?;
-        bytes.try_into().map_err(|_| Error::damaged_data("Arrow"))
+        bytes.try_into().map_err(|_| damaged())
     }
 
     fn exactly(&mut self, count: u64) -> Result<Vec<u8>, Error> {
@@ -107,14 +106,18 @@ impl<R: Read> Frames<R> {
         let early = self.head.len().min(count as usize);
         bytes.extend(self.head.drain(..early));
         take(&mut self.reader, count - early as u64, &mut bytes)?;
-        if bytes.len() as u64 == count { Ok(bytes) } else { Err(Error::damaged_data("Arrow")) }
+        if bytes.len() as u64 == count { Ok(bytes) } else { Err(damaged()) }
     }
 }
 
 /// Reads up to `count` bytes; fewer only where the input ends.
 fn take<R: Read>(reader: &mut R, count: u64, into: &mut Vec<u8>) -> Result<(), Error> {
     let read = reader.take(count).read_to_end(into);
-    read.map(|_| ()).map_err(|cause| Error::io(None, cause))
+    read.map(|_| ()).map_err(Error::io)
+}
+
+pub(super) fn damaged() -> Error {
+    Error::damaged_data("Arrow")
 }
 
 fn not_arrow() -> Error {
@@ -127,16 +130,12 @@ pub(super) fn refuse(cause: &ArrowError) -> Error {
     if cause.to_string().contains("zstd") && cfg!(not(feature = "zstd")) {
         return Error::not_built("read Arrow files that are packed by zstd", "zstd");
     }
-    Error::damaged_data("Arrow")
+    damaged()
 }
 
 impl Frame {
     pub(super) fn message(&self) -> Result<Message<'_>, Error> {
-        root_as_message(&self.head).map_err(|_| Error::damaged_data("Arrow"))
-    }
-
-    pub(super) fn body(&self) -> &Buffer {
-        &self.body
+        root_as_message(&self.head).map_err(|_| damaged())
     }
 
     /// Whether what the message declares can be true.
@@ -151,7 +150,7 @@ impl Frame {
             buffers.iter().all(|buffer| self.fits(buffer.offset(), buffer.length(), packed))
         });
         if !(rows(batch.length()) && nodes && buffers) {
-            return Err(Error::damaged_data("Arrow"));
+            return Err(damaged());
         }
         let largest = match batch.buffers().filter(|_| packed) {
             Some(all) => all.iter().map(|buffer| self.unpacked(buffer.offset())).max(),

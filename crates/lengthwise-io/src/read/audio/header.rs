@@ -1,11 +1,9 @@
 //! What the readers of audio headers share.
 
-use std::io::Read;
-use std::path::Path;
+use std::{io::Read, path::Path};
 
 use crate::error::Error;
 
-/// What the header of an audio file says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     /// Samples of one channel.
@@ -43,7 +41,7 @@ pub(super) fn bytes<const N: usize>(reader: &mut impl Read, kind: &str) -> Resul
     let mut bytes = [0; N];
     reader.read_exact(&mut bytes).map_err(|cause| match cause.kind() {
         std::io::ErrorKind::UnexpectedEof => damaged(kind),
-        _ => Error::io(None, cause),
+        _ => Error::io(cause),
     })?;
     Ok(bytes)
 }

@@ -2,15 +2,11 @@
 //! bytes of their paths. Links are followed. A directory that is reached a second time is an
 //! error: it is a loop of links, or its files would be counted twice.
 
-use std::collections::BTreeMap;
-use std::fs;
 use std::path::{MAIN_SEPARATOR, Path, PathBuf};
+use std::{collections::BTreeMap, fs};
 
-use crate::error::Error;
-use crate::read::audio::header::Kind;
-use crate::text::quote;
+use crate::{error::Error, read::audio::header::Kind, text::quote};
 
-/// What lies below a directory.
 pub(super) struct Found {
     /// Paths of audio files from the directory on, with `/` between the parts.
     pub(super) files: Vec<String>,
@@ -24,7 +20,7 @@ pub(super) fn files(root: &Path, mut progress: impl FnMut(u64)) -> Result<Found,
     let mut waiting = vec![PathBuf::new()];
     while let Some(inside) = waiting.pop() {
         let folder = root.join(&inside);
-        let refuse = |cause| Error::io(None, cause).in_source(&folder.display().to_string());
+        let refuse = |cause| Error::io(cause).of(&folder);
         let real = folder.canonicalize().map_err(refuse)?;
         if let Some(before) = seen.insert(real, inside.clone()) {
             return Err(twice(&folder, &before));
@@ -36,13 +32,10 @@ pub(super) fn files(root: &Path, mut progress: impl FnMut(u64)) -> Result<Found,
                 Ok(about) if about.is_dir() => waiting.push(path),
                 // A broken link is only in the way if it should be audio.
                 Err(cause) if Kind::of(&path).is_some() => {
-                    return Err(Error::io(None, cause).in_source(&whole.display().to_string()));
+                    return Err(Error::io(cause).of(&whole));
                 }
                 _ if Kind::of(&path).is_some() => {
-                    found.files.push(
-                        name(&path)
-                            .map_err(|error| error.in_source(&whole.display().to_string()))?,
-                    );
+                    found.files.push(name(&path).map_err(|error| error.of(&whole))?);
                 }
                 _ => found.others += 1,
             }
@@ -68,5 +61,5 @@ fn twice(folder: &Path, before: &Path) -> Error {
     };
     Error::new(format!("leads back to {before}, which was read already"))
         .hint_to("remove the link: every directory is read once")
-        .in_source(&folder.display().to_string())
+        .of(folder)
 }

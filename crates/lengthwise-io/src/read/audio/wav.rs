@@ -24,11 +24,11 @@ struct Large {
 /// What the `fmt ` chunk says.
 #[derive(Clone, Copy, Debug)]
 struct Coding {
-    tag: u16,
-    channels: u16,
+    tag: u64,
+    channels: u64,
     rate: u32,
     /// Bytes of one sample of every channel.
-    block: u16,
+    block: u64,
 }
 
 pub(super) fn header<R: Read + Seek>(reader: &mut R, size: u64) -> Result<Header, Error> {
@@ -38,7 +38,7 @@ pub(super) fn header<R: Read + Seek>(reader: &mut R, size: u64) -> Result<Header
         return Err(Error::new("is not a WAV file: it does not begin with `RIFF` and `WAVE`")
             .hint_to("give the file its right extension, or take it out of the directory"));
     }
-    let riff = u64::from(word(&start[4..]));
+    let riff = number::<4>(&start[4..]);
     let mut large = None;
     let mut coding: Option<Coding> = None;
     let mut fact = None;
@@ -46,11 +46,14 @@ pub(super) fn header<R: Read + Seek>(reader: &mut R, size: u64) -> Result<Header
     for _ in 0..MOST_CHUNKS {
         let head: [u8; 8] = bytes(reader, "WAV")?;
         at += 8;
-        let length = u64::from(word(&head[4..]));
+        let length = number::<4>(&head[4..]);
         let read = match &head[..4] {
             b"ds64" if large_form && length >= 28 => {
                 let chunk: [u8; 24] = bytes(reader, "WAV")?;
-                large = Some(Large { data: double(&chunk[8..]), samples: double(&chunk[16..]) });
+                large = Some(Large {
+                    data: number::<8>(&chunk[8..]),
+                    samples: number::<8>(&chunk[16..]),
+                });
                 24
             }
             b"fmt " if length >= 16 => {
@@ -59,7 +62,7 @@ pub(super) fn header<R: Read + Seek>(reader: &mut R, size: u64) -> Result<Header
                 read
             }
             b"fact" if length >= 4 => {
-                fact = Some(u64::from(word(&bytes::<4>(reader, "WAV")?)));
+                fact = Some(number::<4>(&bytes::<4>(reader, "WAV")?));
                 4
             }
             b"data" => {
@@ -84,17 +87,17 @@ pub(super) fn header<R: Read + Seek>(reader: &mut R, size: u64) -> Result<Header
 fn coding_of<R: Read>(reader: &mut R, length: u64) -> Result<(u64, Coding), Error> {
     let chunk: [u8; 16] = bytes(reader, "WAV")?;
     let mut read = 16;
-    let mut tag = half(&chunk);
+    let mut tag = number::<2>(&chunk);
     if tag == 0xfffe && length >= 40 {
         // The extensible form has the real tag at the start of an identifier.
-        tag = half(&bytes::<24>(reader, "WAV")?[8..]);
+        tag = number::<2>(&bytes::<24>(reader, "WAV")?[8..]);
         read += 24;
     }
     let coding = Coding {
         tag,
-        channels: half(&chunk[2..]),
-        rate: word(&chunk[4..]),
-        block: half(&chunk[12..]),
+        channels: number::<2>(&chunk[2..]),
+        rate: number::<4>(&chunk[4..]) as u32,
+        block: number::<2>(&chunk[12..]),
     };
     Ok((read, coding))
 }
@@ -139,7 +142,7 @@ fn samples(
         if block % channels != 0 {
             return Err(damaged("WAV"));
         }
-        return Ok(Header { samples: data / u64::from(block), rate });
+        return Ok(Header { samples: data / block, rate });
     }
     let counted = match (fact, large) {
         (Some(count), Some(large)) if count == u64::from(u32::MAX) => Some(large.samples),
@@ -152,16 +155,9 @@ fn samples(
     Ok(Header { samples, rate })
 }
 
-fn half(bytes: &[u8]) -> u16 {
-    bytes.iter().take(2).rev().fold(0, |sum, &byte| sum << 8 | u16::from(byte))
-}
-
-fn word(bytes: &[u8]) -> u32 {
-    bytes.iter().take(4).rev().fold(0, |sum, &byte| sum << 8 | u32::from(byte))
-}
-
-fn double(bytes: &[u8]) -> u64 {
-    bytes.iter().take(8).rev().fold(0, |sum, &byte| sum << 8 | u64::from(byte))
+/// The little-endian number in the first `N` bytes.
+fn number<const N: usize>(bytes: &[u8]) -> u64 {
+    bytes.iter().take(N).rev().fold(0, |sum, &byte| sum << 8 | u64::from(byte))
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::text::quote;
 pub(super) struct Kept(Vec<String>);
 
 impl Kept {
-    /// What [`find`](super::value::find) looks at for these names: each itself, and the first part of one
+    /// What `find` looks at for these names: each itself, and the first part of one
     /// with dots.
     pub(super) fn new<'a>(names: impl Iterator<Item = &'a str>) -> Self {
         let mut kept = Vec::new();

@@ -4,7 +4,6 @@
 use ::parquet::basic::{ConvertedType, LogicalType, Repetition, Type as Physical};
 use ::parquet::schema::types::{ColumnDescPtr, SchemaDescriptor, Type};
 
-/// What the values of a leaf are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Signed32,
@@ -23,7 +22,8 @@ pub(super) enum Kind {
 pub(super) struct Leaf {
     pub(super) name: String,
     pub(super) index: usize,
-    pub(super) column: ColumnDescPtr,
+    /// The definition level of a value that is there.
+    pub(super) present: i16,
     pub(super) physical: Physical,
     pub(super) kind: Kind,
     /// Of a list, the definition level from which on it has elements.
@@ -40,8 +40,8 @@ impl Leaf {
             if repeated.is_some() && same {
                 continue;
             }
-            let (physical, kind) = (column.physical_type(), kind(column));
-            all.push(Leaf { name, index, column: column.clone(), physical, kind, repeated });
+            let (present, physical) = (column.max_def_level(), column.physical_type());
+            all.push(Leaf { name, index, present, physical, kind: kind(column), repeated });
         }
         all
     }
