@@ -177,11 +177,9 @@ impl FromStr for CostModel {
 
 impl fmt::Display for CostModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (number, (key, value)) in KEYS.into_iter().zip(self.coefficients()).enumerate() {
-            let comma = if number == 0 { "" } else { "," };
-            write!(f, "{comma}{key}={}", short(value))?;
-        }
-        Ok(())
+        let parts = KEYS.into_iter().zip(self.coefficients());
+        let parts = parts.map(|(key, value)| format!("{key}={}", short(value)));
+        f.write_str(&parts.collect::<Vec<_>>().join(","))
     }
 }
 

@@ -114,7 +114,6 @@ fn split_rows(batches: &Batches, held: &[u32], count: usize, pieces: &mut Batche
         start: end - size,
         size,
         pad: Pad::one(length),
-        cost: sequences(size, length),
     });
     let mut chosen = split_costliest(whole.collect(), count, 1, &sequences);
     chosen.sort_unstable_by_key(|piece| (piece.pad.first.div_ceil(piece.size), piece.start));
@@ -156,7 +155,7 @@ fn cut(
             if more > 0 {
                 let begun = open.map_or(start, |piece| piece.start);
                 let size = had + more;
-                open = Some(Piece { start: begun, size, pad, cost: cost(size, length) });
+                open = Some(Piece { start: begun, size, pad });
                 start += more;
                 left -= more;
             }

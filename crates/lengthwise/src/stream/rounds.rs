@@ -1,7 +1,5 @@
 //! What lengths of a stream are padded to, and which of them fit no batch.
 
-use std::borrow::Cow;
-
 use crate::{
     cut::refine,
     data::{lengths::Lengths, over_long::OverLong},
@@ -53,9 +51,8 @@ impl Rounds {
                     .to_owned(),
             });
         }
-        let limit = budget.resolve(&one, Cow::Owned(vec![top.unwrap_or(1)]))?;
-        let one = budget.limit_of_one().map_or(u32::MAX, |limit| limit.longest_alone());
-        let longest = shapes.longest_within(one);
+        let limit = budget.resolve(top.unwrap_or(1))?;
+        let longest = shapes.longest_within(budget.longest_alone());
         let rungs = match shapes {
             Shapes::Rungs(rungs) => rungs.clone(),
             _ => Vec::new(),
@@ -90,7 +87,7 @@ impl Rounds {
         let padded = self.shapes.alone(length);
         match self.budget.limit_of_one() {
             Some(limit) if length > limit.longest_alone() || self.rungs.is_empty() => {
-                limit.exceeded((index, length), [padded, padded], 1)
+                limit.exceeded((index, length), [padded, padded], (1, "error"))
             }
             _ => {
                 let top = self.rungs.last().copied().unwrap_or_default();
