@@ -173,8 +173,7 @@ fn cut_back(count: usize, mut places: Range<usize>, fill: &impl Fill) -> Vec<Spa
     behind
 }
 
-/// The batch of all places from `start` to the first `count` batches that are behind it, if they are
-/// one.
+/// The batch from `start` to the first `count` batches that are behind it, if it is one.
 fn between(
     start: usize,
     behind: &[Span],

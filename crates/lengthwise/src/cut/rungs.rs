@@ -31,8 +31,7 @@ pub(crate) fn shapes_of(ladder: &Staircase) -> Vec<Pad> {
     ladder.edges().iter().map(|&rung| Pad::one(rung)).collect()
 }
 
-/// Puts the sequences of an order to their shapes, which are given by number, and makes batches of them,
-/// the full ones in the order in which they fill.
+/// Puts the sequences of an order to their shapes, given by number, and makes batches of them.
 fn deal(
     order: &[u32],
     shape_of: &[u32],
@@ -148,8 +147,7 @@ pub(crate) fn climbs(left: u64, from: Pad, to: Pad, limit: &ResolvedBudget, all:
         && 200 * extra <= u128::from(all)
 }
 
-/// Batches of an order on the shapes of a grid, as on the rungs of a ladder. What is left climbs to
-/// the next second rung of the same first rung.
+/// Batches of an order on the shapes of a grid. What is left climbs to the next second rung.
 pub(crate) fn of_pairs(
     order: &[u32],
     limit: &ResolvedBudget,

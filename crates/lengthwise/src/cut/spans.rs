@@ -9,8 +9,7 @@ use crate::{
     limit::capacity::Open,
 };
 
-/// Batches in an order, each anywhere among the indices: their order is changed without moving
-/// sequences.
+/// Batches in an order, each anywhere among the indices: no sequence moves when that changes.
 #[derive(Clone, Debug, Default)]
 #[expect(clippy::struct_field_names, reason = "it is the list of its name")]
 pub(crate) struct Spans {

@@ -12,8 +12,7 @@ pub(crate) struct Piece {
     pub(crate) pad: Pad,
 }
 
-/// Halves the costliest pieces until there are `count`, or one sequence in each. Halves have a
-/// multiple of `multiple` sequences where they can.
+/// Halves the costliest pieces until there are `count`, or one sequence in each; to a `multiple` if it can.
 pub(crate) fn split_costliest(
     pieces: Vec<Piece>,
     count: usize,

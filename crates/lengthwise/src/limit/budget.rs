@@ -200,8 +200,7 @@ impl Budget {
         matches!(self.limit, Limit::Sides(_))
     }
 
-    /// The budget made definite where the longest sequence is padded to `longest` when alone; of two
-    /// lengths, both together.
+    /// The budget made definite where the longest sequence (of two lengths, both) is padded to `longest`.
     pub(crate) fn resolve<'a>(&self, longest: u32) -> Result<ResolvedBudget<'a>, Error> {
         self.check()?;
         let rule = match self.limit {

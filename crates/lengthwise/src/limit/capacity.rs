@@ -136,26 +136,16 @@ impl Capacity {
         [cells, largest]: [u64; 2],
         (count, treatment): (usize, &'static str),
     ) -> Error {
-        let limit = match *self {
-            Capacity::Cells(limit) => limit,
+        if let Capacity::Seconds { model, limit } = *self {
+            let padded = [cells, largest].map(|cells| u32::try_from(cells).unwrap_or(u32::MAX));
+            let [seconds, largest] = padded.map(|length| model.seconds(1, length));
+            let [padded, _] = padded;
+            Error::OverBudgetSeconds { index, length, padded, seconds, limit, count, largest }
+        } else {
             // Lengths of two sides have an error of their own.
-            Capacity::Sides(_) => u64::MAX,
-            Capacity::Seconds { model, limit } => {
-                let padded = [cells, largest].map(|cells| u32::try_from(cells).unwrap_or(u32::MAX));
-                let [seconds, largest] = padded.map(|length| model.seconds(1, length));
-                let padded = padded[0];
-                return Error::OverBudgetSeconds {
-                    index,
-                    length,
-                    padded,
-                    seconds,
-                    limit,
-                    count,
-                    largest,
-                };
-            }
-        };
-        Error::OverBudget { index, length, cells, limit, count, largest, treatment }
+            let limit = if let Capacity::Cells(limit) = *self { limit } else { u64::MAX };
+            Error::OverBudget { index, length, cells, limit, count, largest, treatment }
+        }
     }
 }
 

@@ -13,8 +13,7 @@ pub(crate) trait Fill {
     fn last(&self, places: Range<usize>) -> Open;
 }
 
-/// For every budget. `grow` gives what a batch is when the sequence at a place has joined it; nothing
-/// if no shape has room for both.
+/// For every budget. `grow` gives what a batch is with the sequence at a place, if a shape has room.
 pub(crate) struct Growing<'a, F> {
     pub(crate) limit: &'a ResolvedBudget<'a>,
     pub(crate) grow: F,
@@ -66,8 +65,7 @@ impl<F: Fn(Open, usize) -> Option<Open>> Fill for Growing<'_, F> {
     }
 }
 
-/// The same for a budget of cells and sequences of one length: what fits is found when the batch
-/// length grows, and not for each sequence.
+/// For cells and sequences of one length: what fits is found only when the batch length grows.
 pub(crate) struct ByCells<'a, F> {
     pub(crate) limit: &'a ResolvedBudget<'a>,
     pub(crate) cells: u64,

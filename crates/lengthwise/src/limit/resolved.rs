@@ -102,8 +102,7 @@ impl<'a> ResolvedBudget<'a> {
         Pad { first, second }
     }
 
-    /// What a batch is padded to whose longest lengths are these; these themselves if no shape
-    /// covers both.
+    /// What a batch of these longest lengths is padded to; these themselves if no shape covers both.
     pub(crate) fn covered(&self, pad: Pad) -> Pad {
         self.pair_rounding().and_then(|rounding| rounding.of(pad)).unwrap_or(pad)
     }
@@ -157,8 +156,7 @@ impl<'a> ResolvedBudget<'a> {
         grown.filter(|&grown| self.admits(open, grown))
     }
 
-    /// The batch of two lengths after `sequence` has joined it, whatever the budget; nothing if no
-    /// shape covers it.
+    /// The batch of two lengths with `sequence`, whatever the budget, if a shape covers it.
     pub(crate) fn grown(&self, open: Open, sequence: u32) -> Option<Open> {
         let both = open.pad().over(self.lengths_of(sequence));
         let pad = match &self.pair_rounding {
@@ -218,8 +216,7 @@ impl<'a> ResolvedBudget<'a> {
         self.rounding.of(self.lengths[0][sequence as usize])
     }
 
-    /// How many sequences that are padded to this, each alone, fill `batches` batches: as many from
-    /// the front as do not exceed them.
+    /// How many sequences from the front, padded to this each alone, fill `batches` batches at most.
     pub(crate) fn prefix_for(
         &self,
         padded: impl ExactSizeIterator<Item = Pad>,

@@ -16,8 +16,7 @@ use crate::{
 /// Lengths without over-long sequences.
 pub(crate) struct Admitted<'a> {
     pub(crate) lengths: Cow<'a, Lengths>,
-    /// Which sequences these are, if not all. Where it is empty there is nothing to plan: every
-    /// sequence stands alone.
+    /// Which sequences these are, if not all. If none, every sequence stands alone.
     pub(crate) kept: Option<Vec<u32>>,
     /// The over-long ones.
     pub(crate) over: Vec<u32>,
@@ -204,8 +203,7 @@ fn known(left: &Population, lengths: &Lengths, longest: u32) -> Result<(), Error
     Err(Error::BadStatistics { what })
 }
 
-/// A pair cut to what fits: each side to its own limit, then the first to what is left beside the
-/// second. `None` if that is nothing.
+/// A pair cut to what fits, if that is something: the second, then the first to what is left beside it.
 fn cut([a, b]: [u32; 2], limits: &Sides, of: [&Shapes; 2]) -> Option<[u32; 2]> {
     let within = |shapes: &Shapes, length: u32, limit: u64| {
         length.min(shapes.longest_within(u32::try_from(limit).unwrap_or(u32::MAX)))

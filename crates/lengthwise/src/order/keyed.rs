@@ -47,8 +47,7 @@ pub(crate) struct AtRungs {
     pub(crate) indices: Vec<u32>,
     /// Where the sequences of each rung end.
     pub(crate) ends: Vec<u32>,
-    /// The full batches, each with the number of its rung and its own number there, in the order in
-    /// which their last sequences come.
+    /// The full batches in the order in which they fill: the rung of each, and its number there.
     pub(crate) full: Vec<(u32, u32)>,
 }
 
@@ -104,8 +103,7 @@ pub(crate) fn flat_in(
     keys: &impl Keys,
 ) -> Result<Flat, Error> {
     let count = lengths.len();
-    // Putting the order to rungs makes a second list of it, and does not ask what sequences are
-    // padded to.
+    // Putting the order to rungs makes a second list of it, and asks for no padded lengths.
     let on_ladder = matches!(rounding, Rounding::Rungs(_));
     let mut held = 4 * count as u64 * if on_ladder { 2 } else { 1 };
     if !is_fast(count) {
@@ -148,8 +146,7 @@ pub(crate) fn flat_in(
     Ok(Flat { order, padded: parts.rounding.map(|_| padded) })
 }
 
-/// The sequences of every rung by their keys, and the full batches; `None` where there is no fast
-/// path.
+/// The sequences of every rung by their keys, and the full batches, where there is a fast path.
 pub(crate) fn at_rungs(
     lengths: &Lengths,
     limit: &ResolvedBudget,
@@ -199,8 +196,7 @@ pub(crate) fn at_rungs(
     Ok(Some(AtRungs { indices, ends, full }))
 }
 
-/// The full batches, each a rung and its number there, in the order in which they fill: by their last
-/// elements.
+/// The full batches, each a rung and its number there, in the order of their last elements.
 fn in_turn(mut full: Vec<(u64, u32, u32)>, keys: &impl Keys) -> Vec<(u32, u32)> {
     full.sort_unstable();
     // Sequences of two rungs may have equal keys.

@@ -83,8 +83,7 @@ where
     }
 }
 
-/// The lengths in chunks, each with its first index and how many of it there are; the rest of the
-/// last chunk is filled up.
+/// The lengths in chunks, each with its first index and its size; the last one is filled up.
 pub(crate) fn chunks(
     lengths: &[u32],
     first: u32,
@@ -98,8 +97,7 @@ pub(crate) fn chunks(
 
 /// What becomes of the sequences of a chunk, once their keys are known.
 pub(crate) trait Place {
-    /// The first `used` sequences from `first` on, with their lengths and keys. It must be
-    /// `#[inline(always)]`.
+    /// The first `used` sequences from `first` on. It must be `#[inline(always)]`.
     fn place(&mut self, first: u32, lengths: &[u32; CHUNK], keys: &[u32; CHUNK], used: usize);
 }
 

@@ -16,8 +16,7 @@ use crate::{
     shape::rounding::Rounding,
 };
 
-/// All sequences in a random order, each with its length: to look lengths up one by one would wait for
-/// memory at every one.
+/// All sequences in a random order, with their lengths: to look each up would wait for memory.
 #[derive(Debug)]
 pub(crate) struct Mixed {
     order: Vec<u32>,
@@ -49,8 +48,7 @@ impl Mixed {
         sequences.map(|(&sequence, &length)| limit.pad(sequence, length))
     }
 
-    /// Sorted by length in every stretch that ends where `ends` says, down where it `falls` and up in the
-    /// others; equal lengths stay as they are.
+    /// Sorted by length, down where it `falls`, in every stretch that ends at `ends`; stable.
     pub(crate) fn sorted(
         mut self,
         ends: &[u32],

@@ -38,8 +38,7 @@ impl Job<'_> {
         }))
     }
 
-    /// How many batches there are in every epoch at least, as far as that is seen at once: as if all
-    /// sequences were as short as the shortest.
+    /// The least batches of any epoch, seen at once: as if all sequences were as short as the shortest.
     pub(crate) fn least_batches(&self) -> Result<u64, Error> {
         let (lengths, budget) = (self.lengths, &self.settings.budget);
         self.settings.check()?;

@@ -74,8 +74,7 @@ impl Job<'_> {
         if needed <= bound {
             return Ok(bound.saturating_sub(held + while_cut));
         }
-        // What sorting takes is asked of sorting itself, which counts before it begins: first what the
-        // order takes, then what it takes to make it.
+        // Sorting itself counts what it takes: first for the order, then for making it.
         let mut sorting = 0;
         for _ in 0..2 {
             let limit = resolved.limit.clone().with_memory(Some(sorting));

@@ -55,8 +55,7 @@ impl<'a> Job<'a> {
         Ok(Resolved { rounding, limit })
     }
 
-    /// The same where sequences have two lengths. On ladders a sequence can exceed the budget that
-    /// would not by itself.
+    /// The same for two lengths. On ladders a sequence can exceed the budget that would not by itself.
     fn resolve_pairs<'b>(
         &self,
         lengths: &'b Lengths,
@@ -96,8 +95,7 @@ impl<'a> Job<'a> {
     }
 }
 
-/// The rungs that pad the rows of an epoch of its own least, and the longest row that there can be: so
-/// they are the same in every epoch.
+/// The rungs that pad the rows of an epoch of their own least, and the longest possible row.
 fn row_rungs(lengths: &Lengths, row: Row, rungs: u32) -> Result<Vec<u32>, Error> {
     let sample = lengths.part().map(|all| Lengths::new(all.sample(SAMPLE))).transpose()?;
     let all = sample.as_ref().unwrap_or(lengths);

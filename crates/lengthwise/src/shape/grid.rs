@@ -29,8 +29,7 @@ impl PairRounding {
         }
     }
 
-    /// What the longest first and the longest second length are padded to. Given rungs above them
-    /// do not count.
+    /// What the longest first and second length are padded to. Rungs above them do not count.
     pub(crate) fn top(&self, first: &Lengths, second: &Lengths) -> Pad {
         let longest = Pad { first: first.max(), second: second.max() };
         match self {

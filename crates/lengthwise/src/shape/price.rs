@@ -201,8 +201,7 @@ impl<'a, T: Integer> Search<'a, T> {
         }
     }
 
-    /// The ends of the partition that the last pass found: the lowest of those with the fewest parts,
-    /// unless that preferred last places.
+    /// The ends of the partition that the last pass found.
     fn walk_back(&self) -> Vec<usize> {
         let mut ends = vec![self.histogram.len()];
         while self.before[ends[ends.len() - 1]] > 0 {

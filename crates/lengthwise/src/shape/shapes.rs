@@ -112,8 +112,7 @@ impl Shapes {
         }
     }
 
-    /// The rule for these lengths. A ladder that is to be chosen is the one that pads least, whatever
-    /// the budget.
+    /// The rule for these lengths. A ladder is the one that pads least, whatever the budget.
     pub(crate) fn rounding(&self, lengths: &Lengths) -> Result<Rounding, Error> {
         self.check_count()?;
         match self {

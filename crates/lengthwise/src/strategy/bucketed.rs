@@ -29,8 +29,7 @@ impl Group for Bucketed {
     fn group(&self, lengths: &Lengths, limit: &ResolvedBudget, rng: &Rng) -> Result<Groups, Error> {
         self.check()?;
         let (longest, count) = (lengths.max(), lengths.count());
-        // Which of several equal lengths fall on which side of a bucket's end is random, and does not
-        // depend on the order inside.
+        // Which of equal lengths are on which side of an end is random, whatever the order inside.
         let keys = Random::within(longest, |length| longest - length, rng, Purpose::Ties);
         // What the planner asks of strategies that do not sort in passes is enough.
         let mut order = flat(lengths, &limit.clone().with_memory(None), &keys)?.order;

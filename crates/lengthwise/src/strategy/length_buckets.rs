@@ -95,8 +95,7 @@ impl Group for LengthBuckets {
     }
 }
 
-/// Groups by the bucket of each length, rising, in a random order inside each. Longer lengths are in
-/// no earlier bucket.
+/// Groups by the bucket of each length, which rises with it, in a random order inside each.
 pub(crate) fn by_length(
     lengths: &Lengths,
     limit: &ResolvedBudget,

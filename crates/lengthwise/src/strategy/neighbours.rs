@@ -80,8 +80,7 @@ impl<'a> Line<'a> {
         self.longer[place as usize] = place;
     }
 
-    /// Sets `places` to those of the batch that grows from `start`: equal lengths first, then in
-    /// one direction, then in the other.
+    /// Sets `places` to the batch that grows from `start`: equal lengths, one direction, the other.
     fn grow(&self, start: u32, limit: &ResolvedBudget, up_first: bool, places: &mut Vec<u32>) {
         let sequence = |place: u32| self.sorted[place as usize];
         let length = self.lengths.of(sequence(start));
