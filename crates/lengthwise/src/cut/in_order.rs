@@ -18,7 +18,7 @@ use crate::{
         row::Row,
     },
     order::{
-        groups::{Groups, Order, Regroup},
+        groups::{GroupKind, Groups, Order},
         keyed::Flat,
     },
     shape::{grid::PairRounding, rounding::Rounding},
@@ -31,8 +31,7 @@ pub(crate) fn rows(
     row: Row,
     rounding: &Rounding,
 ) -> Result<Batches, Error> {
-    let (order, mut ends) = groups.into_parts();
-    let Order::Flat(Flat { order: indices, .. }) = order else {
+    let Groups { order: Order::Flat(Flat { order: indices, .. }), mut ends, .. } = groups else {
         unreachable!("rows are filled from an order");
     };
     let (mut start, mut sums) = (0, Vec::with_capacity(ends.len()));
@@ -53,13 +52,12 @@ pub(crate) fn rows(
 /// next batch. For a given order no other way of cutting makes fewer batches, because whatever fits
 /// together still fits when one is taken away. With rungs, see [`finish`](rungs::finish).
 pub(crate) fn cut(groups: Groups, limit: &ResolvedBudget, rounding: &Rounding) -> Spans {
-    let (regroup, short) = (groups.regroup(), groups.short());
+    let Groups { order, ends, kind, ref short, .. } = groups;
     let short = short.as_ref();
-    let (order, ends) = groups.into_parts();
-    match (order, rounding, regroup) {
-        (Order::Flat(Flat { order, .. }), ..) if let Some(sides) = limit.sides() => {
-            match sides.pair_rounding() {
-                PairRounding::Grid(grid) if regroup == Regroup::Free => {
+    match (order, rounding, kind) {
+        (Order::Flat(Flat { order, .. }), ..) if let Some(rounding) = limit.pair_rounding() => {
+            match rounding {
+                PairRounding::Grid(grid) if kind == GroupKind::Loose => {
                     rungs::of_pairs(&order, limit, grid, short)
                 }
                 _ => {
@@ -72,7 +70,7 @@ pub(crate) fn cut(groups: Groups, limit: &ResolvedBudget, rounding: &Rounding) -
         (Order::AtRungs(sorted), Rounding::Rungs(rungs), _) => {
             rungs::finish(sorted, limit, &rungs::shapes_of(rungs), short)
         }
-        (Order::Flat(flat), Rounding::Rungs(rungs), Regroup::Free) => {
+        (Order::Flat(flat), Rounding::Rungs(rungs), GroupKind::Loose) => {
             rungs::of_order(flat, limit, rungs, short)
         }
         (Order::Flat(Flat { order, padded }), ..) => {
@@ -175,8 +173,7 @@ fn cut_back(count: usize, mut places: Range<usize>, fill: &impl Fill) -> Vec<Spa
     behind
 }
 
-/// The batch of all places from `start` to the first `count` batches that are behind it, if they are
-/// one.
+/// The batch from `start` to the first `count` batches that are behind it, if it is one.
 fn between(
     start: usize,
     behind: &[Span],

@@ -42,7 +42,7 @@ pub(crate) fn rounding(
     budget: &Budget,
 ) -> Result<Rounding, Error> {
     let Shapes::Ladder(rungs @ 1..) = *shapes else { return shapes.rounding(lengths) };
-    let limit = budget.resolve(lengths, vec![lengths.longest()].into())?;
+    let limit = budget.resolve(lengths.longest())?;
     let choose = || refined(ladder(lengths, rungs), lengths, &limit);
     let rungs = lengths.remembered(&format!("{shapes} {budget}"), choose);
     Ok(Rounding::Rungs(Staircase::new(rungs, lengths)))
@@ -117,7 +117,7 @@ mod tests {
                 (Budget::padded(64 * u64::from(lengths.max())).multiple_of(8), true),
                 ("cost:recurrent,limit=3,at-most=300".parse().unwrap(), false),
             ] {
-                let limit = budget.resolve(&lengths, lengths.as_slice().into()).unwrap();
+                let limit = budget.resolve(lengths.max()).unwrap();
                 for count in [1, 2, 5, 16, 40] {
                     let usual = ladder(&lengths, count);
                     let better = refined(usual.clone(), &lengths, &limit);

@@ -23,8 +23,7 @@ pub(crate) fn of_order(
     for length in &mut rungs {
         *length = ladder.of(*length);
     }
-    let shapes = shapes_of(ladder);
-    finish(at_shapes(&order, &rungs, &shapes, limit), limit, &shapes, short)
+    deal(&order, &rungs, limit, &shapes_of(ladder), short)
 }
 
 /// The shapes of a ladder.
@@ -32,14 +31,14 @@ pub(crate) fn shapes_of(ladder: &Staircase) -> Vec<Pad> {
     ladder.edges().iter().map(|&rung| Pad::one(rung)).collect()
 }
 
-/// The sequences of an order at their shapes, which are given by number, and the full batches in the
-/// order in which they fill.
-pub(crate) fn at_shapes(
+/// Puts the sequences of an order to their shapes, given by number, and makes batches of them.
+fn deal(
     order: &[u32],
     shape_of: &[u32],
-    shapes: &[Pad],
     limit: &ResolvedBudget,
-) -> AtRungs {
+    shapes: &[Pad],
+    short: Option<&Rng>,
+) -> Spans {
     let sizes: Vec<u32> = shapes.iter().map(|&shape| limit.full_of(shape)).collect();
     let mut ends = vec![0; shapes.len()];
     for &shape in shape_of {
@@ -62,7 +61,7 @@ pub(crate) fn at_shapes(
             full.push((shape, filled[at] / sizes[at] - 1));
         }
     }
-    AtRungs { indices, ends, full }
+    finish(AtRungs { indices, ends, full }, limit, shapes, short)
 }
 
 /// Makes batches of sequences that are at their shapes. Every full batch of a shape has the same
@@ -90,22 +89,21 @@ pub(crate) fn finish(
         (_, full) => full,
     });
     let before: Vec<u32> = before.collect();
-    let spans = full.into_iter().map(|(at, batch)| {
-        let (shape, at) = (at, at as usize);
+    let spans = full.into_iter().map(|(shape, batch)| {
+        let at = shape as usize;
         let behind = if batch < before[at] { 0 } else { left_of(at) };
-        let (size, pad) = (sizes[at], shapes[shape as usize]);
+        let (size, pad) = (sizes[at], shapes[at]);
         Span { start: start_of(at) + batch * size + behind, size, pad }
     });
-    let mut spans = Spans { spans: spans.collect(), ..Spans::default() };
+    let spans = spans.collect();
     let own = (0..shapes.len()).map(|at| shapes[at].cells(count_of(at)));
     let all = own.fold(0, u64::saturating_add);
     let waiting = |at: usize| {
         let start = start_of(at) + before[at] * sizes[at];
         &indices[start as usize..(start + left_of(at)) as usize]
     };
-    let mut left = Vec::new();
-    climb(shapes, limit, all, waiting, |batch, pad| left.push((batch.to_vec(), pad)));
-    spans.indices = indices;
+    let left = climb(shapes, limit, all, waiting);
+    let mut spans = Spans { indices, tail: Vec::new(), spans };
     for (batch, pad) in left {
         spans.push(&batch, pad);
     }
@@ -113,28 +111,26 @@ pub(crate) fn finish(
 }
 
 /// Makes batches of what is `waiting` at each shape.
-pub(crate) fn climb<'a>(
+fn climb<'a>(
     shapes: &[Pad],
     limit: &ResolvedBudget,
     all: u64,
     waiting: impl Fn(usize) -> &'a [u32],
-    mut push: impl FnMut(&[u32], Pad),
-) {
-    let mut left: Vec<u32> = Vec::new();
+) -> Vec<(Vec<u32>, Pad)> {
+    let (mut left, mut batches): (Vec<u32>, _) = (Vec::new(), Vec::new());
     for (at, &shape) in shapes.iter().enumerate() {
         left.extend(waiting(at));
         let full = limit.full_of(shape) as usize;
         let (whole, rest) = left.split_at(left.len() - left.len() % full);
-        for batch in whole.chunks_exact(full) {
-            push(batch, shape);
-        }
+        batches.extend(whole.chunks_exact(full).map(|batch| (batch.to_vec(), shape)));
         let next = shapes.get(at + 1);
         let climbs = next.is_some_and(|&next| climbs(rest.len() as u64, shape, next, limit, all));
-        if !climbs && !rest.is_empty() {
-            push(rest, shape);
+        left = rest.to_vec();
+        if !climbs && !left.is_empty() {
+            batches.push((std::mem::take(&mut left), shape));
         }
-        left = if climbs { rest.to_vec() } else { Vec::new() };
     }
+    batches
 }
 
 /// Whether what is left at a shape climbs to the next: `all` is what all sequences take at their own
@@ -151,8 +147,7 @@ pub(crate) fn climbs(left: u64, from: Pad, to: Pad, limit: &ResolvedBudget, all:
         && 200 * extra <= u128::from(all)
 }
 
-/// Batches of an order on the shapes of a grid, as on the rungs of a ladder. What is left climbs to
-/// the next second rung of the same first rung.
+/// Batches of an order on the shapes of a grid. What is left climbs to the next second rung.
 pub(crate) fn of_pairs(
     order: &[u32],
     limit: &ResolvedBudget,
@@ -167,5 +162,5 @@ pub(crate) fn of_pairs(
         shape as u32
     });
     let shape_of: Vec<u32> = shape_of.collect();
-    finish(at_shapes(order, &shape_of, &shapes, limit), limit, &shapes, short)
+    deal(order, &shape_of, limit, &shapes, short)
 }

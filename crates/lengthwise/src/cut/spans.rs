@@ -9,8 +9,7 @@ use crate::{
     limit::capacity::Open,
 };
 
-/// Batches in an order, each anywhere among the indices: their order is changed without moving
-/// sequences.
+/// Batches in an order, each anywhere among the indices: no sequence moves when that changes.
 #[derive(Clone, Debug, Default)]
 #[expect(clippy::struct_field_names, reason = "it is the list of its name")]
 pub(crate) struct Spans {
@@ -90,14 +89,11 @@ impl Spans {
     /// The sequences one batch after another.
     pub(crate) fn gathered(self, workspace: &Workspace) -> Batches {
         let mut end = 0;
-        let ends: Vec<u32> = self
-            .spans
-            .iter()
-            .map(|span| {
-                end += span.size;
-                end
-            })
-            .collect();
+        let ends = self.spans.iter().map(|span| {
+            end += span.size;
+            end
+        });
+        let ends: Vec<u32> = ends.collect();
         let lengths = self.spans.iter().map(|span| span.pad.first).collect();
         let seconds = self.spans.iter().map(|span| span.pad.second);
         let seconds = seconds.filter(|&second| second > 0).collect();
@@ -108,20 +104,21 @@ impl Spans {
         let threads = workspace.threads_for(indices.len());
         let ranges = threads::ranges(self.len(), if threads > 1 { 4 * threads } else { 1 }, 1);
         let mut rest = &mut indices[..];
-        let mut jobs: Vec<(Range<usize>, &mut [u32])> = Vec::with_capacity(ranges.len());
-        for range in ranges {
+        let jobs = ranges.into_iter().map(|range| {
             let size: u32 = self.spans[range.clone()].iter().map(|span| span.size).sum();
-            let (front, after) = rest.split_at_mut(size as usize);
-            jobs.push((range, front));
-            rest = after;
-        }
-        threads::each(threads, jobs, |(range, mut places)| {
-            for span in &self.spans[range] {
-                let (front, after) = places.split_at_mut(span.size as usize);
-                front.copy_from_slice(self.get(*span));
-                places = after;
-            }
+            (range, rest.split_off_mut(..size as usize).unwrap_or_default())
         });
+        threads::each(
+            threads,
+            jobs.collect(),
+            |(range, mut places): (Range<usize>, &mut [u32])| {
+                for span in &self.spans[range] {
+                    let (front, after) = places.split_at_mut(span.size as usize);
+                    front.copy_from_slice(self.get(*span));
+                    places = after;
+                }
+            },
+        );
         workspace.keep_indices(self.indices);
         Batches { indices, ends, lengths, seconds }
     }

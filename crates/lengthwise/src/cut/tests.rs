@@ -16,7 +16,7 @@ use crate::{
         fill::Fill,
         groups::Groups,
         keyed::{LEAST, flat, plain},
-        keys::{Keys, Random, chunks},
+        keys::{Keyed, Keys, Random, chunks},
         parts::{Packing, Parts},
     },
     shape::{
@@ -71,7 +71,7 @@ fn check(lengths: &Lengths, keys: &impl Keys) {
             let (rounding, workspace) = (Arc::new(rounding), Workspace::new().threads(threads));
             let longest = rounding.of(lengths.max());
             let limit = budget
-                .resolve(lengths, vec![longest].into())
+                .resolve(longest)
                 .unwrap()
                 .rounded(lengths, Arc::clone(&rounding))
                 .within(&workspace);
@@ -128,7 +128,8 @@ fn keys_are_the_same_with_vectors_and_without() {
         let mut pool = Pool::default();
         pool.clear(lengths.len(), parts.count);
         let (lengths, pool_) = (lengths.as_slice(), pool.filling());
-        let job = Fill { lengths, first: 0, parts: &parts, only: None, keys: &keys, pool: pool_ };
+        let to = Fill { parts: &parts, only: None, pool: pool_ };
+        let job = Keyed { lengths, first: 0, keys: &keys, to };
         if wide {
             simd::run(job);
         } else {

@@ -1,10 +1,9 @@
 //! The hard limit that every batch keeps.
 
-use std::{borrow::Cow, fmt, str::FromStr};
+use std::{fmt, str::FromStr};
 
 use crate::{
     base::setting::Setting,
-    data::lengths::Lengths,
     error::Error,
     limit::{
         capacity::{Capacity, Open, Rule, Sides},
@@ -113,41 +112,42 @@ impl Budget {
         include_str!("budget.md")
     }
 
-    /// Whether a batch of this size and batch length keeps the budget, where a batch of the longest
-    /// sequence is padded to `longest`, and the shortest of this one has length `shortest`.
+    /// What a batch may hold, where a batch of the longest sequence is padded to `longest`.
+    fn capacity(&self, longest: u64) -> Capacity {
+        match self.limit {
+            Limit::Sequences(_) => Capacity::Cells(u64::MAX),
+            Limit::Padded(cells) => Capacity::Cells(cells),
+            Limit::Sides(sides) => Capacity::Sides(sides),
+            Limit::Dynamic(count, _) => Capacity::Cells(longest.saturating_mul(count.into())),
+            Limit::Cost(model, limit) => Capacity::Seconds { model, limit },
+        }
+    }
+
+    /// The most sequences of a batch.
+    fn most(&self) -> u32 {
+        match self.limit {
+            Limit::Sequences(count) => count,
+            _ => self.at_most.unwrap_or(u32::MAX),
+        }
+    }
+
+    /// Whether a batch keeps the budget, where a batch of the longest sequence is padded to `longest`,
+    /// and the shortest of this one has length `shortest`.
     pub(crate) fn admits(&self, batch: Open, shortest: u32, longest: u64) -> bool {
-        let Open { size, .. } = batch;
-        let cells = |size: u32, length: u32| u64::from(size) * u64::from(length);
-        let all = batch.pad().cells(size);
-        let fits = match self.limit {
-            Limit::Sequences(count) => size <= count,
-            Limit::Padded(most) => all <= most,
-            Limit::Sides(sides) => sides.hold(size, batch.pad()),
-            Limit::Dynamic(count, Rule::Printed) => all <= longest.saturating_mul(count.into()),
+        let decisive = match self.limit {
             // It held before its last sequence came, which may have been its longest.
-            Limit::Dynamic(count, Rule::Over) => {
-                cells(size - 1, shortest) <= longest.saturating_mul(count.into())
+            Limit::Dynamic(_, Rule::Over) => {
+                Open { size: batch.size - 1, length: shortest, second: 0 }
             }
-            Limit::Cost(model, limit) => model.seconds(size, batch.pad().joint()) <= limit,
+            _ => batch,
         };
-        fits && self.at_most.is_none_or(|most| size <= most)
+        self.capacity(longest).holds(decisive) && batch.size <= self.most()
     }
 
     /// The same for a row of so many sequences.
     pub(crate) fn admits_row(&self, sequences: u32, length: u32, longest: u64) -> bool {
-        let most = match self.limit {
-            Limit::Sequences(count) => count,
-            _ => u32::MAX,
-        };
-        let row = Self { at_most: None, ..*self };
-        let fits = match self.limit {
-            // The rule is about the last sequence of a batch, and a row is one.
-            Limit::Dynamic(count, _) => {
-                u64::from(length) <= longest.saturating_mul(u64::from(count))
-            }
-            _ => row.admits(Open { size: 1, length, second: 0 }, length, longest),
-        };
-        fits && sequences <= self.at_most.unwrap_or(most).min(most)
+        let row = Open { size: 1, length, second: 0 };
+        self.capacity(longest).holds(row) && sequences <= self.most()
     }
 
     /// The cost model, if it is a budget of seconds.
@@ -171,10 +171,14 @@ impl Budget {
     /// What one sequence may take alone, where that does not depend on the lengths.
     pub(crate) fn limit_of_one(&self) -> Option<Capacity> {
         match self.limit {
-            Limit::Padded(cells) => Some(Capacity::Cells(cells)),
-            Limit::Cost(model, limit) => Some(Capacity::Seconds { model, limit }),
+            Limit::Padded(_) | Limit::Cost(..) => Some(self.capacity(0)),
             Limit::Sequences(_) | Limit::Dynamic(..) | Limit::Sides(_) => None,
         }
+    }
+
+    /// The longest length that keeps it alone, where that does not depend on the lengths.
+    pub(crate) fn longest_alone(&self) -> u32 {
+        self.limit_of_one().map_or(u32::MAX, |limit| limit.longest_alone())
     }
 
     /// What one sequence of two lengths may take alone.
@@ -196,72 +200,47 @@ impl Budget {
         matches!(self.limit, Limit::Sides(_))
     }
 
-    /// The budget made definite for sequences that are padded to `padded` when alone; of two lengths,
-    /// both together.
-    pub(crate) fn resolve<'a>(
-        &self,
-        lengths: &Lengths,
-        padded: Cow<'a, [u32]>,
-    ) -> Result<ResolvedBudget<'a>, Error> {
+    /// The budget made definite where the longest sequence (of two lengths, both) is padded to `longest`.
+    pub(crate) fn resolve<'a>(&self, longest: u32) -> Result<ResolvedBudget<'a>, Error> {
         self.check()?;
-        let longest = padded.iter().copied().max().unwrap_or(0).max(lengths.longest());
-        let longest = u64::from(longest);
-        let (capacity, at_most, rule) = match self.limit {
-            Limit::Sequences(count) => (Capacity::Cells(u64::MAX), count, Rule::Printed),
-            Limit::Padded(cells) => (Capacity::Cells(cells), u32::MAX, Rule::Printed),
-            Limit::Sides(sides) => (Capacity::Sides(sides), u32::MAX, Rule::Printed),
-            Limit::Dynamic(count, rule) => {
-                (Capacity::Cells(u64::from(count) * longest), u32::MAX, rule)
-            }
-            Limit::Cost(model, limit) => {
-                (Capacity::Seconds { model, limit }, u32::MAX, Rule::Printed)
-            }
+        let rule = match self.limit {
+            Limit::Dynamic(_, rule) => rule,
+            _ => Rule::Printed,
         };
-        let at_most = self.at_most.map_or(at_most, |more| more.min(at_most));
-        Ok(ResolvedBudget::new(padded, capacity, at_most, self.multiple_of, rule))
+        let capacity = self.capacity(longest.into());
+        Ok(ResolvedBudget::new(capacity, self.most(), self.multiple_of, rule))
     }
 
     /// Refuses numbers that make no sense.
     pub(crate) fn check(&self) -> Result<(), Error> {
-        let zero = |of: String| {
-            let expected = "a whole number from 1".to_owned();
-            Err(Error::BadValue { of, given: "0".to_owned(), expected })
-        };
         let name = self.name();
-        match self.limit {
-            Limit::Sequences(0) | Limit::Padded(0) | Limit::Dynamic(0, _) => {
-                return zero(format!("budget `{name}`"));
-            }
-            Limit::Sides(Sides { sum, first, second, max }) => {
-                let keys = [("sum", sum), ("first", first), ("second", second), ("max", max)];
-                if let Some((key, _)) = keys.into_iter().find(|(_, limit)| *limit == Some(0)) {
-                    return zero(format!("`{key}` of budget `padded`"));
-                }
+        let of_limit = match self.limit {
+            Limit::Sequences(0) | Limit::Padded(0) | Limit::Dynamic(0, _) => Some(""),
+            Limit::Sides(sides) => {
+                sides.keys().into_iter().find(|&(_, limit)| limit == Some(0)).map(|(key, _)| key)
             }
             Limit::Cost(_, limit) if !(limit > 0.0 && limit.is_finite()) => {
-                let (of, expected) = ("`limit` of budget `cost`".to_owned(), SECONDS.to_owned());
-                return Err(Error::BadValue { of, given: short(limit), expected });
+                return Err(bad("`limit` of budget `cost`".to_owned(), &short(limit), SECONDS));
             }
-            _ => {}
-        }
-        if self.at_most == Some(0) {
-            return zero(format!("`at-most` of budget `{name}`"));
-        }
-        if self.multiple_of == 0 {
-            return zero(format!("`multiple-of` of budget `{name}`"));
-        }
-        Ok(())
+            _ => None,
+        };
+        let at_most = (self.at_most == Some(0)).then_some("at-most");
+        let multiple_of = (self.multiple_of == 0).then_some("multiple-of");
+        let of = match of_limit.or(at_most).or(multiple_of) {
+            None => return Ok(()),
+            Some("") => format!("budget `{name}`"),
+            Some(key) => format!("`{key}` of budget `{name}`"),
+        };
+        Err(bad(of, "0", "a whole number from 1"))
     }
 
     fn read_padded(setting: &mut Setting) -> Result<Self, Error> {
         const CELLS: &str = "a whole number of cells from 1";
         let mut side = |key| setting.number(key, CELLS);
         let (first, second, max) = (side("first")?, side("second")?, side("max")?);
-        let sum = match (first, second, max) {
-            (None, None, None) => Some(setting.required_number(CELLS)?),
-            _ if setting.has_value() => Some(setting.required_number(CELLS)?),
-            _ => None,
-        };
+        let alone = (first, second, max) == (None, None, None);
+        let sum = (alone || setting.has_value()).then(|| setting.required_number(CELLS));
+        let sum = sum.transpose()?;
         Ok(Self::sides(Sides { sum, first, second, max }))
     }
 
@@ -290,24 +269,21 @@ impl FromStr for Budget {
             "padded" => Self::read_padded(&mut setting)?,
             "cost" => {
                 let model = CostModel::read(&mut setting)?;
-                let (of, expected) = (setting.of("limit"), SECONDS.to_owned());
-                let given = String::new();
-                let missing = Error::BadValue { of, given, expected };
-                Self::cost(model, setting.number("limit", SECONDS)?.ok_or(missing)?)
+                let limit = setting.number("limit", SECONDS)?;
+                let missing = || bad(setting.of("limit"), "", SECONDS);
+                Self::cost(model, limit.ok_or_else(missing)?)
             }
-            _ => Self::dynamic(setting.required_number(COUNT)?),
-        };
-        if let Limit::Dynamic(..) = budget.limit {
-            let of = setting.of("rule");
-            budget = match setting.text("rule") {
-                None | Some("printed") => budget,
-                Some("over") => budget.rule(Rule::Over),
-                Some(other) => {
-                    let expected = "`printed` or `over`".to_owned();
-                    return Err(Error::BadValue { of, given: other.to_owned(), expected });
+            _ => {
+                let budget = Self::dynamic(setting.required_number(COUNT)?);
+                match setting.text("rule") {
+                    None | Some("printed") => budget,
+                    Some("over") => budget.rule(Rule::Over),
+                    Some(other) => {
+                        return Err(bad(setting.of("rule"), other, "`printed` or `over`"));
+                    }
                 }
-            };
-        }
+            }
+        };
         if !matches!(budget.limit, Limit::Sequences(_))
             && let Some(at_most) = setting.number("at-most", COUNT)?
         {
@@ -327,11 +303,12 @@ impl fmt::Display for Budget {
         match self.limit {
             Limit::Sequences(count) => write!(f, "sequences:{count}")?,
             Limit::Padded(cells) => write!(f, "padded:{cells}")?,
-            Limit::Sides(Sides { sum, first, second, max }) => {
-                let keys = [("", sum), ("first=", first), ("second=", second), ("max=", max)];
-                let given = keys.into_iter().filter_map(|(key, limit)| Some((key, limit?)));
-                let given: Vec<_> = given.map(|(key, limit)| format!("{key}{limit}")).collect();
-                write!(f, "padded:{}", given.join(","))?;
+            Limit::Sides(sides) => {
+                let given = sides.keys().into_iter().filter_map(|(key, limit)| match key {
+                    "sum" => limit.map(|limit| limit.to_string()),
+                    key => limit.map(|limit| format!("{key}={limit}")),
+                });
+                write!(f, "padded:{}", given.collect::<Vec<_>>().join(","))?;
             }
             Limit::Dynamic(count, Rule::Printed) => write!(f, "dynamic:{count}")?,
             Limit::Dynamic(count, Rule::Over) => write!(f, "dynamic:{count},rule=over")?,
@@ -345,4 +322,8 @@ impl fmt::Display for Budget {
         }
         Ok(())
     }
+}
+
+fn bad(of: String, given: &str, expected: &str) -> Error {
+    Error::BadValue { of, given: given.to_owned(), expected: expected.to_owned() }
 }

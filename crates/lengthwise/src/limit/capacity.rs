@@ -26,18 +26,22 @@ pub struct Sides {
 }
 
 impl Sides {
+    /// The limits with their keys, as in string forms.
+    pub(crate) fn keys(&self) -> [(&'static str, Option<u64>); 4] {
+        let Self { sum, first, second, max } = *self;
+        [("sum", sum), ("first", first), ("second", second), ("max", max)]
+    }
+
     /// The lengths that are limited, for a sequence of these, each with its limit.
     fn limits(&self, pad: [u64; 2]) -> impl Iterator<Item = (&'static str, u64, u64)> {
         let [first, second] = pad;
-        let limit =
-            |side: &'static str, length: u64, limit: Option<u64>| Some((side, length, limit?));
         let limits = [
-            limit("both", first + second, self.sum),
-            limit("first", first, self.first),
-            limit("second", second, self.second),
-            limit("larger", first.max(second), self.max),
+            ("both", first + second, self.sum),
+            ("first", first, self.first),
+            ("second", second, self.second),
+            ("larger", first.max(second), self.max),
         ];
-        limits.into_iter().flatten()
+        limits.into_iter().filter_map(|(side, length, limit)| Some((side, length, limit?)))
     }
 
     fn of(&self, pad: Pad) -> impl Iterator<Item = (&'static str, u64, u64)> {
@@ -124,37 +128,23 @@ impl Capacity {
         }
     }
 
-    /// The error for `count` sequences that it does not hold even alone: the first of them, and
-    /// what it and the longest of them are padded to.
+    /// The error for `count` sequences that it does not hold even alone and that are treated so: the
+    /// first of them, and what it and the longest of them are padded to.
     pub(crate) fn exceeded(
         &self,
         (index, length): (usize, u32),
-        [padded, longest]: [u64; 2],
-        count: usize,
+        [cells, largest]: [u64; 2],
+        (count, treatment): (usize, &'static str),
     ) -> Error {
-        let cells = match *self {
-            Capacity::Cells(limit) => Some(limit),
+        if let Capacity::Seconds { model, limit } = *self {
+            let padded = [cells, largest].map(|cells| u32::try_from(cells).unwrap_or(u32::MAX));
+            let [seconds, largest] = padded.map(|length| model.seconds(1, length));
+            let [padded, _] = padded;
+            Error::OverBudgetSeconds { index, length, padded, seconds, limit, count, largest }
+        } else {
             // Lengths of two sides have an error of their own.
-            Capacity::Sides(_) => Some(u64::MAX),
-            Capacity::Seconds { .. } => None,
-        };
-        match (cells, *self) {
-            (Some(limit), _) => Error::OverBudget {
-                index,
-                length,
-                cells: padded,
-                limit,
-                count,
-                largest: longest,
-                treatment: "error",
-            },
-            (_, Capacity::Seconds { model, limit }) => {
-                let [padded, longest] =
-                    [padded, longest].map(|length| u32::try_from(length).unwrap_or(u32::MAX));
-                let [seconds, largest] = [padded, longest].map(|length| model.seconds(1, length));
-                Error::OverBudgetSeconds { index, length, padded, seconds, limit, count, largest }
-            }
-            (None, _) => unreachable!("only seconds are not cells"),
+            let limit = if let Capacity::Cells(limit) = *self { limit } else { u64::MAX };
+            Error::OverBudget { index, length, cells, limit, count, largest, treatment }
         }
     }
 }

@@ -99,8 +99,7 @@ impl CostModel {
         format!("{}\n## Presets\n\n{}", include_str!("cost.md"), presets.collect::<String>())
     }
 
-    /// The most sequences of this length, up to `most`, that take at most `limit` seconds; 0 if
-    /// even one takes longer.
+    /// The most sequences of this length, up to `most`, that take at most `limit` seconds.
     pub(crate) fn fitting(&self, length: u32, limit: f64, most: u32) -> u32 {
         largest(most, |size| self.seconds(size, length) <= limit)
     }
@@ -110,8 +109,7 @@ impl CostModel {
         largest(u32::MAX, |length| self.seconds(1, length) <= limit)
     }
 
-    /// Which part of a batch of `limit` seconds a sequence of this length is, when all others are
-    /// as long.
+    /// Which part of a batch of `limit` seconds a sequence is, when all others are as long.
     pub(crate) fn part(&self, length: u32, limit: f64) -> f64 {
         let length = f64::from(length);
         let room = limit - self.a - self.b * length;
@@ -177,11 +175,9 @@ impl FromStr for CostModel {
 
 impl fmt::Display for CostModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (number, (key, value)) in KEYS.into_iter().zip(self.coefficients()).enumerate() {
-            let comma = if number == 0 { "" } else { "," };
-            write!(f, "{comma}{key}={}", short(value))?;
-        }
-        Ok(())
+        let parts = KEYS.into_iter().zip(self.coefficients());
+        let parts = parts.map(|(key, value)| format!("{key}={}", short(value)));
+        f.write_str(&parts.collect::<Vec<_>>().join(","))
     }
 }
 

@@ -13,8 +13,7 @@ pub(crate) trait Fill {
     fn last(&self, places: Range<usize>) -> Open;
 }
 
-/// For every budget. `grow` gives what a batch is when the sequence at a place has joined it; nothing
-/// if no shape has limit for both.
+/// For every budget. `grow` gives what a batch is with the sequence at a place, if a shape has room.
 pub(crate) struct Growing<'a, F> {
     pub(crate) limit: &'a ResolvedBudget<'a>,
     pub(crate) grow: F,
@@ -57,7 +56,7 @@ impl<F: Fn(Open, usize) -> Option<Open>> Fill for Growing<'_, F> {
         for place in places.clone().rev() {
             let joined = if open.size == 0 { Some(others) } else { (self.grow)(others, place) };
             let grown = (self.grow)(open, place).zip(joined);
-            match grown.filter(|&(_, others)| self.limit.admits_before(open, others)) {
+            match grown.filter(|&(_, others)| self.limit.admits_if(open, others)) {
                 Some(grown) => (open, others) = grown,
                 None => return self.kept(open, places.rev()),
             }
@@ -66,8 +65,7 @@ impl<F: Fn(Open, usize) -> Option<Open>> Fill for Growing<'_, F> {
     }
 }
 
-/// The same for a budget of cells and sequences of one length: what fits is found when the batch
-/// length grows, and not for each sequence.
+/// For cells and sequences of one length: what fits is found only when the batch length grows.
 pub(crate) struct ByCells<'a, F> {
     pub(crate) limit: &'a ResolvedBudget<'a>,
     pub(crate) cells: u64,
@@ -77,7 +75,7 @@ pub(crate) struct ByCells<'a, F> {
 impl<F: Fn(usize) -> u32> ByCells<'_, F> {
     #[inline(always)]
     fn fill(&self, places: impl Iterator<Item = usize> + Clone) -> Open {
-        let at_most = u64::from(self.limit.at_most());
+        let at_most = u64::from(self.limit.at_most);
         let (mut length, mut size, mut most) = (0, 0, 1);
         for place in places.clone() {
             let padded = (self.padded)(place);
@@ -136,7 +134,7 @@ mod tests {
                 1 => Budget::padded(u64::from(most + random.below(300))),
                 _ => Budget::padded(u64::from(most + random.below(300))).at_most(7).multiple_of(4),
             };
-            let limit = budget.resolve(&lengths, lengths.as_slice().into()).unwrap();
+            let limit = budget.resolve(lengths.max()).unwrap();
             let padded = |place: usize| lengths.as_slice()[place];
             let grow = |open: Open, place: usize| Some(open.with(padded(place)));
             let every = Growing { limit: &limit, grow };

@@ -1,6 +1,5 @@
 //! What a batch may hold, and what happens to sequences that are too long for any.
 
-pub(crate) mod admitted;
 pub(crate) mod budget;
 pub(crate) mod capacity;
 pub(crate) mod cost;
@@ -9,4 +8,3 @@ pub(crate) mod fit;
 pub(crate) mod resolved;
 pub(crate) mod row;
 pub(crate) mod too_long;
-pub(crate) mod too_long_pairs;

@@ -5,9 +5,28 @@ use std::{borrow::Cow, sync::Arc};
 use crate::{
     data::{lengths::Lengths, over_long::OverLong, population::Population},
     error::Error,
-    limit::{admitted::Admitted, budget::Budget, capacity::Capacity, row::Row},
+    limit::{
+        budget::Budget,
+        capacity::{Capacity, Sides},
+        row::Row,
+    },
     shape::shapes::Shapes,
 };
+
+/// Lengths without over-long sequences.
+pub(crate) struct Admitted<'a> {
+    pub(crate) lengths: Cow<'a, Lengths>,
+    /// Which sequences these are, if not all. If none, every sequence stands alone.
+    pub(crate) kept: Option<Vec<u32>>,
+    /// The over-long ones.
+    pub(crate) over: Vec<u32>,
+}
+
+impl<'a> Admitted<'a> {
+    fn all(lengths: &'a Lengths) -> Self {
+        Self { lengths: Cow::Borrowed(lengths), kept: None, over: Vec::new() }
+    }
+}
 
 impl OverLong {
     /// The lengths to plan with, once the over-long sequences are dealt with.
@@ -18,11 +37,11 @@ impl OverLong {
         shapes: &Shapes,
         row: Option<Row>,
     ) -> Result<Admitted<'a>, Error> {
-        let all = Admitted { lengths: Cow::Borrowed(lengths), kept: None, over: Vec::new() };
         budget.check()?;
         if let Some(second) = lengths.second() {
-            return self.admit_pairs(lengths, second, budget, shapes);
+            return self.admit_pairs(lengths, second, &budget.sides_of_one(), shapes.sides());
         }
+        let all = Admitted::all(lengths);
         let Some((limit, capacity)) = limit_alone(budget, row) else { return Ok(all) };
         // A limit above every length is none.
         let longest = match limit.longest_alone() {
@@ -37,22 +56,84 @@ impl OverLong {
             let lengths = Cow::Owned(lengths.clone().within(population));
             return Ok(Admitted { lengths, ..all });
         }
-        let (kept, over): (Vec<u32>, Vec<u32>) =
-            (0..lengths.count()).partition(|&sequence| lengths.of(sequence) <= longest);
+        let fits = |&sequence: &u32| lengths.of(sequence) <= longest;
+        let cut = || {
+            let cut = lengths.as_slice().iter().map(|&length| length.min(longest));
+            (longest > 0).then(|| [cut.collect(), Vec::new()])
+        };
+        let admitted = self.divide(lengths, fits, cut, |over| {
+            too_short(shapes, &limit, lengths, over[0])
+                .unwrap_or_else(|| self.refusal(lengths, over, (&limit, capacity), shapes))
+        })?;
+        match admitted.lengths {
+            Cow::Owned(left) => {
+                Ok(Admitted { lengths: Cow::Owned(left.within(population)), ..admitted })
+            }
+            Cow::Borrowed(_) => Ok(admitted),
+        }
+    }
+
+    /// The same for pairs of lengths.
+    fn admit_pairs<'a>(
+        self,
+        first: &'a Lengths,
+        second: &Lengths,
+        limits: &Sides,
+        of: [&Shapes; 2],
+    ) -> Result<Admitted<'a>, Error> {
+        let alone = |[a, b]: [u32; 2]| [of[0].alone(a), of[1].alone(b)];
+        // Most often all fit, and the longest of each say so.
+        if limits.exceeded(alone([first.max(), second.max()])).is_none() {
+            return Ok(Admitted::all(first));
+        }
+        let both = |sequence: u32| [first.of(sequence), second.of(sequence)];
+        let fits = |&sequence: &u32| limits.exceeded(alone(both(sequence))).is_none();
+        let cut = || {
+            let cut = (0..first.count()).map(|sequence| {
+                let both = both(sequence);
+                if fits(&sequence) { Some(both) } else { cut(both, limits, of) }
+            });
+            let cut = cut.collect::<Option<Vec<[u32; 2]>>>()?;
+            Some([0, 1].map(|side| cut.iter().map(|both| both[side]).collect()))
+        };
+        self.divide(first, fits, cut, |over| {
+            let lengths = both(over[0]);
+            let exceeded = limits.exceeded(alone(lengths));
+            let (side, cells, limit) = exceeded.unwrap_or(("both", 0, u64::MAX));
+            let (index, count, treatment) = (over[0] as usize, over.len(), self.name());
+            Error::OverBudgetPair { index, lengths, side, cells, limit, count, treatment }
+        })
+    }
+
+    /// Divides the sequences into those that fit and the others. `cut` gives all lengths cut to what
+    /// fits, first and second, if there is anything left of each; `refuse` the error.
+    fn divide(
+        self,
+        lengths: &Lengths,
+        fits: impl Fn(&u32) -> bool,
+        cut: impl Fn() -> Option<[Vec<u32>; 2]>,
+        refuse: impl Fn(&[u32]) -> Error,
+    ) -> Result<Admitted<'_>, Error> {
+        let (kept, over): (Vec<u32>, Vec<u32>) = (0..lengths.count()).partition(fits);
+        let owned = |[first, second]: [Vec<u32>; 2]| -> Result<_, Error> {
+            let first = Lengths::new(first)?;
+            let is_one = second.is_empty();
+            Ok(Cow::Owned(if is_one { first } else { first.with_second(Lengths::new(second)?) }))
+        };
         match self {
-            OverLong::Alone if kept.is_empty() => Ok(Admitted { kept: Some(kept), over, ..all }),
+            _ if over.is_empty() => Ok(Admitted::all(lengths)),
+            OverLong::Alone if kept.is_empty() => {
+                Ok(Admitted { kept: Some(kept), over, ..Admitted::all(lengths) })
+            }
             OverLong::Alone | OverLong::Drop if !kept.is_empty() => {
-                let left: Vec<u32> = kept.iter().map(|&sequence| lengths.of(sequence)).collect();
-                let left = Cow::Owned(Lengths::new(left)?.within(population));
-                Ok(Admitted { lengths: left, kept: Some(kept), over })
+                let of = |lengths: &Lengths| kept.iter().map(|&at| lengths.of(at)).collect();
+                let left = [of(lengths), lengths.second().map_or_else(Vec::new, of)];
+                Ok(Admitted { lengths: owned(left)?, kept: Some(kept), over })
             }
-            OverLong::Truncate if longest > 0 => {
-                let cut = lengths.as_slice().iter().map(|&length| length.min(longest));
-                let cut = Lengths::new(cut.collect::<Vec<_>>())?.within(population);
-                Ok(Admitted { lengths: Cow::Owned(cut), kept: None, over })
+            OverLong::Truncate if let Some(cut) = cut() => {
+                Ok(Admitted { lengths: owned(cut)?, kept: None, over })
             }
-            _ if let Some(error) = too_short(shapes, &limit, lengths, over[0]) => Err(error),
-            _ => Err(self.refusal(lengths, &over, (&limit, capacity), shapes)),
+            _ => Err(refuse(&over)),
         }
     }
 
@@ -78,29 +159,25 @@ impl OverLong {
         (limit, capacity): (&Capacity, Option<u32>),
         shapes: &Shapes,
     ) -> Error {
-        let (index, length, treatment) = (over[0] as usize, lengths.of(over[0]), self.name());
+        let (length, treatment) = (lengths.of(over[0]), self.name());
         let padded = [length, lengths.max()].map(|length| shapes.alone(length));
-        match (limit.exceeded((index, length), padded, over.len()), capacity) {
-            (Error::OverBudget { cells, count, largest, .. }, Some(capacity)) => {
+        let error = limit.exceeded((over[0] as usize, length), padded, (over.len(), treatment));
+        match (error, capacity) {
+            (Error::OverBudget { index, cells, count, largest, .. }, Some(capacity)) => {
                 Error::OverCapacity { index, length, cells, capacity, count, largest, treatment }
             }
-            (Error::OverBudget { cells, limit, count, largest, .. }, None) => {
-                Error::OverBudget { index, length, cells, limit, count, largest, treatment }
-            }
-            (other, _) => other,
+            (error, _) => error,
         }
     }
 }
 
 /// What one sequence may take alone, and the capacity of a row if that is less than the budget.
 fn limit_alone(budget: &Budget, row: Option<Row>) -> Option<(Capacity, Option<u32>)> {
-    match (budget.limit_of_one(), row) {
-        (limit, Some(Row { capacity, .. }))
-            if limit.is_none_or(|limit| capacity <= limit.longest_alone()) =>
-        {
+    match row {
+        Some(Row { capacity, .. }) if capacity <= budget.longest_alone() => {
             Some((Capacity::Cells(capacity.into()), Some(capacity)))
         }
-        (limit, _) => limit.map(|limit| (limit, None)),
+        _ => budget.limit_of_one().map(|limit| (limit, None)),
     }
 }
 
@@ -124,4 +201,16 @@ fn known(left: &Population, lengths: &Lengths, longest: u32) -> Result<(), Error
         ),
     };
     Err(Error::BadStatistics { what })
+}
+
+/// A pair cut to what fits, if that is something: the second, then the first to what is left beside it.
+fn cut([a, b]: [u32; 2], limits: &Sides, of: [&Shapes; 2]) -> Option<[u32; 2]> {
+    let within = |shapes: &Shapes, length: u32, limit: u64| {
+        length.min(shapes.longest_within(u32::try_from(limit).unwrap_or(u32::MAX)))
+    };
+    let [first, second] = limits.of_each();
+    let b = within(of[1], b, second);
+    let beside = limits.sum.unwrap_or(u64::MAX).saturating_sub(of[1].alone(b));
+    let a = within(of[0], a, first.min(beside));
+    (a > 0 && b > 0).then_some([a, b])
 }

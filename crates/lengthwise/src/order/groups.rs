@@ -23,11 +23,12 @@ use crate::{
 /// ```
 #[derive(Clone, Debug)]
 pub struct Groups {
-    order: Order,
-    ends: Vec<u32>,
-    drawn: Drawn,
-    regroup: Regroup,
-    short: Option<Rng>,
+    pub(crate) order: Order,
+    pub(crate) ends: Vec<u32>,
+    pub(crate) drawn: Drawn,
+    pub(crate) kind: GroupKind,
+    /// What places of short batches are drawn from, if they are.
+    pub(crate) short: Option<Rng>,
 }
 
 /// All sequences in an order, or already at the rungs of the ladder.
@@ -37,15 +38,15 @@ pub(crate) enum Order {
     AtRungs(AtRungs),
 }
 
-/// What a ladder may do with the groups.
+/// What each group is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Regroup {
-    /// Deal the sequences to the rungs, whatever group they are in.
-    Free,
-    /// Round groups up to a rung, but keep them.
-    Together,
-    /// Keep the groups: each is one row.
-    Packed,
+pub(crate) enum GroupKind {
+    /// Sequences that come one after another: a ladder deals them to its rungs, whatever the group.
+    Loose,
+    /// One batch, or several: a ladder rounds it up to a rung, and keeps it.
+    Batch,
+    /// One row.
+    Row,
 }
 
 /// In which order the batches come that were cut from the groups, before they are arranged.
@@ -68,10 +69,8 @@ impl Groups {
                 Some(seen) if !*seen => *seen = true,
                 Some(_) => return bad(format!("sequence {sequence} is in it twice")),
                 None => {
-                    return bad(format!(
-                        "sequence {sequence} is in it, but it holds only {} sequences",
-                        order.len()
-                    ));
+                    let held = format!("it holds only {} sequences", order.len());
+                    return bad(format!("sequence {sequence} is in it, but {held}"));
                 }
             }
         }
@@ -104,22 +103,17 @@ impl Groups {
     ) -> Result<Self, Error> {
         Ok(match at_rungs(lengths, limit, keys)? {
             Some(sorted) => Self::of(Order::AtRungs(sorted), Vec::new()),
-            None => Self::of(Order::Flat(flat(lengths, limit, keys)?), ends()),
+            None => Self::trusted(flat(lengths, limit, keys)?, ends()),
         })
     }
 
     /// Groups that are right by construction.
-    pub(crate) fn trusted(order: Vec<u32>, ends: Vec<u32>) -> Self {
-        Self::of(Order::Flat(Flat { order, padded: None }), ends)
-    }
-
-    /// Groups of an order that is right by construction.
-    pub(crate) fn sorted(order: Flat, ends: Vec<u32>) -> Self {
-        Self::of(Order::Flat(order), ends)
+    pub(crate) fn trusted(order: impl Into<Flat>, ends: Vec<u32>) -> Self {
+        Self::of(Order::Flat(order.into()), ends)
     }
 
     fn of(order: Order, ends: Vec<u32>) -> Self {
-        Self { order, ends, drawn: Drawn::InOrder, regroup: Regroup::Free, short: None }
+        Self { order, ends, drawn: Drawn::InOrder, kind: GroupKind::Loose, short: None }
     }
 
     /// With the batches drawn in the given way.
@@ -149,7 +143,7 @@ impl Groups {
     /// their sequences to its rungs.
     #[must_use]
     pub fn together(mut self) -> Self {
-        self.regroup = Regroup::Together;
+        self.kind = GroupKind::Batch;
         self
     }
 
@@ -157,20 +151,8 @@ impl Groups {
     /// strategy must say what a row may hold ([`Group::row`](crate::custom::Group::row)).
     #[must_use]
     pub fn packed(mut self) -> Self {
-        self.regroup = Regroup::Packed;
+        self.kind = GroupKind::Row;
         self
-    }
-
-    pub(crate) fn regroup(&self) -> Regroup {
-        self.regroup
-    }
-
-    pub(crate) fn short(&self) -> Option<Rng> {
-        self.short
-    }
-
-    pub(crate) fn how_drawn(&self) -> Drawn {
-        self.drawn
     }
 
     /// How many sequences there are.
@@ -179,9 +161,5 @@ impl Groups {
             Order::Flat(flat) => flat.order.len(),
             Order::AtRungs(sorted) => sorted.indices.len(),
         }
-    }
-
-    pub(crate) fn into_parts(self) -> (Order, Vec<u32>) {
-        (self.order, self.ends)
     }
 }

@@ -17,11 +17,11 @@ use crate::{
     error::Error,
     limit::resolved::ResolvedBudget,
     order::{
-        fill::Sorting,
+        fill::sort,
         keys::{Keys, chunks},
         local::{NEAR, settle},
         parts::{Packing, Parts},
-        passes::{Counted, Passes, Share},
+        passes::{Counted, Passes},
         sort::{pack, unpack},
     },
     shape::rounding::Rounding,
@@ -35,14 +35,19 @@ pub(crate) struct Flat {
     pub(crate) padded: Option<Vec<u32>>,
 }
 
+impl From<Vec<u32>> for Flat {
+    fn from(order: Vec<u32>) -> Self {
+        Self { order, padded: None }
+    }
+}
+
 /// All sequences of each rung in an order, rung after rung, and the full batches that they make.
 #[derive(Clone, Debug)]
 pub(crate) struct AtRungs {
     pub(crate) indices: Vec<u32>,
     /// Where the sequences of each rung end.
     pub(crate) ends: Vec<u32>,
-    /// The full batches, each with the number of its rung and its own number there, in the order in
-    /// which their last sequences come.
+    /// The full batches in the order in which they fill: the rung of each, and its number there.
     pub(crate) full: Vec<(u32, u32)>,
 }
 
@@ -84,8 +89,7 @@ pub(crate) fn flat(
     limit: &ResolvedBudget,
     keys: &impl Keys,
 ) -> Result<Flat, Error> {
-    let workspace = limit.workspace();
-    flat_in(lengths, &workspace, limit.memory(), limit.rounding(), keys)
+    flat_in(lengths, limit.workspace, limit.memory, &limit.rounding, keys)
 }
 
 /// Up to so many passes are better than to look the lengths of sequences up in their order.
@@ -95,31 +99,26 @@ pub(crate) fn flat_in(
     lengths: &Lengths,
     workspace: &Workspace,
     memory: Option<u64>,
-    rounding: Option<&Rounding>,
+    rounding: &Rounding,
     keys: &impl Keys,
 ) -> Result<Flat, Error> {
     let count = lengths.len();
-    // Putting the order to rungs makes a second list of it, and does not ask what sequences are
-    // padded to.
-    let on_ladder = matches!(rounding, Some(Rounding::Rungs(_)));
+    // Putting the order to rungs makes a second list of it, and asks for no padded lengths.
+    let on_ladder = matches!(rounding, Rounding::Rungs(_));
     let mut held = 4 * count as u64 * if on_ladder { 2 } else { 1 };
     if !is_fast(count) {
         if let Some(bound) = memory {
             let (what, needed) = (format!("sorting {count} sequences"), held + 32 * count as u64);
             Error::check_memory(needed, bound, || what)?;
         }
-        return Ok(Flat { order: plain(lengths, keys), padded: None });
+        return Ok(plain(lengths, keys).into());
     }
     let digit = bits_for(count, 1);
     // The part says what the highest bits of the key are; so many others are free for the length.
     let free = 32 + digit - (usize::BITS - (count - 1).leading_zeros());
-    let rounding =
-        rounding.filter(|rounding| u32::BITS - rounding.of(lengths.max()).leading_zeros() <= free);
-    let packing = Packing {
-        key: 32 + digit,
-        index: rounding
-            .map_or(0, |rounding| u32::BITS - rounding.of(lengths.max()).leading_zeros()),
-    };
+    let bits = u32::BITS - rounding.of(lengths.max()).leading_zeros();
+    let rounding = (bits <= free).then_some(rounding);
+    let packing = Packing { key: 32 + digit, index: if rounding.is_some() { bits } else { 0 } };
     let mut parts = Parts { digit, count: 1 << digit, rungs: &[], rounding, packing };
     let threads = workspace.threads_for(count);
     let passes = match memory {
@@ -132,77 +131,72 @@ pub(crate) fn flat_in(
             } else if rounding.is_some() {
                 held = both;
             }
-            let bytes = Error::check_memory(held, bound, || format!("{count} sequences"))?;
-            counted.passes(threads, &Share { bytes, held })?
+            counted.passes(threads, held, bound)?
         }
     };
     let mut order = vec![0; count];
     let mut padded = vec![0; if parts.rounding.is_some() { count } else { 0 }];
-    let sorting = Sorting { lengths, workspace, parts: &parts, keys };
-    sorting.run(passes, [&mut order, &mut padded], |part, padded, _: &mut Vec<()>| {
-        for (place, &element) in padded.iter_mut().zip(part.elements) {
+    let lists = [&mut order[..], &mut padded[..]];
+    let visit = |(_, elements): (usize, &[u64]), _: &[u32], padded: &mut [u32], _: &mut Vec<()>| {
+        for (place, &element) in padded.iter_mut().zip(elements) {
             *place = packing.length_of(element);
         }
-    });
+    };
+    sort((lengths, workspace), &parts, keys, passes, lists, visit);
     Ok(Flat { order, padded: parts.rounding.map(|_| padded) })
 }
 
-/// The sequences of every rung by their keys, and the full batches; `None` where there is no fast
-/// path.
+/// The sequences of every rung by their keys, and the full batches, where there is a fast path.
 pub(crate) fn at_rungs(
     lengths: &Lengths,
     limit: &ResolvedBudget,
     keys: &impl Keys,
 ) -> Result<Option<AtRungs>, Error> {
-    let Some(Rounding::Rungs(rungs)) = limit.rounding() else { return Ok(None) };
+    let Rounding::Rungs(rungs) = &*limit.rounding else { return Ok(None) };
     let count = lengths.len();
     let edges = rungs.edges();
     let digit = bits_for(count, edges.len());
-    if !is_fast(count) || edges.len() << digit > MOST_PARTS {
+    let is_small = edges.len() << digit <= MOST_PARTS && is_small_table(lengths.max(), count / 4);
+    if !is_fast(count) || !is_small {
         return Ok(None);
     }
-    // Where the parts of the rung of every length begin, if a table of it is small.
-    let first_parts: Vec<u32> = if is_small_table(lengths.max(), count / 4) {
-        (0..=lengths.max()).map(|length| rungs.of(length) << digit).collect()
-    } else {
-        return Ok(None);
-    };
-    let packing = Packing { key: 32, index: 0 };
-    let parts =
-        Parts { digit, count: edges.len() << digit, rungs: &first_parts, rounding: None, packing };
-    let workspace = &*limit.workspace();
+    // Where the parts of the rung of every length begin.
+    let rungs = (0..=lengths.max()).map(|length| rungs.of(length) << digit).collect::<Vec<_>>();
+    let (count_of_parts, packing) = (edges.len() << digit, Packing { key: 32, index: 0 });
+    let parts = Parts { digit, count: count_of_parts, rungs: &rungs, rounding: None, packing };
+    let workspace = limit.workspace;
     let threads = workspace.threads_for(count);
     let sizes: Vec<u32> = edges.iter().map(|&rung| limit.full(rung)).collect();
-    let passes = match limit.memory() {
+    let passes = match limit.memory {
         None => Passes::one(parts.count),
         Some(bound) => {
             let counted = workspace.stage("count", || Counted::new(lengths, threads, &parts, keys));
             let of_rungs = counted.all().chunks(1 << digit).map(|parts| parts.iter().sum::<u32>());
             let full = of_rungs.zip(&sizes).map(|(count, size)| u64::from(count / size));
             let held = 4 * count as u64 + OF_FULL * full.sum::<u64>();
-            let bytes = Error::check_memory(held, bound, || format!("{count} sequences"))?;
-            counted.passes(threads, &Share { bytes, held })?
+            counted.passes(threads, held, bound)?
         }
     };
     let mut indices = workspace.indices(count);
     let places: OnceLock<Places> = OnceLock::new();
-    let sorting = Sorting { lengths, workspace, parts: &parts, keys };
-    let full = sorting.run(passes, [&mut indices[..], &mut []], |part, _, full| {
-        let places = places.get_or_init(|| Places::new(part.counts, digit));
-        let rung = part.number >> digit;
-        let (size, start) = (sizes[rung], places.starts[part.number]);
-        for batch in start / size..(start + part.elements.len() as u32) / size {
-            let last = (batch + 1) * size - 1 - start;
-            full.push((part.elements[last as usize], rung as u32, batch));
-        }
-    });
+    let visit =
+        |(part, elements): (usize, &[u64]), counts: &[u32], _: &mut [u32], full: &mut Vec<_>| {
+            let places = places.get_or_init(|| Places::new(counts, digit));
+            let rung = part >> digit;
+            let (size, start) = (sizes[rung], places.starts[part]);
+            for batch in start / size..(start + elements.len() as u32) / size {
+                let last = (batch + 1) * size - 1 - start;
+                full.push((elements[last as usize], rung as u32, batch));
+            }
+        };
+    let lists = [&mut indices[..], &mut []];
+    let full = sort((lengths, workspace), &parts, keys, passes, lists, visit);
     let Places { ends, .. } = places.into_inner().unwrap_or_default();
     let full = workspace.stage("batches", || in_turn(full, keys));
     Ok(Some(AtRungs { indices, ends, full }))
 }
 
-/// The full batches, each a rung and its number there, in the order in which they fill: by their last
-/// elements.
+/// The full batches, each a rung and its number there, in the order of their last elements.
 fn in_turn(mut full: Vec<(u64, u32, u32)>, keys: &impl Keys) -> Vec<(u32, u32)> {
     full.sort_unstable();
     // Sequences of two rungs may have equal keys.

@@ -1,6 +1,12 @@
 //! What sequences are sorted by.
 
-use crate::base::rng::{CHUNK, Purpose, Rng};
+use crate::{
+    base::{
+        rng::{CHUNK, Purpose, Rng},
+        simd::Job,
+    },
+    math::whole,
+};
 
 /// What sequences are sorted by.
 pub(crate) trait Keys: Sync {
@@ -45,8 +51,39 @@ impl<F: Fn(u32) -> u32 + Sync> Keys for Random<'_, F> {
     }
 }
 
-/// The lengths in chunks, each with its first index and how many of it there are; the rest of the
-/// last chunk is filled up.
+/// Places of lengths on a scale, plus noise that is made of a random word; both stretched to 32 bits.
+pub(crate) struct Noisy<'a, F, G> {
+    pub(crate) rng: &'a Rng,
+    pub(crate) place: F,
+    pub(crate) noise: G,
+    pub(crate) stretch: f64,
+}
+
+impl<F, G> Keys for Noisy<'_, F, G>
+where
+    F: Fn(u32) -> f64 + Sync,
+    G: Fn(u32) -> f64 + Sync,
+{
+    #[inline(always)]
+    fn fill(&self, first: u32, lengths: &[u32; CHUNK], keys: &mut [u32; CHUNK]) {
+        let mut words = [0; CHUNK];
+        self.rng.fill(Purpose::Noise, first, &mut words);
+        // Looking up comes first: what follows then has no branch, and becomes vectors.
+        let mut places = [0.0; CHUNK];
+        for (place, &length) in places.iter_mut().zip(lengths) {
+            *place = (self.place)(length);
+        }
+        for ((key, &word), place) in keys.iter_mut().zip(&words).zip(&places) {
+            *key = whole((place + (self.noise)(word)) * self.stretch);
+        }
+    }
+
+    fn tie(&self, sequence: u32) -> u32 {
+        self.rng.word(Purpose::Shuffle, sequence)
+    }
+}
+
+/// The lengths in chunks, each with its first index and its size; the last one is filled up.
 pub(crate) fn chunks(
     lengths: &[u32],
     first: u32,
@@ -56,4 +93,44 @@ pub(crate) fn chunks(
         chunk[..lengths.len()].copy_from_slice(lengths);
         (first, chunk, lengths.len())
     })
+}
+
+/// What becomes of the sequences of a chunk, once their keys are known.
+pub(crate) trait Place {
+    /// The first `used` sequences from `first` on. It must be `#[inline(always)]`.
+    fn place(&mut self, first: u32, lengths: &[u32; CHUNK], keys: &[u32; CHUNK], used: usize);
+}
+
+/// Computes the keys of all sequences from `first` on, and hands them over chunk by chunk.
+pub(crate) struct Keyed<'a, K, P> {
+    pub(crate) lengths: &'a [u32],
+    pub(crate) first: u32,
+    pub(crate) keys: &'a K,
+    pub(crate) to: P,
+}
+
+impl<K: Keys, P: Place> Keyed<'_, K, P> {
+    #[inline(always)]
+    fn chunk(&mut self, first: u32, lengths: &[u32; CHUNK], used: usize) {
+        let mut keys = [0; CHUNK];
+        self.keys.fill(first, lengths, &mut keys);
+        self.to.place(first, lengths, &keys, used.min(CHUNK));
+    }
+}
+
+impl<K: Keys, P: Place> Job for Keyed<'_, K, P> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(mut self) {
+        let (whole, rest) = self.lengths.as_chunks::<CHUNK>();
+        let mut first = self.first;
+        for lengths in whole {
+            self.chunk(first, lengths, CHUNK);
+            first += CHUNK as u32;
+        }
+        for (first, lengths, used) in chunks(rest, first) {
+            self.chunk(first, &lengths, used);
+        }
+    }
 }

@@ -1,6 +1,5 @@
 //! Orders of sequences: radix sorts by keys, groups, rows.
 
-pub(crate) mod best_fit;
 pub(crate) mod fill;
 pub(crate) mod groups;
 pub(crate) mod keyed;

@@ -22,8 +22,7 @@ impl Packing {
         ((element & !(u64::MAX << self.key)) >> self.index) as u32
     }
 
-    /// The indices of a part that is sorted by key; settles the order of equal keys, with `near` for
-    /// memory.
+    /// The indices of a part sorted by key; settles the order of equal keys, with `near` for memory.
     pub(crate) fn unpack(
         self,
         sorted: &mut [u64],

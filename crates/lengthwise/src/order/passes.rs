@@ -4,11 +4,11 @@
 use std::ops::Range;
 
 use crate::{
-    base::{pool::BLOCK, rng::CHUNK, simd, simd::Job, threads},
+    base::{pool::BLOCK, rng::CHUNK, simd, threads},
     data::lengths::Lengths,
     error::Error,
     order::{
-        keys::{Keys, chunks},
+        keys::{Keyed, Keys, Place},
         local,
         parts::Parts,
     },
@@ -29,14 +29,6 @@ pub(crate) struct Passes {
 
 /// What a block of a pool takes, with the room that a pool has to spare and its place in two lists.
 const OF_BLOCK: u64 = (8 * BLOCK + 8 * BLOCK / 16 + 8) as u64;
-
-/// What the memory of a pass is shared by.
-pub(crate) struct Share {
-    /// Bytes for the elements, for sorting them, and for what was counted.
-    pub(crate) bytes: u64,
-    /// Bytes of the same bound that are spoken for: the order itself.
-    pub(crate) held: u64,
-}
 
 impl Passes {
     /// One pass for everything.
@@ -59,7 +51,7 @@ impl Counted {
             let mut counts = vec![0; parts.count];
             let first = range.start as u32;
             let lengths = &lengths.as_slice()[range];
-            simd::run(Count { lengths, first, parts, keys, counts: &mut counts });
+            simd::run(Keyed { lengths, first, keys, to: Count { parts, counts: &mut counts } });
             counts
         });
         let mut all = vec![0; parts.count];
@@ -102,18 +94,13 @@ impl Counted {
         self.beside(threads) + largest.max(all / passes)
     }
 
-    /// As few passes as the share allows.
-    pub(crate) fn passes(self, threads: usize, share: &Share) -> Result<Passes, Error> {
-        let least = self.least(threads, u64::MAX);
-        if share.bytes < least {
-            let count: u64 = self.all.iter().copied().map(u64::from).sum();
-            return Err(Error::OverMemory {
-                what: format!("sorting {count} sequences"),
-                needed: share.held + least,
-                bound: share.held + share.bytes,
-            });
-        }
-        let most = (share.bytes - self.beside(threads)) / OF_BLOCK;
+    /// As few passes as a bound allows, of which `held` bytes are spoken for: those of the order itself.
+    pub(crate) fn passes(self, threads: usize, held: u64, bound: u64) -> Result<Passes, Error> {
+        let count: u64 = self.all.iter().copied().map(u64::from).sum();
+        let bytes = Error::check_memory(held, bound, || format!("{count} sequences"))?;
+        let least = held + self.least(threads, u64::MAX);
+        Error::check_memory(least, bound, || format!("sorting {count} sequences"))?;
+        let most = (bytes - self.beside(threads)) / OF_BLOCK;
         let mut list = Vec::new();
         let (mut start, mut blocks) = (0, 0);
         for part in 0..self.all.len() {
@@ -137,37 +124,15 @@ impl Counted {
 }
 
 /// Counts the sequences of every part.
-struct Count<'a, K> {
-    lengths: &'a [u32],
-    first: u32,
+struct Count<'a> {
     parts: &'a Parts<'a>,
-    keys: &'a K,
     counts: &'a mut [u32],
 }
 
-impl<K: Keys> Job for Count<'_, K> {
-    type Output = ();
-
+impl Place for Count<'_> {
     #[inline(always)]
-    fn run(mut self) {
-        let (whole, rest) = self.lengths.as_chunks::<CHUNK>();
-        let mut first = self.first;
-        for lengths in whole {
-            self.chunk(first, lengths, CHUNK);
-            first += CHUNK as u32;
-        }
-        for (first, lengths, used) in chunks(rest, first) {
-            self.chunk(first, &lengths, used);
-        }
-    }
-}
-
-impl<K: Keys> Count<'_, K> {
-    #[inline(always)]
-    fn chunk(&mut self, first: u32, lengths: &[u32; CHUNK], used: usize) {
-        let mut keys = [0; CHUNK];
-        self.keys.fill(first, lengths, &mut keys);
-        for at in 0..used.min(CHUNK) {
+    fn place(&mut self, _: u32, lengths: &[u32; CHUNK], keys: &[u32; CHUNK], used: usize) {
+        for at in 0..used {
             self.counts[self.parts.of(lengths[at], keys[at]) as usize] += 1;
         }
     }

@@ -34,8 +34,7 @@ pub(crate) fn unpack(packed: &[u64]) -> Vec<u32> {
 /// Below this a comparison sort is faster than several passes with tables of counts.
 const SMALL: usize = 1500;
 
-/// Stable sort by the upper 32 bits: radix sort from the lowest digit. O(n) time, one buffer of the
-/// same size.
+/// Stable sort by the upper 32 bits: radix sort from the lowest digit, with one buffer.
 pub(crate) fn by_high_half(mut values: Vec<u64>) -> Vec<u64> {
     if values.len() < SMALL {
         values.sort_by_key(|value| value >> 32);

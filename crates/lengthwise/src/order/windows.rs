@@ -16,19 +16,11 @@ use crate::{
     shape::rounding::Rounding,
 };
 
-/// All sequences in a random order, each with its length: to look lengths up one by one would wait for
-/// memory at every one.
+/// All sequences in a random order, with their lengths: to look each up would wait for memory.
 #[derive(Debug)]
 pub(crate) struct Mixed {
     order: Vec<u32>,
     lengths: Vec<u32>,
-}
-
-/// Which lengths of a stretch come first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum First {
-    Short,
-    Long,
 }
 
 impl Mixed {
@@ -40,7 +32,7 @@ impl Mixed {
         purpose: Purpose,
     ) -> Result<Self, Error> {
         let keys = Random::within(0, |_| 0, rng, purpose);
-        let flat = flat_in(lengths, &limit.workspace(), None, Some(&Rounding::Exact), &keys)?;
+        let flat = flat_in(lengths, limit.workspace, None, &Rounding::Exact, &keys)?;
         let lookup = || flat.order.iter().map(|&sequence| lengths.of(sequence)).collect();
         let lengths = flat.padded.unwrap_or_else(lookup);
         Ok(Self { order: flat.order, lengths })
@@ -56,31 +48,29 @@ impl Mixed {
         sequences.map(|(&sequence, &length)| limit.pad(sequence, length))
     }
 
-    /// Sorted by length in every stretch that ends where `ends` says; equal lengths stay as they are.
+    /// Sorted by length, down where it `falls`, in every stretch that ends at `ends`; stable.
     pub(crate) fn sorted(
         mut self,
         ends: &[u32],
-        first: impl Fn(usize) -> First + Sync,
+        falls: impl Fn(usize) -> bool + Sync,
         limit: &ResolvedBudget,
     ) -> Flat {
-        let threads = limit.workspace().threads_for(self.order.len());
+        let threads = limit.workspace.threads_for(self.order.len());
         let (mut order, mut lengths) = (&mut self.order[..], &mut self.lengths[..]);
         let mut start = 0;
-        let mut jobs = Vec::with_capacity(ends.len());
-        for (stretch, &end) in ends.iter().enumerate() {
+        let jobs = ends.iter().enumerate().map(|(stretch, &end)| {
             let size = (end - std::mem::replace(&mut start, end)) as usize;
-            let (front, after) = std::mem::take(&mut order).split_at_mut(size);
-            let (front_lengths, after_lengths) = std::mem::take(&mut lengths).split_at_mut(size);
-            jobs.push((first(stretch), front, front_lengths));
-            (order, lengths) = (after, after_lengths);
-        }
-        threads::each(threads, jobs, |(first, order, lengths)| {
-            let key = |length: u32| if first == First::Long { !length } else { length };
+            let [order, lengths] = [&mut order, &mut lengths]
+                .map(|list| list.split_off_mut(..size).unwrap_or_default());
+            (falls(stretch), order, lengths)
+        });
+        threads::each(threads, jobs.collect(), |(falls, order, lengths)| {
+            let key = |length: u32| if falls { !length } else { length };
             let packed = order.iter().zip(&*lengths).map(|(&at, &length)| pack(key(length), at));
             let sorted = by_high_half(packed.collect());
             for ((at, length), packed) in order.iter_mut().zip(lengths).zip(sorted) {
                 *at = packed as u32;
-                *length = limit.padded(*at, key((packed >> 32) as u32));
+                *length = limit.rounding.of(key((packed >> 32) as u32));
             }
         });
         Flat { order: self.order, padded: Some(self.lengths) }

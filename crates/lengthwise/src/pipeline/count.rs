@@ -2,7 +2,11 @@
 
 use crate::{
     error::Error,
-    pipeline::{footprint, job::Job},
+    limit::{
+        capacity::Open,
+        fill::{Fill, Growing},
+    },
+    pipeline::{job::Job, resolve::Resolved},
     shape::rounding::Rounding,
     strategy::group::Group,
 };
@@ -34,17 +38,15 @@ impl Job<'_> {
         }))
     }
 
-    /// How many batches there are in every epoch at least, as far as that is seen at once: as if all
-    /// sequences were as short as the shortest.
+    /// The least batches of any epoch, seen at once: as if all sequences were as short as the shortest.
     pub(crate) fn least_batches(&self) -> Result<u64, Error> {
         let (lengths, budget) = (self.lengths, &self.settings.budget);
         self.settings.check()?;
         budget.check()?;
-        let longest = budget.limit_of_one().map_or(u32::MAX, |limit| limit.longest_alone());
-        if lengths.max() > longest {
+        if lengths.max() > budget.longest_alone() {
             return Ok(1);
         }
-        let limit = budget.resolve(lengths, vec![lengths.max()].into())?;
+        let limit = budget.resolve(lengths.longest())?;
         // The last batch need not be a multiple.
         let most = u64::from(limit.full(lengths.min())) + u64::from(budget.multiple()) - 1;
         Ok((lengths.len() as u64).div_ceil(most.max(1)))
@@ -56,17 +58,24 @@ impl Job<'_> {
         self.settings.check()?;
         self.memory()?;
         let admitted = self.admit()?;
-        let alone = self.alone(&admitted);
-        let Some(resolved) = self.resolve(&admitted, None)? else {
-            return Ok(alone.min(most));
+        let mut batches = self.alone(&admitted).min(most);
+        let Some(Resolved { rounding, limit }) = self.resolve(&admitted, None)? else {
+            return Ok(batches);
         };
-        let mut end = 0;
-        let ends = admitted.lengths.histogram().iter().map(|&(length, count)| {
-            end += count as usize;
-            (end, resolved.rounding.of(length))
+        // Where the sequences of each length end, and what they are padded to.
+        let mut count = 0;
+        let ends = admitted.lengths.histogram().iter().map(|&(length, of_length)| {
+            count += of_length as usize;
+            (count, rounding.of(length))
         });
         let ends: Vec<(usize, u32)> = ends.collect();
-        let sorted = footprint::sorted_batches(&ends, &resolved.limit, most.saturating_sub(alone));
-        Ok(sorted + alone.min(most))
+        let padded = |place: usize| ends[ends.partition_point(|&(end, _)| end <= place)].1;
+        let grow = |open: Open, place: usize| Some(open.with(padded(place)));
+        let (fill, mut start) = (Growing { limit: &limit, grow }, 0);
+        while start < count && batches < most {
+            start += fill.first(start..count).size as usize;
+            batches += 1;
+        }
+        Ok(batches)
     }
 }

@@ -8,21 +8,20 @@ use crate::{
     },
     data::{lengths::Lengths, over_long::OverLong, pad::Pad},
     error::Error,
-    limit::admitted::Admitted,
-    order::groups::{Drawn, Regroup},
+    limit::too_long::Admitted,
+    order::groups::{Drawn, GroupKind},
     pipeline::{job::Job, resolve::Resolved},
     plan::arrange,
-    shape::shapes::Shapes,
     strategy::group::Group,
 };
 
 /// Turns of the randomness for epochs that need more batches than there are to be.
 const REDRAWS: std::ops::Range<u32> = 2000..2016;
 
-/// Batches in the order they were made, and whether they may be mixed.
+/// Batches in the order they were made, and what the groups were that they are cut from.
 pub(crate) struct Grouped {
     pub(crate) batches: Spans,
-    pub(crate) regroup: Regroup,
+    pub(crate) kind: GroupKind,
 }
 
 impl Job<'_> {
@@ -40,8 +39,8 @@ impl Job<'_> {
         } else {
             // Each sequence is a batch of its own, or a row.
             let packed = self.strategy.row().is_some();
-            let regroup = if packed { Regroup::Packed } else { Regroup::Free };
-            Grouped { batches: Spans::default(), regroup }
+            let kind = if packed { GroupKind::Row } else { GroupKind::Loose };
+            Grouped { batches: Spans::default(), kind }
         };
         if let Some(kept) = &admitted.kept {
             grouped.batches.rename(|sequence| kept[sequence as usize]);
@@ -54,13 +53,14 @@ impl Job<'_> {
 
     /// Adds each of these sequences as a batch of its own.
     fn add_alone(&self, batches: &mut Spans, over: &[u32]) {
-        let [first, second] = self.settings.shapes.sides();
-        let alone =
-            |shapes: &Shapes, length: u32| u32::try_from(shapes.alone(length)).unwrap_or(length);
+        let shapes = self.settings.shapes.sides();
         for &sequence in over {
-            let Pad { first: a, second: b } = self.lengths.both(sequence);
-            let second = if b == 0 { 0 } else { alone(second, b) };
-            batches.push(&[sequence], Pad { first: alone(first, a), second });
+            let Pad { first, second } = self.lengths.both(sequence);
+            let alone = |side: usize, length: u32| match length {
+                0 => 0,
+                _ => u32::try_from(shapes[side].alone(length)).unwrap_or(length),
+            };
+            batches.push(&[sequence], Pad { first: alone(0, first), second: alone(1, second) });
         }
     }
 
@@ -91,14 +91,14 @@ impl Job<'_> {
             return Err(Error::OtherNeeds { what: "batches".to_owned(), counted, given });
         }
         let gathered = grouped.batches.gathered(self.workspace);
-        let split = match (grouped.regroup, resolved) {
-            (Regroup::Packed, Some(Resolved { rounding, .. })) => gathered
-                .split_rows_to(fixed, |row| {
-                    rounding.of(row.iter().map(|&sequence| self.lengths.of(sequence)).sum())
-                })?,
-            _ => gathered.split_to(fixed, self.settings.budget.multiple())?,
+        let split = match (grouped.kind, resolved) {
+            (GroupKind::Row, Some(Resolved { rounding, .. })) => {
+                let sum = |row: &[u32]| row.iter().map(|&sequence| self.lengths.of(sequence)).sum();
+                gathered.split_to(fixed, 1, Some(&|row| rounding.of(sum(row))))?
+            }
+            _ => gathered.split_to(fixed, self.settings.budget.multiple(), None)?,
         };
-        Ok(Grouped { batches: split.into(), regroup: grouped.regroup })
+        Ok(Grouped { batches: split.into(), kind: grouped.kind })
     }
 
     /// Refuses a shard with fewer sequences than batches.
@@ -128,14 +128,14 @@ fn build(
             what: format!("it holds {} sequences of {}", groups.count(), lengths.len()),
         });
     }
-    let (drawn, regroup) = (groups.how_drawn(), groups.regroup());
-    let batches = limit.workspace().stage("cut", || match regroup {
-        Regroup::Packed => rows(groups, lengths, limit.row(), rounding).map(Spans::from),
+    let (drawn, kind) = (groups.drawn, groups.kind);
+    let batches = limit.workspace.stage("cut", || match kind {
+        GroupKind::Row => rows(groups, lengths, limit.row(), rounding).map(Spans::from),
         _ => Ok(cut(groups, limit, rounding)),
     })?;
     let batches = match drawn {
         Drawn::InOrder => batches,
         Drawn::AtRandom => arrange::shuffle(batches, rng, Purpose::Draw),
     };
-    Ok(Grouped { batches, regroup })
+    Ok(Grouped { batches, kind })
 }

@@ -4,10 +4,10 @@ use crate::{
     base::{rng::Rng, workspace::Workspace},
     data::lengths::Lengths,
     error::Error,
-    limit::admitted::Admitted,
+    limit::too_long::Admitted,
     plan::{provenance::brief, settings::Settings},
     shape::shapes::Shapes,
-    strategy::{group::Group, packed::LongestFirst, paired::Paired, sorted::Sorted},
+    strategy::{group::Group, packed::Packed, paired::Paired, sorted::Sorted},
 };
 
 /// One strategy, its settings and the lengths: what every stage of a plan knows.
@@ -79,7 +79,7 @@ impl<'a> Job<'a> {
     pub(crate) fn last_resort(&self) -> &'static dyn Group {
         match self.lengths.second() {
             Some(_) => &Paired { blur: 0.0, stripes: None },
-            None if self.strategy.row().is_some() => &LongestFirst,
+            None if self.strategy.row().is_some() => &Packed::LONGEST_FIRST,
             None => &Sorted,
         }
     }

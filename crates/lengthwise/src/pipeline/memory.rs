@@ -1,17 +1,19 @@
-//! Bounds on memory: what a plan takes is known before it is made.
+//! Bounds on memory: what a plan takes at most is known before anything large is allocated.
+//!
+//! The number of batches of an epoch is random, unless sequences wait at the rungs of a ladder. A bound
+//! on it follows from how often each length occurs: it holds for every order, and so for every epoch.
 
 use crate::{
     base::rng::Rng,
-    data::{lengths::is_small_table, over_long::OverLong},
-    error::Error,
-    limit::admitted::Admitted,
-    pipeline::{
-        footprint,
-        footprint::{OF_CUT, OF_EQUALS},
-        job::Job,
-        resolve::Resolved,
+    data::{
+        lengths::{Lengths, is_small_table},
+        over_long::OverLong,
     },
+    error::Error,
+    limit::too_long::Admitted,
+    pipeline::{job::Job, resolve::Resolved},
     plan::span_plan::OF_BATCH,
+    shape::rounding::Rounding,
 };
 
 /// Tables of so many bytes are made under every bound: to say what is enough takes them.
@@ -19,6 +21,13 @@ const SMALL: u64 = 4_000_000;
 
 /// How many bytes strategies that do not sort in passes take for each sequence, at most.
 const OTHERS: u64 = 56;
+
+/// Bytes that a batch takes while an order is cut: its end and its length, in lists that grow, and its
+/// place among the batches.
+const OF_CUT: u64 = 40;
+
+/// Bytes that sorting takes for each sequence if all of them have the same key.
+const OF_EQUALS: u64 = 72;
 
 impl Job<'_> {
     /// The bytes that are left for grouping, if memory is bounded; refused if there are too few.
@@ -65,8 +74,7 @@ impl Job<'_> {
         if needed <= bound {
             return Ok(bound.saturating_sub(held + while_cut));
         }
-        // What sorting takes is asked of sorting itself, which counts before it begins: first what the
-        // order takes, then what it takes to make it.
+        // Sorting itself counts what it takes: first for the order, then for making it.
         let mut sorting = 0;
         for _ in 0..2 {
             let limit = resolved.limit.clone().with_memory(Some(sorting));
@@ -84,9 +92,7 @@ impl Job<'_> {
         let lengths = &*admitted.lengths;
         let groups = self.strategy.most_groups(lengths);
         let multiple = self.settings.budget.multiple();
-        let Resolved { rounding, limit } = resolved;
-        footprint::most_batches(lengths, rounding, limit, multiple, groups)
-            + self.alone(admitted) as u64
+        most_batches(lengths, resolved, multiple, groups) + self.alone(admitted) as u64
     }
 
     /// How many sequences are batches of their own.
@@ -105,8 +111,7 @@ impl Job<'_> {
             20 * count
         };
         // Without a limit, or with one above every length, all are admitted.
-        let limit = settings.budget.limit_of_one();
-        let longest = limit.map_or(u32::MAX, |limit| limit.longest_alone());
+        let longest = settings.budget.longest_alone();
         let copies = match settings.over_long {
             OverLong::Error => 0,
             _ if lengths.max() <= settings.shapes.longest_within(longest) => 0,
@@ -115,4 +120,38 @@ impl Job<'_> {
         };
         tables + count * (copies + if settings.batches.is_some() { 8 } else { 0 })
     }
+}
+
+/// The most batches that these lengths make in any order that is cut into `groups`: as many as if it were
+/// cut from the front, wherever the short batch is.
+///
+/// A batch ends where one sequence more would not fit. So it has at least as many sequences as a full
+/// batch of the longest length among them and that one more, and there are most batches if each of them
+/// meets one of the longest sequences. A sequence is met by its own batch and, as the one that does not
+/// fit, by the batch before; batches of a multiple of `multiple` sequences look ahead as far.
+fn most_batches(lengths: &Lengths, resolved: &Resolved, multiple: u32, groups: u64) -> u64 {
+    let Resolved { rounding, limit } = resolved;
+    if let Rounding::Rungs(rungs) = &**rounding {
+        let edges = rungs.edges();
+        let mut counts = vec![0_u64; edges.len()];
+        for &(length, count) in lengths.histogram() {
+            counts[rungs.of(length) as usize] += u64::from(count);
+        }
+        // What is left at a rung is one batch, or fills up one of the next.
+        let full =
+            counts.iter().zip(edges).map(|(count, &rung)| count / u64::from(limit.full(rung)));
+        return full.sum::<u64>() + 2 * edges.len() as u64;
+    }
+    let (mut left, mut batches) = (lengths.len() as u64, 0);
+    for &(length, count) in lengths.histogram().iter().rev() {
+        let size = u64::from(limit.full(rounding.of(length)));
+        let met = u64::from(count) * (1 + u64::from(multiple));
+        let some = met.min(left / size);
+        batches += some;
+        left -= some * size;
+        if some < met {
+            break;
+        }
+    }
+    batches + groups.min(lengths.len() as u64)
 }

@@ -1,7 +1,6 @@
 //! How a plan is made, stage by stage: admit → resolve → group and cut → arrange.
 
 pub(crate) mod count;
-pub(crate) mod footprint;
 pub(crate) mod group;
 pub(crate) mod job;
 pub(crate) mod memory;

@@ -7,7 +7,7 @@ use crate::{
     cut::refine,
     data::lengths::Lengths,
     error::Error,
-    limit::{admitted::Admitted, resolved::ResolvedBudget, row::Row},
+    limit::{resolved::ResolvedBudget, row::Row, too_long::Admitted},
     order::{pack::pack, sort},
     pipeline::job::Job,
     shape::{
@@ -50,14 +50,12 @@ impl<'a> Job<'a> {
         let budget = &self.settings.budget;
         let rounding = Arc::new(refine::rounding(&self.settings.shapes, lengths, budget)?);
         // Rounding keeps the order of lengths, so the longest decides.
-        let longest = rounding.of(lengths.longest());
-        let limit = budget.resolve(lengths, vec![longest].into())?;
+        let limit = budget.resolve(rounding.of(lengths.longest()))?;
         let limit = limit.rounded(lengths, Arc::clone(&rounding));
         Ok(Resolved { rounding, limit })
     }
 
-    /// The same where sequences have two lengths. On ladders a sequence can exceed the budget that
-    /// would not by itself.
+    /// The same for two lengths. On ladders a sequence can exceed the budget that would not by itself.
     fn resolve_pairs<'b>(
         &self,
         lengths: &'b Lengths,
@@ -65,9 +63,8 @@ impl<'a> Job<'a> {
     ) -> Result<Resolved<'b>, Error> {
         let budget = &self.settings.budget;
         let pair_rounding = self.settings.shapes.pair_rounding(lengths, second)?;
-        let limit =
-            budget.resolve(lengths, vec![pair_rounding.top(lengths, second).joint()].into())?;
-        let limit = limit.paired(lengths, Arc::new(pair_rounding));
+        let limit = budget.resolve(pair_rounding.top(lengths, second).joint())?;
+        let limit = limit.paired([lengths, second], pair_rounding);
         let over = |&sequence: &u32| !limit.holds_one(limit.pad_of(sequence));
         let mut over = (0..lengths.count()).filter(over);
         let Some(index) = over.next() else {
@@ -90,16 +87,15 @@ impl<'a> Job<'a> {
             let Resolved { rounding, limit } = self.resolve_lengths(lengths)?;
             return Ok(Resolved { rounding, limit: limit.with_row_within(row, shapes) });
         };
-        let limit = budget.resolve(lengths, lengths.as_slice().into())?;
-        let limit = limit.with_row_within(row, shapes);
+        let limit = budget.resolve(lengths.longest())?;
+        let limit = limit.rounded(lengths, Arc::new(Rounding::Exact)).with_row_within(row, shapes);
         let edges = row_rungs(lengths, limit.row(), rungs)?;
         let rounding = Arc::new(Rounding::Rungs(Staircase::new(edges, lengths)));
         Ok(Resolved { rounding, limit })
     }
 }
 
-/// The rungs that pad the rows of an epoch of its own least, and the longest row that there can be: so
-/// they are the same in every epoch.
+/// The rungs that pad the rows of an epoch of their own least, and the longest possible row.
 fn row_rungs(lengths: &Lengths, row: Row, rungs: u32) -> Result<Vec<u32>, Error> {
     let sample = lengths.part().map(|all| Lengths::new(all.sample(SAMPLE))).transpose()?;
     let all = sample.as_ref().unwrap_or(lengths);

@@ -4,7 +4,7 @@ use crate::{
     base::rng::Rng,
     cut::{batches::weighed, spans::Spans},
     error::Error,
-    order::groups::Regroup,
+    order::groups::GroupKind,
     pipeline::job::Job,
     plan::{
         arrange,
@@ -42,8 +42,8 @@ impl Job<'_> {
         let cost_model = self.settings.cost_model.or(self.settings.budget.model());
         let settings = Settings { batches: fixed, cost_model, ..self.settings.clone() };
         let found = Found {
-            together: grouped.regroup == Regroup::Together,
-            packed: grouped.regroup == Regroup::Packed,
+            together: grouped.kind == GroupKind::Batch,
+            packed: grouped.kind == GroupKind::Row,
             steps: self.steps(&admitted.lengths, resolved, cost_model),
             corpus: self.lengths.statistics().map(|statistics| Corpus {
                 statistics: statistics.digest(),

@@ -33,7 +33,7 @@ impl Job<'_> {
             _ => {}
         }
         let time = cost_model.map_or(Time::Cells, Time::Seconds);
-        if limit.sides().is_some() {
+        if limit.pair_rounding().is_some() {
             return suitable(of_pairs(lengths, limit), time);
         }
         let (histogram, count) = (lengths.population(), lengths.population_count() as u32);

@@ -137,7 +137,6 @@ fn split_rows(rows: &Batches, count: usize) -> Vec<Piece> {
         start: end - size,
         size,
         pad: Pad::one(length),
-        cost: sequences(size, length),
     });
     let mut chosen = split_costliest(whole.collect(), count, 1, &sequences);
     chosen.sort_unstable_by_key(|piece| (piece.pad.first.div_ceil(piece.size), piece.start));
@@ -164,8 +163,7 @@ fn cut(pool: &Batches, limit: f64, together: bool, cost: &impl Fn(u32, u32) -> f
             if more > 0 {
                 let begun = open.map_or(start, |piece| piece.start);
                 let size = had + more;
-                let (pad, cost) = (pool.pad(at), cost(size, length));
-                open = Some(Piece { start: begun, size, pad, cost });
+                open = Some(Piece { start: begun, size, pad: pool.pad(at) });
                 start += more;
                 left -= more;
             }

@@ -3,7 +3,7 @@
 use crate::{
     data::{lengths::Lengths, pad::Pad},
     shape::{
-        ladder::ladder,
+        ladder::{ladder, ladder_cells},
         rounding::{Rounding, Staircase},
     },
 };
@@ -29,14 +29,11 @@ impl PairRounding {
         }
     }
 
-    /// What the longest first and the longest second length are padded to. Given rungs above them
-    /// do not count.
+    /// What the longest first and second length are padded to. Rungs above them do not count.
     pub(crate) fn top(&self, first: &Lengths, second: &Lengths) -> Pad {
         let longest = Pad { first: first.max(), second: second.max() };
         match self {
-            PairRounding::Sides(first, second) => {
-                Pad { first: first.of(longest.first), second: second.of(longest.second) }
-            }
+            PairRounding::Sides(..) => self.of(longest).unwrap_or(longest),
             PairRounding::Grid(grid) => grid.top(longest),
         }
     }
@@ -53,13 +50,13 @@ pub(crate) struct Grid {
 
 impl Grid {
     fn new(firsts: Staircase, seconds: Vec<Staircase>) -> Self {
-        let mut start = 0;
+        let mut next = 0;
         let starts = seconds.iter().map(|seconds| {
-            start += seconds.edges().len() as u32;
-            start - seconds.edges().len() as u32
+            let start = next;
+            next += seconds.edges().len() as u32;
+            start
         });
-        let starts = starts.collect();
-        Self { firsts, seconds, starts }
+        Self { starts: starts.collect(), firsts, seconds }
     }
 
     /// Every first rung with every second one.
@@ -75,11 +72,10 @@ impl Grid {
     pub(crate) fn best(first: &Lengths, second: &Lengths, shapes: u32) -> Self {
         let most = shapes.min(MOST_FIRST).min(first.histogram().len() as u32).max(1);
         let grids = (1..=most).map(|firsts| Self::with_firsts(first, second, firsts, shapes));
-        let best = grids.min_by_key(|(_, cells)| *cells);
-        best.map_or_else(
-            || Self::product(Staircase::new(vec![first.max()], first), &top_of(second)),
-            |(grid, _)| grid,
-        )
+        let Some((grid, _)) = grids.min_by_key(|(_, cells)| *cells) else {
+            unreachable!("one rung is tried at least");
+        };
+        grid
     }
 
     /// The best of so many first rungs, and the cells that it needs.
@@ -91,48 +87,30 @@ impl Grid {
         }
         let columns: Vec<Lengths> =
             columns.into_iter().filter_map(|column| Lengths::new(column).ok()).collect();
-        let needed = |column: &Lengths, rungs: &[u32]| -> u128 {
-            let cells = column.histogram().iter().map(|&(length, count)| {
-                let rung = rungs[rungs.partition_point(|&rung| rung < length)];
-                u128::from(rung) * u128::from(count)
-            });
-            cells.sum()
+        // The best rungs of a column, and the cells that they need.
+        let best = |column: &Lengths, rungs: usize| {
+            let rungs = ladder(column, rungs as u32);
+            let cells = ladder_cells(column, &rungs);
+            (rungs, cells)
         };
-        // The rungs of each column, the cells they need, and those that one rung more would save.
-        let mut chosen: Vec<(Vec<u32>, u128, Option<Rungs>)> = Vec::new();
-        let more = |column: &Lengths, rungs: usize| {
-            (rungs < column.histogram().len()).then(|| {
-                let rungs = ladder(column, rungs as u32 + 1);
-                let cells = needed(column, &rungs);
-                (rungs, cells)
-            })
-        };
-        for column in &columns {
-            let rungs = vec![column.max()];
-            let cells = needed(column, &rungs);
-            chosen.push((rungs, cells, more(column, 1)));
-        }
+        // Those of every column, and those with one rung more.
+        let mut chosen: Vec<_> = columns.iter().map(|c| [best(c, 1), best(c, 2)]).collect();
         for _ in columns.len()..shapes as usize {
-            let saved = |at: usize| {
-                let (_, cells, more) = &chosen[at];
-                more.as_ref().map_or(0, |(_, fewer)| cells - fewer)
-            };
+            let saved = |at: usize| chosen[at][0].1 - chosen[at][1].1;
             // The first of those that save most.
             let Some(at) = (0..columns.len()).rev().max_by_key(|&at| saved(at)) else { break };
             if saved(at) == 0 {
                 break;
             }
-            if let Some((rungs, cells)) = chosen[at].2.take() {
-                let next = more(&columns[at], rungs.len());
-                chosen[at] = (rungs, cells, next);
-            }
+            chosen[at].swap(0, 1);
+            chosen[at][1] = best(&columns[at], chosen[at][0].0.len() + 1);
         }
         let own = columns.iter().zip(rungs.edges());
         let firsts: u128 = own.map(|(c, &rung)| c.len() as u128 * u128::from(rung)).sum();
-        let cells = firsts + chosen.iter().map(|(_, cells, _)| cells).sum::<u128>();
+        let cells = firsts + chosen.iter().map(|[(_, cells), _]| cells).sum::<u128>();
         let seconds = chosen.into_iter().zip(&columns);
-        let seconds = seconds.map(|((rungs, ..), column)| Staircase::new(rungs, column)).collect();
-        (Self::new(rungs, seconds), cells)
+        let seconds = seconds.map(|([(rungs, _), _], column)| Staircase::new(rungs, column));
+        (Self::new(rungs, seconds.collect()), cells)
     }
 
     /// The number of the shape of a sequence, if there is one at its own first rung.
@@ -152,11 +130,9 @@ impl Grid {
 
     /// What each of the longest lengths is padded to at least, whether or not a shape has both.
     fn top(&self, longest: Pad) -> Pad {
-        let least =
-            |rungs: &Staircase, length: u32| rungs.edges().get(rungs.of(length) as usize).copied();
-        let seconds = self.seconds.iter().filter_map(|seconds| least(seconds, longest.second));
+        let seconds = self.seconds.iter().filter_map(|seconds| seconds.edge(longest.second));
         Pad {
-            first: least(&self.firsts, longest.first).unwrap_or(longest.first),
+            first: self.firsts.edge(longest.first).unwrap_or(longest.first),
             second: seconds.min().unwrap_or(longest.second),
         }
     }
@@ -165,23 +141,15 @@ impl Grid {
     fn of(&self, pad: Pad) -> Option<Pad> {
         let firsts = self.firsts.of(pad.first) as usize..self.seconds.len();
         let mut covering = firsts.filter_map(|at| {
-            let (first, seconds) = (self.firsts.edges()[at], &self.seconds[at]);
-            let second = *seconds.edges().get(seconds.of(pad.second) as usize)?;
-            Some(Pad { first, second })
+            let second = self.seconds[at].edge(pad.second)?;
+            Some(Pad { first: self.firsts.edges()[at], second })
         });
         covering.next()
     }
 }
 
-/// Rungs, and the cells that they need.
-type Rungs = (Vec<u32>, u128);
-
 /// More first rungs than this are not tried: there is little to gain.
 const MOST_FIRST: u32 = 24;
-
-fn top_of(lengths: &Lengths) -> Staircase {
-    Staircase::new(vec![lengths.max()], lengths)
-}
 
 #[cfg(test)]
 mod tests {

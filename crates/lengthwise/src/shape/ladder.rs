@@ -52,13 +52,14 @@ pub fn ladder(lengths: &Lengths, rungs: u32) -> Vec<u32> {
 ///
 /// When there is no rung at or above the longest length.
 pub fn ladder_padding_rate(lengths: &Lengths, rungs: &[u32]) -> f64 {
-    let cells: u64 = lengths
-        .histogram()
-        .iter()
-        .map(|&(length, count)| {
-            let rung = rungs[rungs.partition_point(|&rung| rung < length)];
-            u64::from(rung) * u64::from(count)
-        })
-        .sum();
-    1.0 - lengths.total() as f64 / cells as f64
+    1.0 - lengths.total() as f64 / ladder_cells(lengths, rungs) as f64
+}
+
+/// The cells when every sequence is padded to the next rung at or above it.
+pub(crate) fn ladder_cells(lengths: &Lengths, rungs: &[u32]) -> u128 {
+    let cells = lengths.histogram().iter().map(|&(length, count)| {
+        let rung = rungs[rungs.partition_point(|&rung| rung < length)];
+        u128::from(rung) * u128::from(count)
+    });
+    cells.sum()
 }

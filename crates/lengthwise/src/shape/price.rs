@@ -34,32 +34,23 @@ pub(crate) fn ends(histogram: &[(u32, u32)], parts: usize) -> Vec<usize> {
 
 /// An integer for costs: `i64` where all costs fit, and `i128` where they do not.
 trait Integer:
-    Copy + Ord + From<u32> + Into<i128> + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self>
+    Copy
+    + Ord
+    + From<u32>
+    + Into<i128>
+    + TryFrom<i128>
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
 {
     /// From a number that is known to fit.
-    fn narrow(number: i128) -> Self;
-}
-
-impl Integer for i64 {
     fn narrow(number: i128) -> Self {
-        number as Self
+        Self::try_from(number).unwrap_or_else(|_| unreachable!("costs were found to fit"))
     }
 }
 
-impl Integer for i128 {
-    fn narrow(number: i128) -> Self {
-        number
-    }
-}
-
-/// Which of several best places for the beginning of a part.
-#[derive(Clone, Copy, PartialEq)]
-enum Prefer {
-    /// The first, which gives the fewest parts.
-    First,
-    /// The last, which gives the most.
-    Last,
-}
+impl Integer for i64 {}
+impl Integer for i128 {}
 
 /// The best partition of the first `end` lengths as a straight line: what partitions that go on from
 /// there cost, over the next part's length.
@@ -107,27 +98,29 @@ impl<'a, T: Integer> Search<'a, T> {
 
     fn ends(mut self, parts: usize) -> Vec<usize> {
         let distinct = self.histogram.len();
-        let counts = self.histogram.iter().map(|&(_, count)| i128::from(count));
-        let total = |of: fn(i128, i128) -> i128| -> i128 {
-            self.histogram.iter().map(|&(l, n)| of(i128::from(l), i128::from(n))).sum()
-        };
-        let cells = i128::from(self.histogram[distinct - 1].0) * counts.sum::<i128>();
-        // At no price every length is a part, and at the price of everything there is one part.
-        let mut more = Known { price: 0, parts: distinct, cells: total(|l, n| l * n) };
-        let mut fewer = Known { price: cells, parts: 1, cells };
         if parts == 1 {
             return vec![distinct];
         }
+        let rows = self.histogram.iter().map(|&(length, count)| [length, count].map(i128::from));
+        let cells = rows.clone().map(|[length, count]| length * count).sum();
+        // At no price every length is a part, and at the price of everything there is one part.
+        let mut more = Known { price: 0, parts: distinct, cells };
+        let longest = i128::from(self.histogram[distinct - 1].0);
+        let cells = longest * rows.map(|[_, count]| count).sum::<i128>();
+        let mut fewer = Known { price: cells, parts: 1, cells };
         let mut next = self.price_of_a_density(parts);
         let mut passes = 0;
         loop {
             let lowest = more.price + 1;
             let price = next.clamp(lowest, lowest.max(fewer.price - 1));
-            self.pass(price, Prefer::First);
-            let found = self.known(price);
-            if found.parts == parts {
-                return self.walk_back();
+            self.pass(price, false);
+            let ends = self.walk_back();
+            if ends.len() == parts {
+                return ends;
             }
+            let cost: i128 = self.costs[distinct].into();
+            let cells = cost - price * ends.len() as i128;
+            let found = Known { price, parts: ends.len(), cells };
             let gap = more.parts - fewer.parts;
             if found.parts > parts {
                 more = found;
@@ -168,8 +161,9 @@ impl<'a, T: Integer> Search<'a, T> {
         (integral * integral / (2.0 * parts as f64 * parts as f64)) as i128
     }
 
-    /// Fills `costs` and `before` with what is best at a price.
-    fn pass(&mut self, price: i128, prefer: Prefer) {
+    /// Fills `costs` and `before` with what is best at a price. Of several best places for the beginning of a
+    /// part it is the `last`, which gives the most parts, or else the first, which gives the fewest.
+    fn pass(&mut self, price: i128, last: bool) {
         let price = T::narrow(price);
         let (mut upto, mut cost) = (T::from(0), T::from(0));
         // The envelope is hull[head..tail]; what was left of the head is never best again.
@@ -195,7 +189,7 @@ impl<'a, T: Integer> Search<'a, T> {
             let mut best = hull[head].at(length);
             while head + 1 < tail {
                 let next = hull[head + 1].at(length);
-                if next > best || (next == best && prefer == Prefer::First) {
+                if next > best || (next == best && !last) {
                     break;
                 }
                 head += 1;
@@ -207,20 +201,7 @@ impl<'a, T: Integer> Search<'a, T> {
         }
     }
 
-    /// What the last pass found.
-    fn known(&self, price: i128) -> Known {
-        let mut parts = 0;
-        let mut end = self.histogram.len();
-        while end > 0 {
-            end = self.before[end] as usize;
-            parts += 1;
-        }
-        let cost: i128 = self.costs[self.histogram.len()].into();
-        Known { price, parts, cells: cost - price * parts as i128 }
-    }
-
-    /// The ends of the partition that the last pass found. With `Prefer::First` it is the lowest of
-    /// those with the fewest parts.
+    /// The ends of the partition that the last pass found.
     fn walk_back(&self) -> Vec<usize> {
         let mut ends = vec![self.histogram.len()];
         while self.before[ends[ends.len() - 1]] > 0 {
@@ -232,11 +213,11 @@ impl<'a, T: Integer> Search<'a, T> {
 
     /// The lowest partition into `parts` parts where several numbers of parts are best at a price,
     /// and `parts` is neither the fewest nor, maybe, the most of them. The last pass was at this
-    /// price, with `Prefer::First`.
+    /// price, and preferred first places.
     fn between(&mut self, price: i128, parts: usize) -> Vec<usize> {
         let first = self.before.clone();
         let fewest = self.parts_upto();
-        self.pass(price, Prefer::Last);
+        self.pass(price, true);
         let most = self.parts_upto();
         let price = T::narrow(price);
         let mut upto = vec![T::from(0)];

@@ -49,12 +49,14 @@ impl Staircase {
         &self.edges
     }
 
+    /// The edge at or above a length, if there is one.
+    pub(crate) fn edge(&self, length: u32) -> Option<u32> {
+        self.edges.get(self.of(length) as usize).copied()
+    }
+
     /// The number of the step; the number of edges for a length above them all.
     pub(crate) fn of(&self, length: u32) -> u32 {
-        self.table.get(length as usize).copied().unwrap_or_else(|| search(&self.edges, length))
+        let search = || self.edges.partition_point(|&edge| edge < length) as u32;
+        self.table.get(length as usize).copied().unwrap_or_else(search)
     }
-}
-
-fn search(edges: &[u32], length: u32) -> u32 {
-    edges.partition_point(|&edge| edge < length) as u32
 }

@@ -67,12 +67,11 @@ impl Shapes {
             return Ok(PairRounding::Grid(Grid::best(first, second, *shapes)));
         }
         let [of_first, of_second] = self.sides();
-        let sides = [of_first.rounding(first)?, of_second.rounding(second)?];
-        Ok(match sides {
-            [Rounding::Rungs(first), Rounding::Rungs(second)] => {
+        Ok(match (of_first.rounding(first)?, of_second.rounding(second)?) {
+            (Rounding::Rungs(first), Rounding::Rungs(second)) => {
                 PairRounding::Grid(Grid::product(first, &second))
             }
-            [first, second] => PairRounding::Sides(first, second),
+            (first, second) => PairRounding::Sides(first, second),
         })
     }
 
@@ -104,36 +103,42 @@ impl Shapes {
         }
     }
 
-    /// The rule for these lengths. A ladder that is to be chosen is the one that pads least, whatever
-    /// the budget.
+    /// Refuses a multiple of nothing, and a ladder without rungs.
+    fn check_count(&self) -> Result<(), Error> {
+        match self {
+            Shapes::Multiple(0) => Err(bad("multiple", "0", WHOLE)),
+            Shapes::Ladder(0) => Err(bad("ladder", "0", "a number of rungs from 1 to 4294967295")),
+            _ => Ok(()),
+        }
+    }
+
+    /// The rule for these lengths. A ladder is the one that pads least, whatever the budget.
     pub(crate) fn rounding(&self, lengths: &Lengths) -> Result<Rounding, Error> {
+        self.check_count()?;
         match self {
             Shapes::Each(..) => Err(Error::NoSecond { what: format!("shapes `{self}`") }),
             Shapes::Exact => Ok(Rounding::Exact),
-            Shapes::Multiple(0) => Err(bad("multiple", "0", WHOLE)),
-            Shapes::Multiple(multiple) => match lengths.longest() {
-                longest if longest.checked_next_multiple_of(*multiple).is_some() => {
-                    Ok(Rounding::Multiple(*multiple))
+            &Shapes::Multiple(multiple) => match lengths.longest() {
+                longest if longest.checked_next_multiple_of(multiple).is_some() => {
+                    Ok(Rounding::Multiple(multiple))
                 }
-                length => Err(Error::LengthOverflow { length, multiple: *multiple }),
+                length => Err(Error::LengthOverflow { length, multiple }),
             },
-            Shapes::Ladder(0) => Err(bad("ladder", "0", "a number of rungs from 1 to 4294967295")),
             Shapes::Ladder(rungs) => {
                 Ok(Rounding::Rungs(Staircase::new(ladder(lengths, *rungs), lengths)))
             }
             Shapes::Rungs(rungs) => {
                 check_rungs(rungs, &rungs_text(rungs))?;
-                let top = rungs[rungs.len() - 1];
-                match lengths.as_slice().iter().position(|&length| length > top) {
-                    None if lengths.longest() > top => Err(Error::OverLongElsewhere {
-                        longest: lengths.longest(),
-                        what: format!("the top rung is {top}"),
-                    }),
-                    None => Ok(Rounding::Rungs(Staircase::new(rungs.clone(), lengths))),
-                    Some(index) => {
-                        Err(Error::LadderTooShort { top, index, length: lengths.as_slice()[index] })
-                    }
+                let (top, longest) = (rungs[rungs.len() - 1], lengths.longest());
+                if let Some(index) = lengths.as_slice().iter().position(|&length| length > top) {
+                    let length = lengths.as_slice()[index];
+                    return Err(Error::LadderTooShort { top, index, length });
                 }
+                if longest > top {
+                    let what = format!("the top rung is {top}");
+                    return Err(Error::OverLongElsewhere { longest, what });
+                }
+                Ok(Rounding::Rungs(Staircase::new(rungs.clone(), lengths)))
             }
         }
     }
@@ -144,19 +149,12 @@ impl FromStr for Shapes {
 
     fn from_str(given: &str) -> Result<Self, Error> {
         if let Some((first, second)) = given.split_once('+') {
-            let [first, second] = [first, second].map(|side| {
-                let side: Shapes = side.parse()?;
-                Ok(Box::new(side))
-            });
-            let (first, second) = (first?, second?);
-            if matches!(*second, Shapes::Each(..)) {
-                return Err(bad(
-                    "+",
-                    given,
-                    "one for each of two lengths, as in `exact+multiple:8`",
-                ));
+            let (first, second): (Self, Self) = (first.parse()?, second.parse()?);
+            if matches!(second, Shapes::Each(..)) {
+                let expected = "one for each of two lengths, as in `exact+multiple:8`";
+                return Err(bad("+", given, expected));
             }
-            return Ok(Shapes::Each(first, second));
+            return Ok(Shapes::Each(first.into(), second.into()));
         }
         let mut setting = Setting::parse("shapes", &Self::NAMES, given)?;
         let shapes = match setting.name() {
@@ -164,30 +162,23 @@ impl FromStr for Shapes {
             "ladder" => {
                 let expected = "a number of rungs as in `ladder:16`, or rising rungs as in \
                                 `ladder:100/200/400`";
-                match setting.value() {
-                    Some(text) if text.contains('/') => {
-                        let rungs = text.strip_suffix('/').unwrap_or(text);
-                        let rungs = rungs.split('/').map(str::trim).map(str::parse);
-                        let rungs = rungs
-                            .collect::<Result<Vec<u32>, _>>()
-                            .map_err(|_| bad("ladder", text, expected))?;
-                        check_rungs(&rungs, text)?;
-                        Shapes::Rungs(rungs)
-                    }
-                    text => {
-                        let text = text.unwrap_or_default();
-                        Shapes::Ladder(text.parse().map_err(|_| bad("ladder", text, expected))?)
-                    }
+                let text = setting.value().unwrap_or_default();
+                let bad = |_| bad("ladder", text, expected);
+                if text.contains('/') {
+                    let rungs = text.strip_suffix('/').unwrap_or(text).split('/');
+                    let rungs = rungs.map(|rung| rung.trim().parse()).collect::<Result<_, _>>();
+                    let rungs: Vec<u32> = rungs.map_err(bad)?;
+                    check_rungs(&rungs, text)?;
+                    Shapes::Rungs(rungs)
+                } else {
+                    Shapes::Ladder(text.parse().map_err(bad)?)
                 }
             }
             _ => Shapes::Exact,
         };
         setting.finish()?;
-        match shapes {
-            Shapes::Multiple(0) => Err(bad("multiple", "0", WHOLE)),
-            Shapes::Ladder(0) => Err(bad("ladder", "0", "a number of rungs from 1 to 4294967295")),
-            shapes => Ok(shapes),
-        }
+        shapes.check_count()?;
+        Ok(shapes)
     }
 }
 

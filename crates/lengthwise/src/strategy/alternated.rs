@@ -5,10 +5,7 @@ use crate::{
     data::lengths::Lengths,
     error::Error,
     limit::resolved::ResolvedBudget,
-    order::{
-        groups::Groups,
-        windows::{First, Mixed},
-    },
+    order::{groups::Groups, windows::Mixed},
     strategy::group::{AT_LEAST_ONE, Group, Inner, parameter},
 };
 
@@ -33,8 +30,8 @@ impl Group for Alternated {
         let end = |bin: u64| ((bin + 1) * u64::from(lengths.count()) / bins) as u32;
         let ends: Vec<u32> = (0..bins).map(end).collect();
         // The paper counts bins from 1: the first is odd and ascends.
-        let first = |bin: usize| if bin.is_multiple_of(2) { First::Short } else { First::Long };
-        let order = Mixed::new(lengths, limit, rng, Purpose::Shuffle)?.sorted(&ends, first, limit);
-        Ok(Groups::sorted(order, vec![lengths.count()]).short_anywhere(rng))
+        let falls = |bin: usize| !bin.is_multiple_of(2);
+        let order = Mixed::new(lengths, limit, rng, Purpose::Shuffle)?.sorted(&ends, falls, limit);
+        Ok(Groups::trusted(order, vec![lengths.count()]).short_anywhere(rng))
     }
 }

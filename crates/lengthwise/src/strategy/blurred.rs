@@ -1,12 +1,12 @@
 #![doc = include_str!("blurred.md")]
 
 use crate::{
-    base::rng::{CHUNK, Purpose, Rng},
+    base::rng::Rng,
     data::lengths::{Lengths, is_small_table},
     error::Error,
     limit::resolved::ResolvedBudget,
-    math::{ln, whole},
-    order::{groups::Groups, keys::Keys},
+    math::ln,
+    order::{groups::Groups, keys::Noisy},
     shape::rounding::Staircase,
     strategy::group::{Group, Inner, parameter},
 };
@@ -38,58 +38,30 @@ impl Group for Blurred {
         let distinct = lengths.population().iter().map(|&(length, _)| length);
         let scale = scale(lengths);
         let blur = self.blur;
+        let noise = move |word: u32| blur * exponential(word);
         // Of a part, not every length need be in the statistics.
-        if lengths.part().is_none() && is_small_table(lengths.max(), lengths.len() / 4) {
+        let groups = if lengths.part().is_none() && is_small_table(lengths.max(), lengths.len() / 4)
+        {
             let mut places = vec![0.0; (lengths.max() as usize + 1).max(TABLE)];
             for (length, place) in distinct.zip(scale) {
                 places[length as usize] = place;
             }
-            if let Some(places) = places.first_chunk::<TABLE>()
-                && (lengths.max() as usize) < TABLE
-            {
-                let place = |length: u32| places[length as usize % TABLE];
-                return Noisy { rng, place, blur, stretch }.group(lengths, limit);
+            match places.first_chunk::<TABLE>() {
+                Some(places) if (lengths.max() as usize) < TABLE => {
+                    let place = |length: u32| places[length as usize % TABLE];
+                    Groups::one(lengths, limit, &Noisy { rng, place, noise, stretch })
+                }
+                _ => {
+                    let place = |length: u32| places[length as usize];
+                    Groups::one(lengths, limit, &Noisy { rng, place, noise, stretch })
+                }
             }
-            let place = |length: u32| places[length as usize];
-            return Noisy { rng, place, blur, stretch }.group(lengths, limit);
-        }
-        let steps = Staircase::new(distinct.collect(), lengths);
-        let place = |length: u32| scale[steps.of(length) as usize];
-        Noisy { rng, place, blur, stretch }.group(lengths, limit)
-    }
-}
-
-/// Places of lengths on a scale, plus noise.
-struct Noisy<'a, F> {
-    rng: &'a Rng,
-    place: F,
-    blur: f64,
-    stretch: f64,
-}
-
-impl<F: Fn(u32) -> f64 + Sync> Noisy<'_, F> {
-    fn group(&self, lengths: &Lengths, limit: &ResolvedBudget) -> Result<Groups, Error> {
-        Ok(Groups::one(lengths, limit, self)?.short_anywhere(self.rng))
-    }
-}
-
-impl<F: Fn(u32) -> f64 + Sync> Keys for Noisy<'_, F> {
-    #[inline(always)]
-    fn fill(&self, first: u32, lengths: &[u32; CHUNK], keys: &mut [u32; CHUNK]) {
-        let mut words = [0; CHUNK];
-        self.rng.fill(Purpose::Noise, first, &mut words);
-        // Looking up comes first: what follows then has no branch, and becomes vectors.
-        let mut places = [0.0; CHUNK];
-        for (place, &length) in places.iter_mut().zip(lengths) {
-            *place = (self.place)(length);
-        }
-        for ((key, &word), place) in keys.iter_mut().zip(&words).zip(&places) {
-            *key = whole((place + self.blur * exponential(word)) * self.stretch);
-        }
-    }
-
-    fn tie(&self, sequence: u32) -> u32 {
-        self.rng.word(Purpose::Shuffle, sequence)
+        } else {
+            let steps = Staircase::new(distinct.collect(), lengths);
+            let place = |length: u32| scale[steps.of(length) as usize];
+            Groups::one(lengths, limit, &Noisy { rng, place, noise, stretch })
+        };
+        Ok(groups?.short_anywhere(rng))
     }
 }
 

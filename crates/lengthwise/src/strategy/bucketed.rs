@@ -1,15 +1,15 @@
 #![doc = include_str!("bucketed.md")]
 
 use crate::{
-    base::rng::Rng,
+    base::{
+        rng::{Purpose, Rng},
+        threads,
+    },
     data::lengths::Lengths,
     error::Error,
     limit::resolved::ResolvedBudget,
-    order::groups::Groups,
-    strategy::{
-        buckets,
-        group::{AT_LEAST_ONE, Group, Inner, parameter},
-    },
+    order::{groups::Groups, keyed::flat, keys::Random},
+    strategy::group::{AT_LEAST_ONE, Group, Inner, parameter},
 };
 
 #[doc = include_str!("bucketed.md")]
@@ -28,6 +28,18 @@ impl Group for Bucketed {
 
     fn group(&self, lengths: &Lengths, limit: &ResolvedBudget, rng: &Rng) -> Result<Groups, Error> {
         self.check()?;
-        buckets::by_rank(lengths, limit, rng, self.size)
+        let (longest, count) = (lengths.max(), lengths.count());
+        // Which of equal lengths are on which side of an end is random, whatever the order inside.
+        let keys = Random::within(longest, |length| longest - length, rng, Purpose::Ties);
+        // What the planner asks of strategies that do not sort in passes is enough.
+        let mut order = flat(lengths, &limit.clone().with_memory(None), &keys)?.order;
+        let threads = limit.workspace.threads_for(order.len());
+        let buckets = order.chunks_mut(self.size as usize).collect();
+        threads::each(threads, buckets, |bucket: &mut [u32]| {
+            bucket.sort_by_cached_key(|&sequence| (rng.word(Purpose::Shuffle, sequence), sequence));
+        });
+        let ends = (1..=count.div_ceil(self.size)).map(|bucket| bucket.saturating_mul(self.size));
+        let ends = ends.map(|end| end.min(count)).collect();
+        Ok(Groups::trusted(order, ends).left_anywhere(limit, rng))
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::{
-    base::rng::Rng,
+    base::{rng::Rng, setting::Setting},
     data::lengths::Lengths,
     error::Error,
     limit::{resolved::ResolvedBudget, row::Row},
@@ -65,6 +65,15 @@ pub trait Group {
 
 /// What each strategy of the list has besides [`Group`].
 pub(crate) trait Inner: Group {
+    /// Reads its parameters from the string form, if it has any.
+    fn read(setting: &mut Setting) -> Result<Self, Error>
+    where
+        Self: Default,
+    {
+        _ = setting;
+        Ok(Self::default())
+    }
+
     /// Refuses parameters that make no sense.
     fn check(&self) -> Result<(), Error> {
         Ok(())
@@ -98,17 +107,15 @@ macro_rules! parameter {
             }
         }
 
-        impl $type {
-            pub(crate) fn read(
+        impl Inner for $type {
+            fn read(
                 setting: &mut $crate::base::setting::Setting,
             ) -> Result<Self, $crate::error::Error> {
                 $(setting.renamed(stringify!($old), stringify!($key));)?
                 let given = setting.number(stringify!($key), $expected)?;
                 Ok(Self { $key: given.unwrap_or($default) })
             }
-        }
 
-        impl Inner for $type {
             fn check(&self) -> Result<(), $crate::error::Error> {
                 if ($range).contains(&self.$key) {
                     return Ok(());

@@ -1,16 +1,19 @@
 #![doc = include_str!("length_buckets.md")]
 
 use crate::{
-    base::{rng::Rng, setting::Setting},
+    base::{
+        rng::{Purpose, Rng},
+        setting::Setting,
+    },
     data::lengths::Lengths,
     error::Error,
     limit::resolved::ResolvedBudget,
-    order::groups::{Drawn, Groups},
-    shape::rounding::Staircase,
-    strategy::{
-        buckets,
-        group::{AT_LEAST_ONE, Group, Inner, at_least_one, bad},
+    order::{
+        groups::{Drawn, Groups},
+        keys::Random,
     },
+    shape::rounding::Staircase,
+    strategy::group::{AT_LEAST_ONE, Group, Inner, at_least_one, bad},
 };
 
 #[doc = include_str!("length_buckets.md")]
@@ -24,8 +27,14 @@ pub enum LengthBuckets {
 
 const EDGES: &str = "rising lengths as in `edges=100/200/400`";
 
-impl LengthBuckets {
-    pub(crate) fn read(setting: &mut Setting) -> Result<Self, Error> {
+impl Default for LengthBuckets {
+    fn default() -> Self {
+        Self::Width(250)
+    }
+}
+
+impl Inner for LengthBuckets {
+    fn read(setting: &mut Setting) -> Result<Self, Error> {
         let width = setting.number("width", AT_LEAST_ONE)?;
         let Some(text) = setting.text("edges") else {
             return Ok(width.map_or_else(Self::default, Self::Width));
@@ -39,15 +48,7 @@ impl LengthBuckets {
             .map(Self::Edges)
             .map_err(|_| bad("length-buckets", "edges", text, EDGES))
     }
-}
 
-impl Default for LengthBuckets {
-    fn default() -> Self {
-        Self::Width(250)
-    }
-}
-
-impl Inner for LengthBuckets {
     fn check(&self) -> Result<(), Error> {
         match self {
             Self::Width(width) => at_least_one("length-buckets", "width", *width),
@@ -84,14 +85,32 @@ impl Group for LengthBuckets {
     fn group(&self, lengths: &Lengths, limit: &ResolvedBudget, rng: &Rng) -> Result<Groups, Error> {
         self.check()?;
         let groups = match self {
-            Self::Width(width) => {
-                buckets::by_length(lengths, limit, rng, |length| (length - 1) / width)
-            }
+            Self::Width(width) => by_length(lengths, limit, rng, |length| (length - 1) / width),
             Self::Edges(edges) => {
                 let steps = Staircase::new(edges.clone(), lengths);
-                buckets::by_length(lengths, limit, rng, |length| steps.of(length))
+                by_length(lengths, limit, rng, |length| steps.of(length))
             }
         };
         Ok(groups?.drawn(Drawn::AtRandom))
     }
+}
+
+/// Groups by the bucket of each length, which rises with it, in a random order inside each.
+pub(crate) fn by_length(
+    lengths: &Lengths,
+    limit: &ResolvedBudget,
+    rng: &Rng,
+    bucket_of: impl Fn(u32) -> u32 + Sync,
+) -> Result<Groups, Error> {
+    let keys = Random::within(bucket_of(lengths.max()), &bucket_of, rng, Purpose::Shuffle);
+    let groups = Groups::keyed(lengths, limit, &keys, || {
+        let same = |a: &(u32, u32), b: &(u32, u32)| bucket_of(a.0) == bucket_of(b.0);
+        let mut end = 0;
+        let ends = lengths.histogram().chunk_by(same).map(|bucket| {
+            end += bucket.iter().map(|&(_, count)| count).sum::<u32>();
+            end
+        });
+        ends.collect()
+    })?;
+    Ok(groups.left_anywhere(limit, rng))
 }

@@ -14,7 +14,6 @@ use crate::{
 pub(crate) mod alternated;
 pub(crate) mod blurred;
 pub(crate) mod bucketed;
-pub(crate) mod buckets;
 pub(crate) mod group;
 pub(crate) mod length_buckets;
 pub(crate) mod neighbours;
@@ -27,22 +26,10 @@ pub(crate) mod semi_sorted;
 pub(crate) mod shuffled;
 pub(crate) mod sorted;
 
-pub use alternated::Alternated;
-pub use blurred::Blurred;
-pub use bucketed::Bucketed;
-pub use length_buckets::LengthBuckets;
-pub use neighbours::Neighbours;
-pub use optimal_buckets::OptimalBuckets;
-pub use packed::Packed;
-pub use paired::Paired;
-pub use pooled::Pooled;
-pub use rotating::Rotating;
-pub use semi_sorted::SemiSorted;
-pub use shuffled::Shuffled;
-pub use sorted::Sorted;
-
 macro_rules! strategies {
-    ($($variant:ident $name:literal $page:literal $summary:literal)*) => {
+    ($($file:ident $variant:ident $name:literal $summary:literal)*) => {
+        $(pub use $file::$variant;)*
+
         /// Every strategy that has a name.
         ///
         /// ```
@@ -95,7 +82,7 @@ macro_rules! strategies {
 
             /// Its manual page, in Markdown.
             pub const fn explain(&self) -> &'static str {
-                match self { $(Strategy::$variant(_) => include_str!($page)),* }
+                match self { $(Strategy::$variant(_) => include_str!(concat!(stringify!($file), ".md"))),* }
             }
 
             fn read(setting: &mut Setting) -> Result<Self, Error> {
@@ -119,31 +106,20 @@ macro_rules! strategies {
 }
 
 strategies! {
-    Shuffled "shuffled" "shuffled.md"
-        "random order"
-    Sorted "sorted" "sorted.md"
-        "by length, equal lengths shuffled"
-    SemiSorted "semi-sorted" "semi_sorted.md"
-        "by length plus uniform noise"
-    Alternated "alternated" "alternated.md"
-        "shuffled, in bins sorted up and down in turn"
-    Bucketed "bucketed" "bucketed.md"
-        "sorted, in buckets of equal count, random inside"
-    LengthBuckets "length-buckets" "length_buckets.md"
-        "length intervals, random inside"
-    OptimalBuckets "optimal-buckets" "optimal_buckets.md"
+    shuffled Shuffled "shuffled" "random order"
+    sorted Sorted "sorted" "by length, equal lengths shuffled"
+    semi_sorted SemiSorted "semi-sorted" "by length plus uniform noise"
+    alternated Alternated "alternated" "shuffled, in bins sorted up and down in turn"
+    bucketed Bucketed "bucketed" "sorted, in buckets of equal count, random inside"
+    length_buckets LengthBuckets "length-buckets" "length intervals, random inside"
+    optimal_buckets OptimalBuckets "optimal-buckets"
         "the length intervals of least padding, random inside"
-    Neighbours "neighbours" "neighbours.md"
-        "grown from a random sequence toward its neighbours"
-    Pooled "pooled" "pooled.md"
-        "shuffled, in pools of a few batches sorted"
-    Blurred "blurred" "blurred.md"
-        "by length plus one-sided noise on a scale that fits the lengths"
-    Rotating "rotating" "rotating.md"
-        "nobody meets twice in a cycle of epochs"
-    Packed "packed" "packed.md"
-        "several sequences in a row, for models that keep them apart"
-    Paired "paired" "paired.md"
+    neighbours Neighbours "neighbours" "grown from a random sequence toward its neighbours"
+    pooled Pooled "pooled" "shuffled, in pools of a few batches sorted"
+    blurred Blurred "blurred" "by length plus one-sided noise on a scale that fits the lengths"
+    rotating Rotating "rotating" "nobody meets twice in a cycle of epochs"
+    packed Packed "packed" "several sequences in a row, for models that keep them apart"
+    paired Paired "paired"
         "for two lengths: stripes of the first, each by the second, with noise on both"
 }
 

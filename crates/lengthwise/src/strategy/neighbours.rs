@@ -1,10 +1,7 @@
 #![doc = include_str!("neighbours.md")]
 
 use crate::{
-    base::{
-        rng::{Purpose, Rng},
-        setting::Setting,
-    },
+    base::rng::{Purpose, Rng},
     data::lengths::Lengths,
     error::Error,
     limit::{capacity::Open, resolved::ResolvedBudget},
@@ -15,13 +12,6 @@ use crate::{
 #[doc = include_str!("neighbours.md")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Neighbours;
-
-impl Neighbours {
-    #[expect(clippy::unnecessary_wraps, reason = "every strategy is read the same way")]
-    pub(crate) fn read(_: &mut Setting) -> Result<Self, Error> {
-        Ok(Self)
-    }
-}
 
 impl Inner for Neighbours {}
 
@@ -90,8 +80,7 @@ impl<'a> Line<'a> {
         self.longer[place as usize] = place;
     }
 
-    /// Sets `places` to those of the batch that grows from `start`: equal lengths first, then in
-    /// one direction, then in the other.
+    /// Sets `places` to the batch that grows from `start`: equal lengths, one direction, the other.
     fn grow(&self, start: u32, limit: &ResolvedBudget, up_first: bool, places: &mut Vec<u32>) {
         let sequence = |place: u32| self.sorted[place as usize];
         let length = self.lengths.of(sequence(start));
@@ -102,22 +91,16 @@ impl<'a> Line<'a> {
         // The places next to the batch above and below.
         let mut up = self.longer[start as usize];
         let mut down = self.shorter[start as usize];
-        let mut walk = |next: &mut u32, side: &[u32], only_same: bool| {
+        let walks = [(true, true), (true, false), (false, up_first), (false, !up_first)];
+        for (only_same, is_up) in walks {
+            let (next, side) =
+                if is_up { (&mut up, &self.longer) } else { (&mut down, &self.shorter) };
             while *next != NONE && (!only_same || same(*next)) {
                 let Some(grown) = limit.admit(open, sequence(*next)) else { break };
                 open = grown;
                 places.push(*next);
                 *next = side[*next as usize];
             }
-        };
-        walk(&mut up, &self.longer, true);
-        walk(&mut down, &self.shorter, true);
-        if up_first {
-            walk(&mut up, &self.longer, false);
-            walk(&mut down, &self.shorter, false);
-        } else {
-            walk(&mut down, &self.shorter, false);
-            walk(&mut up, &self.longer, false);
         }
     }
 }

@@ -8,8 +8,8 @@ use crate::{
     order::groups::Groups,
     shape::{ladder::ladder, rounding::Staircase},
     strategy::{
-        buckets,
         group::{AT_LEAST_ONE, Group, Inner, parameter},
+        length_buckets::by_length,
     },
 };
 
@@ -38,6 +38,6 @@ impl Group for OptimalBuckets {
     fn group(&self, lengths: &Lengths, limit: &ResolvedBudget, rng: &Rng) -> Result<Groups, Error> {
         self.check()?;
         let steps = Staircase::new(ladder(lengths, self.count), lengths);
-        buckets::by_length(lengths, limit, rng, |length| steps.of(length))
+        by_length(lengths, limit, rng, |length| steps.of(length))
     }
 }

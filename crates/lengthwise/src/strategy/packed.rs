@@ -24,12 +24,9 @@ pub struct Packed {
 }
 
 impl Packed {
-    pub(crate) fn read(setting: &mut Setting) -> Result<Self, Error> {
-        let capacity = setting.number("capacity", AT_LEAST_ONE)?;
-        let at_most = setting.number("at-most", AT_LEAST_ONE)?;
-        let window = setting.number("window", AT_LEAST_ONE)?;
-        Ok(Self { capacity, at_most, window: window.unwrap_or(Self::default().window) })
-    }
+    /// The longest of all first: the fewest rows that best fit is known to make. Those who meet are always
+    /// much the same, so it is for epochs that must not have more rows than others.
+    pub(crate) const LONGEST_FIRST: Self = Self { capacity: None, at_most: None, window: u32::MAX };
 }
 
 impl Default for Packed {
@@ -39,6 +36,13 @@ impl Default for Packed {
 }
 
 impl Inner for Packed {
+    fn read(setting: &mut Setting) -> Result<Self, Error> {
+        let capacity = setting.number("capacity", AT_LEAST_ONE)?;
+        let at_most = setting.number("at-most", AT_LEAST_ONE)?;
+        let window = setting.number("window", AT_LEAST_ONE)?;
+        Ok(Self { capacity, at_most, window: window.unwrap_or(Self::default().window) })
+    }
+
     fn check(&self) -> Result<(), Error> {
         at_least_one("packed", "capacity", self.capacity.unwrap_or(1))?;
         at_least_one("packed", "at-most", self.at_most.unwrap_or(1))?;
@@ -65,32 +69,13 @@ impl Group for Packed {
 
     fn group(&self, lengths: &Lengths, limit: &ResolvedBudget, rng: &Rng) -> Result<Groups, Error> {
         self.check()?;
-        if self.window >= lengths.count() {
-            return LongestFirst.group(lengths, limit, rng);
-        }
         let mut order = sort::shuffled(lengths.count(), rng, Purpose::Shuffle);
         if self.window > 1 {
             for window in order.chunks_mut(self.window as usize) {
-                window.sort_by_key(|&sequence| !lengths.of(sequence));
+                sort::by_key(window, |sequence| !lengths.of(sequence));
             }
         }
-        Ok(packed(&order, lengths, limit))
+        let (order, ends) = pack(&order, lengths, limit.row());
+        Ok(Groups::trusted(order, ends).packed())
     }
-}
-
-/// The longest first: the fewest rows that best fit is known to make. Those who meet are always much
-/// the same, so it is for epochs that must not have more rows than others.
-pub(crate) struct LongestFirst;
-
-impl Group for LongestFirst {
-    fn group(&self, lengths: &Lengths, limit: &ResolvedBudget, rng: &Rng) -> Result<Groups, Error> {
-        let mut order = sort::shuffled(lengths.count(), rng, Purpose::Shuffle);
-        sort::by_key(&mut order, |sequence| !lengths.of(sequence));
-        Ok(packed(&order, lengths, limit))
-    }
-}
-
-fn packed(order: &[u32], lengths: &Lengths, limit: &ResolvedBudget) -> Groups {
-    let (order, ends) = pack(order, lengths, limit.row());
-    Groups::trusted(order, ends).packed()
 }

@@ -30,15 +30,6 @@ pub struct Paired {
 
 const EXPECTED: &str = "a number from 0 to 1000000";
 
-impl Paired {
-    pub(crate) fn read(setting: &mut Setting) -> Result<Self, Error> {
-        setting.renamed("spread", "blur");
-        let blur = setting.number("blur", EXPECTED)?;
-        let stripes = setting.number("stripes", AT_LEAST_ONE)?;
-        Ok(Self { blur: blur.unwrap_or(Self::default().blur), stripes })
-    }
-}
-
 impl Default for Paired {
     fn default() -> Self {
         Self { blur: 0.1, stripes: None }
@@ -46,6 +37,13 @@ impl Default for Paired {
 }
 
 impl Inner for Paired {
+    fn read(setting: &mut Setting) -> Result<Self, Error> {
+        setting.renamed("spread", "blur");
+        let blur = setting.number("blur", EXPECTED)?;
+        let stripes = setting.number("stripes", AT_LEAST_ONE)?;
+        Ok(Self { blur: blur.unwrap_or(Self::default().blur), stripes })
+    }
+
     fn check(&self) -> Result<(), Error> {
         if !(0.0..=1e6).contains(&self.blur) {
             return Err(bad("paired", "blur", self.blur, EXPECTED));
@@ -62,12 +60,12 @@ impl Group for Paired {
 
     fn group(&self, lengths: &Lengths, limit: &ResolvedBudget, rng: &Rng) -> Result<Groups, Error> {
         self.check()?;
-        let (Some(second), Some(sides)) = (lengths.second(), limit.sides()) else {
+        let (Some(second), Some(rounding)) = (lengths.second(), limit.pair_rounding()) else {
             return Err(Error::NoSecond { what: "strategy `paired`".to_owned() });
         };
         let count = lengths.count();
         // On a grid each sequence waits at its own shape, and random order gives the most company.
-        if let PairRounding::Grid(_) = sides.pair_rounding() {
+        if let PairRounding::Grid(_) = rounding {
             return Ok(Groups::trusted(sort::shuffled(count, rng, Purpose::Shuffle), vec![count]));
         }
         let field = Field::new(lengths, second, limit);

@@ -5,10 +5,7 @@ use crate::{
     data::lengths::Lengths,
     error::Error,
     limit::resolved::ResolvedBudget,
-    order::{
-        groups::Groups,
-        windows::{First, Mixed},
-    },
+    order::{groups::Groups, windows::Mixed},
     strategy::group::{AT_LEAST_ONE, Group, Inner, parameter},
 };
 
@@ -34,7 +31,7 @@ impl Group for Pooled {
             end += limit.prefix_for(mixed.padded(end, limit), self.batches);
             ends.push(end as u32);
         }
-        let order = mixed.sorted(&ends, |_| First::Long, limit);
-        Ok(Groups::sorted(order, ends).short_anywhere(rng))
+        let order = mixed.sorted(&ends, |_| true, limit);
+        Ok(Groups::trusted(order, ends).short_anywhere(rng))
     }
 }

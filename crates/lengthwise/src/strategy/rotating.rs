@@ -143,7 +143,10 @@ fn turns_for(stripes: u32, least: u32) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::shape::rounding::Rounding;
 
     #[test]
     fn turns_have_no_small_divisor() {
@@ -172,9 +175,8 @@ mod tests {
             (5000, 300),
         ] {
             let lengths = Lengths::new((1..=count as u32).collect::<Vec<_>>()).unwrap();
-            let limit = crate::Budget::sequences(full)
-                .resolve(&lengths, lengths.as_slice().into())
-                .unwrap();
+            let limit = crate::Budget::sequences(full).resolve(lengths.max()).unwrap();
+            let limit = limit.rounded(&lengths, Arc::new(Rounding::Exact));
             let descending: Vec<u32> = (0..count as u32).rev().collect();
             let mut next = 0;
             for block in (Rotating { epochs: 7 }).blocks(&descending, &limit) {

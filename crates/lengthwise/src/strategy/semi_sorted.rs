@@ -1,12 +1,11 @@
 #![doc = include_str!("semi_sorted.md")]
 
 use crate::{
-    base::rng::{CHUNK, Purpose, Rng},
+    base::rng::Rng,
     data::lengths::Lengths,
     error::Error,
     limit::resolved::ResolvedBudget,
-    math::whole,
-    order::{groups::Groups, keys::Keys},
+    order::{groups::Groups, keys::Noisy},
     strategy::group::{Group, Inner, parameter},
 };
 
@@ -36,31 +35,9 @@ impl Group for SemiSorted {
         // length + U(−width/2, width/2), moved to begin at 0 and stretched over the integers of
         // 32 bits: neither changes the order. Without noise distinct lengths stay distinct.
         let stretch = f64::from(u32::MAX) / (range + width).max(1.0);
-        let keys = Noisy { rng, shortest, width, stretch };
+        let place = |length: u32| f64::from(length - shortest);
+        let noise = |word: u32| width * (f64::from(word) / 4_294_967_296.0);
+        let keys = Noisy { rng, place, noise, stretch };
         Ok(Groups::one(lengths, limit, &keys)?.short_anywhere(rng))
-    }
-}
-
-/// Lengths plus noise.
-struct Noisy<'a> {
-    rng: &'a Rng,
-    shortest: u32,
-    width: f64,
-    stretch: f64,
-}
-
-impl Keys for Noisy<'_> {
-    #[inline(always)]
-    fn fill(&self, first: u32, lengths: &[u32; CHUNK], keys: &mut [u32; CHUNK]) {
-        let mut words = [0; CHUNK];
-        self.rng.fill(Purpose::Noise, first, &mut words);
-        for ((key, word), &length) in keys.iter_mut().zip(words).zip(lengths) {
-            let noise = self.width * (f64::from(word) / 4_294_967_296.0);
-            *key = whole((f64::from(length - self.shortest) + noise) * self.stretch);
-        }
-    }
-
-    fn tie(&self, sequence: u32) -> u32 {
-        self.rng.word(Purpose::Shuffle, sequence)
     }
 }

@@ -1,10 +1,7 @@
 #![doc = include_str!("sorted.md")]
 
 use crate::{
-    base::{
-        rng::{Purpose, Rng},
-        setting::Setting,
-    },
+    base::rng::{Purpose, Rng},
     data::lengths::Lengths,
     error::Error,
     limit::resolved::ResolvedBudget,
@@ -15,13 +12,6 @@ use crate::{
 #[doc = include_str!("sorted.md")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sorted;
-
-impl Sorted {
-    #[expect(clippy::unnecessary_wraps, reason = "every strategy is read the same way")]
-    pub(crate) fn read(_: &mut Setting) -> Result<Self, Error> {
-        Ok(Self)
-    }
-}
 
 impl Inner for Sorted {}
 

@@ -1,7 +1,5 @@
 //! What lengths of a stream are padded to, and which of them fit no batch.
 
-use std::borrow::Cow;
-
 use crate::{
     cut::refine,
     data::{lengths::Lengths, over_long::OverLong},
@@ -29,9 +27,8 @@ impl Rounds {
         if budget.is_of_sides() {
             return Err(Error::NoSecond { what: format!("budget `{budget}`") });
         }
-        let one = Lengths::new([1])?;
         // Refuses what makes no sense; the lengths do not matter.
-        shapes.rounding(&one)?;
+        shapes.rounding(&Lengths::new([1])?)?;
         let rungs = match shapes {
             Shapes::Rungs(rungs) => rungs.clone(),
             _ => Vec::new(),
@@ -41,9 +38,8 @@ impl Rounds {
                             stream, unless shapes are rungs that are given";
             return Err(Error::bad_value("the budget of a stream", &budget, expected));
         }
-        let limit = budget.resolve(&one, Cow::Owned(vec![rungs.last().copied().unwrap_or(1)]))?;
-        let one = budget.limit_of_one().map_or(u32::MAX, |limit| limit.longest_alone());
-        let longest = shapes.longest_within(one);
+        let limit = budget.resolve(rungs.last().copied().unwrap_or(1))?;
+        let longest = shapes.longest_within(budget.longest_alone());
         Ok(Self { shapes: shapes.clone(), budget, over_long, limit, longest, rungs })
     }
 
@@ -72,7 +68,7 @@ impl Rounds {
         let padded = self.shapes.alone(length);
         match self.budget.limit_of_one() {
             Some(limit) if length > limit.longest_alone() || self.rungs.is_empty() => {
-                limit.exceeded((index, length), [padded, padded], 1)
+                limit.exceeded((index, length), [padded, padded], (1, "error"))
             }
             _ => {
                 let top = self.rungs.last().copied().unwrap_or_default();

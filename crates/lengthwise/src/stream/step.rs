@@ -158,7 +158,7 @@ impl Around {
         let cells = |size: u32, length: u32| f64::from(size) * f64::from(length);
         let pieces = self.batches.iter().map(|&(start, end)| {
             let (size, length) = (end - start, line.node(self.order[start as usize]).padded);
-            Piece { start, size, pad: Pad::one(length), cost: cells(size, length) }
+            Piece { start, size, pad: Pad::one(length) }
         });
         let mut pieces = split_costliest(pieces.collect(), count, multiple, &cells);
         pieces.sort_unstable_by_key(|piece| piece.start);

@@ -6,10 +6,7 @@
 //! as wide as that at every first length; one factor for all of them is searched for.
 
 use crate::{
-    data::{
-        lengths::{Lengths, is_small_table},
-        pad::Pad,
-    },
+    data::{lengths::Lengths, pad::Pad},
     limit::{
         capacity::Open,
         fill::{Fill, Growing},
@@ -22,7 +19,7 @@ use crate::{
 /// What is known at every first length.
 pub(crate) struct Field {
     /// Where each distinct first length is.
-    steps: Steps,
+    steps: Staircase,
     here: Vec<Here>,
     /// All sequences by first length.
     order: Vec<u32>,
@@ -39,47 +36,21 @@ pub(crate) struct Here {
     pub(crate) along: f64,
 }
 
-/// The number of every distinct first length: one look into a table where that is small.
-enum Steps {
-    Table(Vec<u32>),
-    Search(Staircase),
-}
-
-impl Steps {
-    fn new(lengths: &Lengths) -> Self {
-        let distinct = lengths.histogram().iter().map(|&(length, _)| length);
-        if !is_small_table(lengths.max(), lengths.len()) {
-            return Steps::Search(Staircase::new(distinct.collect(), lengths));
-        }
-        let mut table = vec![0; lengths.max() as usize + 1];
-        for (at, length) in (0..).zip(distinct) {
-            table[length as usize] = at;
-        }
-        Steps::Table(table)
-    }
-
-    fn of(&self, length: u32) -> usize {
-        match self {
-            Steps::Table(table) => table[length as usize] as usize,
-            Steps::Search(steps) => steps.of(length) as usize,
-        }
-    }
-}
-
 /// Sums over sequences: how many, both lengths, their squares and product.
 type Sums = [f64; 6];
 
 impl Field {
     pub(crate) fn new(first: &Lengths, second: &Lengths, limit: &ResolvedBudget) -> Self {
         let histogram = first.histogram();
-        let steps = Steps::new(first);
+        let distinct = histogram.iter().map(|&(length, _)| length);
+        let steps = Staircase::new(distinct.collect(), first);
         let mut order: Vec<u32> = (0..first.count()).collect();
         sort::by_key(&mut order, |sequence| first.of(sequence));
         // Numbers stay small if they are taken from the middle.
         let middles = [first.mean(), second.mean()];
         let mut upto = vec![Sums::default(); histogram.len() + 1];
         for (&a, &b) in first.as_slice().iter().zip(second.as_slice()) {
-            let sums = &mut upto[steps.of(a) + 1];
+            let sums = &mut upto[steps.of(a) as usize + 1];
             let [a, b] = [f64::from(a) - middles[0], f64::from(b) - middles[1]];
             for (sum, more) in sums.iter_mut().zip([1.0, a, b, a * a, a * b, b * b]) {
                 *sum += more;
@@ -126,7 +97,7 @@ impl Field {
 
     /// What is known at the first length of a sequence.
     pub(crate) fn at(&self, length: u32) -> Here {
-        self.here[self.steps.of(length)]
+        self.here[self.steps.of(length) as usize]
     }
 
     /// The last place, with what a batch spans across at most, and what it spans along at most.
@@ -166,22 +137,21 @@ impl Field {
 
     /// The factor of least padding: it goes up, or else down, as long as that gets better.
     fn best(&self, limit: &ResolvedBudget) -> f64 {
-        let mut tried: Vec<(i32, f64)> = Vec::new();
-        let mut padding = |power: i32| {
-            if let Some(&(_, padding)) = tried.iter().find(|(other, _)| *other == power) {
-                return padding;
-            }
-            let padding = self.predicted(power_of(power), limit);
-            tried.push((power, padding));
-            padding
-        };
-        let mut best = 0_i32;
+        let mut least = self.predicted(1.0, limit);
         for step in [1, -1] {
-            while (best + step).abs() <= 8 && padding(best + step) < padding(best) {
-                best += step;
+            let mut best = 0;
+            while best != 8 * step {
+                let padding = self.predicted(power_of(best + step), limit);
+                if padding >= least {
+                    break;
+                }
+                (best, least) = (best + step, padding);
+            }
+            if best != 0 {
+                return power_of(best);
             }
         }
-        power_of(best)
+        1.0
     }
 
     /// The cells of every position that is not padding, without noise, if places are stretched by
