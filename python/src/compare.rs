@@ -7,13 +7,11 @@ use lengthwise_io::save;
 use lengthwise_report::{Look, Request, Study, list_of_pages, page};
 use pyo3::{prelude::*, types::PyString};
 
-use crate::{
-    error::{Failure, Result},
-    interrupt::interruptible,
-    lengths::{Column, Lengths},
-    pickle::{Reduced, from_json, reduced, to_json},
-    settings::{Given, Value, at_least_one, expected, given, plain, text},
-};
+use crate::error::{Failure, Result};
+use crate::interrupt::interruptible;
+use crate::lengths::{Column, Lengths};
+use crate::pickle::{Reduced, from_json, reduced, to_json};
+use crate::settings::{Given, Value, at_least_one, expected, given, plain, text};
 
 /// The measures of several strategies on the same lengths. `lengthwise.compare` makes it.
 #[pyclass(frozen, module = "lengthwise")]

@@ -6,12 +6,10 @@ use lengthwise::cost::Step;
 use lengthwise_io::{CostModelFile, WorstStep, read_cost_model, save};
 use pyo3::{prelude::*, types::PyType};
 
-use crate::{
-    error::{Failure, Result},
-    pickle::Reduced,
-    plan::Plan,
-    settings::Given,
-};
+use crate::error::{Failure, Result};
+use crate::pickle::Reduced;
+use crate::plan::Plan;
+use crate::settings::Given;
 
 /// How many seconds a training step takes on a batch of B sequences padded to L:
 /// a + b·L + c·B·L + d·B·L².

@@ -7,10 +7,8 @@ use lengthwise_io::{Reader, Time, UnknownFormat, UnknownUnit};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 
-use crate::{
-    error::{Failure, Result},
-    settings::{Given, text},
-};
+use crate::error::{Failure, Result};
+use crate::settings::{Given, text};
 
 /// Reads lengths from a file or a folder.
 ///

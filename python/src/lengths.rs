@@ -5,12 +5,10 @@ use std::sync::Arc;
 use numpy::{Element, PyArray1, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::{prelude::*, types::PyType};
 
-use crate::{
-    error::{Failure, Result},
-    pickle::{Reduced, reduced},
-    settings::{Given, Value, plain},
-    statistics::Statistics,
-};
+use crate::error::{Failure, Result};
+use crate::pickle::{Reduced, reduced};
+use crate::settings::{Given, Value, plain};
+use crate::statistics::Statistics;
 
 /// The lengths of all sequences, checked once. Every function that takes lengths takes this object too,
 /// and does not check it again.

@@ -2,10 +2,8 @@
 
 use pyo3::{prelude::*, types::PyDict};
 
-use crate::{
-    pickle::{Reduced, reduced},
-    plan::Plan,
-};
+use crate::pickle::{Reduced, reduced};
+use crate::plan::Plan;
 
 /// Two sides as they are pickled: the cells and the padding rate of each.
 type Sides = [(u64, f64); 2];

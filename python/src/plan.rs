@@ -12,14 +12,12 @@ use pyo3::{
     types::{PyBytes, PyDict, PyList, PySlice, slice::PySliceIndices},
 };
 
-use crate::{
-    error::{Failure, Result},
-    lengths::{Column, Lengths},
-    measures::Measures,
-    pickle::{Reduced, reduced},
-    schedule::Schedule,
-    settings::Given,
-};
+use crate::error::{Failure, Result};
+use crate::lengths::{Column, Lengths};
+use crate::measures::Measures;
+use crate::pickle::{Reduced, reduced};
+use crate::schedule::Schedule;
+use crate::settings::Given;
 
 /// All batches of one epoch, in order: a sequence of arrays of indices. `lengthwise.plan` and
 /// `Planner.plan` make it.

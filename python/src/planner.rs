@@ -5,15 +5,13 @@ use std::sync::Arc;
 use lengthwise::{Budget, Settings, Shapes, Steps, Strategy, shard::Shard, tune::recommended};
 use pyo3::prelude::*;
 
-use crate::{
-    error::{Failure, Result},
-    interrupt::interruptible,
-    lengths::{Column, Lengths, paired},
-    pickle::{Reduced, from_json, reduced, to_json},
-    plan::Plan,
-    settings::{Given, at_least_one, given, plain, text},
-    statistics::Statistics,
-};
+use crate::error::{Failure, Result};
+use crate::interrupt::interruptible;
+use crate::lengths::{Column, Lengths, paired};
+use crate::pickle::{Reduced, from_json, reduced, to_json};
+use crate::plan::Plan;
+use crate::settings::{Given, at_least_one, given, plain, text};
+use crate::statistics::Statistics;
 
 /// So many sequences take long enough to plan for Ctrl-C to be noticed.
 const LONG: usize = 1 << 20;

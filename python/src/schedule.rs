@@ -6,12 +6,10 @@ use lengthwise::Counts;
 use numpy::PyArray1;
 use pyo3::prelude::*;
 
-use crate::{
-    error::{Failure, Result},
-    pickle::{Reduced, reduced},
-    plan::{Plan, ranks},
-    settings::Given,
-};
+use crate::error::{Failure, Result};
+use crate::pickle::{Reduced, reduced};
+use crate::plan::{Plan, ranks};
+use crate::settings::Given;
 
 /// The batches of an epoch assigned to ranks, step by step. `Plan.schedule` makes it.
 #[pyclass(frozen, module = "lengthwise")]

@@ -14,10 +14,8 @@ use pyo3::{
     types::{PyBool, PyString},
 };
 
-use crate::{
-    cost::CostModel,
-    error::{Failure, Result},
-};
+use crate::cost::CostModel;
+use crate::error::{Failure, Result};
 
 /// What an argument can be.
 pub(crate) trait Value: Sized {

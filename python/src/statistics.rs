@@ -9,7 +9,10 @@ use pyo3::{
     types::{PyBytes, PyDict},
 };
 
-use crate::{error::Result, lengths::Column, pickle::Reduced, settings::Given};
+use crate::error::Result;
+use crate::lengths::Column;
+use crate::pickle::Reduced;
+use crate::settings::Given;
 
 /// Summary statistics of lengths, for datasets whose shards are planned by different nodes: small, and
 /// the same bytes in whatever order shards are merged. Once it was counted, they also say how many

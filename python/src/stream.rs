@@ -4,11 +4,9 @@ use lengthwise::{Budget, stream::Pivot};
 use lengthwise_io::{stream_from_json, stream_to_json};
 use pyo3::{prelude::*, types::PyDict};
 
-use crate::{
-    error::{Failure, Result},
-    pickle::{Reduced, damaged, reduced},
-    settings::{Given, at_least_one, plain, text},
-};
+use crate::error::{Failure, Result};
+use crate::pickle::{Reduced, damaged, reduced};
+use crate::settings::{Given, at_least_one, plain, text};
 
 /// Plans the batches of a stream from the lengths alone: you push one length after another, and take
 /// steps. `lengthwise.stream_batches` does both for an iterable of items.

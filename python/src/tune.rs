@@ -6,14 +6,12 @@ use lengthwise::{
 };
 use pyo3::{prelude::*, types::PyDict};
 
-use crate::{
-    compare::loaded,
-    error::{Failure, Result},
-    interrupt::interruptible,
-    lengths::Column,
-    pickle::{Reduced, from_json, reduced},
-    settings::{Given, given, plain},
-};
+use crate::compare::loaded;
+use crate::error::{Failure, Result};
+use crate::interrupt::interruptible;
+use crate::lengths::Column;
+use crate::pickle::{Reduced, from_json, reduced};
+use crate::settings::{Given, given, plain};
 
 /// The best strategy within limits. `lengthwise.tune` makes it.
 #[pyclass(frozen, module = "lengthwise")]

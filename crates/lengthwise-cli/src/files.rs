@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 
 use lengthwise_io::{audio_files, model_file, model_file_of_budget};
 
-use crate::{
-    args::{Command, comparing::Comparing, planning::Plan, shared::Source},
-    failure::Failure,
-    files::identity::Identity,
-    input::quoted,
-};
+use crate::args::Command;
+use crate::args::comparing::Comparing;
+use crate::args::planning::Plan;
+use crate::args::shared::Source;
+use crate::failure::Failure;
+use crate::files::identity::Identity;
+use crate::input::quoted;
 
 const PAGE: &[&str] = &["html", "htm"];
 const INPUT: &str = "the input";

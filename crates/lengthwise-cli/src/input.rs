@@ -14,13 +14,11 @@ use lengthwise_io::{
 };
 use lengthwise_report::is_unsafe_to_print;
 
-use crate::{
-    args::shared::{Input, Source},
-    failure::Failure,
-    memory::{self, PerSequence},
-    printer::{self, Progress},
-    remedies,
-};
+use crate::args::shared::{Input, Source};
+use crate::failure::Failure;
+use crate::memory::{self, PerSequence};
+use crate::printer::{self, Progress};
+use crate::remedies;
 
 /// The lengths to plan with, and how pieces map back if sequences were cut into them.
 pub(crate) struct Sequences {

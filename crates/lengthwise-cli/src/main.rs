@@ -17,10 +17,8 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::{
-    args::{Args, Command},
-    failure::Failure,
-};
+use crate::args::{Args, Command};
+use crate::failure::Failure;
 
 fn main() -> ExitCode {
     lengthwise_io::guard::quiet_panics();

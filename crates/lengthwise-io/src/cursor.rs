@@ -7,8 +7,10 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::error::Error;
+use crate::hex::hex;
 use crate::record::{Record, bounded, parsed};
-use crate::{error::Error, hex::hex, save::save};
+use crate::save::save;
 
 /// No cursor has more bytes: a change of the world size takes a few.
 const MOST_BYTES: u64 = 1 << 20;

@@ -4,8 +4,9 @@
 
 use std::{fmt, io, path::Path};
 
+use crate::hex::hex;
+use crate::remedy::Remedy;
 use crate::text::{quote, shortened};
-use crate::{hex::hex, remedy::Remedy};
 
 /// Why a file could not be read or written.
 ///

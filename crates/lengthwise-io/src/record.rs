@@ -4,7 +4,9 @@ use std::{fs::File, io::Read, path::Path};
 
 use serde_json::{Map, Value};
 
-use crate::{error::Error, hex::from_hex, text::shortened};
+use crate::error::Error;
+use crate::hex::from_hex;
+use crate::text::shortened;
 
 /// An object of a known version.
 pub(crate) struct Record<'a> {

@@ -9,7 +9,9 @@ use std::{fs::File, path::Path};
 use lengthwise::shard::{Needs, Statistics};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::{error::Error, record::bounded, save::save};
+use crate::error::Error;
+use crate::record::bounded;
+use crate::save::save;
 
 const MARK: [u8; 8] = *b"\x93lwstats";
 

@@ -10,8 +10,10 @@ use serde::Serialize;
 use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::error::Error;
+use crate::hex::hex;
 use crate::record::{Record, content, is_zero, parsed};
-use crate::{error::Error, hex::hex, save::save};
+use crate::save::save;
 
 /// No state has more bytes: a sequence that is held takes a few bits.
 const MOST_BYTES: u64 = 1 << 30;

@@ -8,10 +8,8 @@ use lengthwise::{
 };
 use serde::Serialize;
 
-use crate::{
-    histogram::{Bin, bins, length_at},
-    text::{one_line, plural, wrapped},
-};
+use crate::histogram::{Bin, bins, length_at};
+use crate::text::{one_line, plural, wrapped};
 
 /// What a set of lengths is like.
 #[derive(Clone, Debug, Serialize)]

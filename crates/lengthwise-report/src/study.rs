@@ -9,10 +9,8 @@ use lengthwise::{
 };
 use serde::Serialize;
 
-use crate::{
-    compare::{Comparison, Request},
-    histogram::{Bin, bins},
-};
+use crate::compare::{Comparison, Request};
+use crate::histogram::{Bin, bins};
 
 /// A comparison and everything that is drawn beside it.
 #[derive(Clone, Debug, Serialize)]

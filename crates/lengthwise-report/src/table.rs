@@ -2,11 +2,9 @@
 
 use std::fmt::Write as _;
 
-use crate::{
-    compare::{Comparison, Row, Settings},
-    text::{one_line, plural, wrapped},
-    text_table::{Look, TextColumn, TextTable, stars_of_best},
-};
+use crate::compare::{Comparison, Row, Settings};
+use crate::text::{one_line, plural, wrapped};
+use crate::text_table::{Look, TextColumn, TextTable, stars_of_best};
 
 /// Which end of a column is the good one.
 #[derive(Clone, Copy)]

@@ -1,13 +1,9 @@
 //! Built-in length distributions, so that everything can be tried without a file.
 
-use crate::{
-    base::{
-        rng::{Purpose, Rng},
-        setting::names,
-    },
-    data::lengths::Lengths,
-    order::sort,
-};
+use crate::base::rng::{Purpose, Rng};
+use crate::base::setting::names;
+use crate::data::lengths::Lengths;
+use crate::order::sort;
 
 /// A built-in set of lengths, generated from a table of quantiles: the same on every machine.
 ///

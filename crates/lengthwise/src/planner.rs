@@ -1,21 +1,23 @@
 //! The settings of a plan, and the one step that makes it.
 
-use crate::{
-    base::{setting::setters, workspace::Workspace},
-    data::{lengths::Lengths, over_long::OverLong, shard::Shard, statistics::Statistics},
-    error::Error,
-    limit::{budget::Budget, cost::CostModel},
-    pipeline::job::Job,
-    plan::{
-        arrange::Arrange,
-        epoch::Plan,
-        settings::Settings,
-        span_plan::SpanPlan,
-        steps::{Steps, Tail},
-    },
-    shape::shapes::Shapes,
-    strategy::{Strategy, group::Group},
-};
+use crate::base::setting::setters;
+use crate::base::workspace::Workspace;
+use crate::data::lengths::Lengths;
+use crate::data::over_long::OverLong;
+use crate::data::shard::Shard;
+use crate::data::statistics::Statistics;
+use crate::error::Error;
+use crate::limit::budget::Budget;
+use crate::limit::cost::CostModel;
+use crate::pipeline::job::Job;
+use crate::plan::arrange::Arrange;
+use crate::plan::epoch::Plan;
+use crate::plan::settings::Settings;
+use crate::plan::span_plan::SpanPlan;
+use crate::plan::steps::{Steps, Tail};
+use crate::shape::shapes::Shapes;
+use crate::strategy::Strategy;
+use crate::strategy::group::Group;
 
 /// Plans epochs: the same lengths, settings, seed and epoch give the same plan on every machine.
 ///

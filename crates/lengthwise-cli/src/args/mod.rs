@@ -7,14 +7,10 @@ pub(crate) mod shared;
 
 use clap::{Parser, Subcommand};
 
-use crate::{
-    args::{
-        comparing::{Compare, Cost, Frontier, Inspect, Ladder, Report, Tune},
-        manual::{Completions, Explain, Man},
-        planning::{Plan, Statistics, Stream, Verify},
-    },
-    printer::When,
-};
+use crate::args::comparing::{Compare, Cost, Frontier, Inspect, Ladder, Report, Tune};
+use crate::args::manual::{Completions, Explain, Man};
+use crate::args::planning::{Plan, Statistics, Stream, Verify};
+use crate::printer::When;
 
 /// Plan the batches of variable-length sequences: little padding, few shapes, fresh company.
 #[derive(Debug, Parser)]

@@ -4,10 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, value_parser};
 
-use crate::{
-    args::shared::{Input, Ranks, Settings, Source},
-    memory,
-};
+use crate::args::shared::{Input, Ranks, Settings, Source};
+use crate::memory;
 
 #[derive(Debug, Args)]
 pub(crate) struct Plan {

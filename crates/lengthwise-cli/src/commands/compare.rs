@@ -6,15 +6,11 @@ use lengthwise::{Settings, Strategy, strategy::Paired};
 use lengthwise_io::save;
 use lengthwise_report::{Comparison, Request, Study};
 
-use crate::{
-    args::comparing::{Compare, Comparing, Report},
-    cost_model,
-    failure::Failure,
-    input::quoted,
-    memory,
-    printer::{self, Progress},
-    signals,
-};
+use crate::args::comparing::{Compare, Comparing, Report};
+use crate::failure::Failure;
+use crate::input::quoted;
+use crate::printer::{self, Progress};
+use crate::{cost_model, memory, signals};
 
 pub(crate) fn run(args: &Compare) -> Result<(), Failure> {
     let comparison = if let Some(path) = &args.report {

@@ -8,7 +8,9 @@ use lengthwise::{
 };
 use lengthwise_io::{CostModelFile, MeasuredStep, WorstStep, read_steps, read_steps_from, save};
 
-use crate::{args::comparing::Cost, failure::Failure, printer, signals};
+use crate::args::comparing::Cost;
+use crate::failure::Failure;
+use crate::{printer, signals};
 
 /// How many measured steps are shown beside what the model predicts.
 const SHOWN: usize = 6;

@@ -6,13 +6,10 @@ use lengthwise::tune::{Conditions, Curve, Family, frontier};
 use lengthwise_report::{PointFigures, one_line, points_table};
 use serde::Serialize;
 
-use crate::{
-    args::comparing::Frontier,
-    cost_model,
-    failure::Failure,
-    memory,
-    printer::{self, Progress},
-};
+use crate::args::comparing::Frontier;
+use crate::failure::Failure;
+use crate::printer::{self, Progress};
+use crate::{cost_model, memory};
 
 /// Shares of all sequences at which families are compared.
 const LEVELS: [f64; 3] = [0.05, 0.1, 0.2];

@@ -2,7 +2,9 @@
 
 use lengthwise_report::{Duplicates, Inspection};
 
-use crate::{args::comparing::Inspect, cost_model, failure::Failure, memory, printer};
+use crate::args::comparing::Inspect;
+use crate::failure::Failure;
+use crate::{cost_model, memory, printer};
 
 pub(crate) fn run(args: &Inspect) -> Result<(), Failure> {
     let budget = cost_model::budget(&args.budget)?;

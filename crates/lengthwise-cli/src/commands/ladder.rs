@@ -5,7 +5,9 @@ use std::fmt::Write as _;
 use lengthwise::{ladder, ladder_padding_rate};
 use serde::Serialize;
 
-use crate::{args::comparing::Ladder, failure::Failure, memory, printer};
+use crate::args::comparing::Ladder;
+use crate::failure::Failure;
+use crate::{memory, printer};
 
 #[derive(Serialize)]
 struct Answer {

@@ -7,14 +7,10 @@ use clap_mangen::Man;
 use lengthwise_io::save;
 use lengthwise_report::{list_of_pages, page, pages};
 
-use crate::{
-    args::{
-        Args,
-        manual::{self, Completions, Explain},
-    },
-    failure::Failure,
-    printer, signals,
-};
+use crate::args::Args;
+use crate::args::manual::{self, Completions, Explain};
+use crate::failure::Failure;
+use crate::{printer, signals};
 
 const LAST: &str = "\n`lengthwise explain NAME` explains a strategy or a setting.\n";
 

@@ -9,16 +9,14 @@ use std::{borrow::Cow, io::Write as _};
 use lengthwise::{Plan, Workspace};
 use lengthwise_io::{Form, PlanFile, Written, save, to_json};
 
-use crate::{
-    args::planning,
-    commands::plan::{
-        asked::{Given, Part, begin, corpus, refused, save_needs, say_shard, take},
-        output::{say_plan, write_lines},
-    },
-    failure::Failure,
-    input::Sequences,
-    memory, printer, signals,
+use crate::args::planning;
+use crate::commands::plan::asked::{
+    Given, Part, begin, corpus, refused, save_needs, say_shard, take,
 };
+use crate::commands::plan::output::{say_plan, write_lines};
+use crate::failure::Failure;
+use crate::input::Sequences;
+use crate::{memory, printer, signals};
 
 pub(crate) fn run(args: &planning::Plan) -> Result<(), Failure> {
     let form = match &args.output {

@@ -9,15 +9,11 @@ use lengthwise::{
 use lengthwise_io::{is_statistics, read_statistics, save_statistics};
 use serde::Serialize;
 
-use crate::{
-    args::{
-        planning,
-        shared::{Input, Source},
-    },
-    failure::Failure,
-    input::quoted,
-    memory, printer, signals,
-};
+use crate::args::planning;
+use crate::args::shared::{Input, Source};
+use crate::failure::Failure;
+use crate::input::quoted;
+use crate::{memory, printer, signals};
 
 pub(crate) fn run(args: &planning::Statistics) -> Result<(), Failure> {
     args.output.as_deref().map_or(Ok(()), check_name)?;

@@ -18,7 +18,9 @@ use lengthwise_io::{Written, read_stream_state, save_stream_state};
 use serde::Serialize;
 
 use self::lines::Lines;
-use crate::{args::planning::Stream, cost_model, failure::Failure, printer, signals};
+use crate::args::planning::Stream;
+use crate::failure::Failure;
+use crate::{cost_model, printer, signals};
 
 pub(crate) fn run(args: &Stream) -> Result<(), Failure> {
     for (given, option) in [(&args.column, "--column"), (&args.second, "--second")] {

@@ -6,7 +6,9 @@ use lengthwise::{
 };
 use lengthwise_report::Tuning;
 
-use crate::{args::comparing::Tune, cost_model, failure::Failure, memory, printer};
+use crate::args::comparing::Tune;
+use crate::failure::Failure;
+use crate::{cost_model, memory, printer};
 
 pub(crate) fn run(args: &Tune) -> Result<(), Failure> {
     let limits = limits(args)?;

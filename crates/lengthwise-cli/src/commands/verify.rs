@@ -7,15 +7,13 @@ use lengthwise::{Chunks, Counts};
 use lengthwise_io::{Exact, Ids, PlanFile, Reader, read_plan_exact};
 use serde::Serialize;
 
-use crate::{
-    args::planning::Verify,
-    commands::verify::checks::{
-        BatchChecks, LONG_ENOUGH, Verified, expect_none, failed, refused, same_digest,
-    },
-    failure::Failure,
-    input::Sequences,
-    memory, printer,
+use crate::args::planning::Verify;
+use crate::commands::verify::checks::{
+    BatchChecks, LONG_ENOUGH, Verified, expect_none, failed, refused, same_digest,
 };
+use crate::failure::Failure;
+use crate::input::Sequences;
+use crate::{memory, printer};
 
 #[derive(Serialize)]
 struct Answer<'a> {

@@ -6,9 +6,14 @@ use lengthwise::{Chunks, Counts, Plan, Provenance};
 use serde::de::{DeserializeSeed, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
+use crate::cursor;
+use crate::error::Error;
+use crate::hex::from_hex;
+use crate::ids::Ids;
 use crate::plan::file::{PlanFile, Ranks, StepCounts};
+use crate::plan::pieces::Pieces;
 use crate::plan::seal::{Version, check_digest};
-use crate::{cursor, error::Error, hex::from_hex, ids::Ids, plan::pieces::Pieces, text::quote};
+use crate::text::quote;
 
 pub(super) struct Content {
     pub(super) version: Version,

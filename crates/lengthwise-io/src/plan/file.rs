@@ -3,7 +3,10 @@
 use lengthwise::{Chunks, Counts, Cursor, Lengths, Plan, Schedule};
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::{cursor, ids::Ids, plan::pieces::Pieces, record::is_zero};
+use crate::cursor;
+use crate::ids::Ids;
+use crate::plan::pieces::Pieces;
+use crate::record::is_zero;
 
 /// A plan, and what its file says besides.
 #[derive(Clone, Debug)]

@@ -4,10 +4,11 @@ use lengthwise::Provenance;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
+use crate::error::Error;
+use crate::hex::hex;
 use crate::plan::content::{AssignedRead, Content};
 use crate::plan::seal::{Version, check_content, check_version, parsed};
 use crate::plan::{file::Ranks, pieces::Pieces, sheet::Sheet};
-use crate::{error::Error, hex::hex};
 
 /// The object as it is written, but for its checksum.
 #[derive(Serialize)]

@@ -10,6 +10,8 @@ use xxhash_rust::xxh3::Xxh3;
 use zip::write::{SimpleFileOptions, StreamWriter};
 use zip::{CompressionMethod, DateTime, ZipArchive, ZipWriter, read::ZipFile, result::ZipError};
 
+use crate::error::Error;
+use crate::ids::Ids;
 use crate::npy::{self, Number};
 use crate::plan::batchwise::{About, Rows, Table};
 use crate::plan::content::{Batches, Seconds};
@@ -17,7 +19,6 @@ use crate::plan::header::{self, Remaining, Unchecked};
 use crate::plan::sheet::{self, Sheet};
 use crate::plan::{file::PlanFile, pieces::Pieces};
 use crate::text::{quote, shortened};
-use crate::{error::Error, ids::Ids};
 
 /// All arrays that there may be, in the order of the checksum.
 const ARRAYS: [&str; 13] = [

@@ -4,10 +4,11 @@
 use std::io::{self, Write};
 use std::{fs, path::Path};
 
+use crate::error::Error;
+use crate::guard::guarded;
 #[cfg(feature = "parquet")]
 use crate::plan::parquet;
 use crate::plan::{file::PlanFile, form::Form, json, npz};
-use crate::{error::Error, guard::guarded};
 
 /// Reads the plan in a file of the [`Form`] that its name tells, and refuses one that does not say
 /// what was written. [`read_plan_exact`] looks at every byte.

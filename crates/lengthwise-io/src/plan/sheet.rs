@@ -2,8 +2,9 @@
 
 use lengthwise::{Chunks, OverLong, Provenance, SpanPlan};
 
+use crate::ids::Ids;
 use crate::plan::file::{PlanFile, Ranks};
-use crate::{ids::Ids, plan::seal::Version};
+use crate::plan::seal::Version;
 
 /// All that a file says.
 pub(super) struct Sheet<'a> {

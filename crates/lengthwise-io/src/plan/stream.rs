@@ -6,11 +6,12 @@ use std::{fmt, fs::File, io};
 
 use lengthwise::Provenance;
 
+use crate::error::Error;
+use crate::guard::guarded;
 use crate::plan::batchwise::{About, StreamedBatch, Table, unreadable, whole};
 #[cfg(feature = "parquet")]
 use crate::plan::parquet;
 use crate::plan::{form::Form, json::lines::Lines, npz};
-use crate::{error::Error, guard::guarded};
 
 /// The batches of a plan file, one after another: NPZ, Parquet and JSON lines. JSON is one object,
 /// and is read as a whole, as are plans with ids or pieces, of two lengths, and those that were dealt

@@ -5,10 +5,11 @@ use std::path::Path;
 
 use lengthwise::SpanPlan;
 
+use crate::error::Error;
 #[cfg(feature = "parquet")]
 use crate::plan::parquet;
 use crate::plan::{file::PlanFile, form::Form, json, npz, sheet::Sheet};
-use crate::{error::Error, save::save};
+use crate::save::save;
 
 fn write(sheet: &Sheet, form: Form, output: &mut (impl Write + Send)) -> io::Result<()> {
     match form {

@@ -13,8 +13,9 @@ use arrow_ipc::{MessageHeader, convert::try_fb_to_schema};
 use arrow_schema::{DataType, FieldRef, Fields, Schema, SchemaRef};
 
 use self::frames::{Frame, Frames, damaged, refuse};
+use crate::error::Error;
+use crate::guard::guarded;
 use crate::read::{cells::Cells, column::Column, columns, request::Request};
-use crate::{error::Error, guard::guarded};
 
 pub(crate) fn read<R: Read>(reader: R, request: &Request) -> Result<Column, Error> {
     guarded(

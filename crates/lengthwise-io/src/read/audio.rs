@@ -11,11 +11,12 @@ use std::fs::File;
 use std::io::{BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 
+use crate::error::Error;
 use crate::read::audio::header::{Header, Kind};
 use crate::read::open::{Progress, open};
 use crate::read::request::{Measure, Request};
 use crate::read::{column::Column, columns::IdColumn, number};
-use crate::{error::Error, text::quote};
+use crate::text::quote;
 
 fn header<R: Read + Seek>(kind: Kind, reader: R, size: u64) -> Result<Header, Error> {
     // Headers are short; a larger buffer would read ahead into the samples.

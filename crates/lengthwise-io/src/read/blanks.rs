@@ -1,7 +1,8 @@
 //! Blank lines in files of values. They are left out, but not in silence: one that lost its value
 //! shifts the index of every sequence behind it. Those at the end of a file shift nothing.
 
-use crate::{error::Error, read::column::Column};
+use crate::error::Error;
+use crate::read::column::Column;
 
 /// No file has this many bytes of blank lines in a row. A packed one of ten megabytes can have ten
 /// gigabytes, which take minutes to pass over.

@@ -2,10 +2,12 @@
 //! where they are whole, and seconds where a frame shift or a rate is given. A list counts its elements, binary
 //! data its bytes, and a string its characters if the column was asked for by name, or whatever the unit says.
 
+use crate::error::Error;
+use crate::ids::Ids;
 use crate::read::number::{self, Reason};
 use crate::read::request::{Measure, Request};
 use crate::read::{column::Column, columns};
-use crate::{error::Error, ids::Ids, text::quote};
+use crate::text::quote;
 
 pub(crate) struct Cells<'a> {
     request: &'a Request<'a>,

@@ -2,7 +2,9 @@
 
 use std::{fs::File, io::Write, sync::Arc};
 
-use crate::{error::Error, ids::Ids, read::map::Map};
+use crate::error::Error;
+use crate::ids::Ids;
+use crate::read::map::Map;
 
 /// Lengths as read, in the order of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -2,7 +2,8 @@
 //! else will do; one that was not asked for is taken only when it has one of the names that
 //! lengths usually go by. Everything else is an error that lists what there is.
 
-use crate::{error::Error, text::quote};
+use crate::error::Error;
+use crate::text::quote;
 
 /// The names that lengths go by, the plainest first. `duration` comes last: it is often in
 /// seconds, which the reader then refuses with a word about frames. A name with a dot is a field

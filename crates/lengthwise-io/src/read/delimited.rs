@@ -6,11 +6,12 @@ use std::io::Read;
 
 use csv::ByteRecord;
 
+use crate::error::Error;
 use crate::read::number::{Reason, is_number};
 use crate::read::records::{Dialect, Records, clean, text};
 use crate::read::request::{Measure, Request};
 use crate::read::{blanks::Blanks, column::Column, columns};
-use crate::{error::Error, text::quote};
+use crate::text::quote;
 
 pub(crate) fn read<R: Read>(
     reader: R,

@@ -11,11 +11,12 @@ use std::{borrow::Cow, io::Read};
 
 use serde_json::{Map, Number, Value};
 
+use crate::error::Error;
 use crate::read::columns::{self, IdColumn};
 use crate::read::number::{self, Reason};
 use crate::read::request::{Measure, Request};
 use crate::read::{column::Column, jsonl::kept::Kept, lines::Lines};
-use crate::{error::Error, text::quote};
+use crate::text::quote;
 
 pub(crate) fn read<R: Read>(reader: R, request: &Request) -> Result<Column, Error> {
     let mut lines = Lines::new(reader);

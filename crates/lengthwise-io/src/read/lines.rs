@@ -4,7 +4,8 @@
 
 use std::io::{BufRead, BufReader, Read};
 
-use crate::{error::Error, read::blanks::Blanks};
+use crate::error::Error;
+use crate::read::blanks::Blanks;
 
 /// No line of lengths is near this long. The limit keeps a wrong file, or a device that never
 /// sends a newline, from filling the memory.

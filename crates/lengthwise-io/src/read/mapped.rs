@@ -3,8 +3,9 @@
 use std::fs::{File, Metadata};
 use std::{path::PathBuf, time::SystemTime};
 
+use crate::error::Error;
+use crate::ids::Ids;
 use crate::read::{column::Column, map::Map};
-use crate::{error::Error, ids::Ids};
 
 /// Lengths as read, in the order of the file, as [`Column`] has them, but not in memory unless they are
 /// few.

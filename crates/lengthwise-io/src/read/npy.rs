@@ -5,10 +5,11 @@
 use std::fs::File;
 use std::io::{self, Read};
 
+use crate::error::Error;
 use crate::npy::{Header, Stop};
 use crate::read::request::{Measure, Request};
 use crate::read::{column::Column, map::Map, number::Reason};
-use crate::{error::Error, text::quote};
+use crate::text::quote;
 
 /// How many values are read at a time, and the most that are reserved on the header's word.
 const PIECE: usize = 8192;

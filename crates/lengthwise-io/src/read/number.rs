@@ -2,7 +2,8 @@
 //! hands over what it found, as text or as a number, and gets the length or the [`Reason`] why it
 //! is none. The reasons carry the wording, so that the same mistake reads the same everywhere.
 
-use crate::{error::Error, text::quote};
+use crate::error::Error;
+use crate::text::quote;
 
 /// Why a value is not a length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,12 +15,14 @@ use ::parquet::{basic::Type as Physical, errors::ParquetError, file::reader::Len
 
 use self::leaf::{Kind, Leaf};
 use self::seen::Seen;
+use crate::error::Error;
+use crate::guard::guarded;
 use crate::guard::parquet::{Guarded, NoRoom, Pages, Refused, VALUES_PER_BYTE, records};
 use crate::guard::thrift::{DEEPEST, Stop};
 use crate::read::cells::{Cells, wrong_type};
 use crate::read::request::{Measure, Request};
 use crate::read::{column::Column, columns, open::Progress};
-use crate::{error::Error, guard::guarded, text::quote};
+use crate::text::quote;
 
 /// How many rows are read at a time.
 const PIECE: usize = 4096;

@@ -8,8 +8,10 @@ use std::io::Read;
 
 use csv::{ByteRecord, ReaderBuilder, Terminator};
 
+use crate::error::Error;
 use crate::read::blanks::{self, Blanks};
-use crate::{error::Error, read::tail::Tail, text::quote};
+use crate::read::tail::Tail;
+use crate::text::quote;
 
 /// What separates the fields of a table, and whether quotes do anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,10 +1,12 @@
 //! What a reader is asked for, in the form that readers need, and where they put what they find.
 
+use crate::error::Error;
+use crate::ids::Ids;
 use crate::read::column::{Column, Spool};
 use crate::read::columns::{self, IdColumn};
 use crate::read::number::{self, Reason};
 use crate::read::{time::Time, unit::Counter};
-use crate::{error::Error, ids::Ids, text::quote};
+use crate::text::quote;
 
 /// What the values of a file are.
 #[derive(Debug)]

@@ -3,10 +3,11 @@
 
 use std::{io::Read, path::Path};
 
+use crate::error::Error;
 use crate::read::number::{self, Reason};
 use crate::read::records::{Dialect, Records, clean, text};
 use crate::read::{columns, open::open};
-use crate::{error::Error, text::quote};
+use crate::text::quote;
 
 /// One measured training step.
 #[derive(Clone, Copy, Debug, PartialEq)]

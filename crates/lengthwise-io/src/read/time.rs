@@ -1,7 +1,8 @@
 //! Seconds become frames. A duration is divided by the frame shift or multiplied by the rate, and
 //! goes to the nearest whole number, halves upwards, but never below 1.
 
-use crate::{error::Error, read::number::Reason};
+use crate::error::Error;
+use crate::read::number::Reason;
 
 /// How many frames, or samples, a second has.
 ///

@@ -5,7 +5,10 @@ use std::{fs::File, io::Read, path::Path};
 
 use tokenizers::Tokenizer;
 
-use crate::{error::Error, guard::guarded, read::open::open, text::quote};
+use crate::error::Error;
+use crate::guard::guarded;
+use crate::read::open::open;
+use crate::text::quote;
 
 /// The largest tokenizers have vocabularies of some ten megabytes.
 const LARGEST: u64 = 1 << 29;

@@ -3,8 +3,9 @@
 
 use std::{fmt, path::PathBuf, str::FromStr};
 
+use crate::error::Error;
 use crate::read::number::{self, Reason};
-use crate::{error::Error, text::quote};
+use crate::text::quote;
 
 /// What the length of a text counts.
 ///

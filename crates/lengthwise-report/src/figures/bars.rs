@@ -2,13 +2,12 @@
 
 use std::fmt::Write as _;
 
-use crate::{
-    compare::Row,
-    figures::shared::Styles,
-    study::Study,
-    svg::{chart::picture, style::SeriesStyle},
-    text::escaped,
-};
+use crate::compare::Row;
+use crate::figures::shared::Styles;
+use crate::study::Study;
+use crate::svg::chart::picture;
+use crate::svg::style::SeriesStyle;
+use crate::text::escaped;
 
 const WIDTH: f64 = 1000.0;
 /// Room for names: at least, and at most.

@@ -2,12 +2,13 @@
 
 use std::fmt::Write as _;
 
-use crate::{
-    figures::shared::length_label,
-    study::{Picture, SampleBatch, Study},
-    svg::{chart, chart::Chart, scale::Scale, style::SeriesStyle},
-    text::{compact, counted, percent},
-};
+use crate::figures::shared::length_label;
+use crate::study::{Picture, SampleBatch, Study};
+use crate::svg::chart;
+use crate::svg::chart::Chart;
+use crate::svg::scale::Scale;
+use crate::svg::style::SeriesStyle;
+use crate::text::{compact, counted, percent};
 
 const PANEL: (f64, f64) = (270.0, 130.0);
 const GAP: f64 = 16.0;

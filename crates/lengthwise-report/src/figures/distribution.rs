@@ -1,11 +1,10 @@
 //! How many sequences have which length, with the ladder and the optimal buckets (paper 3, Fig. 2).
 
-use crate::{
-    figures::shared::{WIDE, length_label},
-    study::Study,
-    svg::{chart::Chart, scale::Scale},
-    text::counted,
-};
+use crate::figures::shared::{WIDE, length_label};
+use crate::study::Study;
+use crate::svg::chart::Chart;
+use crate::svg::scale::Scale;
+use crate::text::counted;
 
 pub(crate) fn distribution(study: &Study) -> String {
     let lengths = &study.lengths;

@@ -1,12 +1,11 @@
 //! Padding against company: every family a curve, every row a dot.
 
-use crate::{
-    compare::Row,
-    figures::shared::{Styles, WIDE},
-    study::{CurvePoint, Study},
-    svg::{chart::Chart, scale::Scale},
-    text::{effective_mates, escaped, percent},
-};
+use crate::compare::Row;
+use crate::figures::shared::{Styles, WIDE};
+use crate::study::{CurvePoint, Study};
+use crate::svg::chart::Chart;
+use crate::svg::scale::Scale;
+use crate::text::{effective_mates, escaped, percent};
 
 /// Whether a point has a place: somebody has mates, and somebody met again.
 fn shown(mates: f64) -> bool {

@@ -1,11 +1,10 @@
 //! Waiting against the number of ranks.
 
-use crate::{
-    figures::shared::{Styles, WIDE},
-    study::Study,
-    svg::{chart::Chart, scale::Scale},
-    text::{counted, percent},
-};
+use crate::figures::shared::{Styles, WIDE};
+use crate::study::Study;
+use crate::svg::chart::Chart;
+use crate::svg::scale::Scale;
+use crate::text::{counted, percent};
 
 /// `None` if there are not batches enough for two ranks.
 pub(crate) fn idle(study: &Study, styles: &Styles) -> Option<String> {

@@ -1,6 +1,8 @@
 //! What several figures share: their size, the styles of series, labels.
 
-use crate::{compare::Input, study::Study, svg::style::SeriesStyle};
+use crate::compare::Input;
+use crate::study::Study;
+use crate::svg::style::SeriesStyle;
 
 /// Width and height of a figure across the page.
 pub const WIDE: (f64, f64) = (1000.0, 400.0);

@@ -1,11 +1,10 @@
 //! What the parameter of each family does to padding and batch length (paper 2, Fig. 2).
 
-use crate::{
-    figures::shared::{Styles, length_label},
-    study::{CurvePoint, FamilyCurve, Study},
-    svg::{chart::Chart, scale::Scale},
-    text::percent,
-};
+use crate::figures::shared::{Styles, length_label};
+use crate::study::{CurvePoint, FamilyCurve, Study};
+use crate::svg::chart::Chart;
+use crate::svg::scale::Scale;
+use crate::text::percent;
 
 /// A chart of padding and one of batch length for every family.
 pub(crate) fn tuning(study: &Study, styles: &Styles) -> Vec<(String, [String; 2])> {

@@ -1,14 +1,10 @@
 //! Figures on the page, and the legends below them.
 
-use crate::{
-    figures::{
-        frontier::dot_of,
-        shared::{Styles, kind},
-    },
-    study::Study,
-    svg::style::{SeriesStyle, rule_key},
-    text::{counted, escaped},
-};
+use crate::figures::frontier::dot_of;
+use crate::figures::shared::{Styles, kind};
+use crate::study::Study;
+use crate::svg::style::{SeriesStyle, rule_key};
+use crate::text::{counted, escaped};
 
 /// How a figure is shown where there is little room: smaller, or as wide as it can be read, to be
 /// scrolled.

@@ -2,26 +2,20 @@
 
 use std::fmt::Write as _;
 
-use crate::{
-    compare::Row,
-    figures::{
-        bars::seconds,
-        batches::{batches, order},
-        distribution::distribution,
-        frontier::frontier,
-        idle::idle,
-        shared::Styles,
-        tuning::tuning,
-    },
-    html::{
-        figure::{Width, figure, frontier_legend, lengths_legend, nothing, row_legend},
-        page::{TABLE_HINT, document, section},
-        table::table,
-        verdict::verdict,
-    },
-    study::Study,
-    text::{counted, escaped, grouped, plural},
-};
+use crate::compare::Row;
+use crate::figures::bars::seconds;
+use crate::figures::batches::{batches, order};
+use crate::figures::distribution::distribution;
+use crate::figures::frontier::frontier;
+use crate::figures::idle::idle;
+use crate::figures::shared::Styles;
+use crate::figures::tuning::tuning;
+use crate::html::figure::{Width, figure, frontier_legend, lengths_legend, nothing, row_legend};
+use crate::html::page::{TABLE_HINT, document, section};
+use crate::html::table::table;
+use crate::html::verdict::verdict;
+use crate::study::Study;
+use crate::text::{counted, escaped, grouped, plural};
 
 impl Study {
     /// The report as one HTML file.

@@ -2,12 +2,10 @@
 
 use std::fmt::Write as _;
 
-use crate::{
-    compare::{Comparison, Figures, Row},
-    figures::shared::Styles,
-    html::figure::button,
-    text::{escaped, grouped},
-};
+use crate::compare::{Comparison, Figures, Row};
+use crate::figures::shared::Styles;
+use crate::html::figure::button;
+use crate::text::{escaped, grouped};
 
 #[derive(Clone, Copy)]
 struct Column {

@@ -1,9 +1,7 @@
 //! The one sentence that sums a comparison up.
 
-use crate::{
-    compare::{Comparison, Row},
-    text::{effective_mates, percent},
-};
+use crate::compare::{Comparison, Row};
+use crate::text::{effective_mates, percent};
 
 /// What random batching costs, and which strategy does better and still mixes.
 pub(super) fn verdict(comparison: &Comparison) -> String {

@@ -2,10 +2,9 @@
 
 use std::fmt::{Display, Write as _};
 
-use crate::{
-    svg::{scale::Scale, style::SeriesStyle},
-    text::escaped,
-};
+use crate::svg::scale::Scale;
+use crate::svg::style::SeriesStyle;
+use crate::text::escaped;
 
 /// A chart that is being drawn: a frame with two axes, and marks inside.
 #[derive(Clone, Debug)]

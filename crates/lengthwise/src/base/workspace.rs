@@ -8,10 +8,10 @@ use std::{
     },
 };
 
-use crate::{
-    base::{pool::Pool, setting::setters, threads},
-    error::Error,
-};
+use crate::base::pool::Pool;
+use crate::base::setting::setters;
+use crate::base::threads;
+use crate::error::Error;
 
 /// The threads and the memory that plans are made with. No plan depends on it.
 ///

@@ -2,27 +2,20 @@
 
 use std::ops::Range;
 
-use crate::{
-    base::rng::{Purpose, Rng, Stream},
-    cut::{
-        batches::Batches,
-        rungs,
-        spans::{Span, Spans},
-    },
-    data::lengths::Lengths,
-    error::Error,
-    limit::{
-        capacity::Open,
-        fill::{ByCells, Fill, Growing},
-        resolved::ResolvedBudget,
-        row::Row,
-    },
-    order::{
-        groups::{GroupKind, Groups, Order},
-        keyed::Flat,
-    },
-    shape::{grid::PairRounding, rounding::Rounding},
-};
+use crate::base::rng::{Purpose, Rng, Stream};
+use crate::cut::batches::Batches;
+use crate::cut::rungs;
+use crate::cut::spans::{Span, Spans};
+use crate::data::lengths::Lengths;
+use crate::error::Error;
+use crate::limit::capacity::Open;
+use crate::limit::fill::{ByCells, Fill, Growing};
+use crate::limit::resolved::ResolvedBudget;
+use crate::limit::row::Row;
+use crate::order::groups::{GroupKind, Groups, Order};
+use crate::order::keyed::Flat;
+use crate::shape::grid::PairRounding;
+use crate::shape::rounding::Rounding;
 
 /// The groups as rows, each as long as its sequences together, rounded up by the shapes.
 pub(crate) fn rows(

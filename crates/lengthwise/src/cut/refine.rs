@@ -1,16 +1,14 @@
 //! The ladder that suits the batches that are made on it.
 
-use crate::{
-    cut::rungs::climbs,
-    data::{lengths::Lengths, pad::Pad},
-    error::Error,
-    limit::{budget::Budget, resolved::ResolvedBudget},
-    shape::{
-        ladder::ladder,
-        rounding::{Rounding, Staircase},
-        shapes::Shapes,
-    },
-};
+use crate::cut::rungs::climbs;
+use crate::data::lengths::Lengths;
+use crate::data::pad::Pad;
+use crate::error::Error;
+use crate::limit::budget::Budget;
+use crate::limit::resolved::ResolvedBudget;
+use crate::shape::ladder::ladder;
+use crate::shape::rounding::{Rounding, Staircase};
+use crate::shape::shapes::Shapes;
 
 /// What all batches on these rungs cost together, in the units of the budget: cells or seconds. It
 /// follows from how many sequences each rung has, and is what [`of_order`](crate::cut::rungs::of_order) comes to for every order.

@@ -1,13 +1,12 @@
 //! Batches on a ladder, and the ladder for given batches.
 
-use crate::{
-    base::rng::{Purpose, Rng},
-    cut::spans::{Span, Spans},
-    data::pad::Pad,
-    limit::resolved::ResolvedBudget,
-    order::keyed::{AtRungs, Flat},
-    shape::{grid::Grid, rounding::Staircase},
-};
+use crate::base::rng::{Purpose, Rng};
+use crate::cut::spans::{Span, Spans};
+use crate::data::pad::Pad;
+use crate::limit::resolved::ResolvedBudget;
+use crate::order::keyed::{AtRungs, Flat};
+use crate::shape::grid::Grid;
+use crate::shape::rounding::Staircase;
 
 /// Batches of an order on the rungs of a ladder: each sequence waits at its own rung, and whenever a
 /// rung holds a full batch, that batch is made. See [`finish`].

@@ -2,12 +2,11 @@
 
 use std::ops::Range;
 
-use crate::{
-    base::{threads, workspace::Workspace},
-    cut::batches::Batches,
-    data::pad::Pad,
-    limit::capacity::Open,
-};
+use crate::base::threads;
+use crate::base::workspace::Workspace;
+use crate::cut::batches::Batches;
+use crate::data::pad::Pad;
+use crate::limit::capacity::Open;
 
 /// Batches in an order, each anywhere among the indices: no sequence moves when that changes.
 #[derive(Clone, Debug, Default)]

@@ -2,7 +2,9 @@
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
-use crate::{cut::batches::Batches, data::pad::Pad, error::Error};
+use crate::cut::batches::Batches;
+use crate::data::pad::Pad;
+use crate::error::Error;
 
 /// A stretch of sequences that is a batch, or will be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -2,28 +2,21 @@
 
 use std::sync::Arc;
 
-use crate::{
-    base::{
-        pool::Pool,
-        rng::{CHUNK, Purpose, Rng},
-        simd,
-        workspace::Workspace,
-    },
-    cut::{in_order::cut, spans::Spans},
-    data::lengths::Lengths,
-    limit::budget::Budget,
-    order::{
-        fill::Fill,
-        groups::Groups,
-        keyed::{LEAST, flat, plain},
-        keys::{Keyed, Keys, Random, chunks},
-        parts::{Packing, Parts},
-    },
-    shape::{
-        ladder::ladder,
-        rounding::{Rounding, Staircase},
-    },
-};
+use crate::base::pool::Pool;
+use crate::base::rng::{CHUNK, Purpose, Rng};
+use crate::base::simd;
+use crate::base::workspace::Workspace;
+use crate::cut::in_order::cut;
+use crate::cut::spans::Spans;
+use crate::data::lengths::Lengths;
+use crate::limit::budget::Budget;
+use crate::order::fill::Fill;
+use crate::order::groups::Groups;
+use crate::order::keyed::{LEAST, flat, plain};
+use crate::order::keys::{Keyed, Keys, Random, chunks};
+use crate::order::parts::{Packing, Parts};
+use crate::shape::ladder::ladder;
+use crate::shape::rounding::{Rounding, Staircase};
 
 /// Keys of few values, so that nearly all are equal to others, far apart.
 struct Coarse<'a>(&'a Rng);

@@ -1,6 +1,7 @@
 //! Long sequences cut into pieces, with the way back.
 
-use crate::{data::lengths::Lengths, error::Error};
+use crate::data::lengths::Lengths;
+use crate::error::Error;
 
 /// Sequences cut into pieces of at most a given length (paper 1, Table 1): the pieces are planned
 /// as sequences of their own, and each knows which sequence it is from and where it begins.

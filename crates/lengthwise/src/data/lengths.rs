@@ -5,11 +5,11 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use crate::{
-    base::digest::digest,
-    data::{pad::Pad, population::Population, statistics::Statistics},
-    error::Error,
-};
+use crate::base::digest::digest;
+use crate::data::pad::Pad;
+use crate::data::population::Population;
+use crate::data::statistics::Statistics;
+use crate::error::Error;
 
 /// The lengths of all sequences, checked once: at least one, none zero, at most `u32::MAX` of them.
 ///

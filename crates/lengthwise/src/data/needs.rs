@@ -1,6 +1,7 @@
 //! How many batches shards need, so that all of them take as many.
 
-use crate::{base::setting::difference, error::Error};
+use crate::base::setting::difference;
+use crate::error::Error;
 
 /// How many batches the shards of a corpus need under some settings.
 ///

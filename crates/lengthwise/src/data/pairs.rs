@@ -2,7 +2,8 @@
 
 use std::ops::Deref;
 
-use crate::{data::lengths::Lengths, error::Error};
+use crate::data::lengths::Lengths;
+use crate::error::Error;
 
 /// Two lengths for each sequence: a batch then has two rectangles, and padding in both.
 ///

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::{
-    data::{classes, over_long::OverLong, statistics::Statistics},
-    error::Error,
-};
+use crate::data::classes;
+use crate::data::over_long::OverLong;
+use crate::data::statistics::Statistics;
+use crate::error::Error;
 
 /// The distribution that some lengths are a part of: what decides rungs, scales and limits.
 #[derive(Clone, Debug)]

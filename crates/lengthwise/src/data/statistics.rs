@@ -2,10 +2,10 @@
 
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::{
-    data::{classes, needs::Needs, shard::Shard},
-    error::Error,
-};
+use crate::data::classes;
+use crate::data::needs::Needs;
+use crate::data::shard::Shard;
+use crate::error::Error;
 
 /// What the lengths of many shards are like: how many sequences have which length, and, once that was
 /// counted, how many batches the shards need.

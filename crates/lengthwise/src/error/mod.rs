@@ -6,17 +6,13 @@ mod list;
 pub(crate) mod remedy;
 mod words;
 
-use crate::{
-    error::{
-        kind::ErrorKind,
-        list::errors,
-        remedy::Remedy,
-        words::{
-            by_shapes, bytes, differ, listed, over, rounded_up, shortened, so_do_others, text,
-        },
-    },
-    math::short,
+use crate::error::kind::ErrorKind;
+use crate::error::list::errors;
+use crate::error::remedy::Remedy;
+use crate::error::words::{
+    by_shapes, bytes, differ, listed, over, rounded_up, shortened, so_do_others, text,
 };
+use crate::math::short;
 
 /// The most sequences of a plan, and the longest length.
 const MOST: u32 = u32::MAX;

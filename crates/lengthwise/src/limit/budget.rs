@@ -2,16 +2,12 @@
 
 use std::{fmt, str::FromStr};
 
-use crate::{
-    base::setting::Setting,
-    error::Error,
-    limit::{
-        capacity::{Capacity, Open, Rule, Sides},
-        cost::CostModel,
-        resolved::ResolvedBudget,
-    },
-    math::short,
-};
+use crate::base::setting::Setting;
+use crate::error::Error;
+use crate::limit::capacity::{Capacity, Open, Rule, Sides};
+use crate::limit::cost::CostModel;
+use crate::limit::resolved::ResolvedBudget;
+use crate::math::short;
 
 /// The limit that every batch keeps.
 ///

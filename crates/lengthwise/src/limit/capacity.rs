@@ -1,6 +1,8 @@
 //! What a batch may hold.
 
-use crate::{data::pad::Pad, error::Error, limit::cost::CostModel};
+use crate::data::pad::Pad;
+use crate::error::Error;
+use crate::limit::cost::CostModel;
 
 /// Limits on the cells of sequences with two lengths: batch size × batch length, of each side. A batch
 /// keeps all that are given.

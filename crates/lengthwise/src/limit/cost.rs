@@ -2,11 +2,9 @@
 
 use std::{fmt, str::FromStr};
 
-use crate::{
-    base::setting::{Setting, unknown_name},
-    error::Error,
-    math::short,
-};
+use crate::base::setting::{Setting, unknown_name};
+use crate::error::Error;
+use crate::math::short;
 
 #[doc = include_str!("cost.md")]
 #[derive(Clone, Copy, Debug, PartialEq)]

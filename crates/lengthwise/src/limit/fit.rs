@@ -1,6 +1,8 @@
 //! Coefficients from measured steps: non-negative least squares of the relative errors.
 
-use crate::{error::Error, limit::cost::CostModel, math::digits};
+use crate::error::Error;
+use crate::limit::cost::CostModel;
+use crate::math::digits;
 
 /// One measured training step.
 #[derive(Clone, Copy, Debug, PartialEq)]

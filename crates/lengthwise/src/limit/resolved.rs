@@ -5,15 +5,14 @@ use std::{
     sync::{Arc, LazyLock},
 };
 
-use crate::{
-    base::workspace::Workspace,
-    data::{lengths::Lengths, pad::Pad},
-    limit::{
-        capacity::{Capacity, Open, Rule},
-        row::Row,
-    },
-    shape::{grid::PairRounding, rounding::Rounding, shapes::Shapes},
-};
+use crate::base::workspace::Workspace;
+use crate::data::lengths::Lengths;
+use crate::data::pad::Pad;
+use crate::limit::capacity::{Capacity, Open, Rule};
+use crate::limit::row::Row;
+use crate::shape::grid::PairRounding;
+use crate::shape::rounding::Rounding;
+use crate::shape::shapes::Shapes;
 
 /// A [`Budget`](crate::Budget) made definite for given lengths and shapes: how much room a batch has.
 ///

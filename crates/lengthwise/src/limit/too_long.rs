@@ -2,16 +2,14 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use crate::{
-    data::{lengths::Lengths, over_long::OverLong, population::Population},
-    error::Error,
-    limit::{
-        budget::Budget,
-        capacity::{Capacity, Sides},
-        row::Row,
-    },
-    shape::shapes::Shapes,
-};
+use crate::data::lengths::Lengths;
+use crate::data::over_long::OverLong;
+use crate::data::population::Population;
+use crate::error::Error;
+use crate::limit::budget::Budget;
+use crate::limit::capacity::{Capacity, Sides};
+use crate::limit::row::Row;
+use crate::shape::shapes::Shapes;
 
 /// Lengths without over-long sequences.
 pub(crate) struct Admitted<'a> {

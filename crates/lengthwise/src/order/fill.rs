@@ -2,22 +2,16 @@
 
 use std::ops::Range;
 
-use crate::{
-    base::{
-        pool::{Filling, Pool},
-        rng::CHUNK,
-        simd, threads,
-        workspace::Workspace,
-    },
-    data::lengths::Lengths,
-    order::{
-        keys::{Keyed, Keys, Place},
-        local::Local,
-        parts::Parts,
-        passes::{Pass, Passes},
-    },
-    shape::rounding::Rounding,
-};
+use crate::base::pool::{Filling, Pool};
+use crate::base::rng::CHUNK;
+use crate::base::workspace::Workspace;
+use crate::base::{simd, threads};
+use crate::data::lengths::Lengths;
+use crate::order::keys::{Keyed, Keys, Place};
+use crate::order::local::Local;
+use crate::order::parts::Parts;
+use crate::order::passes::{Pass, Passes};
+use crate::shape::rounding::Rounding;
 
 /// Puts all sequences of a pass into parts, in as many pools as there are threads.
 fn fill(

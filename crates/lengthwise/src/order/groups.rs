@@ -1,15 +1,11 @@
 //! What a strategy hands over: an order of all sequences, and places that no batch may cross.
 
-use crate::{
-    base::rng::Rng,
-    data::lengths::Lengths,
-    error::Error,
-    limit::resolved::ResolvedBudget,
-    order::{
-        keyed::{AtRungs, Flat, at_rungs, flat},
-        keys::Keys,
-    },
-};
+use crate::base::rng::Rng;
+use crate::data::lengths::Lengths;
+use crate::error::Error;
+use crate::limit::resolved::ResolvedBudget;
+use crate::order::keyed::{AtRungs, Flat, at_rungs, flat};
+use crate::order::keys::Keys;
 
 /// An order of all sequences in groups; a batch never takes from two groups.
 ///

@@ -11,21 +11,18 @@
 use std::ops::RangeInclusive;
 use std::sync::OnceLock;
 
-use crate::{
-    base::{rng::CHUNK, workspace::Workspace},
-    data::lengths::{Lengths, is_small_table},
-    error::Error,
-    limit::resolved::ResolvedBudget,
-    order::{
-        fill::sort,
-        keys::{Keys, chunks},
-        local::{NEAR, settle},
-        parts::{Packing, Parts},
-        passes::{Counted, Passes},
-        sort::{pack, unpack},
-    },
-    shape::rounding::Rounding,
-};
+use crate::base::rng::CHUNK;
+use crate::base::workspace::Workspace;
+use crate::data::lengths::{Lengths, is_small_table};
+use crate::error::Error;
+use crate::limit::resolved::ResolvedBudget;
+use crate::order::fill::sort;
+use crate::order::keys::{Keys, chunks};
+use crate::order::local::{NEAR, settle};
+use crate::order::parts::{Packing, Parts};
+use crate::order::passes::{Counted, Passes};
+use crate::order::sort::{pack, unpack};
+use crate::shape::rounding::Rounding;
 
 /// All sequences in an order.
 #[derive(Clone, Debug)]

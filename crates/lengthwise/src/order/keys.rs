@@ -1,12 +1,8 @@
 //! What sequences are sorted by.
 
-use crate::{
-    base::{
-        rng::{CHUNK, Purpose, Rng},
-        simd::Job,
-    },
-    math::whole,
-};
+use crate::base::rng::{CHUNK, Purpose, Rng};
+use crate::base::simd::Job;
+use crate::math::whole;
 
 /// What sequences are sorted by.
 pub(crate) trait Keys: Sync {

@@ -1,13 +1,10 @@
 //! The parts that elements go to before they are sorted, and what an element is.
 
-use crate::{
-    base::{simd, simd::Job},
-    order::{
-        keys::Keys,
-        local::{NEAR, settle},
-    },
-    shape::rounding::Rounding,
-};
+use crate::base::simd;
+use crate::base::simd::Job;
+use crate::order::keys::Keys;
+use crate::order::local::{NEAR, settle};
+use crate::shape::rounding::Rounding;
 
 /// Where key and index are in an element, from the lowest bit; below the index is the length.
 #[derive(Clone, Copy, Debug)]

@@ -3,16 +3,14 @@
 
 use std::ops::Range;
 
-use crate::{
-    base::{pool::BLOCK, rng::CHUNK, simd, threads},
-    data::lengths::Lengths,
-    error::Error,
-    order::{
-        keys::{Keyed, Keys, Place},
-        local,
-        parts::Parts,
-    },
-};
+use crate::base::pool::BLOCK;
+use crate::base::rng::CHUNK;
+use crate::base::{simd, threads};
+use crate::data::lengths::Lengths;
+use crate::error::Error;
+use crate::order::keys::{Keyed, Keys, Place};
+use crate::order::local;
+use crate::order::parts::Parts;
 
 /// Parts that are filled and sorted together.
 pub(crate) struct Pass {

@@ -1,20 +1,15 @@
 //! A shuffled order, with the lengths beside it, and stretches of it sorted by length.
 
-use crate::{
-    base::{
-        rng::{Purpose, Rng},
-        threads,
-    },
-    data::{lengths::Lengths, pad::Pad},
-    error::Error,
-    limit::resolved::ResolvedBudget,
-    order::{
-        keyed::{Flat, flat_in},
-        keys::Random,
-        sort::{by_high_half, pack},
-    },
-    shape::rounding::Rounding,
-};
+use crate::base::rng::{Purpose, Rng};
+use crate::base::threads;
+use crate::data::lengths::Lengths;
+use crate::data::pad::Pad;
+use crate::error::Error;
+use crate::limit::resolved::ResolvedBudget;
+use crate::order::keyed::{Flat, flat_in};
+use crate::order::keys::Random;
+use crate::order::sort::{by_high_half, pack};
+use crate::shape::rounding::Rounding;
 
 /// All sequences in a random order, with their lengths: to look each up would wait for memory.
 #[derive(Debug)]

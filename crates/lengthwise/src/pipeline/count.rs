@@ -1,15 +1,12 @@
 //! How many batches there are, as far as it can be known before they are made.
 
-use crate::{
-    error::Error,
-    limit::{
-        capacity::Open,
-        fill::{Fill, Growing},
-    },
-    pipeline::{job::Job, resolve::Resolved},
-    shape::rounding::Rounding,
-    strategy::group::Group,
-};
+use crate::error::Error;
+use crate::limit::capacity::Open;
+use crate::limit::fill::{Fill, Growing};
+use crate::pipeline::job::Job;
+use crate::pipeline::resolve::Resolved;
+use crate::shape::rounding::Rounding;
+use crate::strategy::group::Group;
 
 impl Job<'_> {
     /// The most batches that the first few epochs need.

@@ -1,19 +1,18 @@
 //! The third and the fourth stage: sequences are grouped, and groups are cut into batches.
 
-use crate::{
-    base::rng::{Purpose, Rng},
-    cut::{
-        in_order::{cut, rows},
-        spans::Spans,
-    },
-    data::{lengths::Lengths, over_long::OverLong, pad::Pad},
-    error::Error,
-    limit::too_long::Admitted,
-    order::groups::{Drawn, GroupKind},
-    pipeline::{job::Job, resolve::Resolved},
-    plan::arrange,
-    strategy::group::Group,
-};
+use crate::base::rng::{Purpose, Rng};
+use crate::cut::in_order::{cut, rows};
+use crate::cut::spans::Spans;
+use crate::data::lengths::Lengths;
+use crate::data::over_long::OverLong;
+use crate::data::pad::Pad;
+use crate::error::Error;
+use crate::limit::too_long::Admitted;
+use crate::order::groups::{Drawn, GroupKind};
+use crate::pipeline::job::Job;
+use crate::pipeline::resolve::Resolved;
+use crate::plan::arrange;
+use crate::strategy::group::Group;
 
 /// Turns of the randomness for epochs that need more batches than there are to be.
 const REDRAWS: std::ops::Range<u32> = 2000..2016;

@@ -1,14 +1,17 @@
 //! What a plan is made of, and the checks before it.
 
-use crate::{
-    base::{rng::Rng, workspace::Workspace},
-    data::lengths::Lengths,
-    error::Error,
-    limit::too_long::Admitted,
-    plan::{provenance::brief, settings::Settings},
-    shape::shapes::Shapes,
-    strategy::{group::Group, packed::Packed, paired::Paired, sorted::Sorted},
-};
+use crate::base::rng::Rng;
+use crate::base::workspace::Workspace;
+use crate::data::lengths::Lengths;
+use crate::error::Error;
+use crate::limit::too_long::Admitted;
+use crate::plan::provenance::brief;
+use crate::plan::settings::Settings;
+use crate::shape::shapes::Shapes;
+use crate::strategy::group::Group;
+use crate::strategy::packed::Packed;
+use crate::strategy::paired::Paired;
+use crate::strategy::sorted::Sorted;
 
 /// One strategy, its settings and the lengths: what every stage of a plan knows.
 #[derive(Clone, Copy)]

@@ -3,18 +3,15 @@
 //! The number of batches of an epoch is random, unless sequences wait at the rungs of a ladder. A bound
 //! on it follows from how often each length occurs: it holds for every order, and so for every epoch.
 
-use crate::{
-    base::rng::Rng,
-    data::{
-        lengths::{Lengths, is_small_table},
-        over_long::OverLong,
-    },
-    error::Error,
-    limit::too_long::Admitted,
-    pipeline::{job::Job, resolve::Resolved},
-    plan::span_plan::OF_BATCH,
-    shape::rounding::Rounding,
-};
+use crate::base::rng::Rng;
+use crate::data::lengths::{Lengths, is_small_table};
+use crate::data::over_long::OverLong;
+use crate::error::Error;
+use crate::limit::too_long::Admitted;
+use crate::pipeline::job::Job;
+use crate::pipeline::resolve::Resolved;
+use crate::plan::span_plan::OF_BATCH;
+use crate::shape::rounding::Rounding;
 
 /// Tables of so many bytes are made under every bound: to say what is enough takes them.
 const SMALL: u64 = 4_000_000;

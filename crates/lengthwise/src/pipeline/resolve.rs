@@ -2,20 +2,19 @@
 
 use std::sync::Arc;
 
-use crate::{
-    base::rng::{Purpose, Rng},
-    cut::refine,
-    data::lengths::Lengths,
-    error::Error,
-    limit::{resolved::ResolvedBudget, row::Row, too_long::Admitted},
-    order::{pack::pack, sort},
-    pipeline::job::Job,
-    shape::{
-        ladder::ladder,
-        rounding::{Rounding, Staircase},
-        shapes::Shapes,
-    },
-};
+use crate::base::rng::{Purpose, Rng};
+use crate::cut::refine;
+use crate::data::lengths::Lengths;
+use crate::error::Error;
+use crate::limit::resolved::ResolvedBudget;
+use crate::limit::row::Row;
+use crate::limit::too_long::Admitted;
+use crate::order::pack::pack;
+use crate::order::sort;
+use crate::pipeline::job::Job;
+use crate::shape::ladder::ladder;
+use crate::shape::rounding::{Rounding, Staircase};
+use crate::shape::shapes::Shapes;
 
 /// Shapes and budget made definite for given lengths.
 pub(crate) struct Resolved<'a> {

@@ -1,18 +1,15 @@
 //! All stages, one after another: admit → resolve → group and cut → arrange.
 
-use crate::{
-    base::rng::Rng,
-    cut::{batches::weighed, spans::Spans},
-    error::Error,
-    order::groups::GroupKind,
-    pipeline::job::Job,
-    plan::{
-        arrange,
-        in_step::in_step,
-        settings::{Corpus, Found, Provenance, Settings},
-        span_plan::SpanPlan,
-    },
-};
+use crate::base::rng::Rng;
+use crate::cut::batches::weighed;
+use crate::cut::spans::Spans;
+use crate::error::Error;
+use crate::order::groups::GroupKind;
+use crate::pipeline::job::Job;
+use crate::plan::arrange;
+use crate::plan::in_step::in_step;
+use crate::plan::settings::{Corpus, Found, Provenance, Settings};
+use crate::plan::span_plan::SpanPlan;
 
 impl Job<'_> {
     /// The plan of one epoch.

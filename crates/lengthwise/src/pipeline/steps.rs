@@ -1,14 +1,12 @@
 //! How steps of ranks are made if nothing was said about it.
 
-use crate::{
-    data::lengths::Lengths,
-    limit::{cost::CostModel, resolved::ResolvedBudget},
-    pipeline::{job::Job, resolve::Resolved},
-    plan::{
-        arrange::Arrange,
-        steps::{Steps, Time},
-    },
-};
+use crate::data::lengths::Lengths;
+use crate::limit::cost::CostModel;
+use crate::limit::resolved::ResolvedBudget;
+use crate::pipeline::job::Job;
+use crate::pipeline::resolve::Resolved;
+use crate::plan::arrange::Arrange;
+use crate::plan::steps::{Steps, Time};
 
 /// Batches are even enough for stratified steps if ranks would work at least so much of the time.
 const EVEN: f64 = 0.8;

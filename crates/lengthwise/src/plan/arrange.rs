@@ -1,14 +1,11 @@
 //! The order of the batches within the epoch.
 
-use crate::{
-    base::{
-        rng::{Purpose, Rng},
-        setting::names,
-    },
-    cut::{batches::weighed, spans::Spans},
-    order::sort,
-    plan::interleave::{self, Item},
-};
+use crate::base::rng::{Purpose, Rng};
+use crate::base::setting::names;
+use crate::cut::batches::weighed;
+use crate::cut::spans::Spans;
+use crate::order::sort;
+use crate::plan::interleave::{self, Item};
 
 /// The order of the batches within the epoch.
 ///

@@ -6,13 +6,12 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use crate::{
-    base::{digest::digest, workspace::Workspace},
-    cut::batches::Batches,
-    data::over_long::OverLong,
-    error::Error,
-    plan::settings::Provenance,
-};
+use crate::base::digest::digest;
+use crate::base::workspace::Workspace;
+use crate::cut::batches::Batches;
+use crate::data::over_long::OverLong;
+use crate::error::Error;
+use crate::plan::settings::Provenance;
 
 /// All batches of one epoch, in order; it never changes once made, and copies share their memory.
 ///

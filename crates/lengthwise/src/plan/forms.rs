@@ -4,15 +4,13 @@ use std::fmt::Display;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-use crate::{
-    data::{over_long::OverLong, shard::Shard},
-    limit::{budget::Budget, cost::CostModel},
-    plan::{
-        arrange::Arrange,
-        steps::{Steps, Tail},
-    },
-    shape::shapes::Shapes,
-};
+use crate::data::over_long::OverLong;
+use crate::data::shard::Shard;
+use crate::limit::budget::Budget;
+use crate::limit::cost::CostModel;
+use crate::plan::arrange::Arrange;
+use crate::plan::steps::{Steps, Tail};
+use crate::shape::shapes::Shapes;
 
 macro_rules! string_forms {
     ($($name:ty)*) => {$(

@@ -4,12 +4,12 @@
 //! its own by work, and all go through the ranks in one order that follows from the seed and the epoch:
 //! so the batches of one step have the same rank everywhere, and nearly the same work.
 
-use crate::{
-    base::rng::{Purpose, Rng},
-    data::shard::Shard,
-    math::ln,
-    plan::{arrange::Arrange, interleave::Item, steps::Steps},
-};
+use crate::base::rng::{Purpose, Rng};
+use crate::data::shard::Shard;
+use crate::math::ln;
+use crate::plan::arrange::Arrange;
+use crate::plan::interleave::Item;
+use crate::plan::steps::Steps;
 
 /// Batches, or steps of several, in the order that they are played; `work` is how long each takes.
 pub(crate) fn in_step(

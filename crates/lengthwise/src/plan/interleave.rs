@@ -9,11 +9,9 @@
 //! Here it is random as long as the epoch does not drift: the half that would take the sum of all
 //! lengths so far too far from their mean does not come first.
 
-use crate::{
-    base::rng::{Purpose, Rng},
-    math::ln,
-    order::sort,
-};
+use crate::base::rng::{Purpose, Rng};
+use crate::math::ln;
+use crate::order::sort;
 
 /// What is arranged: a batch, or a step of several.
 #[derive(Clone, Copy, Debug)]

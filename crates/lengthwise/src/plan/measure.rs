@@ -2,11 +2,10 @@
 
 use std::iter::Sum;
 
-use crate::{
-    data::{lengths::Lengths, pad::Pad},
-    limit::cost::CostModel,
-    plan::epoch::Plan,
-};
+use crate::data::lengths::Lengths;
+use crate::data::pad::Pad;
+use crate::limit::cost::CostModel;
+use crate::plan::epoch::Plan;
 
 /// What the loss of a batch, or of all batches of a step, is a sum over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

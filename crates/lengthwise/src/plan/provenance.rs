@@ -2,16 +2,14 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::{
-    data::lengths::Lengths,
-    error::Error,
-    limit::{capacity::Open, row::Row},
-    plan::{
-        settings::Provenance,
-        steps::{Steps, Time},
-    },
-    strategy::{Strategy, group::Group as _},
-};
+use crate::data::lengths::Lengths;
+use crate::error::Error;
+use crate::limit::capacity::Open;
+use crate::limit::row::Row;
+use crate::plan::settings::Provenance;
+use crate::plan::steps::{Steps, Time};
+use crate::strategy::Strategy;
+use crate::strategy::group::Group as _;
 
 impl Provenance {
     /// Whether a batch keeps the budget, and a row the limits of its strategy. What its size is a multiple

@@ -1,15 +1,13 @@
 //! The one list of settings: what makes a plan, beside the lengths.
 
-use crate::{
-    data::{over_long::OverLong, shard::Shard},
-    error::Error,
-    limit::{budget::Budget, cost::CostModel},
-    plan::{
-        arrange::Arrange,
-        steps::{Steps, Tail},
-    },
-    shape::shapes::Shapes,
-};
+use crate::data::over_long::OverLong;
+use crate::data::shard::Shard;
+use crate::error::Error;
+use crate::limit::budget::Budget;
+use crate::limit::cost::CostModel;
+use crate::plan::arrange::Arrange;
+use crate::plan::steps::{Steps, Tail};
+use crate::shape::shapes::Shapes;
 
 /// Writes [`Settings`] and [`Provenance`] from one list, in the order in which plan files have it. What
 /// is `given` is in both; what was `found` out while a plan was made is in the second only.

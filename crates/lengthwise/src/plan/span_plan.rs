@@ -2,17 +2,16 @@
 
 use std::{fmt, sync::OnceLock};
 
-use crate::{
-    base::{digest::Digest, threads, workspace::Workspace},
-    cut::spans::Spans,
-    data::{lengths::Lengths, over_long::OverLong},
-    error::Error,
-    plan::{
-        epoch::Plan,
-        measure::{Counts, Measures},
-        settings::Provenance,
-    },
-};
+use crate::base::digest::Digest;
+use crate::base::threads;
+use crate::base::workspace::Workspace;
+use crate::cut::spans::Spans;
+use crate::data::lengths::Lengths;
+use crate::data::over_long::OverLong;
+use crate::error::Error;
+use crate::plan::epoch::Plan;
+use crate::plan::measure::{Counts, Measures};
+use crate::plan::settings::Provenance;
 
 /// A plan whose batches are not one after another in memory: each lies where its sequences were
 /// sorted to. It says the same as a [`Plan`], and takes half the memory while it is made. Its batches

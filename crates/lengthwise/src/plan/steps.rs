@@ -1,6 +1,7 @@
 //! How the batches of an epoch are dealt to several ranks, one or more each a step.
 
-use crate::{base::setting::names, limit::cost::CostModel};
+use crate::base::setting::names;
+use crate::limit::cost::CostModel;
 
 #[doc = include_str!("steps.md")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,20 +1,16 @@
 //! Which batches make which step, and which place in it each one takes.
 
-use crate::{
-    base::rng::{Purpose, Rng},
-    cut::batches::Batches,
-    data::pad::Pad,
-    math::ln,
-    order::sort,
-    plan::{
-        arrange::Arrange,
-        in_step::in_step,
-        interleave::Item,
-        settings::Provenance,
-        steps::{Steps, Tail, Time},
-    },
-    ranks::{balance, tail},
-};
+use crate::base::rng::{Purpose, Rng};
+use crate::cut::batches::Batches;
+use crate::data::pad::Pad;
+use crate::math::ln;
+use crate::order::sort;
+use crate::plan::arrange::Arrange;
+use crate::plan::in_step::in_step;
+use crate::plan::interleave::Item;
+use crate::plan::settings::Provenance;
+use crate::plan::steps::{Steps, Tail, Time};
+use crate::ranks::{balance, tail};
 
 /// Batches assigned to steps. Batches are named by number: first those that were assigned, then those that
 /// were made from broken ones.

@@ -5,10 +5,8 @@
 //! every batch is a mixture. So batches of two steps, of one stratum or of neighbours, change places
 //! wherever that brings the means of both steps nearer to the mean of all.
 
-use crate::{
-    base::rng::{Purpose, Rng},
-    math::ln,
-};
+use crate::base::rng::{Purpose, Rng};
+use crate::math::ln;
 
 /// Exchanges tried for each batch in one pass.
 const TRIES: usize = 4;

@@ -1,6 +1,9 @@
 //! Where an epoch stands, small enough to be in every checkpoint.
 
-use crate::{base::setting::difference, error::Error, plan::epoch::Plan, ranks::assign::Assigned};
+use crate::base::setting::difference;
+use crate::error::Error;
+use crate::plan::epoch::Plan;
+use crate::ranks::assign::Assigned;
 
 /// Where an epoch stands: what was planned, and how many steps all ranks have taken.
 ///

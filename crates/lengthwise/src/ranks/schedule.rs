@@ -2,17 +2,15 @@
 
 use std::sync::Arc;
 
-use crate::{
-    base::rng::Rng,
-    cut::batches::{Batches, weighed},
-    data::{lengths::Lengths, pad::Pad},
-    error::Error,
-    plan::{epoch::Plan, measure::Counts},
-    ranks::{
-        assign::{Assigned, assign},
-        cursor::{Cursor, Segment},
-    },
-};
+use crate::base::rng::Rng;
+use crate::cut::batches::{Batches, weighed};
+use crate::data::lengths::Lengths;
+use crate::data::pad::Pad;
+use crate::error::Error;
+use crate::plan::epoch::Plan;
+use crate::plan::measure::Counts;
+use crate::ranks::assign::{Assigned, assign};
+use crate::ranks::cursor::{Cursor, Segment};
 
 /// The steps of an epoch, or of what is left of it, over several ranks.
 ///

@@ -1,16 +1,10 @@
 //! The batches that fill no step: repeated, or broken up.
 
-use crate::{
-    cut::{
-        batches::Batches,
-        split::{Piece, split_costliest},
-    },
-    data::pad::Pad,
-    plan::{
-        settings::Provenance,
-        steps::{Steps, Time},
-    },
-};
+use crate::cut::batches::Batches;
+use crate::cut::split::{Piece, split_costliest};
+use crate::data::pad::Pad;
+use crate::plan::settings::Provenance;
+use crate::plan::steps::{Steps, Time};
 
 /// Takes `count` batches out of the order: the last ones, the fastest ones, or every so many of all
 /// lengths. By place and not at random, so that on a ladder the shapes are the same in every epoch.

@@ -1,12 +1,9 @@
 //! The shapes that batches of two lengths may have.
 
-use crate::{
-    data::{lengths::Lengths, pad::Pad},
-    shape::{
-        ladder::{ladder, ladder_cells},
-        rounding::{Rounding, Staircase},
-    },
-};
+use crate::data::lengths::Lengths;
+use crate::data::pad::Pad;
+use crate::shape::ladder::{ladder, ladder_cells};
+use crate::shape::rounding::{Rounding, Staircase};
 
 /// [`Shapes`](crate::Shapes) made definite for two lengths.
 #[derive(Clone, Debug)]

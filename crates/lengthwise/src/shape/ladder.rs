@@ -10,7 +10,8 @@
 //! the longest length a bucket); what is here is derived from the recurrence and tested against it
 //! and against trying every set of rungs. `price.rs` finds its best way without a table.
 
-use crate::{data::lengths::Lengths, shape::price};
+use crate::data::lengths::Lengths;
+use crate::shape::price;
 
 /// The `rungs` batch lengths that need the fewest cells when every sequence is padded to the next
 /// one at or above its length; rising, the last one the longest length. With as many rungs as

@@ -2,16 +2,12 @@
 
 use std::{fmt, str::FromStr};
 
-use crate::{
-    base::setting::Setting,
-    data::lengths::Lengths,
-    error::Error,
-    shape::{
-        grid::{Grid, PairRounding},
-        ladder::ladder,
-        rounding::{Rounding, Staircase},
-    },
-};
+use crate::base::setting::Setting;
+use crate::data::lengths::Lengths;
+use crate::error::Error;
+use crate::shape::grid::{Grid, PairRounding};
+use crate::shape::ladder::ladder;
+use crate::shape::rounding::{Rounding, Staircase};
 
 /// What batch lengths may occur: every batch is padded up to the nearest allowed one.
 ///

@@ -1,13 +1,12 @@
 #![doc = include_str!("alternated.md")]
 
-use crate::{
-    base::rng::{Purpose, Rng},
-    data::lengths::Lengths,
-    error::Error,
-    limit::resolved::ResolvedBudget,
-    order::{groups::Groups, windows::Mixed},
-    strategy::group::{AT_LEAST_ONE, Group, Inner, parameter},
-};
+use crate::base::rng::{Purpose, Rng};
+use crate::data::lengths::Lengths;
+use crate::error::Error;
+use crate::limit::resolved::ResolvedBudget;
+use crate::order::groups::Groups;
+use crate::order::windows::Mixed;
+use crate::strategy::group::{AT_LEAST_ONE, Group, Inner, parameter};
 
 #[doc = include_str!("alternated.md")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,15 +1,14 @@
 #![doc = include_str!("blurred.md")]
 
-use crate::{
-    base::rng::Rng,
-    data::lengths::{Lengths, is_small_table},
-    error::Error,
-    limit::resolved::ResolvedBudget,
-    math::ln,
-    order::{groups::Groups, keys::Noisy},
-    shape::rounding::Staircase,
-    strategy::group::{Group, Inner, parameter},
-};
+use crate::base::rng::Rng;
+use crate::data::lengths::{Lengths, is_small_table};
+use crate::error::Error;
+use crate::limit::resolved::ResolvedBudget;
+use crate::math::ln;
+use crate::order::groups::Groups;
+use crate::order::keys::Noisy;
+use crate::shape::rounding::Staircase;
+use crate::strategy::group::{Group, Inner, parameter};
 
 #[doc = include_str!("blurred.md")]
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,16 +1,14 @@
 #![doc = include_str!("bucketed.md")]
 
-use crate::{
-    base::{
-        rng::{Purpose, Rng},
-        threads,
-    },
-    data::lengths::Lengths,
-    error::Error,
-    limit::resolved::ResolvedBudget,
-    order::{groups::Groups, keyed::flat, keys::Random},
-    strategy::group::{AT_LEAST_ONE, Group, Inner, parameter},
-};
+use crate::base::rng::{Purpose, Rng};
+use crate::base::threads;
+use crate::data::lengths::Lengths;
+use crate::error::Error;
+use crate::limit::resolved::ResolvedBudget;
+use crate::order::groups::Groups;
+use crate::order::keyed::flat;
+use crate::order::keys::Random;
+use crate::strategy::group::{AT_LEAST_ONE, Group, Inner, parameter};
 
 #[doc = include_str!("bucketed.md")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,13 +2,13 @@
 
 use std::fmt;
 
-use crate::{
-    base::{rng::Rng, setting::Setting},
-    data::lengths::Lengths,
-    error::Error,
-    limit::{resolved::ResolvedBudget, row::Row},
-    order::groups::Groups,
-};
+use crate::base::rng::Rng;
+use crate::base::setting::Setting;
+use crate::data::lengths::Lengths;
+use crate::error::Error;
+use crate::limit::resolved::ResolvedBudget;
+use crate::limit::row::Row;
+use crate::order::groups::Groups;
 
 /// A way to group sequences: implement it to plan with a strategy of your own.
 ///

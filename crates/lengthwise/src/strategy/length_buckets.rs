@@ -1,20 +1,14 @@
 #![doc = include_str!("length_buckets.md")]
 
-use crate::{
-    base::{
-        rng::{Purpose, Rng},
-        setting::Setting,
-    },
-    data::lengths::Lengths,
-    error::Error,
-    limit::resolved::ResolvedBudget,
-    order::{
-        groups::{Drawn, Groups},
-        keys::Random,
-    },
-    shape::rounding::Staircase,
-    strategy::group::{AT_LEAST_ONE, Group, Inner, at_least_one, bad},
-};
+use crate::base::rng::{Purpose, Rng};
+use crate::base::setting::Setting;
+use crate::data::lengths::Lengths;
+use crate::error::Error;
+use crate::limit::resolved::ResolvedBudget;
+use crate::order::groups::{Drawn, Groups};
+use crate::order::keys::Random;
+use crate::shape::rounding::Staircase;
+use crate::strategy::group::{AT_LEAST_ONE, Group, Inner, at_least_one, bad};
 
 #[doc = include_str!("length_buckets.md")]
 #[derive(Clone, Debug, PartialEq, Eq)]

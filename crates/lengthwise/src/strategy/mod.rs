@@ -2,14 +2,15 @@
 
 use std::{fmt, str::FromStr};
 
-use crate::{
-    base::{rng::Rng, setting::Setting},
-    data::lengths::Lengths,
-    error::Error,
-    limit::{budget::Budget, resolved::ResolvedBudget, row::Row},
-    order::groups::Groups,
-    strategy::group::{Group, Inner},
-};
+use crate::base::rng::Rng;
+use crate::base::setting::Setting;
+use crate::data::lengths::Lengths;
+use crate::error::Error;
+use crate::limit::budget::Budget;
+use crate::limit::resolved::ResolvedBudget;
+use crate::limit::row::Row;
+use crate::order::groups::Groups;
+use crate::strategy::group::{Group, Inner};
 
 pub(crate) mod alternated;
 pub(crate) mod blurred;

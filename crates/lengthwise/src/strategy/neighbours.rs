@@ -1,13 +1,13 @@
 #![doc = include_str!("neighbours.md")]
 
-use crate::{
-    base::rng::{Purpose, Rng},
-    data::lengths::Lengths,
-    error::Error,
-    limit::{capacity::Open, resolved::ResolvedBudget},
-    order::{groups::Groups, sort},
-    strategy::group::{Group, Inner},
-};
+use crate::base::rng::{Purpose, Rng};
+use crate::data::lengths::Lengths;
+use crate::error::Error;
+use crate::limit::capacity::Open;
+use crate::limit::resolved::ResolvedBudget;
+use crate::order::groups::Groups;
+use crate::order::sort;
+use crate::strategy::group::{Group, Inner};
 
 #[doc = include_str!("neighbours.md")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,17 +1,14 @@
 #![doc = include_str!("optimal_buckets.md")]
 
-use crate::{
-    base::rng::Rng,
-    data::lengths::Lengths,
-    error::Error,
-    limit::resolved::ResolvedBudget,
-    order::groups::Groups,
-    shape::{ladder::ladder, rounding::Staircase},
-    strategy::{
-        group::{AT_LEAST_ONE, Group, Inner, parameter},
-        length_buckets::by_length,
-    },
-};
+use crate::base::rng::Rng;
+use crate::data::lengths::Lengths;
+use crate::error::Error;
+use crate::limit::resolved::ResolvedBudget;
+use crate::order::groups::Groups;
+use crate::shape::ladder::ladder;
+use crate::shape::rounding::Staircase;
+use crate::strategy::group::{AT_LEAST_ONE, Group, Inner, parameter};
+use crate::strategy::length_buckets::by_length;
 
 #[doc = include_str!("optimal_buckets.md")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

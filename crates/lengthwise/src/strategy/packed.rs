@@ -1,16 +1,15 @@
 #![doc = include_str!("packed.md")]
 
-use crate::{
-    base::{
-        rng::{Purpose, Rng},
-        setting::Setting,
-    },
-    data::lengths::Lengths,
-    error::Error,
-    limit::{resolved::ResolvedBudget, row::Row},
-    order::{groups::Groups, pack::pack, sort},
-    strategy::group::{AT_LEAST_ONE, Group, Inner, at_least_one},
-};
+use crate::base::rng::{Purpose, Rng};
+use crate::base::setting::Setting;
+use crate::data::lengths::Lengths;
+use crate::error::Error;
+use crate::limit::resolved::ResolvedBudget;
+use crate::limit::row::Row;
+use crate::order::groups::Groups;
+use crate::order::pack::pack;
+use crate::order::sort;
+use crate::strategy::group::{AT_LEAST_ONE, Group, Inner, at_least_one};
 
 #[doc = include_str!("packed.md")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

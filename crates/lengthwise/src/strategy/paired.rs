@@ -2,22 +2,17 @@
 
 mod field;
 
-use crate::{
-    base::{
-        rng::{Purpose, Rng},
-        setting::Setting,
-    },
-    data::lengths::Lengths,
-    error::Error,
-    limit::resolved::ResolvedBudget,
-    order::{groups::Groups, sort},
-    shape::grid::PairRounding,
-    strategy::{
-        blurred::{LARGEST_NOISE, exponential},
-        group::{AT_LEAST_ONE, Group, Inner, at_least_one, bad},
-        paired::field::{Field, MOST_STRIPES},
-    },
-};
+use crate::base::rng::{Purpose, Rng};
+use crate::base::setting::Setting;
+use crate::data::lengths::Lengths;
+use crate::error::Error;
+use crate::limit::resolved::ResolvedBudget;
+use crate::order::groups::Groups;
+use crate::order::sort;
+use crate::shape::grid::PairRounding;
+use crate::strategy::blurred::{LARGEST_NOISE, exponential};
+use crate::strategy::group::{AT_LEAST_ONE, Group, Inner, at_least_one, bad};
+use crate::strategy::paired::field::{Field, MOST_STRIPES};
 
 #[doc = include_str!("paired.md")]
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -2,14 +2,13 @@
 
 use std::ops::Range;
 
-use crate::{
-    base::rng::{Purpose, Rng},
-    data::lengths::Lengths,
-    error::Error,
-    limit::resolved::ResolvedBudget,
-    order::{groups::Groups, sort},
-    strategy::group::{Group, Inner, parameter},
-};
+use crate::base::rng::{Purpose, Rng};
+use crate::data::lengths::Lengths;
+use crate::error::Error;
+use crate::limit::resolved::ResolvedBudget;
+use crate::order::groups::Groups;
+use crate::order::sort;
+use crate::strategy::group::{Group, Inner, parameter};
 
 #[doc = include_str!("rotating.md")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

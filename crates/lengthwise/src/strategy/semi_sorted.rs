@@ -1,13 +1,12 @@
 #![doc = include_str!("semi_sorted.md")]
 
-use crate::{
-    base::rng::Rng,
-    data::lengths::Lengths,
-    error::Error,
-    limit::resolved::ResolvedBudget,
-    order::{groups::Groups, keys::Noisy},
-    strategy::group::{Group, Inner, parameter},
-};
+use crate::base::rng::Rng;
+use crate::data::lengths::Lengths;
+use crate::error::Error;
+use crate::limit::resolved::ResolvedBudget;
+use crate::order::groups::Groups;
+use crate::order::keys::Noisy;
+use crate::strategy::group::{Group, Inner, parameter};
 
 #[doc = include_str!("semi_sorted.md")]
 #[derive(Clone, Copy, Debug, PartialEq)]

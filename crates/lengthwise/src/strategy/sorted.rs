@@ -1,13 +1,12 @@
 #![doc = include_str!("sorted.md")]
 
-use crate::{
-    base::rng::{Purpose, Rng},
-    data::lengths::Lengths,
-    error::Error,
-    limit::resolved::ResolvedBudget,
-    order::{groups::Groups, keys::Random},
-    strategy::group::{Group, Inner},
-};
+use crate::base::rng::{Purpose, Rng};
+use crate::data::lengths::Lengths;
+use crate::error::Error;
+use crate::limit::resolved::ResolvedBudget;
+use crate::order::groups::Groups;
+use crate::order::keys::Random;
+use crate::strategy::group::{Group, Inner};
 
 #[doc = include_str!("sorted.md")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -2,18 +2,14 @@
 
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::{
-    base::rng::{Purpose, Rng, Stream},
-    error::Error,
-    plan::steps::Tail,
-    stream::{
-        line::{Line, Node},
-        rounds::Rounds,
-        state::StreamState,
-        step::Around,
-        streamer::{Pivot, Streamer},
-    },
-};
+use crate::base::rng::{Purpose, Rng, Stream};
+use crate::error::Error;
+use crate::plan::steps::Tail;
+use crate::stream::line::{Line, Node};
+use crate::stream::rounds::Rounds;
+use crate::stream::state::StreamState;
+use crate::stream::step::Around;
+use crate::stream::streamer::{Pivot, Streamer};
 
 impl Streamer {
     /// The planner of a new stream, for whoever has lengths and no iterator.

@@ -1,9 +1,9 @@
 //! Batches of the items of an iterator.
 
-use crate::{
-    error::Error,
-    stream::{feed::Feed, state::StreamState, streamer::Streamer},
-};
+use crate::error::Error;
+use crate::stream::feed::Feed;
+use crate::stream::state::StreamState;
+use crate::stream::streamer::Streamer;
 
 impl Streamer {
     /// The batches of this rank over the items of an iterator, whose lengths `length` says.

@@ -1,12 +1,13 @@
 //! What lengths of a stream are padded to, and which of them fit no batch.
 
-use crate::{
-    cut::refine,
-    data::{lengths::Lengths, over_long::OverLong},
-    error::Error,
-    limit::{budget::Budget, resolved::ResolvedBudget},
-    shape::{rounding::Rounding, shapes::Shapes},
-};
+use crate::cut::refine;
+use crate::data::lengths::Lengths;
+use crate::data::over_long::OverLong;
+use crate::error::Error;
+use crate::limit::budget::Budget;
+use crate::limit::resolved::ResolvedBudget;
+use crate::shape::rounding::Rounding;
+use crate::shape::shapes::Shapes;
 
 /// Shapes, budget and over-long sequences made definite for a stream, whose lengths are not known.
 #[derive(Clone, Debug)]

@@ -1,6 +1,8 @@
 //! Where a stream stands, small enough to be in every checkpoint.
 
-use crate::{base::setting::difference, error::Error, stream::streamer::Streamer};
+use crate::base::setting::difference;
+use crate::error::Error;
+use crate::stream::streamer::Streamer;
 
 /// Where a stream stands: what was read, and which of it is still held.
 ///

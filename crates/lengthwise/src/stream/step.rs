@@ -1,11 +1,9 @@
 //! Which of the sequences that are held make the next step.
 
-use crate::{
-    base::rng::Stream,
-    cut::split::{Piece, split_costliest},
-    data::pad::Pad,
-    stream::line::{Line, NONE},
-};
+use crate::base::rng::Stream;
+use crate::cut::split::{Piece, split_costliest};
+use crate::data::pad::Pad;
+use crate::stream::line::{Line, NONE};
 
 /// How many ways to cut around a sequence are compared.
 const TRIED: usize = 8;

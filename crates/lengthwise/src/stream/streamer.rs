@@ -1,13 +1,11 @@
 //! The settings of a stream.
 
-use crate::{
-    base::setting::{names, setters},
-    data::over_long::OverLong,
-    error::Error,
-    limit::budget::Budget,
-    plan::steps::Tail,
-    shape::shapes::Shapes,
-};
+use crate::base::setting::{names, setters};
+use crate::data::over_long::OverLong;
+use crate::error::Error;
+use crate::limit::budget::Budget;
+use crate::plan::steps::Tail;
+use crate::shape::shapes::Shapes;
 
 #[doc = include_str!("stream.md")]
 #[derive(Clone, Debug, PartialEq)]

@@ -1,19 +1,17 @@
 //! Strategies measured under given settings.
 
-use crate::{
-    base::workspace::Workspace,
-    data::lengths::Lengths,
-    error::Error,
-    limit::{budget::Budget, cost::CostModel},
-    plan::{
-        arrange::Arrange,
-        epoch::Plan,
-        measure::{Measures, effective_mates},
-    },
-    planner::Planner,
-    shape::shapes::Shapes,
-    strategy::{Strategy, sorted::Sorted},
-};
+use crate::base::workspace::Workspace;
+use crate::data::lengths::Lengths;
+use crate::error::Error;
+use crate::limit::budget::Budget;
+use crate::limit::cost::CostModel;
+use crate::plan::arrange::Arrange;
+use crate::plan::epoch::Plan;
+use crate::plan::measure::{Measures, effective_mates};
+use crate::planner::Planner;
+use crate::shape::shapes::Shapes;
+use crate::strategy::Strategy;
+use crate::strategy::sorted::Sorted;
 
 /// The settings under which strategies are measured.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,17 +1,18 @@
 //! Strategies with one knob, from the least padding to the freshest company, and their curves.
 
-use crate::{
-    base::workspace::Workspace,
-    data::lengths::Lengths,
-    error::Error,
-    math::digits,
-    strategy::{
-        Strategy, alternated::Alternated, blurred::Blurred, bucketed::Bucketed,
-        length_buckets::LengthBuckets, optimal_buckets::OptimalBuckets, pooled::Pooled,
-        semi_sorted::SemiSorted,
-    },
-    tune::conditions::{Conditions, Point, batch_count},
-};
+use crate::base::workspace::Workspace;
+use crate::data::lengths::Lengths;
+use crate::error::Error;
+use crate::math::digits;
+use crate::strategy::Strategy;
+use crate::strategy::alternated::Alternated;
+use crate::strategy::blurred::Blurred;
+use crate::strategy::bucketed::Bucketed;
+use crate::strategy::length_buckets::LengthBuckets;
+use crate::strategy::optimal_buckets::OptimalBuckets;
+use crate::strategy::pooled::Pooled;
+use crate::strategy::semi_sorted::SemiSorted;
+use crate::tune::conditions::{Conditions, Point, batch_count};
 
 /// A strategy whose one parameter leads from sorted to random batches.
 ///

@@ -1,18 +1,19 @@
 //! The best strategy within the user's limits.
 
-use crate::{
-    base::workspace::Workspace,
-    data::{lengths::Lengths, over_long::OverLong},
-    error::Error,
-    limit::budget::Budget,
-    planner::Planner,
-    shape::shapes::Shapes,
-    strategy::{Strategy, blurred::Blurred, paired::Paired, shuffled::Shuffled, sorted::Sorted},
-    tune::{
-        conditions::{Conditions, Point, batch_count},
-        family::Family,
-    },
-};
+use crate::base::workspace::Workspace;
+use crate::data::lengths::Lengths;
+use crate::data::over_long::OverLong;
+use crate::error::Error;
+use crate::limit::budget::Budget;
+use crate::planner::Planner;
+use crate::shape::shapes::Shapes;
+use crate::strategy::Strategy;
+use crate::strategy::blurred::Blurred;
+use crate::strategy::paired::Paired;
+use crate::strategy::shuffled::Shuffled;
+use crate::strategy::sorted::Sorted;
+use crate::tune::conditions::{Conditions, Point, batch_count};
+use crate::tune::family::Family;
 
 /// What a plan must keep. Without any limit the freshest is chosen that the shapes allow; with a cost
 /// model and no other limit, the freshest that takes at most 2 % longer than sorted batches.

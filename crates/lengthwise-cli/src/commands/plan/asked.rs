@@ -9,14 +9,12 @@ use lengthwise::{
 };
 use lengthwise_io::{Ranks, read_cursor, read_statistics, save_statistics};
 
-use crate::{
-    args::planning,
-    commands::{plan::output::say_some, statistics::check_name},
-    cost_model,
-    failure::Failure,
-    input::Sequences,
-    printer, signals,
-};
+use crate::args::planning;
+use crate::commands::plan::output::say_some;
+use crate::commands::statistics::check_name;
+use crate::failure::Failure;
+use crate::input::Sequences;
+use crate::{cost_model, printer, signals};
 
 /// What was typed. A strategy and shapes that were not are chosen once the lengths are known.
 pub(super) struct Given {

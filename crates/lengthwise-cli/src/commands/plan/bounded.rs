@@ -8,17 +8,12 @@ use std::{
 use lengthwise::{Error, Workspace};
 use lengthwise_io::{Form, SpanPlanFile, Written};
 
-use crate::{
-    args::planning::Plan,
-    commands::plan::{
-        asked::Given,
-        output::{say_plan, write_lines},
-    },
-    failure::Failure,
-    memory,
-    printer::{self, Progress},
-    signals,
-};
+use crate::args::planning::Plan;
+use crate::commands::plan::asked::Given;
+use crate::commands::plan::output::{say_plan, write_lines};
+use crate::failure::Failure;
+use crate::printer::{self, Progress};
+use crate::{memory, signals};
 
 /// What is not for planning: pieces of the input and of the output, and threads.
 const ASIDE: u64 = 24_000_000;

@@ -4,7 +4,8 @@ use std::io::{self, Write};
 
 use lengthwise::{Measures, OverLong, Provenance};
 
-use crate::{input::Sequences, printer};
+use crate::input::Sequences;
+use crate::printer;
 
 pub(super) fn write_lines<'a>(
     batches: impl Iterator<Item = &'a [u32]>,

@@ -6,7 +6,8 @@ use std::{
     path::Path,
 };
 
-use crate::{failure::Failure, printer};
+use crate::failure::Failure;
+use crate::printer;
 
 /// No length has as many digits.
 const LONGEST_LINE: u64 = 1000;

@@ -3,16 +3,13 @@
 use lengthwise::{Lengths, OverLong, Provenance};
 use lengthwise_io::{PlanStream, StreamedBatch};
 
-use crate::{
-    args::planning::Verify,
-    commands::verify::checks::{
-        BatchChecks, Bits, LONG_ENOUGH, Problems, Verified, expect_none, failed, refused,
-        same_digest,
-    },
-    failure::Failure,
-    memory,
-    printer::{Progress, safe},
+use crate::args::planning::Verify;
+use crate::commands::verify::checks::{
+    BatchChecks, Bits, LONG_ENOUGH, Problems, Verified, expect_none, failed, refused, same_digest,
 };
+use crate::failure::Failure;
+use crate::memory;
+use crate::printer::{Progress, safe};
 
 /// Pieces of both files.
 const ASIDE: u64 = 24_000_000;

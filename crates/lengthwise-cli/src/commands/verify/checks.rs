@@ -4,7 +4,8 @@ use std::path::Path;
 
 use lengthwise::{Lengths, OverLong, Provenance};
 
-use crate::{failure::Failure, printer};
+use crate::failure::Failure;
+use crate::printer;
 
 pub(super) struct Verified {
     pub(super) sequences: u64,

@@ -4,11 +4,12 @@ use lengthwise::{OverLong, Provenance};
 use serde::Deserialize;
 use xxhash_rust::xxh3::Xxh3;
 
+use crate::error::Error;
+use crate::ids::Ids;
 use crate::plan::content::{AssignedRead, Batches, Content, Seconds};
 use crate::plan::pieces::{Pieces, piece_at};
 use crate::plan::seal::{check_content, check_version, parsed};
 use crate::plan::{file::PlanFile, header::Unchecked};
-use crate::{error::Error, ids::Ids};
 
 #[derive(Deserialize)]
 struct Document {

@@ -7,9 +7,10 @@ use lengthwise::{Chunks, OverLong, Provenance};
 use serde::{Serialize, Serializer};
 use xxhash_rust::xxh3::Xxh3;
 
+use crate::hex::hex;
+use crate::ids::Ids;
 use crate::plan::header::{Remaining, unsealed};
 use crate::plan::{file::Ranks, pieces::Pieces, sheet::Sheet};
-use crate::{hex::hex, ids::Ids};
 
 /// The whole of a JSON file but for its checksum.
 #[derive(Serialize)]

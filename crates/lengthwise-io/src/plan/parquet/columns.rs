@@ -10,7 +10,8 @@ use ::parquet::file::writer::{SerializedColumnWriter, SerializedRowGroupWriter};
 use ::parquet::schema::types::Type;
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::{error::Error, ids::Ids};
+use crate::error::Error;
+use crate::ids::Ids;
 
 /// The columns of numbers, in order. The last two are there if pieces were planned, and the second ones
 /// of a batch if sequences have two lengths.

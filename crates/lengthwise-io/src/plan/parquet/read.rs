@@ -8,12 +8,13 @@ use ::parquet::{basic::Compression, file::reader::Length};
 use lengthwise::Chunks;
 use xxhash_rust::xxh3::Xxh3;
 
+use crate::error::Error;
 use crate::guard::parquet::{Guarded, Pages, Refused, records};
+use crate::ids::Ids;
 use crate::plan::batchwise::{self, About};
 use crate::plan::content::{Batches, Seconds};
 use crate::plan::parquet::columns::{Column, IDS, hash_id, schema};
 use crate::plan::{file::PlanFile, header::Unchecked, pieces::piece_at};
-use crate::{error::Error, ids::Ids};
 
 /// How many rows are read at a time.
 const BLOCK: usize = 1 << 14;

@@ -11,12 +11,13 @@ use ::parquet::{file::metadata::KeyValue, schema::types::ColumnPath};
 use lengthwise::Chunk;
 use xxhash_rust::xxh3::Xxh3;
 
+use crate::error::Error;
 use crate::plan::header::{self, Remaining};
 use crate::plan::parquet::columns::{
     Column, IDS, check_ids, hash_id, next_column, schema, write_ids,
 };
 use crate::plan::parquet::read::{CREATED_BY, KEY};
-use crate::{error::Error, plan::sheet::Sheet};
+use crate::plan::sheet::Sheet;
 
 /// Readers refuse metadata with longer texts, unless they are told not to.
 const MOST_HEADER: usize = 100_000_000;

@@ -9,9 +9,10 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef, PrimitiveArray, cast::AsArray};
 use arrow_schema::{DataType, Field};
 
+use crate::error::Error;
 use crate::read::cells::{Cells, wrong_type};
 use crate::read::{number::Reason, request::Measure};
-use crate::{error::Error, text::quote};
+use crate::text::quote;
 
 /// What is inside of structures, by the places of its fields, up to the first row that one of them has
 /// not; and whether there is such a row.

@@ -5,7 +5,9 @@
 use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 use std::{collections::BTreeMap, fs};
 
-use crate::{error::Error, read::audio::header::Kind, text::quote};
+use crate::error::Error;
+use crate::read::audio::header::Kind;
+use crate::text::quote;
 
 pub(super) struct Found {
     /// Paths of audio files from the directory on, with `/` between the parts.
