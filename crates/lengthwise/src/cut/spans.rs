@@ -20,7 +20,7 @@ pub(crate) struct Spans {
 }
 
 /// Where a batch is, and what it is padded to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Span {
     pub(crate) start: u32,
     pub(crate) size: u32,
@@ -142,13 +142,18 @@ impl Spans {
     }
 }
 
+impl Batches {
+    /// Where every batch is, in order.
+    pub(crate) fn spans(&self) -> impl Iterator<Item = Span> {
+        let sizes = self.iter().map(|batch| batch.len() as u32);
+        let spans = self.ends.iter().zip(sizes).enumerate();
+        spans.map(|(at, (&end, size))| Span { start: end - size, size, pad: self.pad(at) })
+    }
+}
+
 impl From<Batches> for Spans {
     fn from(batches: Batches) -> Self {
-        let mut start = 0;
-        let spans = batches.ends.iter().enumerate().map(|(batch, &end)| {
-            let size = end - std::mem::replace(&mut start, end);
-            Span { start: end - size, size, pad: batches.pad(batch) }
-        });
-        Self { spans: spans.collect(), indices: batches.indices, tail: Vec::new() }
+        let spans = batches.spans().collect();
+        Self { spans, indices: batches.indices, tail: Vec::new() }
     }
 }

@@ -3,26 +3,19 @@
 use std::{cmp::Reverse, collections::BinaryHeap};
 
 use crate::cut::batches::Batches;
-use crate::data::pad::Pad;
+use crate::cut::spans::Span;
 use crate::error::Error;
 
-/// A stretch of sequences that is a batch, or will be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Piece {
-    pub(crate) start: u32,
-    pub(crate) size: u32,
-    pub(crate) pad: Pad,
-}
-
-/// Halves the costliest pieces until there are `count`, or one sequence in each; to a `multiple` if it can.
+/// Halves the costliest batches until there are `count`, or one sequence in each; to a `multiple` if it
+/// can. Gives them by where they begin.
 pub(crate) fn split_costliest(
-    pieces: Vec<Piece>,
+    pieces: Vec<Span>,
     count: usize,
     multiple: u32,
     cost: &impl Fn(u32, u32) -> f64,
-) -> Vec<Piece> {
+) -> Vec<Span> {
     // Numbers that are not negative have the order of their bits. The place decides between equals.
-    let keyed = |piece: Piece| {
+    let keyed = |piece: Span| {
         let cost = cost(piece.size, piece.pad.joint());
         (cost.to_bits(), Reverse(piece.start), piece)
     };
@@ -39,10 +32,11 @@ pub(crate) fn split_costliest(
             half => half - half % multiple,
         };
         for (start, size) in [(piece.start, half), (piece.start + half, piece.size - half)] {
-            heap.push(keyed(Piece { start, size, ..piece }));
+            heap.push(keyed(Span { start, size, ..piece }));
         }
     }
     single.extend(heap.into_iter().map(|(.., piece)| piece));
+    single.sort_unstable_by_key(|piece| piece.start);
     single
 }
 
@@ -60,18 +54,13 @@ impl Batches {
         if self.can_be(count)? {
             return Ok(self);
         }
-        let pieces = self.iter().zip(&self.ends).enumerate().map(|(at, (batch, &end))| {
-            let size = batch.len() as u32;
-            Piece { start: end - size, size, pad: self.pad(at) }
-        });
         let cost = |size: u32, length: u32| match row_length {
             None => f64::from(size) * f64::from(length),
             Some(_) => f64::from(size),
         };
-        let mut pieces = split_costliest(pieces.collect(), count as usize, multiple, &cost);
-        pieces.sort_unstable_by_key(|piece| piece.start);
+        let pieces = split_costliest(self.spans().collect(), count as usize, multiple, &cost);
         let was_end = |at: u32| at == 0 || self.ends.binary_search(&at).is_ok();
-        let lengths = pieces.iter().map(|&Piece { start, size, pad }| match row_length {
+        let lengths = pieces.iter().map(|&Span { start, size, pad }| match row_length {
             Some(length) if !(was_end(start) && was_end(start + size)) => {
                 length(&self.indices[start as usize..(start + size) as usize])
             }
@@ -89,11 +78,8 @@ impl Batches {
             return Err(Error::TooManyBatches { batches: self.len(), fixed: count });
         }
         if self.indices.len() < count as usize {
-            return Err(Error::BadValue {
-                of: "the fixed number of batches".to_owned(),
-                given: count.to_string(),
-                expected: format!("at most the number of sequences, {}", self.indices.len()),
-            });
+            let expected = format!("at most the number of sequences, {}", self.indices.len());
+            return Err(Error::bad_value("the fixed number of batches", &count, expected));
         }
         Ok(self.len() == count as usize)
     }

@@ -1,8 +1,8 @@
 //! The batches that fill no step: repeated, or broken up.
 
 use crate::cut::batches::Batches;
-use crate::cut::split::{Piece, split_costliest};
-use crate::data::pad::Pad;
+use crate::cut::spans::Span;
+use crate::cut::split::split_costliest;
 use crate::plan::settings::Provenance;
 use crate::plan::steps::{Steps, Time};
 
@@ -98,7 +98,7 @@ pub(crate) fn split(
     (0..count as u32).map(|at| first + at % chosen.len() as u32).collect()
 }
 
-fn split_batches(pool: &Batches, count: usize, made: &Provenance) -> Vec<Piece> {
+fn split_batches(pool: &Batches, count: usize, made: &Provenance) -> Vec<Span> {
     let cost = |size: u32, length: u32| match made.time() {
         // All sizes of a length take the same time, and yet half a batch is better than none.
         Time::Length => Time::Cells.of(size, length),
@@ -118,30 +118,23 @@ fn split_batches(pool: &Batches, count: usize, made: &Provenance) -> Vec<Piece> 
             low = middle;
         }
     }
-    let mut chosen = split_costliest(best, count, 1, &cost);
-    chosen.sort_unstable_by_key(|piece| piece.start);
-    chosen
+    split_costliest(best, count, 1, &cost)
 }
 
 /// Breaks rows up into `count`, between sequences; those of most sequences are split. A part keeps
 /// the batch length of its row, and with it the shape.
-fn split_rows(rows: &Batches, count: usize) -> Vec<Piece> {
+fn split_rows(rows: &Batches, count: usize) -> Vec<Span> {
     let sequences = |size: u32, _| f64::from(size);
-    let whole = rows.shapes().zip(&rows.ends).map(|((size, length), &end)| Piece {
-        start: end - size,
-        size,
-        pad: Pad::one(length),
-    });
-    let mut chosen = split_costliest(whole.collect(), count, 1, &sequences);
-    chosen.sort_unstable_by_key(|piece| (piece.pad.first.div_ceil(piece.size), piece.start));
+    let mut chosen = split_costliest(rows.spans().collect(), count, 1, &sequences);
+    chosen.sort_by_key(|piece| piece.pad.first.div_ceil(piece.size));
     chosen
 }
 
 /// Cuts the pool from the front into pieces of at most `limit`, or of one sequence. Batches that
 /// belong `together` are cut, but never mixed.
-fn cut(pool: &Batches, limit: f64, together: bool, cost: &impl Fn(u32, u32) -> f64) -> Vec<Piece> {
-    let mut pieces: Vec<Piece> = Vec::new();
-    let mut open: Option<Piece> = None;
+fn cut(pool: &Batches, limit: f64, together: bool, cost: &impl Fn(u32, u32) -> f64) -> Vec<Span> {
+    let mut pieces: Vec<Span> = Vec::new();
+    let mut open: Option<Span> = None;
     let mut start = 0;
     for (at, (whole, length)) in pool.shapes().enumerate() {
         let mut left = whole;
@@ -157,7 +150,7 @@ fn cut(pool: &Batches, limit: f64, together: bool, cost: &impl Fn(u32, u32) -> f
             if more > 0 {
                 let begun = open.map_or(start, |piece| piece.start);
                 let size = had + more;
-                open = Some(Piece { start: begun, size, pad: pool.pad(at) });
+                open = Some(Span { start: begun, size, pad: pool.pad(at) });
                 start += more;
                 left -= more;
             }

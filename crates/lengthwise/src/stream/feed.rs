@@ -135,7 +135,7 @@ impl Feed {
             streamer: streamer.clone(),
             rng: Rng::new(key, 0),
             rounds,
-            line: Line::new(),
+            line: Line::default(),
             around: Around::default(),
             step: StreamStep::default(),
             passed: Vec::new(),
@@ -212,11 +212,9 @@ impl Feed {
         self.truncated += u64::from(planned < length && self.again.is_none());
         self.rounds.extend(planned);
         let tie = self.rng.at_epoch(position >> 32).word(Purpose::Arrival, position as u32);
-        let mut node = Node::new(position, planned, tie);
-        if !self.rounds.must_learn() {
-            (node.padded, node.full) = self.rounds.padded_and_full(planned);
-        }
-        let slot = self.line.hold(node);
+        // Those that come before rungs are learned are sorted again then.
+        let (padded, full) = self.rounds.padded_and_full(planned);
+        let slot = self.line.hold(Node { position, length: planned, padded, full, tie });
         self.stop_reading_again()?;
         Ok(Some(slot))
     }
@@ -241,15 +239,13 @@ impl Feed {
             rounds.learn(line.by_arrival().map(|slot| line.node(slot).length))?;
             line.sort_by(|length| rounds.padded_and_full(length));
         }
-        let Some(oldest) = self.line.oldest() else { return Ok(None) };
+        let Some(oldest) = self.line.by_arrival().next() else { return Ok(None) };
         let ranks = self.streamer.ranks as usize;
         let mut random = self.rng.at_epoch(self.steps).stream(Purpose::Offset);
         if self.ended {
             self.around.cut_all(&self.line);
             match self.streamer.tail {
-                Tail::Split => {
-                    self.around.fill_steps(&self.line, ranks, self.streamer.budget.multiple());
-                }
+                Tail::Split => self.around.fill_steps(ranks, self.streamer.budget.multiple()),
                 Tail::Drop if self.around.batches.len() < ranks => return Ok(None),
                 Tail::Repeat | Tail::Drop => {}
             }
@@ -366,14 +362,14 @@ impl Feed {
         step.lengths.clear();
         step.batches.clear();
         // At the end of the stream there may be gaps between them, which earlier steps took.
-        for &(from, to) in &around.batches {
-            let (start, length) = (step.slots.len(), line.node(around.order[from as usize]).padded);
-            for &slot in &around.order[from as usize..to as usize] {
+        for batch in &around.batches {
+            let start = step.slots.len();
+            for &slot in &around.order[batch.start as usize..][..batch.size as usize] {
                 step.positions.push(line.node(slot).position);
                 step.slots.push(slot);
                 step.lengths.push(line.node(slot).length);
             }
-            step.batches.push((start, step.slots.len(), length));
+            step.batches.push((start, step.slots.len(), batch.pad.first));
         }
         for rank in around.batches.len()..self.streamer.ranks as usize {
             // With fewer sequences than ranks the first come again.

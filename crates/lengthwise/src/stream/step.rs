@@ -1,9 +1,10 @@
 //! Which of the sequences that are held make the next step.
 
 use crate::base::rng::Stream;
-use crate::cut::split::{Piece, split_costliest};
+use crate::cut::spans::Span;
+use crate::cut::split::split_costliest;
 use crate::data::pad::Pad;
-use crate::stream::line::{Line, NONE};
+use crate::stream::line::Line;
 
 /// How many ways to cut around a sequence are compared.
 const TRIED: usize = 8;
@@ -17,10 +18,10 @@ pub(crate) struct Around {
     /// The sums of the lengths before each of them.
     sums: Vec<u64>,
     /// The batches of the step, as stretches of `order`.
-    pub(crate) batches: Vec<(u32, u32)>,
+    pub(crate) batches: Vec<Span>,
     /// At the end of the stream: the batches that are left if nothing is split. To take some of them
     /// leaves the others as they would be cut anew, so they are cut once; after halving, again.
-    left: Option<Vec<(u32, u32)>>,
+    left: Option<Vec<Span>>,
 }
 
 impl Around {
@@ -63,20 +64,25 @@ impl Around {
     /// Looks at `pivot` and as many longer ones as a step could have. Gives its place.
     fn look_at(&mut self, line: &Line, pivot: u32, count: usize) -> usize {
         let most = count.saturating_mul(line.node(pivot).full as usize);
-        self.begin(line, line.and_longer(pivot).take(most).last().unwrap_or(pivot));
-        while self.order.last() != Some(&pivot) {
-            self.reach(line, self.order.len());
-        }
+        let longer: Vec<u32> = line.and_longer(pivot).take(most).collect();
+        self.begin(line, longer.into_iter().rev());
         self.order.len() - 1
     }
 
-    /// Looks at the sequences from this one on.
-    fn begin(&mut self, line: &Line, longest: u32) {
+    /// Looks at these sequences first.
+    fn begin(&mut self, line: &Line, slots: impl Iterator<Item = u32>) {
         self.batches.clear();
         self.order.clear();
-        self.order.push(longest);
         self.sums.clear();
-        self.sums.extend([0, line.node(longest).length.into()]);
+        self.sums.push(0);
+        self.look(line, slots);
+    }
+
+    fn look(&mut self, line: &Line, slots: impl Iterator<Item = u32>) {
+        for slot in slots {
+            self.order.push(slot);
+            self.sums.push(self.sums[self.sums.len() - 1] + u64::from(line.node(slot).length));
+        }
     }
 
     /// The first number for which something holds, as for all after it; `count` if there is none.
@@ -91,15 +97,12 @@ impl Around {
 
     /// Looks at sequences up to this place. Whether there are as many.
     fn reach(&mut self, line: &Line, place: usize) -> bool {
-        while self.order.len() <= place {
-            let next = line.node(self.order[self.order.len() - 1]).shorter;
-            if next == NONE {
-                return false;
-            }
-            self.order.push(next);
-            self.sums.push(self.sums[self.sums.len() - 1] + u64::from(line.node(next).length));
+        let missing = (place + 1).saturating_sub(self.order.len());
+        if missing > 0 {
+            let last = self.order[self.order.len() - 1];
+            self.look(line, line.shorter(last).take(missing));
         }
-        true
+        self.order.len() > place
     }
 
     /// Where the batch ends that begins at this place, and whether it is full, if something is left.
@@ -138,7 +141,8 @@ impl Around {
         while self.batches.len() < count
             && let Some((end, _)) = self.batch(line, at)
         {
-            self.batches.push((at as u32, end as u32));
+            let pad = Pad::one(line.node(self.order[at]).padded);
+            self.batches.push(Span { start: at as u32, size: (end - at) as u32, pad });
             at = end;
         }
     }
@@ -147,21 +151,14 @@ impl Around {
     fn keep(&mut self, line: &Line, start: usize, count: usize) {
         self.lay(line, start, count);
         if self.batches.len() < count {
-            self.halve(line, count, 1);
+            self.halve(count, 1);
         }
     }
 
     /// Halves the largest batches until there are `count`, or one sequence in each.
-    fn halve(&mut self, line: &Line, count: usize, multiple: u32) {
+    fn halve(&mut self, count: usize, multiple: u32) {
         let cells = |size: u32, length: u32| f64::from(size) * f64::from(length);
-        let pieces = self.batches.iter().map(|&(start, end)| {
-            let (size, length) = (end - start, line.node(self.order[start as usize]).padded);
-            Piece { start, size, pad: Pad::one(length) }
-        });
-        let mut pieces = split_costliest(pieces.collect(), count, multiple, &cells);
-        pieces.sort_unstable_by_key(|piece| piece.start);
-        self.batches.clear();
-        self.batches.extend(pieces.iter().map(|piece| (piece.start, piece.start + piece.size)));
+        self.batches = split_costliest(std::mem::take(&mut self.batches), count, multiple, &cells);
     }
 
     /// Cuts all that is held into batches, longest first.
@@ -170,16 +167,16 @@ impl Around {
             self.batches.clone_from(left);
             return;
         }
-        self.begin(line, line.at(line.len() - 1));
+        self.begin(line, std::iter::once(line.at(line.len() - 1)));
         self.lay(line, 0, usize::MAX);
         self.left = Some(self.batches.clone());
     }
 
     /// Halves the largest batches until all fill steps of `count`, if there are enough sequences.
-    pub(crate) fn fill_steps(&mut self, line: &Line, count: usize, multiple: u32) {
+    pub(crate) fn fill_steps(&mut self, count: usize, multiple: u32) {
         let wanted = self.batches.len().next_multiple_of(count);
         if self.batches.len() < wanted {
-            self.halve(line, wanted, multiple);
+            self.halve(wanted, multiple);
             self.left = None;
         }
     }
@@ -187,7 +184,7 @@ impl Around {
     /// The number of the batch that has this sequence.
     pub(crate) fn batch_with(&self, slot: u32) -> usize {
         let place = self.order.iter().position(|&other| other == slot).unwrap_or(0) as u32;
-        self.batches.partition_point(|&(_, end)| end <= place)
+        self.batches.partition_point(|batch| batch.start + batch.size <= place)
     }
 
     /// Keeps `count` batches from this one on.
