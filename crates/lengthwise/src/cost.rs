@@ -1,6 +1,3 @@
 //! Cost models fitted to measured steps, and those that have a name.
 
-pub use crate::limit::{
-    cost::Preset,
-    fit::{Fit, Step},
-};
+pub use crate::limit::cost::{Fit, Preset, Step};

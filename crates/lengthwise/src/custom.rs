@@ -3,7 +3,8 @@
 
 pub use crate::{
     base::rng::{Purpose, Rng, Stream},
-    limit::{capacity::Open, resolved::ResolvedBudget, row::Row},
+    limit::capacity::{Open, Row},
+    limit::resolved::ResolvedBudget,
     order::groups::{Drawn, Groups},
     strategy::group::Group,
 };

@@ -33,7 +33,10 @@ pub use data::{
     over_long::OverLong,
     pairs::Pairs,
 };
-pub use error::{Error, kind::ErrorKind, remedy::Remedy};
+pub use error::{
+    Error,
+    facts::{ErrorKind, Remedy},
+};
 pub use example::Example;
 pub use limit::{
     budget::Budget,

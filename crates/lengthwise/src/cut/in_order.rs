@@ -3,19 +3,15 @@
 use std::ops::Range;
 
 use crate::base::rng::{Purpose, Rng, Stream};
-use crate::cut::batches::Batches;
+use crate::cut::batches::{Batches, Span, Spans};
 use crate::cut::rungs;
-use crate::cut::spans::{Span, Spans};
 use crate::data::lengths::Lengths;
 use crate::error::Error;
-use crate::limit::capacity::Open;
-use crate::limit::fill::{ByCells, Fill, Growing};
-use crate::limit::resolved::ResolvedBudget;
-use crate::limit::row::Row;
+use crate::limit::capacity::{Open, Row};
+use crate::limit::resolved::{ByCells, Fill, Growing, ResolvedBudget};
 use crate::order::groups::{GroupKind, Groups, Order};
 use crate::order::keyed::Flat;
-use crate::shape::grid::PairRounding;
-use crate::shape::rounding::Rounding;
+use crate::shape::rounding::{PairRounding, Rounding};
 
 /// The groups as rows, each as long as its sequences together, rounded up by the shapes.
 pub(crate) fn rows(

@@ -1,11 +1,8 @@
 //! What is planned: lengths, pairs of lengths, pieces, and summary statistics of many shards.
 
 pub(crate) mod chunks;
-pub(crate) mod classes;
 pub(crate) mod lengths;
-pub(crate) mod needs;
 pub(crate) mod over_long;
-pub(crate) mod pad;
 pub(crate) mod pairs;
 pub(crate) mod population;
 pub(crate) mod shard;

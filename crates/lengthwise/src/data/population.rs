@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::data::classes;
 use crate::data::over_long::OverLong;
-use crate::data::statistics::Statistics;
+use crate::data::statistics::{Statistics, class_start};
 use crate::error::Error;
 
 /// The distribution that some lengths are a part of: what decides rungs, scales and limits.
@@ -62,7 +61,7 @@ impl Population {
         let mut classes: Vec<(u32, u64)> = Vec::with_capacity(self.histogram.len());
         let mut last = 0;
         for &(end, count) in self.statistics.histogram() {
-            let first = if exact { end } else { classes::first_of(end) };
+            let first = if exact { end } else { class_start(end) };
             match end {
                 end if end <= longest => classes.push((end, count)),
                 // Some of the class may be short enough; where sequences are truncated, all are.

@@ -1,7 +1,8 @@
-//! Which part of a corpus a node plans.
+//! Which part of a corpus a node plans, and how many batches the shards need to take as many each.
 
 use std::fmt;
 
+use crate::base::setting::difference;
 use crate::error::Error;
 
 #[doc = include_str!("shards.md")]
@@ -32,4 +33,111 @@ impl fmt::Display for Shard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.number, self.of)
     }
+}
+
+/// How many batches the shards of a corpus need under some settings.
+///
+/// [`Planner::needs`](crate::Planner::needs) counts those of one shard. Merged into the statistics,
+/// those of all shards say how many batches each of them takes in every epoch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Needs {
+    /// The settings that the number depends on, as `name=value` with spaces between.
+    pub settings: String,
+    /// The [digest](crate::shard::Statistics::digest) of the statistics that they were counted with.
+    pub statistics: u64,
+    /// How many shards there are.
+    pub of: u32,
+    /// The shards that were counted, as rising stretches: the first, and the one after the last.
+    pub shards: Vec<[u32; 2]>,
+    /// The most batches that any of them needs.
+    pub most: u32,
+    /// The fewest batches that any of them needs.
+    pub least: u32,
+    /// What they need together.
+    pub sum: u64,
+}
+
+impl Needs {
+    /// How many shards were counted.
+    pub fn counted(&self) -> u32 {
+        self.shards.iter().map(|[first, end]| end.saturating_sub(*first)).sum()
+    }
+
+    /// The first shard that was not counted.
+    pub fn first_missing(&self) -> Option<u32> {
+        match self.shards.first() {
+            Some(&[0, end]) => (end < self.of).then_some(end),
+            _ => Some(0),
+        }
+    }
+
+    /// The share of all batches that exist only because other shards need more: these are halves.
+    pub fn added_share(&self) -> f64 {
+        let all = u64::from(self.counted()) * u64::from(self.most);
+        if all == 0 { 0.0 } else { 1.0 - self.sum as f64 / all as f64 }
+    }
+
+    /// Refuses what no shards can need.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let bad = |what: &str| Err(Error::BadStatistics { what: what.to_owned() });
+        let mut before = None;
+        for &[first, end] in &self.shards {
+            if first >= end || before.is_some_and(|before| first <= before) || end > self.of {
+                return bad("the shards that were counted are not among all");
+            }
+            before = Some(end);
+        }
+        let counted = u64::from(self.counted());
+        let [most, least] = [self.most, self.least].map(u64::from);
+        if counted == 0 || least == 0 || !(least * counted..=most * counted).contains(&self.sum) {
+            return bad("what the shards need does not fit together");
+        }
+        Ok(())
+    }
+
+    /// Of all shards that are in one of them.
+    pub(crate) fn merge(&self, other: &Self) -> Result<Self, Error> {
+        self.same(&other.settings, other.of)?;
+        self.same_statistics(other.statistics)?;
+        let mut all = [&self.shards[..], &other.shards[..]].concat();
+        all.sort_unstable();
+        let mut shards: Vec<[u32; 2]> = Vec::with_capacity(all.len());
+        for [first, end] in all {
+            match shards.last_mut() {
+                Some(last) if first < last[1] => return Err(Error::CountedTwice { shard: first }),
+                Some(last) if first == last[1] => last[1] = end,
+                _ => shards.push([first, end]),
+            }
+        }
+        Ok(Self {
+            shards,
+            most: self.most.max(other.most),
+            least: self.least.min(other.least),
+            sum: self.sum.saturating_add(other.sum),
+            ..self.clone()
+        })
+    }
+
+    /// Refuses other settings, or another number of shards, and names the first difference.
+    pub(crate) fn same(&self, settings: &str, of: u32) -> Result<(), Error> {
+        if self.of != of {
+            return differ("shards", [self.of, of].map(|of| of.to_string()));
+        }
+        match difference(&self.settings, settings) {
+            Some((what, values)) => differ(what, values.map(str::to_owned)),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses other statistics than these were counted with, by their digest.
+    pub(crate) fn same_statistics(&self, digest: u64) -> Result<(), Error> {
+        if self.statistics == digest {
+            return Ok(());
+        }
+        differ("statistics", [self.statistics, digest].map(|digest| format!("{digest:016x}")))
+    }
+}
+
+fn differ(what: &str, [counted, given]: [String; 2]) -> Result<(), Error> {
+    Err(Error::OtherNeeds { what: what.to_owned(), counted, given })
 }

@@ -2,9 +2,7 @@
 
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::data::classes;
-use crate::data::needs::Needs;
-use crate::data::shard::Shard;
+use crate::data::shard::{Needs, Shard};
 use crate::error::Error;
 
 /// What the lengths of many shards are like: how many sequences have which length, and, once that was
@@ -72,7 +70,7 @@ impl Statistics {
         let (mut count, mut low, mut high) = (0_u64, 0_u128, 0_u128);
         let mut before = 0;
         for &(end, of_class) in &classes {
-            if end <= before || of_class == 0 || (!exact && classes::up(end) != end) {
+            if end <= before || of_class == 0 || (!exact && class_end(end) != end) {
                 return bad("a class is empty, or not where it can be");
             }
             before = end;
@@ -80,7 +78,7 @@ impl Statistics {
                 return bad("there are more sequences than can be counted");
             };
             count = sum;
-            let first = if exact { end } else { classes::first_of(end) };
+            let first = if exact { end } else { class_start(end) };
             low += u128::from(first) * u128::from(of_class);
             high += u128::from(end) * u128::from(of_class);
         }
@@ -88,7 +86,7 @@ impl Statistics {
             return bad("there are more lengths than are kept as they are");
         }
         let [first, last] = ends(&classes);
-        let on_grid = |length: u32| if exact || length == 0 { length } else { classes::up(length) };
+        let on_grid = |length: u32| if exact || length == 0 { length } else { class_end(length) };
         if !(low..=high).contains(&total) || on_grid(min) != first || on_grid(max) != last {
             return bad("their sum, the shortest or the longest does not fit the classes");
         }
@@ -130,7 +128,7 @@ impl Statistics {
         if exact || !self.exact {
             return self.classes.clone();
         }
-        joined(self.classes.iter().map(|&(length, count)| (classes::up(length), count)).collect())
+        joined(self.classes.iter().map(|&(length, count)| (class_end(length), count)).collect())
     }
 
     /// In classes, if there are too many lengths to be kept as they are.
@@ -240,6 +238,25 @@ fn joined(mut classes: Vec<(u32, u64)>) -> Vec<(u32, u64)> {
     classes
 }
 
+/// How many binary digits a length keeps on the grid of classes, so that each is at most one part in 1,024
+/// wide. The grid does not depend on data: whoever rounds a length gets the same class.
+const DIGITS: u32 = 11;
+
+/// The lowest length on the grid that is at or above this one.
+fn class_end(length: u32) -> u32 {
+    let shift = (u32::BITS - length.leading_zeros()).saturating_sub(DIGITS);
+    let steps = u64::from(length).div_ceil(1 << shift);
+    // The last class of all ends where lengths do.
+    u32::try_from(steps << shift).unwrap_or(u32::MAX)
+}
+
+/// The shortest length of the class that ends at `end`, which is on the grid.
+pub(crate) fn class_start(end: u32) -> u32 {
+    let below = end - 1;
+    let shift = (u32::BITS - below.leading_zeros()).saturating_sub(DIGITS);
+    (below >> shift << shift) + 1
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -293,5 +310,18 @@ mod tests {
         assert!(restore(&[(4096, 1)], false, 4095, [4095, 4095]).is_ok());
         assert!(restore(&[(4095, 1)], false, 4095, [4095, 4095]).is_err());
         assert!(restore(&[], true, 0, [0, 0]).is_err());
+    }
+
+    #[test]
+    fn classes_are_narrow_and_leave_no_gap() {
+        let some = (1..70_000).chain((70_000..u32::MAX).step_by(7_919_113)).chain([u32::MAX]);
+        for length in some {
+            let end = up(length);
+            assert!(end >= length && up(end) == end, "{length} {end}");
+            assert!(f64::from(end) <= f64::from(length) * (1.0 + 1.0 / 1024.0), "{length} {end}");
+            let first = first_of(end);
+            assert!(first <= length && up(first) == end, "{length}: {first} to {end}");
+            assert!(first == 1 || up(first - 1) < end, "{length}: {first} to {end}");
+        }
     }
 }

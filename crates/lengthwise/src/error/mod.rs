@@ -1,14 +1,11 @@
 //! Everything that can go wrong while settings are read or a plan is made.
 
-mod facts;
-pub(crate) mod kind;
+pub(crate) mod facts;
 mod list;
-pub(crate) mod remedy;
 mod words;
 
-use crate::error::kind::ErrorKind;
+use crate::error::facts::{ErrorKind, Remedy};
 use crate::error::list::errors;
-use crate::error::remedy::Remedy;
 use crate::error::words::{
     by_shapes, bytes, differ, listed, over, rounded_up, shortened, so_do_others, text,
 };

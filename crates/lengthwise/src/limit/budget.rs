@@ -216,7 +216,7 @@ impl Budget {
                 sides.keys().into_iter().find(|&(_, limit)| limit == Some(0)).map(|(key, _)| key)
             }
             Limit::Cost(_, limit) if !(limit > 0.0 && limit.is_finite()) => {
-                return Err(bad("`limit` of budget `cost`".to_owned(), &short(limit), SECONDS));
+                return Err(Error::bad_value("`limit` of budget `cost`", &short(limit), SECONDS));
             }
             _ => None,
         };
@@ -227,7 +227,7 @@ impl Budget {
             Some("") => format!("budget `{name}`"),
             Some(key) => format!("`{key}` of budget `{name}`"),
         };
-        Err(bad(of, "0", "a whole number from 1"))
+        Err(Error::bad_value(of, "0", "a whole number from 1"))
     }
 
     fn read_padded(setting: &mut Setting) -> Result<Self, Error> {
@@ -266,7 +266,7 @@ impl FromStr for Budget {
             "cost" => {
                 let model = CostModel::read(&mut setting)?;
                 let limit = setting.number("limit", SECONDS)?;
-                let missing = || bad(setting.of("limit"), "", SECONDS);
+                let missing = || Error::bad_value(setting.of("limit"), "", SECONDS);
                 Self::cost(model, limit.ok_or_else(missing)?)
             }
             _ => {
@@ -275,7 +275,11 @@ impl FromStr for Budget {
                     None | Some("printed") => budget,
                     Some("over") => budget.rule(Rule::Over),
                     Some(other) => {
-                        return Err(bad(setting.of("rule"), other, "`printed` or `over`"));
+                        return Err(Error::bad_value(
+                            setting.of("rule"),
+                            other,
+                            "`printed` or `over`",
+                        ));
                     }
                 }
             }
@@ -318,8 +322,4 @@ impl fmt::Display for Budget {
         }
         Ok(())
     }
-}
-
-fn bad(of: String, given: &str, expected: &str) -> Error {
-    Error::BadValue { of, given: given.to_owned(), expected: expected.to_owned() }
 }

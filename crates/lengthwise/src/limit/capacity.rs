@@ -1,6 +1,6 @@
-//! What a batch may hold.
+//! What a batch may hold, and a row that several sequences share.
 
-use crate::data::pad::Pad;
+use crate::data::lengths::Pad;
 use crate::error::Error;
 use crate::limit::cost::CostModel;
 
@@ -171,5 +171,28 @@ impl Open {
     #[inline(always)]
     pub(crate) fn with(self, padded: u32) -> Self {
         Self { size: self.size + 1, length: self.length.max(padded), second: 0 }
+    }
+}
+
+/// What one row may hold where several sequences share it, one after another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// The most positions.
+    pub capacity: u32,
+    /// The most sequences.
+    pub at_most: u32,
+}
+
+impl Row {
+    /// Refuses rows that hold too much: a strategy may be the user's own.
+    pub(crate) fn check(self, row: &[u32], sum: u64) -> Result<(), Error> {
+        let what = if sum > u64::from(self.capacity) {
+            format!("a row holds {sum} positions of {}", self.capacity)
+        } else if row.len() > self.at_most as usize {
+            format!("a row holds {} sequences of {}", row.len(), self.at_most)
+        } else {
+            return Ok(());
+        };
+        Err(Error::BadGroups { what })
     }
 }

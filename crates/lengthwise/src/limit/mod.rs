@@ -3,8 +3,5 @@
 pub(crate) mod budget;
 pub(crate) mod capacity;
 pub(crate) mod cost;
-pub(crate) mod fill;
-pub(crate) mod fit;
 pub(crate) mod resolved;
-pub(crate) mod row;
 pub(crate) mod too_long;

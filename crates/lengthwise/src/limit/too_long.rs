@@ -7,8 +7,7 @@ use crate::data::over_long::OverLong;
 use crate::data::population::Population;
 use crate::error::Error;
 use crate::limit::budget::Budget;
-use crate::limit::capacity::{Capacity, Sides};
-use crate::limit::row::Row;
+use crate::limit::capacity::{Capacity, Row, Sides};
 use crate::shape::shapes::Shapes;
 
 /// Lengths without over-long sequences.

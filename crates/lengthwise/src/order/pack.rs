@@ -1,7 +1,7 @@
 //! Several sequences in one row, one after another.
 
 use crate::data::lengths::Lengths;
-use crate::limit::row::Row;
+use crate::limit::capacity::Row;
 
 /// Best fit: takes the sequences in the given order, and puts each into the row that it leaves the
 /// least room in; into a new one if it fits none. Returns the sequences row by row, and where each

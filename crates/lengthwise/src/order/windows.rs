@@ -2,8 +2,7 @@
 
 use crate::base::rng::{Purpose, Rng};
 use crate::base::threads;
-use crate::data::lengths::Lengths;
-use crate::data::pad::Pad;
+use crate::data::lengths::{Lengths, Pad};
 use crate::error::Error;
 use crate::limit::resolved::ResolvedBudget;
 use crate::order::keyed::{Flat, flat_in};

@@ -1,17 +1,16 @@
 //! The third and the fourth stage: sequences are grouped, and groups are cut into batches.
 
 use crate::base::rng::{Purpose, Rng};
+use crate::cut::batches::Spans;
 use crate::cut::in_order::{cut, rows};
-use crate::cut::spans::Spans;
-use crate::data::lengths::Lengths;
+use crate::data::lengths::{Lengths, Pad};
 use crate::data::over_long::OverLong;
-use crate::data::pad::Pad;
 use crate::error::Error;
 use crate::limit::too_long::Admitted;
 use crate::order::groups::{Drawn, GroupKind};
 use crate::pipeline::job::Job;
 use crate::pipeline::resolve::Resolved;
-use crate::plan::arrange;
+use crate::plan::arrange::shuffle;
 use crate::strategy::group::Group;
 
 /// Turns of the randomness for epochs that need more batches than there are to be.
@@ -134,7 +133,7 @@ fn build(
     })?;
     let batches = match drawn {
         Drawn::InOrder => batches,
-        Drawn::AtRandom => arrange::shuffle(batches, rng, Purpose::Draw),
+        Drawn::AtRandom => shuffle(batches, rng, Purpose::Draw),
     };
     Ok(Grouped { batches, kind })
 }

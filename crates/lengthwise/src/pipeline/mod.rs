@@ -1,9 +1,7 @@
 //! How a plan is made, stage by stage: admit → resolve → group and cut → arrange.
 
-pub(crate) mod count;
 pub(crate) mod group;
 pub(crate) mod job;
 pub(crate) mod memory;
 pub(crate) mod resolve;
 pub(crate) mod run;
-pub(crate) mod steps;

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use crate::base::rng::{Purpose, Rng};
-use crate::cut::refine;
+use crate::cut::rungs;
 use crate::data::lengths::Lengths;
 use crate::error::Error;
+use crate::limit::capacity::Row;
 use crate::limit::resolved::ResolvedBudget;
-use crate::limit::row::Row;
 use crate::limit::too_long::Admitted;
 use crate::order::pack::pack;
 use crate::order::sort;
@@ -47,7 +47,7 @@ impl<'a> Job<'a> {
 
     fn resolve_lengths<'b>(&self, lengths: &'b Lengths) -> Result<Resolved<'b>, Error> {
         let budget = &self.settings.budget;
-        let rounding = Arc::new(refine::rounding(&self.settings.shapes, lengths, budget)?);
+        let rounding = Arc::new(rungs::rounding(&self.settings.shapes, lengths, budget)?);
         // Rounding keeps the order of lengths, so the longest decides.
         let limit = budget.resolve(rounding.of(lengths.longest()))?;
         let limit = limit.rounded(lengths, Arc::clone(&rounding));

@@ -7,8 +7,7 @@
 use crate::base::rng::{Purpose, Rng};
 use crate::data::shard::Shard;
 use crate::math::ln;
-use crate::plan::arrange::Arrange;
-use crate::plan::interleave::Item;
+use crate::plan::arrange::{Arrange, Item};
 use crate::plan::steps::Steps;
 
 /// Batches, or steps of several, in the order that they are played; `work` is how long each takes.

@@ -2,8 +2,7 @@
 
 use std::iter::Sum;
 
-use crate::data::lengths::Lengths;
-use crate::data::pad::Pad;
+use crate::data::lengths::{Lengths, Pad};
 use crate::limit::cost::CostModel;
 use crate::plan::epoch::Plan;
 

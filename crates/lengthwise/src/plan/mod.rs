@@ -5,9 +5,7 @@ pub(crate) mod epoch;
 #[cfg(feature = "serde")]
 pub(crate) mod forms;
 pub(crate) mod in_step;
-pub(crate) mod interleave;
 pub(crate) mod measure;
-pub(crate) mod provenance;
 pub(crate) mod settings;
 pub(crate) mod span_plan;
 pub(crate) mod steps;

@@ -5,7 +5,7 @@ use std::{fmt, sync::OnceLock};
 use crate::base::digest::Digest;
 use crate::base::threads;
 use crate::base::workspace::Workspace;
-use crate::cut::spans::Spans;
+use crate::cut::batches::Spans;
 use crate::data::lengths::Lengths;
 use crate::data::over_long::OverLong;
 use crate::error::Error;

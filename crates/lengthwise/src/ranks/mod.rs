@@ -4,4 +4,3 @@ pub(crate) mod assign;
 pub(crate) mod balance;
 pub(crate) mod cursor;
 pub(crate) mod schedule;
-pub(crate) mod tail;

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use crate::base::rng::Rng;
 use crate::cut::batches::{Batches, weighed};
-use crate::data::lengths::Lengths;
-use crate::data::pad::Pad;
+use crate::data::lengths::{Lengths, Pad};
 use crate::error::Error;
 use crate::plan::epoch::Plan;
 use crate::plan::measure::Counts;

@@ -5,9 +5,8 @@ use std::{fmt, str::FromStr};
 use crate::base::setting::Setting;
 use crate::data::lengths::Lengths;
 use crate::error::Error;
-use crate::shape::grid::{Grid, PairRounding};
 use crate::shape::ladder::ladder;
-use crate::shape::rounding::{Rounding, Staircase};
+use crate::shape::rounding::{Grid, PairRounding, Rounding, Staircase};
 
 /// What batch lengths may occur: every batch is padded up to the nearest allowed one.
 ///
@@ -206,9 +205,5 @@ fn check_rungs(rungs: &[u32], given: &str) -> Result<(), Error> {
 }
 
 fn bad(name: &str, given: &str, expected: &str) -> Error {
-    Error::BadValue {
-        of: format!("shapes `{name}`"),
-        given: given.to_owned(),
-        expected: expected.to_owned(),
-    }
+    Error::bad_value(format!("shapes `{name}`"), given, expected)
 }

@@ -1,5 +1,3 @@
-#![doc = include_str!("blurred.md")]
-
 use crate::base::rng::Rng;
 use crate::data::lengths::{Lengths, is_small_table};
 use crate::error::Error;

@@ -1,5 +1,3 @@
-#![doc = include_str!("bucketed.md")]
-
 use crate::base::rng::{Purpose, Rng};
 use crate::base::threads;
 use crate::data::lengths::Lengths;

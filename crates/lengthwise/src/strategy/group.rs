@@ -1,13 +1,11 @@
 //! What every strategy does.
 
-use std::fmt;
-
 use crate::base::rng::Rng;
 use crate::base::setting::Setting;
 use crate::data::lengths::Lengths;
 use crate::error::Error;
+use crate::limit::capacity::Row;
 use crate::limit::resolved::ResolvedBudget;
-use crate::limit::row::Row;
 use crate::order::groups::Groups;
 
 /// A way to group sequences: implement it to plan with a strategy of your own.
@@ -81,12 +79,8 @@ pub(crate) trait Inner: Group {
 }
 
 /// The error for a parameter out of its range.
-pub(crate) fn bad(strategy: &str, key: &str, given: impl fmt::Display, expected: &str) -> Error {
-    Error::BadValue {
-        of: format!("`{key}` of strategy `{strategy}`"),
-        given: given.to_string(),
-        expected: expected.to_owned(),
-    }
+pub(crate) fn bad(strategy: &str, key: &str, given: impl ToString, expected: &str) -> Error {
+    Error::bad_value(format!("`{key}` of strategy `{strategy}`"), &given, expected)
 }
 
 /// Refuses zero for a count.

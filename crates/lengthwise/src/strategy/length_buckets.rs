@@ -1,5 +1,3 @@
-#![doc = include_str!("length_buckets.md")]
-
 use crate::base::rng::{Purpose, Rng};
 use crate::base::setting::Setting;
 use crate::data::lengths::Lengths;

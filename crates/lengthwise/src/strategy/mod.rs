@@ -7,8 +7,8 @@ use crate::base::setting::Setting;
 use crate::data::lengths::Lengths;
 use crate::error::Error;
 use crate::limit::budget::Budget;
+use crate::limit::capacity::Row;
 use crate::limit::resolved::ResolvedBudget;
-use crate::limit::row::Row;
 use crate::order::groups::Groups;
 use crate::strategy::group::{Group, Inner};
 

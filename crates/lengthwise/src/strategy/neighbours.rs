@@ -1,5 +1,3 @@
-#![doc = include_str!("neighbours.md")]
-
 use crate::base::rng::{Purpose, Rng};
 use crate::data::lengths::Lengths;
 use crate::error::Error;

@@ -1,5 +1,3 @@
-#![doc = include_str!("optimal_buckets.md")]
-
 use crate::base::rng::Rng;
 use crate::data::lengths::Lengths;
 use crate::error::Error;

@@ -1,11 +1,9 @@
-#![doc = include_str!("packed.md")]
-
 use crate::base::rng::{Purpose, Rng};
 use crate::base::setting::Setting;
 use crate::data::lengths::Lengths;
 use crate::error::Error;
+use crate::limit::capacity::Row;
 use crate::limit::resolved::ResolvedBudget;
-use crate::limit::row::Row;
 use crate::order::groups::Groups;
 use crate::order::pack::pack;
 use crate::order::sort;

@@ -1,5 +1,3 @@
-#![doc = include_str!("paired.md")]
-
 mod field;
 
 use crate::base::rng::{Purpose, Rng};
@@ -9,7 +7,7 @@ use crate::error::Error;
 use crate::limit::resolved::ResolvedBudget;
 use crate::order::groups::Groups;
 use crate::order::sort;
-use crate::shape::grid::PairRounding;
+use crate::shape::rounding::PairRounding;
 use crate::strategy::blurred::{LARGEST_NOISE, exponential};
 use crate::strategy::group::{AT_LEAST_ONE, Group, Inner, at_least_one, bad};
 use crate::strategy::paired::field::{Field, MOST_STRIPES};

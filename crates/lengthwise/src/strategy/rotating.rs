@@ -1,5 +1,3 @@
-#![doc = include_str!("rotating.md")]
-
 use std::ops::Range;
 
 use crate::base::rng::{Purpose, Rng};

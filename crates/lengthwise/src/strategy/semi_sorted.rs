@@ -1,5 +1,3 @@
-#![doc = include_str!("semi_sorted.md")]
-
 use crate::base::rng::Rng;
 use crate::data::lengths::Lengths;
 use crate::error::Error;

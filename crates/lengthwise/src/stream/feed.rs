@@ -7,9 +7,8 @@ use crate::error::Error;
 use crate::plan::steps::Tail;
 use crate::stream::line::{Line, Node};
 use crate::stream::rounds::Rounds;
-use crate::stream::state::StreamState;
 use crate::stream::step::Around;
-use crate::stream::streamer::{Pivot, Streamer};
+use crate::stream::streamer::{Pivot, StreamState, Streamer};
 
 impl Streamer {
     /// The planner of a new stream, for whoever has lengths and no iterator.
@@ -363,13 +362,15 @@ impl Feed {
         step.batches.clear();
         // At the end of the stream there may be gaps between them, which earlier steps took.
         for batch in &around.batches {
-            let start = step.slots.len();
-            for &slot in &around.order[batch.start as usize..][..batch.size as usize] {
+            let (start, first) = (step.slots.len(), batch.start as usize);
+            // Half of a batch may be padded to less.
+            let length = line.node(around.order[first]).padded;
+            for &slot in &around.order[first..][..batch.size as usize] {
                 step.positions.push(line.node(slot).position);
                 step.slots.push(slot);
                 step.lengths.push(line.node(slot).length);
             }
-            step.batches.push((start, step.slots.len(), batch.pad.first));
+            step.batches.push((start, step.slots.len(), length));
         }
         for rank in around.batches.len()..self.streamer.ranks as usize {
             // With fewer sequences than ranks the first come again.

@@ -100,8 +100,7 @@ impl Line {
 
     /// Lets go of all sequences from one to another in the order of lengths.
     pub(crate) fn let_go(&mut self, shortest: u32, longest: u32) {
-        let [(first, from), (last, to)] =
-            [shortest, longest].map(|slot| self.find(self.key(slot)));
+        let [(first, from), (last, to)] = [shortest, longest].map(|slot| self.find(self.key(slot)));
         let above = self.blocks[last].split_off(to + 1);
         let mut gone = self.blocks[first].split_off(from);
         gone.extend(self.blocks.drain(first + 1..=last).flatten());

@@ -1,14 +1,12 @@
-#![doc = include_str!("stream.md")]
+//! Batches of sequences that come one after another and are not known beforehand: see [`Streamer`].
 
 mod feed;
 mod line;
 mod over;
 mod rounds;
-mod state;
 mod step;
 mod streamer;
 
 pub use feed::{Feed, Picked, StreamStep};
 pub use over::{Batched, StreamBatch};
-pub use state::StreamState;
-pub use streamer::{Pivot, Streamer};
+pub use streamer::{Pivot, StreamState, Streamer};

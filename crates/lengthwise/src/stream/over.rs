@@ -2,8 +2,7 @@
 
 use crate::error::Error;
 use crate::stream::feed::Feed;
-use crate::stream::state::StreamState;
-use crate::stream::streamer::Streamer;
+use crate::stream::streamer::{StreamState, Streamer};
 
 impl Streamer {
     /// The batches of this rank over the items of an iterator, whose lengths `length` says.

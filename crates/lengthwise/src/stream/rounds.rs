@@ -1,6 +1,6 @@
 //! What lengths of a stream are padded to, and which of them fit no batch.
 
-use crate::cut::refine;
+use crate::cut::rungs;
 use crate::data::lengths::Lengths;
 use crate::data::over_long::OverLong;
 use crate::error::Error;
@@ -92,7 +92,7 @@ impl Rounds {
         let lengths: Vec<u32> = lengths.filter(|&length| length <= self.longest).collect();
         if !lengths.is_empty()
             && let Rounding::Rungs(rungs) =
-                refine::rounding(&self.shapes, &Lengths::new(lengths)?, &self.budget)?
+                rungs::rounding(&self.shapes, &Lengths::new(lengths)?, &self.budget)?
         {
             self.rungs = rungs.edges().to_vec();
         }

@@ -1,9 +1,8 @@
 //! Which of the sequences that are held make the next step.
 
 use crate::base::rng::Stream;
-use crate::cut::spans::Span;
-use crate::cut::split::split_costliest;
-use crate::data::pad::Pad;
+use crate::cut::batches::{Span, split_costliest};
+use crate::data::lengths::Pad;
 use crate::stream::line::Line;
 
 /// How many ways to cut around a sequence are compared.

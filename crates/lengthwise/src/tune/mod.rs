@@ -4,10 +4,8 @@
 //! effective mates rise together. [`frontier()`] measures the curves. [`tune()`] finds where each meets
 //! the user's limits, by a search on measured plans that takes a few steps, and chooses the best.
 
-mod conditions;
 mod family;
 mod search;
 
-pub use conditions::{Conditions, Point};
-pub use family::{Curve, Family, frontier};
+pub use family::{Conditions, Curve, Family, Point, frontier};
 pub use search::{Choice, Limits, recommended, recommended_in, recommended_shapes, tune, tune_in};

@@ -12,8 +12,7 @@ use crate::strategy::blurred::Blurred;
 use crate::strategy::paired::Paired;
 use crate::strategy::shuffled::Shuffled;
 use crate::strategy::sorted::Sorted;
-use crate::tune::conditions::{Conditions, Point, batch_count};
-use crate::tune::family::Family;
+use crate::tune::family::{Conditions, Family, Point, batch_count};
 
 /// What a plan must keep. Without any limit the freshest is chosen that the shapes allow; with a cost
 /// model and no other limit, the freshest that takes at most 2 % longer than sorted batches.

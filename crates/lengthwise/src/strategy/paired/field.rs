@@ -5,11 +5,9 @@
 //! is padded by half of both, and that is least where both are equal: w = √(n·s / ρ). Stripes are
 //! as wide as that at every first length; one factor for all of them is searched for.
 
-use crate::data::lengths::Lengths;
-use crate::data::pad::Pad;
+use crate::data::lengths::{Lengths, Pad};
 use crate::limit::capacity::Open;
-use crate::limit::fill::{Fill, Growing};
-use crate::limit::resolved::ResolvedBudget;
+use crate::limit::resolved::{Fill, Growing, ResolvedBudget};
 use crate::order::sort;
 use crate::shape::rounding::Staircase;
 
