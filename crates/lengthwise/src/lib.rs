@@ -27,39 +27,24 @@ pub mod measure;
 pub mod shard;
 
 pub use base::workspace::Workspace;
-pub use data::{
-    chunks::{Chunk, Chunks},
-    lengths::Lengths,
-    over_long::OverLong,
-    pairs::Pairs,
-};
-pub use error::{
-    Error,
-    facts::{ErrorKind, Remedy},
-};
+pub use data::chunks::{Chunk, Chunks};
+pub use data::lengths::Lengths;
+pub use data::over_long::OverLong;
+pub use data::pairs::Pairs;
+pub use error::Error;
+pub use error::facts::{ErrorKind, Remedy};
 pub use example::Example;
-pub use limit::{
-    budget::Budget,
-    capacity::{Rule, Sides},
-    cost::CostModel,
-};
-pub use plan::{
-    arrange::Arrange,
-    epoch::{Iter, Plan},
-    measure::{Counts, Measures},
-    settings::{Provenance, Settings},
-    span_plan::SpanPlan,
-    steps::{Steps, Tail},
-};
+pub use limit::budget::Budget;
+pub use limit::capacity::{Rule, Sides};
+pub use limit::cost::CostModel;
+pub use plan::arrange::{Arrange, Steps, Tail};
+pub use plan::epoch::{Iter, Plan, SpanPlan};
+pub use plan::measure::{Counts, Measures};
+pub use plan::settings::{Provenance, Settings};
 pub use planner::Planner;
-pub use ranks::{
-    cursor::{Cursor, Segment},
-    schedule::Schedule,
-};
-pub use shape::{
-    ladder::{ladder, ladder_padding_rate},
-    shapes::Shapes,
-};
+pub use ranks::schedule::{Cursor, Schedule, Segment};
+pub use shape::ladder::{ladder, ladder_padding_rate};
+pub use shape::shapes::Shapes;
 pub use strategy::Strategy;
 
 /// The README's example is a test too.

@@ -1,6 +1,5 @@
-//! The natural logarithm, the same to the last bit on every machine, and rounding to an integer.
-//!
-//! Both have no branch, so that loops over them become vectors.
+//! The natural logarithm, the same to the last bit on every machine, and rounding to an integer: both
+//! without a branch, so that loops over them become vectors. And other arithmetic.
 
 /// ln x for a positive, normal x.
 ///
@@ -45,6 +44,16 @@ pub(crate) fn short(value: f64) -> String {
 /// A number rounded to so many digits after the first.
 pub(crate) fn digits(value: f64, more: usize) -> f64 {
     format!("{value:.more$e}").parse().unwrap_or(value)
+}
+
+/// The largest number up to `most` that `fits`, where all below it fit too; 0 if none does.
+pub(crate) fn largest(most: u32, fits: impl Fn(u32) -> bool) -> u32 {
+    let (mut low, mut high) = (0, most);
+    while low < high {
+        let middle = low + (high - low).div_ceil(2);
+        if fits(middle) { low = middle } else { high = middle - 1 }
+    }
+    low
 }
 
 #[cfg(test)]

@@ -33,3 +33,8 @@ impl Digest {
 }
 
 const CHUNK: usize = 1024;
+
+/// A fingerprint as text.
+pub(crate) fn hex(digest: u64) -> String {
+    format!("{digest:016x}")
+}

@@ -9,8 +9,9 @@ use crate::error::Error;
 pub(crate) struct Setting<'a> {
     /// How messages name it, as in "budget `padded`".
     what: String,
-    name: &'static str,
-    value: Option<&'a str>,
+    pub(crate) name: &'static str,
+    /// The part that has no key, as in `padded:20000`.
+    pub(crate) value: Option<&'a str>,
     pairs: Vec<(&'a str, &'a str)>,
     known: Vec<&'static str>,
 }
@@ -53,19 +54,6 @@ impl<'a> Setting<'a> {
             }
         }
         Ok(setting)
-    }
-
-    pub(crate) fn name(&self) -> &'static str {
-        self.name
-    }
-
-    /// The part that has no key, as in `padded:20000`.
-    pub(crate) fn value(&mut self) -> Option<&'a str> {
-        self.value.take()
-    }
-
-    pub(crate) fn has_value(&self) -> bool {
-        self.value.is_some()
     }
 
     /// The part that has no key, as a number.
@@ -118,14 +106,22 @@ fn number<T: FromStr>(of: String, given: &str, expected: &str) -> Result<T, Erro
     given.parse().map_err(|_| Error::bad_value(of, given, expected))
 }
 
-/// The first difference between two lists of `name=value` with spaces between: its name, and both values.
-pub(crate) fn difference<'a>(one: &'a str, other: &'a str) -> Option<(&'a str, [&'a str; 2])> {
+/// What differs: its name, and both values.
+pub(crate) type Difference = (String, [String; 2]);
+
+/// The first difference between two lists of `name=value` with spaces between.
+pub(crate) fn difference(one: &str, other: &str) -> Option<Difference> {
     let mut both = one.split(' ').zip(other.split(' '));
     let Some((one, other)) = both.find(|(one, other)| one != other) else {
-        return (one != other).then_some(("settings", [one, other]));
+        return differ("settings", [one, other]);
     };
-    let value = |text: &'a str| text.split_once('=').map_or(text, |(_, value)| value);
-    Some((other.split('=').next().unwrap_or_default(), [one, other].map(value)))
+    let value = |text: &str| text.split_once('=').map_or(text, |(_, value)| value).to_owned();
+    Some((other.split('=').next().unwrap_or_default().to_owned(), [one, other].map(value)))
+}
+
+/// Two values of a name, if they differ.
+pub(crate) fn differ<T: PartialEq + ToString>(name: &str, both: [T; 2]) -> Option<Difference> {
+    (both[0] != both[1]).then(|| (name.to_owned(), both.map(|value| value.to_string())))
 }
 
 /// The error for a name that is in no list, with the nearest name of the list.
@@ -174,7 +170,7 @@ macro_rules! names {
 
             fn from_str(given: &str) -> Result<Self, Self::Err> {
                 let setting = $crate::base::setting::Setting::parse($kind, &Self::NAMES, given)?;
-                let at = Self::NAMES.iter().position(|&name| name == setting.name());
+                let at = Self::NAMES.iter().position(|&name| name == setting.name);
                 setting.finish()?;
                 Ok(Self::ALL[at.unwrap_or_default()])
             }
@@ -193,12 +189,12 @@ pub(crate) use names;
 macro_rules! setters {
     (impl $(<$generic:ident: $bound:path>)? $builder:ident $(<$of:ident>)? { $(
         $(#[$about:meta])*
-        pub fn $name:ident(mut $self:ident, $($value:ident: $type:ty),+ $(,)?) -> Self { $set:expr }
+        pub fn $name:ident(mut $self:ident $(, $value:ident: $type:ty)* $(,)?) -> Self { $set:expr }
     )* }) => {
         impl $(<$generic: $bound>)? $builder $(<$of>)? { $(
             $(#[$about])*
             #[must_use]
-            pub fn $name(mut $self, $($value: $type),+) -> Self {
+            pub fn $name(mut $self $(, $value: $type)*) -> Self {
                 $set;
                 $self
             }

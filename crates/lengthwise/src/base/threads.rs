@@ -1,9 +1,7 @@
 //! Work on several threads, in parts that do not depend on how many threads there are.
 
-use std::{
-    sync::{Mutex, OnceLock, PoisonError},
-    thread,
-};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::thread;
 
 /// More threads than this gain little: memory is the limit.
 const MOST: usize = 8;

@@ -1,12 +1,8 @@
 //! The threads and the memory that plans are made with.
 
-use std::{
-    fmt,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
-};
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::base::pool::Pool;
 use crate::base::setting::setters;
@@ -34,7 +30,7 @@ use crate::error::Error;
 #[derive(Default)]
 pub struct Workspace {
     threads: Option<usize>,
-    memory: Option<u64>,
+    pub(crate) memory: Option<u64>,
     stop: Option<Arc<AtomicBool>>,
     kept: Mutex<Kept>,
     on_stage: Option<Box<OnStage>>,
@@ -66,10 +62,6 @@ impl Workspace {
             Some(stop) if stop.load(Ordering::Relaxed) => Err(Error::Stopped),
             _ => Ok(()),
         }
-    }
-
-    pub(crate) fn bound(&self) -> Option<u64> {
-        self.memory
     }
 
     /// How many threads work on so many sequences.

@@ -1,8 +1,9 @@
 //! Batches: one after another in memory, or where their sequences were sorted to; and more batches of
 //! the same sequences, by splitting the costliest.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::ops::Range;
-use std::{cmp::Reverse, collections::BinaryHeap};
 
 use crate::base::threads;
 use crate::base::workspace::Workspace;

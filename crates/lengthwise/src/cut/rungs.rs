@@ -30,7 +30,7 @@ pub(crate) fn of_order(
 
 /// The shapes of a ladder.
 pub(crate) fn shapes_of(ladder: &Staircase) -> Vec<Pad> {
-    ladder.edges().iter().map(|&rung| Pad::one(rung)).collect()
+    ladder.edges.iter().map(|&rung| Pad::one(rung)).collect()
 }
 
 /// Puts the sequences of an order to their shapes, given by number, and makes batches of them.
@@ -314,7 +314,7 @@ mod tests {
             settings.map(|(rungs, cells)| {
                 let (shapes, budget) = (Shapes::Ladder(rungs), Budget::padded(cells));
                 let edges = |lengths: &Lengths| match rounding(&shapes, lengths, &budget).unwrap() {
-                    Rounding::Rungs(rungs) => rungs.edges().to_vec(),
+                    Rounding::Rungs(rungs) => rungs.edges.to_vec(),
                     other => panic!("{other:?}"),
                 };
                 assert_eq!(edges(lengths), edges(&fresh(lengths)), "{rungs} {cells}");

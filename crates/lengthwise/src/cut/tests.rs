@@ -14,7 +14,7 @@ use crate::order::fill::Fill;
 use crate::order::groups::Groups;
 use crate::order::keyed::{LEAST, flat, plain};
 use crate::order::keys::{Keyed, Keys, Random, chunks};
-use crate::order::parts::{Packing, Parts};
+use crate::order::passes::{Packing, Parts};
 use crate::shape::ladder::ladder;
 use crate::shape::rounding::{Rounding, Staircase};
 
@@ -63,11 +63,9 @@ fn check(lengths: &Lengths, keys: &impl Keys) {
         {
             let (rounding, workspace) = (Arc::new(rounding), Workspace::new().threads(threads));
             let longest = rounding.of(lengths.max());
-            let limit = budget
-                .resolve(longest)
-                .unwrap()
-                .rounded(lengths, Arc::clone(&rounding))
-                .within(&workspace);
+            let mut limit =
+                budget.resolve(longest).unwrap().rounded(lengths, Arc::clone(&rounding));
+            limit.workspace = &workspace;
             // Twice, so that memory is used again.
             for _ in 0..2 {
                 let flat = flat(lengths, &limit, keys).unwrap();

@@ -1,9 +1,7 @@
 //! The validated column of lengths that everything else starts from.
 
-use std::{
-    fmt::{self, Display},
-    sync::{Arc, OnceLock},
-};
+use std::fmt::{self, Display};
+use std::sync::{Arc, OnceLock};
 
 use crate::base::digest::digest;
 use crate::data::population::Population;

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use crate::base::setting::difference;
+use crate::base::digest::hex;
+use crate::base::setting::{differ, difference};
 use crate::error::Error;
 
 #[doc = include_str!("shards.md")]
@@ -97,8 +98,7 @@ impl Needs {
 
     /// Of all shards that are in one of them.
     pub(crate) fn merge(&self, other: &Self) -> Result<Self, Error> {
-        self.same(&other.settings, other.of)?;
-        self.same_statistics(other.statistics)?;
+        self.same(&other.settings, other.of, other.statistics)?;
         let mut all = [&self.shards[..], &other.shards[..]].concat();
         all.sort_unstable();
         let mut shards: Vec<[u32; 2]> = Vec::with_capacity(all.len());
@@ -118,26 +118,14 @@ impl Needs {
         })
     }
 
-    /// Refuses other settings, or another number of shards, and names the first difference.
-    pub(crate) fn same(&self, settings: &str, of: u32) -> Result<(), Error> {
-        if self.of != of {
-            return differ("shards", [self.of, of].map(|of| of.to_string()));
-        }
-        match difference(&self.settings, settings) {
-            Some((what, values)) => differ(what, values.map(str::to_owned)),
+    /// Refuses other settings or statistics, or another number of shards, and names the first difference.
+    pub(crate) fn same(&self, settings: &str, of: u32, statistics: u64) -> Result<(), Error> {
+        let found = differ("shards", [self.of, of])
+            .or_else(|| difference(&self.settings, settings))
+            .or_else(|| differ("statistics", [self.statistics, statistics].map(hex)));
+        match found {
+            Some((what, [counted, given])) => Err(Error::OtherNeeds { what, counted, given }),
             None => Ok(()),
         }
     }
-
-    /// Refuses other statistics than these were counted with, by their digest.
-    pub(crate) fn same_statistics(&self, digest: u64) -> Result<(), Error> {
-        if self.statistics == digest {
-            return Ok(());
-        }
-        differ("statistics", [self.statistics, digest].map(|digest| format!("{digest:016x}")))
-    }
-}
-
-fn differ(what: &str, [counted, given]: [String; 2]) -> Result<(), Error> {
-    Err(Error::OtherNeeds { what: what.to_owned(), counted, given })
 }

@@ -199,8 +199,7 @@ impl Statistics {
         let Some(needs) = self.needs() else {
             return Err(Error::NotCounted { counted: 0, first: 0, of });
         };
-        needs.same(settings, of)?;
-        needs.same_statistics(self.digest())?;
+        needs.same(settings, of, self.digest())?;
         match needs.first_missing() {
             Some(first) => Err(Error::NotCounted { counted: needs.counted(), first, of }),
             None => Ok(needs.most),
@@ -316,12 +315,12 @@ mod tests {
     fn classes_are_narrow_and_leave_no_gap() {
         let some = (1..70_000).chain((70_000..u32::MAX).step_by(7_919_113)).chain([u32::MAX]);
         for length in some {
-            let end = up(length);
-            assert!(end >= length && up(end) == end, "{length} {end}");
+            let end = class_end(length);
+            assert!(end >= length && class_end(end) == end, "{length} {end}");
             assert!(f64::from(end) <= f64::from(length) * (1.0 + 1.0 / 1024.0), "{length} {end}");
-            let first = first_of(end);
-            assert!(first <= length && up(first) == end, "{length}: {first} to {end}");
-            assert!(first == 1 || up(first - 1) < end, "{length}: {first} to {end}");
+            let first = class_start(end);
+            assert!(first <= length && class_end(first) == end, "{length}: {first} to {end}");
+            assert!(first == 1 || class_end(first - 1) < end, "{length}: {first} to {end}");
         }
     }
 }

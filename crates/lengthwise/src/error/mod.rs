@@ -2,13 +2,12 @@
 
 pub(crate) mod facts;
 mod list;
-mod words;
 
-use crate::error::facts::{ErrorKind, Remedy};
-use crate::error::list::errors;
-use crate::error::words::{
-    by_shapes, bytes, differ, listed, over, rounded_up, shortened, so_do_others, text,
+use crate::error::facts::{
+    ErrorKind, Remedy, by_shapes, bytes, differ, listed, over, rounded_up, shortened, so_do_others,
+    text,
 };
+use crate::error::list::errors;
 use crate::math::short;
 
 /// The most sequences of a plan, and the longest length.

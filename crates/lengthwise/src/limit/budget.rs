@@ -22,7 +22,8 @@ use crate::math::short;
 pub struct Budget {
     limit: Limit,
     at_most: Option<u32>,
-    multiple_of: u32,
+    /// What batch sizes are a multiple of where they can be.
+    pub(crate) multiple_of: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -159,11 +160,6 @@ impl Budget {
         matches!(self.limit, Limit::Dynamic(..))
     }
 
-    /// What batch sizes are a multiple of where they can be.
-    pub(crate) fn multiple(&self) -> u32 {
-        self.multiple_of
-    }
-
     /// What one sequence may take alone, where that does not depend on the lengths.
     pub(crate) fn limit_of_one(&self) -> Option<Capacity> {
         match self.limit {
@@ -235,7 +231,7 @@ impl Budget {
         let mut side = |key| setting.number(key, CELLS);
         let (first, second, max) = (side("first")?, side("second")?, side("max")?);
         let alone = (first, second, max) == (None, None, None);
-        let sum = (alone || setting.has_value()).then(|| setting.required_number(CELLS));
+        let sum = (alone || setting.value.is_some()).then(|| setting.required_number(CELLS));
         let sum = sum.transpose()?;
         Ok(Self::sides(Sides { sum, first, second, max }))
     }
@@ -260,7 +256,7 @@ impl FromStr for Budget {
             return format!("sequences:{given}").parse();
         }
         let mut setting = Setting::parse("budget", &Self::NAMES, given)?;
-        let mut budget = match setting.name() {
+        let mut budget = match setting.name {
             "sequences" => Self::sequences(setting.required_number(COUNT)?),
             "padded" => Self::read_padded(&mut setting)?,
             "cost" => {

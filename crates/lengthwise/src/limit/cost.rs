@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr};
 
 use crate::base::setting::{Setting, unknown_name};
 use crate::error::Error;
-use crate::math::{digits, short};
+use crate::math::{digits, largest, short};
 
 #[doc = include_str!("cost.md")]
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -118,7 +118,7 @@ impl CostModel {
 
     /// Reads a model from the parts of a setting: a preset's name, or coefficients.
     pub(crate) fn read(setting: &mut Setting) -> Result<Self, Error> {
-        if let Some(name) = setting.value() {
+        if let Some(name) = setting.value.take() {
             return Self::preset(name);
         }
         let mut coefficients = [0.0; 4];
@@ -143,20 +143,6 @@ impl CostModel {
         }
         Ok(model)
     }
-}
-
-/// The largest number up to `most` that `fits`, where all below it fit too; 0 if none does.
-fn largest(most: u32, fits: impl Fn(u32) -> bool) -> u32 {
-    let (mut low, mut high) = (0, most);
-    while low < high {
-        let middle = low + (high - low).div_ceil(2);
-        if fits(middle) {
-            low = middle;
-        } else {
-            high = middle - 1;
-        }
-    }
-    low
 }
 
 impl FromStr for CostModel {

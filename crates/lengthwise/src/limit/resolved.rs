@@ -1,9 +1,7 @@
 //! How much room a batch has under a budget, and how it is filled from one end of an order.
 
-use std::{
-    ops::{AddAssign, Range},
-    sync::{Arc, LazyLock},
-};
+use std::ops::{AddAssign, Range};
+use std::sync::{Arc, LazyLock};
 
 use crate::base::workspace::Workspace;
 use crate::data::lengths::{Lengths, Pad};
@@ -114,16 +112,6 @@ impl<'a> ResolvedBudget<'a> {
     /// Whether a batch of one sequence that is padded to this keeps the budget.
     pub(crate) fn holds_one(&self, pad: Pad) -> bool {
         self.capacity.holds(Open { size: 1, length: pad.first, second: pad.second })
-    }
-
-    /// With these threads and this memory to group with.
-    pub(crate) fn within(self, workspace: &'a Workspace) -> Self {
-        Self { workspace, ..self }
-    }
-
-    /// With at most so many bytes to group with, if there is a bound.
-    pub(crate) fn with_memory(self, memory: Option<u64>) -> Self {
-        Self { memory, ..self }
     }
 
     /// Whether batch lengths are those of a ladder, or pairs of them those of a grid.

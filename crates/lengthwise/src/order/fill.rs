@@ -9,8 +9,7 @@ use crate::base::{simd, threads};
 use crate::data::lengths::Lengths;
 use crate::order::keys::{Keyed, Keys, Place};
 use crate::order::local::Local;
-use crate::order::parts::Parts;
-use crate::order::passes::{Pass, Passes};
+use crate::order::passes::{Parts, Pass, Passes};
 use crate::shape::rounding::Rounding;
 
 /// Puts all sequences of a pass into parts, in as many pools as there are threads.

@@ -1,6 +1,7 @@
 //! What a strategy hands over: an order of all sequences, and places that no batch may cross.
 
 use crate::base::rng::Rng;
+use crate::base::setting::setters;
 use crate::data::lengths::Lengths;
 use crate::error::Error;
 use crate::limit::resolved::ResolvedBudget;
@@ -112,43 +113,10 @@ impl Groups {
         Self { order, ends, drawn: Drawn::InOrder, kind: GroupKind::Loose, short: None }
     }
 
-    /// With the batches drawn in the given way.
-    #[must_use]
-    pub fn drawn(mut self, drawn: Drawn) -> Self {
-        self.drawn = drawn;
-        self
-    }
-
-    /// With the short batch of each group, or what is left at a rung of a ladder, anywhere in the
-    /// order: its place is drawn anew in every epoch. Without it the short batch is the last. This is
-    /// for orders that do not change much from epoch to epoch, such as sorted ones: otherwise the same
-    /// sequences would be in the short batch each time.
-    #[must_use]
-    pub fn short_anywhere(mut self, rng: &Rng) -> Self {
-        self.short = Some(*rng);
-        self
-    }
-
-    /// The same for what is left at the rungs of a ladder only, where groups are random inside but
+    /// With what is left at the rungs of a ladder anywhere in the order, where groups are random inside but
     /// come one after another: otherwise the last group at a rung would have what is left there.
     pub(crate) fn left_anywhere(self, limit: &ResolvedBudget, rng: &Rng) -> Self {
         if limit.is_on_ladder() { self.short_anywhere(rng) } else { self }
-    }
-
-    /// With groups that are batches already: a ladder rounds their lengths up and does not deal
-    /// their sequences to its rungs.
-    #[must_use]
-    pub fn together(mut self) -> Self {
-        self.kind = GroupKind::Batch;
-        self
-    }
-
-    /// With groups that are rows: the sequences of each come one after another in one row. The
-    /// strategy must say what a row may hold ([`Group::row`](crate::custom::Group::row)).
-    #[must_use]
-    pub fn packed(mut self) -> Self {
-        self.kind = GroupKind::Row;
-        self
     }
 
     /// How many sequences there are.
@@ -158,4 +126,22 @@ impl Groups {
             Order::AtRungs(sorted) => sorted.indices.len(),
         }
     }
+}
+
+setters! {
+impl Groups {
+    /// With the batches drawn in the given way.
+    pub fn drawn(mut self, drawn: Drawn) -> Self { self.drawn = drawn }
+    /// With the short batch of each group, or what is left at a rung of a ladder, anywhere in the
+    /// order: its place is drawn anew in every epoch. Without it the short batch is the last. This is
+    /// for orders that do not change much from epoch to epoch, such as sorted ones: otherwise the same
+    /// sequences would be in the short batch each time.
+    pub fn short_anywhere(mut self, rng: &Rng) -> Self { self.short = Some(*rng) }
+    /// With groups that are batches already: a ladder rounds their lengths up and does not deal
+    /// their sequences to its rungs.
+    pub fn together(mut self) -> Self { self.kind = GroupKind::Batch }
+    /// With groups that are rows: the sequences of each come one after another in one row. The
+    /// strategy must say what a row may hold ([`Group::row`](crate::custom::Group::row)).
+    pub fn packed(mut self) -> Self { self.kind = GroupKind::Row }
+}
 }

@@ -11,17 +11,17 @@
 use std::ops::RangeInclusive;
 use std::sync::OnceLock;
 
-use crate::base::rng::CHUNK;
+use crate::base::rng::{CHUNK, Purpose, Rng};
+use crate::base::threads;
 use crate::base::workspace::Workspace;
-use crate::data::lengths::{Lengths, is_small_table};
+use crate::data::lengths::{Lengths, Pad, is_small_table};
 use crate::error::Error;
 use crate::limit::resolved::ResolvedBudget;
 use crate::order::fill::sort;
-use crate::order::keys::{Keys, chunks};
+use crate::order::keys::{Keys, Random, chunks};
 use crate::order::local::{NEAR, settle};
-use crate::order::parts::{Packing, Parts};
-use crate::order::passes::{Counted, Passes};
-use crate::order::sort::{pack, unpack};
+use crate::order::passes::{Counted, Packing, Parts, Passes};
+use crate::order::sort::{by_high_half, pack, unpack};
 use crate::shape::rounding::Rounding;
 
 /// All sequences in an order.
@@ -151,7 +151,7 @@ pub(crate) fn at_rungs(
 ) -> Result<Option<AtRungs>, Error> {
     let Rounding::Rungs(rungs) = &*limit.rounding else { return Ok(None) };
     let count = lengths.len();
-    let edges = rungs.edges();
+    let edges = &rungs.edges;
     let digit = bits_for(count, edges.len());
     let is_small = edges.len() << digit <= MOST_PARTS && is_small_table(lengths.max(), count / 4);
     if !is_fast(count) || !is_small {
@@ -168,7 +168,7 @@ pub(crate) fn at_rungs(
         None => Passes::one(parts.count),
         Some(bound) => {
             let counted = workspace.stage("count", || Counted::new(lengths, threads, &parts, keys));
-            let of_rungs = counted.all().chunks(1 << digit).map(|parts| parts.iter().sum::<u32>());
+            let of_rungs = counted.all.chunks(1 << digit).map(|parts| parts.iter().sum::<u32>());
             let full = of_rungs.zip(&sizes).map(|(count, size)| u64::from(count / size));
             let held = 4 * count as u64 + OF_FULL * full.sum::<u64>();
             counted.passes(threads, held, bound)?
@@ -244,4 +244,65 @@ pub(crate) fn plain(lengths: &Lengths, keys: &impl Keys) -> Vec<u32> {
     let tie = |element: u64| (keys.tie(element as u32), element as u32);
     settle(&mut elements, all, 32, tie, |_, _| {});
     unpack(&elements)
+}
+
+/// All sequences in a random order, with their lengths: to look each up would wait for memory.
+#[derive(Debug)]
+pub(crate) struct Mixed {
+    order: Vec<u32>,
+    lengths: Vec<u32>,
+}
+
+impl Mixed {
+    /// In the order that [`shuffled`](crate::order::sort::shuffled) gives.
+    pub(crate) fn new(
+        lengths: &Lengths,
+        limit: &ResolvedBudget,
+        rng: &Rng,
+        purpose: Purpose,
+    ) -> Result<Self, Error> {
+        let keys = Random::within(0, |_| 0, rng, purpose);
+        let flat = flat_in(lengths, limit.workspace, None, &Rounding::Exact, &keys)?;
+        let lookup = || flat.order.iter().map(|&sequence| lengths.of(sequence)).collect();
+        let lengths = flat.padded.unwrap_or_else(lookup);
+        Ok(Self { order: flat.order, lengths })
+    }
+
+    /// What the sequences from a place on are padded to.
+    pub(crate) fn padded(
+        &self,
+        from: usize,
+        limit: &ResolvedBudget,
+    ) -> impl ExactSizeIterator<Item = Pad> {
+        let sequences = self.order[from..].iter().zip(&self.lengths[from..]);
+        sequences.map(|(&sequence, &length)| limit.pad(sequence, length))
+    }
+
+    /// Sorted by length, down where it `falls`, in every stretch that ends at `ends`; stable.
+    pub(crate) fn sorted(
+        mut self,
+        ends: &[u32],
+        falls: impl Fn(usize) -> bool + Sync,
+        limit: &ResolvedBudget,
+    ) -> Flat {
+        let threads = limit.workspace.threads_for(self.order.len());
+        let (mut order, mut lengths) = (&mut self.order[..], &mut self.lengths[..]);
+        let mut start = 0;
+        let jobs = ends.iter().enumerate().map(|(stretch, &end)| {
+            let size = (end - std::mem::replace(&mut start, end)) as usize;
+            let [order, lengths] = [&mut order, &mut lengths]
+                .map(|list| list.split_off_mut(..size).unwrap_or_default());
+            (falls(stretch), order, lengths)
+        });
+        threads::each(threads, jobs.collect(), |(falls, order, lengths)| {
+            let key = |length: u32| if falls { !length } else { length };
+            let packed = order.iter().zip(&*lengths).map(|(&at, &length)| pack(key(length), at));
+            let sorted = by_high_half(packed.collect());
+            for ((at, length), packed) in order.iter_mut().zip(lengths).zip(sorted) {
+                *at = packed as u32;
+                *length = limit.rounding.of(key((packed >> 32) as u32));
+            }
+        });
+        Flat { order: self.order, padded: Some(self.lengths) }
+    }
 }

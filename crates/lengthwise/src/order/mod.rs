@@ -6,7 +6,5 @@ pub(crate) mod keyed;
 pub(crate) mod keys;
 pub(crate) mod local;
 pub(crate) mod pack;
-pub(crate) mod parts;
 pub(crate) mod passes;
 pub(crate) mod sort;
-pub(crate) mod windows;

@@ -11,9 +11,8 @@ use crate::error::Error;
 use crate::limit::capacity::Open;
 use crate::limit::resolved::{Fill, Growing};
 use crate::limit::too_long::Admitted;
-use crate::pipeline::job::Job;
-use crate::pipeline::resolve::Resolved;
-use crate::plan::span_plan::OF_BATCH;
+use crate::pipeline::job::{Job, Resolved};
+use crate::plan::epoch::OF_BATCH;
 use crate::shape::rounding::Rounding;
 use crate::strategy::group::Group;
 
@@ -33,7 +32,7 @@ const OF_EQUALS: u64 = 72;
 impl Job<'_> {
     /// The bytes that are left for grouping, if memory is bounded; refused if there are too few.
     pub(crate) fn memory(&self) -> Result<Option<u64>, Error> {
-        let Some(bound) = self.workspace.bound() else { return Ok(None) };
+        let Some(bound) = self.workspace.memory else { return Ok(None) };
         self.lengths.only_one("a bound on memory")?;
         let (count, held) = (self.lengths.len() as u64, self.held());
         if !self.strategy.in_passes() {
@@ -50,7 +49,7 @@ impl Job<'_> {
     /// written within a bound on memory. Strategies that sort in passes were asked before they were made.
     pub(crate) fn check_batches(&self, count: usize) -> Result<(), Error> {
         self.workspace.check_stop()?;
-        let Some(bound) = self.workspace.bound() else { return Ok(()) };
+        let Some(bound) = self.workspace.memory else { return Ok(()) };
         let needed = 4 * self.lengths.len() as u64 + OF_BATCH * count as u64 + self.held();
         Error::check_memory(needed, bound, || format!("a plan of {count} batches"))?;
         Ok(())
@@ -78,7 +77,8 @@ impl Job<'_> {
         // Sorting itself counts what it takes: first for the order, then for making it.
         let mut sorting = 0;
         for _ in 0..2 {
-            let limit = resolved.limit.clone().with_memory(Some(sorting));
+            let mut limit = resolved.limit.clone();
+            limit.memory = Some(sorting);
             match self.strategy.group(&admitted.lengths, &limit, rng) {
                 Err(Error::OverMemory { needed, .. }) => sorting = needed,
                 _ => break,
@@ -92,7 +92,7 @@ impl Job<'_> {
     pub(crate) fn most_of(&self, admitted: &Admitted, resolved: &Resolved) -> u64 {
         let lengths = &*admitted.lengths;
         let groups = self.strategy.most_groups(lengths);
-        let multiple = self.settings.budget.multiple();
+        let multiple = self.settings.budget.multiple_of;
         most_batches(lengths, resolved, multiple, groups) + self.alone(admitted) as u64
     }
 
@@ -133,7 +133,7 @@ impl Job<'_> {
 fn most_batches(lengths: &Lengths, resolved: &Resolved, multiple: u32, groups: u64) -> u64 {
     let Resolved { rounding, limit } = resolved;
     if let Rounding::Rungs(rungs) = &**rounding {
-        let edges = rungs.edges();
+        let edges = &rungs.edges;
         let mut counts = vec![0_u64; edges.len()];
         for &(length, count) in lengths.histogram() {
             counts[rungs.of(length) as usize] += u64::from(count);
@@ -179,7 +179,7 @@ impl Job<'_> {
         let admitted = self.admit()?;
         let resolved = self.resolve(&admitted, None)?;
         Ok(resolved.and_then(|resolved| match &*resolved.rounding {
-            Rounding::Rungs(rungs) => Some(rungs.edges().to_vec()),
+            Rounding::Rungs(rungs) => Some(rungs.edges.to_vec()),
             _ => None,
         }))
     }
@@ -194,7 +194,7 @@ impl Job<'_> {
         }
         let limit = budget.resolve(lengths.longest())?;
         // The last batch need not be a multiple.
-        let most = u64::from(limit.full(lengths.min())) + u64::from(budget.multiple()) - 1;
+        let most = u64::from(limit.full(lengths.min())) + u64::from(budget.multiple_of) - 1;
         Ok((lengths.len() as u64).div_ceil(most.max(1)))
     }
 

@@ -1,7 +1,5 @@
 //! How a plan is made, stage by stage: admit → resolve → group and cut → arrange.
 
-pub(crate) mod group;
 pub(crate) mod job;
 pub(crate) mod memory;
-pub(crate) mod resolve;
 pub(crate) mod run;

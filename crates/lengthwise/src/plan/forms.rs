@@ -8,8 +8,7 @@ use crate::data::over_long::OverLong;
 use crate::data::shard::Shard;
 use crate::limit::budget::Budget;
 use crate::limit::cost::CostModel;
-use crate::plan::arrange::Arrange;
-use crate::plan::steps::{Steps, Tail};
+use crate::plan::arrange::{Arrange, Steps, Tail};
 use crate::shape::shapes::Shapes;
 
 macro_rules! string_forms {

@@ -2,9 +2,11 @@
 
 use std::iter::Sum;
 
+use crate::base::threads;
+use crate::base::workspace::Workspace;
 use crate::data::lengths::{Lengths, Pad};
 use crate::limit::cost::CostModel;
-use crate::plan::epoch::Plan;
+use crate::plan::epoch::{Plan, SpanPlan};
 
 /// What the loss of a batch, or of all batches of a step, is a sum over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -137,8 +139,7 @@ impl Plan {
     pub fn measure(&self, lengths: &Lengths) -> Measures {
         let counts = self.counts(lengths);
         let filled = counts.iter().map(|counts| (counts.sequences, counts.all_positions()));
-        let batches = self.shared_batches();
-        let rows = self.shapes().enumerate().map(|(at, (rows, _))| (rows, batches.pad(at)));
+        let rows = self.shapes().enumerate().map(|(at, (rows, _))| (rows, self.batches.pad(at)));
         let measures = Measures::of_batches(filled, rows);
         let Some(seconds) = self.second_batch_lengths().filter(|_| lengths.second().is_some())
         else {
@@ -155,9 +156,32 @@ impl Plan {
     /// How many sequences, and how many positions that are not padding, each batch has.
     /// Panics when `lengths` has fewer sequences than the lengths that the plan was made for.
     pub fn counts(&self, lengths: &Lengths) -> Vec<Counts> {
-        let batches = self.shared_batches();
-        let one = |(at, batch)| Counts::of((batch, batches.pad(at)), lengths);
-        batches.iter().enumerate().map(one).collect()
+        let one = |(at, batch)| Counts::of((batch, self.batches.pad(at)), lengths);
+        self.batches.iter().enumerate().map(one).collect()
+    }
+}
+
+impl SpanPlan {
+    /// How many positions of each batch are not padding, of both lengths if there are two, counted on
+    /// the threads of a workspace.
+    /// Panics when `lengths` has fewer sequences than the lengths that the plan was made for.
+    pub fn positions(&self, workspace: &Workspace, lengths: &Lengths) -> Vec<u64> {
+        let threads = workspace.threads_for(lengths.len());
+        let parts = if threads > 1 { 8 * threads } else { 1 };
+        let positions = |batch| Counts::of(batch, lengths).all_positions();
+        let counted = threads::each(threads, threads::ranges(self.len(), parts, 1), |range| {
+            self.batches.some(range).map(positions).collect::<Vec<u64>>()
+        });
+        counted.concat()
+    }
+
+    /// What the plan costs, by its [`positions`](SpanPlan::positions). Of two lengths, each side by
+    /// itself is measured of [gathered](SpanPlan::gathered) plans alone.
+    pub fn measure(&self, positions: &[u64]) -> Measures {
+        let sizes = self.batches.pads().map(|(size, _)| u64::from(size));
+        let packed = self.provenance().packed;
+        let rows = self.batches.pads().map(|(size, pad)| (if packed { 1 } else { size }, pad));
+        Measures::of_batches(sizes.zip(positions.iter().copied()), rows)
     }
 }
 
@@ -165,8 +189,7 @@ impl CostModel {
     /// How many seconds the steps of an epoch take, one batch a step. A packed row counts as its
     /// sequences if all had their mean length, rounded up.
     pub fn epoch_seconds(&self, plan: &Plan) -> f64 {
-        let shapes = plan.shared_batches();
-        let shapes = shapes.weighed(plan.is_packed());
+        let shapes = plan.batches.weighed(plan.is_packed());
         shapes.map(|(size, length)| self.seconds(size, length)).sum()
     }
 }

@@ -4,8 +4,5 @@ pub(crate) mod arrange;
 pub(crate) mod epoch;
 #[cfg(feature = "serde")]
 pub(crate) mod forms;
-pub(crate) mod in_step;
 pub(crate) mod measure;
 pub(crate) mod settings;
-pub(crate) mod span_plan;
-pub(crate) mod steps;

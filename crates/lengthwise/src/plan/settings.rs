@@ -2,6 +2,7 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::base::digest::hex;
 use crate::data::lengths::Lengths;
 use crate::data::over_long::OverLong;
 use crate::data::shard::Shard;
@@ -9,8 +10,7 @@ use crate::error::Error;
 use crate::limit::budget::Budget;
 use crate::limit::capacity::{Open, Row};
 use crate::limit::cost::CostModel;
-use crate::plan::arrange::Arrange;
-use crate::plan::steps::{Steps, Tail, Time};
+use crate::plan::arrange::{Arrange, Steps, Tail, Time};
 use crate::shape::shapes::Shapes;
 use crate::strategy::Strategy;
 use crate::strategy::group::Group as _;
@@ -264,7 +264,7 @@ impl Provenance {
         ]
         .into_iter()
         // Cursors of other plans are what they were.
-        .chain(self.corpus.map(|corpus| ("statistics", format!("{:016x}", corpus.statistics))))
+        .chain(self.corpus.map(|corpus| ("statistics", hex(corpus.statistics))))
         .chain(self.shard.map(|shard| ("shard", shard.to_string())))
         .map(|(name, text)| (name, brief(text)))
         .collect()

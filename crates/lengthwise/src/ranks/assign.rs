@@ -4,12 +4,10 @@
 use crate::base::rng::{Purpose, Rng};
 use crate::cut::batches::{Batches, Span, split_costliest};
 use crate::data::lengths::Pad;
-use crate::math::ln;
+use crate::math::{largest, ln};
 use crate::order::sort;
-use crate::plan::arrange::{Arrange, Item};
-use crate::plan::in_step::in_step;
+use crate::plan::arrange::{Arrange, Item, Steps, Tail, Time, in_step};
 use crate::plan::settings::Provenance;
-use crate::plan::steps::{Steps, Tail, Time};
 use crate::ranks::balance;
 
 /// Batches assigned to steps. Batches are named by number: first those that were assigned, then those that
@@ -380,12 +378,9 @@ fn cut(pool: &Batches, limit: f64, together: bool, cost: &impl Fn(u32, u32) -> f
         while left > 0 {
             let had = open.map_or(0, |piece| piece.size);
             // The most that the piece can have at this length.
-            let (mut low, mut high) = (0, whole.saturating_sub(had).min(left));
-            while low < high {
-                let middle = low + (high - low).div_ceil(2);
-                if cost(had + middle, length) <= limit { low = middle } else { high = middle - 1 }
-            }
-            let more = if had == 0 { low.max(1) } else { low };
+            let most = whole.saturating_sub(had).min(left);
+            let more = largest(most, |more| cost(had + more, length) <= limit);
+            let more = if had == 0 { more.max(1) } else { more };
             if more > 0 {
                 let begun = open.map_or(start, |piece| piece.start);
                 let size = had + more;

@@ -2,5 +2,4 @@
 
 pub(crate) mod assign;
 pub(crate) mod balance;
-pub(crate) mod cursor;
 pub(crate) mod schedule;

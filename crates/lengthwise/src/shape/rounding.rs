@@ -18,7 +18,7 @@ impl Rounding {
         match self {
             Rounding::Exact => length,
             Rounding::Multiple(multiple) => length.next_multiple_of(*multiple),
-            Rounding::Rungs(rungs) => rungs.edges()[rungs.of(length) as usize],
+            Rounding::Rungs(rungs) => rungs.edges[rungs.of(length) as usize],
         }
     }
 }
@@ -27,7 +27,8 @@ impl Rounding {
 /// into a table where that is small, a binary search where it is not.
 #[derive(Clone, Debug)]
 pub(crate) struct Staircase {
-    edges: Vec<u32>,
+    /// The edges, rising.
+    pub(crate) edges: Vec<u32>,
     table: Vec<u32>,
 }
 
@@ -43,11 +44,6 @@ impl Staircase {
             table.resize(size, edges.len() as u32);
         }
         Self { edges, table }
-    }
-
-    /// The edges, rising.
-    pub(crate) fn edges(&self) -> &[u32] {
-        &self.edges
     }
 
     /// The edge at or above a length, if there is one.
@@ -107,7 +103,7 @@ impl Grid {
         let mut next = 0;
         let starts = seconds.iter().map(|seconds| {
             let start = next;
-            next += seconds.edges().len() as u32;
+            next += seconds.edges.len() as u32;
             start
         });
         Self { starts: starts.collect(), firsts, seconds }
@@ -115,7 +111,7 @@ impl Grid {
 
     /// Every first rung with every second one.
     pub(crate) fn product(first: Staircase, second: &Staircase) -> Self {
-        let seconds = vec![second.clone(); first.edges().len()];
+        let seconds = vec![second.clone(); first.edges.len()];
         Self::new(first, seconds)
     }
 
@@ -135,7 +131,7 @@ impl Grid {
     /// The best of so many first rungs, and the cells that it needs.
     fn with_firsts(first: &Lengths, second: &Lengths, firsts: u32, shapes: u32) -> (Self, u128) {
         let rungs = Staircase::new(ladder(first, firsts), first);
-        let mut columns: Vec<Vec<u32>> = vec![Vec::new(); rungs.edges().len()];
+        let mut columns: Vec<Vec<u32>> = vec![Vec::new(); rungs.edges.len()];
         for (&a, &b) in first.as_slice().iter().zip(second.as_slice()) {
             columns[rungs.of(a) as usize].push(b);
         }
@@ -159,7 +155,7 @@ impl Grid {
             chosen[at].swap(0, 1);
             chosen[at][1] = best(&columns[at], chosen[at][0].0.len() + 1);
         }
-        let own = columns.iter().zip(rungs.edges());
+        let own = columns.iter().zip(&rungs.edges);
         let firsts: u128 = own.map(|(c, &rung)| c.len() as u128 * u128::from(rung)).sum();
         let cells = firsts + chosen.iter().map(|[(_, cells), _]| cells).sum::<u128>();
         let seconds = chosen.into_iter().zip(&columns);
@@ -172,13 +168,13 @@ impl Grid {
         let first = self.firsts.of(lengths.first) as usize;
         let seconds = self.seconds.get(first)?;
         let second = seconds.of(lengths.second);
-        ((second as usize) < seconds.edges().len()).then(|| (self.starts[first] + second) as usize)
+        ((second as usize) < seconds.edges.len()).then(|| (self.starts[first] + second) as usize)
     }
 
     /// All shapes: by first rung, then by second.
     pub(crate) fn shapes(&self) -> impl Iterator<Item = Pad> {
-        self.firsts.edges().iter().zip(&self.seconds).flat_map(|(&first, seconds)| {
-            seconds.edges().iter().map(move |&second| Pad { first, second })
+        self.firsts.edges.iter().zip(&self.seconds).flat_map(|(&first, seconds)| {
+            seconds.edges.iter().map(move |&second| Pad { first, second })
         })
     }
 
@@ -196,7 +192,7 @@ impl Grid {
         let firsts = self.firsts.of(pad.first) as usize..self.seconds.len();
         let mut covering = firsts.filter_map(|at| {
             let second = self.seconds[at].edge(pad.second)?;
-            Some(Pad { first: self.firsts.edges()[at], second })
+            Some(Pad { first: self.firsts.edges[at], second })
         });
         covering.next()
     }

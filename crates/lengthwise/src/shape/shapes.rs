@@ -152,12 +152,12 @@ impl FromStr for Shapes {
             return Ok(Shapes::Each(first.into(), second.into()));
         }
         let mut setting = Setting::parse("shapes", &Self::NAMES, given)?;
-        let shapes = match setting.name() {
+        let shapes = match setting.name {
             "multiple" => Shapes::Multiple(setting.required_number(WHOLE)?),
             "ladder" => {
                 let expected = "a number of rungs as in `ladder:16`, or rising rungs as in \
                                 `ladder:100/200/400`";
-                let text = setting.value().unwrap_or_default();
+                let text = setting.value.take().unwrap_or_default();
                 let bad = |_| bad("ladder", text, expected);
                 if text.contains('/') {
                     let rungs = text.strip_suffix('/').unwrap_or(text).split('/');

@@ -4,7 +4,7 @@ use crate::data::lengths::Lengths;
 use crate::error::Error;
 use crate::limit::resolved::ResolvedBudget;
 use crate::order::groups::Groups;
-use crate::order::keyed::flat;
+use crate::order::keyed::flat_in;
 use crate::order::keys::Random;
 use crate::strategy::group::{AT_LEAST_ONE, Group, Inner, parameter};
 
@@ -28,7 +28,7 @@ impl Group for Bucketed {
         // Which of equal lengths are on which side of an end is random, whatever the order inside.
         let keys = Random::within(longest, |length| longest - length, rng, Purpose::Ties);
         // What the planner asks of strategies that do not sort in passes is enough.
-        let mut order = flat(lengths, &limit.clone().with_memory(None), &keys)?.order;
+        let mut order = flat_in(lengths, limit.workspace, None, &limit.rounding, &keys)?.order;
         let threads = limit.workspace.threads_for(order.len());
         let buckets = order.chunks_mut(self.size as usize).collect();
         threads::each(threads, buckets, |bucket: &mut [u32]| {

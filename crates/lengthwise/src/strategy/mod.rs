@@ -87,7 +87,7 @@ macro_rules! strategies {
             }
 
             fn read(setting: &mut Setting) -> Result<Self, Error> {
-                match setting.name() {
+                match setting.name {
                     $($name => $variant::read(setting).map(Strategy::$variant),)*
                     other => unreachable!("`{other}` is not in the list of names"),
                 }

@@ -1,16 +1,14 @@
-mod field;
-
 use crate::base::rng::{Purpose, Rng};
 use crate::base::setting::Setting;
-use crate::data::lengths::Lengths;
+use crate::data::lengths::{Lengths, Pad};
 use crate::error::Error;
-use crate::limit::resolved::ResolvedBudget;
+use crate::limit::capacity::Open;
+use crate::limit::resolved::{Fill, Growing, ResolvedBudget};
 use crate::order::groups::Groups;
 use crate::order::sort;
-use crate::shape::rounding::PairRounding;
+use crate::shape::rounding::{PairRounding, Staircase};
 use crate::strategy::blurred::{LARGEST_NOISE, exponential};
 use crate::strategy::group::{AT_LEAST_ONE, Group, Inner, at_least_one, bad};
-use crate::strategy::paired::field::{Field, MOST_STRIPES};
 
 #[doc = include_str!("paired.md")]
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -109,3 +107,196 @@ impl Paired {
             .collect()
     }
 }
+
+/// What is known at every first length: how wide stripes should be.
+///
+/// Where ρ sequences have each first length, second lengths blur over s, and a batch has n
+/// sequences, a stripe that is w wide has batches that span n·s / (ρ·w) second lengths. Each sequence
+/// is padded by half of both, and that is least where both are equal: w = √(n·s / ρ). Stripes are
+/// as wide as that at every first length; one factor for all of them is searched for.
+struct Field {
+    /// Where each distinct first length is.
+    steps: Staircase,
+    here: Vec<Here>,
+    /// All sequences by first length.
+    order: Vec<u32>,
+}
+
+/// What is known at one first length.
+#[derive(Clone, Copy, Debug)]
+struct Here {
+    /// The stripe it is in, and where in it.
+    place: f64,
+    /// What a batch spans across stripes, in stripes.
+    across: f64,
+    /// What a batch spans along a stripe, in second lengths.
+    along: f64,
+}
+
+/// Sums over sequences: how many, both lengths, their squares and product.
+type Sums = [f64; 6];
+
+impl Field {
+    fn new(first: &Lengths, second: &Lengths, limit: &ResolvedBudget) -> Self {
+        let histogram = first.histogram();
+        let distinct = histogram.iter().map(|&(length, _)| length);
+        let steps = Staircase::new(distinct.collect(), first);
+        let mut order: Vec<u32> = (0..first.count()).collect();
+        sort::by_key(&mut order, |sequence| first.of(sequence));
+        // Numbers stay small if they are taken from the middle.
+        let middles = [first.mean(), second.mean()];
+        let mut upto = vec![Sums::default(); histogram.len() + 1];
+        for (&a, &b) in first.as_slice().iter().zip(second.as_slice()) {
+            let sums = &mut upto[steps.of(a) as usize + 1];
+            let [a, b] = [f64::from(a) - middles[0], f64::from(b) - middles[1]];
+            for (sum, more) in sums.iter_mut().zip([1.0, a, b, a * a, a * b, b * b]) {
+                *sum += more;
+            }
+        }
+        for at in 1..upto.len() {
+            upto[at] = std::array::from_fn(|sum| upto[at][sum] + upto[at - 1][sum]);
+        }
+        let window = (first.len() / 200).max(8) as f64;
+        // The window at a first length reaches so many sequences down from its middle, and up.
+        let (mut low, mut high) = (0, 0);
+        let (mut place, mut before) = (0.0, histogram[0].0);
+        let here = histogram.iter().enumerate().map(|(at, &(length, _))| {
+            let middle = f64::midpoint(upto[at][0], upto[at + 1][0]);
+            while low < at && upto[low + 1][0] <= middle - window {
+                low += 1;
+            }
+            while high <= at || (high < histogram.len() && upto[high][0] < middle + window) {
+                high += 1;
+            }
+            let [count, a, b, aa, ab, bb] =
+                std::array::from_fn(|sum| upto[high][sum] - upto[low][sum]);
+            let [a, b, aa, ab, bb] = [a, b, aa, ab, bb].map(|sum| sum / count);
+            let (var_a, cov, var_b) = (aa - a * a, ab - a * b, bb - b * b);
+            // What is left of the blur when the mean rises with the first length.
+            let explained = if var_a > 0.0 { cov * cov / var_a } else { 0.0 };
+            let blur = (12.0 * (var_b - explained).max(0.0)).sqrt();
+            let span = f64::from(histogram[high - 1].0 - histogram[low].0) + 1.0;
+            let density = count / span;
+            let mean = (middles[1] + b).round().max(1.0) as u32;
+            let full = limit.full_of(limit.covered(Pad { first: length, second: mean }));
+            let full = f64::from(full.min(first.count()));
+            // Two stripes from one first length to the next are as far as any, so stripes are no
+            // narrower than half of that: else a batch would seem to span more of them than it does.
+            let gap = span / (high - low) as f64;
+            let width = (full * blur / density).sqrt().max(gap / 2.0);
+            place += (f64::from(length - before) / width).min(2.0);
+            before = length;
+            Here { place, across: (full / (density * width)).max(1.0), along: width }
+        });
+        let here = here.collect();
+        Self { steps, here, order }
+    }
+
+    /// What is known at the first length of a sequence.
+    fn at(&self, length: u32) -> Here {
+        self.here[self.steps.of(length) as usize]
+    }
+
+    /// The last place, with what a batch spans across at most, and what it spans along at most.
+    fn most(&self) -> [f64; 2] {
+        let across = self.here.iter().map(|here| here.across).fold(1.0, f64::max);
+        let along = self.here.iter().map(|here| here.along).fold(0.0, f64::max);
+        [self.last_place() + across, along]
+    }
+
+    fn last_place(&self) -> f64 {
+        self.here.last().map_or(0.0, |here| here.place)
+    }
+
+    /// With so many stripes, or as many as are found to pad least.
+    fn scaled(self, stripes: Option<u32>, limit: &ResolvedBudget) -> Self {
+        let last = self.last_place();
+        if last == 0.0 {
+            return self;
+        }
+        let factor = match stripes {
+            // The last place begins the last stripe.
+            Some(stripes) => (f64::from(stripes) - 0.5) / last,
+            None => self.best(limit),
+        };
+        self.times(factor.min(f64::from(MOST_STRIPES - 2) / last))
+    }
+
+    /// With stripes that are narrower by this factor.
+    fn times(mut self, factor: f64) -> Self {
+        for here in &mut self.here {
+            here.place *= factor;
+            here.across = (here.across * factor).max(1.0);
+            here.along *= factor;
+        }
+        self
+    }
+
+    /// The factor of least padding: it goes up, or else down, as long as that gets better.
+    fn best(&self, limit: &ResolvedBudget) -> f64 {
+        let mut least = self.predicted(1.0, limit);
+        for step in [1, -1] {
+            let mut best = 0;
+            while best != 8 * step {
+                let padding = self.predicted(power_of(best + step), limit);
+                if padding >= least {
+                    break;
+                }
+                (best, least) = (best + step, padding);
+            }
+            if best != 0 {
+                return power_of(best);
+            }
+        }
+        1.0
+    }
+
+    /// The cells of every position that is not padding, without noise, if places are stretched by
+    /// this factor: of all sequences, or of stretches of them by first length.
+    fn predicted(&self, factor: f64, limit: &ResolvedBudget) -> f64 {
+        let count = self.order.len();
+        let size = (count / 64).clamp(LEAST, MOST);
+        let (stretches, size) =
+            if STRETCHES * size >= count { (1, count) } else { (STRETCHES, size) };
+        let (mut cells, mut filled) = (0_u64, 0_u64);
+        for stretch in 0..stretches {
+            let start = (count - size) * stretch / (stretches - 1).max(1);
+            let mut keyed: Vec<(u64, u32)> = self.order[start..start + size]
+                .iter()
+                .map(|&sequence| {
+                    let Pad { first, second } = limit.lengths_of(sequence);
+                    let stripe = (self.at(first).place * factor) as u64;
+                    let second = if stripe.is_multiple_of(2) { second } else { !second };
+                    (stripe << 32 | u64::from(second), sequence)
+                })
+                .collect();
+            keyed.sort_unstable();
+            let order: Vec<u32> = keyed.into_iter().map(|(_, sequence)| sequence).collect();
+            let grow = |open: Open, place: usize| limit.grown(open, order[place]);
+            let fill = Growing { limit, grow };
+            let mut start = 0;
+            while start < order.len() {
+                let batch = fill.first(start..order.len());
+                cells = cells.saturating_add(batch.pad().cells(batch.size));
+                start += batch.size as usize;
+            }
+            filled +=
+                order.iter().map(|&sequence| limit.lengths_of(sequence).cells(1)).sum::<u64>();
+        }
+        cells as f64 / filled as f64
+    }
+}
+
+/// A power of 5/4, which are the factors that are tried: by multiplication, so that it is the same to the
+/// bit on every machine.
+fn power_of(power: i32) -> f64 {
+    (0..power.abs()).fold(1.0, |factor, _| if power > 0 { factor * 1.25 } else { factor * 0.8 })
+}
+
+/// Of many sequences, so many stretches of at least and at most so many are looked at.
+const STRETCHES: usize = 8;
+const LEAST: usize = 4096;
+const MOST: usize = 16_384;
+
+/// No more stripes than this: their places in the key leave room for second lengths.
+const MOST_STRIPES: u32 = 1 << 15;

@@ -3,7 +3,7 @@ use crate::data::lengths::Lengths;
 use crate::error::Error;
 use crate::limit::resolved::ResolvedBudget;
 use crate::order::groups::Groups;
-use crate::order::windows::Mixed;
+use crate::order::keyed::Mixed;
 use crate::strategy::group::{AT_LEAST_ONE, Group, Inner, parameter};
 
 #[doc = include_str!("pooled.md")]

@@ -2,13 +2,14 @@
 
 use xxhash_rust::xxh3::Xxh3;
 
+use crate::base::digest::hex;
 use crate::base::rng::{Purpose, Rng, Stream};
+use crate::base::setting::differ;
 use crate::error::Error;
-use crate::plan::steps::Tail;
+use crate::plan::arrange::Tail;
 use crate::stream::line::{Line, Node};
-use crate::stream::rounds::Rounds;
 use crate::stream::step::Around;
-use crate::stream::streamer::{Pivot, StreamState, Streamer};
+use crate::stream::streamer::{Pivot, Rounds, StreamState, Streamer};
 
 impl Streamer {
     /// The planner of a new stream, for whoever has lengths and no iterator.
@@ -129,7 +130,7 @@ impl Feed {
         // A key of its own for each seed and epoch: the counter is for positions and steps.
         let mut key = Rng::new(streamer.seed, streamer.epoch).stream(Purpose::Stream);
         let key = u64::from(key.next_u32()) << 32 | u64::from(key.next_u32());
-        let rounds = Rounds::new(streamer.budget, &streamer.shapes, streamer.over_long)?;
+        let rounds = Rounds::new(streamer, state.map_or(&[], |state| &state.rungs[..]))?;
         let mut feed = Self {
             streamer: streamer.clone(),
             rng: Rng::new(key, 0),
@@ -147,7 +148,6 @@ impl Feed {
         };
         if let Some(state) = state {
             state.check(streamer)?;
-            feed.rounds.know(&state.rungs);
             (feed.read, feed.steps) = (state.from(), state.steps);
             (feed.left_out, feed.truncated) = (state.left_out, state.truncated);
             feed.again = Some(state.clone());
@@ -244,7 +244,7 @@ impl Feed {
         if self.ended {
             self.around.cut_all(&self.line);
             match self.streamer.tail {
-                Tail::Split => self.around.fill_steps(ranks, self.streamer.budget.multiple()),
+                Tail::Split => self.around.fill_steps(ranks, self.streamer.budget.multiple_of),
                 Tail::Drop if self.around.batches.len() < ranks => return Ok(None),
                 Tail::Repeat | Tail::Drop => {}
             }
@@ -312,10 +312,9 @@ impl Feed {
         let Some(state) = self.again.as_ref().filter(|state| self.read >= state.read) else {
             return Ok(());
         };
-        let both = [state.lengths, digest(self.held_lengths())];
-        if both[0] != both[1] {
-            let [state, now] = both.map(|digest| format!("{digest:016x}"));
-            return Err(Error::OtherStream { what: "lengths".to_owned(), state, now });
+        let both = [state.lengths, digest(self.held_lengths())].map(hex);
+        if let Some((what, [state, now])) = differ("lengths", both) {
+            return Err(Error::OtherStream { what, state, now });
         }
         self.again = None;
         Ok(())

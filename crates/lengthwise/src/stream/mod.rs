@@ -3,7 +3,6 @@
 mod feed;
 mod line;
 mod over;
-mod rounds;
 mod step;
 mod streamer;
 

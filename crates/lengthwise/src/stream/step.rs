@@ -51,7 +51,8 @@ impl Around {
                 _ if ways <= TRIED => least + way - 1,
                 _ => least + random.below(ways as u32) as usize,
             };
-            let (cells, filled) = self.cells(line, at - up, count);
+            let (end, _, cells) = self.cut(line, at - up, count);
+            let filled = u128::from(self.sums[end] - self.sums[at - up]);
             // cells / filled < best cells / best filled
             if cells.saturating_mul(best.1) < best.0.saturating_mul(filled) {
                 best = (cells, filled, up);
@@ -114,25 +115,16 @@ impl Around {
         Some(if full { (end, true) } else { (self.order.len(), false) })
     }
 
-    /// Where `count` batches end that begin at this place, and whether there are as many and all are full.
-    fn cut(&mut self, line: &Line, start: usize, count: usize) -> (usize, bool) {
-        let mut cut = (start, true);
+    /// Where `count` batches end that begin at this place, whether there are as many and all are full, and
+    /// their cells.
+    fn cut(&mut self, line: &Line, start: usize, count: usize) -> (usize, bool, u128) {
+        let (mut at, mut full, mut cells) = (start, true, 0);
         for _ in 0..count {
-            let Some(next) = self.batch(line, cut.0) else { return (cut.0, false) };
-            cut = next;
-        }
-        cut
-    }
-
-    /// The cells of `count` batches from a place on, and how many of them are no padding.
-    fn cells(&mut self, line: &Line, start: usize, count: usize) -> (u128, u128) {
-        let (mut cells, mut at) = (0, start);
-        for _ in 0..count {
-            let Some((end, _)) = self.batch(line, at) else { break };
+            let Some((end, is_full)) = self.batch(line, at) else { return (at, false, cells) };
             cells += (end - at) as u128 * u128::from(line.node(self.order[at]).padded);
-            at = end;
+            (at, full) = (end, is_full);
         }
-        (cells, u128::from(self.sums[at] - self.sums[start]))
+        (at, full, cells)
     }
 
     /// Makes batches from a place on, at most `count`.

@@ -1,10 +1,15 @@
-//! The settings of a stream, and where it stands: small enough to be in every checkpoint.
+//! The settings of a stream, made definite for lengths that are not known; and where a stream stands, small
+//! enough to be in every checkpoint.
 
-use crate::base::setting::{difference, names, setters};
+use crate::base::setting::{differ, difference, names, setters};
+use crate::cut::rungs;
+use crate::data::lengths::Lengths;
 use crate::data::over_long::OverLong;
 use crate::error::Error;
 use crate::limit::budget::Budget;
-use crate::plan::steps::Tail;
+use crate::limit::resolved::ResolvedBudget;
+use crate::plan::arrange::Tail;
+use crate::shape::rounding::Rounding;
 use crate::shape::shapes::Shapes;
 
 #[doc = include_str!("stream.md")]
@@ -178,14 +183,11 @@ impl StreamState {
             Some(others) => format!("{others}over_long={}", streamer.over_long),
             None => self.settings.clone(),
         };
-        let now = streamer.settings();
-        let settings = difference(&state, &now).map(|(what, both)| (what, both.map(str::to_owned)));
-        let numbers =
-            [("seed", [self.seed, streamer.seed]), ("epoch", [self.epoch, streamer.epoch])];
-        let mut numbers = numbers.into_iter().filter(|(_, [state, now])| state != now);
-        let number = || numbers.next().map(|(what, both)| (what, both.map(|n| n.to_string())));
-        if let Some((what, [state, now])) = settings.or_else(number) {
-            return Err(Error::OtherStream { what: what.to_owned(), state, now });
+        let found = difference(&state, &streamer.settings())
+            .or_else(|| differ("seed", [self.seed, streamer.seed]))
+            .or_else(|| differ("epoch", [self.epoch, streamer.epoch]));
+        if let Some((what, [state, now])) = found {
+            return Err(Error::OtherStream { what, state, now });
         }
         let Self { read, held, rungs, .. } = self;
         let what = match held.last() {
@@ -202,5 +204,128 @@ impl StreamState {
             _ => return Ok(()),
         };
         Err(Error::BadState { what })
+    }
+}
+
+/// Shapes, budget and over-long sequences made definite for a stream, whose lengths are not known.
+#[derive(Clone, Debug)]
+pub(crate) struct Rounds {
+    shapes: Shapes,
+    budget: Budget,
+    over_long: OverLong,
+    limit: ResolvedBudget<'static>,
+    /// The longest length that fits a batch alone.
+    longest: u32,
+    /// The rungs of a ladder, given or learned; empty before they are.
+    rungs: Vec<u32>,
+}
+
+impl Rounds {
+    /// With the rungs that were learned before, if some were.
+    pub(crate) fn new(streamer: &Streamer, learned: &[u32]) -> Result<Self, Error> {
+        let Streamer { budget, ref shapes, over_long, .. } = *streamer;
+        budget.check()?;
+        if budget.is_of_sides() {
+            return Err(Error::NoSecond { what: format!("budget `{budget}`") });
+        }
+        // Refuses what makes no sense; the lengths do not matter.
+        shapes.rounding(&Lengths::new([1])?)?;
+        let rungs = match shapes {
+            Shapes::Rungs(rungs) => rungs.clone(),
+            _ if budget.depends_on_longest() => {
+                let expected = "`sequences`, `padded` or `cost`: nobody knows the longest length of a \
+                                stream, unless shapes are rungs that are given";
+                return Err(Error::bad_value("the budget of a stream", &budget, expected));
+            }
+            Shapes::Ladder(_) => learned.to_vec(),
+            _ => Vec::new(),
+        };
+        let limit = budget.resolve(rungs.last().copied().unwrap_or(1))?;
+        let longest = shapes.longest_within(budget.longest_alone());
+        Ok(Self { shapes: shapes.clone(), budget, over_long, limit, longest, rungs })
+    }
+
+    /// The length with which the sequence at this position is planned; none if it is left out.
+    pub(crate) fn admit(&self, position: u64, length: u32) -> Result<Option<u32>, Error> {
+        let index = usize::try_from(position).unwrap_or(usize::MAX);
+        if length == 0 {
+            return Err(Error::BadLength { index, given: "0".to_owned() });
+        }
+        let whole = || match self.shapes {
+            Shapes::Multiple(multiple) if length.checked_next_multiple_of(multiple).is_none() => {
+                Err(Error::LengthOverflow { length, multiple })
+            }
+            _ => Ok(Some(length)),
+        };
+        match self.over_long {
+            _ if length <= self.longest => whole(),
+            OverLong::Alone => whole(),
+            OverLong::Drop => Ok(None),
+            OverLong::Truncate if self.longest > 0 => Ok(Some(self.longest)),
+            _ => Err(self.over_budget(index, length)),
+        }
+    }
+
+    fn over_budget(&self, index: usize, length: u32) -> Error {
+        let padded = self.shapes.alone(length);
+        match self.budget.limit_of_one() {
+            Some(limit) if length > limit.longest_alone() || self.rungs.is_empty() => {
+                limit.exceeded((index, length), [padded, padded], (1, "error"))
+            }
+            _ => {
+                let top = self.rungs.last().copied().unwrap_or_default();
+                Error::LadderTooShort { top, index, length }
+            }
+        }
+    }
+
+    /// Whether rungs are learned from the stream.
+    fn learns(&self) -> bool {
+        matches!(self.shapes, Shapes::Ladder(_))
+    }
+
+    pub(crate) fn must_learn(&self) -> bool {
+        self.learns() && self.rungs.is_empty()
+    }
+
+    /// Learns rungs from the lengths of the first window.
+    pub(crate) fn learn(&mut self, lengths: impl Iterator<Item = u32>) -> Result<(), Error> {
+        let lengths: Vec<u32> = lengths.filter(|&length| length <= self.longest).collect();
+        if !lengths.is_empty()
+            && let Rounding::Rungs(rungs) =
+                rungs::rounding(&self.shapes, &Lengths::new(lengths)?, &self.budget)?
+        {
+            self.rungs = rungs.edges.to_vec();
+        }
+        Ok(())
+    }
+
+    pub(crate) fn learned(&self) -> &[u32] {
+        if self.learns() { &self.rungs } else { &[] }
+    }
+
+    /// Adds a rung for a sequence that is longer than all that the ladder was learned from: an eighth
+    /// above it, so that there are few of them however long they become.
+    pub(crate) fn extend(&mut self, length: u32) {
+        if length <= self.longest
+            && self.learns()
+            && self.rungs.last().is_some_and(|&top| top < length)
+        {
+            self.rungs.push(length.saturating_add(length / 8).min(self.longest));
+        }
+    }
+
+    /// What the longest of a batch is padded to, and how many sequences such a batch has.
+    pub(crate) fn padded_and_full(&self, length: u32) -> (u32, u32) {
+        let padded = match self.shapes {
+            // Those of two lengths were refused.
+            Shapes::Exact | Shapes::Each(..) => length,
+            Shapes::Multiple(multiple) => length.next_multiple_of(multiple),
+            Shapes::Ladder(_) | Shapes::Rungs(_) => {
+                let rung = self.rungs.partition_point(|&rung| rung < length);
+                self.rungs.get(rung).copied().unwrap_or(length)
+            }
+        };
+        (padded, self.limit.full(padded))
     }
 }
