@@ -32,7 +32,7 @@ pub use data::lengths::Lengths;
 pub use data::over_long::OverLong;
 pub use data::pairs::Pairs;
 pub use error::Error;
-pub use error::facts::{ErrorKind, Remedy};
+pub use error::remedy::{ErrorKind, Remedy};
 pub use example::Example;
 pub use limit::budget::Budget;
 pub use limit::capacity::{Rule, Sides};

@@ -1,13 +1,14 @@
 //! Everything that can go wrong while settings are read or a plan is made.
 
-pub(crate) mod facts;
+mod facts;
 mod list;
+pub(crate) mod remedy;
 
-use crate::error::facts::{
+use crate::error::list::errors;
+use crate::error::remedy::{
     ErrorKind, Remedy, by_shapes, bytes, differ, listed, over, rounded_up, shortened, so_do_others,
     text,
 };
-use crate::error::list::errors;
 use crate::math::short;
 
 /// The most sequences of a plan, and the longest length.
