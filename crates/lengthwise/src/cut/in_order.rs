@@ -89,10 +89,8 @@ fn of_one_length(
     in_order(group_ends, short, &Growing { limit, grow })
 }
 
-/// Cuts groups that end at `group_ends`.
-///
-/// With `short`, the batch that is not full is not always the last of its group: each of them is
-/// that one in as many epochs.
+/// Cuts groups that end at `group_ends`. With `short`, the batch that is not full is not always the last of
+/// its group: each of them is that one in as many epochs.
 fn in_order(group_ends: &[u32], short: Option<&Rng>, fill: &impl Fill) -> Vec<Span> {
     let mut random = short.map(|rng| rng.stream(Purpose::Short));
     let mut spans = Vec::new();

@@ -10,11 +10,10 @@ use crate::cut::batches::Spans;
 use crate::cut::in_order::cut;
 use crate::data::lengths::Lengths;
 use crate::limit::budget::Budget;
-use crate::order::fill::Fill;
+use crate::order::fill::{Fill, Packing, Parts};
 use crate::order::groups::Groups;
 use crate::order::keyed::{LEAST, flat, plain};
 use crate::order::keys::{Keyed, Keys, Random, chunks};
-use crate::order::passes::{Packing, Parts};
 use crate::shape::ladder::ladder;
 use crate::shape::rounding::{Rounding, Staircase};
 

@@ -288,30 +288,30 @@ impl Fit {
 
 fn check(steps: &[Step]) -> Result<(), Error> {
     for (index, step) in steps.iter().enumerate() {
-        let bad = |what, given: String| Err(Error::BadStep { index, what, given });
-        if step.size == 0 {
-            return bad("batch size", "0".to_owned());
+        let (what, given) = match *step {
+            Step { size: 0, .. } => ("batch size", "0".to_owned()),
+            Step { length: 0, .. } => ("batch length", "0".to_owned()),
+            // The bounds keep the squares of all terms finite.
+            Step { seconds, .. } if !(1e-12..=1e9).contains(&seconds) => {
+                ("seconds", seconds.to_string())
+            }
+            _ => continue,
+        };
+        return Err(Error::BadStep { index, what, given });
+    }
+    let what = match steps {
+        [first, ..] if steps.len() >= LEAST_ROWS => {
+            if steps.iter().all(|step| step.length == first.length) {
+                format!("all measured steps have batch length {}", first.length)
+            } else if steps.iter().all(|step| step.size == first.size) {
+                format!("all measured steps have batch size {}", first.size)
+            } else {
+                return Ok(());
+            }
         }
-        if step.length == 0 {
-            return bad("batch length", "0".to_owned());
-        }
-        // The bounds keep the squares of all terms finite.
-        if !(1e-12..=1e9).contains(&step.seconds) {
-            return bad("seconds", step.seconds.to_string());
-        }
-    }
-    let few = |what: String| Err(Error::TooFewSteps { what });
-    if steps.len() < LEAST_ROWS {
-        return few(format!("{} measured steps do not make a cost model", steps.len()));
-    }
-    let first = steps[0];
-    if steps.iter().all(|step| step.length == first.length) {
-        return few(format!("all measured steps have batch length {}", first.length));
-    }
-    if steps.iter().all(|step| step.size == first.size) {
-        return few(format!("all measured steps have batch size {}", first.size));
-    }
-    Ok(())
+        _ => format!("{} measured steps do not make a cost model", steps.len()),
+    };
+    Err(Error::TooFewSteps { what })
 }
 
 /// The non-negative combination of the columns that is nearest to 1 in every row.

@@ -17,10 +17,9 @@ use crate::base::workspace::Workspace;
 use crate::data::lengths::{Lengths, Pad, is_small_table};
 use crate::error::Error;
 use crate::limit::resolved::ResolvedBudget;
-use crate::order::fill::sort;
+use crate::order::fill::{Counted, Packing, Parts, Passes, sort};
 use crate::order::keys::{Keys, Random, chunks};
 use crate::order::local::{NEAR, settle};
-use crate::order::passes::{Counted, Packing, Parts, Passes};
 use crate::order::sort::{by_high_half, pack, unpack};
 use crate::shape::rounding::Rounding;
 

@@ -6,5 +6,4 @@ pub(crate) mod keyed;
 pub(crate) mod keys;
 pub(crate) mod local;
 pub(crate) mod pack;
-pub(crate) mod passes;
 pub(crate) mod sort;

@@ -194,7 +194,13 @@ impl Job<'_> {
         let too_many = |grouped: &Grouped| grouped.batches.len() > fixed as usize;
         let draw = |strategy: &dyn Group, rng: &Rng| self.group(strategy, admitted, resolved, rng);
         let mut grouped = draw(self.strategy, rng)?;
-        self.check_small_shard(admitted, fixed)?;
+        let dropped = self.settings.over_long == OverLong::Drop;
+        let sequences = self.lengths.len() - if dropped { admitted.over.len() } else { 0 };
+        if let Some(shard) = self.settings.shard
+            && sequences < fixed as usize
+        {
+            return Err(Error::SmallShard { shard: shard.number, sequences, batches: fixed });
+        }
         for turn in REDRAWS {
             if !too_many(&grouped) {
                 break;
@@ -217,18 +223,6 @@ impl Job<'_> {
             _ => gathered.split_to(fixed, self.settings.budget.multiple_of, None)?,
         };
         Ok(Grouped { batches: split.into(), kind: grouped.kind })
-    }
-
-    /// Refuses a shard with fewer sequences than batches.
-    fn check_small_shard(&self, admitted: &Admitted, fixed: u32) -> Result<(), Error> {
-        let dropped = self.settings.over_long == OverLong::Drop;
-        let sequences = self.lengths.len() - if dropped { admitted.over.len() } else { 0 };
-        match self.settings.shard {
-            Some(shard) if sequences < fixed as usize => {
-                Err(Error::SmallShard { shard: shard.number, sequences, batches: fixed })
-            }
-            _ => Ok(()),
-        }
     }
 }
 

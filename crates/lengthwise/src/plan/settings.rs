@@ -196,13 +196,8 @@ impl Provenance {
         (batch_length, second): (u32, u32),
         lengths: &Lengths,
     ) -> bool {
-        let joint = |all: &[u32]| match lengths.second() {
-            None => batch.iter().map(|&sequence| all[sequence as usize]).min(),
-            Some(_) => batch.iter().map(|&sequence| lengths.both(sequence).joint()).min(),
-        };
-        let Some(shortest) = joint(lengths.as_slice()) else {
-            return true;
-        };
+        let joint = batch.iter().map(|&sequence| lengths.both(sequence).joint());
+        let Some(shortest) = joint.min() else { return true };
         let size = batch.len() as u32;
         let longest = self.corpus.map_or(lengths.max(), |corpus| corpus.longest);
         let [of_first, of_second] = self.shapes.sides();

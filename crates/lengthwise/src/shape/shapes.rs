@@ -82,9 +82,8 @@ impl Shapes {
         }
     }
 
-    /// What an over-long sequence is padded to in a batch of its own; the numbers of messages, so
-    /// wider than a length. An over-long sequence is on no rung of a ladder that was chosen for the
-    /// others.
+    /// What an over-long sequence is padded to in a batch of its own, on no rung of a ladder that was chosen
+    /// for the others; messages have it, so it is wider than a length.
     pub(crate) fn alone(&self, length: u32) -> u64 {
         match self {
             Shapes::Multiple(multiple) => {

@@ -90,9 +90,8 @@ pub(crate) fn at_least_one(strategy: &str, key: &str, given: u32) -> Result<(), 
 
 pub(crate) const AT_LEAST_ONE: &str = "a whole number from 1 to 4294967295";
 
-/// Writes what a strategy of one parameter needs besides [`Group`]: its default, how it is read from the
-/// string form (also under the `or` name, which it had before), and the refusal of values out of its
-/// range.
+/// Writes what a strategy of one parameter needs besides [`Group`]: its default, how it is read (also under
+/// the `or` name, which it had before), and the refusal of values out of its range.
 macro_rules! parameter {
     ($type:ident $name:literal { $key:ident $(or $old:ident)?: $range:expr => $default:expr } $expected:expr) => {
         impl Default for $type {

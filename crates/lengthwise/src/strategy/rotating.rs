@@ -67,9 +67,8 @@ impl Group for Rotating {
     }
 }
 
-/// Consecutive places of the descending order, in `stripes` stripes of at most `turns` sequences. A
-/// batch takes one sequence of every stripe, and each turn the stripes are shifted against each
-/// other.
+/// Consecutive places of the descending order, in `stripes` stripes of at most `turns` sequences. A batch
+/// takes one of every stripe, and each turn the stripes are shifted against each other.
 #[derive(Debug)]
 struct Block {
     places: Range<usize>,

@@ -7,8 +7,7 @@ use crate::base::rng::{Purpose, Rng, Stream};
 use crate::base::setting::differ;
 use crate::error::Error;
 use crate::plan::arrange::Tail;
-use crate::stream::line::{Line, Node};
-use crate::stream::step::Around;
+use crate::stream::step::{Around, Line, Node};
 use crate::stream::streamer::{Pivot, Rounds, StreamState, Streamer};
 
 impl Streamer {

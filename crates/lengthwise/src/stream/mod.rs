@@ -1,7 +1,6 @@
 //! Batches of sequences that come one after another and are not known beforehand: see [`Streamer`].
 
 mod feed;
-mod line;
 mod over;
 mod step;
 mod streamer;

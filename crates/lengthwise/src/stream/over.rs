@@ -98,7 +98,7 @@ impl<I: Iterator, F: FnMut(&I::Item) -> u32> Batched<I, F> {
         &self.feed
     }
 
-    fn fill(&mut self) -> Result<(), Error> {
+    fn advance(&mut self) -> Result<Option<StreamBatch<I::Item>>, Error> {
         while self.feed.needs() {
             let Some(item) = self.source.next() else {
                 self.feed.end()?;
@@ -110,11 +110,6 @@ impl<I: Iterator, F: FnMut(&I::Item) -> u32> Batched<I, F> {
                 self.items[slot as usize] = Some(item);
             }
         }
-        Ok(())
-    }
-
-    fn advance(&mut self) -> Result<Option<StreamBatch<I::Item>>, Error> {
-        self.fill()?;
         let Some(step) = self.feed.step()? else { return Ok(None) };
         let batch = step.batch(self.rank);
         let items = &mut self.items;

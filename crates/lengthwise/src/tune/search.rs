@@ -222,9 +222,8 @@ impl Limits {
     }
 }
 
-/// A ladder that keeps the number of shapes: of as few rungs as the limits on padding and time allow,
-/// because they are freshest; without such limits of as many as company allows, because they pad
-/// least.
+/// A ladder that keeps the number of shapes: of as few rungs as the limits on padding and time allow (they
+/// are freshest), and without such limits of as many as company allows (they pad least).
 fn with_few_shapes(
     workspace: &Workspace,
     lengths: &Lengths,
