@@ -33,12 +33,8 @@ impl<'a> Setting<'a> {
         Self::split(format!("{kind} `{name}`"), name, rest)
     }
 
-    /// Splits a setting that has no name, only parts; messages call it `what`.
-    pub(crate) fn unnamed(what: &str, given: &'a str) -> Result<Self, Error> {
-        Self::split(what.to_owned(), "", given)
-    }
-
-    fn split(what: String, name: &'static str, rest: &'a str) -> Result<Self, Error> {
+    /// Splits what comes after a name, or all of a setting that has none; messages call it `what`.
+    pub(crate) fn split(what: String, name: &'static str, rest: &'a str) -> Result<Self, Error> {
         let mut setting = Self { what, name, value: None, pairs: Vec::new(), known: Vec::new() };
         let parts = rest.split(',').map(str::trim).filter(|part| !part.is_empty());
         for (position, part) in parts.enumerate() {

@@ -265,8 +265,17 @@ impl Batches {
         multiple: u32,
         row_length: Option<RowLength>,
     ) -> Result<Self, Error> {
-        if self.can_be(count)? {
-            return Ok(self);
+        let sequences = self.indices.len();
+        match self.len() {
+            batches if batches > count as usize => {
+                return Err(Error::TooManyBatches { batches, fixed: count });
+            }
+            _ if sequences < count as usize => {
+                let expected = format!("at most the number of sequences, {sequences}");
+                return Err(Error::bad_value("the fixed number of batches", &count, expected));
+            }
+            batches if batches == count as usize => return Ok(self),
+            _ => {}
         }
         let cost = |size: u32, length: u32| match row_length {
             None => f64::from(size) * f64::from(length),
@@ -284,17 +293,5 @@ impl Batches {
         let ends = pieces.iter().map(|piece| piece.start + piece.size).collect();
         let seconds = pieces.iter().map(|piece| piece.pad.second).filter(|&second| second > 0);
         Ok(Self { indices: self.indices, ends, lengths, seconds: seconds.collect() })
-    }
-
-    /// Whether there are so many already. Refused if there are more, or too few sequences.
-    fn can_be(&self, count: u32) -> Result<bool, Error> {
-        if self.len() > count as usize {
-            return Err(Error::TooManyBatches { batches: self.len(), fixed: count });
-        }
-        if self.indices.len() < count as usize {
-            let expected = format!("at most the number of sequences, {}", self.indices.len());
-            return Err(Error::bad_value("the fixed number of batches", &count, expected));
-        }
-        Ok(self.len() == count as usize)
     }
 }

@@ -48,16 +48,6 @@ impl Error {
     ) -> Result<u64, Error> {
         bound.checked_sub(needed).ok_or_else(|| Error::OverMemory { what: what(), needed, bound })
     }
-
-    /// The same where so many bytes more are taken of the bound.
-    pub(crate) fn with_memory(self, more: u64) -> Self {
-        match self {
-            Error::OverMemory { what, needed, bound } => {
-                Error::OverMemory { what, needed: needed + more, bound: bound + more }
-            }
-            other => other,
-        }
-    }
 }
 
 impl std::error::Error for Error {}

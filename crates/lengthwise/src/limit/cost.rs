@@ -149,7 +149,7 @@ impl FromStr for CostModel {
     type Err = Error;
 
     fn from_str(given: &str) -> Result<Self, Error> {
-        let mut setting = Setting::unnamed("the cost model", given)?;
+        let mut setting = Setting::split("the cost model".to_owned(), "", given)?;
         let model = Self::read(&mut setting)?;
         setting.finish()?;
         Ok(model)

@@ -37,10 +37,15 @@ impl Job<'_> {
             None => self.group(self.strategy, &admitted, resolved, &rng),
             Some(fixed) => self.group_fixed(fixed, &admitted, resolved, &rng),
         };
-        let grouped = grouped.map_err(|error| match (self.workspace.memory, memory) {
-            (Some(bound), Some(left)) => error.with_memory(bound - left),
-            _ => error,
-        })?;
+        let grouped =
+            grouped.map_err(|error| match (error, self.workspace.memory.zip(memory)) {
+                // What is held beside grouping is a part of both.
+                (Error::OverMemory { what, needed, bound }, Some((all, left))) => {
+                    let beside = all - left;
+                    Error::OverMemory { what, needed: needed + beside, bound: bound + beside }
+                }
+                (error, _) => error,
+            })?;
         let cost_model = self.settings.cost_model.or(self.settings.budget.model());
         let settings = Settings { batches: fixed, cost_model, ..self.settings.clone() };
         let found = Found {
@@ -63,14 +68,18 @@ impl Job<'_> {
 
 /// The last stage: the batches in the order of the epoch.
 fn arranged(batches: Spans, made: &Provenance, rng: &Rng) -> Spans {
-    let Some(shard) = made.shard else {
-        return made.arrange.apply(batches, made.packed, rng);
-    };
+    if made.arrange == Arrange::AsBuilt {
+        return batches;
+    }
     let items = items(&batches, made.packed);
-    let shapes = batches.shapes().map(|shape| weighed(shape, made.packed));
-    let work: Vec<f64> = shapes.map(|(size, length)| made.time().of(size, length)).collect();
-    let rng = Rng::new(made.seed, made.epoch);
-    let order = in_step(&items, &work, (made.arrange, made.steps), shard, &rng);
+    let order = if let Some(shard) = made.shard {
+        let shapes = batches.shapes().map(|shape| weighed(shape, made.packed));
+        let work: Vec<f64> = shapes.map(|(size, length)| made.time().of(size, length)).collect();
+        let rng = Rng::new(made.seed, made.epoch);
+        in_step(&items, &work, (made.arrange, made.steps), shard, &rng)
+    } else {
+        made.arrange.order(&items, rng)
+    };
     batches.reordered(&order)
 }
 

@@ -67,15 +67,6 @@ impl Arrange {
             }
         }
     }
-
-    /// The batches, or rows, in their order. Rows are arranged by the mean length in them.
-    pub(crate) fn apply(self, batches: Spans, packed: bool, rng: &Rng) -> Spans {
-        if self == Arrange::AsBuilt {
-            return batches;
-        }
-        let items = items(&batches, packed);
-        batches.reordered(&self.order(&items, rng))
-    }
 }
 
 /// What batches, or rows, are to an arrangement. Of rows the mean length counts.
