@@ -179,7 +179,7 @@ impl Job<'_> {
         let admitted = self.admit()?;
         let resolved = self.resolve(&admitted, None)?;
         Ok(resolved.and_then(|resolved| match &*resolved.rounding {
-            Rounding::Rungs(rungs) => Some(rungs.edges.to_vec()),
+            Rounding::Rungs(rungs) => Some(rungs.edges.clone()),
             _ => None,
         }))
     }

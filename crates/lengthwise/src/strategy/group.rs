@@ -79,13 +79,18 @@ pub(crate) trait Inner: Group {
 }
 
 /// The error for a parameter out of its range.
-pub(crate) fn bad(strategy: &str, key: &str, given: impl ToString, expected: &str) -> Error {
-    Error::bad_value(format!("`{key}` of strategy `{strategy}`"), &given, expected)
+pub(crate) fn bad(
+    strategy: &str,
+    key: &str,
+    given: &(impl ToString + ?Sized),
+    expected: &str,
+) -> Error {
+    Error::bad_value(format!("`{key}` of strategy `{strategy}`"), given, expected)
 }
 
 /// Refuses zero for a count.
 pub(crate) fn at_least_one(strategy: &str, key: &str, given: u32) -> Result<(), Error> {
-    if given == 0 { Err(bad(strategy, key, given, AT_LEAST_ONE)) } else { Ok(()) }
+    if given == 0 { Err(bad(strategy, key, &given, AT_LEAST_ONE)) } else { Ok(()) }
 }
 
 pub(crate) const AT_LEAST_ONE: &str = "a whole number from 1 to 4294967295";
@@ -113,7 +118,7 @@ macro_rules! parameter {
                 if ($range).contains(&self.$key) {
                     return Ok(());
                 }
-                Err($crate::strategy::group::bad($name, stringify!($key), self.$key, $expected))
+                Err($crate::strategy::group::bad($name, stringify!($key), &self.$key, $expected))
             }
         }
     };

@@ -46,7 +46,7 @@ impl Inner for LengthBuckets {
             Self::Width(width) => at_least_one("length-buckets", "width", *width),
             Self::Edges(edges) => {
                 if edges.is_empty() || edges[0] == 0 || !edges.is_sorted_by(|a, b| a < b) {
-                    return Err(bad("length-buckets", "edges", text(edges), EDGES));
+                    return Err(bad("length-buckets", "edges", &text(edges), EDGES));
                 }
                 Ok(())
             }

@@ -37,7 +37,7 @@ impl Inner for Paired {
 
     fn check(&self) -> Result<(), Error> {
         if !(0.0..=1e6).contains(&self.blur) {
-            return Err(bad("paired", "blur", self.blur, EXPECTED));
+            return Err(bad("paired", "blur", &self.blur, EXPECTED));
         }
         at_least_one("paired", "stripes", self.stripes.unwrap_or(1))
     }

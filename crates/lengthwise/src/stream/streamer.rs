@@ -295,7 +295,7 @@ impl Rounds {
             && let Rounding::Rungs(rungs) =
                 rungs::rounding(&self.shapes, &Lengths::new(lengths)?, &self.budget)?
         {
-            self.rungs = rungs.edges.to_vec();
+            self.rungs = rungs.edges;
         }
         Ok(())
     }
