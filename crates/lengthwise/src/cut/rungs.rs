@@ -168,7 +168,7 @@ pub(crate) fn of_pairs(
 }
 
 /// What all batches on these rungs cost together, in the units of the budget: cells or seconds. It
-/// follows from how many sequences each rung has, and is what [`of_order`](of_order) comes to for every order.
+/// follows from how many sequences each rung has, and is what [`of_order`] comes to for every order.
 pub(crate) fn executed(rungs: &[u32], limit: &ResolvedBudget, upto: impl Fn(u32) -> u64) -> f64 {
     let mut below = 0;
     let own =

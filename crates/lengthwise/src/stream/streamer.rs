@@ -54,7 +54,7 @@ impl Streamer {
     }
 
     /// What a state remembers: all that batches depend on, but for ranks and the tail, which may
-    /// change. Over-long sequences come last: see [`StreamState`](crate::stream::StreamState).
+    /// change. Over-long sequences come last: see [`StreamState`].
     pub(crate) fn settings(&self) -> String {
         let Self { budget, shapes, window, pivot, over_long, .. } = self;
         format!(
