@@ -26,7 +26,10 @@ def check_settings(
     name: str, settings: Collection[str], *makers: Any, but: Collection[str] = ()
 ) -> None:
     """Refuses settings that none of ``makers`` takes, and those in ``but``. ``name`` is what users call."""
-    known = sorted({each for maker in makers for each in _settings(maker)} - set(but))
+    import inspect  # Here, since it takes long.
+
+    taken = [each for maker in makers for each in inspect.signature(maker).parameters.values()]
+    known = sorted({each.name for each in taken if each.kind is not each.VAR_KEYWORD} - {"self", *but})
     for setting in settings:
         if setting not in known:
             raise SettingError(f"{name} has no setting `{setting}`", hint=_meant(setting, known, "`"))
@@ -46,14 +49,6 @@ def _meant(given: str, known: Sequence[str], quote: str) -> str:
     if near:
         return f"did you mean {quote}{near[0]}{quote}?"
     return f"use one of {', '.join(f'{quote}{each}{quote}' for each in known)}"
-
-
-def _settings(maker: Any) -> Iterator[str]:
-    import inspect
-
-    for each in inspect.signature(maker).parameters.values():
-        if each.kind is not each.VAR_KEYWORD and each.name != "self":
-            yield each.name
 
 
 def check_budget(budget: str | int | None) -> str | int:

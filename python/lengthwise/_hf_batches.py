@@ -97,32 +97,25 @@ class Resumption:
             )
 
 
-class BatchesOfAll(Sampler[list[int]]):
-    """The batches of all processes, as many in every epoch: what the loaders of the Trainer read."""
+class EpochBatches(Sampler[list[int]]):
+    """The batches of all processes, as many in every epoch: what the loaders of the Trainer read. In an epoch
+    that is resumed, those that were trained on are replaced by empty batches, which the Trainer skips in the
+    sampler, before anything is loaded."""
 
     #: Batches differ in size: Accelerate must not cut or fill them.
     batch_size = None
     drop_last = False
 
-    def __init__(self, batches: BatchSampler) -> None:
-        self.batches = batches
+    def __init__(self, batches: BatchSampler, resumption: Resumption | None = None) -> None:
+        self.batches, self.resumption = batches, resumption
 
     @property
-    def sampler(self) -> BatchesOfAll:
+    def sampler(self) -> EpochBatches:
         """Where Accelerate looks for `set_epoch`."""
         return self
 
     def __len__(self) -> int:
         return len(self.batches)
-
-
-class EpochBatches(BatchesOfAll):
-    """The batches epoch by epoch. In an epoch that is resumed, those that were trained on are replaced by
-    empty batches, which the Trainer skips in the sampler, before anything is loaded."""
-
-    def __init__(self, batches: BatchSampler, resumption: Resumption | None = None) -> None:
-        super().__init__(batches)
-        self.resumption = resumption
 
     def set_epoch(self, epoch: int) -> None:
         self.batches.set_epoch(epoch)
@@ -140,7 +133,7 @@ class EpochBatches(BatchesOfAll):
         yield from self.batches
 
 
-class EvaluationBatches(BatchesOfAll):
+class EvaluationBatches(EpochBatches):
     """The batches of all processes, the same in every evaluation."""
 
     def __init__(self, batches: BatchSampler, world_size: int) -> None:

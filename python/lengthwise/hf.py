@@ -357,9 +357,7 @@ class TrainerMixin:
         given = own.get(name)
         if given is None:
             given = self._batch_settings.get(name)
-            if given is not None and not callable(given):
-                if dataset is self.train_dataset:
-                    return given
+            if given is not None and not callable(given) and dataset is not self.train_dataset:
                 # Its lengths were given, so reading its items must have been thought expensive.
                 given = None
                 if not hasattr(dataset, "column_names"):
