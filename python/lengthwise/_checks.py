@@ -61,18 +61,14 @@ def check_budget(budget: str | int | None) -> str | int:
     return budget
 
 
-def check_source(source: Any) -> None:
-    """Refuses what items cannot be read from."""
+def check_source(source: Any, again: bool = False) -> None:
+    """Refuses what items cannot be read from; and what can be read only once, if it is to be read ``again``."""
     if not (callable(source) or hasattr(source, "__iter__") or hasattr(source, "__getitem__")):
         raise SettingError(
             f"{source!r} cannot be iterated over",
             hint="give a list, a dataset, or a function that gives an iterator from a position on",
         )
-
-
-def check_again(source: Any) -> None:
-    """Refuses what can be read only once."""
-    if not callable(source) and isinstance(source, Iterator) and iter(source) is source:
+    if again and not callable(source) and isinstance(source, Iterator) and iter(source) is source:
         raise SettingError(
             f"a {type(source).__name__} can be read once, and the next epoch would be empty",
             hint="give something that can be iterated over again, as a list or a dataset, or a function "

@@ -1,12 +1,11 @@
 """The planned batches of the Hugging Face ``Trainer``, in its checkpoints and in its evaluation loop.
 
-The Trainer counts optimizer steps and skips as many batches on resume. That is right only while every epoch has
-the same batches and steps of the same size. So a checkpoint also holds the state of the sampler, and a resumed
-epoch consists of the batches that no process has seen yet.
+The Trainer counts optimizer steps and skips as many batches on resume, which is right only while all epochs and
+steps are alike. So a checkpoint also holds the state of the sampler, and a resumed epoch consists of the batches
+that no process has seen yet.
 
-The evaluation loop gathers the results of all processes step by step, and expects that every process has as many
-rows and that the rows come in the order of the dataset. Planned batches differ in size and come in another order.
-The plan says which rows each process has at each step, so results are cut to those and sorted afterwards.
+The evaluation loop expects that every process has as many rows, in the order of the dataset. The plan says which
+rows each process really has at each step, so results are cut to those and sorted afterwards.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from torch.utils.data import IterableDataset, get_worker_info
 
-from ._checks import check_again, check_budget, check_settings, check_source, checked_epoch
+from ._checks import check_budget, check_settings, check_source, checked_epoch
 from ._choice import Choice, SharedChoice
 from ._describe import described
 from ._lengthwise import Feed
@@ -73,8 +73,7 @@ class StreamBatches(IterableDataset[StreamBatch]):
     ) -> None:
         super().__init__()
         check_settings("StreamBatches", settings, StreamBatches, Feed, but=["state"])
-        check_source(source)
-        check_again(source)
+        check_source(source, again=True)
         self._source, self._length, self._load = source, length, load
         self._settings: dict[str, Any] = {"budget": check_budget(budget), **settings}
         given, size = given_ranks(rank, world_size, process_group, device_mesh)
