@@ -26,7 +26,10 @@ def check_settings(
     name: str, settings: Collection[str], *makers: Any, but: Collection[str] = ()
 ) -> None:
     """Refuses settings that none of ``makers`` takes, and those in ``but``. ``name`` is what users call."""
-    known = sorted({each for maker in makers for each in _settings(maker)} - set(but))
+    import inspect  # Here, since it takes long.
+
+    taken = [each for maker in makers for each in inspect.signature(maker).parameters.values()]
+    known = sorted({each.name for each in taken if each.kind is not each.VAR_KEYWORD} - {"self", *but})
     for setting in settings:
         if setting not in known:
             raise SettingError(f"{name} has no setting `{setting}`", hint=_meant(setting, known, "`"))
@@ -48,14 +51,6 @@ def _meant(given: str, known: Sequence[str], quote: str) -> str:
     return f"use one of {', '.join(f'{quote}{each}{quote}' for each in known)}"
 
 
-def _settings(maker: Any) -> Iterator[str]:
-    import inspect
-
-    for each in inspect.signature(maker).parameters.values():
-        if each.kind is not each.VAR_KEYWORD and each.name != "self":
-            yield each.name
-
-
 def check_budget(budget: str | int | None) -> str | int:
     """A budget that must be given."""
     if budget is None:
@@ -66,18 +61,14 @@ def check_budget(budget: str | int | None) -> str | int:
     return budget
 
 
-def check_source(source: Any) -> None:
-    """Refuses what items cannot be read from."""
+def check_source(source: Any, again: bool = False) -> None:
+    """Refuses what items cannot be read from; and what can be read only once, if it is to be read ``again``."""
     if not (callable(source) or hasattr(source, "__iter__") or hasattr(source, "__getitem__")):
         raise SettingError(
             f"{source!r} cannot be iterated over",
             hint="give a list, a dataset, or a function that gives an iterator from a position on",
         )
-
-
-def check_again(source: Any) -> None:
-    """Refuses what can be read only once."""
-    if not callable(source) and isinstance(source, Iterator) and iter(source) is source:
+    if again and not callable(source) and isinstance(source, Iterator) and iter(source) is source:
         raise SettingError(
             f"a {type(source).__name__} can be read once, and the next epoch would be empty",
             hint="give something that can be iterated over again, as a list or a dataset, or a function "

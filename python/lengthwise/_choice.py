@@ -1,11 +1,9 @@
 """The epoch that was chosen for a stream, known to its copies in the workers of a loader.
 
-A loader copies its dataset into its workers. A copy carries the choice as it was when the worker started,
-and its first iteration goes by that. Workers that stay for more iterations
-(``persistent_workers=True``) then read the latest choice from memory that all copies share. Only the
-process that has the original writes choices. So workers need not agree on anything: the epoch of an
-iteration depends on nothing but the choice before it began. The first worker also notes that an iteration
-began; this serves warnings and ``state_dict``, and decides nothing.
+A loader copies its dataset into its workers. The first iteration of a copy goes by the choice that was copied
+with it. Workers that stay for more iterations (``persistent_workers=True``) then read the latest choice from
+memory that all copies share, and only the process of the original writes to. So workers need not agree on
+anything. The first worker also notes that an iteration began, for warnings and ``state_dict`` alone.
 """
 
 from __future__ import annotations
@@ -19,8 +17,9 @@ from torch.utils.data import get_worker_info
 
 #: A choice is written beside the ones before, so that who reads one now gets it whole.
 ROWS = 8
-#: Below the choices: how many there are, and which iteration began last; and whether with a state of its own.
-BEGUN, OWN = ROWS, ROWS + 1
+#: Below the choices: how many there are; and of the iteration that began last the choice, how many began with
+#: it, the process, and whether it has a state of its own.
+BEGUN = ROWS
 #: Makes the check of a row that was never written fail.
 MARK = 0x9E37_79B9_7F4A_7C15
 
@@ -38,7 +37,7 @@ class SharedChoice:
     """The latest choice for one stream, in all processes."""
 
     def __init__(self, epoch: int) -> None:
-        self._shared = _share(torch.zeros(ROWS + 2, 4, dtype=torch.int64))
+        self._shared = _share(torch.zeros(ROWS + 1, 5, dtype=torch.int64))
         #: The latest choice that this copy knows.
         self.latest = Choice(0, 0, 0)
         # The process in which this copy began an iteration.
@@ -58,7 +57,7 @@ class SharedChoice:
         number = self.latest.number + 1
         table = self._table()
         # The check comes last: a row that is only half written does not fit it.
-        table[number % ROWS] = (number, epoch, state, 0)
+        table[number % ROWS] = (number, epoch, state, 0, 0)
         table[number % ROWS, 3] = _check(number, epoch, state)
         table[BEGUN, 0] = number
         self.latest = Choice(number, epoch, state)
@@ -79,19 +78,15 @@ class SharedChoice:
             return self.latest, 0  # One worker counts for all.
         number, row = self.latest.number, self._table()[BEGUN]
         begun = (int(row[2]) if int(row[1]) == number else 0) + (not own)
-        row[1], row[2], row[3] = number, begun, os.getpid()
-        self._table()[OWN, 0] = number if own else 0
+        row[1:] = number, begun, os.getpid(), own
         return self.latest, begun
 
-    def begun_elsewhere(self) -> bool:
-        """Whether the last iteration with the latest choice began in another process."""
-        _, number, _, process = self._table()[BEGUN].tolist()
-        return bool(number == self.latest.number and process != os.getpid())
-
-    def resumed_elsewhere(self) -> bool:
-        """Whether the last iteration with the latest choice began in another process with a state of its
-        own."""
-        return self.begun_elsewhere() and int(self._table()[OWN, 0]) == self.latest.number
+    def begun_elsewhere(self) -> tuple[bool, bool]:
+        """Whether the last iteration with the latest choice began in another process; and whether it has a
+        state of its own there."""
+        _, number, _, process, own = self._table()[BEGUN].tolist()
+        elsewhere = number == self.latest.number and process != os.getpid()
+        return elsewhere, elsewhere and bool(own)
 
     def has_begun(self) -> bool:
         """Whether an iteration with the latest choice has begun."""
@@ -101,7 +96,7 @@ class SharedChoice:
         table = self._table()
         while True:
             row = int(table[BEGUN, 0]) % ROWS
-            number, epoch, state, check = table[row].tolist()
+            number, epoch, state, check, _ = table[row].tolist()
             if check == _check(number, epoch, state):
                 return Choice(number, epoch, state)
 

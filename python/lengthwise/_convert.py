@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Iterable
 from typing import Any
@@ -72,7 +73,10 @@ def _made(lengths: Any) -> np.ndarray:
         import pyarrow
 
         return _arrow(pyarrow.chunked_array(lengths))
-    if hasattr(lengths, "__array__") or _is_buffer(lengths):
+    if hasattr(lengths, "__array__"):
+        return np.asarray(lengths)
+    with contextlib.suppress(TypeError):
+        memoryview(lengths)
         return np.asarray(lengths)
     if not isinstance(lengths, Iterable):
         raise LengthsError(
@@ -96,14 +100,6 @@ def _made(lengths: Any) -> np.ndarray:
         made = np.empty(len(items), dtype=object)
         made[:] = items
     return made
-
-
-def _is_buffer(lengths: object) -> bool:
-    try:
-        memoryview(lengths)  # type: ignore[arg-type]
-    except TypeError:
-        return False
-    return True
 
 
 def _arrow(column: Any) -> np.ndarray:

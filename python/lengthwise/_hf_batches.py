@@ -1,12 +1,11 @@
 """The planned batches of the Hugging Face ``Trainer``, in its checkpoints and in its evaluation loop.
 
-The Trainer counts optimizer steps and skips as many batches on resume. That is right only while every epoch has
-the same batches and steps of the same size. So a checkpoint also holds the state of the sampler, and a resumed
-epoch consists of the batches that no process has seen yet.
+The Trainer counts optimizer steps and skips as many batches on resume, which is right only while all epochs and
+steps are alike. So a checkpoint also holds the state of the sampler, and a resumed epoch consists of the batches
+that no process has seen yet.
 
-The evaluation loop gathers the results of all processes step by step, and expects that every process has as many
-rows and that the rows come in the order of the dataset. Planned batches differ in size and come in another order.
-The plan says which rows each process has at each step, so results are cut to those and sorted afterwards.
+The evaluation loop expects that every process has as many rows, in the order of the dataset. The plan says which
+rows each process really has at each step, so results are cut to those and sorted afterwards.
 """
 
 from __future__ import annotations
@@ -97,32 +96,25 @@ class Resumption:
             )
 
 
-class BatchesOfAll(Sampler[list[int]]):
-    """The batches of all processes, as many in every epoch: what the loaders of the Trainer read."""
+class EpochBatches(Sampler[list[int]]):
+    """The batches of all processes, as many in every epoch: what the loaders of the Trainer read. In an epoch
+    that is resumed, those that were trained on are replaced by empty batches, which the Trainer skips in the
+    sampler, before anything is loaded."""
 
     #: Batches differ in size: Accelerate must not cut or fill them.
     batch_size = None
     drop_last = False
 
-    def __init__(self, batches: BatchSampler) -> None:
-        self.batches = batches
+    def __init__(self, batches: BatchSampler, resumption: Resumption | None = None) -> None:
+        self.batches, self.resumption = batches, resumption
 
     @property
-    def sampler(self) -> BatchesOfAll:
+    def sampler(self) -> EpochBatches:
         """Where Accelerate looks for `set_epoch`."""
         return self
 
     def __len__(self) -> int:
         return len(self.batches)
-
-
-class EpochBatches(BatchesOfAll):
-    """The batches epoch by epoch. In an epoch that is resumed, those that were trained on are replaced by
-    empty batches, which the Trainer skips in the sampler, before anything is loaded."""
-
-    def __init__(self, batches: BatchSampler, resumption: Resumption | None = None) -> None:
-        super().__init__(batches)
-        self.resumption = resumption
 
     def set_epoch(self, epoch: int) -> None:
         self.batches.set_epoch(epoch)
@@ -140,7 +132,7 @@ class EpochBatches(BatchesOfAll):
         yield from self.batches
 
 
-class EvaluationBatches(BatchesOfAll):
+class EvaluationBatches(EpochBatches):
     """The batches of all processes, the same in every evaluation."""
 
     def __init__(self, batches: BatchSampler, world_size: int) -> None:

@@ -145,13 +145,9 @@ def planned_collate(
             LengthwiseWarning,
             stacklevel=4,
         )
-    return PlannedCollate(
-        collator,
-        {
-            name: [way._replace(value=given.get(name, way.value)) for way in ways]
-            for name, ways in fields.items()
-        },
-    )
+    for name, ways in fields.items():
+        ways[:] = [way._replace(value=given.get(name, way.value)) for way in ways]
+    return PlannedCollate(collator, fields)
 
 
 def _learned(

@@ -1,9 +1,8 @@
 """Loaders that begin when the first batch is asked for.
 
 A loader of PyTorch with workers asks its sampler for batches as soon as an iterator is made. Lightning makes one
-before it says which epoch begins, and on resume that was the first epoch again. It also loads the state of a
-loader that is at the end of an epoch, and then begins the next one: of that state nothing is left, so the epoch
-was empty. Here both are decided by the epoch that was chosen when the first batch is asked for.
+before it says which epoch begins, and loads a state from the end of an epoch before it begins the next one. Here
+both are decided by the epoch that was chosen when the first batch is asked for.
 """
 
 from __future__ import annotations

@@ -297,8 +297,8 @@ class BatchSampler(Sampler[list[int]]):
         self.__dict__.update(state)
         self._planner = Planner(state["_planner"], **self._settings)
         if state["_running"] == "over":
-            self._running = _Running(self, self._epoch, self._state_of(self._epoch))
-            self._running.end()
+            over = self._running = _Running(self, self._epoch, self._state_of(self._epoch))
+            over.begun, over.taken = True, over.left()
 
     def _ranks(self) -> tuple[int | Literal["all"], int]:
         rank, world_size = self._given
@@ -467,10 +467,6 @@ class _Running(Iterator[Batch]):
         sampler._go_on(epoch, self.left())
         if self.left():
             sampler._chosen, sampler._asked = False, None
-
-    def end(self) -> None:
-        """Takes all batches."""
-        self.begun, self.taken = True, self.left()
 
     def _meet_reader(self) -> None:
         """Notes how the batches are taken. Accelerate divides the batches that it is given among its

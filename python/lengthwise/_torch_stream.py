@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from torch.utils.data import IterableDataset, get_worker_info
 
-from ._checks import check_again, check_budget, check_settings, check_source, checked_epoch
+from ._checks import check_budget, check_settings, check_source, checked_epoch
 from ._choice import Choice, SharedChoice
 from ._describe import described
 from ._lengthwise import Feed
@@ -73,8 +73,7 @@ class StreamBatches(IterableDataset[StreamBatch]):
     ) -> None:
         super().__init__()
         check_settings("StreamBatches", settings, StreamBatches, Feed, but=["state"])
-        check_source(source)
-        check_again(source)
+        check_source(source, again=True)
         self._source, self._length, self._load = source, length, load
         self._settings: dict[str, Any] = {"budget": check_budget(budget), **settings}
         given, size = given_ranks(rank, world_size, process_group, device_mesh)
@@ -154,8 +153,10 @@ class StreamBatches(IterableDataset[StreamBatch]):
                 LengthwiseWarning,
                 stacklevel=2,
             )
-        self._running = _Running(self._stream(state, epoch), self._load, chosen.number)
-        return self._running
+        running = self._stream(state, epoch)
+        running.load, running.choice = self._load, chosen.number
+        self._running = running
+        return running
 
     def state_dict(self, batches: int | None = None) -> dict[str, Any]:
         """Where the stream stands: a few kilobytes, the same on every rank.
@@ -167,7 +168,8 @@ class StreamBatches(IterableDataset[StreamBatch]):
         """
         chosen = self._choice.latest
         state = self._state(chosen)
-        if get_worker_info() is None and self._choice.resumed_elsewhere():
+        elsewhere, resumed = self._choice.begun_elsewhere()
+        if get_worker_info() is None and resumed:
             raise StateError(
                 "this iteration goes on from a state that only the workers have",
                 hint="ask the loader for its `state_dict`",
@@ -175,7 +177,7 @@ class StreamBatches(IterableDataset[StreamBatch]):
         if batches is not None:
             return self._state_after(operator.index(batches), state, chosen.epoch)
         running = self._running
-        if get_worker_info() is None and self._choice.begun_elsewhere():
+        if get_worker_info() is None and elsewhere:
             raise StateError(
                 "the batches were given out by workers, and this process does not know how many",
                 hint="say how many were trained on, as in `state_dict(batches=k)`, or use "
@@ -184,10 +186,9 @@ class StreamBatches(IterableDataset[StreamBatch]):
         if running is None or running.choice != chosen.number:
             # No batch of the chosen epoch was given out yet.
             return dict(state) if state is not None else self._state_after(0, None, chosen.epoch)
-        stream = running.stream
         made = _made(running.state(), running.ended)
-        if stream._workers > 1:
-            made.update(base=stream._base, workers=stream._workers)
+        if running._workers > 1:
+            made.update(base=running._base, workers=running._workers)
         return made
 
     def _state_after(
@@ -262,7 +263,7 @@ class StreamBatches(IterableDataset[StreamBatch]):
 
     def _stream(
         self, state: Mapping[str, Any] | None, epoch: int, alone: bool = False
-    ) -> Streaming:
+    ) -> _Running:
         """The stream from a state on; ``alone`` for the plan of it only, without items or workers."""
         rank, world_size = self._ranks()
         if self._settings.get("pivot") == "quantile":
@@ -273,7 +274,7 @@ class StreamBatches(IterableDataset[StreamBatch]):
         same_workers = share[1] > 1 and state.get("workers") == share[1]
         text, base = state.get("stream"), state["base"] if same_workers else None
         source = self._source if worker is None else _Whole(self._source)
-        return Streaming(
+        return _Running(
             source, self._length, rank=rank, world_size=world_size, share=share, base=base,
             keep=not alone, state=text, epoch=epoch, **self._settings
         )  # fmt: skip
@@ -295,45 +296,35 @@ class _Loaded(NamedTuple):
     state: dict[str, Any]
 
 
-class _Running(Iterator[StreamBatch]):
+class _Running(Streaming):
     """One iteration: batches count as given out once their items are loaded."""
 
-    def __init__(
-        self, stream: Streaming, load: Callable[[Any], Any] | None, choice: int
-    ) -> None:
-        self.stream = stream
-        #: The number of the choice that it began with.
-        self.choice = choice
-        self._load = load
-        # The batch that is being loaded, and the state before it.
-        self._pending: tuple[StreamBatch, str] | None = None
-        self.ended = False
+    load: Callable[[Any], Any] | None = None
+    #: The number of the choice that it began with.
+    choice = 0
+    ended = False
+    #: The batch that is being loaded, and the state before it.
+    _pending: tuple[StreamBatch, str] | None = None
 
     def state(self) -> str:
-        return self.stream.state() if self._pending is None else self._pending[1]
+        return super().state() if self._pending is None else self._pending[1]
 
     def __next__(self) -> StreamBatch:
-        if self._load is None:
-            return self._next()
         if self._pending is None:
-            before = self.stream.state()
-            self._pending = self._next(), before
+            before = "" if self.load is None else super().state()
+            try:
+                self._pending = super().__next__(), before
+            except StopIteration:
+                self.ended = True
+                raise
         batch = self._pending[0]
         try:
-            loaded = [self._load(item) for item in batch]
+            batch[:] = batch if self.load is None else [self.load(item) for item in batch]
         except StopIteration as error:
             # It would look like the end of the stream.
             raise RuntimeError("`load` raised StopIteration") from error
         self._pending = None
-        batch[:] = loaded
         return batch
-
-    def _next(self) -> StreamBatch:
-        try:
-            return next(self.stream)
-        except StopIteration:
-            self.ended = True
-            raise
 
 
 def _refuse_state() -> Iterator[StreamBatch]:

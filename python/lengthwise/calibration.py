@@ -223,7 +223,7 @@ def calibrate(
             hint="see that the step does not depend on anything but the shape, or raise `seconds`",
         ) from error
     usable = int(cells * MARGIN) if ran_out else cells
-    recommendations = list(_recommended(lengths, fit.model, usable, seed))
+    recommendations = _recommended(lengths, fit.model, usable, seed)
     if not recommendations:
         raise CostError(
             f"the longest sequence, of {lengths.max}, does not fit in a batch of {usable} cells",
@@ -333,7 +333,7 @@ def _synchronize() -> None:
 
 def _recommended(
     lengths: Lengths, model: CostModel, usable: int, seed: int
-) -> Iterable[Recommendation]:
+) -> list[Recommendation]:
     """Budgets and kinds of batches: first the freshest of those that are as fast as any, with the
     smallest budget that is as good; then the others by time."""
     found = []
@@ -347,14 +347,13 @@ def _recommended(
                 break  # The longest sequence does not fit.
             found.append(_predicted(model, plans))
     if not found:
-        return
+        return []
     fastest = min(one.predicted_seconds for one in found)
     good = [one for one in found if one.predicted_seconds <= AS_GOOD * fastest]
     # New shapes are not in the model, and cost more than anything that is: few of them first.
     few = [one for one in good if one.shape_count <= 40] or good
     best = max(few, key=lambda one: (-int(one.budget.partition(":")[2]), one.effective_mates))
-    yield best
-    yield from sorted((one for one in found if one is not best), key=lambda one: one.predicted_seconds)
+    return sorted(found, key=lambda one: (one is not best, one.predicted_seconds))
 
 
 def _predicted(model: CostModel, plans: list[Plan]) -> Recommendation:

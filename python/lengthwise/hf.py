@@ -284,13 +284,11 @@ class TrainerMixin:
         if planned is None:
             return super().get_eval_dataloader(eval_dataset)  # type: ignore[misc, no-any-return]
         # Workers that stay are started once for each dataset.
-        kept: dict[str, DataLoader[Any]] = self.__dict__.setdefault("_planned_loaders", {})
-        if self.args.dataloader_persistent_workers and getattr(kept.get(key), "planned", None) is planned:
-            return kept[key]
-        loader: DataLoader[Any] = self._evaluation_loader(dataset, planned)
-        if self.args.dataloader_persistent_workers:
-            kept[key] = loader
-        return loader
+        persistent = self.args.dataloader_persistent_workers
+        kept: dict[str, DataLoader[Any]] = self.__dict__.setdefault("_planned_loaders", {}) if persistent else {}
+        if getattr(kept.get(key), "planned", None) is not planned:
+            kept[key] = self._evaluation_loader(dataset, planned)
+        return kept[key]
 
     def get_test_dataloader(self: Any, test_dataset: Any) -> DataLoader[Any]:
         """Returns the loader of planned batches of ``test_dataset``, for ``Trainer``."""
@@ -357,9 +355,7 @@ class TrainerMixin:
         given = own.get(name)
         if given is None:
             given = self._batch_settings.get(name)
-            if given is not None and not callable(given):
-                if dataset is self.train_dataset:
-                    return given
+            if given is not None and not callable(given) and dataset is not self.train_dataset:
                 # Its lengths were given, so reading its items must have been thought expensive.
                 given = None
                 if not hasattr(dataset, "column_names"):

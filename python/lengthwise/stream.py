@@ -76,7 +76,10 @@ class Streaming(Iterator[StreamBatch]):
                 f"there is no rank {rank} among {world_size} ranks", hint="ranks are numbered from 0"
             )
         self._feed = Feed(world_size=world_size, state=state, **settings)
-        self._epoch = settings.get("epoch", 0) if state is None else _number(state, "epoch")
+        # A state was read before: it is whole.
+        start: dict[str, Any] = {"epoch": settings.get("epoch", 0), "steps": 0}
+        stands = start if state is None else json.loads(state)
+        self._epoch, self._step = stands["epoch"], stands["steps"]
         self._rank, self._length = rank, length
         # Which of the batches of this rank: those of one worker among several, which take turns from
         # the step `base` on.
@@ -84,7 +87,6 @@ class Streaming(Iterator[StreamBatch]):
         # Without items only the plan goes on.
         self._keep = keep
         self._items: dict[int, Any] = {}
-        self._step = 0 if state is None else _number(state, "steps")
         self._base = self._step if base is None else base
         self._source = source
         self._rest: Iterator[Any] | None = None
@@ -216,11 +218,6 @@ def stream_batches(
         source, length, budget=check_budget(budget), rank=rank, world_size=world_size, state=state,
         **settings
     )  # fmt: skip
-
-
-def _number(state: str, name: str) -> int:
-    # The state was read before: it is whole.
-    return int(json.loads(state)[name])
 
 
 def read_from(source: Iterable[Any] | Callable[[int], Iterable[Any]], start: int) -> Iterator[Any]:

@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use lengthwise::{Chunks, Error, Example, Lengths, Pairs};
+use lengthwise::{Chunks, Example, Lengths, Pairs};
 use lengthwise_io::{
     BlankLines, Column, Format, IdColumn, Ids, Mapped, Progress as ReadProgress, Reader, Time,
     UnknownUnit,
@@ -55,17 +55,8 @@ impl Sequences {
 
     /// An error that names a sequence by its index, with its id if there are ids.
     pub(crate) fn named(&self, error: lengthwise::Error) -> Failure {
-        let index = match error {
-            Error::OverBudget { index, .. }
-            | Error::OverBudgetSeconds { index, .. }
-            | Error::OverBudgetPair { index, .. }
-            | Error::OverBudgetShape { index, .. }
-            | Error::OverCapacity { index, .. }
-            | Error::BeyondStatistics { index, .. }
-            | Error::LadderTooShort { index, .. } => index as u32,
-            other => return other.into(),
-        };
-        let Some(id) = self.id(index).map(printer::safe) else { return error.into() };
+        let with_id = |index| Some((index, printer::safe(self.id(u32::try_from(index).ok()?)?)));
+        let Some((index, id)) = error.index().and_then(with_id) else { return error.into() };
         let plain = format!("sequence {index} ");
         let what = error.to_string().replacen(&plain, &format!("{plain}(`{id}`) "), 1);
         Failure::of_plan(what, &error)

@@ -339,25 +339,16 @@ fn over_epochs(epochs: &[Figures], one: fn(&[f64]) -> f64) -> Figures {
         (!values.is_empty()).then(|| one(&values))
     };
     let all = |field: fn(&Figures) -> f64| one(&epochs.iter().map(field).collect::<Vec<_>>());
-    Figures {
-        batches: all(|f| f.batches),
-        padding_rate: all(|f| f.padding_rate),
-        first_padding_rate: some(|f| f.first_padding_rate),
-        second_padding_rate: some(|f| f.second_padding_rate),
-        mean_batch_padding_rate: all(|f| f.mean_batch_padding_rate),
-        mean_batch_length: all(|f| f.mean_batch_length),
-        cells: all(|f| f.cells),
-        steps: all(|f| f.steps),
-        shapes: all(|f| f.shapes),
-        effective_mates: None,
-        optimizer_steps: all(|f| f.optimizer_steps),
-        idle_share: all(|f| f.idle_share),
-        idle_bound: all(|f| f.idle_bound),
-        predicted_seconds: some(|f| f.predicted_seconds),
-        plan_seconds: all(|f| f.plan_seconds),
-        lag1_correlation: all(|f| f.lag1_correlation),
-        largest_batch: all(|f| f.largest_batch),
-        largest_batch_cells: all(|f| f.largest_batch_cells),
+    macro_rules! figures {
+        ($(($of:ident: $($field:ident)*))*) => {
+            Figures { $($($field: $of(|figures| figures.$field),)*)* effective_mates: None }
+        };
+    }
+    figures! {
+        (all: batches padding_rate mean_batch_padding_rate mean_batch_length cells steps shapes
+            optimizer_steps idle_share idle_bound plan_seconds lag1_correlation largest_batch
+            largest_batch_cells)
+        (some: first_padding_rate second_padding_rate predicted_seconds)
     }
 }
 

@@ -1,7 +1,7 @@
 //! All that a report shows besides the table: lengths, orders, batches, curves and waiting.
 
 use lengthwise::{
-    Arrange, Budget, Error, Lengths, Pairs, Plan, Planner, Settings, Shapes, Strategy,
+    Arrange, Budget, Error, ErrorKind, Lengths, Pairs, Plan, Planner, Settings, Shapes, Strategy,
     custom::{Purpose, Rng},
     ladder,
     strategy::{Alternated, Bucketed, Pooled},
@@ -253,13 +253,10 @@ impl Frontier {
         let Settings { budget, ref shapes, seed, .. } = request.settings;
         let conditions = Conditions { budget, shapes: shapes.clone(), seed, cost_model: None };
         let curves = frontier(&lengths, &conditions, 9, 3, |family| on_start(family.name()));
-        let curves = curves.or_else(|error| match error {
+        let curves = curves.or_else(|error| match error.kind() {
             // Sequences over the budget: the curves have nothing to say about them.
-            Error::OverBudget { .. }
-            | Error::OverBudgetSeconds { .. }
-            | Error::OverBudgetPair { .. }
-            | Error::OverBudgetShape { .. } => Ok(Vec::new()),
-            other => Err(other),
+            ErrorKind::Budget => Ok(Vec::new()),
+            _ => Err(error),
         })?;
         let curves = curves.iter().map(FamilyCurve::new).collect();
         Ok(Self { sequences: lengths.len(), curves })

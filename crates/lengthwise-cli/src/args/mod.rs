@@ -1,14 +1,14 @@
 //! What can be typed.
 
 pub(crate) mod comparing;
-pub(crate) mod manual;
 pub(crate) mod planning;
 pub(crate) mod shared;
+
+use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
 use crate::args::comparing::{Compare, Cost, Frontier, Inspect, Ladder, Report, Tune};
-use crate::args::manual::{Completions, Explain, Man};
 use crate::args::planning::{Plan, Statistics, Stream, Verify};
 use crate::printer::When;
 
@@ -65,4 +65,29 @@ pub(crate) enum Command {
     Man(Man),
     /// Explain a strategy, or budgets, cost models, shapes, arrangements, steps, streams and shards
     Explain(Explain),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Explain {
+    /// A strategy, or budgets, cost models, shapes, arrangements, steps, streams, shards, tune;
+    /// without it, the list of all
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Vec<String>,
+
+    /// Print JSON
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Completions {
+    /// The shell
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Man {
+    /// Write the pages of all commands to this folder, instead of printing that of the whole
+    #[arg(short, long, value_name = "FOLDER", help_heading = "Output")]
+    pub(crate) output: Option<PathBuf>,
 }

@@ -7,8 +7,7 @@ use clap_mangen::Man;
 use lengthwise_io::save;
 use lengthwise_report::{list_of_pages, page, pages};
 
-use crate::args::Args;
-use crate::args::manual::{self, Completions, Explain};
+use crate::args::{self, Args, Completions, Explain};
 use crate::failure::Failure;
 use crate::{printer, signals};
 
@@ -43,7 +42,7 @@ pub(crate) fn completions(args: &Completions) -> Result<(), Failure> {
     printer::print(&String::from_utf8_lossy(&script))
 }
 
-pub(crate) fn man(args: &manual::Man) -> Result<(), Failure> {
+pub(crate) fn man(args: &args::Man) -> Result<(), Failure> {
     let mut command = Args::command();
     // So that each part knows what comes before its name.
     command.build();

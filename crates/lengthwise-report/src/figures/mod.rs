@@ -2,8 +2,6 @@
 
 pub(crate) mod bars;
 pub(crate) mod batches;
+pub(crate) mod curves;
 pub(crate) mod distribution;
-pub(crate) mod frontier;
-pub(crate) mod idle;
 pub(crate) mod shared;
-pub(crate) mod tuning;

@@ -1,6 +1,6 @@
 //! Figures on the page, and the legends below them.
 
-use crate::figures::frontier::dot_of;
+use crate::figures::curves::dot_of;
 use crate::figures::shared::{Styles, kind};
 use crate::study::Study;
 use crate::svg::style::{SeriesStyle, rule_key};
