@@ -2,14 +2,11 @@
 //! samples, each channel counted once, at its own rate. That only compares files of one rate, so a directory
 //! with several needs a [`Time`](crate::read::Time): a rate, which resamples, or a frame shift.
 
-mod flac;
 mod header;
-mod walk;
-mod wav;
 
-use std::fs::File;
-use std::io::{BufReader, Read, Seek};
-use std::path::{Path, PathBuf};
+use std::io::BufReader;
+use std::path::{MAIN_SEPARATOR, Path, PathBuf};
+use std::{collections::BTreeMap, fs};
 
 use crate::error::Error;
 use crate::read::audio::header::{Header, Kind};
@@ -17,15 +14,6 @@ use crate::read::open::{Progress, open};
 use crate::read::request::{Measure, Request};
 use crate::read::{column::Column, columns::IdColumn, number};
 use crate::text::quote;
-
-fn header<R: Read + Seek>(kind: Kind, reader: R, size: u64) -> Result<Header, Error> {
-    // Headers are short; a larger buffer would read ahead into the samples.
-    let mut reader = BufReader::with_capacity(512, reader);
-    match kind {
-        Kind::Wav => wav::header(&mut reader, size),
-        Kind::Flac => flac::header(&mut reader),
-    }
-}
 
 pub(crate) fn file(path: &Path, request: &Request) -> Result<Column, Error> {
     check(request)?;
@@ -41,7 +29,7 @@ pub(crate) fn file(path: &Path, request: &Request) -> Result<Column, Error> {
 
 /// The audio files below a folder that its lengths are read from, in the order of their paths.
 pub fn audio_files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
-    let found = walk::files(folder, |_| {})?;
+    let found = files(folder, |_| {})?;
     Ok(found.files.into_iter().map(|name| folder.join(name)).collect())
 }
 
@@ -52,7 +40,7 @@ pub(crate) fn directory(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Column, Error> {
     check(request)?;
-    let found = walk::files(root, |found| progress(Progress::Files { done: 0, found }))?;
+    let found = files(root, |found| progress(Progress::Files { done: 0, found }))?;
     let total = found.files.len() as u64;
     if total == 0 {
         return Err(Error::new("is a directory without .wav or .flac files")
@@ -103,8 +91,12 @@ fn read(path: &Path, kind: Kind) -> Result<Header, Error> {
     if !about.is_file() && !about.is_dir() {
         return Err(Error::new("is not a plain file").hint_to("take it out of the directory"));
     }
-    let file: File = open(path)?;
-    header(kind, file, about.len())
+    // Headers are short; a larger buffer would read ahead into the samples.
+    let mut reader = BufReader::with_capacity(512, open(path)?);
+    match kind {
+        Kind::Wav => header::wav(&mut reader, about.len()),
+        Kind::Flac => header::flac(&mut reader),
+    }
 }
 
 fn length(header: Header, measure: &Measure) -> Result<u32, Error> {
@@ -125,4 +117,64 @@ fn mixed(other: &str, rate: u32, found: u32) -> Error {
         "samples of two rates do not compare: resample with {rate=}, or count frames with {frame-shift=0.01}",
         &[&rate.to_string()],
     )
+}
+
+struct Found {
+    /// Paths of audio files from the directory on, with `/` between the parts.
+    files: Vec<String>,
+    /// How many other files there are.
+    others: u64,
+}
+
+/// The audio files below a directory, in an order that does not depend on the machine: by the bytes of their
+/// paths. Links are followed. A directory that is reached a second time is an error: it is a loop of links,
+/// or its files would be counted twice.
+fn files(root: &Path, mut progress: impl FnMut(u64)) -> Result<Found, Error> {
+    let mut found = Found { files: Vec::new(), others: 0 };
+    let mut seen = BTreeMap::new();
+    let mut waiting = vec![PathBuf::new()];
+    while let Some(inside) = waiting.pop() {
+        let folder = root.join(&inside);
+        let refuse = |cause| Error::io(cause).of(&folder);
+        let real = folder.canonicalize().map_err(refuse)?;
+        if let Some(before) = seen.insert(real, inside.clone()) {
+            return Err(twice(&folder, &before));
+        }
+        for entry in fs::read_dir(&folder).map_err(refuse)? {
+            let path = inside.join(entry.map_err(refuse)?.file_name());
+            let whole = root.join(&path);
+            match whole.metadata() {
+                Ok(about) if about.is_dir() => waiting.push(path),
+                // A broken link is only in the way if it should be audio.
+                Err(cause) if Kind::of(&path).is_some() => {
+                    return Err(Error::io(cause).of(&whole));
+                }
+                _ if Kind::of(&path).is_some() => {
+                    found.files.push(name(&path).map_err(|error| error.of(&whole))?);
+                }
+                _ => found.others += 1,
+            }
+        }
+        progress(found.files.len() as u64);
+    }
+    found.files.sort_unstable();
+    Ok(found)
+}
+
+fn name(path: &Path) -> Result<String, Error> {
+    let name = path
+        .to_str()
+        .ok_or_else(|| Error::new("the name is not valid UTF-8").hint_to("rename the file"))?;
+    Ok(if MAIN_SEPARATOR == '/' { name.to_owned() } else { name.replace(MAIN_SEPARATOR, "/") })
+}
+
+fn twice(folder: &Path, before: &Path) -> Error {
+    let before = if before.as_os_str().is_empty() {
+        "the directory itself".to_owned()
+    } else {
+        quote(&before.display().to_string())
+    };
+    Error::new(format!("leads back to {before}, which was read already"))
+        .hint_to("remove the link: every directory is read once")
+        .of(folder)
 }

@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::read::number::{Reason, is_number};
 use crate::read::records::{Dialect, Records, clean, text};
 use crate::read::request::{Measure, Request};
-use crate::read::{blanks::Blanks, column::Column, columns};
+use crate::read::{column::Column, columns, lines::Blanks};
 use crate::text::quote;
 
 pub(crate) fn read<R: Read>(

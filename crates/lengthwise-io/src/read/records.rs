@@ -9,8 +9,7 @@ use std::io::Read;
 use csv::{ByteRecord, ReaderBuilder, Terminator};
 
 use crate::error::Error;
-use crate::read::blanks::{self, Blanks};
-use crate::read::tail::Tail;
+use crate::read::lines::{Blanks, Tail, too_many};
 use crate::text::quote;
 
 /// What separates the fields of a table, and whether quotes do anything.
@@ -131,7 +130,7 @@ impl<R: Read> Records<R> {
     fn io(&self, error: csv::Error) -> Error {
         let line = self.reader.position().line();
         if self.reader.get_ref().only_blank() {
-            return blanks::too_many(line);
+            return too_many(line);
         }
         if self.reader.get_ref().exceeded() {
             return Error::new("the record is longer than 64 MiB")

@@ -5,10 +5,9 @@
 use std::io::Read;
 
 use crate::error::Error;
+use crate::read::lines::{Blanks, Lines};
 use crate::read::request::{BlankLines, Measure, Request};
-use crate::read::{
-    blanks::Blanks, column::Column, columns::IdColumn, lines::Lines, number, unit::Counter,
-};
+use crate::read::{column::Column, columns::IdColumn, number, unit::Counter};
 
 pub(crate) fn read<R: Read>(reader: R, request: &Request) -> Result<Column, Error> {
     if request.column.is_some() {
