@@ -4,7 +4,7 @@ use std::fmt;
 
 use lengthwise::{Chunks, Counts, Plan, Provenance};
 use serde::de::{DeserializeSeed, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::cursor;
 use crate::error::Error;
@@ -204,8 +204,8 @@ pub(super) struct Batches<T = Vec<u32>> {
 
 /// What is in all batches: the sequences, or their ids.
 pub(super) trait All: Default {
-    const LISTS: &'static str;
-    const LIST: &'static str;
+    /// What is expected of the lists, and of one of them.
+    const EXPECTED: [&str; 2];
 
     fn len(&self) -> usize;
     /// Reads one more from a list; false at its end.
@@ -213,8 +213,7 @@ pub(super) trait All: Default {
 }
 
 impl All for Vec<u32> {
-    const LISTS: &'static str = "a list of batches";
-    const LIST: &'static str = "a list of sequences";
+    const EXPECTED: [&str; 2] = ["a list of batches", "a list of sequences"];
 
     fn len(&self) -> usize {
         self.len()
@@ -228,8 +227,7 @@ impl All for Vec<u32> {
 }
 
 impl All for Ids {
-    const LISTS: &'static str = "a list of the ids of batches";
-    const LIST: &'static str = "a list of ids";
+    const EXPECTED: [&str; 2] = ["a list of the ids of batches", "a list of ids"];
 
     fn len(&self) -> usize {
         self.len()
@@ -250,7 +248,9 @@ impl<T: All> Batches<T> {
 
 impl<'de, T: All> Deserialize<'de> for Batches<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_seq(Lists(Self::default()))
+        let mut batches = Self::default();
+        Lists::<T, 0>(&mut batches).deserialize(deserializer)?;
+        Ok(batches)
     }
 }
 
@@ -258,30 +258,21 @@ impl<'de, T: All> Deserialize<'de> for Batches<T> {
 impl<'de> Deserialize<'de> for Ids {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut batches = Batches::default();
-        Next(&mut batches).deserialize(deserializer)?;
+        Lists::<Self, 1>(&mut batches).deserialize(deserializer)?;
         Ok(batches.all)
     }
 }
 
-struct Lists<T>(Batches<T>);
-
-impl<'de, T: All> Visitor<'de> for Lists<T> {
-    type Value = Batches<T>;
-
-    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str(T::LISTS)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(mut self, mut list: A) -> Result<Batches<T>, A::Error> {
-        while list.next_element_seed(Next(&mut self.0))?.is_some() {}
-        Ok(self.0)
+impl Serialize for Ids {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.iter())
     }
 }
 
-/// Reads one batch behind those that are there.
-struct Next<'a, T>(&'a mut Batches<T>);
+/// Reads batches behind those that are there: a list of lists at depth 0, and one of them at depth 1.
+struct Lists<'a, T, const DEPTH: usize>(&'a mut Batches<T>);
 
-impl<'de, T: All> DeserializeSeed<'de> for Next<'_, T> {
+impl<'de, T: All, const DEPTH: usize> DeserializeSeed<'de> for Lists<'_, T, DEPTH> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -289,14 +280,18 @@ impl<'de, T: All> DeserializeSeed<'de> for Next<'_, T> {
     }
 }
 
-impl<'de, T: All> Visitor<'de> for Next<'_, T> {
+impl<'de, T: All, const DEPTH: usize> Visitor<'de> for Lists<'_, T, DEPTH> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str(T::LIST)
+        f.write_str(T::EXPECTED[DEPTH])
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        if DEPTH == 0 {
+            while list.next_element_seed(Lists::<T, 1>(self.0))?.is_some() {}
+            return Ok(());
+        }
         while self.0.all.next(&mut list)? {}
         self.0.end().map_err(serde::de::Error::custom)
     }

@@ -43,8 +43,8 @@ pub fn read_plan_exact_from(bytes: &[u8], form: Form) -> Result<(PlanFile, Exact
 /// Reads the plan in the content of a file.
 pub fn read_plan_from(bytes: &[u8], form: Form) -> Result<PlanFile, Error> {
     let read = || match form {
-        Form::Json => json::read::json(bytes),
-        Form::JsonLines => json::read::json_lines(bytes),
+        Form::Json => json::read(bytes),
+        Form::JsonLines => json::read_lines(bytes),
         Form::Npz => npz::read(bytes),
         #[cfg(feature = "parquet")]
         Form::Parquet => parquet::read(bytes),

@@ -1,5 +1,7 @@
 //! What a file is written from: the batches of a plan, wherever they are, and what goes with them.
 
+use std::ops::Range;
+
 use lengthwise::{Chunks, OverLong, Provenance, SpanPlan};
 
 use crate::ids::Ids;
@@ -74,10 +76,16 @@ impl<'a> Sheet<'a> {
         (0..self.len).map(|batch| (self.batch)(batch))
     }
 
-    pub(super) fn ends(&self) -> impl Iterator<Item = u32> {
+    /// Where each batch is among the sequences of all.
+    pub(super) fn places(&self) -> impl Iterator<Item = Range<usize>> {
         self.all().scan(0, |end, (batch, _)| {
-            *end += batch.len() as u32;
-            Some(*end)
+            let start = *end;
+            *end += batch.len();
+            Some(start..*end)
         })
+    }
+
+    pub(super) fn ends(&self) -> impl Iterator<Item = u32> {
+        self.places().map(|places| places.end as u32)
     }
 }

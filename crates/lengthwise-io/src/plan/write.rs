@@ -13,8 +13,8 @@ use crate::save::save;
 
 fn write(sheet: &Sheet, form: Form, output: &mut (impl Write + Send)) -> io::Result<()> {
     match form {
-        Form::Json => json::write::json(sheet, output),
-        Form::JsonLines => json::write::json_lines(sheet, output),
+        Form::Json => json::write(sheet, output),
+        Form::JsonLines => json::write_lines(sheet, output),
         Form::Npz => npz::write(sheet, output),
         #[cfg(feature = "parquet")]
         Form::Parquet => parquet::write(sheet, output),
