@@ -7,7 +7,7 @@ use lengthwise::Provenance;
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::error::Error;
-use crate::plan::{header::Unchecked, seal::check_digest};
+use crate::plan::{content::check_digest, header::Unchecked};
 
 /// One batch of a [`PlanStream`](crate::PlanStream).
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,12 +11,9 @@ use crate::error::Error;
 use crate::hex::hex;
 use crate::ids::Ids;
 use crate::plan::batchwise::{About, MORE, StreamedBatch, unreadable, whole};
-use crate::plan::content::{AssignedRead, Batches, Content, Seconds};
-use crate::plan::file::{PlanFile, Ranks};
-use crate::plan::header::{Remaining, Unchecked, unsealed};
-use crate::plan::pieces::{Pieces, piece_at};
-use crate::plan::seal::{check_content, check_version, parsed};
-use crate::plan::sheet::Sheet;
+use crate::plan::content::{AssignedRead, Batches, Content, Seconds, Sheet};
+use crate::plan::file::{Pieces, PlanFile, Ranks, piece_at};
+use crate::plan::header::{Remaining, Unchecked, check_content, check_version, parsed, unsealed};
 
 /// The whole of a JSON file, as it is read.
 #[derive(Deserialize)]

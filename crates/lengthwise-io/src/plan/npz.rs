@@ -14,10 +14,9 @@ use crate::error::Error;
 use crate::ids::Ids;
 use crate::npy::{self, Number};
 use crate::plan::batchwise::{About, Rows, Table};
-use crate::plan::content::{Batches, Seconds};
+use crate::plan::content::{Batches, Seconds, Sheet};
+use crate::plan::file::{Pieces, PlanFile};
 use crate::plan::header::{self, Remaining, Unchecked};
-use crate::plan::sheet::{self, Sheet};
-use crate::plan::{file::PlanFile, pieces::Pieces};
 use crate::text::{quote, shortened};
 
 /// All arrays that there may be, in the order of the checksum.
@@ -48,7 +47,7 @@ pub(super) fn write(file: &Sheet, output: &mut impl Write) -> io::Result<()> {
         arrays.write_all("ends", file.len, file.ends().map(|end| [end]))?;
         arrays.write_all("batch_lengths", file.len, lengths)?;
         arrays.write("positions", file.positions)?;
-        if let Some(sheet::Seconds { batch_lengths, positions }) = file.seconds {
+        if let Some(Seconds { batch_lengths, positions }) = file.seconds {
             arrays.write("second_batch_lengths", batch_lengths)?;
             arrays.write("second_positions", positions)?;
         }

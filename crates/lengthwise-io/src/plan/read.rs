@@ -1,14 +1,14 @@
 //! Reading plan files of every form. Nothing is believed before the checksum is right, and not everything
 //! then: a file can be made by anybody.
 
-use std::io::{self, Write};
-use std::{fs, path::Path};
+use std::io::{self, Read, Write};
+use std::{fs::File, path::Path};
 
 use crate::error::Error;
 use crate::guard::guarded;
 #[cfg(feature = "parquet")]
 use crate::plan::parquet;
-use crate::plan::{file::PlanFile, form::Form, json, npz};
+use crate::plan::{batchwise::unreadable, file::PlanFile, form::Form, json, npz};
 
 /// Reads the plan in a file of the [`Form`] that its name tells, and refuses one that does not say
 /// what was written. [`read_plan_exact`] looks at every byte.
@@ -24,12 +24,23 @@ pub fn read_plan_exact(path: &Path) -> Result<(PlanFile, Exact), Error> {
 }
 
 fn read<T>(path: &Path, from: impl Fn(&[u8], Form) -> Result<T, Error>) -> Result<T, Error> {
+    opened(path, |mut file, form| {
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(|error| unreadable(&error))?;
+        from(&bytes, form)
+    })
+}
+
+/// What `read` makes of a file of the form that its name tells.
+pub(super) fn opened<T>(
+    path: &Path,
+    read: impl Fn(File, Form) -> Result<T, Error>,
+) -> Result<T, Error> {
     let form = Form::of_path(path)?;
-    let bytes =
-        if path.is_dir() { Err(io::ErrorKind::IsADirectory.into()) } else { fs::read(path) };
-    bytes
-        .map_err(|error| Error::unreadable("plan", &error))
-        .and_then(|bytes| from(&bytes, form))
+    let file =
+        if path.is_dir() { Err(io::ErrorKind::IsADirectory.into()) } else { File::open(path) };
+    file.map_err(|error| unreadable(&error))
+        .and_then(|file| guarded(|| read(file, form), Error::gave_up))
         .map_err(|error| error.of(path))
 }
 
@@ -47,7 +58,7 @@ pub fn read_plan_from(bytes: &[u8], form: Form) -> Result<PlanFile, Error> {
         Form::JsonLines => json::read_lines(bytes),
         Form::Npz => npz::read(bytes),
         #[cfg(feature = "parquet")]
-        Form::Parquet => parquet::read(bytes),
+        Form::Parquet => parquet::read::read(bytes),
     };
     guarded(read, Error::gave_up)
 }
@@ -84,7 +95,7 @@ fn check_bytes(file: &PlanFile, form: Form, bytes: &[u8]) -> Result<Exact, Error
     // NPZ files do not say which release they are from, and are the same in every one.
     #[cfg(feature = "parquet")]
     if form == Form::Parquet
-        && let Some(version) = parquet::other_release(bytes)
+        && let Some(version) = parquet::read::other_release(bytes)
     {
         return Ok(Exact::Content { version });
     }

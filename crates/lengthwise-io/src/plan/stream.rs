@@ -1,17 +1,17 @@
 //! Reading a plan batch by batch: no more of it is in memory than one batch, and a few bytes about
 //! each of the others.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
-use std::{fmt, fs::File, io};
 
 use lengthwise::Provenance;
 
 use crate::error::Error;
 use crate::guard::guarded;
-use crate::plan::batchwise::{About, StreamedBatch, Table, unreadable, whole};
+use crate::plan::batchwise::{About, StreamedBatch, Table, whole};
 #[cfg(feature = "parquet")]
 use crate::plan::parquet;
-use crate::plan::{form::Form, json::Lines, npz};
+use crate::plan::{form::Form, json::Lines, npz, read::opened};
 
 /// The batches of a plan file, one after another: NPZ, Parquet and JSON lines. JSON is one object,
 /// and is read as a whole, as are plans with ids or pieces, of two lengths, and those that were dealt
@@ -45,16 +45,6 @@ enum Source {
     Table(Box<Table>),
 }
 
-/// What `read` makes of a file of the form that its name tells.
-fn opened<T>(path: &Path, read: impl Fn(File, Form) -> Result<T, Error>) -> Result<T, Error> {
-    let form = Form::of_path(path)?;
-    let file =
-        if path.is_dir() { Err(io::ErrorKind::IsADirectory.into()) } else { File::open(path) };
-    file.map_err(|error| unreadable(&error))
-        .and_then(|file| guarded(|| read(file, form), Error::gave_up))
-        .map_err(|error| error.of(path))
-}
-
 impl PlanStream {
     /// Opens a file of the [`Form`] that its name tells.
     pub fn open(path: &Path) -> Result<Self, Error> {
@@ -68,7 +58,7 @@ impl PlanStream {
             }
             Form::Npz => npz::stream(file).map(of_table),
             #[cfg(feature = "parquet")]
-            Form::Parquet => parquet::stream(file).map(of_table),
+            Form::Parquet => parquet::read::stream(file).map(of_table),
         })?;
         let About { made, digest, over_long } = about;
         Ok(Self { path: path.to_owned(), made, digest, over_long, source, done: false })
@@ -81,7 +71,7 @@ impl PlanStream {
             Form::Json | Form::JsonLines => Ok(0),
             Form::Npz => npz::memory_of(file),
             #[cfg(feature = "parquet")]
-            Form::Parquet => parquet::memory_of(file),
+            Form::Parquet => parquet::read::memory_of(file),
         })
     }
 

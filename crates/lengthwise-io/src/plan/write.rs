@@ -8,7 +8,7 @@ use lengthwise::SpanPlan;
 use crate::error::Error;
 #[cfg(feature = "parquet")]
 use crate::plan::parquet;
-use crate::plan::{file::PlanFile, form::Form, json, npz, sheet::Sheet};
+use crate::plan::{content::Sheet, file::PlanFile, form::Form, json, npz};
 use crate::save::save;
 
 fn write(sheet: &Sheet, form: Form, output: &mut (impl Write + Send)) -> io::Result<()> {

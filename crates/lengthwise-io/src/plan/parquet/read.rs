@@ -13,20 +13,15 @@ use crate::guard::parquet::{Guarded, Pages, Refused, records};
 use crate::ids::Ids;
 use crate::plan::batchwise::{self, About};
 use crate::plan::content::{Batches, Seconds};
-use crate::plan::parquet::columns::{Column, IDS, hash_id, schema};
-use crate::plan::{file::PlanFile, header::Unchecked, pieces::piece_at};
+use crate::plan::file::{PlanFile, piece_at};
+use crate::plan::header::Unchecked;
+use crate::plan::parquet::{CREATED_BY, Column, IDS, KEY, hash_id, schema};
 
 /// How many rows are read at a time.
 const BLOCK: usize = 1 << 14;
 
 /// What every row takes at least: the number of its sequence is not packed.
 const BYTES_PER_ROW: u64 = 4;
-
-/// The name of the header in the metadata.
-pub(super) const KEY: &str = "lengthwise";
-
-/// What comes before the version of the release that wrote a file.
-pub(super) const CREATED_BY: &str = "lengthwise version ";
 
 pub(in crate::plan) fn read(bytes: &[u8]) -> Result<PlanFile, Error> {
     let table = Table::open(bytes)?;
