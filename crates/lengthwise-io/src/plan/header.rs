@@ -118,7 +118,7 @@ impl<'a> Unchecked<'a> {
 
     /// The content of a file without its batches and ids. `hash` is of the numbers that are elsewhere.
     pub(super) fn content(self, hash: Xxh3) -> Result<Content, Error> {
-        self.check(hash)?;
+        check_content(self.0, hash)?;
         self.unchecked()
     }
 
@@ -129,11 +129,6 @@ impl<'a> Unchecked<'a> {
         }
         Err(Error::of_plan("is of two lengths, and does not come batch by batch")
             .hint_to("read it as a whole: leave out {memory}"))
-    }
-
-    /// Refuses an object that does not have the checksum at its end.
-    pub(super) fn check(&self, hash: Xxh3) -> Result<(), Error> {
-        check_content(self.0, hash)
     }
 
     /// The content before anything is known of the checksum.

@@ -33,9 +33,7 @@ use crate::plan::{form::Form, json::Lines, npz, read::opened};
 /// ```
 pub struct PlanStream {
     path: PathBuf,
-    made: Provenance,
-    digest: u64,
-    over_long: Vec<u32>,
+    about: About,
     source: Source,
     done: bool,
 }
@@ -60,8 +58,7 @@ impl PlanStream {
             #[cfg(feature = "parquet")]
             Form::Parquet => parquet::read::stream(file).map(of_table),
         })?;
-        let About { made, digest, over_long } = about;
-        Ok(Self { path: path.to_owned(), made, digest, over_long, source, done: false })
+        Ok(Self { path: path.to_owned(), about, source, done: false })
     }
 
     /// How many bytes it takes to [open](PlanStream::open) a file, found without taking them: a few bytes
@@ -77,12 +74,12 @@ impl PlanStream {
 
     /// How the plan was made, as the file says: believe it at the end.
     pub fn provenance(&self) -> &Provenance {
-        &self.made
+        &self.about.made
     }
 
     /// The digest of the plan, as the file says: believe it at the end.
     pub fn digest(&self) -> u64 {
-        self.digest
+        self.about.digest
     }
 
     /// How many bytes are held for batches that are to come.
@@ -110,7 +107,7 @@ impl PlanStream {
 
     /// The sequences that exceed the budget even alone; of JSON lines they are known at the end.
     pub fn over_long(&self) -> &[u32] {
-        &self.over_long
+        &self.about.over_long
     }
 }
 
@@ -127,10 +124,10 @@ impl Iterator for PlanStream {
         if self.done {
             return None;
         }
-        let Self { made, over_long, source, .. } = self;
-        let next = match source {
+        let About { made, digest, over_long } = &mut self.about;
+        let next = match &mut self.source {
             Source::Lines(lines) => lines.next(made, over_long),
-            Source::Table(table) => guarded(|| table.next(self.digest), Error::gave_up),
+            Source::Table(table) => guarded(|| table.next(*digest), Error::gave_up),
         };
         self.done = !matches!(next, Ok(Some(_)));
         next.map_err(|error| error.of(&self.path)).transpose()

@@ -5,49 +5,20 @@
 use crate::error::Error;
 use crate::text::quote;
 
-/// The names that lengths go by, the plainest first. `duration` comes last: it is often in
+/// The names that lengths go by, with spaces between, the plainest first. `duration` comes last: it is often in
 /// seconds, which the reader then refuses with a word about frames. A name with a dot is a field
 /// inside a field; `features.num_frames` is what Lhotse writes into a cut.
-pub(crate) const LENGTHS: &[&str] = &[
-    "length",
-    "lengths",
-    "len",
-    "num_frames",
-    "n_frames",
-    "frames",
-    "num_tokens",
-    "n_tokens",
-    "tokens",
-    "points",
-    "words",
-    "characters",
-    "chars",
-    "num_samples",
-    "samples",
-    "size",
-    "features.num_frames",
-    "duration",
-];
+pub(crate) const LENGTHS: &str = "length lengths len num_frames n_frames frames num_tokens n_tokens tokens \
+                                  points words characters chars num_samples samples size \
+                                  features.num_frames duration";
 
 /// The names that seconds go by. Where seconds are asked for, `num_frames` will not do.
-pub(crate) const DURATIONS: &[&str] = &["duration", "durations", "dur", "seconds"];
+pub(crate) const DURATIONS: &str = "duration durations dur seconds";
 
-pub(crate) const TEXTS: &[&str] = &["text", "sentence", "transcript", "transcription", "content"];
+pub(crate) const TEXTS: &str = "text sentence transcript transcription content";
 
-pub(crate) const IDS: &[&str] = &[
-    "id",
-    "utt_id",
-    "utterance_id",
-    "utt",
-    "key",
-    "audio_filepath",
-    "audio_path",
-    "path",
-    "file",
-    "filename",
-    "file_name",
-    "name",
-];
+pub(crate) const IDS: &str = "id utt_id utterance_id utt key audio_filepath audio_path path file filename \
+                              file_name name";
 
 /// The column or field that names the sequences.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,8 +73,8 @@ fn only(
 }
 
 /// The column with the first of the usual names that is there.
-pub(crate) fn by_habit(names: &[&str], habit: &[&str]) -> Result<Option<usize>, Error> {
-    for known in habit {
+pub(crate) fn by_habit(names: &[&str], habit: &str) -> Result<Option<usize>, Error> {
+    for known in habit.split(' ') {
         if let Some(index) = by_name(names, known)? {
             return Ok(Some(index));
         }
@@ -123,7 +94,7 @@ pub(crate) fn choose(
     names: &[&str],
     numbered: usize,
     wanted: Option<&str>,
-    (habit, what): (&[&str], &str),
+    (habit, what): (&str, &str),
 ) -> Result<usize, Error> {
     match wanted {
         Some(wanted) => by_name(names, wanted)?

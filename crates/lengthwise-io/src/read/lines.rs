@@ -5,8 +5,9 @@ use std::io::{self, BufRead, BufReader, Read};
 use crate::error::Error;
 use crate::read::column::Column;
 
-/// No file has this many bytes of blank lines in a row. A packed one of ten megabytes can have ten
-/// gigabytes, which take minutes to pass over.
+/// No line is near this long, nor a record with the blank lines before it, nor blank lines in a row. The limit
+/// keeps a wrong file, a device that never sends a newline and a quote that is never closed from filling the
+/// memory, and a packed file of ten megabytes from having ten gigabytes of blank lines to pass over.
 const MOST_BYTES: u64 = 64 << 20;
 
 /// Blank lines in files of values. They are left out, but not in silence: one that lost its value shifts the
@@ -53,10 +54,6 @@ pub(crate) fn too_many(line: u64) -> Error {
         .at(line)
         .hint_to("check that this is the right file, and leave its blank lines out")
 }
-
-/// No line of lengths is near this long. The limit keeps a wrong file, or a device that never
-/// sends a newline, from filling the memory.
-const LONGEST: usize = 64 << 20;
 
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
@@ -109,10 +106,10 @@ impl<R: Read> Lines<R> {
     fn fill(&mut self) -> Result<bool, Error> {
         self.buffer.clear();
         self.number += 1;
-        let mut bounded = self.reader.by_ref().take(LONGEST as u64);
+        let mut bounded = self.reader.by_ref().take(MOST_BYTES);
         let read = bounded.read_until(b'\n', &mut self.buffer);
         let read = read.map_err(|cause| Error::io(cause).at(self.number))?;
-        if read == LONGEST && !self.buffer.ends_with(b"\n") {
+        if read as u64 == MOST_BYTES && !self.buffer.ends_with(b"\n") {
             return Err(Error::new("the line is longer than 64 MiB")
                 .at(self.number)
                 .hint_to("check that this is a text file, with one sequence a line"));
@@ -139,10 +136,6 @@ pub(crate) struct Tail<R> {
     visible: u64,
 }
 
-/// No record is near this long, with the blank lines before it. The limit keeps a quote that is never
-/// closed from filling the memory, which a small compressed file could do.
-const LONGEST_RECORD: u64 = MOST_BYTES;
-
 impl<R: Read> Tail<R> {
     pub(crate) fn new(mut reader: R) -> io::Result<Self> {
         let mut head = Vec::with_capacity(BOM.len());
@@ -150,20 +143,12 @@ impl<R: Read> Tail<R> {
         if head == *BOM {
             head.clear();
         }
-        Ok(Self {
-            reader,
-            head,
-            seen: 0,
-            limit: LONGEST_RECORD,
-            last: 0,
-            last_visible: 0,
-            visible: 0,
-        })
+        Ok(Self { reader, head, seen: 0, limit: MOST_BYTES, last: 0, last_visible: 0, visible: 0 })
     }
 
     /// Says that everything before this byte is done with.
     pub(crate) fn done(&mut self, byte: u64) {
-        self.limit = byte + LONGEST_RECORD;
+        self.limit = byte + MOST_BYTES;
     }
 
     /// Whether the record that is being read has become too long.
@@ -173,7 +158,7 @@ impl<R: Read> Tail<R> {
 
     /// Whether it has become too long, and nothing is in it but white space.
     pub(crate) fn only_blank(&self) -> bool {
-        self.exceeded() && self.visible + LONGEST_RECORD <= self.limit
+        self.exceeded() && self.visible + MOST_BYTES <= self.limit
     }
 }
 

@@ -33,15 +33,11 @@ struct Dtype {
 }
 
 pub(crate) fn read<R: Read>(mut reader: R, request: &Request) -> Result<Column, Error> {
-    if request.column.is_some() {
-        return Err(Error::no_columns("a NumPy array"));
-    }
+    request.refuse_column("a NumPy array")?;
     if request.ids.is_some() {
         return Err(Error::no_ids("a NumPy array"));
     }
-    if matches!(request.measure, Measure::Texts(_)) {
-        return Err(Error::no_texts("a NumPy array"));
-    }
+    request.refuse_texts("a NumPy array")?;
     let header = Header::read(&mut reader).map_err(no_header)?;
     let (dtype, count) = values(&header)?;
     let mut column = request.column(None);

@@ -103,6 +103,14 @@ pub(crate) fn from_u64(value: u64) -> Result<u32, Reason> {
     }
 }
 
+/// The length of something of so many parts; `empty` is what is said of one that has none.
+pub(crate) fn counted(count: u64, holder: impl Fn() -> String, empty: &str) -> Result<u32, Error> {
+    from_u64(count).map_err(|reason| match reason {
+        Reason::Zero => reason.advise(Error::new(format!("{} {empty}", holder()))),
+        _ => reason.error(&holder(), &count.to_string()),
+    })
+}
+
 pub(crate) fn from_i64(value: i64) -> Result<u32, Reason> {
     u64::try_from(value).map_err(|_| Reason::Negative).and_then(from_u64)
 }

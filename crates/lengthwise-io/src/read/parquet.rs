@@ -17,10 +17,9 @@ use crate::guard::guarded;
 use crate::guard::parquet::{
     DEEPEST, Guarded, NoRoom, Pages, Refused, Stop, VALUES_PER_BYTE, records,
 };
-use crate::read::cells::{Cells, wrong_type};
+use crate::read::cells::{Cells, no_names, wrong_type};
 use crate::read::request::{Measure, Request};
 use crate::read::{column::Column, columns, open::Progress};
-use crate::text::quote;
 
 /// How many rows are read at a time.
 const PIECE: usize = 4096;
@@ -168,8 +167,7 @@ impl Part<'_> {
             (None, Kind::Signed64 | Kind::Unsigned64) => self.scalars::<Int64Type>(|value| {
                 cells.id(name, value.map(ToString::to_string).as_deref())
             }),
-            _ => Err(Error::new(format!("column {} cannot name sequences", quote(name)))
-                .hint_to("choose a column of strings or whole numbers with {ids}")),
+            _ => Err(no_names(name)),
         }
     }
 

@@ -8,7 +8,7 @@ use crate::read::request::{BlankLines, Measure, Request};
 use crate::read::unit::{Counter, Unit};
 use crate::read::{
     audio, column::Column, columns::IdColumn, delimited, format::Format, jsonl, kaldi,
-    kaldi::Table, mapped::MappedColumn, npy, packed::Unpacked, records::Dialect, text, time::Time,
+    kaldi::Table, mapped::MappedColumn, npy, packed::unpacked, records::Dialect, text, time::Time,
 };
 
 /// Where in a file the lengths are. A [`Reader`] takes these and more.
@@ -231,15 +231,15 @@ fn read_format(
         #[cfg(feature = "parquet")]
         Format::Parquet => filled(crate::read::parquet::read(open(path)?, request, progress)?),
         _ => {
-            let file = open(path)?;
-            let size = file.metadata().map_or(0, |about| about.len());
-            stream(Told::new(file, size, progress), format, request)
+            let reader = open(path)?;
+            let of = reader.metadata().map_or(0, |about| about.len());
+            stream(Told { reader, done: 0, of, progress }, format, request)
         }
     }
 }
 
 fn stream(reader: impl Read, format: Format, request: &Request) -> Result<Column, Error> {
-    let mut reader = Unpacked::new(reader).map_err(Error::io)?;
+    let mut reader = unpacked(reader).map_err(Error::io)?;
     // One copy of every reader is enough; they read pieces of 64 KiB.
     let reader: &mut dyn Read = &mut reader;
     filled(match format {

@@ -10,9 +10,7 @@ use crate::read::request::{BlankLines, Measure, Request};
 use crate::read::{column::Column, columns::IdColumn, number, unit::Counter};
 
 pub(crate) fn read<R: Read>(reader: R, request: &Request) -> Result<Column, Error> {
-    if request.column.is_some() {
-        return Err(Error::no_columns("a text file"));
-    }
+    request.refuse_column("a text file")?;
     if let Some(IdColumn::Named(_)) = request.ids {
         return Err(Error::no_ids("a text file").also("without a name, ids are the line numbers"));
     }

@@ -102,27 +102,6 @@ pub(in crate::plan) fn other_release(bytes: &[u8]) -> Option<String> {
     (is_version && version != env!("CARGO_PKG_VERSION")).then(|| version.to_owned())
 }
 
-/// The metadata, if it does not claim more rows than the file can have.
-fn metadata(file: &Guarded) -> Result<ParquetMetaData, String> {
-    let (metadata, rows) = file.metadata().map_err(|refused| match refused {
-        Refused::Beginning | Refused::End => {
-            "it does not begin and end as a Parquet file".to_owned()
-        }
-        Refused::TooLong => "its metadata has more bytes than the file".to_owned(),
-        Refused::Schema(_) => "its metadata is damaged".to_owned(),
-        Refused::Metadata(why) => why,
-        Refused::Rows => "its groups of rows cannot be counted".to_owned(),
-    })?;
-    if rows > file.len() / BYTES_PER_ROW {
-        return Err(format!("it claims {rows} rows in {} bytes", file.len()));
-    }
-    let declared = metadata.file_metadata().num_rows();
-    if u64::try_from(declared) != Ok(rows) {
-        return Err(format!("it claims {declared} rows, and its groups {rows}"));
-    }
-    Ok(metadata)
-}
-
 /// A file whose metadata is not absurd.
 struct Table {
     file: Arc<Guarded>,
@@ -139,8 +118,25 @@ impl Table {
         Self::of(file.map_err(|error| Error::unreadable("plan", &error))?)
     }
 
+    /// With the metadata, if it does not claim more rows than the file can have.
     fn of(file: Guarded) -> Result<Self, Error> {
-        let metadata = metadata(&file).map_err(Error::not_a_plan)?;
+        let (metadata, rows) = file.metadata().map_err(|refused| {
+            Error::not_a_plan(match &refused {
+                Refused::Beginning | Refused::End => "it does not begin and end as a Parquet file",
+                Refused::TooLong => "its metadata has more bytes than the file",
+                Refused::Schema(_) => "its metadata is damaged",
+                Refused::Metadata(why) => why,
+                Refused::Rows => "its groups of rows cannot be counted",
+            })
+        })?;
+        let (size, declared) = (file.len(), metadata.file_metadata().num_rows());
+        if rows > size / BYTES_PER_ROW {
+            return Err(Error::not_a_plan(format!("it claims {rows} rows in {size} bytes")));
+        }
+        if u64::try_from(declared) != Ok(rows) {
+            let why = format!("it claims {declared} rows, and its groups {rows}");
+            return Err(Error::not_a_plan(why));
+        }
         Ok(Self { file: Arc::new(file), metadata })
     }
 
