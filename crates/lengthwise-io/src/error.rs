@@ -139,11 +139,6 @@ impl Error {
         )
     }
 
-    /// What is there already is a folder or a device.
-    pub(crate) fn no_file() -> Self {
-        Self::of_subject("file", "is there, and is no file").hint_to("name another file")
-    }
-
     /// More than there is memory for, of so many bytes each.
     pub(crate) fn no_memory(what: &str, count: usize, each: usize) -> Self {
         let bytes = (count as u64).saturating_mul(each as u64);

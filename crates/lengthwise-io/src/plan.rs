@@ -16,15 +16,15 @@ mod npz;
 #[cfg(feature = "parquet")]
 mod parquet;
 
-mod read;
 mod stream;
-mod write;
+mod whole;
 
 pub use self::{
     batchwise::StreamedBatch,
     file::{PlanFile, Ranks},
     form::Form,
-    read::{Exact, read_plan, read_plan_exact, read_plan_exact_from, read_plan_from},
     stream::PlanStream,
-    write::SpanPlanFile,
+    whole::{
+        Exact, SpanPlanFile, read_plan, read_plan_exact, read_plan_exact_from, read_plan_from,
+    },
 };

@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::ids::Ids;
 use crate::npy::{self, Number};
 use crate::plan::batchwise::{About, Rows, Table};
-use crate::plan::content::{Batches, Seconds, Sheet};
+use crate::plan::content::{Batches, Content, Seconds, Sheet};
 use crate::plan::file::{Pieces, PlanFile};
 use crate::plan::header::{self, Remaining, Unchecked};
 use crate::text::{quote, shortened};
@@ -161,16 +161,19 @@ pub(super) fn read(bytes: &[u8]) -> Result<PlanFile, Error> {
     let pieces = archive.pieces()?;
     let over_long = archive.array("over_long")?.unwrap_or_default();
     let ids = archive.ids()?;
-    let mut content = header.content(archive.hash)?;
-    content.chunks = pieces.map(Pieces::chunks).transpose()?;
-    content.over_long = over_long;
+    let content = header.content(archive.hash)?;
     // Not before the checksum is right: what is wrong then is not by chance.
     let ids = ids.map(|(bytes, ends)| Ids::of_bytes(bytes, ends)).transpose();
-    content.ids = ids.map_err(Error::not_a_plan)?;
-    content.batches = Batches { all: indices, ends };
-    content.batch_lengths = batch_lengths;
-    content.positions = positions;
-    content.seconds = Seconds::of(seconds.0, seconds.1)?;
+    let content = Content {
+        chunks: pieces.map(Pieces::chunks).transpose()?,
+        over_long,
+        ids: ids.map_err(Error::not_a_plan)?,
+        batches: Batches { all: indices, ends },
+        batch_lengths,
+        positions,
+        seconds: Seconds::of(seconds.0, seconds.1)?,
+        ..content
+    };
     content.file()
 }
 

@@ -11,7 +11,7 @@ use crate::guard::guarded;
 use crate::plan::batchwise::{About, StreamedBatch, Table, whole};
 #[cfg(feature = "parquet")]
 use crate::plan::parquet;
-use crate::plan::{form::Form, json::Lines, npz, read::opened};
+use crate::plan::{form::Form, json::Lines, npz, whole::opened};
 
 /// The batches of a plan file, one after another: NPZ, Parquet and JSON lines. JSON is one object,
 /// and is read as a whole, as are plans with ids or pieces, of two lengths, and those that were dealt

@@ -21,7 +21,10 @@ pub(crate) fn read<R: Read>(reader: R, request: &Request) -> Result<Column, Erro
     guarded(
         || {
             let mut frames = Frames::new(reader)?;
-            let schema = schema(&mut frames)?;
+            // The schema is the first message.
+            let first = frames.next()?.ok_or_else(damaged)?;
+            let schema = first.message()?.header_as_schema().ok_or_else(damaged)?;
+            let schema: SchemaRef = try_fb_to_schema(schema).map_err(|_| damaged())?.into();
             let choice = Choice::new(&schema, request)?;
             let read = schema.project(&choice.columns).map_err(|_| damaged())?;
             let mut words = HashMap::new();
@@ -112,14 +115,6 @@ fn dictionary(
     frame.check(&batch.data().ok_or_else(damaged)?)?;
     read_dictionary(&frame.body, batch, read, words, &message.version())
         .map_err(|cause| refuse(&cause))
-}
-
-/// The schema, which is the first message.
-fn schema<R: Read>(frames: &mut Frames<R>) -> Result<SchemaRef, Error> {
-    let frame = frames.next()?.ok_or_else(damaged)?;
-    let message = frame.message()?;
-    let schema = message.header_as_schema().ok_or_else(damaged)?;
-    try_fb_to_schema(schema).map(Into::into).map_err(|_| damaged())
 }
 
 /// Where a column is: one of the schema, or inside of structures, as `features.num_frames`.

@@ -46,11 +46,9 @@ const LISTED: usize = 12;
 /// The column called `wanted`: the very name, or else the name but for upper and lower case.
 pub(crate) fn by_name(names: &[&str], wanted: &str) -> Result<Option<usize>, Error> {
     let folded = wanted.to_lowercase();
-    let exact = only(names, wanted, |name| name == wanted)?;
-    if exact.is_some() {
-        Ok(exact)
-    } else {
-        only(names, wanted, |name| name.to_lowercase() == folded)
+    match only(names, wanted, |name| name == wanted)? {
+        None => only(names, wanted, |name| name.to_lowercase() == folded),
+        found => Ok(found),
     }
 }
 
@@ -74,12 +72,7 @@ fn only(
 
 /// The column with the first of the usual names that is there.
 pub(crate) fn by_habit(names: &[&str], habit: &str) -> Result<Option<usize>, Error> {
-    for known in habit.split(' ') {
-        if let Some(index) = by_name(names, known)? {
-            return Ok(Some(index));
-        }
-    }
-    Ok(None)
+    habit.split(' ').find_map(|known| by_name(names, known).transpose()).transpose()
 }
 
 /// The column with this number, counted from 1.
@@ -109,9 +102,9 @@ pub(crate) fn choose(
 /// what it should hold.
 pub(crate) fn undecided(noun: &str, names: &[&str], what: &str) -> Error {
     let message = match names {
-        [] => format!("there are no {noun}s"),
+        [] => all(noun, names),
         [name] => format!("the only {noun}, {}, is not known to hold {what}", quote(name)),
-        _ => format!("no {noun} is known to hold {what}; the {noun}s are {}", list(names)),
+        _ => format!("no {noun} is known to hold {what}; {}", all(noun, names)),
     };
     Error::new(message).hint_to("choose one with {column=NAME}")
 }
@@ -129,13 +122,7 @@ pub(crate) fn ids(noun: &str, names: &[&str], wanted: &IdColumn) -> Result<usize
 
 /// A column was asked for and is not there.
 pub(crate) fn unknown(noun: &str, names: &[&str], wanted: &str) -> Error {
-    let missing = format!("there is no {noun} {}", quote(wanted));
-    let message = match names {
-        [] => format!("{missing}; there are no {noun}s"),
-        [name] => format!("{missing}; the only {noun} is {}", quote(name)),
-        _ => format!("{missing}; the {noun}s are {}", list(names)),
-    };
-    let error = Error::new(message);
+    let error = Error::new(format!("there is no {noun} {}; {}", quote(wanted), all(noun, names)));
     match nearest(names, wanted) {
         Some(name) => {
             error.hint_with("perhaps {} is meant; choose it with {column}", &[&quote(name)])
@@ -144,11 +131,15 @@ pub(crate) fn unknown(noun: &str, names: &[&str], wanted: &str) -> Error {
     }
 }
 
-fn list(names: &[&str]) -> String {
+/// Which columns there are.
+fn all(noun: &str, names: &[&str]) -> String {
     let shown: Vec<String> = names.iter().take(LISTED).map(|name| quote(name)).collect();
-    match names.len().saturating_sub(LISTED) {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
+    let shown = shown.join(", ");
+    match names.len() {
+        0 => format!("there are no {noun}s"),
+        1 => format!("the only {noun} is {shown}"),
+        ..=LISTED => format!("the {noun}s are {shown}"),
+        more => format!("the {noun}s are {shown} and {} more", more - LISTED),
     }
 }
 

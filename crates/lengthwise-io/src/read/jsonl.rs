@@ -88,14 +88,13 @@ struct Shape(Option<String>);
 
 impl Shape {
     fn of(first: &Value, request: &Request) -> Result<Shape, Error> {
-        let wanted = request.column;
-        let Value::Object(object) = first else {
-            return match wanted {
-                Some(wanted) => Err(no_object(first, wanted)),
-                None => Ok(Shape(None)),
-            };
-        };
-        choose(object, wanted, request.measure.habit()).map(|name| Shape(Some(name)))
+        match (first, request.column) {
+            (Value::Object(object), wanted) => {
+                choose(object, wanted, request.measure.habit()).map(|name| Shape(Some(name)))
+            }
+            (_, Some(wanted)) => Err(no_object(first, wanted)),
+            (_, None) => Ok(Shape(None)),
+        }
     }
 
     /// The fields that [`length`](Self::length) looks at.

@@ -154,7 +154,19 @@ impl Reader {
         path: &Path,
         mut progress: impl FnMut(Progress),
     ) -> Result<MappedColumn, Error> {
-        self.map_path(path, &mut progress).map_err(|error| error.of(path))
+        let mut map = || {
+            let format = self.format_of(path);
+            let request = Request { spooled: true, ..self.request(format)? };
+            // A pipe must not be opened twice.
+            if format == Format::Npy && path.is_file() {
+                let file = open(path)?;
+                if let Some(map) = npy::in_place(&file, &request)? {
+                    return MappedColumn::in_place(map, file, path.to_owned());
+                }
+            }
+            MappedColumn::of(read_format(path, format, &request, &mut progress)?)
+        };
+        map().map_err(|error| error.of(path))
     }
 
     /// Reads like [`read_from`](Self::read_from), and keeps the lengths as
@@ -168,23 +180,6 @@ impl Reader {
         let request = self.request(format).map(|request| Request { spooled: true, ..request });
         let column = request.and_then(|request| stream(reader, format, &request));
         column.and_then(MappedColumn::of).map_err(|error| error.in_source(source))
-    }
-
-    fn map_path(
-        &self,
-        path: &Path,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<MappedColumn, Error> {
-        let format = self.format_of(path);
-        let request = Request { spooled: true, ..self.request(format)? };
-        // A pipe must not be opened twice.
-        if format == Format::Npy && path.is_file() {
-            let file = open(path)?;
-            if let Some(map) = npy::in_place(&file, &request)? {
-                return MappedColumn::in_place(map, file, path.to_owned());
-            }
-        }
-        MappedColumn::of(read_format(path, format, &request, progress)?)
     }
 
     fn format_of(&self, path: &Path) -> Format {

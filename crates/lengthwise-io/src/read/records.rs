@@ -63,10 +63,9 @@ impl<R: Read> Records<R> {
         self.reader.get_mut().done(start);
         loop {
             let next = self.reader.position().line();
-            match self.reader.read_byte_record(&mut self.fields) {
-                Ok(true) => {}
-                Ok(false) => return Ok(false),
-                Err(error) => return Err(self.io(error)),
+            let read = self.reader.read_byte_record(&mut self.fields);
+            if !read.map_err(|error| self.io(error))? {
+                return Ok(false);
             }
             if self.at_tail() && self.unclosed() {
                 return Err(Error::new("a quoted field begins in this record and never ends")

@@ -61,7 +61,13 @@ fn texts<R: Read>(
         if text.trim().is_empty() {
             match request.blank_lines {
                 BlankLines::Skip => blanks.add(line, 1, text.len() as u64 + 1)?,
-                BlankLines::Refuse => return Err(blank(line)),
+                BlankLines::Refuse => {
+                    return Err(Error::new("the line is empty and should hold a sequence")
+                        .at(line)
+                        .hint_to(
+                            "if empty lines only separate, leave them out with {skip-blank}",
+                        ));
+                }
             }
             continue;
         }
@@ -71,12 +77,6 @@ fn texts<R: Read>(
     }
     blanks.note(&mut column);
     Ok(column)
-}
-
-fn blank(line: u64) -> Error {
-    Error::new("the line is empty and should hold a sequence")
-        .at(line)
-        .hint_to("if empty lines only separate, leave them out with {skip-blank}")
 }
 
 /// The id of a line is its number: with blank lines left out, it says which line a sequence is.

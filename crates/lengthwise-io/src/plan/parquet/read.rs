@@ -277,20 +277,16 @@ impl Rows {
         let wide = numbers.iter().copied();
         let narrow = wide.clone().map(|number| number as u32);
         match column {
-            Column::Batch => return self.add_batches(row, numbers),
-            Column::BatchLength => {
-                return same(&self.ends, &mut self.batch_lengths, column, row, narrow);
-            }
-            Column::BatchPositions => {
-                return same(&self.ends, &mut self.positions, column, row, wide);
-            }
+            Column::Batch => self.add_batches(row, numbers)?,
+            Column::BatchLength => same(&self.ends, &mut self.batch_lengths, column, row, narrow)?,
+            Column::BatchPositions => same(&self.ends, &mut self.positions, column, row, wide)?,
             Column::SecondLength => {
                 let seconds = self.seconds.get_or_insert_default();
-                return same(&self.ends, &mut seconds.batch_lengths, column, row, narrow);
+                same(&self.ends, &mut seconds.batch_lengths, column, row, narrow)?;
             }
             Column::SecondPositions => {
                 let seconds = self.seconds.get_or_insert_default();
-                return same(&self.ends, &mut seconds.positions, column, row, wide);
+                same(&self.ends, &mut seconds.positions, column, row, wide)?;
             }
             Column::Sequence => self.sequences.extend(narrow),
             Column::Offset => self.offsets.extend(narrow),
