@@ -63,7 +63,9 @@ fn add<N: Number>(hash: &mut Xxh3, numbers: &[N]) {
     let mut bytes = Vec::new();
     for block in numbers.chunks(1 << 11) {
         bytes.clear();
-        block.iter().for_each(|number| number.put(&mut bytes));
+        for number in block {
+            number.put(&mut bytes);
+        }
         hash.update(&bytes);
     }
 }

@@ -60,10 +60,8 @@ pub(super) fn read(bytes: &[u8]) -> Result<PlanFile, Error> {
 
 /// A line but the last: a batch, or the over-long sequences. Of pieces it names the sequences they are from,
 /// and where they begin.
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 struct Line {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    over_long: Option<String>,
     sequences: Vec<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ids: Option<Ids>,
@@ -79,6 +77,15 @@ struct Line {
     positions: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     second_positions: Option<u64>,
+    #[serde(skip_serializing)]
+    over_long: Option<String>,
+}
+
+/// The line of the over-long sequences, as it is written.
+#[derive(Serialize)]
+struct OverLongs<'a> {
+    over_long: String,
+    sequences: &'a [u32],
 }
 
 pub(super) fn read_lines(bytes: &[u8]) -> Result<PlanFile, Error> {
@@ -339,7 +346,6 @@ pub(super) fn write_lines(file: &Sheet, output: &mut impl Write) -> io::Result<(
             chunks.map(pieces)
         };
         let line = Line {
-            over_long: None,
             sequences: of_pieces(|piece| piece.sequence).unwrap_or_else(|| batch.to_vec()),
             ids: ids.map(|ids| ids.range(places).collect()),
             offsets: of_pieces(|piece| piece.offset),
@@ -348,12 +354,12 @@ pub(super) fn write_lines(file: &Sheet, output: &mut impl Write) -> io::Result<(
             second_batch_length: seconds.map(|seconds| seconds.batch_lengths[at]),
             positions: Some(positions),
             second_positions: seconds.and_then(|seconds| seconds.positions.get(at).copied()),
+            over_long: None,
         };
         output.line(&line)?;
     }
     if !over_long.is_empty() {
-        let (over_long, sequences) = (Some(treatment.to_string()), over_long.to_vec());
-        output.line(&Line { over_long, sequences, ..Line::default() })?;
+        output.line(&OverLongs { over_long: treatment.to_string(), sequences: over_long })?;
     }
     let last = unsealed(file, Remaining { over_long: false, chunks: true });
     serde_json::to_writer(&mut output, &last)?;
@@ -386,7 +392,7 @@ impl<W: Write> Sealing<W> {
         Ok(())
     }
 
-    fn line(&mut self, line: &Line) -> io::Result<()> {
+    fn line(&mut self, line: &impl Serialize) -> io::Result<()> {
         serde_json::to_writer(&mut *self, line)?;
         writeln!(self)
     }

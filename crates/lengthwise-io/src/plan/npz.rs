@@ -225,6 +225,9 @@ pub(super) fn stream(file: File) -> Result<(About, Table), Error> {
     Table::open(header, (count, Box::new(std::iter::from_fn(some))), rows, over_long, None)
 }
 
+/// The bytes of all ids, and where each ends.
+type IdArrays = (Vec<u8>, Vec<u64>);
+
 struct Archive<R> {
     zip: ZipArchive<R>,
     /// How many bytes the arrays may still have: each is in the file, and in no other.
@@ -293,8 +296,8 @@ impl<R: Read + Seek> Archive<R> {
         Ok(Some(numbers.chunks_exact(N::SIZE).map(N::get).collect()))
     }
 
-    /// The bytes of all ids, and where each ends, or none.
-    fn ids(&mut self) -> Result<Option<(Vec<u8>, Vec<u64>)>, Error> {
+    /// Both arrays of the ids, or none.
+    fn ids(&mut self) -> Result<Option<IdArrays>, Error> {
         match (self.array("id_bytes")?, self.array("id_ends")?) {
             (None, None) => Ok(None),
             (Some(bytes), Some(ends)) => Ok(Some((bytes, ends))),

@@ -138,7 +138,7 @@ fn all(noun: &str, names: &[&str]) -> String {
     match names.len() {
         0 => format!("there are no {noun}s"),
         1 => format!("the only {noun} is {shown}"),
-        ..=LISTED => format!("the {noun}s are {shown}"),
+        2..=LISTED => format!("the {noun}s are {shown}"),
         more => format!("the {noun}s are {shown} and {} more", more - LISTED),
     }
 }
