@@ -5,11 +5,10 @@ use std::{io::Write, path::Path};
 use lengthwise::{Cursor, Segment};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
-use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::Error;
 use crate::hex::hex;
-use crate::record::{Record, bounded, parsed};
+use crate::record::{self, Record, bounded, parsed};
 use crate::save::save;
 
 /// No cursor has more bytes: a change of the world size takes a few.
@@ -38,16 +37,12 @@ impl<'a> From<&'a Cursor> for Document<'a> {
     }
 }
 
-/// XXH3 of all that a cursor says, so that a damaged count of steps is noticed: the settings, then
-/// the numbers, each as a little-endian `u64`.
 fn checksum(cursor: &Cursor) -> u64 {
     let &Cursor { ref settings, lengths, seed, epoch, plan, ref segments } = cursor;
     let segments =
         segments.iter().flat_map(|segment| [segment.ranks, segment.steps].map(u64::from));
     let numbers = [Cursor::VERSION.into(), lengths, seed, epoch, plan].into_iter().chain(segments);
-    let mut bytes = settings.as_bytes().to_vec();
-    bytes.extend(numbers.flat_map(u64::to_le_bytes));
-    xxh3_64(&bytes)
+    record::checksum(settings, numbers)
 }
 
 fn pairs<S: Serializer>(segments: &[Segment], serializer: S) -> Result<S::Ok, S::Error> {

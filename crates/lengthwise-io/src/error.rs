@@ -108,7 +108,7 @@ impl Error {
             io::ErrorKind::NotFound => "check the path".into(),
             io::ErrorKind::PermissionDenied => "make the file readable, or name another one".into(),
             io::ErrorKind::OutOfMemory => "raise the limit on memory".into(),
-            _ if Damaged::is(&cause) => "copy the file again, or compress it again".into(),
+            _ if message.ends_with(DAMAGED) => "copy the file again, or compress it again".into(),
             _ => Remedy::default(),
         };
         Self { remedy, cause: Some(cause), ..Self::new(message) }
@@ -137,11 +137,6 @@ impl Error {
         Self::of_subject("file", message).hint_to(
             "nothing was written to it; check that the folder exists and can be written to",
         )
-    }
-
-    /// What is there already is a folder or a device.
-    pub(crate) fn no_file() -> Self {
-        Self::of_subject("file", "is there, and is no file").hint_to("name another file")
     }
 
     /// More than there is memory for, of so many bytes each.
@@ -199,19 +194,7 @@ impl Error {
     /// Data of this kind that its library refuses, or panics on.
     #[allow(dead_code, reason = "only the heavy formats are read by libraries")]
     pub(crate) fn damaged_data(kind: &str) -> Self {
-        Self::new(format!("the {kind} data is cut short or damaged"))
-            .hint_to("copy the file again, or write it again")
-    }
-
-    /// A unit for a format without texts.
-    pub(crate) fn no_texts(what: &str) -> Self {
-        Self::new(format!("{what} holds no texts to count in")).hint_to("leave out {unit}")
-    }
-
-    /// A column for a format that has none; ignoring it would hide a mistaken file name.
-    pub(crate) fn no_columns(what: &str) -> Self {
-        Self::new(format!("{what} has no columns to choose from"))
-            .hint_to("leave out {column}, or say {format=csv} if it is a table")
+        Self::new(format!("the {kind} {DAMAGED}")).hint_to("copy the file again, or write it again")
     }
 
     /// Ids were asked of a format that has none.
@@ -280,30 +263,13 @@ impl std::error::Error for Error {
     }
 }
 
-/// Compressed data that does not unpack. It travels as an [`io::Error`] through readers that know
-/// of no other.
-#[derive(Debug)]
-pub(crate) struct Damaged {
-    kind: &'static str,
+/// What is said of data that does not unpack, or that its library refuses.
+const DAMAGED: &str = "data is cut short or damaged";
+
+/// Compressed data that does not unpack. It travels as an [`io::Error`] through readers that know of no other.
+pub(crate) fn does_not_unpack(kind: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("the {kind} {DAMAGED}"))
 }
-
-impl Damaged {
-    pub(crate) fn error(kind: &'static str) -> io::Error {
-        io::Error::new(io::ErrorKind::InvalidData, Self { kind })
-    }
-
-    fn is(error: &io::Error) -> bool {
-        error.get_ref().is_some_and(<dyn std::error::Error + Send + Sync>::is::<Self>)
-    }
-}
-
-impl fmt::Display for Damaged {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the {} data is cut short or damaged", self.kind)
-    }
-}
-
-impl std::error::Error for Damaged {}
 
 #[cfg(test)]
 mod tests {

@@ -5,11 +5,10 @@
 //! minor bugs. [`guarded`] turns them into errors.
 //!
 //! A failed allocation aborts the process and is not a panic. So declared sizes are checked before a
-//! library sees them ([`thrift`]), and [`room`] tells whether there is memory for what is known to be needed.
+//! library sees them, and [`room`] tells whether there is memory for what is known to be needed.
 
 #[cfg(feature = "parquet")]
 pub(crate) mod parquet;
-pub mod thrift;
 
 use std::panic::{self, AssertUnwindSafe};
 use std::{cell::Cell, hint::black_box, sync::Once};

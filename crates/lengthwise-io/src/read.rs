@@ -23,12 +23,10 @@ mod mapped;
 mod columns;
 mod request;
 
-mod blanks;
 #[cfg(any(feature = "arrow", feature = "parquet"))]
 mod cells;
 mod lines;
 mod records;
-mod tail;
 
 #[cfg(feature = "arrow")]
 mod arrow;

@@ -3,6 +3,7 @@
 use std::{fs::File, io::Read, path::Path};
 
 use serde_json::{Map, Value};
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::Error;
 use crate::hex::from_hex;
@@ -75,6 +76,14 @@ impl<'a> Record<'a> {
             given => Err(Error::altered(self.subject, given, found)),
         }
     }
+}
+
+/// XXH3 of all that a record says, so that a damaged count is noticed: the settings, then the numbers, each as
+/// a little-endian `u64`.
+pub(crate) fn checksum(settings: &str, numbers: impl Iterator<Item = u64>) -> u64 {
+    let mut bytes = settings.as_bytes().to_vec();
+    bytes.extend(numbers.flat_map(u64::to_le_bytes));
+    xxh3_64(&bytes)
 }
 
 pub(crate) fn parsed(subject: &'static str, text: &str) -> Result<Value, Error> {

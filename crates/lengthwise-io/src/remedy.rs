@@ -45,43 +45,38 @@ impl Setting {
         Setting::CostModel,
     ];
 
-    /// The name that templates have for it.
-    fn name(self) -> &'static str {
+    /// The name that templates have for it; and what it is called in Rust, and how it is given a value: a
+    /// method of a [`Reader`](crate::Reader), or what stands in its place.
+    fn words(self) -> (&'static str, &'static str, Option<[&'static str; 2]>) {
+        let ids = ["`Reader::ids(IdColumn::Named(\"", "\".to_owned()))`"];
+        let shift = ["`Reader::time(Time::FrameShift(", "))`"];
         match self {
-            Setting::Column => "column",
-            Setting::Ids => "ids",
-            Setting::Format => "format",
-            Setting::Unit => "unit",
-            Setting::FrameShift => "frame-shift",
-            Setting::Rate => "rate",
-            Setting::SkipBlank => "skip-blank",
-            Setting::Memory => "memory",
-            Setting::Feature => "feature",
-            Setting::CostModel => "cost-model",
+            Setting::Column => ("column", "`Reader::column`", Some(["`Reader::column(\"", "\")`"])),
+            Setting::Ids => ("ids", "`Reader::ids`", Some(ids)),
+            Setting::Format => {
+                ("format", "`Reader::format`", Some(["`Reader::format(\"", "\".parse()?)`"]))
+            }
+            Setting::Unit => {
+                ("unit", "`Reader::unit`", Some(["`Reader::unit(\"", "\".parse()?)`"]))
+            }
+            Setting::FrameShift => ("frame-shift", "`Time::FrameShift`", Some(shift)),
+            Setting::Rate => ("rate", "`Time::Rate`", Some(["`Reader::time(Time::Rate(", ".0))`"])),
+            Setting::SkipBlank => ("skip-blank", "`Reader::blank_lines(BlankLines::Skip)`", None),
+            Setting::Memory => ("memory", "`PlanStream`", None),
+            Setting::Feature => ("feature", "the feature `…`", Some(["the feature `", "`"])),
+            Setting::CostModel => ("cost-model", "`CostModelFile::to_json`", None),
         }
     }
 
     fn of_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|setting| setting.name() == name)
+        Self::ALL.into_iter().find(|setting| setting.words().0 == name)
     }
 
-    /// In Rust it is a method of a [`Reader`](crate::Reader), or what stands in its place.
     fn in_rust(self, value: Option<&str>) -> String {
-        // What it is called, and how it is given a value.
-        let (name, [before, after]) = match self {
-            Setting::Column => ("Reader::column", ["Reader::column(\"", "\")"]),
-            Setting::Ids => ("Reader::ids", ["Reader::ids(IdColumn::Named(\"", "\".to_owned()))"]),
-            Setting::Format => ("Reader::format", ["Reader::format(\"", "\".parse()?)"]),
-            Setting::Unit => ("Reader::unit", ["Reader::unit(\"", "\".parse()?)"]),
-            Setting::FrameShift => ("Time::FrameShift", ["Reader::time(Time::FrameShift(", "))"]),
-            Setting::Rate => ("Time::Rate", ["Reader::time(Time::Rate(", ".0))"]),
-            Setting::SkipBlank => return "`Reader::blank_lines(BlankLines::Skip)`".to_owned(),
-            Setting::Memory => return "`PlanStream`".to_owned(),
-            Setting::Feature => return format!("the feature `{}`", value.unwrap_or("…")),
-            Setting::CostModel => return "`CostModelFile::to_json`".to_owned(),
-        };
-        let code = value.map_or(name.to_owned(), |value| format!("{before}{value}{after}"));
-        format!("`{code}`")
+        match (self.words(), value) {
+            ((.., Some([before, after])), Some(value)) => format!("{before}{value}{after}"),
+            ((_, name, _), _) => name.to_owned(),
+        }
     }
 }
 
@@ -181,7 +176,7 @@ mod tests {
             "perhaps {} is meant: {column}, {rate=}, {unit=words}",
             &["{column}", "8000"],
         );
-        let words = remedy.in_words(|setting, value| format!("<{} {value:?}>", setting.name()));
+        let words = remedy.in_words(|setting, value| format!("<{} {value:?}>", setting.words().0));
         let expected = "perhaps {column} is meant: <column None>, <rate Some(\"8000\")>, \
                         <unit Some(\"words\")>";
         assert_eq!(words, expected);
@@ -193,7 +188,7 @@ mod tests {
     #[test]
     fn every_setting_has_a_name_in_rust() {
         for setting in Setting::ALL {
-            assert_eq!(Setting::of_name(setting.name()), Some(setting));
+            assert_eq!(Setting::of_name(setting.words().0), Some(setting));
             for value in [None, Some("16000")] {
                 let words = setting.in_rust(value);
                 assert!(words.contains('`') && !words.contains("--"), "{words}");

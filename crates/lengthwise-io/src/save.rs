@@ -35,19 +35,14 @@ impl Written {
         write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
     ) -> Result<Self, Error> {
         // Through a link to the file it names, which need not be there yet.
-        let real = path.canonicalize().or_else(|_| {
-            path.read_link().map(|target| {
-                path.parent().map_or_else(|| target.clone(), |folder| folder.join(&target))
-            })
-        });
-        let real = real.unwrap_or_else(|_| path.to_owned());
+        let linked = |_| path.read_link().map(|target| path.with_file_name(target));
+        let real = path.canonicalize().or_else(linked).unwrap_or_else(|_| path.to_owned());
         if real.metadata().is_ok_and(|there| !there.is_file()) {
-            return Err(Error::no_file().of(path));
+            let error = Error::of_subject("file", "is there, and is no file");
+            return Err(error.hint_to("name another file").of(path));
         }
-        let folder = match real.parent() {
-            Some(parent) if parent != Path::new("") => parent,
-            _ => Path::new("."),
-        };
+        let folder = real.parent().filter(|folder| *folder != Path::new(""));
+        let folder = folder.unwrap_or(Path::new("."));
         let attempt = || -> io::Result<NamedTempFile> {
             let file = temporary(folder)?;
             if let Ok(there) = real.metadata() {
@@ -73,10 +68,8 @@ impl Written {
     /// Gives the file its name.
     pub fn keep(self) -> Result<(), Error> {
         let Self { file, real, path } = self;
-        match file.persist(real) {
-            Ok(_) => Ok(()),
-            Err(error) => Err(Error::unwritten(&error.error).of(&path)),
-        }
+        file.persist(real).map_err(|error| Error::unwritten(&error.error).of(&path))?;
+        Ok(())
     }
 }
 

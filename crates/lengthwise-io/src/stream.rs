@@ -8,11 +8,10 @@ use std::path::Path;
 use lengthwise::stream::StreamState;
 use serde::Serialize;
 use serde_json::Value;
-use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::Error;
 use crate::hex::hex;
-use crate::record::{Record, content, is_zero, parsed};
+use crate::record::{self, Record, content, is_zero, parsed};
 use crate::save::save;
 
 /// No state has more bytes: a sequence that is held takes a few bits.
@@ -40,7 +39,6 @@ struct Document<'a> {
     checksum: String,
 }
 
-/// XXH3 of all that a state says: the settings, then the numbers, each as a little-endian `u64`.
 fn checksum(state: &StreamState) -> u64 {
     let StreamState { settings, seed, epoch, steps, read, left_out, truncated, lengths, .. } =
         state;
@@ -52,9 +50,7 @@ fn checksum(state: &StreamState) -> u64 {
             .chain(counts)
             .chain(state.rungs.iter().copied().map(u64::from))
             .chain(state.held.iter().copied());
-    let mut bytes = settings.as_bytes().to_vec();
-    bytes.extend(numbers.flat_map(u64::to_le_bytes));
-    xxh3_64(&bytes)
+    record::checksum(settings, numbers)
 }
 
 /// The state as one line of JSON, without a line end. With a window of 4,096 sequences it has about

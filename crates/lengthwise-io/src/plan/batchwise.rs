@@ -7,7 +7,9 @@ use lengthwise::Provenance;
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::error::Error;
-use crate::plan::{header::Unchecked, seal::check_digest};
+use crate::npy::Number;
+use crate::plan::content::check_digest;
+use crate::plan::header::{Unchecked, check_content};
 
 /// One batch of a [`PlanStream`](crate::PlanStream).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,16 +59,15 @@ pub(super) fn whole(why: &str) -> Error {
 pub(super) const MORE: &str =
     "has ids or pieces, or was dealt to ranks, and does not come batch by batch";
 
-fn add<const SIZE: usize>(hash: &mut Xxh3, numbers: impl Iterator<Item = [u8; SIZE]>) {
-    let mut bytes = Vec::with_capacity(1 << 13);
-    for number in numbers {
-        bytes.extend_from_slice(&number);
-        if bytes.len() >= 1 << 13 {
-            hash.update(&bytes);
-            bytes.clear();
+fn add<N: Number>(hash: &mut Xxh3, numbers: &[N]) {
+    let mut bytes = Vec::new();
+    for block in numbers.chunks(1 << 11) {
+        bytes.clear();
+        for number in block {
+            number.put(&mut bytes);
         }
+        hash.update(&bytes);
     }
-    hash.update(&bytes);
 }
 
 /// The indices of a file, some at a time.
@@ -121,8 +122,8 @@ impl Table {
         }
         let mut digest = Xxh3::new();
         digest.update(&(batches as u32).to_le_bytes());
-        add(&mut digest, ends.iter().map(|end| end.to_le_bytes()));
-        add(&mut digest, lengths.iter().map(|length| length.to_le_bytes()));
+        add(&mut digest, ends);
+        add(&mut digest, lengths);
         if !over_long.is_empty() {
             about.over_long = over_long;
         }
@@ -151,7 +152,7 @@ impl Table {
                 return Err(Error::not_a_plan("it has fewer sequences than its batches"));
             };
             for hash in [&mut self.hash, &mut self.digest] {
-                add(hash, more.iter().map(|index| index.to_le_bytes()));
+                add(hash, &more);
             }
             self.waiting.extend(more);
         }
@@ -172,12 +173,12 @@ impl Table {
         let mut hash = self.hash.clone();
         if self.hashes_rest {
             let Rows { ends, lengths, positions } = &self.rows;
-            add(&mut hash, ends.iter().map(|end| end.to_le_bytes()));
-            add(&mut hash, lengths.iter().map(|length| length.to_le_bytes()));
-            add(&mut hash, positions.iter().map(|positions| positions.to_le_bytes()));
-            add(&mut hash, self.over_long.iter().map(|sequence| sequence.to_le_bytes()));
+            add(&mut hash, ends);
+            add(&mut hash, lengths);
+            add(&mut hash, positions);
+            add(&mut hash, &self.over_long);
         }
-        Unchecked::new(&self.header)?.check(hash)?;
+        check_content(&self.header, hash)?;
         check_digest(digest, self.digest.digest())
     }
 }

@@ -1,20 +1,107 @@
-//! What a file of any form holds, before it is a plan.
+//! What a file of any form is written from, and what it holds before it is a plan.
 
-use std::fmt;
+use std::{fmt, ops::Range};
 
-use lengthwise::{Chunks, Counts, Plan, Provenance};
+use lengthwise::{Chunks, Counts, OverLong, Plan, Provenance, SpanPlan};
 use serde::de::{DeserializeSeed, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::cursor;
 use crate::error::Error;
-use crate::hex::from_hex;
+use crate::hex::{from_hex, hex};
 use crate::ids::Ids;
-use crate::plan::file::{PlanFile, Ranks, StepCounts};
-use crate::plan::pieces::Pieces;
-use crate::plan::seal::{Version, check_digest};
+use crate::plan::file::{Pieces, PlanFile, Ranks, StepCounts};
 use crate::text::quote;
 
+/// The version of a file: 1, and 2 with ids; 3 and 4 of sequences with two lengths. A release that knows
+/// no ids, or no second lengths, must not take a file that has them for one that has none.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Version {
+    pub(super) has_pairs: bool,
+    pub(super) has_ids: bool,
+}
+
+impl Version {
+    pub(super) fn number(self) -> u32 {
+        1 + u32::from(self.has_ids) + 2 * u32::from(self.has_pairs)
+    }
+}
+
+/// All that a file is written from: the batches of a plan, wherever they are, and what goes with them.
+pub(super) struct Sheet<'a> {
+    pub(super) made: &'a Provenance,
+    pub(super) digest: u64,
+    /// The number of batches, and of the sequences in all of them.
+    pub(super) len: usize,
+    pub(super) sequences: usize,
+    /// The sequences of a batch, and what it is padded to.
+    pub(super) batch: Box<dyn Fn(usize) -> (&'a [u32], u32) + 'a>,
+    pub(super) over_long: (OverLong, &'a [u32]),
+    pub(super) positions: &'a [u64],
+    pub(super) seconds: Option<Seconds<&'a [u32], &'a [u64]>>,
+    pub(super) ids: Option<&'a Ids>,
+    pub(super) chunks: Option<&'a Chunks>,
+    pub(super) ranks: Option<&'a Ranks>,
+}
+
+impl<'a> Sheet<'a> {
+    pub(super) fn of_file(file: &'a PlanFile) -> Self {
+        let PlanFile { plan, positions, second_positions, ids, chunks, ranks } = file;
+        let seconds = |batch_lengths| Seconds { batch_lengths, positions: &second_positions[..] };
+        Self {
+            made: plan.provenance(),
+            digest: plan.digest(),
+            len: plan.len(),
+            sequences: plan.indices().len(),
+            batch: Box::new(|at| (plan.get(at).unwrap_or_default(), plan.batch_lengths()[at])),
+            over_long: plan.over_long(),
+            positions,
+            seconds: plan.second_batch_lengths().map(seconds),
+            ids: ids.as_ref(),
+            chunks: chunks.as_ref(),
+            ranks: ranks.as_ref(),
+        }
+    }
+
+    pub(super) fn of_spans(plan: &'a SpanPlan, positions: &'a [u64]) -> Self {
+        Self {
+            made: plan.provenance(),
+            digest: plan.digest(),
+            len: plan.len(),
+            sequences: plan.sequences(),
+            batch: Box::new(|at| plan.get(at).unwrap_or_default()),
+            over_long: plan.over_long(),
+            positions,
+            seconds: None,
+            ids: None,
+            chunks: None,
+            ranks: None,
+        }
+    }
+
+    pub(super) fn version(&self) -> Version {
+        Version { has_pairs: self.seconds.is_some(), has_ids: self.ids.is_some() }
+    }
+
+    pub(super) fn all(&self) -> impl ExactSizeIterator<Item = (&'a [u32], u32)> {
+        (0..self.len).map(|batch| (self.batch)(batch))
+    }
+
+    /// Where each batch is among the sequences of all.
+    pub(super) fn places(&self) -> impl Iterator<Item = Range<usize>> {
+        self.all().scan(0, |end, (batch, _)| {
+            let start = *end;
+            *end += batch.len();
+            Some(start..*end)
+        })
+    }
+
+    pub(super) fn ends(&self) -> impl Iterator<Item = u32> {
+        self.places().map(|places| places.end as u32)
+    }
+}
+
+/// All that a file has, before it is a plan.
 pub(super) struct Content {
     pub(super) version: Version,
     pub(super) digest: String,
@@ -30,10 +117,10 @@ pub(super) struct Content {
 }
 
 /// What batches of two lengths have besides.
-#[derive(Default)]
-pub(super) struct Seconds {
-    pub(super) batch_lengths: Vec<u32>,
-    pub(super) positions: Vec<u64>,
+#[derive(Clone, Copy, Default)]
+pub(super) struct Seconds<L = Vec<u32>, P = Vec<u64>> {
+    pub(super) batch_lengths: L,
+    pub(super) positions: P,
 }
 
 impl Seconds {
@@ -135,6 +222,16 @@ impl Content {
     }
 }
 
+/// Refuses batches that do not have the digest that was written.
+pub(super) fn check_digest(written: u64, actual: u64) -> Result<(), Error> {
+    if written == actual {
+        return Ok(());
+    }
+    let [written, actual] = [written, actual].map(hex);
+    let what = format!("has been altered: its digest is {written}, its batches have {actual}");
+    Err(Error::damaged("plan", what))
+}
+
 /// [`Ranks`] as they are read.
 #[derive(Deserialize)]
 #[serde(expecting = "an object of ranks")]
@@ -204,8 +301,8 @@ pub(super) struct Batches<T = Vec<u32>> {
 
 /// What is in all batches: the sequences, or their ids.
 pub(super) trait All: Default {
-    const LISTS: &'static str;
-    const LIST: &'static str;
+    /// What is expected of the lists, and of one of them.
+    const EXPECTED: [&str; 2];
 
     fn len(&self) -> usize;
     /// Reads one more from a list; false at its end.
@@ -213,8 +310,7 @@ pub(super) trait All: Default {
 }
 
 impl All for Vec<u32> {
-    const LISTS: &'static str = "a list of batches";
-    const LIST: &'static str = "a list of sequences";
+    const EXPECTED: [&str; 2] = ["a list of batches", "a list of sequences"];
 
     fn len(&self) -> usize {
         self.len()
@@ -228,8 +324,7 @@ impl All for Vec<u32> {
 }
 
 impl All for Ids {
-    const LISTS: &'static str = "a list of the ids of batches";
-    const LIST: &'static str = "a list of ids";
+    const EXPECTED: [&str; 2] = ["a list of the ids of batches", "a list of ids"];
 
     fn len(&self) -> usize {
         self.len()
@@ -250,7 +345,9 @@ impl<T: All> Batches<T> {
 
 impl<'de, T: All> Deserialize<'de> for Batches<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_seq(Lists(Self::default()))
+        let mut batches = Self::default();
+        Lists::<T, 0>(&mut batches).deserialize(deserializer)?;
+        Ok(batches)
     }
 }
 
@@ -258,30 +355,21 @@ impl<'de, T: All> Deserialize<'de> for Batches<T> {
 impl<'de> Deserialize<'de> for Ids {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut batches = Batches::default();
-        Next(&mut batches).deserialize(deserializer)?;
+        Lists::<Self, 1>(&mut batches).deserialize(deserializer)?;
         Ok(batches.all)
     }
 }
 
-struct Lists<T>(Batches<T>);
-
-impl<'de, T: All> Visitor<'de> for Lists<T> {
-    type Value = Batches<T>;
-
-    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str(T::LISTS)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(mut self, mut list: A) -> Result<Batches<T>, A::Error> {
-        while list.next_element_seed(Next(&mut self.0))?.is_some() {}
-        Ok(self.0)
+impl Serialize for Ids {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.iter())
     }
 }
 
-/// Reads one batch behind those that are there.
-struct Next<'a, T>(&'a mut Batches<T>);
+/// Reads batches behind those that are there: a list of lists at depth 0, and one of them at depth 1.
+struct Lists<'a, T, const DEPTH: usize>(&'a mut Batches<T>);
 
-impl<'de, T: All> DeserializeSeed<'de> for Next<'_, T> {
+impl<'de, T: All, const DEPTH: usize> DeserializeSeed<'de> for Lists<'_, T, DEPTH> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -289,14 +377,18 @@ impl<'de, T: All> DeserializeSeed<'de> for Next<'_, T> {
     }
 }
 
-impl<'de, T: All> Visitor<'de> for Next<'_, T> {
+impl<'de, T: All, const DEPTH: usize> Visitor<'de> for Lists<'_, T, DEPTH> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str(T::LIST)
+        f.write_str(T::EXPECTED[DEPTH])
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        if DEPTH == 0 {
+            while list.next_element_seed(Lists::<T, 1>(self.0))?.is_some() {}
+            return Ok(());
+        }
         while self.0.all.next(&mut list)? {}
         self.0.end().map_err(serde::de::Error::custom)
     }

@@ -1,18 +1,63 @@
-//! What all forms but JSON say in one object: all but the numbers, and the checksum.
+//! What all forms but JSON say in one object, all but the numbers; and what must be known of an object before
+//! anything in it is believed: its version and its checksum.
 
 use lengthwise::Provenance;
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::error::Error;
-use crate::hex::hex;
-use crate::plan::content::{AssignedRead, Content};
-use crate::plan::seal::{Version, check_content, check_version, parsed};
-use crate::plan::{file::Ranks, pieces::Pieces, sheet::Sheet};
+use crate::hex::{from_hex, hex};
+use crate::plan::content::{AssignedRead, Content, Sheet, Version};
+use crate::plan::file::{Pieces, Ranks};
+
+pub(super) fn parsed<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, Error> {
+    serde_json::from_slice(json).map_err(|error| Error::not_a_plan(error.to_string()))
+}
+
+#[derive(Deserialize)]
+struct Header {
+    version: Option<serde_json::Number>,
+    checksum: Option<IgnoredAny>,
+}
+
+/// Refuses an object of another version, or without a checksum.
+pub(super) fn check_version(last: &[u8]) -> Result<Version, Error> {
+    let header: Header = parsed(last)?;
+    let number = header.version.ok_or_else(|| Error::not_a_plan("its end has no version"))?;
+    let version = match number.as_u64() {
+        Some(number @ 1..=4) => Version { has_pairs: number > 2, has_ids: number % 2 == 0 },
+        _ => return Err(Error::version("plan", &number.to_string(), "versions 1 to 4")),
+    };
+    match header.checksum {
+        None => Err(Error::damaged("plan", "has no checksum")),
+        Some(_) => Ok(version),
+    }
+}
+
+/// Refuses content that does not have the checksum at its end; `hash` is of what comes before it.
+pub(super) fn check_content(bytes: &[u8], mut hash: Xxh3) -> Result<(), Error> {
+    let Some((content, checksum)) = split_seal(bytes) else {
+        return Err(Error::damaged("plan", "has been altered: it does not end with its checksum"));
+    };
+    hash.update(content);
+    match hash.digest() {
+        actual if actual == checksum => Ok(()),
+        actual => Err(Error::altered("plan", checksum, actual)),
+    }
+}
+
+/// The content, and the checksum that was written behind it.
+fn split_seal(bytes: &[u8]) -> Option<(&[u8], u64)> {
+    let bytes = bytes.strip_suffix(b"\"}\n")?;
+    let (bytes, digits) = bytes.split_at_checked(bytes.len().checked_sub(16)?)?;
+    let checksum = from_hex(str::from_utf8(digits).ok()?)?;
+    Some((bytes.strip_suffix(b",\"checksum\":\"")?, checksum))
+}
 
 /// The object as it is written, but for its checksum.
 #[derive(Serialize)]
-struct Header<'a> {
+struct HeaderWritten<'a> {
     version: u32,
     digest: String,
     made: &'a Provenance,
@@ -32,7 +77,7 @@ pub(super) struct Remaining {
 }
 
 pub(super) fn unsealed<'a>(file: &Sheet<'a>, rest: Remaining) -> impl Serialize + use<'a> {
-    Header {
+    HeaderWritten {
         version: file.version().number(),
         digest: hex(file.digest),
         made: file.made,
@@ -73,7 +118,7 @@ impl<'a> Unchecked<'a> {
 
     /// The content of a file without its batches and ids. `hash` is of the numbers that are elsewhere.
     pub(super) fn content(self, hash: Xxh3) -> Result<Content, Error> {
-        self.check(hash)?;
+        check_content(self.0, hash)?;
         self.unchecked()
     }
 
@@ -84,11 +129,6 @@ impl<'a> Unchecked<'a> {
         }
         Err(Error::of_plan("is of two lengths, and does not come batch by batch")
             .hint_to("read it as a whole: leave out {memory}"))
-    }
-
-    /// Refuses an object that does not have the checksum at its end.
-    pub(super) fn check(&self, hash: Xxh3) -> Result<(), Error> {
-        check_content(self.0, hash)
     }
 
     /// The content before anything is known of the checksum.

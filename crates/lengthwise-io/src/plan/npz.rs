@@ -14,10 +14,9 @@ use crate::error::Error;
 use crate::ids::Ids;
 use crate::npy::{self, Number};
 use crate::plan::batchwise::{About, Rows, Table};
-use crate::plan::content::{Batches, Seconds};
+use crate::plan::content::{Batches, Content, Seconds, Sheet};
+use crate::plan::file::{Pieces, PlanFile};
 use crate::plan::header::{self, Remaining, Unchecked};
-use crate::plan::sheet::{self, Sheet};
-use crate::plan::{file::PlanFile, pieces::Pieces};
 use crate::text::{quote, shortened};
 
 /// All arrays that there may be, in the order of the checksum.
@@ -48,7 +47,7 @@ pub(super) fn write(file: &Sheet, output: &mut impl Write) -> io::Result<()> {
         arrays.write_all("ends", file.len, file.ends().map(|end| [end]))?;
         arrays.write_all("batch_lengths", file.len, lengths)?;
         arrays.write("positions", file.positions)?;
-        if let Some(sheet::Seconds { batch_lengths, positions }) = file.seconds {
+        if let Some(Seconds { batch_lengths, positions }) = file.seconds {
             arrays.write("second_batch_lengths", batch_lengths)?;
             arrays.write("second_positions", positions)?;
         }
@@ -162,16 +161,19 @@ pub(super) fn read(bytes: &[u8]) -> Result<PlanFile, Error> {
     let pieces = archive.pieces()?;
     let over_long = archive.array("over_long")?.unwrap_or_default();
     let ids = archive.ids()?;
-    let mut content = header.content(archive.hash)?;
-    content.chunks = pieces.map(Pieces::chunks).transpose()?;
-    content.over_long = over_long;
+    let content = header.content(archive.hash)?;
     // Not before the checksum is right: what is wrong then is not by chance.
     let ids = ids.map(|(bytes, ends)| Ids::of_bytes(bytes, ends)).transpose();
-    content.ids = ids.map_err(Error::not_a_plan)?;
-    content.batches = Batches { all: indices, ends };
-    content.batch_lengths = batch_lengths;
-    content.positions = positions;
-    content.seconds = Seconds::of(seconds.0, seconds.1)?;
+    let content = Content {
+        chunks: pieces.map(Pieces::chunks).transpose()?,
+        over_long,
+        ids: ids.map_err(Error::not_a_plan)?,
+        batches: Batches { all: indices, ends },
+        batch_lengths,
+        positions,
+        seconds: Seconds::of(seconds.0, seconds.1)?,
+        ..content
+    };
     content.file()
 }
 

@@ -1,17 +1,17 @@
 //! Reading a plan batch by batch: no more of it is in memory than one batch, and a few bytes about
 //! each of the others.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
-use std::{fmt, fs::File, io};
 
 use lengthwise::Provenance;
 
 use crate::error::Error;
 use crate::guard::guarded;
-use crate::plan::batchwise::{About, StreamedBatch, Table, unreadable, whole};
+use crate::plan::batchwise::{About, StreamedBatch, Table, whole};
 #[cfg(feature = "parquet")]
 use crate::plan::parquet;
-use crate::plan::{form::Form, json::lines::Lines, npz};
+use crate::plan::{form::Form, json::Lines, npz, whole::opened};
 
 /// The batches of a plan file, one after another: NPZ, Parquet and JSON lines. JSON is one object,
 /// and is read as a whole, as are plans with ids or pieces, of two lengths, and those that were dealt
@@ -33,9 +33,7 @@ use crate::plan::{form::Form, json::lines::Lines, npz};
 /// ```
 pub struct PlanStream {
     path: PathBuf,
-    made: Provenance,
-    digest: u64,
-    over_long: Vec<u32>,
+    about: About,
     source: Source,
     done: bool,
 }
@@ -43,16 +41,6 @@ pub struct PlanStream {
 enum Source {
     Lines(Box<Lines>),
     Table(Box<Table>),
-}
-
-/// What `read` makes of a file of the form that its name tells.
-fn opened<T>(path: &Path, read: impl Fn(File, Form) -> Result<T, Error>) -> Result<T, Error> {
-    let form = Form::of_path(path)?;
-    let file =
-        if path.is_dir() { Err(io::ErrorKind::IsADirectory.into()) } else { File::open(path) };
-    file.map_err(|error| unreadable(&error))
-        .and_then(|file| guarded(|| read(file, form), Error::gave_up))
-        .map_err(|error| error.of(path))
 }
 
 impl PlanStream {
@@ -68,10 +56,9 @@ impl PlanStream {
             }
             Form::Npz => npz::stream(file).map(of_table),
             #[cfg(feature = "parquet")]
-            Form::Parquet => parquet::stream(file).map(of_table),
+            Form::Parquet => parquet::read::stream(file).map(of_table),
         })?;
-        let About { made, digest, over_long } = about;
-        Ok(Self { path: path.to_owned(), made, digest, over_long, source, done: false })
+        Ok(Self { path: path.to_owned(), about, source, done: false })
     }
 
     /// How many bytes it takes to [open](PlanStream::open) a file, found without taking them: a few bytes
@@ -81,18 +68,18 @@ impl PlanStream {
             Form::Json | Form::JsonLines => Ok(0),
             Form::Npz => npz::memory_of(file),
             #[cfg(feature = "parquet")]
-            Form::Parquet => parquet::memory_of(file),
+            Form::Parquet => parquet::read::memory_of(file),
         })
     }
 
     /// How the plan was made, as the file says: believe it at the end.
     pub fn provenance(&self) -> &Provenance {
-        &self.made
+        &self.about.made
     }
 
     /// The digest of the plan, as the file says: believe it at the end.
     pub fn digest(&self) -> u64 {
-        self.digest
+        self.about.digest
     }
 
     /// How many bytes are held for batches that are to come.
@@ -120,7 +107,7 @@ impl PlanStream {
 
     /// The sequences that exceed the budget even alone; of JSON lines they are known at the end.
     pub fn over_long(&self) -> &[u32] {
-        &self.over_long
+        &self.about.over_long
     }
 }
 
@@ -137,10 +124,10 @@ impl Iterator for PlanStream {
         if self.done {
             return None;
         }
-        let Self { made, over_long, source, .. } = self;
-        let next = match source {
+        let About { made, digest, over_long } = &mut self.about;
+        let next = match &mut self.source {
             Source::Lines(lines) => lines.next(made, over_long),
-            Source::Table(table) => guarded(|| table.next(self.digest), Error::gave_up),
+            Source::Table(table) => guarded(|| table.next(*digest), Error::gave_up),
         };
         self.done = !matches!(next, Ok(Some(_)));
         next.map_err(|error| error.of(&self.path)).transpose()

@@ -39,10 +39,7 @@ impl<'a> Cells<'a> {
             return Err(Error::new(format!("column {} holds {what}", quote(&self.name)))
                 .hint_to("leave out {unit}, {frame-shift} and {rate}: its elements are counted"));
         }
-        let length = number::from_u64(count).map_err(|reason| match reason {
-            Reason::Zero => reason.advise(Error::new(format!("{} is empty", self.holder()))),
-            _ => reason.error(&self.holder(), &count.to_string()),
-        })?;
+        let length = number::counted(count, || self.holder(), "is empty")?;
         self.column.push(length)
     }
 
@@ -80,6 +77,12 @@ impl<'a> Cells<'a> {
     fn holder(&self) -> String {
         format!("row {} of column {}", self.column.count() + 1, quote(&self.name))
     }
+}
+
+/// A column of a type that names nothing.
+pub(crate) fn no_names(name: &str) -> Error {
+    Error::new(format!("column {} cannot name sequences", quote(name)))
+        .hint_to("choose a column of strings or whole numbers with {ids}")
 }
 
 /// A column of a type that has no length.

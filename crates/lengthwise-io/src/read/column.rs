@@ -122,9 +122,8 @@ impl Spool {
     pub(crate) fn add(&mut self, lengths: &[u32]) -> Result<(), Error> {
         let folder = std::env::temp_dir();
         let refused = |cause: std::io::Error| {
-            let error = Error::io(cause);
             let space = 4 * (self.count + lengths.len()) as u64;
-            error.spooling(&folder.display().to_string(), space)
+            Error::io(cause).spooling(&folder.display().to_string(), space)
         };
         let file = match &self.file {
             Some(file) => Arc::clone(file),

@@ -5,49 +5,20 @@
 use crate::error::Error;
 use crate::text::quote;
 
-/// The names that lengths go by, the plainest first. `duration` comes last: it is often in
+/// The names that lengths go by, with spaces between, the plainest first. `duration` comes last: it is often in
 /// seconds, which the reader then refuses with a word about frames. A name with a dot is a field
 /// inside a field; `features.num_frames` is what Lhotse writes into a cut.
-pub(crate) const LENGTHS: &[&str] = &[
-    "length",
-    "lengths",
-    "len",
-    "num_frames",
-    "n_frames",
-    "frames",
-    "num_tokens",
-    "n_tokens",
-    "tokens",
-    "points",
-    "words",
-    "characters",
-    "chars",
-    "num_samples",
-    "samples",
-    "size",
-    "features.num_frames",
-    "duration",
-];
+pub(crate) const LENGTHS: &str = "length lengths len num_frames n_frames frames num_tokens n_tokens tokens \
+                                  points words characters chars num_samples samples size \
+                                  features.num_frames duration";
 
 /// The names that seconds go by. Where seconds are asked for, `num_frames` will not do.
-pub(crate) const DURATIONS: &[&str] = &["duration", "durations", "dur", "seconds"];
+pub(crate) const DURATIONS: &str = "duration durations dur seconds";
 
-pub(crate) const TEXTS: &[&str] = &["text", "sentence", "transcript", "transcription", "content"];
+pub(crate) const TEXTS: &str = "text sentence transcript transcription content";
 
-pub(crate) const IDS: &[&str] = &[
-    "id",
-    "utt_id",
-    "utterance_id",
-    "utt",
-    "key",
-    "audio_filepath",
-    "audio_path",
-    "path",
-    "file",
-    "filename",
-    "file_name",
-    "name",
-];
+pub(crate) const IDS: &str = "id utt_id utterance_id utt key audio_filepath audio_path path file filename \
+                              file_name name";
 
 /// The column or field that names the sequences.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,11 +46,9 @@ const LISTED: usize = 12;
 /// The column called `wanted`: the very name, or else the name but for upper and lower case.
 pub(crate) fn by_name(names: &[&str], wanted: &str) -> Result<Option<usize>, Error> {
     let folded = wanted.to_lowercase();
-    let exact = only(names, wanted, |name| name == wanted)?;
-    if exact.is_some() {
-        Ok(exact)
-    } else {
-        only(names, wanted, |name| name.to_lowercase() == folded)
+    match only(names, wanted, |name| name == wanted)? {
+        None => only(names, wanted, |name| name.to_lowercase() == folded),
+        found => Ok(found),
     }
 }
 
@@ -102,13 +71,8 @@ fn only(
 }
 
 /// The column with the first of the usual names that is there.
-pub(crate) fn by_habit(names: &[&str], habit: &[&str]) -> Result<Option<usize>, Error> {
-    for known in habit {
-        if let Some(index) = by_name(names, known)? {
-            return Ok(Some(index));
-        }
-    }
-    Ok(None)
+pub(crate) fn by_habit(names: &[&str], habit: &str) -> Result<Option<usize>, Error> {
+    habit.split(' ').find_map(|known| by_name(names, known).transpose()).transpose()
 }
 
 /// The column with this number, counted from 1.
@@ -123,7 +87,7 @@ pub(crate) fn choose(
     names: &[&str],
     numbered: usize,
     wanted: Option<&str>,
-    (habit, what): (&[&str], &str),
+    (habit, what): (&str, &str),
 ) -> Result<usize, Error> {
     match wanted {
         Some(wanted) => by_name(names, wanted)?
@@ -138,9 +102,9 @@ pub(crate) fn choose(
 /// what it should hold.
 pub(crate) fn undecided(noun: &str, names: &[&str], what: &str) -> Error {
     let message = match names {
-        [] => format!("there are no {noun}s"),
+        [] => all(noun, names),
         [name] => format!("the only {noun}, {}, is not known to hold {what}", quote(name)),
-        _ => format!("no {noun} is known to hold {what}; the {noun}s are {}", list(names)),
+        _ => format!("no {noun} is known to hold {what}; {}", all(noun, names)),
     };
     Error::new(message).hint_to("choose one with {column=NAME}")
 }
@@ -158,13 +122,7 @@ pub(crate) fn ids(noun: &str, names: &[&str], wanted: &IdColumn) -> Result<usize
 
 /// A column was asked for and is not there.
 pub(crate) fn unknown(noun: &str, names: &[&str], wanted: &str) -> Error {
-    let missing = format!("there is no {noun} {}", quote(wanted));
-    let message = match names {
-        [] => format!("{missing}; there are no {noun}s"),
-        [name] => format!("{missing}; the only {noun} is {}", quote(name)),
-        _ => format!("{missing}; the {noun}s are {}", list(names)),
-    };
-    let error = Error::new(message);
+    let error = Error::new(format!("there is no {noun} {}; {}", quote(wanted), all(noun, names)));
     match nearest(names, wanted) {
         Some(name) => {
             error.hint_with("perhaps {} is meant; choose it with {column}", &[&quote(name)])
@@ -173,11 +131,15 @@ pub(crate) fn unknown(noun: &str, names: &[&str], wanted: &str) -> Error {
     }
 }
 
-fn list(names: &[&str]) -> String {
+/// Which columns there are.
+fn all(noun: &str, names: &[&str]) -> String {
     let shown: Vec<String> = names.iter().take(LISTED).map(|name| quote(name)).collect();
-    match names.len().saturating_sub(LISTED) {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
+    let shown = shown.join(", ");
+    match names.len() {
+        0 => format!("there are no {noun}s"),
+        1 => format!("the only {noun} is {shown}"),
+        2..=LISTED => format!("the {noun}s are {shown}"),
+        more => format!("the {noun}s are {shown} and {} more", more - LISTED),
     }
 }
 

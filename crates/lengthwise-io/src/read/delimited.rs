@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::read::number::{Reason, is_number};
 use crate::read::records::{Dialect, Records, clean, text};
 use crate::read::request::{Measure, Request};
-use crate::read::{blanks::Blanks, column::Column, columns};
+use crate::read::{column::Column, columns, lines::Blanks};
 use crate::text::quote;
 
 pub(crate) fn read<R: Read>(
@@ -90,17 +90,10 @@ fn choose(first: &ByteRecord, request: &Request) -> Result<Choice, Error> {
     let (wanted, width) = (request.column, first.len());
     let (habit, what) = request.measure.habit();
     let names: Vec<&str> = first.iter().map(|field| text(clean(field))).collect();
-    if matches!(request.measure, Measure::Texts(_)) {
-        // By name alone: a header is a text too, and a table without one would lose its first row.
-        let index = match wanted {
-            Some(wanted) => columns::by_name(&names, wanted)?
-                .ok_or_else(|| columns::unknown("column", &names, wanted))?,
-            None => columns::by_habit(&names, habit)?
-                .ok_or_else(|| columns::undecided("column", &names, what))?,
-        };
-        return Ok(Choice { index, name: Some(names[index].to_owned()), first_is_data: false });
-    }
-    if first.iter().all(|field| is_number(clean(field))) {
+    // Texts are chosen by name alone: a header is a text too, and a table without one would lose its first row.
+    let texts = matches!(request.measure, Measure::Texts(_));
+    let numbers = first.iter().filter(|field| !texts && is_number(clean(field))).count();
+    if numbers == width {
         let index = match wanted {
             None => (width == 1).then_some(0),
             Some(wanted) => columns::by_number(wanted, width),
@@ -109,11 +102,16 @@ fn choose(first: &ByteRecord, request: &Request) -> Result<Choice, Error> {
         return Ok(Choice { index, name: None, first_is_data: true });
     }
     let index = match wanted {
-        None if width == 1 => Some(0),
-        None => {
-            let usual = columns::by_habit(&names, habit)?;
-            Some(usual.ok_or_else(|| undecided(first, &names, what))?)
-        }
+        None if width == 1 && !texts => Some(0),
+        None => Some(columns::by_habit(&names, habit)?.ok_or_else(|| {
+            let error = columns::undecided("column", &names, what);
+            if numbers == 0 {
+                return error;
+            }
+            error.hint_to(
+                "choose one with {column=NAME}, or by its number if the first line is not a header",
+            )
+        })?),
         Some(wanted) => columns::by_name(&names, wanted)?,
     };
     if let Some(index) = index {
@@ -121,23 +119,13 @@ fn choose(first: &ByteRecord, request: &Request) -> Result<Choice, Error> {
     }
     let wanted = wanted.unwrap_or_default();
     let index = columns::by_number(wanted, width)
+        .filter(|_| !texts)
         .ok_or_else(|| columns::unknown("column", &names, wanted))?;
     // A column chosen by number whose first cell is a number: the table has no header, but it has
     // a column of text, such as an id. That cell is a length, and must not go missing.
     let first_is_data = is_number(clean(&first[index]));
     let name = (!first_is_data).then(|| names[index].to_owned());
     Ok(Choice { index, name, first_is_data })
-}
-
-#[cold]
-fn undecided(first: &ByteRecord, names: &[&str], what: &str) -> Error {
-    let error = columns::undecided("column", names, what);
-    if first.iter().any(|field| is_number(clean(field))) {
-        return error.hint_to(
-            "choose one with {column=NAME}, or by its number if the first line is not a header",
-        );
-    }
-    error
 }
 
 #[cold]

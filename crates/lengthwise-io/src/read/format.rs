@@ -119,17 +119,10 @@ pub struct UnknownFormat {
 
 impl fmt::Display for UnknownFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = crate::text::quote(&self.name);
-        write!(f, "there is no format {name}; the formats are ")?;
-        for (index, format) in Format::ALL.into_iter().enumerate() {
-            let separator = match index {
-                0 => "",
-                _ if index + 1 == Format::ALL.len() => " and ",
-                _ => ", ",
-            };
-            write!(f, "{separator}{format}")?;
-        }
-        Ok(())
+        let (name, all) = (crate::text::quote(&self.name), Format::ALL.map(Format::name));
+        let [others @ .., last] = &all;
+        let others = others.join(", ");
+        write!(f, "there is no format {name}; the formats are {others} and {last}")
     }
 }
 

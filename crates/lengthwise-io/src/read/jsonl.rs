@@ -88,14 +88,13 @@ struct Shape(Option<String>);
 
 impl Shape {
     fn of(first: &Value, request: &Request) -> Result<Shape, Error> {
-        let wanted = request.column;
-        let Value::Object(object) = first else {
-            return match wanted {
-                Some(wanted) => Err(no_object(first, wanted)),
-                None => Ok(Shape(None)),
-            };
-        };
-        choose(object, wanted, request.measure.habit()).map(|name| Shape(Some(name)))
+        match (first, request.column) {
+            (Value::Object(object), wanted) => {
+                choose(object, wanted, request.measure.habit()).map(|name| Shape(Some(name)))
+            }
+            (_, Some(wanted)) => Err(no_object(first, wanted)),
+            (_, None) => Ok(Shape(None)),
+        }
     }
 
     /// The fields that [`length`](Self::length) looks at.
@@ -116,7 +115,10 @@ impl Shape {
             }
             (None, value) => length(value, &request.measure, false, || "the line".to_owned()),
             (Some(name), Value::Object(object)) => {
-                let Some(value) = find(object, name) else { return Err(missing(name)) };
+                let Some(value) = find(object, name) else {
+                    let error = Error::new(format!("the object has no field {}", quote(name)));
+                    return Err(Reason::Empty.advise(error));
+                };
                 if is_of_cut(name, request) {
                     cut_fits(object)?;
                 }
@@ -133,21 +135,15 @@ fn is_of_cut(name: &str, request: &Request) -> bool {
     request.column.is_none() && name == "features.num_frames"
 }
 
-#[cold]
-fn missing(name: &str) -> Error {
-    Error::new(format!("the object has no field {}", quote(name)))
-        .hint_to("write the length there, or leave out the sequences without one")
-}
-
 /// The field that was asked for, or the first that has one of the usual names; `what` is what it holds.
 fn choose(
     object: &Map<String, Value>,
     wanted: Option<&str>,
-    (habit, what): (&[&str], &str),
+    (habit, what): (&str, &str),
 ) -> Result<String, Error> {
     let field = match wanted {
         Some(wanted) => find(object, wanted).map(|_| wanted),
-        None => habit.iter().copied().find(|known| find(object, known).is_some()),
+        None => habit.split(' ').find(|known| find(object, known).is_some()),
     };
     field.map(str::to_owned).ok_or_else(|| {
         let names: Vec<&str> = object.keys().map(String::as_str).collect();
@@ -210,7 +206,7 @@ fn length(
         (_, Value::Number(found)) => from_number(found, measure)
             .map_err(|reason| reason.error(&holder(), &found.to_string())),
         (Measure::Numbers | Measure::NumbersOnly, Value::Array(list)) if named => {
-            count(list.len(), &holder())
+            number::counted(list.len() as u64, holder, "holds an empty list")
         }
         _ => Err(refuse(value, &holder())),
     }
@@ -223,13 +219,6 @@ fn from_number(found: &Number, measure: &Measure) -> Result<u32, Reason> {
         (_, _, Some(real)) => measure.real(real),
         _ => Err(Reason::TooLarge),
     }
-}
-
-fn count(found: usize, holder: &str) -> Result<u32, Error> {
-    number::from_u64(found as u64).map_err(|reason| match reason {
-        Reason::Zero => reason.advise(Error::new(format!("{holder} holds an empty list"))),
-        _ => reason.error(holder, &found.to_string()),
-    })
 }
 
 #[cold]

@@ -5,7 +5,8 @@ use std::io::Read;
 
 use crate::error::Error;
 use crate::read::request::{Measure, Request};
-use crate::read::{column::Column, columns::IdColumn, lines::Lines, number};
+use crate::read::{column::Column, columns::IdColumn, lines::Lines, number::Reason};
+use crate::text::quote;
 
 /// What the second field of a line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,34 +23,23 @@ pub(crate) fn read<R: Read>(reader: R, table: Table, request: &Request) -> Resul
         let text = str::from_utf8(bytes).map_err(|_| Error::not_utf8(line))?;
         let mut fields = text.split_ascii_whitespace();
         let (Some(id), Some(value), None) = (fields.next(), fields.next(), fields.next()) else {
-            return Err(Error::new(format!(
-                "the line has {} and not 2",
-                count(text.split_ascii_whitespace().count())
-            ))
-            .at(line)
-            .hint_to("write the utterance, a space and its length on every line"));
+            let count = text.split_ascii_whitespace().count();
+            let fields = if count == 1 { "field" } else { "fields" };
+            return Err(Error::new(format!("the line has {count} {fields} and not 2"))
+                .at(line)
+                .hint_to("write the utterance, a space and its length on every line"));
         };
-        let length = request.measure.bytes(value.as_bytes());
-        let length = length.map_err(|reason| refuse(reason, id, value).at(line))?;
-        column.push(length)?;
+        let refuse =
+            |reason: Reason| reason.error(&format!("utterance {}", quote(id)), value).at(line);
+        column.push(request.measure.bytes(value.as_bytes()).map_err(refuse)?)?;
         column.push_id(id)?;
     }
     lines.blanks.note(&mut column);
     Ok(column)
 }
 
-fn count(fields: usize) -> String {
-    if fields == 1 { "1 field".to_owned() } else { format!("{fields} fields") }
-}
-
-fn refuse(reason: number::Reason, id: &str, value: &str) -> Error {
-    reason.error(&format!("utterance {}", crate::text::quote(id)), value)
-}
-
 fn check(table: Table, request: &Request) -> Result<(), Error> {
-    if request.column.is_some() {
-        return Err(Error::no_columns("a Kaldi table"));
-    }
+    request.refuse_column("a Kaldi table")?;
     if let Some(IdColumn::Named(_)) = request.ids {
         return Err(Error::new("a Kaldi table names its utterances in the first field")
             .hint_to("ask for ids without naming a column"));
@@ -65,7 +55,7 @@ fn check(table: Table, request: &Request) -> Result<(), Error> {
             Err(Error::new("utt2num_frames holds frames, not seconds")
                 .hint_to("leave out {frame-shift} and {rate}, or say {format=utt2dur} for seconds"))
         }
-        (_, Measure::Texts(_)) => Err(Error::no_texts("a Kaldi table")),
+        (_, Measure::Texts(_)) => request.refuse_texts("a Kaldi table"),
     }
 }
 

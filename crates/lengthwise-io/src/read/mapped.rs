@@ -81,15 +81,13 @@ impl Mapped {
     /// there. A file that is replaced by another of the same name is neither.
     pub fn check(&self) -> Result<(), Error> {
         let Held::InPlace { file, path, stamp: before, .. } = &self.0 else { return Ok(()) };
-        let source = path.display().to_string();
-        let about = file.metadata();
-        let about = about.map_err(|cause| Error::io(cause).in_source(&source))?;
+        let about = file.metadata().map_err(|cause| Error::io(cause).of(path))?;
         if stamp(&about) == *before {
             return Ok(());
         }
         Err(Error::new("was written to while its lengths were used")
             .hint_to("do it again once nobody writes to the file")
-            .in_source(&source))
+            .of(path))
     }
 
     /// Whether they are in memory because they are few.

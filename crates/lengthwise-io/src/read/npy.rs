@@ -33,15 +33,11 @@ struct Dtype {
 }
 
 pub(crate) fn read<R: Read>(mut reader: R, request: &Request) -> Result<Column, Error> {
-    if request.column.is_some() {
-        return Err(Error::no_columns("a NumPy array"));
-    }
+    request.refuse_column("a NumPy array")?;
     if request.ids.is_some() {
         return Err(Error::no_ids("a NumPy array"));
     }
-    if matches!(request.measure, Measure::Texts(_)) {
-        return Err(Error::no_texts("a NumPy array"));
-    }
+    request.refuse_texts("a NumPy array")?;
     let header = Header::read(&mut reader).map_err(no_header)?;
     let (dtype, count) = values(&header)?;
     let mut column = request.column(None);
@@ -61,7 +57,10 @@ pub(crate) fn read<R: Read>(mut reader: R, request: &Request) -> Result<Column, 
         }
         left -= (piece.len() / dtype.size) as u64;
         if piece.len() as u64 != values * dtype.size as u64 {
-            return Err(cut_short(count, count - left));
+            let (present, are) = (count - left, if count - left == 1 { "is" } else { "are" });
+            let message =
+                format!("the header promises {count} values and only {present} {are} there");
+            return Err(Error::new(message).hint_to("the file is cut short: copy or save it again"));
         }
     }
     let after = io::copy(&mut reader.take(COUNTED), &mut io::sink());
@@ -209,13 +208,6 @@ fn refuse(dtype: Dtype, value: &[u8], index: usize, reason: Reason) -> Error {
         Kind::Float => dtype.float(value).to_string(),
     };
     reason.error(&format!("index {index}"), &shown)
-}
-
-#[cold]
-fn cut_short(count: u64, present: u64) -> Error {
-    let are = if present == 1 { "is" } else { "are" };
-    Error::new(format!("the header promises {count} values and only {present} {are} there"))
-        .hint_to("the file is cut short: copy or save it again")
 }
 
 #[cold]

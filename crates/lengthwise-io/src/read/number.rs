@@ -59,7 +59,8 @@ impl Reason {
 pub(crate) fn from_bytes(field: &[u8]) -> Result<u32, Reason> {
     match digits(field) {
         Some(value) => from_u64(value),
-        None => from_text(field),
+        // The rare cases: white space, signs, decimals, exponents, and all that is wrong.
+        None => from_f64(real(field)?),
     }
 }
 
@@ -73,12 +74,6 @@ fn digits(field: &[u8]) -> Option<u64> {
         let digit = byte.wrapping_sub(b'0');
         (digit < 10).then(|| value * 10 + u64::from(digit))
     })
-}
-
-/// The rare cases: white space, signs, decimals, exponents, and all that is wrong.
-#[cold]
-fn from_text(field: &[u8]) -> Result<u32, Reason> {
-    from_f64(real(field)?)
 }
 
 /// The number that a field holds, as it is.
@@ -101,6 +96,14 @@ pub(crate) fn from_u64(value: u64) -> Result<u32, Reason> {
         Ok(length) => Ok(length),
         Err(_) => Err(Reason::TooLarge),
     }
+}
+
+/// The length of something of so many parts; `empty` is what is said of one that has none.
+pub(crate) fn counted(count: u64, holder: impl Fn() -> String, empty: &str) -> Result<u32, Error> {
+    from_u64(count).map_err(|reason| match reason {
+        Reason::Zero => reason.advise(Error::new(format!("{} {empty}", holder()))),
+        _ => reason.error(&holder(), &count.to_string()),
+    })
 }
 
 pub(crate) fn from_i64(value: i64) -> Result<u32, Reason> {

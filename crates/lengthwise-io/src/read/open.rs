@@ -40,16 +40,10 @@ pub enum Progress {
 
 /// A file that tells how far it is read. Readers ask for 64 KiB at a time, which is often enough.
 pub(crate) struct Told<'a, R> {
-    reader: R,
-    done: u64,
-    of: u64,
-    progress: &'a mut dyn FnMut(Progress),
-}
-
-impl<'a, R: Read> Told<'a, R> {
-    pub(crate) fn new(reader: R, of: u64, progress: &'a mut dyn FnMut(Progress)) -> Self {
-        Self { reader, done: 0, of, progress }
-    }
+    pub(crate) reader: R,
+    pub(crate) done: u64,
+    pub(crate) of: u64,
+    pub(crate) progress: &'a mut dyn FnMut(Progress),
 }
 
 impl<R: Read> Read for Told<'_, R> {

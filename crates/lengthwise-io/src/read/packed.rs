@@ -2,13 +2,13 @@
 //! everything else goes through untouched. However much a small file unpacks to, no more than a
 //! window of it is held here; what the readers keep of a line is bounded by them.
 
-use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
+use std::io::{self, BufRead, BufReader, Cursor, Read};
 
 use flate2::bufread::MultiGzDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
-use crate::error::Damaged;
+use crate::error::does_not_unpack;
 
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
@@ -18,72 +18,49 @@ pub fn is_packed(start: &[u8]) -> bool {
     start.starts_with(&GZIP) || start.starts_with(&ZSTD)
 }
 
-/// What a reader has, unpacked if it is packed by gzip or zstd. Its first four bytes are waited for.
-pub fn unpacked(reader: impl Read) -> io::Result<impl Read> {
-    Unpacked::new(reader)
-}
-
 /// How much of a zstd frame is unpacked at a time.
 const PIECE: usize = 1 << 17;
 
-type Whole<R> = Chain<Cursor<Vec<u8>>, R>;
-
-pub(crate) enum Unpacked<R: Read> {
-    Plain(Whole<R>),
-    Gzip(Box<MultiGzDecoder<BufReader<Whole<R>>>>),
-    Zstd(Box<Zstd<BufReader<Whole<R>>>>),
+/// What a reader has, unpacked if it is packed by gzip or zstd. Its first four bytes are waited for.
+pub fn unpacked<'a>(mut reader: impl Read + 'a) -> io::Result<impl Read + 'a> {
+    let mut head = Vec::with_capacity(ZSTD.len());
+    reader.by_ref().take(ZSTD.len() as u64).read_to_end(&mut head)?;
+    let (gzip, zstd) = (head.starts_with(&GZIP), head == ZSTD);
+    let whole = Cursor::new(head).chain(reader);
+    let buffered = |whole| BufReader::with_capacity(1 << 16, whole);
+    let unpacked: Box<dyn Read + 'a> = if gzip {
+        Box::new(Gzip(MultiGzDecoder::new(buffered(whole))))
+    } else if zstd {
+        let decoder = FrameDecoder::new();
+        Box::new(Zstd { source: buffered(whole), decoder, inside: false })
+    } else {
+        Box::new(whole)
+    };
+    Ok(unpacked)
 }
 
-impl<R: Read> Unpacked<R> {
-    pub(crate) fn new(mut reader: R) -> io::Result<Self> {
-        let mut head = Vec::with_capacity(ZSTD.len());
-        reader.by_ref().take(ZSTD.len() as u64).read_to_end(&mut head)?;
-        let (gzip, zstd) = (head.starts_with(&GZIP), head == ZSTD);
-        let whole = Cursor::new(head).chain(reader);
-        let buffered = |whole| BufReader::with_capacity(1 << 16, whole);
-        Ok(if gzip {
-            Unpacked::Gzip(Box::new(MultiGzDecoder::new(buffered(whole))))
-        } else if zstd {
-            Unpacked::Zstd(Box::new(Zstd::new(buffered(whole))))
-        } else {
-            Unpacked::Plain(whole)
-        })
-    }
-}
+struct Gzip<R>(MultiGzDecoder<R>);
 
-impl<R: Read> Read for Unpacked<R> {
+impl<R: BufRead> Read for Gzip<R> {
+    /// The decoder's complaint, unless it only passes on that the input itself cannot be read.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Unpacked::Plain(reader) => reader.read(buffer),
-            Unpacked::Gzip(reader) => reader.read(buffer).map_err(|cause| broken(cause, "gzip")),
-            Unpacked::Zstd(reader) => reader.read(buffer),
-        }
-    }
-}
-
-/// The decoder's complaint, unless it only passes on that the input itself cannot be read.
-fn broken(cause: io::Error, kind: &'static str) -> io::Error {
-    match cause.kind() {
-        io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
-            Damaged::error(kind)
-        }
-        _ => cause,
+        use io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
+        self.0.read(buffer).map_err(|cause| match cause.kind() {
+            InvalidInput | InvalidData | UnexpectedEof => does_not_unpack("gzip"),
+            _ => cause,
+        })
     }
 }
 
 /// The frames of a zstd file, one after the other, each with its checksum verified. The library
 /// unpacks one frame, and leaves both of these to its caller.
-pub(crate) struct Zstd<R> {
+struct Zstd<R> {
     source: R,
     decoder: FrameDecoder,
     inside: bool,
 }
 
 impl<R: BufRead> Zstd<R> {
-    fn new(source: R) -> Self {
-        Self { source, decoder: FrameDecoder::new(), inside: false }
-    }
-
     /// Begins the next frame; false at the end of the input.
     fn next_frame(&mut self) -> io::Result<bool> {
         while !self.source.fill_buf()?.is_empty() {
@@ -96,10 +73,10 @@ impl<R: BufRead> Zstd<R> {
                 })) => {
                     let mut skipped = self.source.by_ref().take(u64::from(length));
                     if io::copy(&mut skipped, &mut io::sink())? != u64::from(length) {
-                        return Err(Damaged::error("zstd"));
+                        return Err(does_not_unpack("zstd"));
                     }
                 }
-                Err(_) => return Err(Damaged::error("zstd")),
+                Err(_) => return Err(does_not_unpack("zstd")),
             }
         }
         Ok(false)
@@ -120,7 +97,7 @@ impl<R: BufRead> Read for Zstd<R> {
             if self.decoder.is_finished() {
                 let written = self.decoder.get_checksum_from_data();
                 if written.is_some() && written != self.decoder.get_calculated_checksum() {
-                    return Err(Damaged::error("zstd"));
+                    return Err(does_not_unpack("zstd"));
                 }
                 self.inside = false;
                 continue;
@@ -128,7 +105,7 @@ impl<R: BufRead> Read for Zstd<R> {
             let piece = BlockDecodingStrategy::UptoBytes(PIECE);
             self.decoder
                 .decode_blocks(&mut self.source, piece)
-                .map_err(|_| Damaged::error("zstd"))?;
+                .map_err(|_| does_not_unpack("zstd"))?;
         }
     }
 }
@@ -153,7 +130,7 @@ mod tests {
 
     fn unpack(packed: &[u8]) -> io::Result<Vec<u8>> {
         let mut out = Vec::new();
-        Unpacked::new(packed)?.read_to_end(&mut out)?;
+        unpacked(packed)?.read_to_end(&mut out)?;
         Ok(out)
     }
 

@@ -1,28 +1,25 @@
 //! Parquet files: one column of them, and the one with the ids. Pages of other columns are never
 //! read. The footer and every page header are [guarded](Guarded) before the library sees them.
 
-mod leaf;
-mod seen;
+use std::{collections::HashMap, fs::File, sync::Arc};
 
-use std::{fs::File, sync::Arc};
-
+use ::parquet::basic::{ConvertedType, LogicalType, Repetition, Type as Physical};
 use ::parquet::data_type::{
-    BoolType, ByteArrayType, DataType, DoubleType, FixedLenByteArrayType, FloatType, Int32Type,
-    Int64Type, Int96Type,
+    BoolType, ByteArray, ByteArrayType, DataType, DoubleType, FixedLenByteArrayType, FloatType,
+    Int32Type, Int64Type, Int96Type,
 };
 use ::parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
-use ::parquet::{basic::Type as Physical, errors::ParquetError, file::reader::Length as _};
+use ::parquet::schema::types::{ColumnDescPtr, SchemaDescriptor, Type};
+use ::parquet::{errors::ParquetError, file::reader::Length as _};
 
-use self::leaf::{Kind, Leaf};
-use self::seen::Seen;
 use crate::error::Error;
 use crate::guard::guarded;
-use crate::guard::parquet::{Guarded, NoRoom, Pages, Refused, VALUES_PER_BYTE, records};
-use crate::guard::thrift::{DEEPEST, Stop};
-use crate::read::cells::{Cells, wrong_type};
+use crate::guard::parquet::{
+    DEEPEST, Guarded, NoRoom, Pages, Refused, Stop, VALUES_PER_BYTE, records,
+};
+use crate::read::cells::{Cells, no_names, wrong_type};
 use crate::read::request::{Measure, Request};
 use crate::read::{column::Column, columns, open::Progress};
-use crate::text::quote;
 
 /// How many rows are read at a time.
 const PIECE: usize = 4096;
@@ -170,8 +167,7 @@ impl Part<'_> {
             (None, Kind::Signed64 | Kind::Unsigned64) => self.scalars::<Int64Type>(|value| {
                 cells.id(name, value.map(ToString::to_string).as_deref())
             }),
-            _ => Err(Error::new(format!("column {} cannot name sequences", quote(name)))
-                .hint_to("choose a column of strings or whole numbers with {ids}")),
+            _ => Err(no_names(name)),
         }
     }
 
@@ -249,4 +245,187 @@ fn refuse(cause: &ParquetError) -> Error {
             .hint_to("write the file again with snappy, gzip, lz4 or no compression");
     }
     damaged()
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Signed32,
+    Unsigned32,
+    Signed64,
+    Unsigned64,
+    Float,
+    Double,
+    Text,
+    Bytes,
+    /// Something without a length, in words.
+    Other(&'static str),
+}
+
+/// One column. A file keeps leaves of a tree; what a person calls a column is a leaf, a leaf inside a
+/// structure (`features.num_frames`), or a list with leaves inside.
+struct Leaf {
+    name: String,
+    index: usize,
+    /// The definition level of a value that is there.
+    present: i16,
+    physical: Physical,
+    kind: Kind,
+    /// Of a list, the definition level from which on it has elements.
+    repeated: Option<i16>,
+}
+
+impl Leaf {
+    /// All columns in order. Of a list of structures the first leaf stands for all of them.
+    fn all(schema: &SchemaDescriptor) -> Vec<Leaf> {
+        let mut all: Vec<Leaf> = Vec::new();
+        for (index, column) in schema.columns().iter().enumerate() {
+            let (name, repeated) = place(schema.root_schema(), column.path().parts());
+            let same = all.last().is_some_and(|last| last.repeated.is_some() && last.name == name);
+            if repeated.is_some() && same {
+                continue;
+            }
+            let (present, physical) = (column.max_def_level(), column.physical_type());
+            all.push(Leaf { name, index, present, physical, kind: kind(column), repeated });
+        }
+        all
+    }
+}
+
+/// The name of a leaf, and its level if it is in a list. A list is named by the group that is
+/// marked as one, not by what the writer calls the parts inside.
+fn place(root: &Type, parts: &[String]) -> (String, Option<i16>) {
+    let mut node = root;
+    let mut level = 0;
+    for (depth, part) in parts.iter().enumerate() {
+        let Some(next) = node.get_fields().iter().find(|field| field.name() == part) else { break };
+        let about = next.get_basic_info();
+        match about.repetition() {
+            Repetition::REQUIRED => {}
+            Repetition::OPTIONAL => level += 1,
+            Repetition::REPEATED => {
+                let around = node.get_basic_info();
+                let marked = around.converted_type() == ConvertedType::LIST
+                    || matches!(around.logical_type_ref(), Some(LogicalType::List));
+                let named = if marked { depth } else { depth + 1 };
+                return (parts[..named].join("."), Some(level + 1));
+            }
+        }
+        if next.is_primitive() {
+            break;
+        }
+        node = next;
+    }
+    (parts.join("."), None)
+}
+
+fn kind(column: &ColumnDescPtr) -> Kind {
+    use ConvertedType as C;
+    let logical = column.logical_type_ref();
+    let converted = column.converted_type();
+    let unsigned = matches!(converted, C::UINT_8 | C::UINT_16 | C::UINT_32 | C::UINT_64);
+    let whole = unsigned
+        || matches!(converted, C::NONE | C::INT_8 | C::INT_16 | C::INT_32 | C::INT_64)
+            && matches!(logical, None | Some(LogicalType::Integer(_)));
+    match column.physical_type() {
+        Physical::INT32 if unsigned => Kind::Unsigned32,
+        Physical::INT64 if unsigned => Kind::Unsigned64,
+        Physical::INT32 if whole => Kind::Signed32,
+        Physical::INT64 if whole => Kind::Signed64,
+        Physical::INT32 | Physical::INT64 => Kind::Other("dates, times or decimals"),
+        Physical::FLOAT => Kind::Float,
+        Physical::DOUBLE => Kind::Double,
+        Physical::BYTE_ARRAY => match (converted, logical) {
+            (C::UTF8 | C::ENUM | C::JSON, _)
+            | (_, Some(LogicalType::String | LogicalType::Enum | LogicalType::Json)) => Kind::Text,
+            (C::NONE, None) => Kind::Bytes,
+            _ => Kind::Other("decimals or other binary values"),
+        },
+        Physical::BOOLEAN => Kind::Other("booleans"),
+        Physical::INT96 => Kind::Other("times"),
+        Physical::FIXED_LEN_BYTE_ARRAY => Kind::Other("binary values of one size"),
+    }
+}
+
+/// Shorter texts are counted sooner than looked up.
+const LONG: usize = 1 << 8;
+
+/// How many bytes of texts are remembered, or a few more; those of a dictionary are there anyway.
+const MOST_BYTES: usize = 1 << 28;
+
+/// The long texts that came last. A dictionary has each once, and any number of rows may mean it; forty
+/// megabytes should not be counted twenty thousand times. By where a text is and how long, it is known
+/// again: it is kept, so that nothing else can be there.
+#[derive(Default)]
+struct Seen {
+    now: Generation,
+    before: Generation,
+}
+
+#[derive(Default)]
+struct Generation {
+    lengths: HashMap<(usize, usize), (ByteArray, u32)>,
+    bytes: usize,
+}
+
+impl Seen {
+    /// The length of a text, which `count` counts if it is not known.
+    fn length(
+        &mut self,
+        text: &ByteArray,
+        count: impl FnOnce(&[u8]) -> Result<u32, Error>,
+    ) -> Result<u32, Error> {
+        let data = text.data();
+        if data.len() < LONG {
+            return count(data);
+        }
+        let key = (data.as_ptr().addr(), data.len());
+        if let Some(&(_, length)) = self.now.lengths.get(&key) {
+            return Ok(length);
+        }
+        let length = match self.before.lengths.get(&key) {
+            Some(&(_, length)) => length,
+            None => count(data)?,
+        };
+        self.now.bytes += data.len();
+        self.now.lengths.insert(key, (text.clone(), length));
+        if self.now.bytes > MOST_BYTES {
+            self.before = std::mem::take(&mut self.now);
+        }
+        Ok(length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_counted_once() {
+        let mut seen = Seen::default();
+        let mut counted = 0;
+        let texts = [vec![b'a'; LONG], vec![b'b'; LONG], vec![b'c'; LONG - 1]].map(ByteArray::from);
+        for round in 0..3 {
+            for (index, text) in texts.iter().enumerate() {
+                let length = seen.length(&text.clone(), |_| {
+                    counted += 1;
+                    Ok(index as u32)
+                });
+                assert_eq!(length.unwrap(), index as u32);
+            }
+            assert_eq!(counted, 3 + round, "the short one every time");
+        }
+        // Another text of the same content is another.
+        let other = ByteArray::from(vec![b'a'; LONG]);
+        assert_eq!(seen.length(&other, |_| Ok(7)).unwrap(), 7);
+    }
+
+    #[test]
+    fn not_everything_is_remembered() {
+        let mut seen = Seen::default();
+        let large = ByteArray::from(vec![b'a'; MOST_BYTES / 2]);
+        for _ in 0..5 {
+            assert_eq!(seen.length(&ByteArray::from(large.data().to_vec()), |_| Ok(1)).unwrap(), 1);
+            assert!(seen.now.bytes <= MOST_BYTES && seen.before.lengths.len() <= 3);
+        }
+    }
 }

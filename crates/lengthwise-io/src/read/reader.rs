@@ -8,7 +8,7 @@ use crate::read::request::{BlankLines, Measure, Request};
 use crate::read::unit::{Counter, Unit};
 use crate::read::{
     audio, column::Column, columns::IdColumn, delimited, format::Format, jsonl, kaldi,
-    kaldi::Table, mapped::MappedColumn, npy, packed::Unpacked, records::Dialect, text, time::Time,
+    kaldi::Table, mapped::MappedColumn, npy, packed::unpacked, records::Dialect, text, time::Time,
 };
 
 /// Where in a file the lengths are. A [`Reader`] takes these and more.
@@ -154,7 +154,19 @@ impl Reader {
         path: &Path,
         mut progress: impl FnMut(Progress),
     ) -> Result<MappedColumn, Error> {
-        self.map_path(path, &mut progress).map_err(|error| error.of(path))
+        let mut map = || {
+            let format = self.format_of(path);
+            let request = Request { spooled: true, ..self.request(format)? };
+            // A pipe must not be opened twice.
+            if format == Format::Npy && path.is_file() {
+                let file = open(path)?;
+                if let Some(map) = npy::in_place(&file, &request)? {
+                    return MappedColumn::in_place(map, file, path.to_owned());
+                }
+            }
+            MappedColumn::of(read_format(path, format, &request, &mut progress)?)
+        };
+        map().map_err(|error| error.of(path))
     }
 
     /// Reads like [`read_from`](Self::read_from), and keeps the lengths as
@@ -168,23 +180,6 @@ impl Reader {
         let request = self.request(format).map(|request| Request { spooled: true, ..request });
         let column = request.and_then(|request| stream(reader, format, &request));
         column.and_then(MappedColumn::of).map_err(|error| error.in_source(source))
-    }
-
-    fn map_path(
-        &self,
-        path: &Path,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<MappedColumn, Error> {
-        let format = self.format_of(path);
-        let request = Request { spooled: true, ..self.request(format)? };
-        // A pipe must not be opened twice.
-        if format == Format::Npy && path.is_file() {
-            let file = open(path)?;
-            if let Some(map) = npy::in_place(&file, &request)? {
-                return MappedColumn::in_place(map, file, path.to_owned());
-            }
-        }
-        MappedColumn::of(read_format(path, format, &request, progress)?)
     }
 
     fn format_of(&self, path: &Path) -> Format {
@@ -231,15 +226,15 @@ fn read_format(
         #[cfg(feature = "parquet")]
         Format::Parquet => filled(crate::read::parquet::read(open(path)?, request, progress)?),
         _ => {
-            let file = open(path)?;
-            let size = file.metadata().map_or(0, |about| about.len());
-            stream(Told::new(file, size, progress), format, request)
+            let reader = open(path)?;
+            let of = reader.metadata().map_or(0, |about| about.len());
+            stream(Told { reader, done: 0, of, progress }, format, request)
         }
     }
 }
 
 fn stream(reader: impl Read, format: Format, request: &Request) -> Result<Column, Error> {
-    let mut reader = Unpacked::new(reader).map_err(Error::io)?;
+    let mut reader = unpacked(reader).map_err(Error::io)?;
     // One copy of every reader is enough; they read pieces of 64 KiB.
     let reader: &mut dyn Read = &mut reader;
     filled(match format {

@@ -9,8 +9,7 @@ use std::io::Read;
 use csv::{ByteRecord, ReaderBuilder, Terminator};
 
 use crate::error::Error;
-use crate::read::blanks::{self, Blanks};
-use crate::read::tail::Tail;
+use crate::read::lines::{Blanks, Tail, too_many};
 use crate::text::quote;
 
 /// What separates the fields of a table, and whether quotes do anything.
@@ -64,10 +63,9 @@ impl<R: Read> Records<R> {
         self.reader.get_mut().done(start);
         loop {
             let next = self.reader.position().line();
-            match self.reader.read_byte_record(&mut self.fields) {
-                Ok(true) => {}
-                Ok(false) => return Ok(false),
-                Err(error) => return Err(self.io(error)),
+            let read = self.reader.read_byte_record(&mut self.fields);
+            if !read.map_err(|error| self.io(error))? {
+                return Ok(false);
             }
             if self.at_tail() && self.unclosed() {
                 return Err(Error::new("a quoted field begins in this record and never ends")
@@ -131,7 +129,7 @@ impl<R: Read> Records<R> {
     fn io(&self, error: csv::Error) -> Error {
         let line = self.reader.position().line();
         if self.reader.get_ref().only_blank() {
-            return blanks::too_many(line);
+            return too_many(line);
         }
         if self.reader.get_ref().exceeded() {
             return Error::new("the record is longer than 64 MiB")

@@ -65,12 +65,7 @@ impl Measure {
             Measure::Texts(counter) => return counter.length(text, &holder()),
             Measure::Numbers if named && !digits => {
                 let count = text.chars().count() as u64;
-                return number::from_u64(count).map_err(|reason| match reason {
-                    Reason::Zero => {
-                        reason.advise(Error::new(format!("{} holds an empty string", holder())))
-                    }
-                    _ => reason.error(&holder(), &count.to_string()),
-                });
+                return number::counted(count, holder, "holds an empty string");
             }
             _ => {}
         }
@@ -87,7 +82,7 @@ impl Measure {
     }
 
     /// The names that a column of such values usually has, and what it holds, for messages.
-    pub(crate) fn habit(&self) -> (&'static [&'static str], &'static str) {
+    pub(crate) fn habit(&self) -> (&'static str, &'static str) {
         match self {
             Measure::Numbers | Measure::NumbersOnly => (columns::LENGTHS, "lengths"),
             Measure::Seconds(_) => (columns::DURATIONS, "seconds"),
@@ -116,6 +111,23 @@ pub(crate) struct Request<'a> {
 }
 
 impl Request<'_> {
+    /// Refuses a column of a format that has none; ignoring it would hide a mistaken file name.
+    pub(crate) fn refuse_column(&self, what: &str) -> Result<(), Error> {
+        if self.column.is_none() {
+            return Ok(());
+        }
+        Err(Error::new(format!("{what} has no columns to choose from"))
+            .hint_to("leave out {column}, or say {format=csv} if it is a table"))
+    }
+
+    /// Refuses a unit for a format without texts.
+    pub(crate) fn refuse_texts(&self, what: &str) -> Result<(), Error> {
+        if !matches!(self.measure, Measure::Texts(_)) {
+            return Ok(());
+        }
+        Err(Error::new(format!("{what} holds no texts to count in")).hint_to("leave out {unit}"))
+    }
+
     #[cfg(test)]
     pub(crate) fn plain(column: Option<&str>) -> Request<'_> {
         let (measure, blank_lines) = (Measure::Numbers, BlankLines::Refuse);

@@ -31,9 +31,7 @@ const POSITIVE: &str = "times are seconds above 0";
 /// Reads measured training steps from the CSV file at `path`, which has the columns `batch_size`,
 /// `batch_length` and `seconds`.
 pub fn read_steps(path: &Path) -> Result<Vec<MeasuredStep>, Error> {
-    let source = path.display().to_string();
-    let file = open(path).map_err(|error| error.in_source(&source))?;
-    read_steps_from(file, &source)
+    open(path).and_then(read).map_err(|error| error.of(path))
 }
 
 /// Reads measured training steps as CSV from any reader. Messages call it `source`.

@@ -5,15 +5,12 @@
 use std::io::Read;
 
 use crate::error::Error;
+use crate::read::lines::{Blanks, Lines};
 use crate::read::request::{BlankLines, Measure, Request};
-use crate::read::{
-    blanks::Blanks, column::Column, columns::IdColumn, lines::Lines, number, unit::Counter,
-};
+use crate::read::{column::Column, columns::IdColumn, number, unit::Counter};
 
 pub(crate) fn read<R: Read>(reader: R, request: &Request) -> Result<Column, Error> {
-    if request.column.is_some() {
-        return Err(Error::no_columns("a text file"));
-    }
+    request.refuse_column("a text file")?;
     if let Some(IdColumn::Named(_)) = request.ids {
         return Err(Error::no_ids("a text file").also("without a name, ids are the line numbers"));
     }
@@ -64,7 +61,13 @@ fn texts<R: Read>(
         if text.trim().is_empty() {
             match request.blank_lines {
                 BlankLines::Skip => blanks.add(line, 1, text.len() as u64 + 1)?,
-                BlankLines::Refuse => return Err(blank(line)),
+                BlankLines::Refuse => {
+                    return Err(Error::new("the line is empty and should hold a sequence")
+                        .at(line)
+                        .hint_to(
+                            "if empty lines only separate, leave them out with {skip-blank}",
+                        ));
+                }
             }
             continue;
         }
@@ -74,12 +77,6 @@ fn texts<R: Read>(
     }
     blanks.note(&mut column);
     Ok(column)
-}
-
-fn blank(line: u64) -> Error {
-    Error::new("the line is empty and should hold a sequence")
-        .at(line)
-        .hint_to("if empty lines only separate, leave them out with {skip-blank}")
 }
 
 /// The id of a line is its number: with blank lines left out, it says which line a sequence is.

@@ -5,6 +5,8 @@ use std::{fmt, path::PathBuf, str::FromStr};
 
 use crate::error::Error;
 use crate::read::number::{self, Reason};
+#[cfg(feature = "tokenizers")]
+use crate::read::tokens;
 use crate::text::quote;
 
 /// What the length of a text counts.
@@ -73,12 +75,13 @@ impl fmt::Display for UnknownUnit {
 impl std::error::Error for UnknownUnit {}
 
 /// A unit that is ready to count.
+#[derive(Debug)]
 pub(crate) enum Counter {
     Words,
     Characters,
     Bytes,
     #[cfg(feature = "tokenizers")]
-    Tokens(Box<crate::read::tokens::Tokens>),
+    Tokens(Box<tokenizers::Tokenizer>),
 }
 
 impl Counter {
@@ -88,9 +91,7 @@ impl Counter {
             Unit::Characters => Ok(Counter::Characters),
             Unit::Bytes => Ok(Counter::Bytes),
             #[cfg(feature = "tokenizers")]
-            Unit::Tokens(path) => {
-                Ok(Counter::Tokens(Box::new(crate::read::tokens::Tokens::load(path)?)))
-            }
+            Unit::Tokens(path) => Ok(Counter::Tokens(Box::new(tokens::load(path)?))),
             #[cfg(not(feature = "tokenizers"))]
             Unit::Tokens(_) => Err(Error::not_built("count tokens", "tokenizers")),
         }
@@ -106,24 +107,17 @@ impl Counter {
             Counter::Characters => text.chars().count() as u64,
             Counter::Bytes => text.len() as u64,
             #[cfg(feature = "tokenizers")]
-            Counter::Tokens(tokens) => match tokens.count(text)? {
+            Counter::Tokens(tokenizer) => match tokens::count(tokenizer, text)? {
                 0 => {
-                    return Err(Error::new(format!(
-                        "the tokenizer finds nothing in {}",
-                        quote(text)
-                    ))
-                    .hint_to("leave such texts out: lengths start at 1"));
+                    let message = format!("the tokenizer finds nothing in {}", quote(text));
+                    return Err(
+                        Error::new(message).hint_to("leave such texts out: lengths start at 1")
+                    );
                 }
                 count => count,
             },
         };
         number::from_u64(count).map_err(|reason| reason.error(holder, &count.to_string()))
-    }
-}
-
-impl fmt::Debug for Counter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Counter")
     }
 }
 

@@ -13,65 +13,41 @@ fn bits(count: u64, from: u64, end: u64) -> u32 {
 /// The gaps between positions, of which the first is not written. All are below `end`.
 pub(super) fn write(positions: &[u64], end: u64) -> String {
     let bits = bits(positions.len() as u64, positions.first().copied().unwrap_or(end), end);
-    let mut text = String::new();
-    let (mut digit, mut filled) = (0, 0);
-    let mut put = |bit: bool| {
-        digit = digit << 1 | usize::from(bit);
-        filled += 1;
-        if filled == 6 {
-            text.push(char::from(DIGITS[digit]));
-            (digit, filled) = (0, 0);
-        }
-    };
+    let mut all = Vec::new();
     for pair in positions.windows(2) {
         let gap = pair[1] - pair[0] - 1;
-        for _ in 0..gap >> bits {
-            put(true);
-        }
-        put(false);
-        for bit in (0..bits).rev() {
-            put(gap >> bit & 1 == 1);
-        }
+        all.extend((0..gap >> bits).map(|_| true));
+        all.push(false);
+        all.extend((0..bits).rev().map(|bit| gap >> bit & 1 == 1));
     }
-    while filled != 0 {
-        digit <<= 1;
-        filled += 1;
-        if filled == 6 {
-            text.push(char::from(DIGITS[digit]));
-            break;
-        }
-    }
-    text
+    let digit = |six: &[bool]| {
+        (0..6).fold(0, |digit, at| digit << 1 | usize::from(six.get(at) == Some(&true)))
+    };
+    all.chunks(6).map(|six| char::from(DIGITS[digit(six)])).collect()
 }
 
 /// The `count` positions from `from` on whose gaps were written; none if it is something else.
 pub(super) fn read(text: &str, count: u64, from: u64, end: u64) -> Option<Vec<u64>> {
     let bits = bits(count, from, end);
-    let mut digits = Vec::with_capacity(text.len());
-    for byte in text.bytes() {
-        digits.push(DIGITS.iter().position(|&digit| digit == byte)?);
-    }
+    let digits = text.bytes().map(|byte| DIGITS.iter().position(|&digit| digit == byte));
+    let digits = digits.collect::<Option<Vec<usize>>>()?;
     // Every gap has a bit at least.
     if count > 6 * digits.len() as u64 + 1 {
         return None;
     }
-    let mut next = 0;
-    let mut get = || {
-        let bit = digits.get(next / 6)? >> (5 - next % 6) & 1 == 1;
-        next += 1;
-        Some(bit)
-    };
+    let of_digit = |digit: &usize| [5, 4, 3, 2, 1, 0].map(|bit| digit >> bit & 1 == 1);
+    let mut all = digits.iter().flat_map(of_digit);
     let mut positions = Vec::with_capacity(count as usize);
     if count > 0 {
         positions.push(from);
     }
     for _ in 1..count {
         let mut gap = 0_u64;
-        while get()? {
+        while all.next()? {
             gap += 1;
         }
         for _ in 0..bits {
-            gap = gap.checked_mul(2)? + u64::from(get()?);
+            gap = gap.checked_mul(2)? + u64::from(all.next()?);
         }
         let last = positions[positions.len() - 1];
         positions.push(last.checked_add(gap)?.checked_add(1)?);

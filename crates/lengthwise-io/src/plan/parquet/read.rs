@@ -13,20 +13,15 @@ use crate::guard::parquet::{Guarded, Pages, Refused, records};
 use crate::ids::Ids;
 use crate::plan::batchwise::{self, About};
 use crate::plan::content::{Batches, Seconds};
-use crate::plan::parquet::columns::{Column, IDS, hash_id, schema};
-use crate::plan::{file::PlanFile, header::Unchecked, pieces::piece_at};
+use crate::plan::file::{PlanFile, piece_at};
+use crate::plan::header::Unchecked;
+use crate::plan::parquet::{CREATED_BY, Column, IDS, KEY, hash_id, schema};
 
 /// How many rows are read at a time.
 const BLOCK: usize = 1 << 14;
 
 /// What every row takes at least: the number of its sequence is not packed.
 const BYTES_PER_ROW: u64 = 4;
-
-/// The name of the header in the metadata.
-pub(super) const KEY: &str = "lengthwise";
-
-/// What comes before the version of the release that wrote a file.
-pub(super) const CREATED_BY: &str = "lengthwise version ";
 
 pub(in crate::plan) fn read(bytes: &[u8]) -> Result<PlanFile, Error> {
     let table = Table::open(bytes)?;
@@ -107,27 +102,6 @@ pub(in crate::plan) fn other_release(bytes: &[u8]) -> Option<String> {
     (is_version && version != env!("CARGO_PKG_VERSION")).then(|| version.to_owned())
 }
 
-/// The metadata, if it does not claim more rows than the file can have.
-fn metadata(file: &Guarded) -> Result<ParquetMetaData, String> {
-    let (metadata, rows) = file.metadata().map_err(|refused| match refused {
-        Refused::Beginning | Refused::End => {
-            "it does not begin and end as a Parquet file".to_owned()
-        }
-        Refused::TooLong => "its metadata has more bytes than the file".to_owned(),
-        Refused::Schema(_) => "its metadata is damaged".to_owned(),
-        Refused::Metadata(why) => why,
-        Refused::Rows => "its groups of rows cannot be counted".to_owned(),
-    })?;
-    if rows > file.len() / BYTES_PER_ROW {
-        return Err(format!("it claims {rows} rows in {} bytes", file.len()));
-    }
-    let declared = metadata.file_metadata().num_rows();
-    if u64::try_from(declared) != Ok(rows) {
-        return Err(format!("it claims {declared} rows, and its groups {rows}"));
-    }
-    Ok(metadata)
-}
-
 /// A file whose metadata is not absurd.
 struct Table {
     file: Arc<Guarded>,
@@ -144,8 +118,25 @@ impl Table {
         Self::of(file.map_err(|error| Error::unreadable("plan", &error))?)
     }
 
+    /// With the metadata, if it does not claim more rows than the file can have.
     fn of(file: Guarded) -> Result<Self, Error> {
-        let metadata = metadata(&file).map_err(Error::not_a_plan)?;
+        let (metadata, rows) = file.metadata().map_err(|refused| {
+            Error::not_a_plan(match &refused {
+                Refused::Beginning | Refused::End => "it does not begin and end as a Parquet file",
+                Refused::TooLong => "its metadata has more bytes than the file",
+                Refused::Schema(_) => "its metadata is damaged",
+                Refused::Metadata(why) => why,
+                Refused::Rows => "its groups of rows cannot be counted",
+            })
+        })?;
+        let (size, declared) = (file.len(), metadata.file_metadata().num_rows());
+        if rows > size / BYTES_PER_ROW {
+            return Err(Error::not_a_plan(format!("it claims {rows} rows in {size} bytes")));
+        }
+        if u64::try_from(declared) != Ok(rows) {
+            let why = format!("it claims {declared} rows, and its groups {rows}");
+            return Err(Error::not_a_plan(why));
+        }
         Ok(Self { file: Arc::new(file), metadata })
     }
 
@@ -286,20 +277,16 @@ impl Rows {
         let wide = numbers.iter().copied();
         let narrow = wide.clone().map(|number| number as u32);
         match column {
-            Column::Batch => return self.add_batches(row, numbers),
-            Column::BatchLength => {
-                return same(&self.ends, &mut self.batch_lengths, column, row, narrow);
-            }
-            Column::BatchPositions => {
-                return same(&self.ends, &mut self.positions, column, row, wide);
-            }
+            Column::Batch => self.add_batches(row, numbers)?,
+            Column::BatchLength => same(&self.ends, &mut self.batch_lengths, column, row, narrow)?,
+            Column::BatchPositions => same(&self.ends, &mut self.positions, column, row, wide)?,
             Column::SecondLength => {
                 let seconds = self.seconds.get_or_insert_default();
-                return same(&self.ends, &mut seconds.batch_lengths, column, row, narrow);
+                same(&self.ends, &mut seconds.batch_lengths, column, row, narrow)?;
             }
             Column::SecondPositions => {
                 let seconds = self.seconds.get_or_insert_default();
-                return same(&self.ends, &mut seconds.positions, column, row, wide);
+                same(&self.ends, &mut seconds.positions, column, row, wide)?;
             }
             Column::Sequence => self.sequences.extend(narrow),
             Column::Offset => self.offsets.extend(narrow),

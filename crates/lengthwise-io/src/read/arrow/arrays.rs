@@ -10,9 +10,8 @@ use arrow_array::{Array, ArrayRef, PrimitiveArray, cast::AsArray};
 use arrow_schema::{DataType, Field};
 
 use crate::error::Error;
-use crate::read::cells::{Cells, wrong_type};
+use crate::read::cells::{Cells, no_names, wrong_type};
 use crate::read::{number::Reason, request::Measure};
-use crate::text::quote;
 
 /// What is inside of structures, by the places of its fields, up to the first row that one of them has
 /// not; and whether there is such a row.
@@ -126,8 +125,7 @@ pub(super) fn ids(array: &dyn Array, name: &str, cells: &mut Cells) -> Result<()
             Some((_, value)) => ids(value().as_ref(), name, cells),
             None => cells.id(name, None),
         }),
-        _ => Err(Error::new(format!("column {} cannot name sequences", quote(name)))
-            .hint_to("choose a column of strings or whole numbers with {ids}")),
+        _ => Err(no_names(name)),
     }
 }
 

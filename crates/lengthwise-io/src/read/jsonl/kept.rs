@@ -2,9 +2,10 @@
 //! grammar is refused wherever it is; but texts and lists that nobody asked for are not kept, which
 //! is most of the work on a manifest with transcripts.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
-use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
+use serde::de::{Error as _, IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer as _};
 use serde_json::{Map, Value};
 
 use crate::text::quote;
@@ -32,23 +33,17 @@ impl Kept {
             return serde_json::from_str(text);
         }
         let mut parser = serde_json::Deserializer::from_str(text);
-        let value = Fields(&self.0).deserialize(&mut parser)?;
+        let value = parser.deserialize_map(self)?;
         parser.end()?;
         Ok(value)
     }
 }
 
-struct Fields<'a>(&'a [String]);
+/// The name of a field, without a string of its own where nothing in it is escaped.
+#[derive(Deserialize)]
+struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
 
-impl<'de> DeserializeSeed<'de> for Fields<'_> {
-    type Value = Value;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Fields<'_> {
+impl<'de> Visitor<'de> for &Kept {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
@@ -57,42 +52,17 @@ impl<'de> Visitor<'de> for Fields<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Value, A::Error> {
         let mut kept = Map::new();
-        while let Some(name) = fields.next_key_seed(Name(self.0))? {
-            match name {
-                // Most readers take the last of two; which of them is right nobody knows.
-                Some(name) => {
-                    if kept.insert(name.to_owned(), fields.next_value()?).is_some() {
-                        let twice = format!("field {} is there twice", quote(name));
-                        return Err(A::Error::custom(twice));
-                    }
-                }
-                None => _ = fields.next_value::<IgnoredAny>()?,
+        while let Some(Name(name)) = fields.next_key()? {
+            if !self.0.iter().any(|kept| *kept == name) {
+                fields.next_value::<IgnoredAny>()?;
+                continue;
+            }
+            // Most readers take the last of two; which of them is right nobody knows.
+            if kept.insert(name.clone().into_owned(), fields.next_value()?).is_some() {
+                return Err(A::Error::custom(format!("field {} is there twice", quote(&name))));
             }
         }
         Ok(Value::Object(kept))
-    }
-}
-
-/// Which of the names a field has, if any.
-struct Name<'a>(&'a [String]);
-
-impl<'de, 'a> DeserializeSeed<'de> for Name<'a> {
-    type Value = Option<&'a str>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_str(self)
-    }
-}
-
-impl<'a> Visitor<'_> for Name<'a> {
-    type Value = Option<&'a str>;
-
-    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str("the name of a field")
-    }
-
-    fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
-        Ok(self.0.iter().map(String::as_str).find(|kept| *kept == name))
     }
 }
 
