@@ -314,7 +314,7 @@ mod tests {
             settings.map(|(rungs, cells)| {
                 let (shapes, budget) = (Shapes::Ladder(rungs), Budget::padded(cells));
                 let edges = |lengths: &Lengths| match rounding(&shapes, lengths, &budget).unwrap() {
-                    Rounding::Rungs(rungs) => rungs.edges.to_vec(),
+                    Rounding::Rungs(rungs) => rungs.edges.clone(),
                     other => panic!("{other:?}"),
                 };
                 assert_eq!(edges(lengths), edges(&fresh(lengths)), "{rungs} {cells}");
