@@ -82,13 +82,8 @@ impl Statistics {
             let (counted, of, most) = (needs.counted(), needs.of, needs.most);
             format!("; {counted} of {of} shards counted, {most} batches each")
         });
-        format!(
-            "Statistics({} sequences from {} to {}, mean {:.1}{counted})",
-            all.count(),
-            all.min(),
-            all.max(),
-            all.mean()
-        )
+        let (count, min, max, mean) = (all.count(), all.min(), all.max(), all.mean());
+        format!("Statistics({count} sequences from {min} to {max}, mean {mean:.1}{counted})")
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, (Bound<'py, PyBytes>,)>> {
