@@ -136,13 +136,7 @@ impl Planner {
                 Failure::setting("there is no budget, and batches have no other size", hint)
             })?;
             let (strategy, shapes) = recommended(&lengths, budget, strategy, given(shapes))?;
-            if canonical_ranks.is_some() && accumulate != 1 {
-                return Err(Failure::setting(
-                    "`accumulate` and `canonical_ranks` are both given",
-                    "give one of them: canonical ranks say how many batches a step has on any number \
-                     of ranks",
-                ));
-            }
+            one_number_of_batches(accumulate, canonical_ranks)?;
             let settings = Settings {
                 shapes,
                 arrange: arrange.parse()?,
@@ -209,6 +203,17 @@ impl Planner {
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, (Lengths, String)>> {
         reduced::<Self, _>(py, (self.lengths(), to_json(self.planner.settings())?))
     }
+}
+
+/// Refuses two numbers of batches for a step.
+fn one_number_of_batches(accumulate: u32, canonical_ranks: Option<u32>) -> Result<()> {
+    if canonical_ranks.is_none() || accumulate == 1 {
+        return Ok(());
+    }
+    Err(Failure::setting(
+        "`accumulate` and `canonical_ranks` are both given",
+        "give one of them: canonical ranks say how many batches a step has on any number of ranks",
+    ))
 }
 
 /// The shard that two arguments say together.

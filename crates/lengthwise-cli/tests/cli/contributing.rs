@@ -71,7 +71,7 @@ fn every_setting_has_a_method_a_flag_and_a_keyword() {
         names.filter(|name| name.chars().all(|c| c == '_' || c.is_alphanumeric())).collect();
     assert!(names.len() >= 12 && names.contains(&"budget"), "{names:?}");
     let planner = read("crates/lengthwise/src/planner.rs");
-    let python = read("python/src/planner.rs");
+    let (python, told) = (read("python/src/planner.rs"), read("python/src/plan.rs"));
     let flags = ["planning", "shared"]
         .map(|file| read(&format!("crates/lengthwise-cli/src/args/{file}.rs")));
     for name in names {
@@ -86,5 +86,6 @@ fn every_setting_has_a_method_a_flag_and_a_keyword() {
             "{typed}"
         );
         assert!(python.contains(&format!("///     `{typed}`: ")), "{typed}");
+        assert!(name == "shard" || told.contains(&format!("set_item(\"{name}\", ")), "{name}");
     }
 }
