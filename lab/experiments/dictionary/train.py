@@ -95,7 +95,7 @@ def loss_of(model: nn.Module, batch: tuple) -> torch.Tensor:
     tokens, places, target, starts, longest = batch
     with torch.autocast("cuda", torch.bfloat16):
         scores = model(tokens, places, starts, longest)
-    return functional.cross_entropy(scores.flatten(0, -2), target.flatten(), ignore_index=-1, reduction="sum")
+    return functional.cross_entropy(scores.flatten(0, -2).float(), target.flatten(), ignore_index=-1, reduction="sum")
 
 
 class Graphs:
@@ -125,7 +125,7 @@ class Graphs:
             flash = sdpa_kernel(SDPBackend.FLASH_ATTENTION)
             with flash, torch.autocast("cuda", torch.bfloat16, cache_enabled=False):
                 scores = self.model(tokens, places, None, batch[4])
-            loss = functional.cross_entropy(scores.flatten(0, -2), target.flatten(), ignore_index=-1, reduction="sum")
+            loss = functional.cross_entropy(scores.flatten(0, -2).float(), target.flatten(), ignore_index=-1, reduction="sum")
             (loss * scale).backward()
 
         side = torch.cuda.Stream()
