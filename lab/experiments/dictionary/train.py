@@ -161,7 +161,7 @@ def train(way: str, seed: int, epochs: int, layout: str, entries: Entries, train
     for epoch in range(epochs):
         steps = WAYS[way](lengths.astype(np.uint32), UPDATE, seed, epoch)
         if epoch == 0:
-            result |= described(steps, lengths)
+            result |= described(steps, lengths, packed=way == "packed")
         torch.cuda.synchronize()
         begun = time.perf_counter()
         for step in steps:

@@ -170,7 +170,7 @@ def mixes(steps: list[Step], lengths: np.ndarray) -> dict[str, float]:
     return result
 
 
-def described(steps: list[Step], lengths: np.ndarray) -> dict[str, float]:
+def described(steps: list[Step], lengths: np.ndarray, *, packed: bool = False) -> dict[str, float]:
     tokens = np.array([sum(lengths[b].sum() for b, _ in step) for step in steps], dtype=float)
     cells = sum(len(b) * length for step in steps for b, length in step)
     return {
@@ -179,7 +179,7 @@ def described(steps: list[Step], lengths: np.ndarray) -> dict[str, float]:
         "tokens per update": float(tokens.mean()),
         "variation of tokens": float(tokens.std() / tokens.mean()),
         "smallest": float(tokens.min() / tokens.mean()),
-        "padding": float(1 - tokens.sum() / cells),
+        "padding": 0.0 if packed else float(1 - tokens.sum() / cells),
         "shapes": len({(len(b), length) for step in steps for b, length in step}),
         **{f"step mix, {name}": value for name, value in mixes(steps, lengths).items()},
     }
