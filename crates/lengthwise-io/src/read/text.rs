@@ -107,11 +107,13 @@ mod tests {
     #[test]
     fn blank_lines_without_end_are_refused() {
         let counted = Measure::Texts(Counter::Words);
+        let kibibyte = format!("{:1023}\n", "");
         for measure in [Measure::Numbers, counted] {
             let blank_lines = BlankLines::Skip;
             let request = Request { measure, blank_lines, ..Request::plain(None) };
-            let error = read(std::io::repeat(b'\n'), &request).unwrap_err().in_source("f");
-            let text = "f:67108865: more than 64 MiB of blank lines follow one another";
+            let blank = kibibyte.repeat((64 << 10) + 1);
+            let error = read(blank.as_bytes(), &request).unwrap_err().in_source("f");
+            let text = "f:65537: more than 64 MiB of blank lines follow one another";
             assert_eq!(error.to_string(), text);
         }
     }

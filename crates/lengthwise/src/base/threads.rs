@@ -33,17 +33,22 @@ pub(crate) fn each<J: Send, R: Send>(
             done.lock().unwrap_or_else(PoisonError::into_inner).push((place, result));
         }
     };
+    together(threads.min(count), &worker);
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_unstable_by_key(|&(place, _)| place);
+    done.into_iter().map(|(_, result)| result).collect()
+}
+
+/// Runs the same worker on so many threads.
+fn together(threads: usize, worker: &(dyn Fn() + Sync)) {
     thread::scope(|scope| {
-        for _ in 1..threads.min(count) {
+        for _ in 1..threads {
             if thread::Builder::new().spawn_scoped(scope, worker).is_err() {
                 break;
             }
         }
         worker();
     });
-    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    done.sort_unstable_by_key(|&(place, _)| place);
-    done.into_iter().map(|(_, result)| result).collect()
 }
 
 /// `0..count` in `parts` ranges of nearly equal size, each but the last a multiple of `multiple`.

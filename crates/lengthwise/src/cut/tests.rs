@@ -10,7 +10,7 @@ use crate::cut::batches::Spans;
 use crate::cut::in_order::cut;
 use crate::data::lengths::Lengths;
 use crate::limit::budget::Budget;
-use crate::order::fill::{Fill, Packing, Parts};
+use crate::order::fill::{AnyKeys, Fill, Packing, Parts};
 use crate::order::groups::Groups;
 use crate::order::keyed::{LEAST, flat, plain};
 use crate::order::keys::{Keyed, Keys, Random, chunks};
@@ -41,7 +41,7 @@ fn lengths(count: u32, most: u32) -> Lengths {
 
 /// The order as it is defined, in parts and at once, and the batches on a ladder, dealt one by one
 /// and in parts, on any number of threads.
-fn check(lengths: &Lengths, keys: &impl Keys) {
+fn check(lengths: &Lengths, keys: &dyn AnyKeys) {
     let mut elements: Vec<(u32, u32, u32)> = Vec::new();
     for (first, lengths, used) in chunks(lengths.as_slice(), 0) {
         let mut of_chunk = [0; CHUNK];

@@ -22,7 +22,7 @@ fn fill(
     workspace: &Workspace,
     pass: &Pass,
     parts: &Parts,
-    keys: &impl Keys,
+    keys: &dyn AnyKeys,
 ) -> Vec<Pool> {
     let threads = workspace.threads_for(lengths.len());
     let ranges = threads::ranges(lengths.len(), threads, CHUNK);
@@ -35,10 +35,29 @@ fn fill(
         let first = range.start as u32;
         let lengths = &lengths.as_slice()[range];
         let only = pass.rooms.as_ref().map(|_| pass.parts.start as u32..pass.parts.end as u32);
-        simd::run(Keyed { lengths, first, keys, to: Fill { parts, only, pool: pool.filling() } });
+        keys.fill_parts(first, lengths, Fill { parts, only, pool: pool.filling() });
         pool.finish();
         pool
     })
+}
+
+/// Keys of any kind. What follows once they are known is compiled once, and not for every kind.
+pub(crate) trait AnyKeys: Keys {
+    /// Puts the sequences from `first` on into parts.
+    fn fill_parts(&self, first: u32, lengths: &[u32], to: Fill);
+
+    /// Counts the sequences from `first` on.
+    fn count_parts(&self, first: u32, lengths: &[u32], to: Count);
+}
+
+impl<K: Keys> AnyKeys for K {
+    fn fill_parts(&self, first: u32, lengths: &[u32], to: Fill) {
+        simd::run(Keyed { lengths, first, keys: self, to });
+    }
+
+    fn count_parts(&self, first: u32, lengths: &[u32], to: Count) {
+        simd::run(Keyed { lengths, first, keys: self, to });
+    }
 }
 
 /// Puts sequences into the parts of a pool.
@@ -129,7 +148,7 @@ fn take<'a>(places: &mut &'a mut [u32], count: usize) -> &'a mut [u32] {
 pub(crate) fn sort<T: Send>(
     (lengths, workspace): (&Lengths, &Workspace),
     parts: &Parts,
-    keys: &impl Keys,
+    keys: &dyn AnyKeys,
     passes: Passes,
     [mut indices, mut others]: [&mut [u32]; 2],
     visit: impl Fn((usize, &[u64]), &[u32], &mut [u32], &mut Vec<T>) + Sync,
@@ -195,13 +214,18 @@ pub(crate) struct Counted {
 
 impl Counted {
     /// Counts what [`fill`] would put where, with as many pools as there are threads.
-    pub(crate) fn new(lengths: &Lengths, threads: usize, parts: &Parts, keys: &impl Keys) -> Self {
+    pub(crate) fn new(
+        lengths: &Lengths,
+        threads: usize,
+        parts: &Parts,
+        keys: &dyn AnyKeys,
+    ) -> Self {
         let ranges = threads::ranges(lengths.len(), threads, CHUNK);
         let of_pools = threads::each(threads, ranges, |range: Range<usize>| {
             let mut counts = vec![0; parts.count];
             let first = range.start as u32;
             let lengths = &lengths.as_slice()[range];
-            simd::run(Keyed { lengths, first, keys, to: Count { parts, counts: &mut counts } });
+            keys.count_parts(first, lengths, Count { parts, counts: &mut counts });
             counts
         });
         let mut all = vec![0; parts.count];
@@ -269,7 +293,7 @@ impl Counted {
 }
 
 /// Counts the sequences of every part.
-struct Count<'a> {
+pub(crate) struct Count<'a> {
     parts: &'a Parts<'a>,
     counts: &'a mut [u32],
 }
@@ -300,7 +324,7 @@ impl Packing {
     pub(crate) fn unpack(
         self,
         sorted: &mut [u64],
-        keys: &impl Keys,
+        keys: &dyn AnyKeys,
         near: &mut Vec<usize>,
         indices: &mut [u32],
     ) {

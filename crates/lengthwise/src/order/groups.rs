@@ -5,8 +5,8 @@ use crate::base::setting::setters;
 use crate::data::lengths::Lengths;
 use crate::error::Error;
 use crate::limit::resolved::ResolvedBudget;
+use crate::order::fill::AnyKeys;
 use crate::order::keyed::{AtRungs, Flat, at_rungs, flat};
-use crate::order::keys::Keys;
 
 /// An order of all sequences in groups; a batch never takes from two groups.
 ///
@@ -85,7 +85,7 @@ impl Groups {
     pub(crate) fn one(
         lengths: &Lengths,
         limit: &ResolvedBudget,
-        keys: &impl Keys,
+        keys: &dyn AnyKeys,
     ) -> Result<Self, Error> {
         Self::keyed(lengths, limit, keys, || vec![lengths.count()])
     }
@@ -95,7 +95,7 @@ impl Groups {
     pub(crate) fn keyed(
         lengths: &Lengths,
         limit: &ResolvedBudget,
-        keys: &impl Keys,
+        keys: &dyn AnyKeys,
         ends: impl FnOnce() -> Vec<u32>,
     ) -> Result<Self, Error> {
         Ok(match at_rungs(lengths, limit, keys)? {

@@ -17,8 +17,8 @@ use crate::base::workspace::Workspace;
 use crate::data::lengths::{Lengths, Pad, is_small_table};
 use crate::error::Error;
 use crate::limit::resolved::ResolvedBudget;
-use crate::order::fill::{Counted, Packing, Parts, Passes, sort};
-use crate::order::keys::{Keys, Random, chunks};
+use crate::order::fill::{AnyKeys, Counted, Packing, Parts, Passes, sort};
+use crate::order::keys::{Random, chunks};
 use crate::order::local::{NEAR, settle};
 use crate::order::sort::{by_high_half, pack, unpack};
 use crate::shape::rounding::Rounding;
@@ -83,7 +83,7 @@ pub(crate) fn is_fast(count: usize) -> bool {
 pub(crate) fn flat(
     lengths: &Lengths,
     limit: &ResolvedBudget,
-    keys: &impl Keys,
+    keys: &dyn AnyKeys,
 ) -> Result<Flat, Error> {
     flat_in(lengths, limit.workspace, limit.memory, &limit.rounding, keys)
 }
@@ -96,7 +96,7 @@ pub(crate) fn flat_in(
     workspace: &Workspace,
     memory: Option<u64>,
     rounding: &Rounding,
-    keys: &impl Keys,
+    keys: &dyn AnyKeys,
 ) -> Result<Flat, Error> {
     let count = lengths.len();
     // Putting the order to rungs makes a second list of it, and asks for no padded lengths.
@@ -146,7 +146,7 @@ pub(crate) fn flat_in(
 pub(crate) fn at_rungs(
     lengths: &Lengths,
     limit: &ResolvedBudget,
-    keys: &impl Keys,
+    keys: &dyn AnyKeys,
 ) -> Result<Option<AtRungs>, Error> {
     let Rounding::Rungs(rungs) = &*limit.rounding else { return Ok(None) };
     let count = lengths.len();
@@ -193,7 +193,7 @@ pub(crate) fn at_rungs(
 }
 
 /// The full batches, each a rung and its number there, in the order of their last elements.
-fn in_turn(mut full: Vec<(u64, u32, u32)>, keys: &impl Keys) -> Vec<(u32, u32)> {
+fn in_turn(mut full: Vec<(u64, u32, u32)>, keys: &dyn AnyKeys) -> Vec<(u32, u32)> {
     full.sort_unstable();
     // Sequences of two rungs may have equal keys.
     for run in full.chunk_by_mut(|a, b| a.0 >> 32 == b.0 >> 32).filter(|run| run.len() > 1) {
@@ -230,7 +230,7 @@ impl Places {
 const OF_FULL: u64 = 48;
 
 /// The same order without parts or vectors: for few sequences, and what the fast path must equal.
-pub(crate) fn plain(lengths: &Lengths, keys: &impl Keys) -> Vec<u32> {
+pub(crate) fn plain(lengths: &Lengths, keys: &dyn AnyKeys) -> Vec<u32> {
     let mut elements = Vec::with_capacity(lengths.len());
     for (first, lengths, used) in chunks(lengths.as_slice(), 0) {
         let mut of_chunk = [0; CHUNK];
