@@ -357,19 +357,6 @@ fn what_cannot_be_is_refused() {
     assert!(error.contains("there is no mode `mean`"), "{error}");
 }
 
-#[cfg(not(feature = "mpi"))]
-#[test]
-fn processes_of_mpi_do_not_train_each_by_itself() {
-    let folder = folder();
-    let output = lab(folder.path())
-        .args(["run", "small.toml"])
-        .env("OMPI_COMM_WORLD_SIZE", "2")
-        .output()
-        .unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("built without MPI"));
-}
-
 #[cfg(unix)]
 #[test]
 fn asked_to_stop_all_workers_stop_together_and_others_go_on() {

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import multiprocessing
+import multiprocessing.connection
 import os
+import runpy
 import signal
 import socket
-import subprocess
 import sys
+import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -24,8 +29,35 @@ def lengths() -> np.ndarray:
     return np.clip(drawn, 3, 300).astype(np.int64)
 
 
+#: What the scripts of ranks import, which takes seconds: a server imports it once, and forks every process.
+PRELOADED = ["torch", "torch.distributed", "transformers.trainer", "accelerate", "lightning", "torchdata.stateful_dataloader"]
+
+
+@pytest.fixture(scope="session")
+def forked() -> multiprocessing.context.ForkServerContext:
+    """Starts processes that know nothing of this one, and yet have the frameworks imported."""
+    os.environ.update(OMP_NUM_THREADS="1", CUDA_VISIBLE_DEVICES="", HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(PRELOADED)
+    return context
+
+
+def of_rank(script: str, arguments: list[str], log: Path, environment: dict[str, str]) -> None:
+    """Becomes one rank of a script, as `torchrun` starts it."""
+    os.setsid()
+    multiprocessing.set_start_method("fork", force=True)  # As in a process that was started from a shell.
+    file = os.open(log, os.O_WRONLY | os.O_CREAT)
+    os.dup2(file, 1)
+    os.dup2(file, 2)
+    os.environ.update(environment)
+    warnings.simplefilter("ignore")
+    sys.argv = [script, *arguments]
+    sys.path.insert(0, str(Path(script).parent))
+    runpy.run_path(script, run_name="__main__")
+
+
 @pytest.fixture
-def on_ranks(tmp_path: Path):
+def on_ranks(tmp_path: Path, forked):
     """Runs a script of `tests/ranks` on so many processes, and gives what each wrote."""
 
     def run(script: str, world_size: int, *arguments: str, timeout: float = 240) -> list:
@@ -34,31 +66,32 @@ def on_ranks(tmp_path: Path):
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
-        command = [
-            sys.executable, "-m", "torch.distributed.run", "--nnodes=1",
-            f"--nproc-per-node={world_size}", "--master-addr=127.0.0.1", f"--master-port={port}",
-            str(HERE / "ranks" / script), str(out), *arguments,
-        ]  # fmt: skip
-        environment = {
-            **os.environ,
-            "OMP_NUM_THREADS": "1",
-            "GLOO_SOCKET_IFNAME": "lo",
-            "CUDA_VISIBLE_DEVICES": "",
-            "HF_HUB_OFFLINE": "1",
-            "TOKENIZERS_PARALLELISM": "false",
-            "PYTHONWARNINGS": "ignore",
-        }
-        process = subprocess.Popen(
-            command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            start_new_session=True,
-        )  # fmt: skip
+        ranks = []
+        for rank in map(str, range(world_size)):
+            environment = {
+                "RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": str(world_size), "LOCAL_WORLD_SIZE": str(world_size),
+                "GROUP_RANK": "0", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "TORCHELASTIC_RUN_ID": "none",
+                "GLOO_SOCKET_IFNAME": "lo",
+            }  # fmt: skip
+            given = (str(HERE / "ranks" / script), [str(out), *arguments], out / f"{rank}.log", environment)
+            ranks.append(forked.Process(target=of_rank, args=given))
+            ranks[-1].start()
         try:
-            text, _ = process.communicate(timeout=timeout)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            text, _ = process.communicate()
-            raise AssertionError(f"{script} did not end:\n{text[-4000:]}") from None
-        assert process.returncode == 0, text[-6000:]
+            end = time.monotonic() + timeout
+            waiting = list(ranks)
+            while waiting and not any(rank.exitcode for rank in ranks):
+                assert multiprocessing.connection.wait([rank.sentinel for rank in waiting], end - time.monotonic())
+                waiting = [rank for rank in waiting if rank.is_alive()]
+            assert not any(rank.exitcode for rank in ranks)
+        except AssertionError:
+            codes = [rank.exitcode for rank in ranks]
+            text = "\n".join((out / f"{rank}.log").read_text()[-4000:] for rank in range(world_size))
+            raise AssertionError(f"{script} ended with {codes} (None: it did not end):\n{text}") from None
+        finally:
+            for rank in ranks:
+                with contextlib.suppress(ProcessLookupError):  # It has ended, and so have its workers.
+                    os.killpg(rank.pid, signal.SIGKILL)
+                rank.join()
         return [json.loads((out / f"{rank}.json").read_text()) for rank in range(world_size)]
 
     return run

@@ -24,8 +24,8 @@ from torch.utils.data import DataLoader, Dataset  # noqa: E402
 HISTORIES = int(os.environ.get("LENGTHWISE_HISTORIES", "200"))
 #: Histories run in blocks, so that a failure names a few of them.
 BLOCK = 10
-#: How many of the loaders with workers spawn them, which takes seconds.
-SPAWNED = 0.02
+#: How many of the loaders with workers send them everything, as loaders that spawn theirs do.
+SENT = 0.03
 
 
 class Items(Dataset):
@@ -131,8 +131,8 @@ class History:
         if workers:
             options["persistent_workers"] = draw.random() < 0.6
             options["prefetch_factor"] = draw.choice([1, 2, 5])
-            if draw.random() < SPAWNED:
-                options["multiprocessing_context"] = "spawn"
+            if draw.random() < SENT:
+                options["multiprocessing_context"] = "forkserver"
         self.options = options
         self.samplers = [self.loaders.sampler(rank, ranks) for rank in range(ranks)]
         if draw.random() < 0.2:
@@ -273,7 +273,7 @@ def blocks() -> list[range]:
 
 @pytest.mark.parametrize("block", blocks(), ids=lambda block: f"{block[0]}-{block[-1]}")
 @pytest.mark.filterwarnings("ignore::lengthwise.LengthwiseWarning")
-def test_nothing_is_lost_or_repeated_whatever_users_do(block):
+def test_nothing_is_lost_or_repeated_whatever_users_do(block, forked):
     pytest.importorskip("torchdata")
     for number in block:
         history = History(number)

@@ -39,13 +39,9 @@ pub(crate) fn run(args: Args) -> ExitCode {
 fn train(args: &RunArgs) -> Result<ExitCode, Error> {
     let stop = Stop::on_signals()?;
     if workers::under_mpi() {
+        workers::has_mpi(cfg!(feature = "mpi"))?;
         #[cfg(feature = "mpi")]
         return processes::train(args, &stop);
-        #[cfg(not(feature = "mpi"))]
-        return Err(Error::new(
-            "this program was built without MPI, and each process would train by itself",
-            "build it with `--features mpi`, or start it without mpirun and say `--workers`",
-        ));
     }
     if let Some(threads) = args.threads {
         workers::limit_threads(threads.into())?;

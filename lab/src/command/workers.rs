@@ -22,6 +22,17 @@ pub(super) fn under_mpi() -> bool {
     SIZES.iter().any(|name| env::var_os(name).is_some())
 }
 
+/// Refuses the processes of MPI where this program is not built for it.
+pub(super) fn has_mpi(built: bool) -> Result<(), Error> {
+    if built {
+        return Ok(());
+    }
+    Err(Error::new(
+        "this program was built without MPI, and each process would train by itself",
+        "build it with `--features mpi`, or start it without mpirun and say `--workers`",
+    ))
+}
+
 /// How many threads of the processor there are for all workers.
 pub(super) fn threads_of(args: &RunArgs) -> usize {
     let all = || thread::available_parallelism().map_or(1, NonZero::get);
@@ -74,4 +85,15 @@ pub(super) fn threads(prepared: &Prepared, args: &RunArgs, stop: &Stop) -> Resul
         done.map_err(|(rank, error)| error.of_worker(rank))?
     };
     outcome.ok_or_else(|| Error::new("nobody leads", "report this"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processes_of_mpi_do_not_train_each_by_itself() {
+        assert!(has_mpi(true).is_ok());
+        assert!(has_mpi(false).unwrap_err().to_string().contains("built without MPI"));
+    }
 }
