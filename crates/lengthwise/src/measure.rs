@@ -3,3 +3,4 @@
 pub use crate::plan::measure::{
     SideMeasures, effective_mates, mate_repeat_rate, mate_repeat_rates,
 };
+pub use crate::ranks::step_mix::StepMix;

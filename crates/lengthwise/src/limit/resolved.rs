@@ -28,6 +28,9 @@ pub struct ResolvedBudget<'a> {
     multiple_of: u32,
     rule: Rule,
     row: Row,
+    /// How many tokens an optimizer step has over all ranks, if that is given, and the ranks.
+    update: Option<u64>,
+    ranks: u32,
 }
 
 /// Where none was given.
@@ -47,6 +50,8 @@ impl<'a> ResolvedBudget<'a> {
             multiple_of,
             rule,
             row: Row { capacity: u32::MAX, at_most: u32::MAX },
+            update: None,
+            ranks: 1,
         }
     }
 
@@ -112,6 +117,34 @@ impl<'a> ResolvedBudget<'a> {
     /// Whether a batch of one sequence that is padded to this keeps the budget.
     pub(crate) fn holds_one(&self, pad: Pad) -> bool {
         self.capacity.holds(Open { size: 1, length: pad.first, second: pad.second })
+    }
+
+    /// With so many tokens in an optimizer step, if that is given, over so many ranks.
+    pub(crate) fn with_update(self, update: Option<u64>, ranks: u32) -> Self {
+        Self { update, ranks, ..self }
+    }
+
+    /// How many ranks must have equally many batches of every optimizer step.
+    pub fn ranks(&self) -> u32 {
+        self.ranks
+    }
+
+    /// How many optimizer steps an epoch has. If no number of tokens was given for them, each has as many
+    /// as one full batch of every rank without padding.
+    pub fn optimizer_steps(&self, lengths: &Lengths) -> u32 {
+        let steps = match (self.update, self.capacity) {
+            (Some(update), _) => lengths.total() as f64 / update as f64,
+            (None, Capacity::Seconds { model, limit }) => {
+                let each = lengths.as_slice().iter();
+                each.map(|&length| model.part(length, limit)).sum::<f64>() / f64::from(self.ranks)
+            }
+            (None, capacity) => {
+                let cells = if let Capacity::Cells(cells) = capacity { cells } else { u64::MAX };
+                let by_cells = lengths.total() as f64 / cells as f64;
+                by_cells.max(lengths.len() as f64 / f64::from(self.at_most)) / f64::from(self.ranks)
+            }
+        };
+        (steps.round() as u32).clamp(1, (lengths.count() / self.ranks).max(1))
     }
 
     /// Whether batch lengths are those of a ladder, or pairs of them those of a grid.

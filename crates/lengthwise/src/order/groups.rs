@@ -26,6 +26,8 @@ pub struct Groups {
     pub(crate) kind: GroupKind,
     /// What places of short batches are drawn from, if they are.
     pub(crate) short: Option<Rng>,
+    /// How many of them make an optimizer step, if they come step by step.
+    pub(crate) per_step: Option<u32>,
 }
 
 /// All sequences in an order, or already at the rungs of the ladder.
@@ -110,13 +112,28 @@ impl Groups {
     }
 
     fn of(order: Order, ends: Vec<u32>) -> Self {
-        Self { order, ends, drawn: Drawn::InOrder, kind: GroupKind::Loose, short: None }
+        Self {
+            order,
+            ends,
+            drawn: Drawn::InOrder,
+            kind: GroupKind::Loose,
+            short: None,
+            per_step: None,
+        }
     }
 
     /// With what is left at the rungs of a ladder anywhere in the order, where groups are random inside but
     /// come one after another: otherwise the last group at a rung would have what is left there.
     pub(crate) fn left_anywhere(self, limit: &ResolvedBudget, rng: &Rng) -> Self {
         if limit.is_on_ladder() { self.short_anywhere(rng) } else { self }
+    }
+
+    /// With groups that are batches already, and that come step by step: so many are an optimizer step over
+    /// all ranks. The order stays as it is, whatever arrangement was asked for.
+    #[must_use]
+    pub fn in_steps(mut self, of: u32) -> Self {
+        self.per_step = Some(of);
+        self.together()
     }
 
     /// How many sequences there are.

@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::limit::cost::CostModel;
 use crate::limit::resolved::ResolvedBudget;
 use crate::limit::too_long::Admitted;
-use crate::order::groups::{Drawn, GroupKind};
+use crate::order::groups::{Drawn, GroupKind, Groups};
 use crate::pipeline::job::{Job, Resolved};
 use crate::plan::arrange::{Arrange, Steps, Time, in_step, items, shuffle};
 use crate::plan::epoch::SpanPlan;
@@ -47,11 +47,17 @@ impl Job<'_> {
                 (error, _) => error,
             })?;
         let cost_model = self.settings.cost_model.or(self.settings.budget.model());
-        let settings = Settings { batches: fixed, cost_model, ..self.settings.clone() };
+        let per_step = grouped.per_step;
+        let arrange = per_step.map_or(self.settings.arrange, |_| Arrange::AsBuilt);
+        let settings = Settings { batches: fixed, cost_model, arrange, ..self.settings.clone() };
         let found = Found {
             together: grouped.kind == GroupKind::Batch,
             packed: grouped.kind == GroupKind::Row,
-            steps: self.steps(&admitted.lengths, resolved, cost_model),
+            steps: match per_step {
+                Some(_) => Steps::InOrder,
+                None => self.steps(&admitted.lengths, resolved, cost_model),
+            },
+            per_step,
             corpus: self.lengths.statistics().map(|statistics| Corpus {
                 statistics: statistics.digest(),
                 longest: statistics.max(),
@@ -149,6 +155,8 @@ const REDRAWS: std::ops::Range<u32> = 2000..2016;
 pub(crate) struct Grouped {
     pub(crate) batches: Spans,
     pub(crate) kind: GroupKind,
+    /// How many of them make an optimizer step, if they come step by step.
+    pub(crate) per_step: Option<u32>,
 }
 
 impl Job<'_> {
@@ -167,7 +175,7 @@ impl Job<'_> {
             // Each sequence is a batch of its own, or a row.
             let packed = self.strategy.row().is_some();
             let kind = if packed { GroupKind::Row } else { GroupKind::Loose };
-            Grouped { batches: Spans::default(), kind }
+            Grouped { batches: Spans::default(), kind, per_step: None }
         };
         if let Some(kept) = &admitted.kept {
             grouped.batches.rename(|sequence| kept[sequence as usize]);
@@ -231,7 +239,7 @@ impl Job<'_> {
             }
             _ => gathered.split_to(fixed, self.settings.budget.multiple_of, None)?,
         };
-        Ok(Grouped { batches: split.into(), kind: grouped.kind })
+        Ok(Grouped { batches: split.into(), ..grouped })
     }
 }
 
@@ -249,7 +257,7 @@ fn build(
             what: format!("it holds {} sequences of {}", groups.count(), lengths.len()),
         });
     }
-    let (drawn, kind) = (groups.drawn, groups.kind);
+    let Groups { drawn, kind, per_step, .. } = groups;
     let batches = limit.workspace.stage("cut", || match kind {
         GroupKind::Row => rows(groups, lengths, limit.row(), rounding).map(Spans::from),
         _ => Ok(cut(groups, limit, rounding)),
@@ -258,5 +266,5 @@ fn build(
         Drawn::InOrder => batches,
         Drawn::AtRandom => shuffle(batches, rng, Purpose::Draw),
     };
-    Ok(Grouped { batches, kind })
+    Ok(Grouped { batches, kind, per_step })
 }

@@ -99,6 +99,9 @@ settings! {
         packed: bool,
         /// Which batches make a step.
         steps: Steps,
+        /// How many batches an optimizer step has over all ranks, if the plan is made of such steps.
+        #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+        per_step: Option<u32>,
     }
     given {
         /// What happens to the batches that fill no step.
@@ -235,7 +238,8 @@ impl Provenance {
     /// many if they can be shared equally, and otherwise the nearest number that can.
     pub(crate) fn per_step(&self, world_size: u32) -> Result<u32, Error> {
         let nearest = |ranks: u32| (f64::from(ranks) / f64::from(world_size.max(1))).round() as u32;
-        let accumulate = self.canonical_ranks.map_or(self.accumulate, |of| nearest(of).max(1));
+        let accumulate =
+            self.per_step.or(self.canonical_ranks).map_or(self.accumulate, |of| nearest(of).max(1));
         match world_size.checked_mul(accumulate) {
             None => Err(Error::TooManyRanks { world_size, accumulate }),
             Some(0) => Err(Error::NoRanks),

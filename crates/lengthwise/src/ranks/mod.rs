@@ -3,3 +3,4 @@
 pub(crate) mod assign;
 pub(crate) mod balance;
 pub(crate) mod schedule;
+pub(crate) mod step_mix;

@@ -186,11 +186,11 @@ impl Schedule {
     }
 
     /// The batches of the steps that are left, by number.
-    fn steps(&self) -> impl Iterator<Item = &[u32]> {
+    pub(crate) fn steps(&self) -> impl Iterator<Item = &[u32]> {
         self.assigned.slots.chunks(self.per_step as usize).skip(self.taken)
     }
 
-    fn batch(&self, slot: u32) -> (&[u32], Pad) {
+    pub(crate) fn batch(&self, slot: u32) -> (&[u32], Pad) {
         self.assigned.batch(&self.batches, slot)
     }
 

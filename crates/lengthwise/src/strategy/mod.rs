@@ -22,6 +22,7 @@ pub(crate) mod optimal_buckets;
 pub(crate) mod packed;
 pub(crate) mod paired;
 pub(crate) mod pooled;
+pub(crate) mod proportional;
 pub(crate) mod rotating;
 pub(crate) mod semi_sorted;
 pub(crate) mod shuffled;
@@ -119,6 +120,7 @@ strategies! {
     pooled Pooled "pooled" "shuffled, in pools of a few batches sorted"
     blurred Blurred "blurred" "by length plus one-sided noise on a scale that fits the lengths"
     rotating Rotating "rotating" "nobody meets twice in a cycle of epochs"
+    proportional Proportional "proportional" "every step has its share of each stratum of lengths"
     packed Packed "packed" "several sequences in a row, for models that keep them apart"
     paired Paired "paired"
         "for two lengths: stripes of the first, each by the second, with noise on both"

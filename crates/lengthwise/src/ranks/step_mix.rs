@@ -1,0 +1,178 @@
+//! How alike the optimizer steps of an epoch are in the lengths they hold.
+
+use crate::data::lengths::Lengths;
+use crate::math::ln;
+use crate::ranks::schedule::Schedule;
+
+/// How much optimizer steps differ from each other in length, compared with random steps.
+///
+/// Each number is the variance of a step's composition, divided by the variance that as many sequences
+/// would have if they were sampled at random: 1 is as random, below 1 is more even than random, and 50
+/// means that a step says as little about the data as a random one of a fiftieth of its sequences. It is
+/// 0 if all steps are alike. Sequences with two lengths count by their first.
+///
+/// ```
+/// use lengthwise::{Budget, Example, Planner, Shapes, strategy::{Shuffled, Sorted}};
+///
+/// let lengths = Example::Documents.lengths();
+/// let random = Planner::new(Shuffled, Budget::sequences(32)).plan(&lengths, 0)?;
+/// assert!((0.8..1.2).contains(&random.schedule(1)?.step_mix(&lengths).log_length));
+/// let sorted = Planner::new(Sorted, Budget::sequences(32)).plan(&lengths, 0)?;
+/// assert!(sorted.schedule(1)?.step_mix(&lengths).log_length > 30.0);
+/// # Ok::<(), lengthwise::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct StepMix {
+    /// By the mean of the logarithm of the length: the step mix, where one number is asked for.
+    pub log_length: f64,
+    /// By the shares of the four quarters of all sequences, from the shortest to the longest.
+    pub quartiles: f64,
+    /// By the mean of the logarithm of the length over tokens instead of sequences.
+    pub token_log_length: f64,
+    /// By the shares of the four quarters of all tokens, from those of the shortest sequences to those of
+    /// the longest.
+    pub token_quartiles: f64,
+}
+
+impl Schedule {
+    /// How much the optimizer steps differ in length, over all ranks, compared with random steps.
+    /// Panics when `lengths` has fewer sequences than the lengths that the plan was made for.
+    pub fn step_mix(&self, lengths: &Lengths) -> StepMix {
+        let lengths = lengths.as_slice();
+        let (mut members, mut ends) = (Vec::new(), Vec::new());
+        for step in self.steps() {
+            let sequences = step.iter().flat_map(|&slot| self.batch(slot).0);
+            members.extend(sequences.map(|&sequence| lengths[sequence as usize]));
+            ends.push(members.len());
+        }
+        StepMix::of(&members, &ends)
+    }
+}
+
+impl StepMix {
+    /// Of steps that end there, one after another, and hold sequences of these lengths.
+    fn of(lengths: &[u32], ends: &[usize]) -> Self {
+        let mut sorted = lengths.to_vec();
+        sorted.sort_unstable();
+        let tokens = |&length: &u32| f64::from(length);
+        let by_count = quarters(&sorted, |_| 1.0);
+        let by_tokens = quarters(&sorted, tokens);
+        let log = |&length: &u32| [ln(f64::from(length))];
+        Self {
+            log_length: ratio(lengths, ends, log, |_| 1.0),
+            quartiles: ratio(lengths, ends, |length| shares(*length, by_count), |_| 1.0),
+            token_log_length: ratio(lengths, ends, log, tokens),
+            token_quartiles: ratio(lengths, ends, |length| shares(*length, by_tokens), tokens),
+        }
+    }
+}
+
+/// The lengths at which the second, third and fourth quarter begin, where each counts with its weight.
+fn quarters(sorted: &[u32], weight: impl Fn(&u32) -> f64) -> [u32; 3] {
+    let whole: f64 = sorted.iter().map(&weight).sum();
+    let (mut starts, mut found, mut sum) = ([u32::MAX; 3], 0, 0.0);
+    for length in sorted {
+        sum += weight(length);
+        while found < 3 && sum > whole * (found + 1) as f64 / 4.0 {
+            starts[found] = *length;
+            found += 1;
+        }
+    }
+    starts
+}
+
+/// 1 for the quarter that the length is in, 0 for the others.
+fn shares(length: u32, starts: [u32; 3]) -> [f64; 4] {
+    let mut shares = [0.0; 4];
+    shares[starts.iter().filter(|&&start| length >= start).count()] = 1.0;
+    shares
+}
+
+/// The variance of the steps' weighted means of `value` against that of random steps of as many.
+fn ratio<const D: usize>(
+    lengths: &[u32],
+    ends: &[usize],
+    value: impl Fn(&u32) -> [f64; D],
+    weight: impl Fn(&u32) -> f64,
+) -> f64 {
+    let count = lengths.len() as f64;
+    let weights: f64 = lengths.iter().map(&weight).sum();
+    let mut mean = [0.0; D];
+    for length in lengths {
+        for (mean, value) in mean.iter_mut().zip(value(length)) {
+            *mean += weight(length) * value / weights;
+        }
+    }
+    // What a sequence moves the mean by, times the number of sequences.
+    let moved = |length: &u32| {
+        let (weight, value) = (weight(length) * count / weights, value(length));
+        std::array::from_fn::<f64, D, _>(|at| weight * (value[at] - mean[at]))
+    };
+    let variance = lengths.iter().flat_map(moved).map(|moved| moved * moved).sum::<f64>() / count;
+    let (mut seen, mut sizes, mut start) = (0.0, 0.0, 0);
+    for &end in ends {
+        let step = &lengths[start..end];
+        start = end;
+        let size = step.len() as f64;
+        if step.is_empty() || step.len() == lengths.len() {
+            continue;
+        }
+        let mut sum = [0.0; D];
+        for length in step {
+            for (sum, moved) in sum.iter_mut().zip(moved(length)) {
+                *sum += moved;
+            }
+        }
+        let heavy = step.iter().map(&weight).sum::<f64>() * count / weights;
+        let square: f64 = sum.iter().map(|sum| (sum / heavy).powi(2)).sum();
+        // Sampling without replacement leaves less to chance, the more of the data a step has.
+        seen += size * size * square * (count - 1.0) / (count - size);
+        sizes += size;
+    }
+    if variance * sizes > 0.0 { seen / (sizes * variance) } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::rng::{Purpose, Rng};
+    use crate::order::sort;
+
+    fn all(mix: StepMix) -> [f64; 4] {
+        [mix.log_length, mix.quartiles, mix.token_log_length, mix.token_quartiles]
+    }
+
+    #[test]
+    fn random_steps_have_a_mix_of_one() {
+        let lengths: Vec<u32> = (0..40_000).map(|i| 1 + i * i % 997).collect();
+        let order = sort::shuffled(40_000, &Rng::new(3, 1), Purpose::Shuffle);
+        let shuffled: Vec<u32> = order.iter().map(|&at| lengths[at as usize]).collect();
+        for size in [1, 20, 100] {
+            let ends: Vec<usize> = (1..=40_000 / size).map(|step| step * size).collect();
+            for mix in all(StepMix::of(&shuffled, &ends)) {
+                assert!((mix - 1.0).abs() < 0.12, "{size} {mix}");
+            }
+        }
+    }
+
+    #[test]
+    fn steps_of_one_length_have_the_mix_of_their_size() {
+        let lengths: Vec<u32> = (1..=100).flat_map(|length| [length; 10]).collect();
+        let ends: Vec<usize> = (1..=100).map(|step| step * 10).collect();
+        let [log, quartiles, ..] = all(StepMix::of(&lengths, &ends));
+        // All of the variance is between the steps; a tenth of it is what random steps have.
+        let expected = 10.0 * 999.0 / 990.0;
+        assert!((log - expected).abs() < 1e-9 && (quartiles - expected).abs() < 1e-9);
+    }
+
+    #[test]
+    fn equal_steps_and_equal_lengths_have_none() {
+        let lengths: Vec<u32> = (0..50).flat_map(|_| [3, 9, 4, 100]).collect();
+        let ends: Vec<usize> = (1..=50).map(|step| step * 4).collect();
+        assert!(all(StepMix::of(&lengths, &ends)).iter().all(|mix| mix.abs() < 1e-12));
+        assert_eq!(all(StepMix::of(&[7; 12], &[4, 8, 12])), [0.0; 4]);
+        assert_eq!(all(StepMix::of(&[7, 8], &[2])), [0.0; 4]);
+        assert_eq!(all(StepMix::of(&[], &[])), [0.0; 4]);
+    }
+}
