@@ -59,6 +59,12 @@ class Batch(list[int]):
         return (Batch, (list(self), self.length, self.second_length))
 
 
+def makes_steps(settings: Mapping[str, Any]) -> bool:
+    """Whether these settings plan optimizer steps, and not only batches."""
+    strategy = settings.get("strategy") or ""
+    return settings.get("update") is not None or strategy.partition(":")[0] == "proportional"
+
+
 @described(Planner)
 class BatchSampler(Sampler[list[int]]):
     """The batches of one rank, epoch after epoch: lists of indices for ``DataLoader(batch_sampler=…)``.
@@ -134,8 +140,11 @@ class BatchSampler(Sampler[list[int]]):
         self._settings: dict[str, Any] = {
             "strategy": strategy, "budget": budget, "constant_steps": constant_steps, **settings
         }  # fmt: skip
-        self._planner = Planner(lengths, **self._settings)
         self._given = given_ranks(rank, world_size, process_group, device_mesh)
+        if makes_steps(self._settings):
+            # Steps are planned, and every rank must have equally many batches of each.
+            self._settings.setdefault("canonical_ranks", self._ranks()[1])
+        self._planner = Planner(lengths, **self._settings)
         self._epoch = checked_epoch(epoch)
         # Whether the epoch was chosen since the last iteration began, and which one by `set_epoch`.
         self._chosen = True
@@ -169,6 +178,11 @@ class BatchSampler(Sampler[list[int]]):
     def lengths(self) -> Lengths:
         """The lengths that are planned."""
         return self._planner.lengths
+
+    @property
+    def accumulate(self) -> int:
+        """Gradient-accumulation steps per rank: how many batches this rank processes for one optimizer step."""
+        return self._plan_of(self._epoch).schedule(self._ranks()[1]).accumulate
 
     @property
     def rungs(self) -> list[int] | None:

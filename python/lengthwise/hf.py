@@ -25,6 +25,7 @@ from ._hf_batches import (
     STATE_NAME, EpochBatches, EvaluationBatches, Gathering, Resumption, read_state, write_state,
 )  # fmt: skip
 from ._hf_collate import copied, planned_collate
+from ._torch_sampler import makes_steps
 from .torch import BatchSampler, _Planned
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ __all__ = ["TrainerMixin", "lengths_of"]
 #: Columns that hold lengths, and columns whose values have lengths.
 COLUMNS = ("length", "lengths", "num_tokens", "input_ids", "input_values", "input_features")
 #: Settings that are about the sequences of the training set, or about its optimizer steps.
-TRAINING_ONLY = ("lengths", "second", "accumulate", "canonical_ranks", "statistics", "shard", "shards")
+TRAINING_ONLY = ("lengths", "second", "accumulate", "canonical_ranks", "update", "statistics", "shard", "shards")
 
 
 def lengths_of(dataset: Any, column: str | None = None) -> np.ndarray:
@@ -182,13 +183,19 @@ class TrainerMixin:
             lengths = lengths_of(dataset, self._column)
         elif callable(lengths):
             lengths = lengths(dataset)
-        if "accumulate" not in settings and "canonical_ranks" not in settings:
+        if not {"accumulate", "canonical_ranks"} & settings.keys() and not makes_steps(settings):
             settings["accumulate"] = args.gradient_accumulation_steps
         settings.setdefault("seed", args.data_seed if args.data_seed is not None else args.seed)
         # The batches of all processes, step by step: the accelerator assigns them.
         batches = BatchSampler(
             lengths, rank="all", world_size=self.accelerator.num_processes, dataset=dataset, **settings
         )
+        if makes_steps(settings) and batches.accumulate != args.gradient_accumulation_steps:
+            raise SettingError(
+                f"an optimizer step has {batches.accumulate} batches for each process, and the Trainer's "
+                f"`gradient_accumulation_steps` is {args.gradient_accumulation_steps}",
+                hint=f"give `gradient_accumulation_steps={batches.accumulate}` to TrainingArguments",
+            )
         self._planned_batches, self._trained_batches = batches, 0
         if self._kept_state is not None:
             self._resumption = Resumption(batches, self._kept_state)

@@ -2,7 +2,7 @@
 
 use std::{io::Write as _, path::PathBuf, sync::Arc};
 
-use lengthwise::{Budget, Settings, Steps, Strategy, Workspace};
+use lengthwise::{Budget, Settings, Steps, Strategy, Update, Workspace};
 use lengthwise_io::save;
 use lengthwise_report::{Look, Request, Study, list_of_pages, page};
 use pyo3::{prelude::*, types::PyString};
@@ -36,6 +36,8 @@ pub(crate) struct Comparison {
 ///     `epochs`: How many epochs are planned. Figures are means over these. The default is 5.
 ///     `world_size`: The number of ranks. The default is 1.
 ///     `accumulate`: Gradient-accumulation steps per rank. The default is 1.
+///     `update`: How much data one optimizer step has over all ranks, such as "tokens:100000". It replaces
+///         `accumulate`. By default, a step has `accumulate` batches for each rank.
 ///     `steps`: Which batches the ranks process in the same step, as for `Planner`. By default, the
 ///         arrangement and the budget decide.
 ///     `tail`: What happens to the last batches if they do not fill a step, as for `Planner`. The default
@@ -56,13 +58,14 @@ pub(crate) struct Comparison {
     epochs: "SupportsIndex" = 5,
     world_size: "SupportsIndex" = 1,
     accumulate: "SupportsIndex" = 1,
+    update = None,
     steps = None,
     tail: "str" = "split",
     cost_model = None,
     seed: "SupportsIndex" = 0,
     source: "str" = "lengths",
 ), text_signature = "(lengths, strategies=None, *, budget='sequences:16', shapes='exact', arrange='spread', \
-over_long='error', epochs=5, world_size=1, accumulate=1, steps=None, tail='split', cost_model=None, seed=0, \
+over_long='error', epochs=5, world_size=1, accumulate=1, update=None, steps=None, tail='split', cost_model=None, seed=0, \
 source='lengths')")]
 pub(crate) fn compare(
     py: Python<'_>,
@@ -75,6 +78,7 @@ pub(crate) fn compare(
     #[pyo3(from_py_with = plain)] epochs: u32,
     #[pyo3(from_py_with = plain)] world_size: u32,
     #[pyo3(from_py_with = plain)] accumulate: u32,
+    update: Option<Given<Update>>,
     steps: Option<Given<Steps>>,
     #[pyo3(from_py_with = text)] tail: &str,
     cost_model: Option<Given<lengthwise::CostModel>>,
@@ -96,6 +100,7 @@ pub(crate) fn compare(
         tail: tail.parse()?,
         cost_model: given(cost_model),
         accumulate,
+        update: given(update),
         seed,
         ..Settings::new("", budget.0)
     };

@@ -220,6 +220,7 @@ impl Plan {
         settings.set_item("cost_model", made.cost_model.map(|model| model.to_string()))?;
         settings.set_item("accumulate", made.accumulate)?;
         settings.set_item("canonical_ranks", made.canonical_ranks)?;
+        settings.set_item("update", made.update.map(|update| update.to_string()))?;
         settings.set_item("batches", made.batches)?;
         settings.set_item("seed", made.seed)?;
         settings.set_item("epoch", made.epoch)?;

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use lengthwise::{Budget, Settings, Shapes, Steps, Strategy, shard::Shard, tune::recommended};
+use lengthwise::{
+    Budget, Settings, Shapes, Steps, Strategy, Update, shard::Shard, tune::recommended,
+};
 use pyo3::prelude::*;
 
 use crate::error::{Failure, Result};
@@ -57,6 +59,10 @@ const LONG: usize = 1 << 20;
 ///     `canonical_ranks`: How many batches one optimizer step has over all ranks, for every world size that
 ///         divides this number: training then takes the same steps on 1 rank as on 8. It replaces
 ///         `accumulate`. By default, a step has `accumulate` batches for each rank.
+///     `update`: How much data one optimizer step has over all ranks, such as "tokens:100000" or
+///         "sequences:256". It decides how many batches each rank processes for one optimizer step, and
+///         replaces `accumulate`. On several ranks, also give `canonical_ranks`. By default, a step has
+///         `accumulate` batches for each rank.
 ///     `constant_steps`: Whether every epoch has the same number of steps, for trainers that ask for it
 ///         only once. The default is false.
 ///     `seed`: The seed of all random choices, from 0 to 2⁶⁴ − 1. The default is 0.
@@ -92,6 +98,7 @@ impl Planner {
         cost_model = None,
         accumulate: "SupportsIndex" = 1,
         canonical_ranks = None,
+        update = None,
         constant_steps: "bool" = false,
         seed: "SupportsIndex" = 0,
         statistics = None,
@@ -112,6 +119,7 @@ impl Planner {
         cost_model: Option<Given<lengthwise::CostModel>>,
         #[pyo3(from_py_with = plain)] accumulate: u32,
         canonical_ranks: Option<Given<u32>>,
+        update: Option<Given<Update>>,
         #[pyo3(from_py_with = plain)] constant_steps: bool,
         #[pyo3(from_py_with = plain)] seed: u64,
         statistics: Option<PyRef<'_, Statistics>>,
@@ -146,6 +154,7 @@ impl Planner {
                 cost_model: given(cost_model),
                 accumulate,
                 canonical_ranks,
+                update: given(update),
                 shard,
                 seed,
                 ..Settings::new("", budget)

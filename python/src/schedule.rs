@@ -117,6 +117,13 @@ impl Schedule {
         self.schedule.idle_share()
     }
 
+    /// How much the lengths of optimizer steps vary, compared with random steps of as many sequences: 1 is
+    /// as random, 0 means that all steps are alike, and above 1 steps are biased.
+    #[getter]
+    fn step_mix(&self) -> f64 {
+        self.schedule.step_mix(&self.lengths).log_length
+    }
+
     /// A lower bound of the idle share, for any way to assign these batches to as many ranks.
     #[getter]
     fn idle_bound(&self) -> f64 {

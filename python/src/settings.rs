@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use lengthwise::{Budget, Shapes, Steps, Strategy};
+use lengthwise::{Budget, Shapes, Steps, Strategy, Update};
 use lengthwise_io::{model_file, model_file_of_budget, read_cost_model};
 use pyo3::{
     PyTypeInfo,
@@ -117,7 +117,7 @@ macro_rules! parsed {
         }
     )*};
 }
-parsed!(Shapes, Steps, Strategy);
+parsed!(Shapes, Steps, Strategy, Update);
 
 impl Value for String {
     const HINT: PyStaticExpr = <String as FromPyObject>::INPUT_TYPE;

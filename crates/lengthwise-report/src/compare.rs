@@ -27,9 +27,13 @@ pub struct Request<'a> {
 }
 
 impl Request<'_> {
-    /// The planner of one of the strategies.
-    pub(crate) fn planner(&self, strategy: &Strategy) -> Planner<Strategy> {
-        Planner::with(strategy.clone(), self.settings.clone())
+    /// The planner of one of the strategies, for so many ranks.
+    pub(crate) fn planner(&self, strategy: &Strategy, ranks: u32) -> Planner<Strategy> {
+        let mut settings = self.settings.clone();
+        if settings.update.is_some() || strategy.makes_steps() {
+            settings.canonical_ranks.get_or_insert(ranks);
+        }
+        Planner::with(strategy.clone(), settings)
     }
 }
 
@@ -76,6 +80,9 @@ pub struct Settings {
     pub epochs: u32,
     pub world_size: u32,
     pub accumulate: u32,
+    /// How much data an optimizer step has, if that was said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub update: Option<String>,
     pub steps: String,
     /// What the time of a batch follows, for waiting ranks: cells, batch length or the cost model.
     pub time: String,
@@ -134,6 +141,17 @@ pub struct Figures {
     pub effective_mates: Option<f64>,
     /// How many steps each rank takes in an epoch.
     pub optimizer_steps: f64,
+    /// How many batches each rank accumulates in an optimizer step.
+    pub micro_batches: f64,
+    /// How much optimizer steps differ in length, compared with random steps: 1 is as random, 0 is all
+    /// alike. By the mean of the logarithm of the length; see [`StepMix`](lengthwise::measure::StepMix).
+    pub step_mix: f64,
+    /// The same by the quarters of all sequences.
+    pub step_mix_quartiles: f64,
+    /// The same by the logarithm of the length over tokens.
+    pub step_mix_tokens: f64,
+    /// The same by the quarters of all tokens.
+    pub step_mix_token_quartiles: f64,
     /// The share of time that ranks wait for the slowest of each step; see
     /// [`Schedule::idle_share`](lengthwise::Schedule::idle_share).
     pub idle_share: f64,
@@ -192,6 +210,7 @@ impl Comparison {
                 epochs: request.epochs,
                 world_size: request.world_size,
                 accumulate: settings.accumulate,
+                update: settings.update.map(|update| update.to_string()),
                 steps,
                 time,
                 tail: settings.tail.to_string(),
@@ -235,9 +254,8 @@ impl Row {
         request: &Request,
         strategy: &Strategy,
     ) -> Result<(Self, [&'static str; 2]), Error> {
-        let planner = request.planner(strategy);
-        let lengthwise::Settings { cost_model, accumulate, .. } = request.settings;
-        let places = request.world_size as usize * accumulate as usize;
+        let planner = request.planner(strategy, request.world_size);
+        let cost_model = request.settings.cost_model;
         let (mut plans, mut figures, mut shapes) = (Vec::new(), Vec::new(), BTreeSet::new());
         for epoch in 0..u64::from(request.epochs) {
             let start = Instant::now();
@@ -245,6 +263,8 @@ impl Row {
             let schedule = plan.schedule(request.world_size)?;
             let plan_seconds = start.elapsed().as_secs_f64();
             let mut measures = plan.measure(request.lengths);
+            let mix = schedule.step_mix(request.lengths);
+            let places = request.world_size as usize * schedule.accumulate() as usize;
             if places > 1 {
                 // What ranks get: batches may be broken up, repeated or dropped.
                 plan = schedule.all_ranks();
@@ -255,6 +275,11 @@ impl Row {
             figures.push(Figures {
                 plan_seconds,
                 optimizer_steps: schedule.len() as f64,
+                micro_batches: schedule.accumulate().into(),
+                step_mix: mix.log_length,
+                step_mix_quartiles: mix.quartiles,
+                step_mix_tokens: mix.token_log_length,
+                step_mix_token_quartiles: mix.token_quartiles,
                 idle_share: schedule.idle_share(),
                 idle_bound: schedule.idle_bound(),
                 predicted_seconds: cost_model
@@ -346,7 +371,8 @@ fn over_epochs(epochs: &[Figures], one: fn(&[f64]) -> f64) -> Figures {
     }
     figures! {
         (all: batches padding_rate mean_batch_padding_rate mean_batch_length cells steps shapes
-            optimizer_steps idle_share idle_bound plan_seconds lag1_correlation largest_batch
+            optimizer_steps micro_batches step_mix step_mix_quartiles step_mix_tokens
+            step_mix_token_quartiles idle_share idle_bound plan_seconds lag1_correlation largest_batch
             largest_batch_cells)
         (some: first_padding_rate second_padding_rate predicted_seconds)
     }

@@ -289,14 +289,17 @@ impl FamilyCurve {
 
 impl Idle {
     fn new(request: &Request, strategy: &Strategy) -> Result<Self, Error> {
-        let plan = request.planner(strategy).plan(request.lengths, 0)?;
+        let plan = |ranks: u32| request.planner(strategy, ranks).plan(request.lengths, 0);
+        // Only steps that the plan itself is made of depend on the number of ranks.
+        let made_for_ranks = strategy.makes_steps() || request.settings.update.is_some();
+        let of_one = plan(1)?;
         let mut points = Vec::new();
         for world_size in (0..=10).map(|power| 1_u32 << power) {
-            let places = u64::from(world_size) * u64::from(request.settings.accumulate);
-            if 2 * places > plan.len() as u64 && world_size > 1 {
+            let plan = if made_for_ranks { &plan(world_size)? } else { &of_one };
+            let schedule = plan.schedule(world_size)?;
+            if schedule.len() < 2 && world_size > 1 {
                 break;
             }
-            let schedule = plan.schedule(world_size)?;
             let (idle_share, idle_bound) = (schedule.idle_share(), schedule.idle_bound());
             points.push(IdlePoint { world_size, idle_share, idle_bound });
         }

@@ -24,7 +24,7 @@ struct Column(
     fn(f64) -> String,
 );
 
-const COLUMNS: [Column; 15] = {
+const COLUMNS: [Column; 16] = {
     use Best::{High, Low, Neither};
     [
         Column(["", "batches"], 0, Low, |row| Some(row.mean.batches), tenths),
@@ -42,6 +42,7 @@ const COLUMNS: [Column; 15] = {
         Column(["", "steps"], 1, Low, |row| Some(row.mean.steps), short),
         Column(["", "shapes"], 0, Low, |row| Some(row.mean.shapes), tenths),
         Column(["effective", "mates"], 0, High, |row| row.mean.effective_mates, mates),
+        Column(["step", "mix"], 1, Low, |row| Some(row.mean.step_mix), mix),
         Column(["lag-1", "corr."], 5, Neither, |row| Some(row.mean.lag1_correlation), correlation),
         Column(["rank", "steps"], 3, Neither, |row| Some(row.mean.optimizer_steps), tenths),
         Column(["idle", "%"], 0, Low, |row| Some(row.mean.idle_share), times::<100, 1>),
@@ -93,6 +94,9 @@ impl Comparison {
                 ", {ranks} ranks{each} in {steps} steps, tail {tail}, time by {time}"
             );
         }
+        if let Some(update) = &settings.update {
+            _ = write!(heading, ", update {update}");
+        }
         if let Some(model) = &settings.cost_model {
             _ = write!(heading, ", cost model {model}");
         }
@@ -129,6 +133,15 @@ fn times<const TIMES: u16, const DECIMALS: usize>(value: f64) -> String {
 
 fn mates(mates: f64) -> String {
     if mates < 100.0 { tenths(mates) } else { format!("{mates:.0}") }
+}
+
+/// A ratio of variances, with two digits.
+fn mix(value: f64) -> String {
+    match value {
+        ..0.995 => format!("{value:.2}"),
+        ..9.95 => format!("{value:.1}"),
+        _ => format!("{value:.0}"),
+    }
 }
 
 /// Adding zero turns a rounded -0.00 into 0.00.
@@ -204,6 +217,7 @@ mod tests {
             epochs: 5,
             world_size,
             accumulate: 1,
+            update: None,
             steps: "stratified".to_owned(),
             time: "cells".to_owned(),
             tail: "split".to_owned(),

@@ -37,6 +37,7 @@ pub use example::Example;
 pub use limit::budget::Budget;
 pub use limit::capacity::{Rule, Sides};
 pub use limit::cost::CostModel;
+pub use limit::update::Update;
 pub use plan::arrange::{Arrange, Steps, Tail};
 pub use plan::epoch::{Iter, Plan, SpanPlan};
 pub use plan::measure::{Counts, Measures};

@@ -9,6 +9,7 @@ use crate::data::statistics::Statistics;
 use crate::error::Error;
 use crate::limit::budget::Budget;
 use crate::limit::cost::CostModel;
+use crate::limit::update::Update;
 use crate::pipeline::job::Job;
 use crate::plan::arrange::{Arrange, Steps, Tail};
 use crate::plan::epoch::{Plan, SpanPlan};
@@ -139,13 +140,19 @@ impl<S: Group> Planner<S> {
     /// With so many batches for each rank in a step: gradients are accumulated over them. Replaces
     /// canonical ranks.
     pub fn accumulate(mut self, batches: u32) -> Self {
-        (self.settings.accumulate, self.settings.canonical_ranks) = (batches, None)
+        self.settings = Settings { accumulate: batches, canonical_ranks: None, update: None, ..self.settings }
     }
     /// With steps of so many batches on any number of ranks that divides it: each rank then takes
     /// several, and every step of the model is the same on one machine as on many. Replaces
     /// accumulation.
     pub fn canonical_ranks(mut self, ranks: u32) -> Self {
         (self.settings.accumulate, self.settings.canonical_ranks) = (1, Some(ranks))
+    }
+    /// With so much data in every optimizer step, over all ranks: every epoch then has as many steps, of as
+    /// many batches each as that takes. Replaces accumulation. On several ranks, say how many by
+    /// [`canonical_ranks`](Planner::canonical_ranks), so that all of them get equally many.
+    pub fn update(mut self, update: Update) -> Self {
+        (self.settings.accumulate, self.settings.update) = (1, Some(update))
     }
     /// With exactly so many batches in every epoch: batches are split until there are as many.
     pub fn batches(mut self, batches: u32) -> Self { self.settings.batches = Some(batches) }

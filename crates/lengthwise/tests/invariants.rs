@@ -160,10 +160,11 @@ proptest! {
     }
 
     /// The shapes of a ladder are as many as its rungs and a few, and the same in every epoch: they
-    /// follow from the lengths alone. (`rotating` keeps its own batches, `packed` its rows.)
+    /// follow from the lengths alone. (`rotating` and `proportional` keep their own batches, `packed` its
+    /// rows.)
     #[test]
     fn the_shapes_of_a_ladder_are_few_and_never_change(case in cases(), rungs in 1_u32..20) {
-        prop_assume!(!["rotating", "packed"].contains(&case.strategy.name()));
+        prop_assume!(!["rotating", "proportional", "packed"].contains(&case.strategy.name()));
         let case = Case { shapes: Shapes::Ladder(rungs), ..case };
         let shapes = |case: &Case| -> BTreeSet<(usize, u32)> {
             let plan = case.plan();
@@ -208,7 +209,7 @@ fn epoch_and_seed_change_the_plan_of_every_strategy() {
 #[test]
 fn arrangements_order_the_same_batches() {
     let lengths = Example::Documents.lengths();
-    for strategy in Strategy::all_of_one_length() {
+    for strategy in Strategy::all_of_one_length().into_iter().filter(|it| !it.makes_steps()) {
         let plan = |arrange| {
             Planner::new(strategy.clone(), Budget::padded(48_000))
                 .arrange(arrange)

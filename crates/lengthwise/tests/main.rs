@@ -19,6 +19,7 @@ mod resume;
 mod settings;
 mod shards;
 mod stability;
+mod steps;
 mod stream;
 mod threads;
 mod tune;

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::float_cmp, reason = "a test may panic, and rates are exact")]
 
+use crate::common::of_batches;
 use lengthwise::{
     Arrange, Budget, Chunks, Error, Lengths, OverLong, Pairs, Plan, Planner, Shapes, Sides,
     Strategy, Tail, Workspace,
@@ -83,8 +84,7 @@ fn check(plan: &Plan, pairs: &Pairs, limits: &Sides, what: &str) {
 /// from an order, and would have the longest of both.
 #[test]
 fn a_ladder_has_no_more_pairs_than_asked_for() {
-    let strategies: Vec<Strategy> =
-        Strategy::all().into_iter().filter(|strategy| strategy.row().is_none()).collect();
+    let strategies: Vec<Strategy> = of_batches().chain([Paired::default().into()]).collect();
     let rotating = "rotating:epochs=3".parse::<Strategy>().unwrap();
     for epoch in 0..150 {
         let mut random = Rng::new(8, epoch).stream(Purpose::Own(3));
@@ -128,7 +128,7 @@ fn budgets_on_both_sides_are_hard_for_every_strategy_and_shape() {
         ] {
             for shapes in ["exact", "multiple:8", "ladder:6", "exact+ladder:3", "ladder:4+ladder:2"]
             {
-                for strategy in Strategy::all().into_iter().filter(|s| s.row().is_none()) {
+                for strategy in of_batches().chain([Paired::default().into()]) {
                     let what = format!("{strategy} {budget} {shapes}");
                     let planner = Planner::new(strategy, budget).shapes(shapes.parse().unwrap());
                     for epoch in 0..2 {

@@ -17,7 +17,7 @@ mod random;
 use self::random::{
     alone, chance, cost_model, kind, lengths, one_of, rungs, scaled, shapes_of_one, sides_of,
 };
-use crate::common::strategies;
+use crate::common::{of_batches, strategies};
 use lengthwise::{
     Arrange, Budget, CostModel, Error, Lengths, OverLong, Pairs, Plan, Planner, Rule, Schedule,
     Shapes, Sides, Steps, Strategy, Tail,
@@ -51,7 +51,7 @@ fn what_is_left_never_climbs_beyond_the_budget() {
         (&two, "cost:recurrent,limit=0.166", "ladder:800/+ladder:92/200"),
     ];
     for (lengths, budget, shapes) in cases {
-        for strategy in Strategy::all_padded() {
+        for strategy in of_batches() {
             let planner = Planner::new(strategy.clone(), budget.parse().unwrap());
             let planner = planner.shapes(shapes.parse().unwrap());
             let plan = planner.plan(lengths, 0).unwrap();

@@ -128,7 +128,7 @@ proptest! {
     /// With as many batches a step, going on is the same schedule, at every step of the epoch.
     #[test]
     fn the_same_ranks_go_on_as_if_nothing_had_happened(case in cases(), world_size in 1_u32..6) {
-        prop_assume!(case.lengths.len() >= world_size as usize);
+        prop_assume!(case.lengths.len() >= world_size as usize && !case.strategy.makes_steps());
         let plan = case.plan();
         let schedule = plan.schedule(world_size).unwrap();
         let whole = schedule.all_ranks();

@@ -24,6 +24,7 @@ fn strategies_print_as_they_are_parsed() {
         "pooled:batches=100",
         "blurred:blur=0.005",
         "rotating:epochs=8",
+        "proportional:batches=8",
         "packed:capacity=4096",
         "packed:capacity=4096,at-most=64",
         "packed:at-most=64,window=256",
@@ -111,9 +112,9 @@ fn bad_strategies_are_refused_with_a_hint() {
         unknown strategy `alternted`
           did you mean `alternated`? `NAMES` lists all
         unknown strategy `nonsense`
-          one of `shuffled`, `sorted`, `semi-sorted`, `alternated`, `bucketed`, `length-buckets`, `optimal-buckets`, `neighbours`, `pooled`, `blurred`, `rotating`, `packed`, `paired`
+          one of `shuffled`, `sorted`, `semi-sorted`, `alternated`, `bucketed`, `length-buckets`, `optimal-buckets`, `neighbours`, `pooled`, `blurred`, `rotating`, `proportional`, `packed`, `paired`
         unknown strategy ``
-          one of `shuffled`, `sorted`, `semi-sorted`, `alternated`, `bucketed`, `length-buckets`, `optimal-buckets`, `neighbours`, `pooled`, `blurred`, `rotating`, `packed`, `paired`
+          one of `shuffled`, `sorted`, `semi-sorted`, `alternated`, `bucketed`, `length-buckets`, `optimal-buckets`, `neighbours`, `pooled`, `blurred`, `rotating`, `proportional`, `packed`, `paired`
         `bins` of strategy `alternated` cannot be `0`
           it must be a whole number from 1 to 4294967295
         `bins` of strategy `alternated` cannot be `-3`

@@ -67,6 +67,7 @@ fn plans_of_sequences_never_change() {
         pooled:batches=50         02311a79908ab2f9 d31da2ec732ae25f ce09b36cb5f6ec6f
         blurred:blur=0.02         740bdbe75ce158fd 1741c347a932f78b ea5f585ca32ea491
         rotating:epochs=16        489567075b29be4d cec02cc6a8211bd4 8ef084d73c7f3253
+        proportional              fa7d2bd7b1798989 c8ffc60ab47cd2e0 6b09db8e7ab2451d
         packed                    a49f6bb18f56b988 d11303d6d2e58a4b eeb140552ada7e57
     "#]]
     .assert_eq(&digests("sequences:16", "exact", Arrange::AsBuilt, Example::Speech));
@@ -87,6 +88,7 @@ fn plans_under_a_padded_budget_never_change() {
         pooled:batches=50         4135aa6bc2959462 a5248546f2336649 dbb02c3e78bd4f59
         blurred:blur=0.02         60255b491847fef8 8c7d4c7b6c19df6d 6974830cfa504512
         rotating:epochs=16        9cd24ba6a10236b6 4efe3b14b2a153b8 330d5ad78ff713e4
+        proportional              db845cd573ea7fb6 46e3e5856d7b8f4f 8f485a75ba659cef
         packed                    f9e2f3d88abda735 ae91a64385cdda61 58051ea701295fcd
     "#]]
     .assert_eq(&digests(budget, "multiple:8", Arrange::Shuffled, Example::Documents));
@@ -132,6 +134,7 @@ fn plans_on_a_ladder_never_change() {
         pooled:batches=50         c4791e6e115ae67a c868c5173e975c56 e0ad57a5b3c5ceb4
         blurred:blur=0.02         b088fb782c128ecc 71f42f6a7e464e3f 1e2e2345cb66900a
         rotating:epochs=16        c91a9803d188c7cf 1adf7b0700307a2c dcc824b02facae78
+        proportional              d44d38ce6e9785ac f766dc3196bb8e23 8427f9aa7b6f5a9a
         packed                    2117bc0cf7c34518 9668124dc4680758 9de5ed359cd48e0d
     "#]]
     .assert_eq(&digests("dynamic:16", "ladder:8", Arrange::LongFirst, Example::Bimodal));
@@ -151,6 +154,7 @@ fn spread_plans_never_change() {
         pooled:batches=50         7eebcd053efefa9e 45d428a23a6b4dfe 526d3471916e04e5
         blurred:blur=0.02         2bc9f1240f8ccdc1 84653ea5fa782eca 892d260e82848b5e
         rotating:epochs=16        8ef87dc8689dff7c 714d60de4503e7f4 224bee87c8d9b6cb
+        proportional              5cf4dfbdb97686d8 affc3df61aedd51c bc0cf6f058f9dbcf
         packed                    ea48b0366baee505 05ff7afb9bb6fa18 279db27fb01b40ef
     "#]]
     .assert_eq(&digests("padded:9000", "exact", Arrange::Spread, Example::Speech));

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, value_parser};
+use lengthwise::{Error, Update};
 
 /// Where the lengths come from, and what is planned of them.
 #[derive(Debug, Args)]
@@ -108,4 +109,16 @@ pub(crate) struct Ranks {
     #[arg(long, value_name = "BATCHES", default_value_t = 1,
           value_parser = value_parser!(u32).range(1..))]
     pub(crate) accumulate: u32,
+
+    /// Data of an optimizer step over all ranks, as in tokens:100000 or sequences:256: it decides how many
+    /// batches each rank accumulates, and is nearly the same in every step
+    #[arg(long, value_name = "SIZE", conflicts_with = "accumulate")]
+    pub(crate) update: Option<String>,
+}
+
+impl Ranks {
+    /// The size of an update, if it was given.
+    pub(crate) fn update(&self) -> Result<Option<Update>, Error> {
+        self.update.as_deref().map(str::parse).transpose()
+    }
 }

@@ -59,6 +59,7 @@ fn with_request<T>(
         tail: args.ranks.tail.parse()?,
         cost_model: args.cost_model.as_deref().map(cost_model::named).transpose()?,
         accumulate: args.ranks.accumulate,
+        update: args.ranks.update()?,
         seed: args.settings.seed,
         ..Settings::new("", cost_model::budget(&args.budget)?)
     };

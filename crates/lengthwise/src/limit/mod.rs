@@ -5,3 +5,4 @@ pub(crate) mod capacity;
 pub(crate) mod cost;
 pub(crate) mod resolved;
 pub(crate) mod too_long;
+pub(crate) mod update;

@@ -6,6 +6,7 @@ use std::sync::{Arc, LazyLock};
 use crate::base::workspace::Workspace;
 use crate::data::lengths::{Lengths, Pad};
 use crate::limit::capacity::{Capacity, Open, Row, Rule};
+use crate::limit::update::Update;
 use crate::shape::rounding::{PairRounding, Rounding};
 use crate::shape::shapes::Shapes;
 
@@ -28,8 +29,8 @@ pub struct ResolvedBudget<'a> {
     multiple_of: u32,
     rule: Rule,
     row: Row,
-    /// How many tokens an optimizer step has over all ranks, if that is given, and the ranks.
-    update: Option<u64>,
+    /// How much data an optimizer step has, if that is given, and over how many ranks.
+    update: Option<Update>,
     ranks: u32,
 }
 
@@ -119,8 +120,8 @@ impl<'a> ResolvedBudget<'a> {
         self.capacity.holds(Open { size: 1, length: pad.first, second: pad.second })
     }
 
-    /// With so many tokens in an optimizer step, if that is given, over so many ranks.
-    pub(crate) fn with_update(self, update: Option<u64>, ranks: u32) -> Self {
+    /// With so much data in an optimizer step, if that is given, over so many ranks.
+    pub(crate) fn with_update(self, update: Option<Update>, ranks: u32) -> Self {
         Self { update, ranks, ..self }
     }
 
@@ -129,21 +130,19 @@ impl<'a> ResolvedBudget<'a> {
         self.ranks
     }
 
-    /// How many optimizer steps an epoch has. If no number of tokens was given for them, each has as many
+    /// How many optimizer steps an epoch has. If the size of an update was not given, each has as much data
     /// as one full batch of every rank without padding.
     pub fn optimizer_steps(&self, lengths: &Lengths) -> u32 {
-        let steps = match (self.update, self.capacity) {
-            (Some(update), _) => lengths.total() as f64 / update as f64,
-            (None, Capacity::Seconds { model, limit }) => {
-                let each = lengths.as_slice().iter();
-                each.map(|&length| model.part(length, limit)).sum::<f64>() / f64::from(self.ranks)
+        let full = match self.capacity {
+            Capacity::Seconds { model, limit } => {
+                lengths.as_slice().iter().map(|&length| model.part(length, limit)).sum()
             }
-            (None, capacity) => {
-                let cells = if let Capacity::Cells(cells) = capacity { cells } else { u64::MAX };
-                let by_cells = lengths.total() as f64 / cells as f64;
-                by_cells.max(lengths.len() as f64 / f64::from(self.at_most)) / f64::from(self.ranks)
-            }
+            Capacity::Cells(cells) => lengths.total() as f64 / cells as f64,
+            Capacity::Sides(_) => 0.0,
         };
+        let full = full.max(lengths.len() as f64 / f64::from(self.at_most));
+        let steps =
+            self.update.map_or(full / f64::from(self.ranks), |update| update.steps(lengths));
         (steps.round() as u32).clamp(1, (lengths.count() / self.ranks).max(1))
     }
 

@@ -26,7 +26,7 @@ pub struct Groups {
     pub(crate) kind: GroupKind,
     /// What places of short batches are drawn from, if they are.
     pub(crate) short: Option<Rng>,
-    /// How many of them make an optimizer step, if they come step by step.
+    /// How many groups make an optimizer step, if they come step by step.
     pub(crate) per_step: Option<u32>,
 }
 

@@ -123,6 +123,8 @@ impl<'a> Job<'a> {
             (None, None) => self.resolve_lengths(lengths)?,
         };
         (resolved.limit.workspace, resolved.limit.memory) = (self.workspace, memory);
+        let Settings { update, canonical_ranks, .. } = *self.settings;
+        resolved.limit = resolved.limit.with_update(update, canonical_ranks.unwrap_or(1));
         Ok(Some(resolved))
     }
 

@@ -163,15 +163,21 @@ impl Job<'_> {
         self.settings.check()?;
         let admitted = self.admit()?;
         let resolved = self.resolve(&admitted, None)?;
-        let count = |strategy: &dyn Group, epoch: u64| {
-            let grouped = self.group(strategy, &admitted, resolved.as_ref(), &self.rng(epoch))?;
-            Ok(grouped.batches.len() as u32)
+        let draw = |strategy: &dyn Group, epoch: u64| {
+            self.group(strategy, &admitted, resolved.as_ref(), &self.rng(epoch))
         };
-        let mut most = count(self.last_resort(), 0)?;
-        for epoch in 0..4 {
-            most = most.max(count(self.strategy, epoch)?);
+        let first = draw(self.strategy, 0)?;
+        let mut most = first.batches.len() as u32;
+        if first.by_step {
+            return Ok(most); // The same in every epoch.
         }
-        Ok(most)
+        most = most.max(draw(self.last_resort(), 0)?.batches.len() as u32);
+        for epoch in 1..4 {
+            most = most.max(draw(self.strategy, epoch)?.batches.len() as u32);
+        }
+        let resolved = resolved.filter(|_| self.settings.update.is_some());
+        let steps = resolved.and_then(|resolved| self.steps_of(most, &admitted, &resolved.limit));
+        Ok(steps.map_or(most, |[steps, per_step]| steps * per_step))
     }
 
     /// The batch lengths that can occur, rising, if the shapes are a ladder.

@@ -38,6 +38,8 @@ impl Job<'_> {
             Some(fixed) => self.group_fixed(fixed, &admitted, resolved, &rng),
         };
         let grouped =
+            grouped.and_then(|grouped| self.in_steps(grouped, fixed, &admitted, resolved));
+        let grouped =
             grouped.map_err(|error| match (error, self.workspace.memory.zip(memory)) {
                 // What is held beside grouping is a part of both.
                 (Error::OverMemory { what, needed, bound }, Some((all, left))) => {
@@ -47,17 +49,16 @@ impl Job<'_> {
                 (error, _) => error,
             })?;
         let cost_model = self.settings.cost_model.or(self.settings.budget.model());
-        let per_step = grouped.per_step;
-        let arrange = per_step.map_or(self.settings.arrange, |_| Arrange::AsBuilt);
+        let arrange = if grouped.by_step { Arrange::AsBuilt } else { self.settings.arrange };
         let settings = Settings { batches: fixed, cost_model, arrange, ..self.settings.clone() };
         let found = Found {
             together: grouped.kind == GroupKind::Batch,
             packed: grouped.kind == GroupKind::Row,
-            steps: match per_step {
-                Some(_) => Steps::InOrder,
-                None => self.steps(&admitted.lengths, resolved, cost_model),
+            steps: match grouped.by_step {
+                true => Steps::InOrder,
+                false => self.steps(&admitted.lengths, resolved, cost_model),
             },
-            per_step,
+            batches_per_step: grouped.per_step,
             corpus: self.lengths.statistics().map(|statistics| Corpus {
                 statistics: statistics.digest(),
                 longest: statistics.max(),
@@ -109,6 +110,8 @@ impl Job<'_> {
             (None, Arrange::ShortFirst) => return Steps::Aligned,
             // All rows are about as long as the capacity.
             _ if self.strategy.row().is_some() => return Steps::Stratified,
+            // Nobody waits for another rank, and a step is to look like the data.
+            _ if self.settings.update.is_some() && limit.ranks() == 1 => return Steps::Stratified,
             _ => {}
         }
         let time = cost_model.map_or(Time::Cells, Time::Seconds);
@@ -155,8 +158,10 @@ const REDRAWS: std::ops::Range<u32> = 2000..2016;
 pub(crate) struct Grouped {
     pub(crate) batches: Spans,
     pub(crate) kind: GroupKind,
-    /// How many of them make an optimizer step, if they come step by step.
+    /// How many of them make an optimizer step, if that is known.
     pub(crate) per_step: Option<u32>,
+    /// Whether they come step by step already.
+    pub(crate) by_step: bool,
 }
 
 impl Job<'_> {
@@ -175,8 +180,13 @@ impl Job<'_> {
             // Each sequence is a batch of its own, or a row.
             let packed = self.strategy.row().is_some();
             let kind = if packed { GroupKind::Row } else { GroupKind::Loose };
-            Grouped { batches: Spans::default(), kind, per_step: None }
+            Grouped { batches: Spans::default(), kind, per_step: None, by_step: false }
         };
+        if let Some(shard) = self.settings.shard.filter(|_| grouped.by_step) {
+            let of = format!("the strategy of shard {shard}");
+            let expected = "one that makes no optimizer steps of its own";
+            return Err(Error::bad_value(of, &strategy.describe(), expected));
+        }
         if let Some(kept) = &admitted.kept {
             grouped.batches.rename(|sequence| kept[sequence as usize]);
         }
@@ -231,6 +241,16 @@ impl Job<'_> {
             let [counted, given] = [fixed as usize, grouped.batches.len()].map(|n| n.to_string());
             return Err(Error::OtherNeeds { what: "batches".to_owned(), counted, given });
         }
+        self.split(grouped, fixed, resolved)
+    }
+
+    /// With the largest batches split, until there are so many.
+    fn split(
+        &self,
+        grouped: Grouped,
+        fixed: u32,
+        resolved: Option<&Resolved>,
+    ) -> Result<Grouped, Error> {
         let gathered = grouped.batches.gathered(self.workspace);
         let split = match (grouped.kind, resolved) {
             (GroupKind::Row, Some(Resolved { rounding, .. })) => {
@@ -240,6 +260,51 @@ impl Job<'_> {
             _ => gathered.split_to(fixed, self.settings.budget.multiple_of, None)?,
         };
         Ok(Grouped { batches: split.into(), ..grouped })
+    }
+
+    /// With as many batches in every optimizer step, if the size of an update was given.
+    fn in_steps(
+        &self,
+        grouped: Grouped,
+        fixed: Option<u32>,
+        admitted: &Admitted,
+        resolved: Option<&Resolved>,
+    ) -> Result<Grouped, Error> {
+        let Some(Resolved { limit, .. }) = resolved.filter(|_| self.settings.update.is_some())
+        else {
+            return Ok(grouped);
+        };
+        if grouped.by_step {
+            return Ok(grouped);
+        }
+        let Some([steps, per_step]) = self.steps_of(grouped.batches.len() as u32, admitted, limit)
+        else {
+            return Ok(grouped);
+        };
+        let batches = steps * per_step;
+        if let Some(fixed) = fixed.filter(|&fixed| fixed != batches) {
+            let expected = format!("a multiple of the {steps} optimizer steps of an epoch");
+            return Err(Error::bad_value("the fixed number of batches", &fixed, &expected));
+        }
+        let grouped = self.split(grouped, batches, resolved)?;
+        Ok(Grouped { per_step: Some(per_step), ..grouped })
+    }
+
+    /// How many optimizer steps an epoch has, and how many batches each of them, if there would be so many
+    /// batches without steps: equally many for every rank, so that there may be a few batches more. Few
+    /// sequences may be fewer steps, and none if they are not enough for one.
+    pub(crate) fn steps_of(
+        &self,
+        batches: u32,
+        admitted: &Admitted,
+        limit: &ResolvedBudget,
+    ) -> Option<[u32; 2]> {
+        let sequences = admitted.lengths.count() + self.alone(admitted) as u32;
+        let mut all = (1..=limit.optimizer_steps(&admitted.lengths)).rev().filter_map(|steps| {
+            let each = batches.div_ceil(steps).checked_next_multiple_of(limit.ranks());
+            Some([steps, each?])
+        });
+        all.find(|&[steps, each]| u64::from(steps) * u64::from(each) <= u64::from(sequences))
     }
 }
 
@@ -266,5 +331,5 @@ fn build(
         Drawn::InOrder => batches,
         Drawn::AtRandom => shuffle(batches, rng, Purpose::Draw),
     };
-    Ok(Grouped { batches, kind, per_step })
+    Ok(Grouped { batches, kind, per_step, by_step: per_step.is_some() })
 }

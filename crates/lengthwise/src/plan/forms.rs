@@ -8,6 +8,7 @@ use crate::data::over_long::OverLong;
 use crate::data::shard::Shard;
 use crate::limit::budget::Budget;
 use crate::limit::cost::CostModel;
+use crate::limit::update::Update;
 use crate::plan::arrange::{Arrange, Steps, Tail};
 use crate::shape::shapes::Shapes;
 
@@ -27,7 +28,7 @@ macro_rules! string_forms {
     )*};
 }
 
-string_forms! { Arrange Budget CostModel OverLong Shapes Steps Tail }
+string_forms! { Arrange Budget CostModel OverLong Shapes Steps Tail Update }
 
 /// Its number, and how many there are.
 impl Serialize for Shard {

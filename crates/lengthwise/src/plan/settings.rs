@@ -10,6 +10,7 @@ use crate::error::Error;
 use crate::limit::budget::Budget;
 use crate::limit::capacity::{Open, Row};
 use crate::limit::cost::CostModel;
+use crate::limit::update::Update;
 use crate::plan::arrange::{Arrange, Steps, Tail, Time};
 use crate::shape::shapes::Shapes;
 use crate::strategy::Strategy;
@@ -101,7 +102,7 @@ settings! {
         steps: Steps,
         /// How many batches an optimizer step has over all ranks, if the plan is made of such steps.
         #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
-        per_step: Option<u32>,
+        batches_per_step: Option<u32>,
     }
     given {
         /// What happens to the batches that fill no step.
@@ -114,6 +115,9 @@ settings! {
         /// How many batches a step has whatever the world size, if that is fixed.
         #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
         canonical_ranks: Option<u32>,
+        /// How much data an optimizer step has, if that was said. It decides how many batches make a step.
+        #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+        update: Option<Update>,
         /// Which shard of a corpus is planned, if it is one.
         #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
         shard: Option<Shard>,
@@ -162,6 +166,7 @@ impl Settings {
             cost_model: None,
             accumulate: 1,
             canonical_ranks: None,
+            update: None,
             shard: None,
             seed: 0,
             steps: None,
@@ -178,7 +183,17 @@ impl Settings {
                 return Err(Error::bad_value(of, &0, "a whole number from 1"));
             }
         }
-        Ok(())
+        let Some(update) = self.update else { return Ok(()) };
+        if self.accumulate > 1 {
+            let of = "the number of batches that each rank accumulates";
+            let expected = format!("left out: `{update}` decides on it");
+            return Err(Error::bad_value(of, &self.accumulate, &expected));
+        }
+        if self.shard.is_some() {
+            let expected = "left out for a shard: set how many batches each rank accumulates";
+            return Err(Error::bad_value("the size of an update", &update, expected));
+        }
+        update.check()
     }
 }
 
@@ -238,8 +253,10 @@ impl Provenance {
     /// many if they can be shared equally, and otherwise the nearest number that can.
     pub(crate) fn per_step(&self, world_size: u32) -> Result<u32, Error> {
         let nearest = |ranks: u32| (f64::from(ranks) / f64::from(world_size.max(1))).round() as u32;
-        let accumulate =
-            self.per_step.or(self.canonical_ranks).map_or(self.accumulate, |of| nearest(of).max(1));
+        let accumulate = self
+            .batches_per_step
+            .or(self.canonical_ranks)
+            .map_or(self.accumulate, |of| nearest(of).max(1));
         match world_size.checked_mul(accumulate) {
             None => Err(Error::TooManyRanks { world_size, accumulate }),
             Some(0) => Err(Error::NoRanks),
@@ -265,6 +282,7 @@ impl Provenance {
         // Cursors of other plans are what they were.
         .chain(self.corpus.map(|corpus| ("statistics", hex(corpus.statistics))))
         .chain(self.shard.map(|shard| ("shard", shard.to_string())))
+        .chain(self.update.map(|update| ("update", update.to_string())))
         .map(|(name, text)| (name, brief(text)))
         .collect()
     }

@@ -145,6 +145,12 @@ impl Strategy {
             _ => None,
         }
     }
+
+    /// Whether it makes optimizer steps, and not only batches: it must then know the number of
+    /// [ranks](crate::Planner::canonical_ranks).
+    pub fn makes_steps(&self) -> bool {
+        matches!(self, Strategy::Proportional(_))
+    }
 }
 
 impl Group for Strategy {

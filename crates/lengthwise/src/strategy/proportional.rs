@@ -1,4 +1,3 @@
-
 use crate::base::rng::{Purpose, Rng};
 use crate::base::setting::Setting;
 use crate::data::lengths::Lengths;
@@ -35,6 +34,7 @@ impl Group for Proportional {
 
     fn group(&self, lengths: &Lengths, limit: &ResolvedBudget, rng: &Rng) -> Result<Groups, Error> {
         self.check()?;
+        lengths.only_one("strategy `proportional`")?;
         let mut rising = sort::shuffled(lengths.count(), rng, Purpose::Shuffle);
         sort::by_key(&mut rising, |sequence| lengths.of(sequence));
         let share = Share::new(lengths, limit);

@@ -33,6 +33,12 @@ pub(crate) fn strategies() -> Vec<Strategy> {
         .collect()
 }
 
+/// The strategies with default parameters that pad, and make batches only: whatever makes steps has other
+/// promises.
+pub(crate) fn of_batches() -> impl Iterator<Item = Strategy> {
+    Strategy::all_padded().into_iter().filter(|strategy| !strategy.makes_steps())
+}
+
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
     Sequences(u32),

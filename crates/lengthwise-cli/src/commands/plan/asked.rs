@@ -41,6 +41,7 @@ impl Given {
             cost_model: args.part.cost_model.as_deref().map(cost_model::named).transpose()?,
             accumulate: args.ranks.accumulate,
             canonical_ranks: args.part.canonical_ranks,
+            update: args.ranks.update()?,
             seed: args.settings.seed,
             ..Settings::new("", budget)
         };
@@ -57,7 +58,11 @@ impl Given {
         let Self { strategy, shapes, settings } = self;
         let chosen = recommended_in(workspace, lengths, settings.budget, strategy, shapes);
         let (strategy, shapes) = chosen.map_err(|error| input.named(error))?;
-        let planner = Planner::with(strategy, Settings { shapes, ..settings });
+        let mut settings = Settings { shapes, ..settings };
+        if settings.update.is_some() || strategy.makes_steps() {
+            settings.canonical_ranks.get_or_insert(args.ranks.world_size);
+        }
+        let planner = Planner::with(strategy, settings);
         // Shards always have as many.
         let constant = args.part.constant_steps && args.shards.shard.is_none();
         let planner = if constant { planner.constant_steps(lengths) } else { Ok(planner) };
@@ -105,6 +110,8 @@ pub(super) struct Part {
     pub(super) end: Cursor,
     /// How the steps are made, the share of time that ranks wait, and what it is at least.
     waiting: (Steps, f64, f64),
+    /// How much the steps differ in length, compared with random ones.
+    step_mix: f64,
 }
 
 /// Where to go on from, if anywhere.
@@ -146,9 +153,13 @@ pub(super) fn take(
     begin: Option<Cursor>,
     lengths: &Lengths,
 ) -> Result<Option<Part>, Error> {
-    let &planning::Part { rank, take, canonical_ranks, ref cursor, .. } = &args.part;
+    let &planning::Part { rank, take, ref cursor, .. } = &args.part;
     let world_size = args.ranks.world_size;
-    let one_each = world_size == 1 && args.ranks.accumulate == 1 && canonical_ranks.is_none();
+    let made = plan.provenance();
+    let one_each = world_size == 1
+        && made.accumulate == 1
+        && made.canonical_ranks.is_none()
+        && made.batches_per_step.is_none();
     let all = rank.is_none() && take.is_none() && cursor.is_none() && begin.is_none();
     if one_each && all {
         return Ok(None);
@@ -171,10 +182,16 @@ pub(super) fn take(
         ranks,
         end: schedule.cursor(schedule.len())?,
         waiting: (plan.provenance().steps, schedule.idle_share(), schedule.idle_bound()),
+        step_mix: schedule.step_mix(lengths).log_length,
     }))
 }
 
 impl Part {
+    fn tokens_per_step(&self) -> u64 {
+        let counts = &self.ranks.step_counts;
+        counts.iter().map(|step| step.positions).sum::<u64>() / counts.len().max(1) as u64
+    }
+
     pub(super) fn say(&self) {
         let &Ranks { world_size, rank, accumulate, steps, steps_left, ref cursor, .. } =
             &self.ranks;
@@ -204,6 +221,11 @@ impl Part {
             100.0 * idle,
             100.0 * bound,
             self.plan.provenance().time_follows()
+        ));
+        printer::say(&format!(
+            "step mix {:.2} (1 is as random steps, 0 all steps alike), about {} tokens a step",
+            self.step_mix,
+            self.tokens_per_step()
         ));
         let places = world_size * accumulate;
         let before = cursor.as_ref().and_then(|cursor| cursor.segments.last());

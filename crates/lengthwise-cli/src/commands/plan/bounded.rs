@@ -107,7 +107,12 @@ fn refuse(args: &Plan) -> Result<(), Failure> {
     }
     let what = if args.input.chunk.is_some() {
         "cutting sequences into pieces takes 12 bytes for each piece, which `--memory` does not bound"
-    } else if ranks.world_size > 1 || ranks.accumulate > 1 || given || cursors {
+    } else if ranks.world_size > 1
+        || ranks.accumulate > 1
+        || ranks.update.is_some()
+        || given
+        || cursors
+    {
         "dealing batches to ranks and steps takes the whole plan in memory, 8 bytes for each \
          sequence, which `--memory` does not bound"
     } else if part.constant_steps {
