@@ -581,6 +581,10 @@ class Planner:
         `canonical_ranks`: How many batches one optimizer step has over all ranks, for every world size that
             divides this number: training then takes the same steps on 1 rank as on 8. It replaces
             `accumulate`. By default, a step has `accumulate` batches for each rank.
+        `update`: How much data one optimizer step has over all ranks, such as "tokens:100000" or
+            "sequences:256". It decides how many batches each rank processes for one optimizer step, and
+            replaces `accumulate`. On several ranks, also give `canonical_ranks`. By default, a step has
+            `accumulate` batches for each rank.
         `constant_steps`: Whether every epoch has the same number of steps, for trainers that ask for it
             only once. The default is false.
         `seed`: The seed of all random choices, from 0 to 2⁶⁴ − 1. The default is 0.
@@ -590,7 +594,7 @@ class Planner:
             one shard.
         `shards`: The number of shards. By default, there is one.
     """
-    def __new__(cls, /, lengths: Any, strategy: str | None = None, *, second: Any | None = None, budget: str | SupportsIndex | None = None, shapes: str | None = None, arrange: str = "spread", over_long: str = "error", steps: str | None = None, tail: str = "split", cost_model: CostModel | str | PathLike[str] | None = None, accumulate: SupportsIndex = 1, canonical_ranks: SupportsIndex | None = None, constant_steps: bool = False, seed: SupportsIndex = 0, statistics: Statistics | None = None, shard: SupportsIndex | None = None, shards: SupportsIndex | None = None) -> Planner: ...
+    def __new__(cls, /, lengths: Any, strategy: str | None = None, *, second: Any | None = None, budget: str | SupportsIndex | None = None, shapes: str | None = None, arrange: str = "spread", over_long: str = "error", steps: str | None = None, tail: str = "split", cost_model: CostModel | str | PathLike[str] | None = None, accumulate: SupportsIndex = 1, canonical_ranks: SupportsIndex | None = None, update: str | None = None, constant_steps: bool = False, seed: SupportsIndex = 0, statistics: Statistics | None = None, shard: SupportsIndex | None = None, shards: SupportsIndex | None = None) -> Planner: ...
     def __reduce__(self, /) -> tuple[Any, tuple[Lengths, str]]: ...
     def __repr__(self, /) -> str: ...
     @staticmethod
@@ -682,6 +686,12 @@ class Schedule:
     def sequences(self, /) -> np.ndarray:
         """
         How many sequences all ranks have in each step.
+        """
+    @property
+    def step_mix(self, /) -> float:
+        """
+        How much the lengths of optimizer steps vary, compared with random steps of as many sequences: 1 is
+        as random, 0 means that all steps are alike, and above 1 steps are biased.
         """
     @property
     def world_size(self, /) -> int:
@@ -817,7 +827,7 @@ def _errors() -> list[Any]:
     An example of every error of planning, as Python gets it: for tests.
     """
 
-def compare(lengths: Any, strategies: Any | None = None, *, budget: str | SupportsIndex = "sequences:16", shapes: str = "exact", arrange: str = "spread", over_long: str = "error", epochs: SupportsIndex = 5, world_size: SupportsIndex = 1, accumulate: SupportsIndex = 1, steps: str | None = None, tail: str = "split", cost_model: CostModel | str | PathLike[str] | None = None, seed: SupportsIndex = 0, source: str = "lengths") -> Comparison:
+def compare(lengths: Any, strategies: Any | None = None, *, budget: str | SupportsIndex = "sequences:16", shapes: str = "exact", arrange: str = "spread", over_long: str = "error", epochs: SupportsIndex = 5, world_size: SupportsIndex = 1, accumulate: SupportsIndex = 1, update: str | None = None, steps: str | None = None, tail: str = "split", cost_model: CostModel | str | PathLike[str] | None = None, seed: SupportsIndex = 0, source: str = "lengths") -> Comparison:
     """
     Compares strategies: plans several epochs with each of them, and measures the plans.
 
@@ -833,6 +843,8 @@ def compare(lengths: Any, strategies: Any | None = None, *, budget: str | Suppor
         `epochs`: How many epochs are planned. Figures are means over these. The default is 5.
         `world_size`: The number of ranks. The default is 1.
         `accumulate`: Gradient-accumulation steps per rank. The default is 1.
+        `update`: How much data one optimizer step has over all ranks, such as "tokens:100000". It replaces
+            `accumulate`. By default, a step has `accumulate` batches for each rank.
         `steps`: Which batches the ranks process in the same step, as for `Planner`. By default, the
             arrangement and the budget decide.
         `tail`: What happens to the last batches if they do not fill a step, as for `Planner`. The default

@@ -23,6 +23,7 @@ class SamplerSettings(TypedDict, total=False):
     cost_model: CostModel | str | PathLike[str] | None
     accumulate: SupportsIndex
     canonical_ranks: SupportsIndex | None
+    update: str | None
     seed: SupportsIndex
     statistics: Statistics | None
     shard: SupportsIndex | None

@@ -51,6 +51,7 @@ WRONG: list[tuple[Any, dict[str, list[Any]]]] = [
             "cost_model": [1.0, [1]],
             "accumulate": [0, 1.5, "2", -1],
             "canonical_ranks": [0, 1.5, "2"],
+            "update": [3, "none", "tokens", "tokens:0", ["tokens:5"]],
             "constant_steps": [1, "yes", None],
             "seed": [-1, 1.5, "a", 2**70],
             "second": [[1], "x", 3],

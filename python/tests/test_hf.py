@@ -295,3 +295,13 @@ def test_a_state_that_is_missing_is_said_and_one_that_is_damaged_is_refused(tmp_
     with pytest.warns(LengthwiseWarning, match="has no lengthwise_state.json"):
         trainer.train(resume_from_checkpoint=str(folder))
     assert trainer.state.global_step == 5
+
+
+def test_an_update_decides_how_many_batches_are_accumulated(tmp_path, lengths):
+    dataset, collator = Items(lengths), transformers.default_data_collator
+    batches = {"update": "tokens:3000", "strategy": "proportional"}
+    with pytest.raises(SettingError, match=r"`gradient_accumulation_steps` is 1") as refused:
+        trained(tmp_path, dataset, collator, batches).get_train_dataloader()
+    each = int(refused.value.hint.split("gradient_accumulation_steps=")[1].split("`")[0])
+    trainer = trained(tmp_path, dataset, collator, batches, {"gradient_accumulation_steps": each})
+    assert len(trainer.get_train_dataloader()) == each * round(lengths.sum() / 3000)

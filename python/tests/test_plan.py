@@ -162,6 +162,8 @@ def test_freshness(lengths):
         ({"budget": 16, "arrange": "backwards"}, lw.SettingError, "backwards"),
         ({"budget": 16, "cost_model": "nothing.json"}, lw.FileError, "nothing.json"),
         ({"budget": 16, "accumulate": 2, "canonical_ranks": 4}, lw.SettingError, "both"),
+        ({"budget": 16, "accumulate": 2, "update": "tokens:900"}, lw.SettingError, "tokens:900"),
+        ({"budget": 16, "update": "token:900"}, lw.SettingError, "did you mean `tokens`"),
         ({"budget": 16, "accumulate": 0}, lw.SettingError, "`accumulate` is 0"),
         ({"budget": 16, "accumulate": -1}, lw.SettingError, "-1 is too small"),
         ({"budget": 16, "seed": -1}, lw.SettingError, "-1 is too small"),

@@ -634,3 +634,42 @@ def test_plain_loaders_refuse_second_items_that_are_longer():
     collate = pad_collate(sampler, field="x", second="y")
     with pytest.raises(lw.LengthsError, match="second length 5, and its batch was planned for 4"):
         list(DataLoader(items, batch_sampler=sampler, collate_fn=collate))
+
+
+@pytest.mark.parametrize("strategy", ["proportional", "shuffled", "packed"])
+def test_every_step_has_as_many_tokens_as_an_update(lengths, strategy):
+    """With the loop that accumulates gradients: `accumulate` batches are one step."""
+    update = 3000
+    for world_size in (1, 2):
+        samplers = [
+            BatchSampler(lengths, strategy, budget=BUDGET, update=f"tokens:{update}", rank=rank, world_size=world_size)
+            for rank in range(world_size)
+        ]
+        steps = round(lengths.sum() / update)
+        for epoch in (0, 4):
+            ranks = []
+            for sampler in samplers:
+                sampler.set_epoch(epoch)
+                ranks.append(list(sampler))
+            each = samplers[0].accumulate
+            assert each > 1 and {len(batches) for batches in ranks} == {steps * each} == {len(samplers[0])}
+            assert everything_once([batch for batches in ranks for batch in batches])
+            if strategy == "proportional":
+                for step in range(steps):
+                    batches = [batch for rank in ranks for batch in rank[step * each : (step + 1) * each]]
+                    tokens = sum(int(lengths[index]) for batch in batches for index in batch)
+                    assert tokens == pytest.approx(lengths.sum() / steps, rel=0.15)
+    schedule = samplers[0].plan.schedule(1)
+    assert schedule.step_mix >= 0
+
+
+def test_proportional_steps_are_alike(lengths):
+    settings = {"budget": BUDGET, "update": "tokens:3000"}
+    mixes = {
+        strategy: lw.plan(lengths, strategy, **settings).schedule(1).step_mix
+        for strategy in ("proportional", "shuffled", "sorted")
+    }
+    assert mixes["proportional"] < 0.3 < mixes["sorted"]
+    assert lw.plan(lengths, "proportional", **settings).settings["update"] == "tokens:3000"
+    sorted_batches = lw.plan(lengths, "sorted", budget=BUDGET).schedule(1).step_mix
+    assert sorted_batches > 3

@@ -296,10 +296,11 @@ impl Idle {
         let mut points = Vec::new();
         for world_size in (0..=10).map(|power| 1_u32 << power) {
             let plan = if made_for_ranks { &plan(world_size)? } else { &of_one };
-            let schedule = plan.schedule(world_size)?;
-            if schedule.len() < 2 && world_size > 1 {
+            let places = u64::from(world_size) * u64::from(request.settings.accumulate);
+            if 2 * places > plan.len() as u64 && world_size > 1 {
                 break;
             }
+            let schedule = plan.schedule(world_size)?;
             let (idle_share, idle_bound) = (schedule.idle_share(), schedule.idle_bound());
             points.push(IdlePoint { world_size, idle_share, idle_bound });
         }

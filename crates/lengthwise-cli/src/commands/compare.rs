@@ -73,7 +73,10 @@ fn with_request<T>(
     let input = args.input.read_or_default(memory::COMPARE)?;
     if strategies.is_empty() {
         strategies = Strategy::all_padded();
-        strategies.extend(input.lengths().second().map(|_| Paired::default().into()));
+        if input.lengths().second().is_some() {
+            strategies.retain(|strategy| !strategy.makes_steps());
+            strategies.push(Paired::default().into());
+        }
     }
     run(&Request {
         source: &input.source,

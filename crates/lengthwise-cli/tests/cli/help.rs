@@ -26,6 +26,7 @@ fn explain_lists_and_explains() {
               pooled:batches=50           shuffled, in pools of a few batches sorted
               blurred:blur=0.02           by length plus one-sided noise on a scale that fits the lengths
               rotating:epochs=16          nobody meets twice in a cycle of epochs
+              proportional                every step has its share of each stratum of lengths
               packed                      several sequences in a row, for models that keep them apart
               paired:blur=0.1             for two lengths: stripes of the first, each by the second, with noise on both
 

@@ -41,6 +41,7 @@ fn all_ranks_are_printed_step_by_step() {
             10 sequences in 6 batches (sorted, shapes exact), 11.86 % padding, digest acfc5c260dfba584
             lengths are those of `frames`; `--column` chooses others
             2 ranks in 3 in-order steps, 7.8 % idle (at least 7.8 %), time by cells
+            step mix 3.32 (1 is as random steps, 0 all steps alike), about 17 tokens a step
         "#]],
     );
     folder.expect(&format!("{plan} --world-size 2 --rank 1 --json"), &expect![[r#"
@@ -51,6 +52,7 @@ fn all_ranks_are_printed_step_by_step() {
         4 sequences in 3 batches (sorted, shapes exact), 3.57 % padding, digest ca0aae2eccc10632
         lengths are those of `frames`; `--column` chooses others
         rank 1 of 2 in 3 in-order steps, 7.8 % idle (at least 7.8 %), time by cells
+        step mix 3.32 (1 is as random steps, 0 all steps alike), about 17 tokens a step
     "#]]);
     folder.expect(
         &format!("{plan} --world-size 2 --tail repeat --take 3"),
@@ -67,6 +69,7 @@ fn all_ranks_are_printed_step_by_step() {
             14 sequences in 6 batches (sorted, shapes exact), 17.33 % padding, digest 75c3b919a6fa98e2
             lengths are those of `frames`; `--column` chooses others
             2 ranks in 3 in-order steps, 18.5 % idle (at least 3.8 %), time by cells
+            step mix 1.30 (1 is as random steps, 0 all steps alike), about 20 tokens a step
             4 repeated with the tail: 5, 8, 6, 2
         "#]],
     );
@@ -78,6 +81,7 @@ fn all_ranks_are_printed_step_by_step() {
         9 sequences in 4 batches (sorted, shapes exact), 14.00 % padding, digest f093eac6fc15c5fb
         lengths are those of `frames`; `--column` chooses others
         2 ranks in 2 in-order steps, 16.7 % idle (at least 10.7 %), time by cells
+        step mix 3.36 (1 is as random steps, 0 all steps alike), about 21 tokens a step
         1 dropped with the tail: 1
     "#]]);
     folder.expect(
@@ -95,6 +99,7 @@ fn all_ranks_are_printed_step_by_step() {
             10 sequences in 6 batches (sorted, shapes exact), 11.86 % padding, digest 4870c77aa1921141
             lengths are those of `frames`; `--column` chooses others
             1 rank with 2 batches each in 3 stratified steps, 0.0 % idle (at least 0.0 %), time by cells
+            step mix 2.19 (1 is as random steps, 0 all steps alike), about 17 tokens a step
         "#]],
     );
 }
@@ -381,10 +386,38 @@ fn ranks_that_cannot_be_are_refused() {
     for arguments in [
         "plan ten.csv --budget 4 --accumulate 2 --canonical-ranks 4",
         "plan ten.csv --budget 4 --canonical-ranks 0",
+        "plan ten.csv --budget 4 --update tokens:20 --accumulate 2",
+        "plan ten.csv --budget 4 --update 20",
+        "plan ten.csv --budget 4 --update tokens:0",
+        "plan ten.csv --budget padded:20 --update tokens:20 --memory 1GB",
         "plan ten.csv --budget 4 --rank -1",
         "verify",
     ] {
         assert_eq!(folder.run(arguments).status.code(), Some(2), "{arguments}");
+    }
+}
+
+#[test]
+fn an_update_has_as_much_data_as_was_asked_for() {
+    let folder = Folder::new();
+    for strategy in ["proportional", "shuffled"] {
+        for ranks in [1, 2] {
+            let plan = folder.json(&format!(
+                "{SPEECH} --strategy {strategy} --shapes ladder:8 --update tokens:100000 --world-size {ranks} --json"
+            ));
+            assert!(is_all(sequences(&plan)), "{strategy}");
+            // 5,504,203 tokens in all.
+            let steps = &plan["ranks"]["step_counts"];
+            let tokens: Vec<f64> = steps["positions"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|n| n.as_f64().unwrap())
+                .collect();
+            assert_eq!(tokens.len(), 55, "{strategy} on {ranks}");
+            let most = if strategy == "proportional" { 0.05 } else { 0.5 };
+            assert!(tokens.iter().all(|tokens| (tokens / 100_000.0 - 1.0).abs() < most));
+        }
     }
 }
 
@@ -451,6 +484,9 @@ fn the_help_of_ranks() {
                                          [default: split]
               --accumulate <BATCHES>     Batches that each rank takes in a step, to accumulate gradients
                                          [default: 1]
+              --update <SIZE>            Data of an optimizer step over all ranks, as in tokens:100000 or
+                                         sequences:256: it decides how many batches each rank accumulates,
+                                         and is nearly the same in every step
               --canonical-ranks <RANKS>  Batches of a step on any number of ranks that divides it
               --constant-steps           Make the same number of batches, and so of steps, in every epoch
               --cost-model <MODEL>       How long batches take, so that ranks wait little: a preset,

@@ -99,6 +99,7 @@ fn plans_for_other_programs_are_written_and_verified() {
             lengths are those of `frames`; `--column` chooses others
             2 over-long, left out: 1, 7
             2 ranks in 4 stratified steps, 28.0 % idle (at least 5.3 %), time by cells
+            step mix 0.61 (1 is as random steps, 0 all steps alike), about 8 tokens a step
         "#]],
     );
     folder.expect("verify plan.npz ten.csv", &expect![[r#"
@@ -143,6 +144,7 @@ fn tables_are_written_and_verified() {
             lengths are those of `frames`; `--column` chooses others
             2 over-long, left out: 1, 7
             2 ranks in 4 stratified steps, 28.0 % idle (at least 5.3 %), time by cells
+            step mix 0.61 (1 is as random steps, 0 all steps alike), about 8 tokens a step
         "#]],
     );
     folder.expect("verify plan.parquet ten.csv", &expect![[r#"

@@ -1,4 +1,4 @@
-//! Orders of sequences: radix sorts by keys, groups, rows.
+//! Orders of sequences: radix sorts by keys, groups, rows, strata.
 
 pub(crate) mod fill;
 pub(crate) mod groups;
@@ -7,3 +7,4 @@ pub(crate) mod keys;
 pub(crate) mod local;
 pub(crate) mod pack;
 pub(crate) mod sort;
+pub(crate) mod strata;

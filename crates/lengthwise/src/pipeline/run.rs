@@ -54,9 +54,10 @@ impl Job<'_> {
         let found = Found {
             together: grouped.kind == GroupKind::Batch,
             packed: grouped.kind == GroupKind::Row,
-            steps: match grouped.by_step {
-                true => Steps::InOrder,
-                false => self.steps(&admitted.lengths, resolved, cost_model),
+            steps: if grouped.by_step {
+                Steps::InOrder
+            } else {
+                self.steps(&admitted.lengths, resolved, cost_model)
             },
             batches_per_step: grouped.per_step,
             corpus: self.lengths.statistics().map(|statistics| Corpus {

@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::limit::resolved::ResolvedBudget;
 use crate::order::groups::Groups;
 use crate::order::sort;
+use crate::order::strata::{Share, Stratum, strata};
 use crate::strategy::group::{AT_LEAST_ONE, Group, Inner, at_least_one, bad};
 
 #[doc = include_str!("proportional.md")]
@@ -38,7 +39,11 @@ impl Group for Proportional {
         let mut rising = sort::shuffled(lengths.count(), rng, Purpose::Shuffle);
         sort::by_key(&mut rising, |sequence| lengths.of(sequence));
         let share = Share::new(lengths, limit);
-        let strata = self.strata(share, &rising, limit)?;
+        let strata = strata(share, &rising, limit, self.batches).map_err(|least| {
+            let (asked, expected) =
+                (self.batches.unwrap_or(0), format!("at least {least}, which the budget needs"));
+            bad("proportional", "batches", &asked, &expected)
+        })?;
         let sizes: Vec<u32> = strata.iter().flat_map(Stratum::batches).collect();
         // What is left of equal shares are the shortest; who has one more is drawn at random.
         let mut more = vec![0; share.takers as usize];
@@ -81,165 +86,6 @@ impl Group for Proportional {
 
 /// Turns of the randomness for the order inside each stratum.
 const STRATA: u32 = 3000;
-
-/// At most so many places where one stratum may end and the next begin.
-const PLACES: u32 = 128;
-
-/// A micro-batch costs as much as this part of all that a rank has in a step, besides its own cells.
-const OVERHEAD: f64 = 1.0 / 48.0;
-
-/// How many sequences everyone takes of all: each rank in each optimizer step.
-#[derive(Clone, Copy)]
-struct Share {
-    takers: u32,
-    each: u32,
-    left: u32,
-}
-
-impl Share {
-    fn new(lengths: &Lengths, limit: &ResolvedBudget) -> Self {
-        let takers = (limit.optimizer_steps(lengths) * limit.ranks()).min(lengths.count());
-        let (each, left) = (lengths.count() / takers, lengths.count() % takers);
-        Self { takers, each, left }
-    }
-}
-
-/// Sequences of neighbouring lengths: `size` of them are in every share, in as many batches as the budget
-/// needs.
-#[derive(Clone, Copy)]
-struct Stratum {
-    size: u32,
-    batches: u32,
-    /// Whether the first batch has room for one of those that are left of equal shares.
-    takes_more: bool,
-}
-
-impl Stratum {
-    /// How many sequences its batches have, which are strata of their own.
-    fn batches(&self) -> impl Iterator<Item = u32> {
-        let Self { size, batches, .. } = *self;
-        (0..batches).map(move |batch| (size + batch) / batches)
-    }
-
-    fn largest(&self) -> u32 {
-        self.size.div_ceil(self.batches)
-    }
-}
-
-impl Proportional {
-    /// The strata that take the least time, from the shortest.
-    fn strata(
-        self,
-        share: Share,
-        rising: &[u32],
-        limit: &ResolvedBudget,
-    ) -> Result<Vec<Stratum>, Error> {
-        let choice = Choice::new(share, rising, limit);
-        let Some(asked) = self.batches.map(|batches| batches.min(share.each)) else {
-            return Ok(choice.best(OVERHEAD * choice.time));
-        };
-        let batches =
-            |strata: &[Stratum]| strata.iter().map(|stratum| stratum.batches).sum::<u32>();
-        // The more a batch costs, the fewer there are.
-        let (mut low, mut high) = (0.0, choice.time);
-        let mut strata = choice.best(high);
-        if batches(&strata) > asked {
-            let expected = format!("at least {}, which the budget needs", batches(&strata));
-            return Err(bad("proportional", "batches", &asked, &expected));
-        }
-        for _ in 0..40 {
-            let middle = f64::midpoint(low, high);
-            let tried = choice.best(middle);
-            if batches(&tried) <= asked {
-                (high, strata) = (middle, tried);
-            } else {
-                low = middle;
-            }
-        }
-        for _ in batches(&strata)..asked {
-            let divisible = strata.iter_mut().filter(|stratum| stratum.batches < stratum.size);
-            if let Some(stratum) = divisible.max_by_key(|stratum| stratum.largest()) {
-                stratum.batches += 1;
-            }
-        }
-        Ok(strata)
-    }
-}
-
-/// Every stratum that there could be.
-struct Choice {
-    /// How long the sequences of a share take without padding and without the overhead of batches.
-    time: f64,
-    /// By the place where they end and the one where they begin, each with how long its batches take.
-    strata: Vec<Vec<(Stratum, f64)>>,
-}
-
-impl Choice {
-    fn new(share: Share, rising: &[u32], limit: &ResolvedBudget) -> Self {
-        let coarse = share.each.div_ceil(PLACES) as usize;
-        // The sequences of a share up to each place, and what the longest of them is padded to.
-        let sizes: Vec<u32> = (0..share.each).step_by(coarse).chain([share.each]).collect();
-        let last = |&size: &u32| (share.left + size * share.takers).max(1) as usize - 1;
-        let padded: Vec<u32> =
-            sizes.iter().map(|size| limit.padded_length(rising[last(size)])).collect();
-        let stratum = |from: usize, to: usize| {
-            let (size, full) = (sizes[to] - sizes[from], limit.full(padded[to]));
-            let with_more = (size + 1).div_ceil(full);
-            let takes_more = from == 0 && share.left > 0 && with_more <= size;
-            let batches = if takes_more { with_more } else { size.div_ceil(full) };
-            let stratum = Stratum { size, batches, takes_more };
-            let length = expected_longest(&padded[from + 1..=to], stratum.largest());
-            (stratum, f64::from(batches) * limit.cost(stratum.largest(), length))
-        };
-        let strata: Vec<Vec<_>> =
-            (1..sizes.len()).map(|to| (0..to).map(|from| stratum(from, to)).collect()).collect();
-        let time = strata.iter().filter_map(|ending| ending.last()).map(|(_, time)| time).sum();
-        Self { time, strata }
-    }
-
-    /// The strata of least time, where each batch costs `overhead` besides its own.
-    fn best(&self, overhead: f64) -> Vec<Stratum> {
-        let mut best = vec![(0.0, 0)];
-        for ending in &self.strata {
-            let all = ending.iter().enumerate().map(|(from, (stratum, time))| {
-                (best[from].0 + time + f64::from(stratum.batches) * overhead, from)
-            });
-            let least = all.min_by(|a, b| a.0.total_cmp(&b.0));
-            best.extend(least);
-        }
-        let (mut strata, mut to) = (Vec::new(), self.strata.len());
-        while to > 0 {
-            let from = best[to].1;
-            strata.push(self.strata[to - 1][from].0);
-            to = from;
-        }
-        strata.reverse();
-        strata
-    }
-}
-
-/// What a batch of so many sequences is padded to on average, if they are drawn from as many of each of
-/// these rising lengths.
-fn expected_longest(rising: &[u32], size: u32) -> u32 {
-    let below = |place: usize| power(place as f64 / rising.len() as f64, size);
-    let each = rising.iter().enumerate();
-    let longest: f64 =
-        each.map(|(at, &length)| f64::from(length) * (below(at + 1) - below(at))).sum();
-    longest.round() as u32
-}
-
-/// By multiplications alone, so that it is the same on every machine.
-fn power(mut base: f64, mut exponent: u32) -> f64 {
-    let mut result = 1.0;
-    while exponent > 0 {
-        if exponent % 2 == 1 {
-            result *= base;
-        }
-        base *= base;
-        exponent /= 2;
-    }
-    result
-}
 
 /// A random order of these sequences.
 fn shuffle(sequences: &mut [u32], rng: &Rng) {

@@ -1,7 +1,7 @@
 //! Plans of all kinds, and their files in memory.
 
 use lengthwise::{
-    Budget, Chunks, Lengths, OverLong, Pairs, Planner, Shapes, Strategy, Tail,
+    Budget, Chunks, Lengths, OverLong, Pairs, Planner, Shapes, Strategy, Tail, Update,
     strategy::{Paired, Sorted},
 };
 use lengthwise_io::{Error, Form, PlanFile, Ranks, read_plan_from};
@@ -102,6 +102,14 @@ pub(crate) fn kinds() -> Vec<PlanFile> {
             Planner::new(Sorted, Budget::padded(90)).over_long(OverLong::Drop).canonical_ranks(4);
         let plan = planner.plan(chunks.lengths(), 0).unwrap();
         files.push(PlanFile::new(plan, chunks.lengths()).chunks(chunks));
+    }
+    for strategy in ["proportional", "shuffled"] {
+        let planner = Planner::new(strategy.parse::<Strategy>().unwrap(), Budget::padded(300))
+            .canonical_ranks(2)
+            .update(Update::Tokens(1000));
+        let schedule = planner.plan(&lengths, 1).unwrap().schedule(2).unwrap();
+        let ranks = Ranks::of(&schedule, None, &lengths);
+        files.push(PlanFile::new(schedule.all_ranks(), &lengths).ranks(ranks));
     }
     files.extend(Tail::ALL.into_iter().flat_map(dealt));
     files.extend(of_pairs());
