@@ -298,7 +298,7 @@ def test_a_state_that_is_missing_is_said_and_one_that_is_damaged_is_refused(tmp_
 
 
 def test_an_update_decides_how_many_batches_are_accumulated(tmp_path, lengths):
-    dataset, collator = Items(lengths), transformers.default_data_collator
+    dataset, collator = Items(lengths), transformers.DataCollatorWithPadding(tokenizer())
     batches = {"update": "tokens:3000", "strategy": "proportional"}
     with pytest.raises(SettingError, match=r"`gradient_accumulation_steps` is 1") as refused:
         trained(tmp_path, dataset, collator, batches).get_train_dataloader()

@@ -182,12 +182,15 @@ impl Comparison {
         mut on_start: impl FnMut(&Strategy),
     ) -> Result<Self, Error> {
         let (lengths, settings) = (request.lengths, &request.settings);
-        // How steps are made depends on the lengths and the settings: it is the same in all rows.
+        // How steps are made depends on the lengths and the settings: it is the same in all rows, but for
+        // strategies that make steps themselves.
         let (mut rows, mut how) = (Vec::new(), [""; 2]);
         for strategy in request.strategies {
             on_start(strategy);
-            let row;
-            (row, how) = Row::measure(workspace, request, strategy)?;
+            let (row, found) = Row::measure(workspace, request, strategy)?;
+            if rows.is_empty() || !strategy.makes_steps() {
+                how = found;
+            }
             rows.push(row);
         }
         let [steps, time] = how.map(str::to_owned);
