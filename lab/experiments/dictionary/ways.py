@@ -75,47 +75,15 @@ def single(**settings: object) -> Callable:
     return way
 
 
-def rungs(lengths: np.ndarray, each: int, count: int) -> list[int]:
-    """Sequences per step in each of `count` rungs, from the shortest: least padding, at whole numbers."""
-    ends = np.sort(lengths)[::-1][:: max(1, len(lengths) // each)][:each][::-1].astype(float)  # longest of each share
-    best = np.full((count + 1, each + 1), np.inf)
-    best[0, 0] = 0
-    back = np.zeros((count + 1, each + 1), dtype=int)
-    for k in range(1, count + 1):
-        for j in range(1, each + 1):
-            cost = best[k - 1, :j] + (j - np.arange(j)) * ends[j - 1]
-            back[k, j] = int(cost.argmin())
-            best[k, j] = cost[back[k, j]]
-    sizes, j = [], each
-    for k in range(count, 0, -1):
-        sizes.append(j - back[k, j])
-        j = back[k, j]
-    return sizes[::-1]
-
-
-def proportional(count: int) -> Callable:
-    """Every step takes from each of `count` rungs its share."""
+def updates(**settings: object) -> Callable:
+    """Optimizer steps as lengthwise plans them."""
 
     def way(lengths: np.ndarray, update: float, seed: int, epoch: int) -> list[Step]:
-        rng = np.random.default_rng([seed, epoch])
-        steps = round(lengths.sum() / update)
-        each, over = divmod(len(lengths), steps)
-        order = rng.permutation(len(lengths))
-        order = order[np.argsort(lengths[order], kind="stable")]
-        sizes = rungs(lengths, each, count)
-        parts: list[Step] = [[] for _ in range(steps)]
-        extra = np.zeros(steps, dtype=int)
-        extra[rng.permutation(steps)[:over]] = 1
-        start = 0
-        for k, size in enumerate(sizes):
-            counts = size + (extra if k == 0 else 0 * extra)
-            members = order[start : start + counts.sum()]
-            start += counts.sum()
-            longest = int(lengths[members].max())
-            members = rng.permutation(members)
-            for step, part in zip(parts, np.split(members, np.cumsum(counts)[:-1]), strict=True):
-                step.append((part, longest))
-        return parts
+        planner = lw.Planner(lengths, seed=seed, update=f"tokens:{update:.0f}", **settings)
+        schedule = planner.plan(epoch).schedule(1)
+        plan = schedule.for_rank(0)
+        flat = [(np.asarray(batch, dtype=np.int64), int(plan.batch_lengths[i])) for i, batch in enumerate(plan)]
+        return [flat[i : i + schedule.accumulate] for i in range(0, len(flat), schedule.accumulate)]
 
     return way
 
@@ -132,9 +100,10 @@ WAYS: dict[str, Callable] = {
     "semi-sorted 0.1, 1 batch": single(strategy="semi-sorted:noise=0.1", budget="padded:45000"),
     "blurred 0.3, 1 batch": single(strategy="blurred:blur=0.3", shapes="exact", budget="padded:86000"),
     "grouped 32": grouped(32),
-    "proportional 4": proportional(4),
-    "proportional 8": proportional(8),
-    "proportional 16": proportional(16),
+    "proportional": updates(strategy="proportional", shapes="ladder:16", budget="padded:29000"),
+    "proportional 4": updates(strategy="proportional:batches=4", shapes="ladder:16", budget="padded:29000"),
+    "proportional 8": updates(strategy="proportional:batches=8", shapes="ladder:16", budget="padded:29000"),
+    "proportional 16": updates(strategy="proportional:batches=16", shapes="ladder:16", budget="padded:29000"),
 }
 
 
