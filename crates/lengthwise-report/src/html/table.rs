@@ -34,7 +34,7 @@ impl Column {
     }
 }
 
-const COLUMNS: [Column; 14] = [
+const COLUMNS: [Column; 13] = [
     column("batches", 1, false, |f| Some(f.batches)).meaning("batches in an epoch"),
     column("padding, %", 2, true, |f| Some(f.padding_rate)).meaning("empty cells of all cells"),
     column("first, %", 2, true, |f| f.first_padding_rate)
@@ -54,10 +54,6 @@ const COLUMNS: [Column; 14] = [
     column("step mix", 2, true, |f| Some(f.step_mix)).meaning(
         "how much the lengths of optimizer steps vary, compared with random steps of as many sequences: \
          1 is as random, 0 is all alike, above 1 steps are biased",
-    ),
-    column("lag-1", 2, false, |f| Some(f.lag1_correlation)).meaning(
-        "correlation of the lengths of successive batches; with several ranks, of the mean lengths \
-         of successive steps",
     ),
     column("rank steps", 1, false, |f| Some(f.optimizer_steps))
         .meaning("steps that each rank takes in an epoch"),

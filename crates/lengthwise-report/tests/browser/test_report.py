@@ -11,7 +11,7 @@ from pages import CLASHES, apart, looks
 
 SPEECH = "--example speech --world-size 8 --cost-model encoder"
 SECTIONS = ["strategies", "lengths", "frontier", "tuning", "ranks", "seconds", "pictures"]
-STRATEGIES = 11
+STRATEGIES = 12
 FAMILIES = 7
 
 

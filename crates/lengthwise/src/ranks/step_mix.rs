@@ -1,6 +1,6 @@
 //! How alike the optimizer steps of an epoch are in the lengths they hold.
 
-use crate::data::lengths::Lengths;
+use crate::data::lengths::{Lengths, is_small_table};
 use crate::math::ln;
 use crate::ranks::schedule::Schedule;
 
@@ -53,33 +53,113 @@ impl Schedule {
 impl StepMix {
     /// Of steps that end there, one after another, and hold sequences of these lengths.
     fn of(lengths: &[u32], ends: &[usize]) -> Self {
-        let mut sorted = lengths.to_vec();
-        sorted.sort_unstable();
-        let tokens = |&length: &u32| f64::from(length);
-        let by_count = quarters(&sorted, |_| 1.0);
-        let by_tokens = quarters(&sorted, tokens);
-        let log = |&length: &u32| [ln(f64::from(length))];
+        let steps = Steps::new(lengths, ends);
+        let tokens = |length: u32| f64::from(length);
+        let one = |_| 1.0;
+        let (by_count, by_tokens) = (steps.quarters(one), steps.quarters(tokens));
+        let log = |length: u32| [ln(f64::from(length))];
         Self {
-            log_length: ratio(lengths, ends, log, |_| 1.0),
-            quartiles: ratio(lengths, ends, |length| shares(*length, by_count), |_| 1.0),
-            token_log_length: ratio(lengths, ends, log, tokens),
-            token_quartiles: ratio(lengths, ends, |length| shares(*length, by_tokens), tokens),
+            log_length: steps.ratio(log, one),
+            quartiles: steps.ratio(|length| shares(length, by_count), one),
+            token_log_length: steps.ratio(log, tokens),
+            token_quartiles: steps.ratio(|length| shares(length, by_tokens), tokens),
         }
     }
 }
 
-/// The lengths at which the second, third and fourth quarter begin, where each counts with its weight.
-fn quarters(sorted: &[u32], weight: impl Fn(&u32) -> f64) -> [u32; 3] {
-    let whole: f64 = sorted.iter().map(&weight).sum();
-    let (mut starts, mut found, mut sum) = ([u32::MAX; 3], 0, 0.0);
-    for length in sorted {
-        sum += weight(length);
-        while found < 3 && sum > whole * (found + 1) as f64 / 4.0 {
-            starts[found] = *length;
-            found += 1;
-        }
+/// The sequences of all steps. What is computed of a length is computed once.
+struct Steps<'a> {
+    /// Every length that occurs, rising, and how often.
+    distinct: Vec<(u32, f64)>,
+    /// Which of them each sequence has, step after step.
+    places: Vec<u32>,
+    ends: &'a [usize],
+}
+
+impl<'a> Steps<'a> {
+    fn new(lengths: &[u32], ends: &'a [usize]) -> Self {
+        let mut sorted = lengths.to_vec();
+        sorted.sort_unstable();
+        let runs = sorted.chunk_by(|a, b| a == b);
+        let distinct: Vec<(u32, f64)> = runs.map(|run| (run[0], run.len() as f64)).collect();
+        let longest = sorted.last().copied().unwrap_or(0);
+        let places = if is_small_table(longest, lengths.len()) {
+            let mut place = vec![0; longest as usize + 1];
+            for (at, &(length, _)) in (0..).zip(&distinct) {
+                place[length as usize] = at;
+            }
+            lengths.iter().map(|&length| place[length as usize]).collect()
+        } else {
+            let place = |length: u32| distinct.partition_point(|&(other, _)| other < length) as u32;
+            lengths.iter().map(|&length| place(length)).collect()
+        };
+        Self { distinct, places, ends }
     }
-    starts
+
+    /// The lengths at which the second, third and fourth quarter begin, where each counts with its weight.
+    fn quarters(&self, weight: impl Fn(u32) -> f64) -> [u32; 3] {
+        let weights = || self.distinct.iter().map(|&(length, count)| count * weight(length));
+        let whole: f64 = weights().sum();
+        let (mut starts, mut found, mut sum) = ([u32::MAX; 3], 0, 0.0);
+        for (&(length, _), weight) in self.distinct.iter().zip(weights()) {
+            sum += weight;
+            while found < 3 && sum > whole * (found + 1) as f64 / 4.0 {
+                starts[found] = length;
+                found += 1;
+            }
+        }
+        starts
+    }
+
+    /// The variance of the steps' weighted means of `value` against that of random steps of as many.
+    fn ratio<const D: usize>(
+        &self,
+        value: impl Fn(u32) -> [f64; D],
+        weight: impl Fn(u32) -> f64,
+    ) -> f64 {
+        let count = self.places.len() as f64;
+        let each = || self.distinct.iter().copied();
+        let weights: f64 = each().map(|(length, count)| count * weight(length)).sum();
+        let mut mean = [0.0; D];
+        for (length, count) in each() {
+            for (mean, value) in mean.iter_mut().zip(value(length)) {
+                *mean += count * weight(length) * value / weights;
+            }
+        }
+        // How heavy a sequence of each length is, one on average, and what it moves the mean by, times the
+        // number of sequences.
+        let table = each().map(|(length, _)| {
+            let (heavy, value) = (weight(length) * count / weights, value(length));
+            (heavy, std::array::from_fn::<f64, D, _>(|at| heavy * (value[at] - mean[at])))
+        });
+        let table: Vec<(f64, [f64; D])> = table.collect();
+        let squares = |moved: [f64; D]| moved.iter().map(|moved| moved * moved).sum::<f64>();
+        let squares_of = each().zip(&table).map(|((_, count), &(_, moved))| count * squares(moved));
+        let variance = squares_of.sum::<f64>() / count;
+        let (mut seen, mut sizes, mut start) = (0.0, 0.0, 0);
+        for &end in self.ends {
+            let step = &self.places[start..end];
+            start = end;
+            if step.is_empty() || step.len() == self.places.len() {
+                continue;
+            }
+            let (mut weight, mut sum) = (0.0, [0.0; D]);
+            for &place in step {
+                let (heavy, moved) = &table[place as usize];
+                weight += heavy;
+                for (sum, moved) in sum.iter_mut().zip(moved) {
+                    *sum += moved;
+                }
+            }
+            let size = step.len() as f64;
+            let square = squares(sum) / (weight * weight);
+            // Sampling without replacement leaves less to chance, the more of the data a step has.
+            seen += size * size * square * (count - 1.0) / (count - size);
+            sizes += size;
+        }
+        // Equal lengths differ by rounding at most.
+        if variance > 1e-24 && sizes > 0.0 { seen / (sizes * variance) } else { 0.0 }
+    }
 }
 
 /// 1 for the quarter that the length is in, 0 for the others.
@@ -87,51 +167,6 @@ fn shares(length: u32, starts: [u32; 3]) -> [f64; 4] {
     let mut shares = [0.0; 4];
     shares[starts.iter().filter(|&&start| length >= start).count()] = 1.0;
     shares
-}
-
-/// The variance of the steps' weighted means of `value` against that of random steps of as many.
-fn ratio<const D: usize>(
-    lengths: &[u32],
-    ends: &[usize],
-    value: impl Fn(&u32) -> [f64; D],
-    weight: impl Fn(&u32) -> f64,
-) -> f64 {
-    let count = lengths.len() as f64;
-    let weights: f64 = lengths.iter().map(&weight).sum();
-    let mut mean = [0.0; D];
-    for length in lengths {
-        for (mean, value) in mean.iter_mut().zip(value(length)) {
-            *mean += weight(length) * value / weights;
-        }
-    }
-    // What a sequence moves the mean by, times the number of sequences.
-    let moved = |length: &u32| {
-        let (weight, value) = (weight(length) * count / weights, value(length));
-        std::array::from_fn::<f64, D, _>(|at| weight * (value[at] - mean[at]))
-    };
-    let variance = lengths.iter().flat_map(moved).map(|moved| moved * moved).sum::<f64>() / count;
-    let (mut seen, mut sizes, mut start) = (0.0, 0.0, 0);
-    for &end in ends {
-        let step = &lengths[start..end];
-        start = end;
-        let size = step.len() as f64;
-        if step.is_empty() || step.len() == lengths.len() {
-            continue;
-        }
-        let mut sum = [0.0; D];
-        for length in step {
-            for (sum, moved) in sum.iter_mut().zip(moved(length)) {
-                *sum += moved;
-            }
-        }
-        let heavy = step.iter().map(&weight).sum::<f64>() * count / weights;
-        let square: f64 = sum.iter().map(|sum| (sum / heavy).powi(2)).sum();
-        // Sampling without replacement leaves less to chance, the more of the data a step has.
-        seen += size * size * square * (count - 1.0) / (count - size);
-        sizes += size;
-    }
-    // Equal lengths differ by rounding at most.
-    if variance > 1e-24 && sizes > 0.0 { seen / (sizes * variance) } else { 0.0 }
 }
 
 #[cfg(test)]
