@@ -157,8 +157,8 @@ class BatchSampler(Sampler[list[int]]):
         self._loaded: tuple[int, dict[str, Any]] | None = None
         self._running: _Running | None = None
         self._planned: Plan | None = None
-        # How many batches a rank takes in this epoch on so many ranks: loaders ask often.
-        self._counted: tuple[tuple[int, int], int] | None = None
+        # How many steps this epoch has on so many ranks, and batches of a rank in each: loaders ask often.
+        self._counted: tuple[tuple[int, int], int, int] | None = None
         len(self)  # What cannot be dealt to the ranks is refused here, and not when training begins.
 
     # What frameworks look for: the epoch is passed on to `.sampler` or `.batch_sampler` by some.
@@ -182,7 +182,7 @@ class BatchSampler(Sampler[list[int]]):
     @property
     def accumulate(self) -> int:
         """Gradient-accumulation steps per rank: how many batches this rank processes for one optimizer step."""
-        return self._plan_of(self._epoch).schedule(self._ranks()[1]).accumulate
+        return self._steps()[1]
 
     @property
     def rungs(self) -> list[int] | None:
@@ -213,12 +213,17 @@ class BatchSampler(Sampler[list[int]]):
     def __len__(self) -> int:
         """The batches of a whole epoch on this rank."""
         rank, world_size = self._ranks()
+        steps, accumulate = self._steps()
+        return steps * accumulate * (world_size if rank == "all" else 1)
+
+    def _steps(self) -> tuple[int, int]:
+        """The steps of an epoch, and how many batches of this rank each has."""
+        world_size = self._ranks()[1]
         asked = (self._epoch, world_size)
         if self._counted is None or self._counted[0] != asked:
             schedule = self._plan_of(self._epoch).schedule(world_size)
-            self._counted = asked, len(schedule) * schedule.accumulate
-        batches = self._counted[1]
-        return batches * world_size if rank == "all" else batches
+            self._counted = asked, len(schedule), schedule.accumulate
+        return self._counted[1:]
 
     def __iter__(self) -> Iterator[Batch]:
         # Nothing happens before the first batch is asked for: loaders with workers make iterators that
