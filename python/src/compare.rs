@@ -85,7 +85,8 @@ pub(crate) fn compare(
     #[pyo3(from_py_with = plain)] seed: u64,
     #[pyo3(from_py_with = text)] source: &str,
 ) -> Result<Comparison> {
-    let strategies = strategies.map_or_else(Strategy::all_padded, |Given(Named(named))| named);
+    let every = || Strategy::all_for(&lengths.0);
+    let strategies = strategies.map_or_else(every, |Given(Named(named))| named);
     if strategies.is_empty() {
         return Err(Failure::setting("no strategies", "name some, or leave them out for all"));
     }

@@ -30,7 +30,9 @@ def lengths() -> np.ndarray:
 
 
 #: What the scripts of ranks import, which takes seconds: a server imports it once, and forks every process.
-PRELOADED = ["torch", "torch.distributed", "transformers.trainer", "accelerate", "lightning", "torchdata.stateful_dataloader"]
+PRELOADED = [
+    "torch", "torch.distributed", "transformers.trainer", "accelerate", "lightning", "torchdata.stateful_dataloader"
+]  # fmt: skip
 
 
 @pytest.fixture(scope="session")

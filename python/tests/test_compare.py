@@ -80,3 +80,10 @@ def test_a_cost_model_that_explains_nothing_is_refused():
     flat = [(size * length) ** -0.005 for size, length in zip(sizes, lengths)]
     with pytest.warns(lw.LengthwiseWarning, match="hardly depend on batch size and batch length"):
         assert lw.CostModel.fit(sizes, lengths, flat).r2 < 0.1
+
+
+def test_two_lengths_are_compared_by_the_strategies_that_know_both():
+    lengths = lw.Lengths(range(1, 200), range(199, 0, -1))
+    rows = lw.compare(lengths, budget="sequences:8", epochs=1).rows
+    names = [row["strategy"].partition(":")[0] for row in rows]
+    assert names[-1] == "paired" and "proportional" not in names

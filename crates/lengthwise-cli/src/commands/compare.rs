@@ -2,7 +2,7 @@
 
 use std::{env, ffi::OsStr, io::Write as _, path::Path};
 
-use lengthwise::{Settings, Strategy, strategy::Paired};
+use lengthwise::{Settings, Strategy};
 use lengthwise_io::save;
 use lengthwise_report::{Comparison, Request, Study};
 
@@ -72,11 +72,7 @@ fn with_request<T>(
     }
     let input = args.input.read_or_default(memory::COMPARE)?;
     if strategies.is_empty() {
-        strategies = Strategy::all_padded();
-        if input.lengths().second().is_some() {
-            strategies.retain(|strategy| !strategy.makes_steps());
-            strategies.push(Paired::default().into());
-        }
+        strategies = Strategy::all_for(input.lengths());
     }
     run(&Request {
         source: &input.source,

@@ -146,6 +146,17 @@ impl Strategy {
         }
     }
 
+    /// The strategies to compare for these lengths, with default parameters: those that pad, and of two
+    /// lengths only those that know both.
+    pub fn all_for(lengths: &Lengths) -> Vec<Strategy> {
+        let mut all = Self::all_padded();
+        if lengths.second().is_some() {
+            all.retain(|strategy| !strategy.makes_steps());
+            all.push(Paired::default().into());
+        }
+        all
+    }
+
     /// Whether it makes optimizer steps, and not only batches: it must then know the number of
     /// [ranks](crate::Planner::canonical_ranks).
     pub fn makes_steps(&self) -> bool {
