@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 
 use crate::common::of_batches;
 use lengthwise::{
-    Arrange, Budget, Example, Lengths, Planner, Shapes, Strategy,
+    Arrange, Budget, Example, Lengths, Planner, Shapes, Steps, Strategy,
     custom::{Group, Purpose, Rng, Stream},
+    shard::{Shard, Statistics},
     strategy::{Bucketed, LengthBuckets, Neighbours, SemiSorted, Shuffled},
 };
 
@@ -227,6 +228,99 @@ fn the_short_batch_of_multiples_is_not_always_the_last() {
             *places.entry(odd(&planner.plan(&lengths, epoch).unwrap())).or_default() += 1;
         }
         assert!(places.len() > 5, "{strategy}: {places:?}");
+    }
+}
+
+/// How unevenly each of some sequences is over the tenths of 2,000 epochs: the shortest, the two longest, and
+/// others between them. Each is a chi-square over the value that one in ten thousand exceeds. `of_epoch` gives
+/// the sequences of each batch, or step, of an epoch.
+fn unevenness(lengths: &Lengths, of_epoch: impl Fn(u64) -> Vec<Vec<u32>>) -> Vec<f64> {
+    let mut by_length: Vec<usize> = (0..lengths.len()).collect();
+    by_length.sort_by_key(|&i| lengths.as_slice()[i]);
+    let mut watched: Vec<usize> =
+        (0..20).map(|at| by_length[at * (lengths.len() - 1) / 19]).collect();
+    watched.push(by_length[lengths.len() - 2]);
+    let (mut seen, mut expected) = (vec![[0.0; 10]; watched.len()], [0.0; 10]);
+    let (mut parts, mut places) = (10, vec![0; lengths.len()]);
+    for epoch in 0..2000 {
+        let steps = of_epoch(epoch);
+        parts = parts.min(steps.len());
+        for (place, step) in steps.iter().enumerate() {
+            let part = place * parts / steps.len();
+            expected[part] += 1.0 / steps.len() as f64;
+            for &sequence in step {
+                places[sequence as usize] = part;
+            }
+        }
+        for (seen, &sequence) in seen.iter_mut().zip(&watched) {
+            seen[places[sequence]] += 1.0;
+        }
+    }
+    let chi_square = |seen: &[f64; 10]| -> f64 {
+        let parts = seen.iter().zip(&expected).take(parts);
+        parts.map(|(seen, expected)| (seen - expected).powi(2) / expected).sum()
+    };
+    seen.iter().map(|seen| chi_square(seen) / limit(parts - 1)).collect()
+}
+
+/// Skewed lengths, and like lengths with one that is far longer than all others.
+fn skewed(count: usize) -> [Lengths; 2] {
+    let mut random = Rng::new(5, 0).stream(Purpose::Own(2));
+    let mut with_outlier: Vec<u32> = (0..count).map(|_| 90 + random.below(20)).collect();
+    with_outlier[count / 3] = 5000;
+    let documents = Example::Documents.lengths().as_slice()[..count].to_vec();
+    [documents, with_outlier].map(|lengths| Lengths::new(lengths).unwrap())
+}
+
+fn owned<'a>(batches: impl Iterator<Item = &'a [u32]>) -> Vec<Vec<u32>> {
+    batches.map(<[u32]>::to_vec).collect()
+}
+
+/// Every sequence is at every place of the epoch equally often, the longest too.
+#[test]
+fn the_default_order_is_fair_to_every_sequence() {
+    // Seven batches, twenty, many, and a number that changes from epoch to epoch.
+    for (count, budget) in
+        [(140, "sequences:20"), (320, "sequences:16"), (400, "sequences:2"), (600, "padded:11000")]
+    {
+        for (set, lengths) in skewed(count).into_iter().enumerate() {
+            for strategy in ["sorted", "blurred"] {
+                let planner =
+                    Planner::new(strategy.parse::<Strategy>().unwrap(), budget.parse().unwrap());
+                let uneven = unevenness(&lengths, |epoch| {
+                    owned(planner.plan(&lengths, epoch).unwrap().iter())
+                });
+                let fair = uneven.iter().all(|&uneven| uneven < 1.0);
+                assert!(fair, "{strategy} {budget}, set {set}: {uneven:.2?}");
+            }
+        }
+    }
+}
+
+/// The same of steps of several batches, and of the batches of a shard.
+#[test]
+fn the_default_order_of_steps_and_of_shards_is_fair() {
+    for (set, lengths) in skewed(320).into_iter().enumerate() {
+        let planner = Planner::new("blurred".parse::<Strategy>().unwrap(), Budget::sequences(4));
+        for steps in [Steps::Stratified, Steps::Aligned] {
+            let planner = planner.clone().steps(steps);
+            let uneven = unevenness(&lengths, |epoch| {
+                let schedule = planner.plan(&lengths, epoch).unwrap().schedule(3).unwrap();
+                let batches = owned(schedule.all_ranks().iter());
+                batches.chunks(3).map(<[_]>::concat).collect()
+            });
+            let fair = uneven.iter().all(|&uneven| uneven < 1.0);
+            assert!(fair, "{steps}, set {set}: {uneven:.2?}");
+        }
+        let planner = planner.shard(Shard { number: 0, of: 1 });
+        let part = |statistics: Statistics| lengths.clone().part_of(statistics.into()).unwrap();
+        let own = Statistics::of(&lengths);
+        let needs = planner.needs(&part(own.clone())).unwrap();
+        let part = part(own.merge(&needs).unwrap());
+        let uneven =
+            unevenness(&lengths, |epoch| owned(planner.plan(&part, epoch).unwrap().iter()));
+        let fair = uneven.iter().all(|&uneven| uneven < 1.0);
+        assert!(fair, "a shard, set {set}: {uneven:.2?}");
     }
 }
 

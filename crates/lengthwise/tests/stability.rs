@@ -108,14 +108,14 @@ fn plans_under_a_budget_of_seconds_never_change() {
         }
     }
     expect![[r#"
-        shuffled           exact      280 fe10f312e4e652fc
-        shuffled           ladder:8    72 4f74bd7eb1c7de33
-        sorted             exact       48 d2333cc9d193279a
-        sorted             ladder:8    72 bd8b6c487a409695
-        neighbours         exact       53 4814c08d10be682e
-        neighbours         ladder:8    72 234bce7ea327c1b8
-        pooled:batches=50  exact       48 dfa1f2c04f3300f8
-        pooled:batches=50  ladder:8    72 d51ed16a7a01aaca
+        shuffled           exact      280 94e7345db5daa3f5
+        shuffled           ladder:8    72 6d5366a685be6e2e
+        sorted             exact       48 91e9da3f7e752d41
+        sorted             ladder:8    72 78d9da87bc2c4f32
+        neighbours         exact       53 3567887db2b6f5e4
+        neighbours         ladder:8    72 c873513b463bef3b
+        pooled:batches=50  exact       48 591e5d379b6a91e5
+        pooled:batches=50  ladder:8    72 fc9a4c46ddad09fe
     "#]]
     .assert_eq(&list);
 }
@@ -143,19 +143,19 @@ fn plans_on_a_ladder_never_change() {
 #[test]
 fn spread_plans_never_change() {
     expect![[r#"
-        shuffled                  a67c49f250ad5acf 257c0c67c48f652b f16a29e505825cf3
-        sorted                    c6b1bd69de46f9cb af5291097d090e7c 65d1fd593ca349bd
-        semi-sorted:noise=0.1     62d02bcc036ddce9 58c92703923e37b2 cd198245d30ce774
-        alternated:bins=64        2cba439c9cab1451 755ea85c483d6eed c10d5a7ae270ed33
-        bucketed:size=1024        3b91b0ec0987fc74 033ca76facfcae67 14d404b2c6eb4afb
-        length-buckets:width=250  dc3c9b5891f023c3 d1e4293865597ccb bf5c4c176b8cc0c2
-        optimal-buckets:count=6   358c29bd3d3ab120 f37c1b7bc974959a 8b069aaf40045359
-        neighbours                df47ead8b4b78d2c 7d8f519074aa0362 29ecbb683d573012
-        pooled:batches=50         7eebcd053efefa9e 45d428a23a6b4dfe 526d3471916e04e5
-        blurred:blur=0.02         2bc9f1240f8ccdc1 84653ea5fa782eca 892d260e82848b5e
-        rotating:epochs=16        8ef87dc8689dff7c 714d60de4503e7f4 224bee87c8d9b6cb
+        shuffled                  e1adacb8d8e76845 8b96739fcc0bd71e 11cf61ee68d64a7a
+        sorted                    47d1e57b4e6c35e5 21d4a3dc02b92841 0f8dfbeaa0175e01
+        semi-sorted:noise=0.1     ad22226a6e783b76 8b60b429b36ff0e6 a345f4d7c7cbf814
+        alternated:bins=64        fd997073094799a4 f5a15201f55cac30 0df501986625d940
+        bucketed:size=1024        d158a26ad077ec2f a26d1e651cba6a4e 96b1fc79fb446385
+        length-buckets:width=250  64425ce6fb156c49 4278732ba6aba623 5cfeb69449c7c3e1
+        optimal-buckets:count=6   a3aef8deacadca0e 5f4e01255c4d2a64 ace0704b8c7cdd47
+        neighbours                69838ef99bcf57a4 b6c498687fd42031 381bbc5a18cbbcbb
+        pooled:batches=50         3a65e7b37434ba77 1419182796b11cee f1bde8f5a28b2f6d
+        blurred:blur=0.02         7b475ffa9ba1de3d 60a3be2a771852ee 811b838636df975d
+        rotating:epochs=16        901aa174823802c1 7d36c903fa75e980 1f510ac391be9111
         proportional              5cf4dfbdb97686d8 affc3df61aedd51c bc0cf6f058f9dbcf
-        packed                    ea48b0366baee505 05ff7afb9bb6fa18 279db27fb01b40ef
+        packed                    d9fcdf00112bafc1 93b7de8077b3f05a bb05c79dcbbbee30
     "#]]
     .assert_eq(&digests("padded:9000", "exact", Arrange::Spread, Example::Speech));
 }
@@ -196,15 +196,15 @@ fn schedules_never_change() {
         }
     }
     expect![[r#"
-        stratified split    65 63a01728ced42a0d   32 1107bda09d13341e
-        stratified repeat   65 7f5dc9d5b2a10e8e   32 ad26c8293bdae002
-        stratified drop     64 b9c3ee86f0bb6320   31 4d3aaa780b2cb424
-        aligned    split    65 cb974083eec8812b   32 a180911756c22891
-        aligned    repeat   65 21d05ccd4435257d   32 7a0ed6d4c681af8b
-        aligned    drop     64 00786d29669a8813   31 4eac16d7988cf720
-        in-order   split    65 dd5b80e71d96bbe0   32 66b58a9c62146b29
-        in-order   repeat   65 88944b1256b709cc   32 aaac68fc2a1c3587
-        in-order   drop     64 4cd081d0c6efb20c   31 59ed36f304a857e1
+        stratified split    65 00439bfed4de32ec   32 5e8cbe354264788f
+        stratified repeat   65 be60ed76d320e231   32 583b7b64c6746c75
+        stratified drop     64 a123fd97acbf473a   31 f8f6996fd7261cc2
+        aligned    split    65 25a085521760f1a2   33 91d4e5d6eadac8b8
+        aligned    repeat   65 c648b290001e7ec2   32 845ef1576b357fc6
+        aligned    drop     64 84fbbc68fc8c4af9   31 9578ef9414cd6762
+        in-order   split    65 4825c6bf4ce929bb   32 2bebe5aaa54a6686
+        in-order   repeat   65 1fb8f576aed2522b   32 8584388e7669c801
+        in-order   drop     64 e070d6e6a8fe12f2   31 0664c19f209e63cb
     "#]]
     .assert_eq(&list);
 }

@@ -41,7 +41,7 @@ pub enum Purpose {
     Arrange = 6: "The order of the batches in the epoch.",
     Example = 7: "The lengths of the built-in examples.",
     Cycle = 8: "What stays the same for a cycle of several epochs.",
-    Halves = 9: "Which of two halves of the batches comes first.",
+    Halves = 9: "Which of two halves of the batches comes first, and how far from the mean the sum begins.",
     Match = 10: "Which batches of the strata of length meet in a step.",
     Swap = 11: "Which batches of two steps change places.",
     Assign = 12: "Which rank takes which batch of a step.",
@@ -53,6 +53,7 @@ pub enum Purpose {
     SecondNoise = 18: "The noise that is added to second lengths.",
     Borders = 19: "Where the borders between stripes of first lengths are.",
     Short = 20: "Which batch of an order is the short one.",
+    Start = 21: "Where the circle of all batches is cut, so that it becomes the order of the epoch.",
 }
 }
 

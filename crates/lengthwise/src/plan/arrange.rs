@@ -23,7 +23,8 @@ pub enum Arrange {
     AsBuilt,
     /// At random: paper 2's batch randomization.
     Shuffled,
-    /// At random, and yet every stretch of the epoch has short and long batches in proportion.
+    /// At random, with short and long batches in proportion in every part of the epoch. Over the epochs, every
+    /// sequence is at every place equally often.
     #[default]
     Spread,
     /// By batch length, the shortest first: paper 3's curriculum.
@@ -111,13 +112,28 @@ impl Item {
 
 /// The order `spread`: random, and of low discrepancy.
 ///
-/// The batches are ranked by length. Those of even rank go to one half of the epoch, those of odd rank to
-/// the other; inside each half the same happens by the next binary digit of the rank, and so on. So each
-/// half has every second batch by length, each quarter every fourth. This is van der Corput's sequence,
-/// and if it is random which half comes first, at every level anew, Owen's scrambling of it. Here it is
-/// random as long as the epoch does not drift: the half that would take the sum of all lengths so far too
-/// far from their mean does not come first.
+/// The batches are ranked by length and form a circle. Those of even rank go to one half of it, those of odd
+/// rank to the other; inside each half the same happens by the next binary digit of the rank, and so on. So
+/// each half has every second batch by length, each quarter every fourth. This is van der Corput's sequence,
+/// and if it is random which half comes first, at every level anew, Owen's scrambling of it. Here it is random
+/// as long as the epoch does not drift: the half that would take the sum of all lengths so far too far from
+/// their mean does not come first.
+///
+/// Then the circle is cut at a random place. Without the cut, the bound on the drift would keep the longest
+/// batch away from both ends of the epoch. With it, every batch is at every place equally often, whatever the
+/// forks decided. The cut costs little: the beginning of the epoch is a part of the circle, and drifts by the
+/// difference of two sums that are both bounded.
 fn spread(items: &[Item], rng: &Rng) -> Vec<u32> {
+    let mut order = circle(items, rng);
+    if !order.is_empty() {
+        let first = rng.stream(Purpose::Start).below(order.len() as u32);
+        order.rotate_left(first as usize);
+    }
+    order
+}
+
+/// The order before it is cut: the last batch is followed by the first.
+fn circle(items: &[Item], rng: &Rng) -> Vec<u32> {
     if items.is_empty() {
         return Vec::new();
     }
@@ -125,14 +141,15 @@ fn spread(items: &[Item], rng: &Rng) -> Vec<u32> {
     sort::by_key(&mut ranked, |item| items[item as usize].rank);
     let drifts = drifts(items, &ranked);
     let sums = sums(&drifts);
-    // How far the epoch may drift by chance: half as far as the batch farthest from the mean, and
-    // all of it where there are few, so that not every choice is forced.
-    let farthest = drifts.iter().fold(0.0_f64, |most, drift| most.max(drift.abs()));
-    let bound = farthest * (0.5 + (8.0 / drifts.len() as f64).min(0.51));
+    // How far the sum may be from the middle by chance: half as far as the batch farthest from the mean moves
+    // it, because every order has that move.
+    let bound = drifts.iter().fold(0.0_f64, |most, drift| most.max(drift.abs())) / 2.0;
 
     let mut halves = rng.stream(Purpose::Halves);
     let mut order = Vec::with_capacity(ranked.len());
-    let mut drift = 0.0;
+    // On a circle only differences of sums count, so the sum may begin anywhere within the bound. With few
+    // batches, most forks are forced; a random beginning forces them differently in every epoch.
+    let mut drift = bound * (f64::from(halves.next_u32()) / f64::from(1_u32 << 31) - 1.0);
     // Parts of the epoch still to come, the next one last: ranks that leave `rest` by 2^`digits`.
     let mut parts = vec![(0_usize, 0)];
     while let Some((digits, rest)) = parts.pop() {
