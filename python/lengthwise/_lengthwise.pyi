@@ -562,8 +562,8 @@ class Planner:
             lengths). By default, it is a ladder of up to 16 rungs, and "exact" if you give a strategy or
             second lengths.
         `arrange`: The order of the batches in the epoch: "spread" (random, with short and long batches in
-            proportion in every part of the epoch), "shuffled", "short-first", "long-first" or
-            "as-built". The default is "spread".
+            proportion in every part of the epoch; every sequence is at every place equally often),
+            "shuffled", "short-first", "long-first" or "as-built". The default is "spread".
         `over_long`: What happens to a sequence that exceeds the budget alone: "error", "alone" (a batch of
             its own), "drop" or "truncate" (you cut it to the batch length). The default is "error".
         `steps`: Which batches the ranks process in the same step: "stratified" (each step is a sample of
