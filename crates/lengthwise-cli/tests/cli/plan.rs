@@ -34,26 +34,26 @@ fn a_plan_as_json() {
         &expect![[r#"
             exit 0
             --- stdout
-            {"version":1,"digest":"f6fabfd7a1cd74ad","batches":[[8,0,3,4],[9,2,6,5],[7,1]],"batch_lengths":[7,6,9],"positions":[21,14,17],"made":{"strategy":"alternated:bins=2","budget":"sequences:4","shapes":"exact","arrange":"spread","over_long":"error","steps":"aligned","tail":"split","accumulate":1,"seed":0,"epoch":0,"lengths":"0b42b6c9404e6913"},"checksum":"d7eb85b700abd1d8"}
+            {"version":1,"digest":"2be54c39f3157ab6","batches":[[9,2,6,5],[7,1],[8,0,3,4]],"batch_lengths":[6,9,7],"positions":[14,17,21],"made":{"strategy":"alternated:bins=2","budget":"sequences:4","shapes":"exact","arrange":"spread","over_long":"error","steps":"aligned","tail":"split","accumulate":1,"seed":0,"epoch":0,"lengths":"0b42b6c9404e6913"},"checksum":"9e353c75c1173836"}
             --- stderr
-            10 sequences in 3 batches (alternated:bins=2, shapes exact), 25.71 % padding, digest f6fabfd7a1cd74ad
+            10 sequences in 3 batches (alternated:bins=2, shapes exact), 25.71 % padding, digest 2be54c39f3157ab6
             lengths are those of `frames`; `--column` chooses others
         "#]],
     );
     folder.expect("plan ten.csv --budget sequences:8 --chunk 4 --json", &expect![[r#"
         exit 0
         --- stdout
-        {"version":1,"digest":"42d2365e4824b019","batches":[[14,7,11,9,16],[3,8,15,0,2,12,13,5],[10,4,1],[6]],"batch_lengths":[3,4,1,4],"chunks":{"sequences":[0,0,1,1,1,2,3,3,4,4,5,6,7,7,8,9,9],"offsets":[0,4,0,4,8,0,0,4,0,4,0,0,0,4,0,0,4],"lengths":[4,1,4,4,1,4,4,3,4,3,1,3,4,4,2,4,2]},"positions":[13,32,3,4],"made":{"strategy":"shuffled","budget":"sequences:8","shapes":"ladder:3","arrange":"spread","over_long":"error","steps":"aligned","tail":"split","accumulate":1,"seed":0,"epoch":0,"lengths":"42294cb962215c3a"},"checksum":"7d8b721b7e11c0d3"}
+        {"version":1,"digest":"ca408a44129a96a6","batches":[[10,4,1],[6],[14,7,11,9,16],[3,8,15,0,2,12,13,5]],"batch_lengths":[1,4,3,4],"chunks":{"sequences":[0,0,1,1,1,2,3,3,4,4,5,6,7,7,8,9,9],"offsets":[0,4,0,4,8,0,0,4,0,4,0,0,0,4,0,0,4],"lengths":[4,1,4,4,1,4,4,3,4,3,1,3,4,4,2,4,2]},"positions":[3,4,13,32],"made":{"strategy":"shuffled","budget":"sequences:8","shapes":"ladder:3","arrange":"spread","over_long":"error","steps":"aligned","tail":"split","accumulate":1,"seed":0,"epoch":0,"lengths":"42294cb962215c3a"},"checksum":"d797296befca065f"}
         --- stderr
-        17 pieces of sequences in 4 batches (shuffled, shapes ladder:3), 3.70 % padding, digest 42d2365e4824b019
+        17 pieces of sequences in 4 batches (shuffled, shapes ladder:3), 3.70 % padding, digest ca408a44129a96a6
         lengths are those of `frames`; `--column` chooses others
     "#]]);
     folder.expect("plan ten.csv --budget padded:7 --over-long drop --json", &expect![[r#"
         exit 0
         --- stdout
-        {"version":1,"digest":"a19c7a016091ee5f","batches":[[8],[9],[2],[4],[6],[3],[0],[5]],"batch_lengths":[2,6,4,7,3,7,5,1],"left_out":[1,7],"positions":[2,6,4,7,3,7,5,1],"made":{"strategy":"shuffled","budget":"padded:7","shapes":"ladder:9","arrange":"spread","over_long":"drop","steps":"stratified","tail":"split","accumulate":1,"seed":0,"epoch":0,"lengths":"0b42b6c9404e6913"},"checksum":"3aeec7e802a8d5f3"}
+        {"version":1,"digest":"a026ea71f1356fec","batches":[[5],[0],[3],[6],[9],[8],[2],[4]],"batch_lengths":[1,5,7,3,6,2,4,7],"left_out":[1,7],"positions":[1,5,7,3,6,2,4,7],"made":{"strategy":"shuffled","budget":"padded:7","shapes":"ladder:9","arrange":"spread","over_long":"drop","steps":"stratified","tail":"split","accumulate":1,"seed":0,"epoch":0,"lengths":"0b42b6c9404e6913"},"checksum":"1bdd6be75e944144"}
         --- stderr
-        8 sequences in 8 batches (shuffled, shapes ladder:9), 0.00 % padding, digest a19c7a016091ee5f
+        8 sequences in 8 batches (shuffled, shapes ladder:9), 0.00 % padding, digest a026ea71f1356fec
         lengths are those of `frames`; `--column` chooses others
         2 over-long, left out: 1, 7
     "#]]);

@@ -283,12 +283,12 @@ fn another_run_is_refused_by_what_differs() {
         hint: use the cursor of another checkpoint
 
         $ lengthwise plan ten.csv --strategy blurred --budget padded:20 --resume far.json
-        error: far.json: has been altered: its checksum is 206e2f42a209adff, its content has 5ee132073343269c
+        error: far.json: has been altered: its checksum is d536e019c829aee1, its content has 2f688e5c0bf99008
 
         hint: use the cursor of another checkpoint
 
         $ lengthwise plan ten.csv --strategy blurred --budget padded:20 --resume none.json
-        error: none.json: has been altered: its checksum is 206e2f42a209adff, its content has beab3a71c4ef7759
+        error: none.json: has been altered: its checksum is d536e019c829aee1, its content has 80b3ed678dab459d
 
         hint: use the cursor of another checkpoint
 

@@ -120,7 +120,7 @@ fn every_shard_has_as_many_batches_on_one_ladder() {
             exit 0
             --- stdout
             --- stderr
-            200 sequences in 15 batches (shuffled, shapes ladder:16), 5.87 % padding, digest c6c7b89ead56e2ae
+            200 sequences in 15 batches (shuffled, shapes ladder:16), 5.87 % padding, digest 7fc503f40e39abc0
             shard 2 of 4: every shard takes 15 batches, ranked by cells
         "#]],
     );

@@ -55,7 +55,7 @@ fn plans_are_verified() {
     folder.expect("verify rest.jsonl ten.csv", &expect![[r#"
         exit 0
         --- stdout
-        rest.jsonl: 6 sequences in 3 batches; checksum, digest, lengths, sequences, budget and counts are right, and no sequence is longer than its batch
+        rest.jsonl: 4 sequences in 3 batches; checksum, digest, lengths, sequences, budget and counts are right, and no sequence is longer than its batch
         --- stderr
     "#]]);
     folder.expect("verify ranks.json ten.csv --json", &expect![[r#"
@@ -95,7 +95,7 @@ fn plans_for_other_programs_are_written_and_verified() {
             exit 0
             --- stdout
             --- stderr
-            8 sequences in 8 batches (sorted, shapes exact), 2.78 % padding, digest e877674ba60ccb97
+            8 sequences in 8 batches (sorted, shapes exact), 2.78 % padding, digest 0164e14b940b7ad3
             lengths are those of `frames`; `--column` chooses others
             2 over-long, left out: 1, 7
             2 ranks in 4 stratified steps, 28.0 % idle (at least 5.3 %), time by cells
@@ -140,7 +140,7 @@ fn tables_are_written_and_verified() {
             exit 0
             --- stdout
             --- stderr
-            8 sequences in 8 batches (sorted, shapes exact), 2.78 % padding, digest e877674ba60ccb97
+            8 sequences in 8 batches (sorted, shapes exact), 2.78 % padding, digest 0164e14b940b7ad3
             lengths are those of `frames`; `--column` chooses others
             2 over-long, left out: 1, 7
             2 ranks in 4 stratified steps, 28.0 % idle (at least 5.3 %), time by cells
@@ -171,7 +171,7 @@ fn tables_are_written_and_verified() {
         exit 1
         --- stdout
         --- stderr
-        error: altered.parquet: has been altered: its checksum is e5a771ca4d87d51e, its content has e4a771ca4d87d51e
+        error: altered.parquet: has been altered: its checksum is c8268675e4b397d0, its content has c9268675e4b397d0
     "#]]);
 }
 
@@ -221,9 +221,9 @@ fn damaged_plans_fail_the_check() {
     folder.expect("verify altered.json --json", &expect![[r#"
         exit 1
         --- stdout
-        {"version":1,"ok":false,"failed":"altered.json: has been altered: its checksum is 316e5ffbfe6b352e, its content has 6251f82e16d7c871"}
+        {"version":1,"ok":false,"failed":"altered.json: has been altered: its checksum is 135f4fc6a055d493, its content has 819bcd75a6f1983b"}
         --- stderr
-        error: altered.json: has been altered: its checksum is 316e5ffbfe6b352e, its content has 6251f82e16d7c871
+        error: altered.json: has been altered: its checksum is 135f4fc6a055d493, its content has 819bcd75a6f1983b
     "#]]);
     folder.expect(
         "verify old.json",
