@@ -107,6 +107,7 @@ class EpochBatches(Sampler[list[int]]):
 
     def __init__(self, batches: BatchSampler, resumption: Resumption | None = None) -> None:
         self.batches, self.resumption = batches, resumption
+        batches._counts_steps = True  # The Trainer does, and not Accelerate.
 
     @property
     def sampler(self) -> EpochBatches:

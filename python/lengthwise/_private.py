@@ -53,6 +53,12 @@ class Reader(NamedTuple):
     lead: int
     #: How many processes Accelerate divides the batches among.
     processes: int
+    #: Whether torchdata is among them.
+    stateful: bool
+    #: After how many batches Lightning or Accelerate takes an optimizer step; ``None`` if neither reads for training.
+    accumulates: int | None
+    #: Whether it is Lightning, which trains in a loop of its own.
+    trains: bool
 
 
 def reader() -> Reader:
@@ -61,19 +67,30 @@ def reader() -> Reader:
     Why: a loader does not tell its sampler how many workers it has or how far it reads ahead, and
     Accelerate does not tell it that batches are divided among processes. Without this, the state of a
     sampler would skip batches that were taken and never trained on, and the batches of one rank would
-    be divided once more, both without an error.
+    be divided once more, both without an error. Neither does a framework say after how many batches it takes an
+    optimizer step: steps of another number than was planned would mix the batches of two.
     """
-    ahead, lead, processes = False, 0, 1
+    ahead, lead, processes, stateful = False, 0, 1, False
+    accumulates: int | None = None
+    trains = False
     for module, owner in _callers():
         if module.startswith(("torch.utils.data", "torchdata.")):
+            stateful |= module.startswith("torchdata.")
             lead = max(lead, getattr(owner, "_num_workers", 0) * getattr(owner, "_prefetch_factor", 0))
         elif module == "accelerate.data_loader":
             # Its loaders ask for the next batch before they give out one, to know which is the last.
             ahead |= isinstance(owner, DataLoader)
             processes = max(processes, getattr(owner, "num_processes", 1))
+            if hasattr(owner, "gradient_state"):
+                accumulates = owner.gradient_state.num_steps
         elif module.endswith(".loops.fetchers"):  # Lightning
             ahead |= getattr(owner, "prefetch_batches", 0) > 0
-    return Reader(ahead or lead > 0, lead, processes)
+        elif ".pytorch.loops" in module or module.startswith("pytorch_lightning.loops"):
+            trainer: Any = getattr(owner, "trainer", None)
+            # Modules that optimize by hand count for themselves.
+            if getattr(trainer, "training", False) and trainer.lightning_module.automatic_optimization:
+                accumulates, trains = trainer.accumulate_grad_batches, True
+    return Reader(ahead or lead > 0, lead, processes, stateful, accumulates, trains)
 
 
 def asked_by_torchdata() -> bool:

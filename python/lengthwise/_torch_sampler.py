@@ -14,7 +14,7 @@ from torch.utils.data import Sampler
 from ._checks import check_budget, check_settings, checked_epoch, checked_word
 from ._describe import described
 from ._lengthwise import Lengths, Plan, Planner
-from ._private import asked_by_torchdata, reader
+from ._private import Reader, asked_by_torchdata, reader
 from ._ranks import find_ranks, given_ranks
 from .errors import LengthsError, LengthwiseWarning, RankError, SettingError, StateError
 
@@ -157,6 +157,8 @@ class BatchSampler(Sampler[list[int]]):
         self._loaded: tuple[int, dict[str, Any]] | None = None
         self._running: _Running | None = None
         self._planned: Plan | None = None
+        # Whether the loop that reads the batches knows how many of them make a step.
+        self._counts_steps = False
         # How many steps this epoch has on so many ranks, and batches of a rank in each: loaders ask often.
         self._counted: tuple[tuple[int, int], int, int] | None = None
         len(self)  # What cannot be dealt to the ranks is refused here, and not when training begins.
@@ -247,16 +249,7 @@ class BatchSampler(Sampler[list[int]]):
         """
         counted = checked_word("weights", of, WEIGHTS)
         running = self._current()
-        schedule, plan = running.schedule, running.plan
-        own = plan.batch_sizes if counted == "sequences" else getattr(plan, counted)
-        if own is None:
-            raise SettingError(
-                "there are no second positions", hint="give a second length for each sequence"
-            )
-        batches = schedule.accumulate * schedule.world_size
-        step = np.repeat(getattr(schedule, counted), running.per_step)
-        weights: np.ndarray = own.astype(np.uint64) * batches / step
-        return weights[running.skipped :]
+        return running.weights(counted)[running.skipped :]
 
     def state_dict(self, batches: int | None = None) -> dict[str, Any]:
         """Where the epoch stands: a few hundred bytes, the same on every rank.
@@ -354,6 +347,18 @@ class BatchSampler(Sampler[list[int]]):
         self._epoch = epoch if left or self._asked == epoch else epoch + 1
         self._chosen = True
 
+    def _begin_step_anew(self) -> None:
+        """Goes back to the beginning of the step that a state is in the middle of: its gradients were lost."""
+        if self._loaded is not None and self._loaded[1]["extra"]:
+            epoch, state = self._loaded
+            self._loaded = epoch, {**state, "extra": 0}
+            warnings.warn(
+                f"the state is from the middle of a step, after {state['extra']} of its batches: that step begins "
+                "anew",
+                LengthwiseWarning,
+                stacklevel=4,
+            )
+
     def _is_pending(self) -> bool:
         """Whether what counts is an iteration that has not begun. Choosing the epoch that runs means
         the one that runs, unless it is over."""
@@ -400,8 +405,12 @@ class _Running(Iterator[Batch]):
     ) -> None:
         self.sampler = sampler
         self.begun = self.met = False
+        #: Whether a loader has put its state into it.
+        self.restored = False
         #: Whether batches are taken before training asks for them, and how many at once.
         self.ahead, self.lead = False, 0
+        #: Whether torchdata reads them.
+        self.stateful = False
         #: How often another batch was asked for in vain.
         self.misses = 0
         if epoch is not None:
@@ -442,6 +451,20 @@ class _Running(Iterator[Batch]):
             "world_size": self.world_size, "all": self.rank == "all", "per_step": self.per_step
         }  # fmt: skip
 
+    def weights(self, counted: str) -> np.ndarray:
+        """What to multiply the mean loss of each batch of `plan` by, so that the mean over all batches of a step is
+        the mean over what is counted."""
+        schedule, plan = self.schedule, self.plan
+        own = plan.batch_sizes if counted == "sequences" else getattr(plan, counted)
+        if own is None:
+            raise SettingError(
+                "there are no second positions", hint="give a second length for each sequence"
+            )
+        batches = schedule.accumulate * schedule.world_size
+        step = np.repeat(getattr(schedule, counted), self.per_step)
+        weights: np.ndarray = own.astype(np.uint64) * batches / step
+        return weights
+
     def left(self) -> int:
         """The batches from where it goes on to the end."""
         return len(self.plan) - self.skipped
@@ -481,7 +504,7 @@ class _Running(Iterator[Batch]):
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         state, epoch = _checked(state)
         self._plan(epoch, state)
-        self.begun, sampler = True, self.sampler
+        self.begun, self.restored, sampler = True, True, self.sampler
         sampler._loaded, sampler._running, sampler._begun = (epoch, state), self, 1
         sampler._go_on(epoch, self.left())
         if self.left():
@@ -492,11 +515,35 @@ class _Running(Iterator[Batch]):
         processes: if they are those of one rank already, most of the data would never be seen."""
         who = reader()
         self.met, self.ahead, self.lead = True, who.ahead, who.lead
+        self.stateful = who.stateful
         if who.processes > 1 and self.rank != "all":
             raise RankError(
                 f"Accelerate would divide the batches of rank {self.rank} among its processes once more",
                 hint='make the sampler with `rank="all"`: Accelerate gives each process its batches',
             )
+        if not self.sampler._counts_steps:
+            self._check_accumulation(who)
+
+    def _check_accumulation(self, who: Reader) -> None:
+        """Says it when a framework takes an optimizer step after another number of batches than was planned. A plan
+        whose steps have one batch leaves it to the framework how many it takes."""
+        planned, taken = self.schedule.accumulate, who.accumulates
+        if planned == 1 or taken is None or taken == planned:
+            return
+        message = f"an optimizer step was planned with {planned} batches of each rank, and {{}} of {taken}"
+        if who.trains:
+            raise SettingError(
+                message.format("Lightning takes one after `accumulate_grad_batches`"),
+                hint=f"give `accumulate_grad_batches={planned}` to Lightning's Trainer, or "
+                "`callbacks=[lengthwise.lightning.PlannedAccumulation()]`, which sets it",
+            )
+        warnings.warn(
+            message.format("Accelerate has a `gradient_accumulation_steps`")
+            + ": train with `for step in lengthwise.torch.steps(loader)`, or set "
+            f"`accelerator.gradient_accumulation_steps = {planned}`; for evaluation, give `accumulate=1` to the sampler",
+            LengthwiseWarning,
+            stacklevel=4,
+        )
 
 
 def _checked(state: Mapping[str, Any]) -> tuple[dict[str, Any], int]:
