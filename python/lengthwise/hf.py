@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import inspect
+import logging
 import math
 import warnings
 from collections.abc import Callable, Mapping
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from ._settings import TrainerSettings
 
 __all__ = ["TrainerMixin", "lengths_of"]
+
+log = logging.getLogger("lengthwise")
 
 #: Columns that hold lengths, and columns whose values have lengths.
 COLUMNS = ("length", "lengths", "num_tokens", "input_ids", "input_values", "input_features")
@@ -102,8 +105,9 @@ class TrainerMixin:
     - ``evaluation``: ``False`` to evaluate in batches of ``per_device_eval_batch_size``, or a dictionary of
       settings for evaluation, which replace those of training.
 
-    ``per_device_train_batch_size`` has no effect on training. Batches are padded to their planned length, whatever
-    the collator does. Checkpoints hold the state of the sampler, so a run resumes with every sequence exactly once
+    ``per_device_train_batch_size`` has no effect on training. ``gradient_accumulation_steps`` is set to the batches
+    that an optimizer step was planned with; a number of your own that is different is refused. Batches are padded to
+    their planned length, whatever the collator does. Checkpoints hold the state of the sampler, so a run resumes with every sequence exactly once
     in the epoch, also on another number of processes. The seed is ``data_seed``, or ``seed``, of the training
     arguments.
 
@@ -121,6 +125,8 @@ class TrainerMixin:
     _kept_state: Mapping[str, Any] | None = None
     _resumption: Resumption | None = None
     _gathering: Gathering | None = None
+    #: The ``gradient_accumulation_steps`` that the plan has set.
+    _accumulated: int | None = None
 
     def __init__(self, *args: Any, batches: TrainerSettings, **keywords: Any) -> None:
         self._batch_settings: dict[str, Any] = dict(batches)
@@ -183,19 +189,15 @@ class TrainerMixin:
             lengths = lengths_of(dataset, self._column)
         elif callable(lengths):
             lengths = lengths(dataset)
-        if not {"accumulate", "canonical_ranks"} & settings.keys() and not makes_steps(settings):
-            settings["accumulate"] = args.gradient_accumulation_steps
+        asked = self._asked_accumulation()
+        if asked != 1 and not {"accumulate", "canonical_ranks"} & settings.keys() and not makes_steps(settings):
+            settings["accumulate"] = asked
         settings.setdefault("seed", args.data_seed if args.data_seed is not None else args.seed)
         # The batches of all processes, step by step: the accelerator assigns them.
         batches = BatchSampler(
             lengths, rank="all", world_size=self.accelerator.num_processes, dataset=dataset, **settings
         )
-        if makes_steps(settings) and batches.accumulate != args.gradient_accumulation_steps:
-            raise SettingError(
-                f"an optimizer step has {batches.accumulate} batches for each process, and the Trainer's "
-                f"`gradient_accumulation_steps` is {args.gradient_accumulation_steps}",
-                hint=f"give `gradient_accumulation_steps={batches.accumulate}` to TrainingArguments",
-            )
+        self._set_accumulation(batches.accumulate)
         self._planned_batches, self._trained_batches = batches, 0
         if self._kept_state is not None:
             self._resumption = Resumption(batches, self._kept_state)
@@ -210,6 +212,34 @@ class TrainerMixin:
         )
         self._check_resumption(made)
         return made
+
+    def _asked_accumulation(self: Any) -> int:
+        """The ``gradient_accumulation_steps`` that the user gave: 1 where the plan decides."""
+        given: int = self.args.gradient_accumulation_steps
+        return 1 if given == self._accumulated else given
+
+    def _set_accumulation(self: Any, planned: int) -> None:
+        """Has the Trainer take an optimizer step after as many batches as were planned for one. It reads its arguments
+        whenever it needs the number, and leaves Accelerate's at 1."""
+        args, asked = self.args, self._asked_accumulation()
+        if planned == asked:
+            self._accumulated = None
+        elif asked == 1 and not self.is_deepspeed_enabled:
+            self._accumulated = planned
+            if self.is_world_process_zero():
+                log.info(
+                    "an optimizer step has %d batches for each process: `gradient_accumulation_steps` is set to %d",
+                    planned, planned,
+                )  # fmt: skip
+        else:
+            raise SettingError(
+                f"an optimizer step has {planned} batches for each process, and the Trainer's "
+                f"`gradient_accumulation_steps` is {asked}"
+                + (", which DeepSpeed was told already" if self.is_deepspeed_enabled else ""),
+                hint=f"give `gradient_accumulation_steps={planned}` to TrainingArguments"
+                + ("" if self.is_deepspeed_enabled else ", or leave it out"),
+            )
+        args.gradient_accumulation_steps = planned
 
     def _check_resumption(self: Any, loader: DataLoader[Any]) -> None:
         """Refuses a resume that this release of the Trainer would get wrong."""

@@ -102,14 +102,14 @@ COLLATORS = {
 }
 
 
-def trained(folder, dataset, collator, batches=None, arguments=None, **options):
+def trained(folder, dataset, collator, batches=None, arguments=None, model=None, **options):
     settings = {"save_strategy": "no", "logging_strategy": "no", **(arguments or {})}
     made = transformers.TrainingArguments(
         str(folder), report_to=[], use_cpu=True, disable_tqdm=True, remove_unused_columns=False, **settings
     )
     batches = {"budget": "padded:600", "column": "input_ids", **(batches or {})}
     return PlannedTrainer(
-        Model(), made, train_dataset=dataset, data_collator=collator, batches=batches, **options
+        model or Model(), made, train_dataset=dataset, data_collator=collator, batches=batches, **options
     )
 
 
@@ -297,11 +297,84 @@ def test_a_state_that_is_missing_is_said_and_one_that_is_damaged_is_refused(tmp_
     assert trainer.state.global_step == 5
 
 
-def test_an_update_decides_how_many_batches_are_accumulated(tmp_path, lengths):
+class Weighed(torch.nn.Module):
+    """Has a loss for each token; the Trainer says over how many of them the mean is taken, if it is asked to."""
+
+    def __init__(self, accepts: bool) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.zeros(1))
+        self.accepts_loss_kwargs = accepts
+        self.means: list[tuple[float, int]] = []
+
+    def forward(self, input_ids, attention_mask=None, labels=None, num_items_in_batch=None):
+        mask = labels != -100
+        total, count = input_ids[mask].sum() / 10, int(mask.sum())
+        self.means.append((float(total) / count, count))
+        return {"loss": self.weight.sum() * total / (count if num_items_in_batch is None else num_items_in_batch)}
+
+
+class Gradients(transformers.TrainerCallback):
+    """Notes the gradient of every optimizer step."""
+
+    def __init__(self) -> None:
+        self.found: list[float] = []
+
+    def on_pre_optimizer_step(self, args, state, control, model=None, **_):
+        self.found.append(model.weight.grad.item())
+
+
+UPDATES = {
+    "update": {"update": "tokens:3000", "strategy": "proportional"},
+    "accumulate": {"accumulate": 3},
+    "canonical": {"canonical_ranks": 4},
+}
+
+
+@pytest.mark.parametrize("accepts", [True, False])
+@pytest.mark.parametrize("kind", UPDATES)
+def test_a_plan_decides_how_many_batches_are_accumulated(tmp_path, caplog, lengths, kind, accepts):
+    collator = transformers.DataCollatorForSeq2Seq(tokenizer())
+    dataset = Items(lengths, ("input_ids", "attention_mask", "labels"))
+    gradients, model = Gradients(), Weighed(accepts)
+    trainer = trained(
+        tmp_path, dataset, collator, UPDATES[kind],
+        {"num_train_epochs": 1, "learning_rate": 0.0, "max_grad_norm": 0.0}, model, callbacks=[gradients],
+    )  # fmt: skip
+    trainer.model_accepts_loss_kwargs = accepts
+    with caplog.at_level("INFO", logger="lengthwise"):
+        trainer.train()
+    each = trainer._planned_batches.accumulate
+    assert each == trainer.args.gradient_accumulation_steps > 1
+    assert [each_time.message for each_time in caplog.records if "gradient_accumulation_steps" in each_time.message] == [
+        f"an optimizer step has {each} batches for each process: `gradient_accumulation_steps` is set to {each}"
+    ]
+    steps = [model.means[place : place + each] for place in range(0, len(model.means), each)]
+    assert trainer.state.global_step == trainer.state.max_steps == len(steps)
+    for step, found in zip(steps, gradients.found, strict=True):
+        means, counts = zip(*step)
+        # A model that is not told the number of tokens has the mean of the means.
+        assert found == pytest.approx(np.average(means, weights=counts if accepts else None), rel=1e-4)
+    # Once more: the number is still that of the plan, and not the user's.
+    model.means.clear()
+    trainer.train()
+    assert len(model.means) == each * len(steps)
+
+
+def test_a_number_of_your_own_that_is_not_planned_is_refused(tmp_path, monkeypatch, lengths):
     dataset, collator = Items(lengths), transformers.DataCollatorWithPadding(tokenizer())
-    batches = {"update": "tokens:3000", "strategy": "proportional"}
-    with pytest.raises(SettingError, match=r"`gradient_accumulation_steps` is 1") as refused:
-        trained(tmp_path, dataset, collator, batches).get_train_dataloader()
-    each = int(refused.value.hint.split("gradient_accumulation_steps=")[1].split("`")[0])
-    trainer = trained(tmp_path, dataset, collator, batches, {"gradient_accumulation_steps": each})
-    assert len(trainer.get_train_dataloader()) == each * round(lengths.sum() / 3000)
+    for kind, settings in UPDATES.items():
+        trainer = trained(tmp_path, dataset, collator, settings, {"gradient_accumulation_steps": 2})
+        with pytest.raises(SettingError, match=r"`gradient_accumulation_steps` is 2") as refused:
+            trainer.get_train_dataloader()
+        each = int(refused.value.hint.split("gradient_accumulation_steps=")[1].split("`")[0])
+        for asked in (each, 1):
+            trainer = trained(tmp_path, dataset, collator, settings, {"gradient_accumulation_steps": asked})
+            assert len(trainer.get_train_dataloader()) % each == 0
+            assert trainer.args.gradient_accumulation_steps == each
+        if kind == "update":
+            assert len(trainer.get_train_dataloader()) == each * round(lengths.sum() / 3000)
+    # DeepSpeed was told the number when the Trainer was made.
+    trainer = trained(tmp_path, dataset, collator, UPDATES["update"])
+    monkeypatch.setattr(trainer, "is_deepspeed_enabled", True)
+    with pytest.raises(SettingError, match="DeepSpeed was told already"):
+        trainer.get_train_dataloader()
