@@ -141,9 +141,9 @@ class BatchSampler(Sampler[list[int]]):
             "strategy": strategy, "budget": budget, "constant_steps": constant_steps, **settings
         }  # fmt: skip
         self._given = given_ranks(rank, world_size, process_group, device_mesh)
-        if makes_steps(self._settings):
+        if makes_steps(self._settings) and self._settings.get("canonical_ranks") is None:
             # Steps are planned, and every rank must have equally many batches of each.
-            self._settings.setdefault("canonical_ranks", self._ranks()[1])
+            self._settings["canonical_ranks"] = self._ranks()[1]
         self._planner = Planner(lengths, **self._settings)
         self._epoch = checked_epoch(epoch)
         # Whether the epoch was chosen since the last iteration began, and which one by `set_epoch`.
@@ -424,7 +424,11 @@ class _Running(Iterator[Batch]):
         if state is None:
             self.schedule = plan.schedule(self.world_size)
         else:
-            self.schedule = plan.resume(state["cursor"], self.world_size)
+            try:
+                self.schedule = plan.resume(state["cursor"], self.world_size)
+            except StateError:
+                self._check_canonical(state, plan)
+                raise
         if self.rank == "all":
             self.plan = self.schedule.all_ranks()
             self.per_step = self.schedule.accumulate * self.world_size
@@ -444,6 +448,21 @@ class _Running(Iterator[Batch]):
                     LengthwiseWarning,
                     stacklevel=4,
                 )
+
+    def _check_canonical(self, state: dict[str, Any], plan: Plan) -> None:
+        """Says it if all that differs is for how many ranks the steps were planned."""
+        theirs, own = state.get("canonical_ranks"), self.sampler._settings.get("canonical_ranks")
+        cursors = [json.loads(cursor) for cursor in (state["cursor"], plan.schedule(self.world_size).cursor(0))]
+        for cursor in cursors:  # Of the settings, only the number of batches follows from the ranks.
+            cursor["settings"] = [each for each in cursor["settings"].split() if not each.startswith("batches=")]
+        same = all(cursors[0][name] == cursors[1][name] for name in ("settings", "lengths", "seed", "epoch"))
+        if theirs is not None and theirs != own and same:
+            raise StateError(
+                f"the state counts optimizer steps that were planned for {theirs} {_ranks_of(theirs)}, and these are "
+                f"planned for {own}",
+                hint=f"give `canonical_ranks={theirs}` to go on from it, and in every run whose number of ranks may "
+                "change",
+            ) from None
 
     def _step(self) -> dict[str, Any]:
         """What must be the same for the middle of a step to mean the same."""
@@ -494,9 +513,12 @@ class _Running(Iterator[Batch]):
 
     def state(self, taken: int) -> dict[str, Any]:
         steps, extra = divmod(self.skipped + taken, self.per_step)
-        return {
+        state = {
             "version": VERSION, "cursor": self.schedule.cursor(steps), "extra": extra, **self._step()
         }  # fmt: skip
+        if makes_steps(self.sampler._settings):
+            state["canonical_ranks"] = self.sampler._settings["canonical_ranks"]
+        return state
 
     def state_dict(self) -> dict[str, Any]:
         return self.state(self.taken) if self.begun else self.sampler.state_dict(batches=0)
@@ -546,6 +568,10 @@ class _Running(Iterator[Batch]):
         )
 
 
+def _ranks_of(number: int) -> str:
+    return "rank" if number == 1 else "ranks"
+
+
 def _checked(state: Mapping[str, Any]) -> tuple[dict[str, Any], int]:
     """A state that has all its parts, and its epoch."""
     hint = "give what `state_dict` returned"
@@ -554,6 +580,8 @@ def _checked(state: Mapping[str, Any]) -> tuple[dict[str, Any], int]:
         parts = {name: state[name] for name in names}
         for name in ("version", "extra", "world_size", "per_step"):
             parts[name] = operator.index(parts[name])
+        if "canonical_ranks" in state:
+            parts["canonical_ranks"] = operator.index(state["canonical_ranks"])
         epoch = operator.index(json.loads(parts["cursor"])["epoch"])
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise StateError(f"this is no state of a sampler: {error!r}", hint=hint) from None

@@ -18,14 +18,13 @@ from torch.utils.data import DataLoader, Dataset, DistributedSampler
 from ._private import set_sampler
 from ._torch_collate import checked_sampler, cu_seqlens, pack_collate, pad_collate, position_ids
 from ._torch_sampler import Batch, BatchSampler, check_dataset
-from ._torch_steps import Step, steps
+from ._torch_steps import steps
 from ._torch_stream import StreamBatches
 from .errors import SettingError
 
 __all__ = [
     "Batch",
     "BatchSampler",
-    "Step",
     "StreamBatches",
     "cu_seqlens",
     "loader",

@@ -142,6 +142,25 @@ def test_the_trainer_resumes_twice_in_an_epoch_on_other_numbers_of_processes(
     assert last["rate"] == 0
 
 
+def test_the_trainer_keeps_the_steps_of_a_plan_on_other_numbers_of_processes(on_ranks, tmp_path):
+    """It accumulates as many batches as each number of processes needs, without being told."""
+    pytest.importorskip("transformers")
+    if not elastic_trainer():
+        pytest.skip("this release of transformers cannot be told where an epoch stands")
+    settings = ("--epochs", "2", "--accumulate", "1", "--update", "tokens:3000")
+    whole = on_ranks("trained.py", 2, str(tmp_path / "whole"), *settings)
+    folder, runs = str(tmp_path / "parts"), []
+    for world_size, more in ((2, ["--stop", "2"]), (1, ["--stop", "3", "--resume"]), (2, ["--resume"])):
+        runs.append(on_ranks("trained.py", world_size, folder, *settings, *more))
+    each = [run[0]["accumulated"] for run in runs]
+    assert each[0] == each[2] == whole[0]["accumulated"] and each[1] == 2 * each[0]
+    for epoch in range(2):
+        assert everything_once(in_epoch(runs, epoch))
+        # Not only the same sequences: the same micro-batches.
+        assert sorted(in_epoch(runs, epoch)) == sorted(in_epoch([whole], epoch))
+    assert [run[0]["steps"] for run in runs] == [2, 3, whole[0]["steps"]]
+
+
 def test_the_trainer_resumes_at_the_end_of_an_epoch_on_another_number_of_processes(on_ranks, tmp_path):
     pytest.importorskip("transformers")
     if not elastic_trainer():

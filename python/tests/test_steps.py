@@ -275,3 +275,81 @@ def test_a_loader_that_ends_too_early_is_reported(lengths):
     with pytest.raises(lw.LengthwiseError, match="the loader ended in step 0, after 3 of its"):
         for step in steps(Short(range(len(lengths)), batch_sampler=sampler, collate_fn=list)):
             list(step)
+
+
+#: What changes from run to run: the number of ranks, and after how many steps the run stops.
+HISTORIES = [((2, 3), (4, 1), (1, None)), ((1, 2), (2, 2), (3, None)), ((4, 1), (3, 1), (2, None))]
+
+
+def run(lengths, world_size, state, stop, **settings):
+    """Trains on all ranks: what they saw step by step, and where the epoch stands."""
+    seen, states = [], []
+    for rank in range(world_size):
+        sampler = planned(lengths, rank, world_size, **settings)
+        if state is not None:
+            sampler.load_state_dict(state)
+        for number, step in enumerate(itertools.islice(steps(plain(lengths, sampler)), stop)):
+            if rank == 0:
+                seen.append((step.index, []))
+            seen[number][1].extend(step)
+        states.append(step.state_dict())
+    assert states == states[:1] * world_size
+    return seen, json.loads(json.dumps(states[0]))
+
+
+@pytest.mark.parametrize("history", HISTORIES)
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"strategy": "proportional", "update": "tokens:1500"},
+        {"update": "tokens:1500"},
+        {"update": "sequences:50"},
+        {"strategy": "proportional"},
+    ],
+)
+def test_another_number_of_ranks_goes_on_between_two_steps(lengths, settings, history):
+    """Everything is seen once, and steps keep their size as far as the number of ranks allows."""
+    seen, state = [], None
+    for world_size, stop in history:
+        part, state = run(lengths, world_size, state, stop, canonical_ranks=4, **settings)
+        assert len({len(batches) for _, batches in part}) == 1
+        seen += part
+    assert [index for index, _ in seen] == list(range(len(seen)))
+    assert everything_once([batch for _, batches in seen for batch in batches])
+    whole, _ = run(lengths, 4, None, None, canonical_ranks=4, **settings)
+    if all(4 % world_size == 0 for world_size, _ in history):
+        # The very steps of a run whose number of ranks did not change.
+        assert [sorted(batches) for _, batches in seen] == [sorted(batches) for _, batches in whole]
+
+
+@pytest.mark.parametrize("settings", [UPDATE, {"update": "tokens:3000"}])
+@pytest.mark.parametrize(("before", "after"), [(2, 1), (1, 2), (2, 3)])
+def test_without_canonical_ranks_the_hint_says_which_to_give(lengths, settings, before, after):
+    _, state = run(lengths, before, None, 2, **settings)
+    sampler = planned(lengths, 0, after, **settings)
+    try:
+        sampler.load_state_dict(state)
+    except lw.StateError as error:
+        assert f"planned for {before} rank" in str(error) and f"for {after}" in str(error)
+        assert f"`canonical_ranks={before}`" in error.hint
+    else:  # Both are planned alike.
+        assert sampler._plan_of(0).digest == planned(lengths, 0, before, **settings)._plan_of(0).digest
+    rest, state = run(lengths, after, state, 1, canonical_ranks=before, **settings)
+    assert [index for index, _ in rest] == [2]
+    # Of other settings, it would not help.
+    other = planned(lengths, 0, after, **{**settings, "update": "tokens:2000"})
+    with pytest.raises(lw.StateError, match="go on with the settings that the epoch began with"):
+        other.load_state_dict(state)
+
+
+def test_a_loader_says_it_too(lengths):
+    pytest.importorskip("torchdata")
+    sampler = planned(lengths, 0, 2)
+    batches = ours(lengths, sampler)
+    for step in itertools.islice(steps(batches), 2):
+        list(step)
+    again = ours(lengths, planned(lengths, 0, 1))
+    again.load_state_dict(batches.state_dict())
+    with pytest.raises(lw.StateError) as refused:
+        next(iter(steps(again)))
+    assert "`canonical_ranks=2`" in refused.value.hint

@@ -22,6 +22,7 @@ parser.add_argument("--stop", type=int)
 parser.add_argument("--resume", action="store_true")
 parser.add_argument("--budget", default=BUDGET)
 parser.add_argument("--accumulate", type=int, default=2)
+parser.add_argument("--update", help="steps of this size, planned for two ranks")
 parser.add_argument("--epochs", type=int, default=3)
 parser.add_argument("--workers", type=int, default=0)
 parser.add_argument("--save-epochs", action="store_true")
@@ -80,9 +81,12 @@ arguments = TrainingArguments(
     gradient_accumulation_steps=given.accumulate, remove_unused_columns=False, ddp_backend="gloo",
     dataloader_num_workers=given.workers,
 )  # fmt: skip
+batches = {"budget": given.budget, "lengths": lengths()}
+if given.update:
+    batches |= {"strategy": "proportional", "update": given.update, "canonical_ranks": 2}
 trainer = PlannedTrainer(
-    model, arguments, train_dataset=Tokens(), data_collator=collate,
-    batches={"budget": given.budget, "lengths": lengths()}, callbacks=[Stop()] if given.stop else [],
+    model, arguments, train_dataset=Tokens(), data_collator=collate, batches=batches,
+    callbacks=[Stop()] if given.stop else [],
 )  # fmt: skip
 try:
     trainer.train(resume_from_checkpoint=given.resume)
@@ -90,7 +94,7 @@ try:
     rate = trainer.optimizer.param_groups[0]["lr"]
     write(
         {"seen": model.seen, "epochs": model.epochs, "steps": state.global_step, "max": state.max_steps,
-         "rate": rate}
+         "rate": rate, "accumulated": arguments.gradient_accumulation_steps}
     )  # fmt: skip
 except LengthwiseError as error:
     write({"refused": str(error), "kind": type(error).__name__})
