@@ -7,7 +7,7 @@ callers. ``tests/test_private.py`` fails when one of these parts changes.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any, NamedTuple
@@ -116,6 +116,25 @@ def processes_of_accelerate() -> int:
             # One kind of loader counts processes itself, the other has its state do so.
             return int(getattr(getattr(owner, "state", owner), "num_processes", 1))
     return 1
+
+
+def after_setup_of_data(loop: Any, then: Callable[[], None]) -> None:
+    """Has a loop of Lightning call ``then`` whenever it has set up its loader.
+
+    Why: the number of batches of an optimizer step is known once the loader is there. Learning-rate schedules are made
+    soon after that, and ask for the number of steps, which makes Lightning set up the loader. It has no hook between.
+    And a loader that is set up then does not get its state from a checkpoint, which is read later: the epoch would begin
+    again, without a word.
+    """
+    vars(loop).pop("setup_data", None)  # Of an earlier fit.
+    setup = loop.setup_data
+
+    def setup_data() -> None:
+        setup()
+        loop._load_combined_loader_states()  # It does so if there are any that were not loaded.
+        then()
+
+    loop.setup_data = setup_data
 
 
 def _callers(depth: int = DEPTH) -> Iterator[tuple[str, Any]]:

@@ -122,7 +122,7 @@ class Steps:
 
     def __init__(self, loader: Any, counted: str) -> None:
         self._loader, self._counted = loader, counted
-        self._source = _source_of(loader)
+        self._source = source_of(loader)
 
     def __len__(self) -> int:
         """The optimizer steps of a whole epoch."""
@@ -158,21 +158,11 @@ class Steps:
 class _Epoch:
     """One iteration over a loader: where each of its batches is in the plan."""
 
-    def __init__(self, batches: Iterator[Any], running: _Running, source: _Source, loader: Any, counted: str) -> None:
+    def __init__(self, batches: Iterator[Any], running: _Running, source: Source, loader: Any, counted: str) -> None:
         self.batches, self._running = batches, running
         self._ranks = running.world_size if running.rank == "all" else 1
         self.accumulate = running.schedule.accumulate
-        place = running.skipped // self._ranks + source.skipped
-        if running.restored and getattr(loader, "snapshot_every_n_steps", 1) > 1:
-            # A loader that does not note every state reads on to where it was.
-            place = running.skipped + running.taken + running.misses - running.lead - 1
-        elif source.processes is not None and running.stateful:
-            read = (source.skipped + running.lead + 2) * self._ranks
-            if running.taken != min(read, running.left()):
-                raise StateError(
-                    "the loader goes on from a state of its own, and it cannot be told in which step",
-                    hint="keep `step.state_dict()` instead, and give it to `sampler.load_state_dict`",
-                )
+        place = first_place(running, source, loader)
         self._before, middle = divmod(place, self.accumulate)
         if middle:
             raise StateError(
@@ -192,7 +182,23 @@ class _Epoch:
         return self._running.state(taken - self._running.skipped)
 
 
-class _Source(NamedTuple):
+def first_place(running: _Running, source: Source, loader: Any) -> int:
+    """Where the first batch that a loader gives is among the planned ones of this rank. To be asked then."""
+    ranks = running.world_size if running.rank == "all" else 1
+    if running.restored and getattr(loader, "snapshot_every_n_steps", 1) > 1:
+        # A loader that does not note every state reads on to where it was.
+        return running.skipped + running.taken + running.misses - running.lead - 1
+    if source.processes is not None and running.stateful:
+        read = (source.skipped + running.lead + 2) * ranks
+        if running.taken != min(read, running.left()):
+            raise StateError(
+                "the loader goes on from a state of its own, and it cannot be told in which step",
+                hint="keep `step.state_dict()` instead, and give it to `sampler.load_state_dict`",
+            )
+    return running.skipped // ranks + source.skipped
+
+
+class Source(NamedTuple):
     """Where a loader has its batches from."""
 
     sampler: BatchSampler
@@ -227,13 +233,13 @@ class _Source(NamedTuple):
             )
 
 
-def _source_of(loader: Any) -> _Source:
+def source_of(loader: Any) -> Source:
     """Finds the sampler of a loader, also one that Accelerate has prepared."""
     processes, process, skipped = None, 0, 0
     part = loader
     for _ in range(DEPTH):
         if isinstance(part, BatchSampler):
-            return _Source(part, processes, process, skipped)
+            return Source(part, processes, process, skipped)
         if type(part).__module__ == "accelerate.data_loader":
             skipped += getattr(part, "skip_batches", 0)
             processes = getattr(part, "num_processes", processes or 1)

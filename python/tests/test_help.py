@@ -11,8 +11,9 @@ import pytest
 
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
+pytest.importorskip("lightning")
 
-MODULES = ("", ".arrays", ".calibration", ".stream", ".torch", ".hf")
+MODULES = ("", ".arrays", ".calibration", ".stream", ".torch", ".hf", ".lightning")
 
 
 def callables() -> dict[str, object]:

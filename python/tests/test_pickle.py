@@ -13,11 +13,13 @@ import pytest
 
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
+pytest.importorskip("lightning")
 import torch
 from lengthwise import arrays, calibration, hf, stream
 from lengthwise import torch as lt
+from lengthwise.lightning import PlannedAccumulation
 
-MODULES = ("", ".arrays", ".calibration", ".errors", ".stream", ".torch", ".hf")
+MODULES = ("", ".arrays", ".calibration", ".errors", ".stream", ".torch", ".hf", ".lightning")
 LENGTHS = np.random.default_rng(3).integers(3, 90, 300)
 SECOND = LENGTHS[::-1].copy()
 OTHERS = LENGTHS[:200] + 20
@@ -344,6 +346,7 @@ TABLE = {
             lambda t: (t.to_json(), t.settings, t.best, t.candidates, t.within_limits, str(t)),
         ),
     ],
+    "PlannedAccumulation": [(lambda: PlannedAccumulation("sequences"), vars)],
     "pack_collate": [(lambda: lt.pack_collate(padding_value=9), packed)],
     "pad_collate": [
         (lambda: lt.pad_collate(sampler(shapes="ladder:5"), padding_value=-1), collated),
