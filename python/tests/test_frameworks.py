@@ -236,6 +236,19 @@ def test_lightning_goes_on_in_the_middle_of_an_epoch(on_ranks, tmp_path, workers
         assert first[rank]["seen"] + second[rank]["seen"] == whole[rank]["seen"]
 
 
+@pytest.mark.parametrize("by", ["tokens", "sequences"])
+def test_a_step_of_lightning_is_the_mean_over_all_ranks(on_ranks, tmp_path, by):
+    pytest.importorskip("lightning")
+    ranks = on_ranks("lit_steps.py", 2, str(tmp_path), by)
+    each = ranks[0]["each"]
+    assert each > 1 and ranks[0]["gradients"] == ranks[1]["gradients"]
+    assert len(ranks[0]["batches"]) == each * len(ranks[0]["gradients"])
+    for number, gradient in enumerate(ranks[0]["gradients"]):
+        step = [batch for rank in ranks for batch in rank["batches"][number * each : (number + 1) * each]]
+        mean = sum(mean * count for mean, count in step) / sum(count for _, count in step)
+        assert gradient == pytest.approx(mean, rel=1e-4)
+
+
 def test_meshes_and_groups_say_which_ranks_divide_the_data(on_ranks):
     ranks = on_ranks("meshes.py", 4)
     assert [rank["place"] for rank in ranks] == [0, 0, 1, 1]
