@@ -11,6 +11,8 @@ import json
 import sys
 import tempfile
 import time
+from contextlib import nullcontext
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +24,7 @@ from ray.train.torch import TorchTrainer, prepare_data_loader, prepare_model
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from lengthwise.torch import BatchSampler, loader, pad_collate
+from lengthwise.torch import BatchSampler, loader, pad_collate, steps
 
 SYMBOLS = 20
 PADDING = -100  # What cross_entropy leaves out.
@@ -85,20 +87,22 @@ def train(config):
         tagger.load_state_dict(state["model"])
         optimizer.load_state_dict(state["optimizer"])
         sampler.load_state_dict(state["sampler"])
-        first = state["epoch"]
+        first = sampler.epoch
     for epoch in range(first, config["epochs"]):
         sampler.set_epoch(epoch)
-        weights = sampler.weights()  # One for each batch that is left of the epoch.
         begun, rows, seen = time.perf_counter(), [], []
-        for weight, batch in zip(weights[:left], batches):
-            loss = model(batch)
+        for step in islice(steps(batches), left):
             optimizer.zero_grad()
-            (loss * weight).backward()
+            for batch in step:
+                # Gradients are averaged over the ranks once, with the last batch of the step.
+                with nullcontext() if step.is_last_micro or model is tagger else model.no_sync():
+                    loss = model(batch)
+                    (loss * step.weight).backward()
+                positions = batch["lengths"].sum().item()
+                rows.append([loss.item() * positions, positions, batch["symbols"].numel()])
+                seen.append(batch["index"].tolist())
             optimizer.step()
-            positions = batch["lengths"].sum().item()
-            rows.append([loss.item() * positions, positions, batch["symbols"].numel()])
-            seen.append(batch["index"].tolist())
-        left -= len(seen)
+            left -= 1
         metrics = {"epoch": epoch, **summary(rows, time.perf_counter() - begun)}
         if config["seen"]:
             with Path(config["seen"], f"{dist.get_rank()}.jsonl").open("a") as file:
@@ -106,8 +110,7 @@ def train(config):
         state = {
             "model": tagger.state_dict(),
             "optimizer": optimizer.state_dict(),
-            "sampler": sampler.state_dict(batches=len(seen)),
-            "epoch": epoch + (len(seen) == len(weights)),
+            "sampler": step.state_dict(),
         }
         with tempfile.TemporaryDirectory() as folder:
             torch.save(state, Path(folder, "tagger.pt"))

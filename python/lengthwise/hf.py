@@ -107,9 +107,9 @@ class TrainerMixin:
 
     ``per_device_train_batch_size`` has no effect on training. ``gradient_accumulation_steps`` is set to the batches
     that an optimizer step was planned with; a number of your own that is different is refused. Batches are padded to
-    their planned length, whatever the collator does. Checkpoints hold the state of the sampler, so a run resumes with every sequence exactly once
-    in the epoch, also on another number of processes. The seed is ``data_seed``, or ``seed``, of the training
-    arguments.
+    their planned length, whatever the collator does. Checkpoints hold the state of the sampler, so a run resumes with
+    every sequence exactly once in the epoch, also on another number of processes. The seed is ``data_seed``, or
+    ``seed``, of the training arguments.
 
     Args:
         batches: The settings, such as ``{"budget": "padded:20000"}``.
