@@ -107,7 +107,7 @@ class CostModel:
         Returns how many seconds the epoch of a `plan` takes, with one batch in each step.
         """
     @staticmethod
-    def fit(batch_sizes: Any, batch_lengths: Any, seconds: Any) -> Fit:
+    def fit(batch_sizes: Any, batch_lengths: Any, seconds: Any, new_shape: SupportsFloat = 0.0) -> Fit:
         """
         Fits a model to measured steps.
 
@@ -115,11 +115,18 @@ class CostModel:
             `batch_sizes`: The batch size of each step.
             `batch_lengths`: The batch length of each step.
             `seconds`: How long each step took.
+            `new_shape`: How many seconds longer a step takes whose shape comes up for the first time. The
+                default is 0.
         """
     @staticmethod
     def load(path: str | PathLike[str]) -> CostModel:
         """
         Reads a model from the file `path`, which `Fit.save` or `lengthwise cost` wrote.
+        """
+    @property
+    def new_shape(self, /) -> float:
+        """
+        How many seconds longer a step takes whose shape comes up for the first time.
         """
     def seconds(self, /, batch_size: SupportsIndex, batch_length: SupportsIndex) -> float:
         """
@@ -218,7 +225,7 @@ class Fit:
     """
     def __eq__(self, value: object, /) -> bool: ...
     def __ne__(self, value: object, /) -> bool: ...
-    def __reduce__(self, /) -> tuple[Any, tuple[list[int], list[int], list[float]]]: ...
+    def __reduce__(self, /) -> tuple[Any, tuple[list[int], list[int], list[float], float]]: ...
     def __repr__(self, /) -> str: ...
     @property
     def mean_relative_error(self, /) -> float:
@@ -255,10 +262,10 @@ class Inspection:
     """
     A description of lengths. `lengthwise.inspect` makes it.
     """
-    def __reduce__(self, /) -> tuple[Any, tuple[Lengths, str, str]]: ...
+    def __reduce__(self, /) -> tuple[Any, tuple[Lengths, str, str | None, str, str]]: ...
     def __repr__(self, /) -> str: ...
     @staticmethod
-    def _restore(lengths: Any, budget: str | SupportsIndex, source: str) -> Inspection: ...
+    def _restore(lengths: Any, budget: str | SupportsIndex, like: str | SupportsIndex | None, model: CostModel | str | PathLike[str], source: str) -> Inspection: ...
     def asdict(self, /) -> Any:
         """
         Returns all figures by name, as in the JSON of `lengthwise inspect --json`.
@@ -550,16 +557,18 @@ class Planner:
         `lengths`: The length of each sequence: a list, an array, a tensor, a column of a table or of a
             dataset, or `Lengths`.
         `strategy`: How sequences are grouped into batches, such as "shuffled", "blurred:blur=0.02" or
-            "packed:capacity=4096". By default, it is "shuffled" if the shapes are a ladder, "blurred" if
-            they are not, and "paired" for two lengths.
+            "packed:capacity=4096". By default, it is what `tune` recommends: usually "proportional", with
+            several micro-batches per optimizer step. It is "paired" for two lengths, and "shuffled" for
+            shards.
         `second`: A second length for each sequence, such as the length of its target. By default,
             sequences have one length.
         `budget`: The hard limit of a batch: a number of sequences, or a string such as "padded:20000"
             (cells, padding included), "sequences:16", "dynamic:16" or "cost:encoder,limit=0.05"
-            (seconds). It has no default, except that the capacity of "packed:capacity=4096" is a budget.
+            (seconds). It has no default, except that the capacity of "packed:capacity=4096" is a budget, and
+            that `like` makes one.
         `shapes`: Which batch lengths may occur: "exact" (the longest sequence of the batch), "multiple:8"
             (rounded up), "ladder:16" (the 16 lengths that pad the least) or "ladder:100/200/400" (these
-            lengths). By default, it is a ladder of up to 16 rungs, and "exact" if you give a strategy or
+            lengths). By default, it is what `tune` recommends, and "exact" if you give a strategy or
             second lengths.
         `arrange`: The order of the batches in the epoch: "spread" (random, with short and long batches in
             proportion in every part of the epoch; every sequence is at every place equally often),
@@ -577,7 +586,7 @@ class Planner:
             By default, it is the model of a "cost" budget. Without one, time is proportional to cells, or
             to the batch length if steps are "aligned".
         `accumulate`: Gradient-accumulation steps per rank: how many batches each rank processes for one
-            optimizer step. The default is 1.
+            optimizer step. By default, it is what `tune` recommends, and 1 if you give a strategy.
         `canonical_ranks`: How many batches one optimizer step has over all ranks, for every world size that
             divides this number: training then takes the same steps on 1 rank as on 8. It replaces
             `accumulate`. By default, a step has `accumulate` batches for each rank.
@@ -585,6 +594,11 @@ class Planner:
             "sequences:256". It decides how many batches each rank processes for one optimizer step, and
             replaces `accumulate`. On several ranks, also give `canonical_ranks`. By default, a step has
             `accumulate` batches for each rank.
+        `like`: The batch size that you train with today, such as 32: the budget of equal memory. With
+            "32,keep=steps", an epoch also keeps its number of optimizer steps. By default, `budget` decides.
+        `model`: The model that you train, for the recommendation: "attention", "recurrent", "packed" (it
+            takes several sequences in one row), or how long its steps take, as for `cost_model`. The default
+            is "attention".
         `constant_steps`: Whether every epoch has the same number of steps, for trainers that ask for it
             only once. The default is false.
         `seed`: The seed of all random choices, from 0 to 2⁶⁴ − 1. The default is 0.
@@ -594,7 +608,7 @@ class Planner:
             one shard.
         `shards`: The number of shards. By default, there is one.
     """
-    def __new__(cls, /, lengths: Any, strategy: str | None = None, *, second: Any | None = None, budget: str | SupportsIndex | None = None, shapes: str | None = None, arrange: str = "spread", over_long: str = "error", steps: str | None = None, tail: str = "split", cost_model: CostModel | str | PathLike[str] | None = None, accumulate: SupportsIndex = 1, canonical_ranks: SupportsIndex | None = None, update: str | None = None, constant_steps: bool = False, seed: SupportsIndex = 0, statistics: Statistics | None = None, shard: SupportsIndex | None = None, shards: SupportsIndex | None = None) -> Planner: ...
+    def __new__(cls, /, lengths: Any, strategy: str | None = None, *, second: Any | None = None, budget: str | SupportsIndex | None = None, shapes: str | None = None, arrange: str = "spread", over_long: str = "error", steps: str | None = None, tail: str = "split", cost_model: CostModel | str | PathLike[str] | None = None, accumulate: SupportsIndex | None = None, canonical_ranks: SupportsIndex | None = None, update: str | None = None, like: str | SupportsIndex | None = None, model: CostModel | str | PathLike[str] | None = None, constant_steps: bool = False, seed: SupportsIndex = 0, statistics: Statistics | None = None, shard: SupportsIndex | None = None, shards: SupportsIndex | None = None) -> Planner: ...
     def __reduce__(self, /) -> tuple[Any, tuple[Lengths, str]]: ...
     def __repr__(self, /) -> str: ...
     @staticmethod
@@ -781,12 +795,12 @@ class Statistics:
 @final
 class Tuning:
     """
-    The best strategy within limits. `lengthwise.tune` makes it.
+    What is recommended, and what else there is to choose from. `lengthwise.tune` makes it.
     """
-    def __reduce__(self, /) -> tuple[Any, tuple[str, int]]: ...
+    def __reduce__(self, /) -> tuple[Any, tuple[str, str]]: ...
     def __repr__(self, /) -> str: ...
     @staticmethod
-    def _restore(json: str, seed: SupportsIndex) -> Tuning: ...
+    def _restore(json: str, settings: str) -> Tuning: ...
     @property
     def best(self, /) -> Any:
         """
@@ -795,7 +809,13 @@ class Tuning:
     @property
     def candidates(self, /) -> Any:
         """
-        The best choice of each family of strategies within the limits.
+        Every way that was measured, the best first. Those that break a limit come last.
+        """
+    @property
+    def recommended(self, /) -> Any:
+        """
+        What is recommended, with the reason and the lines that use it, as in the JSON of `lengthwise tune
+        --json`; `None` if nothing keeps the limits.
         """
     @property
     def settings(self, /) -> dict[str, Any]:
@@ -827,7 +847,7 @@ def _errors() -> list[Any]:
     An example of every error of planning, as Python gets it: for tests.
     """
 
-def compare(lengths: Any, strategies: Any | None = None, *, budget: str | SupportsIndex = "sequences:16", shapes: str = "exact", arrange: str = "spread", over_long: str = "error", epochs: SupportsIndex = 5, world_size: SupportsIndex = 1, accumulate: SupportsIndex = 1, update: str | None = None, steps: str | None = None, tail: str = "split", cost_model: CostModel | str | PathLike[str] | None = None, seed: SupportsIndex = 0, source: str = "lengths") -> Comparison:
+def compare(lengths: Any, strategies: Any | None = None, *, budget: str | SupportsIndex | None = None, like: str | SupportsIndex | None = None, model: CostModel | str | PathLike[str] | None = None, shapes: str | None = None, arrange: str = "spread", over_long: str = "error", epochs: SupportsIndex = 5, world_size: SupportsIndex = 1, accumulate: SupportsIndex | None = None, update: str | None = None, steps: str | None = None, tail: str = "split", cost_model: CostModel | str | PathLike[str] | None = None, seed: SupportsIndex = 0, source: str = "lengths") -> Comparison:
     """
     Compares strategies: plans several epochs with each of them, and measures the plans.
 
@@ -836,13 +856,18 @@ def compare(lengths: Any, strategies: Any | None = None, *, budget: str | Suppor
         `strategies`: One strategy or a list of them, such as "blurred:blur=0.02". By default, all
             strategies that pad are compared.
         `budget`: The hard limit of a batch, as for `Planner`. The default is "sequences:16".
-        `shapes`: Which batch lengths may occur, as for `Planner`. The default is "exact".
+        `like`: The batch size that you train with today, as for `Planner`. By default, `budget` decides.
+        `model`: The model that you train, for the recommendation, as for `Planner`. The default is
+            "attention".
+        `shapes`: Which batch lengths may occur, as for `Planner`. The default is "exact"; the recommendation
+            has shapes of its own.
         `arrange`: The order of the batches, as for `Planner`. The default is "spread".
         `over_long`: What happens to a sequence that exceeds the budget alone, as for `Planner`. The default
             is "error".
         `epochs`: How many epochs are planned. Figures are means over these. The default is 5.
         `world_size`: The number of ranks. The default is 1.
-        `accumulate`: Gradient-accumulation steps per rank. The default is 1.
+        `accumulate`: Gradient-accumulation steps per rank. The default is 1; the recommendation has its own
+            number.
         `update`: How much data one optimizer step has over all ranks, such as "tokens:100000". It replaces
             `accumulate`. By default, a step has `accumulate` batches for each rank.
         `steps`: Which batches the ranks process in the same step, as for `Planner`. By default, the
@@ -884,13 +909,17 @@ def explain(name: str | None = None) -> str:
             you get the list of all pages.
     """
 
-def inspect(lengths: Any, *, budget: str | SupportsIndex = "sequences:16", source: str = "lengths") -> Inspection:
+def inspect(lengths: Any, *, budget: str | SupportsIndex | None = None, like: str | SupportsIndex | None = None, model: CostModel | str | PathLike[str] | None = None, source: str = "lengths") -> Inspection:
     """
-    Describes lengths: their distribution, outliers, and how much random batches of them are padded.
+    Describes lengths: their distribution, outliers, how much random batches of them are padded, and what is
+    recommended.
 
     Args:
         `lengths`: The length of each sequence, as for `Planner`.
         `budget`: The hard limit of a batch, as for `Planner`. The default is "sequences:16".
+        `like`: The batch size that you train with today, as for `Planner`. By default, `budget` decides.
+        `model`: The model that you train, for the recommendation, as for `Planner`. The default is
+            "attention".
         `source`: What the output calls the lengths. The default is "lengths".
     """
 
@@ -931,22 +960,40 @@ def read_lengths(path: str | PathLike[str], *, column: str | None = None, format
             elements are counted.
     """
 
-def tune(lengths: Any, *, budget: str | SupportsIndex, shapes: str | None = None, max_padding: SupportsFloat | SupportsIndex | None = None, min_mates: SupportsFloat | SupportsIndex | None = None, max_shapes: SupportsIndex | None = None, max_seconds: SupportsFloat | SupportsIndex | None = None, cost_model: CostModel | str | PathLike[str] | None = None, seed: SupportsIndex = 0) -> Tuning:
+def tune(lengths: Any, *, budget: str | SupportsIndex | None = None, like: str | SupportsIndex | None = None, model: CostModel | str | PathLike[str] | None = None, shapes: str | None = None, arrange: str = "spread", over_long: str = "error", world_size: SupportsIndex = 1, accumulate: SupportsIndex | None = None, update: str | None = None, max_padding: SupportsFloat | SupportsIndex | None = None, min_mixing: SupportsFloat | SupportsIndex | None = None, min_mates: SupportsFloat | SupportsIndex | None = None, max_shapes: SupportsIndex | None = None, max_step_mix: SupportsFloat | SupportsIndex | None = None, min_optimizer_steps: SupportsIndex | None = None, max_optimizer_steps: SupportsIndex | None = None, max_seconds: SupportsFloat | SupportsIndex | None = None, cost_model: CostModel | str | PathLike[str] | None = None, seed: SupportsIndex = 0) -> Tuning:
     """
-    Finds the best strategy within limits on padding, batch-mates, shapes and time.
+    Recommends how to batch: the fastest way that keeps the limits. `Planner`, `plan` and samplers use what
+    it recommends if you give them no strategy.
 
     Args:
         `lengths`: The length of each sequence, as for `Planner`.
-        `budget`: The hard limit of a batch, as for `Planner`.
-        `shapes`: Which batch lengths may occur, as for `Planner`. By default, it is a ladder of up to 16
-            rungs if you set no limit and no cost model, and "exact" otherwise.
+        `budget`: The hard limit of a batch, as for `Planner`. The default is "sequences:16".
+        `like`: The batch size that you train with today, such as 32: the budget of equal memory. With
+            "32,keep=steps", an epoch also keeps its number of optimizer steps. By default, `budget` decides.
+        `model`: The model that you train: "attention", "recurrent", "packed" (it takes several sequences in
+            one row), or how long its steps take, as for `cost_model`. The default is "attention".
+        `shapes`: Which batch lengths may occur, as for `Planner`. By default, they are recommended too.
+        `arrange`: The order of the batches, as for `Planner`. The default is "spread".
+        `over_long`: What happens to a sequence that exceeds the budget alone, as for `Planner`. The default
+            is "error".
+        `world_size`: The number of ranks. The default is 1.
+        `accumulate`: Micro-batches per rank and optimizer step, if your training loop decides them: 1 if it
+            updates after every batch. By default, they are recommended too.
+        `update`: How much data one optimizer step has over all ranks, as for `Planner`. By default, it has as
+            much as a full batch of every rank.
         `max_padding`: The highest padding rate, above 0 and below 1, such as 0.05. By default, there is no
             limit.
+        `min_mixing`: The lowest mixing, from 0 to 1: how freely batch-mates change between epochs, where 1 is
+            random shuffling. By default, it is 0.05.
         `min_mates`: The fewest effective mates: the smallest pool that batch-mates may be drawn from. By
             default, there is no limit.
         `max_shapes`: The most different shapes (pairs of batch size and batch length). By default, there is
             no limit.
+        `max_step_mix`: The highest step mix: how much optimizer steps differ in length, where 1 is as random
+            steps. By default, it is 1.
+        `min_optimizer_steps`: The fewest optimizer steps of an epoch. By default, there is no limit.
+        `max_optimizer_steps`: The most optimizer steps of an epoch. By default, there is no limit.
         `max_seconds`: The most seconds for an epoch. It needs a cost model. By default, there is no limit.
-        `cost_model`: How long a batch takes, as for `Planner`. By default, there is none.
+        `cost_model`: How long a batch takes, as for `Planner`. By default, `model` decides.
         `seed`: The seed of all random choices. The default is 0.
     """

@@ -21,9 +21,11 @@ class SamplerSettings(TypedDict, total=False):
     steps: str | None
     tail: str
     cost_model: CostModel | str | PathLike[str] | None
-    accumulate: SupportsIndex
+    accumulate: SupportsIndex | None
     canonical_ranks: SupportsIndex | None
     update: str | None
+    like: str | SupportsIndex | None
+    model: CostModel | str | PathLike[str] | None
     seed: SupportsIndex
     statistics: Statistics | None
     shard: SupportsIndex | None

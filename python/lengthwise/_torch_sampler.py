@@ -62,7 +62,14 @@ class Batch(list[int]):
 def makes_steps(settings: Mapping[str, Any]) -> bool:
     """Whether these settings plan optimizer steps, and not only batches."""
     strategy = settings.get("strategy") or ""
-    return settings.get("update") is not None or strategy.partition(":")[0] == "proportional"
+    keeps_steps = "keep" in str(settings.get("like") or "")
+    return keeps_steps or settings.get("update") is not None or strategy.partition(":")[0] == "proportional"
+
+
+def is_recommended(settings: Mapping[str, Any], lengths: Lengths) -> bool:
+    """Whether the plan is what is recommended, which has optimizer steps."""
+    one_length = lengths.second is None and settings.get("statistics") is None
+    return settings.get("strategy") is None and one_length
 
 
 @described(Planner)
@@ -119,9 +126,10 @@ class BatchSampler(Sampler[list[int]]):
         **settings: Unpack[SamplerSettings],
     ) -> None:
         # Lightning gives these two to samplers that it makes anew: what is said below is for it.
-        named = [name for name in settings if budget is not None or name not in SIZES]
+        sized = budget is not None or settings.get("like") is not None
+        named = [name for name in settings if sized or name not in SIZES]
         check_settings("BatchSampler", named, BatchSampler, Planner)
-        if budget is None and not (strategy or "").startswith("packed:"):
+        if budget is None and settings.get("like") is None and not (strategy or "").startswith("packed:"):
             if strategy == "packed":
                 raise SettingError(
                     "there is no budget, and rows have no other length",
@@ -141,8 +149,15 @@ class BatchSampler(Sampler[list[int]]):
             "strategy": strategy, "budget": budget, "constant_steps": constant_steps, **settings
         }  # fmt: skip
         self._given = given_ranks(rank, world_size, process_group, device_mesh)
-        if makes_steps(self._settings) and self._settings.get("canonical_ranks") is None:
-            # Steps are planned, and every rank must have equally many batches of each.
+        recommended = is_recommended(self._settings, lengths)
+        # Whether the number of batches of a step was recommended, and not asked for.
+        self._chose_accumulation = recommended and not makes_steps(self._settings) and not any(
+            settings.get(name) is not None for name in ("accumulate", "canonical_ranks")
+        )
+        self._plans_steps = makes_steps(self._settings) or recommended
+        # Steps are planned, and every rank must have equally many batches of each. States bring their number.
+        self._follows_state = self._plans_steps and settings.get("canonical_ranks") is None
+        if self._follows_state:
             self._settings["canonical_ranks"] = self._ranks()[1]
         self._planner = Planner(lengths, **self._settings)
         self._epoch = checked_epoch(epoch)
@@ -184,6 +199,7 @@ class BatchSampler(Sampler[list[int]]):
     @property
     def accumulate(self) -> int:
         """Gradient-accumulation steps per rank: how many batches this rank processes for one optimizer step."""
+        self._chose_accumulation = False  # Who asks for it knows of it.
         return self._steps()[1]
 
     @property
@@ -287,9 +303,22 @@ class BatchSampler(Sampler[list[int]]):
         rank has seen of that epoch. After a state from the end of an epoch comes the next epoch,
         unless ``set_epoch`` chooses the one that is over: then nothing."""
         state, epoch = _checked(state)
-        left = _Running(self, epoch, state).left()  # A state of another run is refused here.
+        left = self._resumed(epoch, state).left()  # A state of another run is refused here.
         self._loaded, self._running, self._begun, self._expected = (epoch, state), None, 0, None
         self._go_on(epoch, left)
+
+    def _resumed(self, epoch: int, state: dict[str, Any]) -> _Running:
+        """The iteration that goes on from a state. Steps that were planned stay as they are on another number of
+        ranks, unless the user says how many they are for."""
+        theirs, before = state.get("canonical_ranks"), (self._settings, self._planner, self._planned)
+        if self._follows_state and theirs not in (None, self._settings["canonical_ranks"]):
+            self._settings = {**self._settings, "canonical_ranks": theirs}
+            self._planner, self._planned = Planner(self.lengths, **self._settings), None
+        try:
+            return _Running(self, epoch, state)
+        except StateError:
+            self._settings, self._planner, self._planned = before
+            raise
 
     def __repr__(self) -> str:
         rank, world_size = self._ranks()
@@ -454,7 +483,8 @@ class _Running(Iterator[Batch]):
         theirs, own = state.get("canonical_ranks"), self.sampler._settings.get("canonical_ranks")
         cursors = [json.loads(cursor) for cursor in (state["cursor"], plan.schedule(self.world_size).cursor(0))]
         for cursor in cursors:  # Of the settings, only the number of batches follows from the ranks.
-            cursor["settings"] = [each for each in cursor["settings"].split() if not each.startswith("batches=")]
+            settings = cursor["settings"].split()
+            cursor["settings"] = [each for each in settings if not each.startswith(("batches=", "ranks="))]
         same = all(cursors[0][name] == cursors[1][name] for name in ("settings", "lengths", "seed", "epoch"))
         if theirs is not None and theirs != own and same:
             raise StateError(
@@ -516,7 +546,7 @@ class _Running(Iterator[Batch]):
         state = {
             "version": VERSION, "cursor": self.schedule.cursor(steps), "extra": extra, **self._step()
         }  # fmt: skip
-        if makes_steps(self.sampler._settings):
+        if self.sampler._plans_steps:
             state["canonical_ranks"] = self.sampler._settings["canonical_ranks"]
         return state
 
@@ -525,6 +555,7 @@ class _Running(Iterator[Batch]):
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         state, epoch = _checked(state)
+        self.sampler._resumed(epoch, state)
         self._plan(epoch, state)
         self.begun, self.restored, sampler = True, True, self.sampler
         sampler._loaded, sampler._running, sampler._begun = (epoch, state), self, 1
@@ -550,7 +581,10 @@ class _Running(Iterator[Batch]):
         """Says it when a framework takes an optimizer step after another number of batches than was planned. A plan
         whose steps have one batch leaves it to the framework how many it takes."""
         planned, taken = self.schedule.accumulate, who.accumulates
-        if planned == 1 or taken is None or taken == planned:
+        if planned == 1 or taken == planned:
+            return
+        if taken is None:
+            self._say_accumulation(planned)
             return
         message = f"an optimizer step was planned with {planned} batches of each rank, and {{}} of {taken}"
         if who.trains:
@@ -566,6 +600,20 @@ class _Running(Iterator[Batch]):
             LengthwiseWarning,
             stacklevel=4,
         )
+
+
+    def _say_accumulation(self, planned: int) -> None:
+        """Says that steps have several batches where nobody asked for them."""
+        if self.sampler._chose_accumulation:
+            self.sampler._chose_accumulation = False
+            warnings.warn(
+                f"an optimizer step was planned with {planned} batches of each rank, so that it has short and long "
+                "sequences in proportion: train with `for step in lengthwise.torch.steps(loader)`, or accumulate "
+                "gradients over `sampler.accumulate` batches. Give `accumulate=1` to the sampler if you update after "
+                "every batch; for evaluation, give a strategy",
+                LengthwiseWarning,
+                stacklevel=5,
+            )
 
 
 def _ranks_of(number: int) -> str:

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
-from . import CostError, CostModel, Fit, Lengths, LengthwiseError, Plan, Planner, effective_mates
+from . import CostError, CostModel, Fit, Lengths, LengthwiseError, tune
 
 __all__ = ["Calibration", "MeasuredStep", "Recommendation", "calibrate"]
 
@@ -38,14 +38,8 @@ RAN_OUT = (
     "out of memory", "resource_exhausted", "can't allocate memory", "cannot allocate memory",
     "cudnn_status_alloc_failed", "cublas_status_alloc_failed",
 )  # fmt: skip
-#: What is recommended from: strategy (the recommended one if there is none) and shapes.
-KINDS = [
-    (None, None),
-    ("shuffled", "ladder:8"),
-    ("shuffled", "ladder:32"),
-    ("blurred", "exact"),
-    ("shuffled", "exact"),
-]
+#: How many ways to batch are shown for each budget.
+SHOWN = 3
 
 
 @dataclass(frozen=True)
@@ -71,26 +65,35 @@ class Recommendation:
         strategy: The strategy.
         budget: The hard limit of a batch.
         shapes: Which batch lengths may occur.
+        update: How much data one optimizer step has; ``None`` if ``accumulate`` decides.
+        accumulate: Micro-batches per optimizer step.
+        optimizer_steps: The number of optimizer steps of an epoch.
         predicted_seconds: How long an epoch takes, by the cost model.
-        padding_rate: The padding rate of the first epoch.
-        batches: The number of batches of the first epoch.
-        shape_count: The number of different shapes in the first three epochs together.
-        effective_mates: The size of the pool that batch-mates are effectively drawn from.
+        padding_rate: The padding rate.
+        shape_count: The number of different shapes of an epoch.
+        step_mix: How much optimizer steps differ in length, where 1 is as random steps.
+        mixing: How freely batch-mates change between epochs, where 1 is random shuffling.
     """
 
     strategy: str
     budget: str
     shapes: str
+    update: str | None
+    accumulate: int
+    optimizer_steps: int
     predicted_seconds: float
     padding_rate: float
-    batches: int
-    shape_count: int
-    effective_mates: float
+    shape_count: float
+    step_mix: float
+    mixing: float
 
     @property
     def settings(self) -> dict[str, Any]:
         """The settings as arguments of ``plan`` and of samplers."""
-        return {"strategy": self.strategy, "budget": self.budget, "shapes": self.shapes}
+        settings = {"strategy": self.strategy, "budget": self.budget, "shapes": self.shapes}
+        if self.update is not None:
+            return {**settings, "update": self.update}
+        return {**settings, "accumulate": self.accumulate}
 
 
 @dataclass(frozen=True)
@@ -144,14 +147,14 @@ class Calibration:
             f"{len(self.steps)} shapes measured; {self.fit!r}",
             f"largest batch: {self.largest_cells} cells, {end}",
             "",
-            f"{'strategy':22}{'budget':>16}{'shapes':>12}{'epoch s':>10}{'padding %':>11}"
-            f"{'batches':>9}{'shapes':>8}{'mates':>9}",
+            f"{'strategy':26}{'budget':>16}{'shapes':>12}{'epoch s':>10}{'padding %':>11}"
+            f"{'updates':>9}{'micro':>7}{'shapes':>8}{'mix':>7}",
         ]
         for one in self.recommendations:
             lines.append(
-                f"{one.strategy:22}{one.budget:>16}{one.shapes:>12}{one.predicted_seconds:>10.2f}"
-                f"{100 * one.padding_rate:>11.2f}{one.batches:>9}{one.shape_count:>8}"
-                f"{one.effective_mates:>9.0f}"
+                f"{one.strategy:26}{one.budget:>16}{one.shapes:>12}{one.predicted_seconds:>10.2f}"
+                f"{100 * one.padding_rate:>11.2f}{one.optimizer_steps:>9}{one.accumulate:>7}"
+                f"{one.shape_count:>8.0f}{one.step_mix:>7.2f}"
             )
         return "\n".join(lines) + "\n"
 
@@ -160,6 +163,7 @@ def calibrate(
     step: Step,
     lengths: Any,
     *,
+    model: str = "attention",
     max_cells: int | None = None,
     warmup: int = 2,
     repeats: int = 5,
@@ -170,12 +174,15 @@ def calibrate(
     """Times a training step on a small grid of shapes, and recommends budget, shapes and strategy.
 
     Batches grow until memory ends (the error is caught) or they have ``max_cells`` cells. Then about
-    twenty shapes are timed. On CUDA the clock waits for the device.
+    twenty shapes are timed, and how much longer the first step of each takes. On CUDA the clock waits for
+    the device.
 
     Args:
         step: A function ``step(batch_size, length)``. It makes an input of that shape, and does everything
             that a training step does.
         lengths: The length of each sequence, as for :class:`lengthwise.Planner`.
+        model: The kind of model, as for :func:`lengthwise.tune`: "attention", "recurrent" or "packed" (it
+            takes several sequences in one row). The default is "attention".
         max_cells: The most cells of a batch. By default, it is 4194304.
         warmup: How many steps of each shape are not timed. The default is 2.
         repeats: How many steps of each shape are timed; the median counts. The default is 5.
@@ -198,6 +205,7 @@ def calibrate(
     most = MOST_CELLS if max_cells is None else max_cells
     cells, ran_out = _largest(step, grid, len(lengths), most, say, begin + seconds / 2)
     steps: list[MeasuredStep] = []
+    first: list[float] = []
     shapes = list(_shapes(grid, cells, len(lengths)))
     for number, (size, length) in enumerate(shapes):
         late = time.monotonic() - begin > seconds
@@ -209,13 +217,15 @@ def calibrate(
             # It fitted alone, and not after others: memory is in pieces.
             cells, ran_out = min(cells, size * length), True
             continue
-        steps.append(MeasuredStep(size, length, taken))
+        steps.append(MeasuredStep(size, length, taken[-1]))
+        first.append(taken[0] - taken[-1])
     say("fitting and planning")
     try:
         fit = CostModel.fit(
             [s.batch_size for s in steps],
             [s.batch_length for s in steps],
             [s.seconds for s in steps],
+            new_shape=max(median(first), 0.0),
         )
     except CostError as error:
         raise CostError(
@@ -223,7 +233,7 @@ def calibrate(
             hint="see that the step does not depend on anything but the shape, or raise `seconds`",
         ) from error
     usable = int(cells * MARGIN) if ran_out else cells
-    recommendations = _recommended(lengths, fit.model, usable, seed)
+    recommendations = _recommended(lengths, fit.model, model, usable, seed)
     if not recommendations:
         raise CostError(
             f"the longest sequence, of {lengths.max}, does not fit in a batch of {usable} cells",
@@ -313,8 +323,8 @@ def _fits(step: Step, size: int, length: int) -> bool:
     return False
 
 
-def _timed(step: Step, size: int, length: int, warmup: int, repeats: int) -> float | None:
-    """The median of several steps; nothing if memory ends."""
+def _timed(step: Step, size: int, length: int, warmup: int, repeats: int) -> list[float] | None:
+    """The time of the first step, and the median of those after the warm-up; nothing if memory ends."""
     times = []
     for _ in range(warmup + repeats):
         _synchronize()
@@ -322,7 +332,7 @@ def _timed(step: Step, size: int, length: int, warmup: int, repeats: int) -> flo
         if not _fits(step, size, length):
             return None
         times.append(time.perf_counter() - start)
-    return max(median(times[warmup:]), 1e-9)
+    return [times[0], max(median(times[warmup:]), 1e-9)]
 
 
 def _synchronize() -> None:
@@ -332,43 +342,38 @@ def _synchronize() -> None:
 
 
 def _recommended(
-    lengths: Lengths, model: CostModel, usable: int, seed: int
+    lengths: Lengths, model: CostModel, kind: str, usable: int, seed: int
 ) -> list[Recommendation]:
-    """Budgets and kinds of batches: first the freshest of those that are as fast as any, with the
-    smallest budget that is as good; then the others by time."""
+    """The best ways to batch under several budgets: first that of the smallest budget that is as fast as
+    any; then the others by time."""
     found = []
     for part in (1, 2, 4, 8):
         budget = f"padded:{usable // part}"
-        for strategy, shapes in KINDS:
-            try:
-                planner = Planner(lengths, strategy, budget=budget, shapes=shapes, seed=seed)
-                plans = [planner.plan(epoch) for epoch in range(3)]
-            except LengthwiseError:
-                break  # The longest sequence does not fit.
-            found.append(_predicted(model, plans))
+        try:
+            tuning = tune(lengths, budget=budget, model=kind, cost_model=model, seed=seed)
+        except LengthwiseError:
+            break  # The longest sequence does not fit.
+        ways = [way for way in tuning.candidates if not way["broken_limits"]]
+        found += [_offered(budget, way) for way in ways[:SHOWN]]
     if not found:
         return []
     fastest = min(one.predicted_seconds for one in found)
     good = [one for one in found if one.predicted_seconds <= AS_GOOD * fastest]
-    # New shapes are not in the model, and cost more than anything that is: few of them first.
-    few = [one for one in good if one.shape_count <= 40] or good
-    best = max(few, key=lambda one: (-int(one.budget.partition(":")[2]), one.effective_mates))
+    smallest = good[-1].budget
+    best = next(one for one in good if one.budget == smallest)
     return sorted(found, key=lambda one: (one is not best, one.predicted_seconds))
 
 
-def _predicted(model: CostModel, plans: list[Plan]) -> Recommendation:
-    settings, measures = plans[0].settings, plans[0].measure()
-    mates = effective_mates(plans)
-    shapes = {
-        shape for one in plans for shape in zip(one.batch_sizes.tolist(), one.batch_lengths.tolist())
-    }
+def _offered(budget: str, way: dict[str, Any]) -> Recommendation:
+    same = (
+        "strategy", "shapes", "optimizer_steps", "predicted_seconds", "padding_rate", "shape_count",
+        "step_mix", "mixing",
+    )  # fmt: skip
     return Recommendation(
-        **{name: settings[name] for name in ("strategy", "budget", "shapes")},
-        predicted_seconds=sum(model.epoch_seconds(one) for one in plans) / len(plans),
-        padding_rate=measures.padding_rate,
-        batches=measures.batches,
-        shape_count=len(shapes),
-        effective_mates=float("nan") if mates is None else mates,
+        budget=budget,
+        update=way.get("update"),
+        accumulate=way["micro_batches"],
+        **{name: way[name] for name in same},
     )
 
 

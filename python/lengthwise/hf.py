@@ -39,7 +39,7 @@ log = logging.getLogger("lengthwise")
 #: Columns that hold lengths, and columns whose values have lengths.
 COLUMNS = ("length", "lengths", "num_tokens", "input_ids", "input_values", "input_features")
 #: Settings that are about the sequences of the training set, or about its optimizer steps.
-TRAINING_ONLY = ("lengths", "second", "accumulate", "canonical_ranks", "update", "statistics", "shard", "shards")
+TRAINING_ONLY = ("lengths", "second", "accumulate", "canonical_ranks", "update", "model", "statistics", "shard", "shards")
 
 
 def lengths_of(dataset: Any, column: str | None = None) -> np.ndarray:
@@ -354,6 +354,12 @@ class TrainerMixin:
         own = self._evaluation_setting if isinstance(self._evaluation_setting, Mapping) else {}
         settings = {name: value for name, value in self._batch_settings.items() if name not in TRAINING_ONLY}
         settings.update(own)
+        if settings.get("strategy") is None and not (own.get("second") or self._batch_settings.get("second")):
+            # Nothing is learned from a batch: what pads little is best.
+            settings["strategy"] = "shuffled"
+            settings.setdefault("shapes", "ladder:16")
+        if settings.get("like") is not None:
+            settings["like"] = str(settings["like"]).partition(",")[0]  # No steps are kept.
         packed = (settings.get("strategy") or "").startswith("packed")
         if (
             packed  # Results are those of rows, and not of sequences.

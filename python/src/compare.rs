@@ -2,7 +2,10 @@
 
 use std::{io::Write as _, path::PathBuf, sync::Arc};
 
-use lengthwise::{Budget, Settings, Steps, Strategy, Update, Workspace};
+use lengthwise::{
+    Budget, Settings, Shapes, Steps, Strategy, Update, Workspace,
+    tune::{Like, Model, Wanted},
+};
 use lengthwise_io::save;
 use lengthwise_report::{Look, Request, Study, list_of_pages, page};
 use pyo3::{prelude::*, types::PyString};
@@ -11,7 +14,8 @@ use crate::error::{Failure, Result};
 use crate::interrupt::interruptible;
 use crate::lengths::{Column, Lengths};
 use crate::pickle::{Reduced, from_json, reduced, to_json};
-use crate::settings::{Given, Value, at_least_one, expected, given, plain, text};
+use crate::settings::{Given, Value, at_least_one, budget_like, expected, given, plain, text};
+use crate::tune::{DEFAULT_BUDGET, wanted};
 
 /// The measures of several strategies on the same lengths. `lengthwise.compare` makes it.
 #[pyclass(frozen, module = "lengthwise")]
@@ -29,13 +33,18 @@ pub(crate) struct Comparison {
 ///     `strategies`: One strategy or a list of them, such as "blurred:blur=0.02". By default, all
 ///         strategies that pad are compared.
 ///     `budget`: The hard limit of a batch, as for `Planner`. The default is "sequences:16".
-///     `shapes`: Which batch lengths may occur, as for `Planner`. The default is "exact".
+///     `like`: The batch size that you train with today, as for `Planner`. By default, `budget` decides.
+///     `model`: The model that you train, for the recommendation, as for `Planner`. The default is
+///         "attention".
+///     `shapes`: Which batch lengths may occur, as for `Planner`. The default is "exact"; the recommendation
+///         has shapes of its own.
 ///     `arrange`: The order of the batches, as for `Planner`. The default is "spread".
 ///     `over_long`: What happens to a sequence that exceeds the budget alone, as for `Planner`. The default
 ///         is "error".
 ///     `epochs`: How many epochs are planned. Figures are means over these. The default is 5.
 ///     `world_size`: The number of ranks. The default is 1.
-///     `accumulate`: Gradient-accumulation steps per rank. The default is 1.
+///     `accumulate`: Gradient-accumulation steps per rank. The default is 1; the recommendation has its own
+///         number.
 ///     `update`: How much data one optimizer step has over all ranks, such as "tokens:100000". It replaces
 ///         `accumulate`. By default, a step has `accumulate` batches for each rank.
 ///     `steps`: Which batches the ranks process in the same step, as for `Planner`. By default, the
@@ -51,33 +60,35 @@ pub(crate) struct Comparison {
     lengths,
     strategies = None,
     *,
-    budget = Given(Budget::sequences(16)),
-    shapes: "str" = "exact",
+    budget = None,
+    like = None,
+    model = None,
+    shapes = None,
     arrange: "str" = "spread",
     over_long: "str" = "error",
     epochs: "SupportsIndex" = 5,
     world_size: "SupportsIndex" = 1,
-    accumulate: "SupportsIndex" = 1,
+    accumulate = None,
     update = None,
     steps = None,
     tail: "str" = "split",
     cost_model = None,
     seed: "SupportsIndex" = 0,
     source: "str" = "lengths",
-), text_signature = "(lengths, strategies=None, *, budget='sequences:16', shapes='exact', arrange='spread', \
-over_long='error', epochs=5, world_size=1, accumulate=1, update=None, steps=None, tail='split', cost_model=None, seed=0, \
-source='lengths')")]
+))]
 pub(crate) fn compare(
     py: Python<'_>,
     lengths: Column,
     strategies: Option<Given<Named>>,
-    budget: Given<Budget>,
-    #[pyo3(from_py_with = text)] shapes: &str,
+    budget: Option<Given<Budget>>,
+    like: Option<Given<Like>>,
+    model: Option<Given<Model>>,
+    shapes: Option<Given<Shapes>>,
     #[pyo3(from_py_with = text)] arrange: &str,
     #[pyo3(from_py_with = text)] over_long: &str,
     #[pyo3(from_py_with = plain)] epochs: u32,
     #[pyo3(from_py_with = plain)] world_size: u32,
-    #[pyo3(from_py_with = plain)] accumulate: u32,
+    accumulate: Option<Given<u32>>,
     update: Option<Given<Update>>,
     steps: Option<Given<Steps>>,
     #[pyo3(from_py_with = text)] tail: &str,
@@ -91,20 +102,24 @@ pub(crate) fn compare(
         return Err(Failure::setting("no strategies", "name some, or leave them out for all"));
     }
     at_least_one("epochs", epochs)?;
-    at_least_one("accumulate", accumulate)?;
+    let (like, shapes, accumulate) = (given(like), given(shapes), given(accumulate));
+    accumulate.map_or(Ok(()), |each| at_least_one("accumulate", each))?;
     at_least_one("world_size", world_size)?;
     let settings = Settings {
-        shapes: shapes.parse()?,
+        shapes: shapes.clone().unwrap_or(Shapes::Exact),
         arrange: arrange.parse()?,
         over_long: over_long.parse()?,
         steps: given(steps),
         tail: tail.parse()?,
         cost_model: given(cost_model),
-        accumulate,
-        update: given(update),
+        accumulate: accumulate.unwrap_or(1),
+        update: given(update).or(like.and_then(|like| like.update(world_size))),
         seed,
-        ..Settings::new("", budget.0)
+        ..Settings::new("", budget_like(budget, like)?.unwrap_or(DEFAULT_BUDGET))
     };
+    let alone = Settings { accumulate: 1, ..settings.clone() };
+    let mut wanted = wanted(alone, given(model), like, world_size);
+    (wanted.shapes, wanted.micro_batches) = (shapes, accumulate);
     let (lengths, source) = (lengths.0, source.to_owned());
     let compare = move |workspace: &Workspace| -> Result<Comparison> {
         let request = Request {
@@ -115,6 +130,8 @@ pub(crate) fn compare(
             settings: settings.clone(),
             epochs,
             world_size,
+            wanted: wanted.clone(),
+            typed: None,
         };
         let comparison = lengthwise_report::Comparison::run_in(workspace, &request, |_| {})?;
         Ok(Comparison { comparison, lengths, settings })
@@ -218,14 +235,17 @@ impl Comparison {
             "lengthwise.compare({source}, budget=\"{budget}\", shapes=\"{shapes}\", epochs={epochs}, \
              world_size={world_size}, seed={seed})"
         );
+        let compared = rows.iter().filter(|row| !row.recommended);
         let request = Request {
             source,
             unit: None,
             lengths: &self.lengths,
-            strategies: &strategies_of(rows.iter().map(|row| row.strategy.as_str()))?,
+            strategies: &strategies_of(compared.map(|row| row.strategy.as_str()))?,
             settings: self.settings.clone(),
             epochs: *epochs,
             world_size: *world_size,
+            wanted: Wanted::new(self.settings.budget),
+            typed: None,
         };
         let study = Study::around(self.comparison.clone(), &request, &command, |_| {})?;
         Ok(study.to_html())
@@ -239,27 +259,49 @@ pub(crate) struct Inspection {
     inspection: lengthwise_report::Inspection,
     /// What was inspected: a pickled one is made again.
     lengths: Arc<lengthwise::Lengths>,
-    budget: Budget,
+    wanted: Wanted,
 }
 
-/// Describes lengths: their distribution, outliers, and how much random batches of them are padded.
+/// Describes lengths: their distribution, outliers, how much random batches of them are padded, and what is
+/// recommended.
 ///
 /// Args:
 ///     `lengths`: The length of each sequence, as for `Planner`.
 ///     `budget`: The hard limit of a batch, as for `Planner`. The default is "sequences:16".
+///     `like`: The batch size that you train with today, as for `Planner`. By default, `budget` decides.
+///     `model`: The model that you train, for the recommendation, as for `Planner`. The default is
+///         "attention".
 ///     `source`: What the output calls the lengths. The default is "lengths".
 #[pyfunction]
 #[pyo3(
-    signature = (lengths, *, budget = Given(Budget::sequences(16)), source: "str" = "lengths"),
-    text_signature = "(lengths, *, budget='sequences:16', source='lengths')"
+    signature = (lengths, *, budget = None, like = None, model = None, source: "str" = "lengths"),
 )]
 pub(crate) fn inspect(
     py: Python<'_>,
     lengths: Column,
-    budget: Given<Budget>,
+    budget: Option<Given<Budget>>,
+    like: Option<Given<Like>>,
+    model: Option<Given<Model>>,
     #[pyo3(from_py_with = text)] source: &str,
 ) -> Result<Inspection> {
-    Inspection::_restore(py, lengths, budget, source)
+    let like = given(like);
+    let budget = budget_like(budget, like)?.unwrap_or(DEFAULT_BUDGET);
+    let wanted = wanted(Settings::new("", budget), given(model), like, 1);
+    Inspection::of(py, lengths.0, wanted, source)
+}
+
+impl Inspection {
+    fn of(
+        py: Python<'_>,
+        lengths: Arc<lengthwise::Lengths>,
+        wanted: Wanted,
+        source: &str,
+    ) -> Result<Self> {
+        lengths.only_one("an inspection")?;
+        let look =
+            || lengthwise_report::Inspection::new(source, &lengths, &wanted, None, |_| None, None);
+        Ok(Self { inspection: py.detach(look)?, lengths, wanted })
+    }
 }
 
 #[pymethods]
@@ -269,17 +311,23 @@ impl Inspection {
         py: Python<'_>,
         lengths: Column,
         budget: Given<Budget>,
+        like: Option<Given<Like>>,
+        model: Given<Model>,
         source: &str,
     ) -> Result<Self> {
-        let (lengths, budget) = (lengths.0, budget.0);
-        lengths.only_one("an inspection")?;
-        let look = || lengthwise_report::Inspection::new(source, &lengths, budget, |_| None, None);
-        Ok(Self { inspection: py.detach(look)?, lengths, budget })
+        let wanted = wanted(Settings::new("", budget.0), Some(model.0), given(like), 1);
+        Self::of(py, lengths.0, wanted, source)
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, (Lengths, String, &str)>> {
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<Reduced<'py, (Lengths, String, Option<String>, String, &str)>> {
         let lengths = Lengths(Arc::clone(&self.lengths));
-        reduced::<Self, _>(py, (lengths, self.budget.to_string(), &self.inspection.source))
+        let Wanted { settings, like, model, .. } = &self.wanted;
+        let like = like.map(|like| like.to_string());
+        let (budget, model) = (settings.budget.to_string(), model.to_string());
+        reduced::<Self, _>(py, (lengths, budget, like, model, &self.inspection.source))
     }
 
     /// Returns all figures by name, as in the JSON of `lengthwise inspect --json`.

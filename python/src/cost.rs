@@ -9,7 +9,7 @@ use pyo3::{prelude::*, types::PyType};
 use crate::error::{Failure, Result};
 use crate::pickle::Reduced;
 use crate::plan::Plan;
-use crate::settings::Given;
+use crate::settings::{Given, plain};
 
 /// How many seconds a training step takes on a batch of B sequences padded to L:
 /// a + b·L + c·B·L + d·B·L².
@@ -34,14 +34,18 @@ impl CostModel {
     ///     `batch_sizes`: The batch size of each step.
     ///     `batch_lengths`: The batch length of each step.
     ///     `seconds`: How long each step took.
+    ///     `new_shape`: How many seconds longer a step takes whose shape comes up for the first time. The
+    ///         default is 0.
     #[staticmethod]
+    #[pyo3(signature = (batch_sizes, batch_lengths, seconds, new_shape: "SupportsFloat" = 0.0))]
     fn fit(
         py: Python<'_>,
         batch_sizes: Given<Vec<u32>>,
         batch_lengths: Given<Vec<u32>>,
         seconds: Given<Vec<f64>>,
+        #[pyo3(from_py_with = plain)] new_shape: f64,
     ) -> Result<Fit> {
-        let fit = Fit::new(&batch_sizes.0, &batch_lengths.0, &seconds.0)?;
+        let fit = Fit::new(&batch_sizes.0, &batch_lengths.0, &seconds.0, new_shape)?;
         if fit.fit.is_flat() {
             let category = py.import("lengthwise.errors")?.getattr("LengthwiseWarning")?;
             let message = format!(
@@ -74,6 +78,12 @@ impl CostModel {
     #[getter]
     fn coefficients(&self) -> (f64, f64, f64, f64) {
         self.0.coefficients().into()
+    }
+
+    /// How many seconds longer a step takes whose shape comes up for the first time.
+    #[getter]
+    fn new_shape(&self) -> f64 {
+        self.0.new_shape()
     }
 
     fn __str__(&self) -> String {
@@ -145,15 +155,16 @@ impl Fit {
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, Measured>> {
         let parts = self.steps.iter().map(|step| (step.size, (step.length, step.seconds)));
         let (sizes, (lengths, seconds)) = parts.unzip();
-        Ok((py.get_type::<CostModel>().getattr("fit")?, (sizes, lengths, seconds)))
+        let new_shape = self.fit.model.new_shape();
+        Ok((py.get_type::<CostModel>().getattr("fit")?, (sizes, lengths, seconds, new_shape)))
     }
 }
 
-/// Measured steps as `CostModel.fit` takes them: batch sizes, batch lengths and seconds.
-type Measured = (Vec<u32>, Vec<u32>, Vec<f64>);
+/// Measured steps as `CostModel.fit` takes them: batch sizes, batch lengths and seconds, and a new shape.
+type Measured = (Vec<u32>, Vec<u32>, Vec<f64>, f64);
 
 impl Fit {
-    fn new(sizes: &[u32], lengths: &[u32], seconds: &[f64]) -> Result<Self> {
+    fn new(sizes: &[u32], lengths: &[u32], seconds: &[f64], new_shape: f64) -> Result<Self> {
         let counts = [sizes.len(), lengths.len(), seconds.len()];
         if counts != [sizes.len(); 3] {
             let [sizes, lengths, seconds] = counts;
@@ -166,7 +177,9 @@ impl Fit {
         let rows = sizes.iter().zip(lengths).zip(seconds);
         let step = |((&size, &length), &seconds)| Step { size, length, seconds };
         let steps: Vec<Step> = rows.map(step).collect();
-        Ok(Self { fit: lengthwise::CostModel::fit(&steps)?, steps })
+        let mut fit = lengthwise::CostModel::fit(&steps)?;
+        fit.model = fit.model.with_new_shape(new_shape)?;
+        Ok(Self { fit, steps })
     }
 
     /// The measured step that the model fits worst, as model files have it.

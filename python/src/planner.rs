@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use lengthwise::{
-    Budget, Settings, Shapes, Steps, Strategy, Update, shard::Shard, tune::recommended,
+    Budget, Settings, Shapes, Steps, Strategy, Update,
+    shard::Shard,
+    tune::{Like, Model, batches_only, recommend},
 };
 use pyo3::prelude::*;
 
@@ -12,8 +14,9 @@ use crate::interrupt::interruptible;
 use crate::lengths::{Column, Lengths, paired};
 use crate::pickle::{Reduced, from_json, reduced, to_json};
 use crate::plan::Plan;
-use crate::settings::{Given, at_least_one, given, plain, text};
+use crate::settings::{Given, at_least_one, budget_like, given, plain, text};
 use crate::statistics::Statistics;
+use crate::tune::wanted;
 
 /// So many sequences take long enough to plan for Ctrl-C to be noticed.
 const LONG: usize = 1 << 20;
@@ -28,16 +31,18 @@ const LONG: usize = 1 << 20;
 ///     `lengths`: The length of each sequence: a list, an array, a tensor, a column of a table or of a
 ///         dataset, or `Lengths`.
 ///     `strategy`: How sequences are grouped into batches, such as "shuffled", "blurred:blur=0.02" or
-///         "packed:capacity=4096". By default, it is "shuffled" if the shapes are a ladder, "blurred" if
-///         they are not, and "paired" for two lengths.
+///         "packed:capacity=4096". By default, it is what `tune` recommends: usually "proportional", with
+///         several micro-batches per optimizer step. It is "paired" for two lengths, and "shuffled" for
+///         shards.
 ///     `second`: A second length for each sequence, such as the length of its target. By default,
 ///         sequences have one length.
 ///     `budget`: The hard limit of a batch: a number of sequences, or a string such as "padded:20000"
 ///         (cells, padding included), "sequences:16", "dynamic:16" or "cost:encoder,limit=0.05"
-///         (seconds). It has no default, except that the capacity of "packed:capacity=4096" is a budget.
+///         (seconds). It has no default, except that the capacity of "packed:capacity=4096" is a budget, and
+///         that `like` makes one.
 ///     `shapes`: Which batch lengths may occur: "exact" (the longest sequence of the batch), "multiple:8"
 ///         (rounded up), "ladder:16" (the 16 lengths that pad the least) or "ladder:100/200/400" (these
-///         lengths). By default, it is a ladder of up to 16 rungs, and "exact" if you give a strategy or
+///         lengths). By default, it is what `tune` recommends, and "exact" if you give a strategy or
 ///         second lengths.
 ///     `arrange`: The order of the batches in the epoch: "spread" (random, with short and long batches in
 ///         proportion in every part of the epoch; every sequence is at every place equally often),
@@ -55,7 +60,7 @@ const LONG: usize = 1 << 20;
 ///         By default, it is the model of a "cost" budget. Without one, time is proportional to cells, or
 ///         to the batch length if steps are "aligned".
 ///     `accumulate`: Gradient-accumulation steps per rank: how many batches each rank processes for one
-///         optimizer step. The default is 1.
+///         optimizer step. By default, it is what `tune` recommends, and 1 if you give a strategy.
 ///     `canonical_ranks`: How many batches one optimizer step has over all ranks, for every world size that
 ///         divides this number: training then takes the same steps on 1 rank as on 8. It replaces
 ///         `accumulate`. By default, a step has `accumulate` batches for each rank.
@@ -63,6 +68,11 @@ const LONG: usize = 1 << 20;
 ///         "sequences:256". It decides how many batches each rank processes for one optimizer step, and
 ///         replaces `accumulate`. On several ranks, also give `canonical_ranks`. By default, a step has
 ///         `accumulate` batches for each rank.
+///     `like`: The batch size that you train with today, such as 32: the budget of equal memory. With
+///         "32,keep=steps", an epoch also keeps its number of optimizer steps. By default, `budget` decides.
+///     `model`: The model that you train, for the recommendation: "attention", "recurrent", "packed" (it
+///         takes several sequences in one row), or how long its steps take, as for `cost_model`. The default
+///         is "attention".
 ///     `constant_steps`: Whether every epoch has the same number of steps, for trainers that ask for it
 ///         only once. The default is false.
 ///     `seed`: The seed of all random choices, from 0 to 2⁶⁴ − 1. The default is 0.
@@ -96,9 +106,11 @@ impl Planner {
         steps = None,
         tail: "str" = "split",
         cost_model = None,
-        accumulate: "SupportsIndex" = 1,
+        accumulate = None,
         canonical_ranks = None,
         update = None,
+        like = None,
+        model = None,
         constant_steps: "bool" = false,
         seed: "SupportsIndex" = 0,
         statistics = None,
@@ -117,9 +129,11 @@ impl Planner {
         steps: Option<Given<Steps>>,
         #[pyo3(from_py_with = text)] tail: &str,
         cost_model: Option<Given<lengthwise::CostModel>>,
-        #[pyo3(from_py_with = plain)] accumulate: u32,
+        accumulate: Option<Given<u32>>,
         canonical_ranks: Option<Given<u32>>,
         update: Option<Given<Update>>,
+        like: Option<Given<Like>>,
+        model: Option<Given<Model>>,
         #[pyo3(from_py_with = plain)] constant_steps: bool,
         #[pyo3(from_py_with = plain)] seed: u64,
         statistics: Option<PyRef<'_, Statistics>>,
@@ -127,7 +141,8 @@ impl Planner {
         shards: Option<Given<u32>>,
     ) -> Result<Self> {
         let lengths = paired(lengths, second)?;
-        at_least_one("accumulate", accumulate)?;
+        let accumulate = given(accumulate);
+        accumulate.map_or(Ok(()), |each| at_least_one("accumulate", each))?;
         let canonical_ranks = given(canonical_ranks);
         canonical_ranks.map_or(Ok(()), |ranks| at_least_one("canonical_ranks", ranks))?;
         let statistics = statistics.map(|statistics| Arc::clone(&statistics.0));
@@ -137,29 +152,40 @@ impl Planner {
                 Some(all) => Arc::new(lengthwise::Lengths::clone(&lengths).part_of(all)?),
                 None => lengths,
             };
-            let strategy = given(strategy);
+            let (strategy, shapes, like) = (given(strategy), given(shapes), given(like));
             let own = || strategy.as_ref().and_then(Strategy::own_budget);
-            let budget = given(budget).or_else(own).ok_or_else(|| {
+            let budget = budget_like(budget, like)?.or_else(own).ok_or_else(|| {
                 let hint = "give one, as in budget=\"padded:20000\"";
                 Failure::setting("there is no budget, and batches have no other size", hint)
             })?;
-            let (strategy, shapes) = recommended(&lengths, budget, strategy, given(shapes))?;
-            one_number_of_batches(accumulate, canonical_ranks)?;
+            if strategy.is_some() {
+                one_number_of_batches(accumulate.unwrap_or(1), canonical_ranks)?;
+            }
+            let ranks = canonical_ranks.unwrap_or(1);
             let settings = Settings {
-                shapes,
                 arrange: arrange.parse()?,
                 over_long: over_long.parse()?,
                 steps: given(steps),
                 tail: tail.parse()?,
                 cost_model: given(cost_model),
-                accumulate,
+                accumulate: accumulate.unwrap_or(1),
                 canonical_ranks,
-                update: given(update),
+                update: given(update).or(like.and_then(|like| like.update(ranks))),
                 shard,
                 seed,
                 ..Settings::new("", budget)
             };
-            let mut planner = lengthwise::Planner::with(strategy, settings);
+            // Steps are planned where all lengths are at hand, and there is one of each sequence.
+            let steps = lengths.second().is_none() && lengths.statistics().is_none();
+            let mut planner = if strategy.is_none() && steps {
+                let settings = Settings { accumulate: 1, ..settings };
+                let mut wanted = wanted(settings, given(model), like, ranks);
+                (wanted.shapes, wanted.micro_batches) = (shapes, accumulate);
+                lengthwise::Planner::named(recommend(&lengths, &wanted)?.best().settings.clone())?
+            } else {
+                let (strategy, shapes) = batches_only(&lengths, budget, strategy, shapes)?;
+                lengthwise::Planner::with(strategy, Settings { shapes, ..settings })
+            };
             if constant_steps {
                 planner = planner.constant_steps(&lengths)?;
             }

@@ -3,7 +3,10 @@
 
 use std::path::PathBuf;
 
-use lengthwise::{Budget, Shapes, Steps, Strategy, Update};
+use lengthwise::{
+    Budget, Shapes, Steps, Strategy, Update,
+    tune::{Kind, Like, Model},
+};
 use lengthwise_io::{model_file, model_file_of_budget, read_cost_model};
 use pyo3::{
     PyTypeInfo,
@@ -171,6 +174,44 @@ impl Value for lengthwise::CostModel {
             Some(path) => Ok(read_cost_model(path)?),
             None => Ok(text.parse()?),
         }
+    }
+}
+
+/// A kind of model, or a cost model.
+impl Value for Model {
+    const HINT: PyStaticExpr = <lengthwise::CostModel as Value>::HINT;
+
+    fn read(given: Borrowed<'_, '_, PyAny>) -> Result<Self> {
+        match given.extract::<String>() {
+            Ok(text) if Model::NAMES.contains(&text.trim()) => Ok(text.parse()?),
+            _ => Ok(Model::new(Kind::Attention, Some(lengthwise::CostModel::read(given)?))),
+        }
+    }
+}
+
+/// A batch size, or a string such as "32,keep=steps".
+impl Value for Like {
+    const HINT: PyStaticExpr = type_hint_union!(<&str>::INPUT_TYPE, u32::INPUT_TYPE);
+
+    fn read(given: Borrowed<'_, '_, PyAny>) -> Result<Self> {
+        match given.extract::<String>() {
+            Ok(text) => Ok(text.parse()?),
+            Err(_) => Ok(u32::read(given)?.to_string().parse()?),
+        }
+    }
+}
+
+/// The budget of equal memory, or the one that was given, or the default.
+pub(crate) fn budget_like(
+    budget: Option<Given<Budget>>,
+    like: Option<Like>,
+) -> Result<Option<Budget>> {
+    match (given(budget), like) {
+        (Some(budget), Some(like)) => Err(Failure::setting(
+            format!("both `budget` ({budget}) and `like` ({like}) are given"),
+            "give one of them",
+        )),
+        (budget, like) => Ok(budget.or(like.map(Like::budget))),
     }
 }
 

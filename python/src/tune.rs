@@ -1,8 +1,8 @@
-//! The best strategy within limits.
+//! What is recommended within limits.
 
 use lengthwise::{
-    Budget, Shapes, Workspace,
-    tune::{Conditions, Limits, recommended_shapes},
+    Budget, Settings, Shapes, Update, Workspace,
+    tune::{Like, Limits, Model, Wanted, recommend_in},
 };
 use pyo3::{prelude::*, types::PyDict};
 
@@ -10,42 +10,71 @@ use crate::compare::loaded;
 use crate::error::{Failure, Result};
 use crate::interrupt::interruptible;
 use crate::lengths::Column;
-use crate::pickle::{Reduced, from_json, reduced};
-use crate::settings::{Given, given, plain};
+use crate::pickle::{Reduced, from_json, reduced, to_json};
+use crate::settings::{Given, at_least_one, budget_like, given, plain, text};
 
-/// The best strategy within limits. `lengthwise.tune` makes it.
+/// What is recommended, and what else there is to choose from. `lengthwise.tune` makes it.
 #[pyclass(frozen, module = "lengthwise")]
 #[derive(Debug)]
 pub(crate) struct Tuning {
     tuning: lengthwise_report::Tuning,
-    seed: u64,
+    settings: Settings,
 }
 
-/// Finds the best strategy within limits on padding, batch-mates, shapes and time.
+/// Recommends how to batch: the fastest way that keeps the limits. `Planner`, `plan` and samplers use what
+/// it recommends if you give them no strategy.
 ///
 /// Args:
 ///     `lengths`: The length of each sequence, as for `Planner`.
-///     `budget`: The hard limit of a batch, as for `Planner`.
-///     `shapes`: Which batch lengths may occur, as for `Planner`. By default, it is a ladder of up to 16
-///         rungs if you set no limit and no cost model, and "exact" otherwise.
+///     `budget`: The hard limit of a batch, as for `Planner`. The default is "sequences:16".
+///     `like`: The batch size that you train with today, such as 32: the budget of equal memory. With
+///         "32,keep=steps", an epoch also keeps its number of optimizer steps. By default, `budget` decides.
+///     `model`: The model that you train: "attention", "recurrent", "packed" (it takes several sequences in
+///         one row), or how long its steps take, as for `cost_model`. The default is "attention".
+///     `shapes`: Which batch lengths may occur, as for `Planner`. By default, they are recommended too.
+///     `arrange`: The order of the batches, as for `Planner`. The default is "spread".
+///     `over_long`: What happens to a sequence that exceeds the budget alone, as for `Planner`. The default
+///         is "error".
+///     `world_size`: The number of ranks. The default is 1.
+///     `accumulate`: Micro-batches per rank and optimizer step, if your training loop decides them: 1 if it
+///         updates after every batch. By default, they are recommended too.
+///     `update`: How much data one optimizer step has over all ranks, as for `Planner`. By default, it has as
+///         much as a full batch of every rank.
 ///     `max_padding`: The highest padding rate, above 0 and below 1, such as 0.05. By default, there is no
 ///         limit.
+///     `min_mixing`: The lowest mixing, from 0 to 1: how freely batch-mates change between epochs, where 1 is
+///         random shuffling. By default, it is 0.05.
 ///     `min_mates`: The fewest effective mates: the smallest pool that batch-mates may be drawn from. By
 ///         default, there is no limit.
 ///     `max_shapes`: The most different shapes (pairs of batch size and batch length). By default, there is
 ///         no limit.
+///     `max_step_mix`: The highest step mix: how much optimizer steps differ in length, where 1 is as random
+///         steps. By default, it is 1.
+///     `min_optimizer_steps`: The fewest optimizer steps of an epoch. By default, there is no limit.
+///     `max_optimizer_steps`: The most optimizer steps of an epoch. By default, there is no limit.
 ///     `max_seconds`: The most seconds for an epoch. It needs a cost model. By default, there is no limit.
-///     `cost_model`: How long a batch takes, as for `Planner`. By default, there is none.
+///     `cost_model`: How long a batch takes, as for `Planner`. By default, `model` decides.
 ///     `seed`: The seed of all random choices. The default is 0.
 #[pyfunction]
 #[pyo3(signature = (
     lengths,
     *,
-    budget,
+    budget = None,
+    like = None,
+    model = None,
     shapes = None,
+    arrange: "str" = "spread",
+    over_long: "str" = "error",
+    world_size: "SupportsIndex" = 1,
+    accumulate = None,
+    update = None,
     max_padding = None,
+    min_mixing = None,
     min_mates = None,
     max_shapes = None,
+    max_step_mix = None,
+    min_optimizer_steps = None,
+    max_optimizer_steps = None,
     max_seconds = None,
     cost_model = None,
     seed: "SupportsIndex" = 0,
@@ -53,58 +82,92 @@ pub(crate) struct Tuning {
 pub(crate) fn tune(
     py: Python<'_>,
     lengths: Column,
-    budget: Given<Budget>,
+    budget: Option<Given<Budget>>,
+    like: Option<Given<Like>>,
+    model: Option<Given<Model>>,
     shapes: Option<Given<Shapes>>,
+    #[pyo3(from_py_with = text)] arrange: &str,
+    #[pyo3(from_py_with = text)] over_long: &str,
+    #[pyo3(from_py_with = plain)] world_size: u32,
+    accumulate: Option<Given<u32>>,
+    update: Option<Given<Update>>,
     max_padding: Option<Given<f64>>,
+    min_mixing: Option<Given<f64>>,
     min_mates: Option<Given<f64>>,
     max_shapes: Option<Given<u32>>,
+    max_step_mix: Option<Given<f64>>,
+    min_optimizer_steps: Option<Given<u64>>,
+    max_optimizer_steps: Option<Given<u64>>,
     max_seconds: Option<Given<f64>>,
     cost_model: Option<Given<lengthwise::CostModel>>,
     #[pyo3(from_py_with = plain)] seed: u64,
 ) -> Result<Tuning> {
-    let limits = Limits {
+    let (like, accumulate) = (given(like), given(accumulate));
+    at_least_one("world_size", world_size)?;
+    accumulate.map_or(Ok(()), |each| at_least_one("accumulate", each))?;
+    let settings = Settings {
+        arrange: arrange.parse()?,
+        over_long: over_long.parse()?,
+        cost_model: given(cost_model),
+        update: given(update),
+        seed,
+        ..Settings::new("", budget_like(budget, like)?.unwrap_or(DEFAULT_BUDGET))
+    };
+    let mut wanted = wanted(settings, given(model), like, world_size);
+    (wanted.shapes, wanted.micro_batches) = (given(shapes), accumulate);
+    wanted.limits = Limits {
         max_padding: given(max_padding),
+        min_mixing: given(min_mixing),
         min_mates: given(min_mates),
         max_shapes: given(max_shapes),
+        max_step_mix: given(max_step_mix),
+        min_steps: given(min_optimizer_steps),
+        max_steps: given(max_optimizer_steps),
         max_seconds: given(max_seconds),
     };
-    check(&limits, cost_model.is_some())?;
-    let budget = budget.0;
-    let cost_model = given(cost_model);
+    check(&wanted)?;
     let find = move |workspace: &Workspace| -> Result<Tuning> {
-        let shapes = match shapes {
-            Some(shapes) => shapes.0,
-            None if limits == Limits::default() && cost_model.is_none() => {
-                recommended_shapes(&lengths.0, budget)?
-            }
-            None => Shapes::Exact,
-        };
-        let conditions = Conditions { budget, shapes, seed, cost_model };
-        let choice = lengthwise::tune::tune_in(workspace, &lengths.0, &conditions, limits)?;
-        let tuning = lengthwise_report::Tuning::new(&choice, &conditions, &limits, None);
-        Ok(Tuning { tuning, seed })
+        let found = recommend_in(workspace, &lengths.0, &wanted)?;
+        let tuning = lengthwise_report::Tuning::new(&found, None, wanted.ranks);
+        let settings = found.best().settings.clone();
+        Ok(Tuning { tuning, settings })
     };
     interruptible(py, find)?
 }
 
-fn check(limits: &Limits, timed: bool) -> Result<()> {
+/// The budget of commands that need none.
+pub(crate) const DEFAULT_BUDGET: Budget = Budget::sequences(16);
+
+/// What is wanted of a recommendation where these settings are known.
+pub(crate) fn wanted(
+    settings: Settings,
+    model: Option<Model>,
+    like: Option<Like>,
+    ranks: u32,
+) -> Wanted {
+    let mut wanted = Wanted::new(settings.budget);
+    wanted.model = model.unwrap_or_default();
+    wanted.model.cost = wanted.model.cost.or(settings.cost_model);
+    wanted.settings = settings;
+    let kept = like.and_then(|like| like.update(ranks));
+    wanted.settings.update = wanted.settings.update.or(kept);
+    (wanted.ranks, wanted.like) = (ranks, like);
+    wanted
+}
+
+fn check(wanted: &Wanted) -> Result<()> {
+    let Wanted { limits, model, .. } = wanted;
     let bad = |name: &str, given: String, hint: &str| {
         Err(Failure::setting(format!("`{name}` cannot be {given}"), hint))
     };
+    if let Err((name, given, expected)) = limits.check() {
+        return bad(name, given.to_string(), &format!("it must be {expected}"));
+    }
     match *limits {
-        Limits { max_padding: Some(given), .. } if !(given > 0.0 && given < 1.0) => {
-            bad("max_padding", given.to_string(), "it must be above 0 and below 1, such as 0.05")
-        }
-        Limits { min_mates: Some(given), .. } if !(given >= 1.0 && given.is_finite()) => {
-            bad("min_mates", given.to_string(), "it must be a number from 1")
-        }
         Limits { max_shapes: Some(0), .. } => {
             bad("max_shapes", "0".to_owned(), "it must be a whole number from 1")
         }
-        Limits { max_seconds: Some(given), .. } if !(given > 0.0 && given.is_finite()) => {
-            bad("max_seconds", given.to_string(), "it must be a number of seconds above 0")
-        }
-        Limits { max_seconds: Some(given), .. } if !timed => bad(
+        Limits { max_seconds: Some(given), .. } if model.cost.is_none() => bad(
             "max_seconds",
             format!("{given} without a cost model"),
             "give `cost_model` too; `lengthwise.calibrate` makes one",
@@ -116,12 +179,13 @@ fn check(limits: &Limits, timed: bool) -> Result<()> {
 #[pymethods]
 impl Tuning {
     #[staticmethod]
-    fn _restore(json: &str, seed: u64) -> Result<Self> {
-        Ok(Self { tuning: from_json(json, "Tuning")?, seed })
+    fn _restore(json: &str, settings: &str) -> Result<Self> {
+        let settings: Settings = from_json(settings, "Tuning")?;
+        Ok(Self { tuning: from_json(json, "Tuning")?, settings })
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, (String, u64)>> {
-        reduced::<Self, _>(py, (self.tuning.to_json(), self.seed))
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, (String, String)>> {
+        reduced::<Self, _>(py, (self.tuning.to_json(), to_json(&self.settings)?))
     }
 
     /// The strategy.
@@ -142,14 +206,44 @@ impl Tuning {
         self.tuning.within_limits
     }
 
+    /// What is recommended, with the reason and the lines that use it, as in the JSON of `lengthwise tune
+    /// --json`; `None` if nothing keeps the limits.
+    #[getter]
+    fn recommended<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        loaded(py, &self.tuning.to_json())?.get_item("recommended")
+    }
+
     /// The choice as arguments of `plan` and of samplers: `plan(lengths, **tuning.settings)`.
     #[getter]
     fn settings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let settings = PyDict::new(py);
-        settings.set_item("strategy", &self.tuning.strategy)?;
-        settings.set_item("budget", &self.tuning.budget)?;
-        settings.set_item("shapes", &self.tuning.shapes)?;
-        settings.set_item("seed", self.seed)?;
+        let Settings {
+            strategy,
+            budget,
+            shapes,
+            arrange,
+            over_long,
+            update,
+            accumulate,
+            cost_model,
+            seed,
+            ..
+        } = &self.settings;
+        settings.set_item("strategy", strategy)?;
+        settings.set_item("budget", budget.to_string())?;
+        settings.set_item("shapes", shapes.to_string())?;
+        settings.set_item("arrange", arrange.to_string())?;
+        settings.set_item("over_long", over_long.to_string())?;
+        settings.set_item("seed", seed)?;
+        if let Some(update) = update {
+            settings.set_item("update", update.to_string())?;
+        }
+        if *accumulate > 1 {
+            settings.set_item("accumulate", accumulate)?;
+        }
+        if let Some(model) = cost_model {
+            settings.set_item("cost_model", model.to_string())?;
+        }
         Ok(settings)
     }
 
@@ -159,7 +253,7 @@ impl Tuning {
         loaded(py, &self.tuning.to_json())?.get_item("best")
     }
 
-    /// The best choice of each family of strategies within the limits.
+    /// Every way that was measured, the best first. Those that break a limit come last.
     #[getter]
     fn candidates<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         loaded(py, &self.tuning.to_json())?.get_item("candidates")
@@ -171,6 +265,6 @@ impl Tuning {
     }
 
     fn __repr__(&self) -> String {
-        self.tuning.to_text()
+        self.tuning.to_text(100)
     }
 }

@@ -11,7 +11,7 @@ use std::{error::Error, hint::black_box};
 use lengthwise::{
     Budget, Example, Lengths, Planner, Shapes, Strategy, Workspace, ladder,
     strategy::{Blurred, Packed},
-    tune::recommended,
+    tune::batches_only,
 };
 
 /// A name, and a function that prepares the job and has it counted.
@@ -90,11 +90,11 @@ fn budget(lengths: &Lengths) -> Budget {
     Budget::padded(((32.0 * lengths.mean()) as u64).max(lengths.max().into()))
 }
 
-/// What `lengthwise plan` does by itself.
+/// What `lengthwise plan` does by itself where it plans batches, and no optimizer steps.
 fn default_plan(lengths: &Lengths) -> Result<(), Box<dyn Error>> {
     let budget = budget(lengths);
     counted(|| {
-        let (strategy, shapes): (Strategy, Shapes) = recommended(lengths, budget, None, None)?;
+        let (strategy, shapes): (Strategy, Shapes) = batches_only(lengths, budget, None, None)?;
         Planner::new(strategy, budget).shapes(shapes).plan_in(
             &Workspace::new().threads(1),
             lengths,

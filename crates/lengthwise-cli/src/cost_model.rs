@@ -1,6 +1,9 @@
 //! Cost models as they are named on the command line: a preset, coefficients, or a file.
 
-use lengthwise::{Budget, CostModel};
+use lengthwise::{
+    Budget, CostModel,
+    tune::{Kind, Model},
+};
 use lengthwise_io::{model_file, model_file_of_budget, read_cost_model};
 
 use crate::failure::Failure;
@@ -10,6 +13,14 @@ pub(crate) fn named(given: &str) -> Result<CostModel, Failure> {
         Some(path) => Ok(read_cost_model(path)?),
         None => Ok(given.parse()?),
     }
+}
+
+/// The model that is trained: its kind, or how long its steps take.
+pub(crate) fn model(given: &str) -> Result<Model, Failure> {
+    if Model::NAMES.contains(&given.trim()) {
+        return Ok(given.parse()?);
+    }
+    Ok(Model::new(Kind::Attention, Some(named(given)?)))
 }
 
 /// A budget, in which `cost:` may be followed by a model file.

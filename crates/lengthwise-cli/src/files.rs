@@ -6,12 +6,13 @@
 
 use std::path::{Path, PathBuf};
 
+use lengthwise::tune::Model;
 use lengthwise_io::{audio_files, model_file, model_file_of_budget};
 
 use crate::args::Command;
 use crate::args::comparing::Comparing;
 use crate::args::planning::Plan;
-use crate::args::shared::Source;
+use crate::args::shared::{Advice, Source};
 use crate::failure::Failure;
 use crate::files::identity::Identity;
 use crate::input::quoted;
@@ -77,7 +78,9 @@ impl<'a> Files<'a> {
     fn of(command: &'a Command) -> Self {
         let mut files = Self::default();
         match command {
-            Command::Inspect(args) => files.source(&args.input.source).budget(&args.budget),
+            Command::Inspect(args) => {
+                files.source(&args.input.source).advised(args.budget.as_deref(), &args.advice)
+            }
             Command::Compare(args) => {
                 let files = files.comparing(&args.comparing);
                 files.writes("report", "--report", args.report.as_deref(), PAGE)
@@ -95,7 +98,7 @@ impl<'a> Files<'a> {
             }
             Command::Tune(args) => files
                 .source(&args.input.source)
-                .budget(&args.budget)
+                .advised(args.budget.as_deref(), &args.advice)
                 .model(args.cost_model.as_deref()),
             Command::Frontier(args) => files.source(&args.input.source).budget(&args.budget),
             Command::Ladder(args) => files.source(&args.input.source),
@@ -148,18 +151,26 @@ impl<'a> Files<'a> {
         self.reads("the cost model of the budget,", model_file_of_budget(budget))
     }
 
+    /// What a recommendation is made from.
+    fn advised(&mut self, budget: Option<&'a str>, advice: &'a Advice) -> &mut Self {
+        let model = advice.model.as_deref().filter(|model| !Model::NAMES.contains(model));
+        self.budget(budget.unwrap_or_default()).model(model)
+    }
+
     fn model(&mut self, model: Option<&'a str>) -> &mut Self {
         self.reads("the cost model", model.and_then(model_file))
     }
 
     fn comparing(&mut self, args: &'a Comparing) -> &mut Self {
-        self.source(&args.input.source).budget(&args.budget).model(args.cost_model.as_deref())
+        self.source(&args.input.source)
+            .advised(args.budget.as_deref(), &args.advice)
+            .model(args.cost_model.as_deref())
     }
 
     fn plan(&mut self, args: &'a Plan) -> &mut Self {
         self.source(&args.input.source)
             .model(args.part.cost_model.as_deref())
-            .budget(args.budget.as_deref().unwrap_or_default())
+            .advised(args.budget.as_deref(), &args.advice)
             .reads("the statistics", args.shards.statistics.as_deref());
         self.read.extend(args.part.resume.iter().map(|path| (CURSOR, path.as_path())));
         self.writes("plan", "-o", args.output.as_deref(), &["json", "jsonl", "npz", "parquet"])

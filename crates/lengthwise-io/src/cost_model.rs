@@ -22,6 +22,8 @@ pub struct CostModelFile {
     b: f64,
     c: f64,
     d: f64,
+    #[serde(skip_serializing_if = "is_zero")]
+    s: f64,
     rows: usize,
     r2: f64,
     mean_relative_error: f64,
@@ -50,7 +52,8 @@ impl CostModelFile {
     pub fn new(fit: &Fit, worst: WorstStep) -> Self {
         let [a, b, c, d] = fit.model.coefficients();
         let &Fit { rows, r2, mean_relative_error, .. } = fit;
-        Self { version: VERSION, a, b, c, d, rows, r2, mean_relative_error, worst }
+        let s = fit.model.new_shape();
+        Self { version: VERSION, a, b, c, d, s, rows, r2, mean_relative_error, worst }
     }
 
     /// What is in the file.
@@ -66,6 +69,13 @@ struct Coefficients {
     b: f64,
     c: f64,
     d: f64,
+    #[serde(default)]
+    s: f64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
+fn is_zero(seconds: &f64) -> bool {
+    *seconds == 0.0
 }
 
 /// Reads the model in a file.
@@ -93,7 +103,9 @@ pub fn read_cost_model(path: &Path) -> Result<CostModel, Error> {
         let what = format!("has version {}, which this release does not know", read.version);
         return Err(refused(&what));
     }
-    CostModel::new(read.a, read.b, read.c, read.d).map_err(|error| refused(&error.to_string()))
+    let Coefficients { a, b, c, d, s, .. } = read;
+    let model = CostModel::new(a, b, c, d).and_then(|model| model.with_new_shape(s));
+    model.map_err(|error| refused(&error.to_string()))
 }
 
 /// The file that is meant where a cost model is named: coefficients have a `=`, presets are known,

@@ -3,9 +3,13 @@
 use std::{collections::BTreeSet, time::Instant};
 
 use lengthwise::{
-    Error, Lengths, Measures, Plan, Planner, Strategy, Workspace, measure::mate_repeat_rates,
+    Error, Lengths, Measures, Plan, Planner, Strategy, Workspace,
+    measure::mate_repeat_rates,
+    tune::{Recommendation, Wanted, recommend_in},
 };
 use serde::{Deserialize, Serialize};
+
+use crate::advice::Recommended;
 
 /// What to compare, and under which settings.
 #[derive(Clone, Debug)]
@@ -24,16 +28,22 @@ pub struct Request<'a> {
     pub epochs: u32,
     /// How many ranks share a step.
     pub world_size: u32,
+    /// What is known for the recommendation, which has a row too. Sequences of two lengths have none.
+    pub wanted: Wanted,
+    /// How the command line names the lengths, if it does.
+    pub typed: Option<&'a str>,
 }
 
 impl Request<'_> {
     /// The planner of one of the strategies, for so many ranks.
     pub(crate) fn planner(&self, strategy: &Strategy, ranks: u32) -> Planner<Strategy> {
-        let mut settings = self.settings.clone();
-        if settings.update.is_some() || strategy.makes_steps() {
-            settings.canonical_ranks.get_or_insert(ranks);
-        }
-        Planner::with(strategy.clone(), settings)
+        Planner::with(strategy.clone(), self.settings.clone()).for_ranks(ranks)
+    }
+
+    /// The recommendation, where there is one.
+    fn recommendation(&self, workspace: &Workspace) -> Result<Option<Recommendation>, Error> {
+        let one = self.lengths.second().is_none();
+        one.then(|| recommend_in(workspace, self.lengths, &self.wanted)).transpose()
     }
 }
 
@@ -46,8 +56,14 @@ pub struct Comparison {
     pub input: Input,
     /// Under which settings.
     pub settings: Settings,
-    /// A row for every strategy, in the order asked for.
+    /// What is recommended, whatever is compared; nothing for sequences of two lengths.
+    #[serde(default)]
+    pub recommended: Option<Recommended>,
+    /// A row for every strategy, in the order asked for, and one for what is recommended.
     pub rows: Vec<Row>,
+    /// The settings of what is recommended.
+    #[serde(skip)]
+    pub(crate) chosen: Option<lengthwise::Settings>,
 }
 
 /// The lengths in brief.
@@ -107,6 +123,9 @@ impl Settings {
 pub struct Row {
     /// The strategy in its string form.
     pub strategy: String,
+    /// Whether this is what is recommended, with settings of its own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub recommended: bool,
     /// Means over the epochs.
     #[serde(flatten)]
     pub mean: Figures,
@@ -116,6 +135,13 @@ pub struct Row {
     pub over_long: usize,
     /// Standard deviations over the epochs.
     pub sd: Figures,
+}
+
+impl Row {
+    /// What the row is called: its strategy, or that it is recommended.
+    pub fn label(&self) -> &str {
+        if self.recommended { "recommended" } else { &self.strategy }
+    }
 }
 
 /// The figures of a row; see [`Measures`] for what each is.
@@ -187,13 +213,25 @@ impl Comparison {
         let (mut rows, mut how) = (Vec::new(), [""; 2]);
         for strategy in request.strategies {
             on_start(strategy);
-            let (row, found) = Row::measure(workspace, request, strategy)?;
+            let planner = request.planner(strategy, request.world_size);
+            let (row, found) = Row::measure(workspace, request, &planner)?;
             if rows.is_empty() || !strategy.makes_steps() {
                 how = found;
             }
             rows.push(row);
         }
         let [steps, time] = how.map(str::to_owned);
+        let found = request.recommendation(workspace)?;
+        let recommended = found
+            .as_ref()
+            .and_then(|found| Recommended::new(found, request.typed, request.world_size));
+        let chosen =
+            found.filter(|_| recommended.is_some()).map(|found| found.best().settings.clone());
+        if let Some(settings) = &chosen {
+            let planner = Planner::named(settings.clone())?;
+            let (row, _) = Row::measure(workspace, request, &planner)?;
+            rows.push(Row { recommended: true, ..row });
+        }
         Ok(Self {
             version: 1,
             input: Input {
@@ -219,8 +257,15 @@ impl Comparison {
                 tail: settings.tail.to_string(),
                 cost_model: settings.cost_model.map(|model| model.to_string()),
             },
+            recommended,
             rows,
+            chosen,
         })
+    }
+
+    /// The row of what is recommended, and its settings.
+    pub(crate) fn recommended_row(&self) -> Option<(&Row, &lengthwise::Settings)> {
+        self.rows.iter().find(|row| row.recommended).zip(self.chosen.as_ref())
     }
 
     /// Whether a table needs the column with this heading.
@@ -255,9 +300,8 @@ impl Row {
     fn measure(
         workspace: &Workspace,
         request: &Request,
-        strategy: &Strategy,
+        planner: &Planner<Strategy>,
     ) -> Result<(Self, [&'static str; 2]), Error> {
-        let planner = request.planner(strategy, request.world_size);
         let cost_model = request.settings.cost_model;
         let (mut plans, mut figures, mut shapes) = (Vec::new(), Vec::new(), BTreeSet::new());
         for epoch in 0..u64::from(request.epochs) {
@@ -300,8 +344,8 @@ impl Row {
         let over_long = plans.first().map_or(0, |plan| plan.over_long().1.len());
         let made = plans.first().map(Plan::provenance);
         let how = made.map_or([""; 2], |made| [made.steps.name(), made.time_follows()]);
-        let (strategy, shapes_over_epochs) = (strategy.to_string(), shapes.len());
-        Ok((Self { strategy, mean, shapes_over_epochs, over_long, sd }, how))
+        let (strategy, shapes_over_epochs) = (planner.settings().strategy.clone(), shapes.len());
+        Ok((Self { strategy, recommended: false, mean, shapes_over_epochs, over_long, sd }, how))
     }
 }
 

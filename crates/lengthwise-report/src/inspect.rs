@@ -3,11 +3,13 @@
 use std::fmt::Write as _;
 
 use lengthwise::{
-    Budget, Error, Lengths, OverLong, Planner,
+    Budget, Error, Lengths, Planner,
     strategy::{Shuffled, Sorted},
+    tune::{Wanted, recommend},
 };
 use serde::Serialize;
 
+use crate::advice::Recommended;
 use crate::histogram::{Bin, bins, length_at};
 use crate::text::{one_line, plural, wrapped};
 
@@ -31,12 +33,12 @@ pub struct Inspection {
     duplicate_ids: Option<Duplicates>,
     /// Under which budget padding was measured.
     budget: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    over_budget: Option<OverBudget>,
-    /// The share of padding in random batches of the sequences that fit the budget, if any does.
-    random_padding_rate: Option<f64>,
+    /// The share of padding in random batches.
+    random_padding_rate: f64,
     /// The same for sorted batches.
-    sorted_padding_rate: Option<f64>,
+    sorted_padding_rate: f64,
+    /// What is recommended.
+    recommended: Option<Recommended>,
     histogram: Vec<Bin>,
     /// What deserves a second look.
     pub warnings: Vec<String>,
@@ -73,13 +75,6 @@ struct Outlier {
     id: Option<String>,
 }
 
-/// Sequences that exceed the budget even alone, and what planning says of them.
-#[derive(Clone, Debug, Serialize)]
-struct OverBudget {
-    count: usize,
-    message: String,
-}
-
 /// Ids that occur more than once.
 #[derive(Clone, Debug, Serialize)]
 pub struct Duplicates {
@@ -99,10 +94,12 @@ impl Inspection {
     pub fn new(
         source: &str,
         lengths: &Lengths,
-        budget: Budget,
+        wanted: &Wanted,
+        typed: Option<&str>,
         id: impl Fn(u32) -> Option<String>,
         duplicate_ids: Option<Duplicates>,
     ) -> Result<Self, Error> {
+        let budget = wanted.settings.budget;
         let (count, mean) = (lengths.len() as f64, lengths.mean());
         let square = |length: u32| (f64::from(length) - mean).powi(2);
         let histogram = lengths.histogram();
@@ -110,8 +107,9 @@ impl Inspection {
         let quantile = |share: f64| length_at(lengths, ((share * count).ceil() as u64).max(1));
         let shares = [0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0];
         let quantiles = shares.map(|share| Quantile { share, length: quantile(share) }).to_vec();
-        let (over_budget, [random_padding_rate, sorted_padding_rate]) = padding(lengths, budget)?;
+        let [random_padding_rate, sorted_padding_rate] = padding(lengths, budget)?;
         let outliers = Outliers::new(lengths, (quantile(0.25), quantile(0.75)), id);
+        let recommended = Recommended::new(&recommend(lengths, wanted)?, typed, wanted.ranks);
         let mut inspection = Self {
             version: 1,
             source: source.to_owned(),
@@ -124,9 +122,9 @@ impl Inspection {
             outliers,
             duplicate_ids,
             budget: budget.to_string(),
-            over_budget,
             random_padding_rate,
             sorted_padding_rate,
+            recommended,
             histogram: bins(lengths, ROWS).0,
             warnings: Vec::new(),
         };
@@ -136,13 +134,6 @@ impl Inspection {
 
     fn warned(&self, lengths: &Lengths) -> Vec<String> {
         let (count, longest) = (lengths.len(), lengths.max());
-        let over_budget = self.over_budget.as_ref().map(|OverBudget { count, message }| {
-            format!(
-                "{count} of {} sequences exceed the budget {} even alone, and are left out of the \
-                 padding: {message}",
-                self.sequences, self.budget
-            )
-        });
         let all_alike = (lengths.min() == longest && count > 1).then(|| {
             format!("all lengths are {longest}: nothing is ever padded; is this the right column?")
         });
@@ -162,7 +153,7 @@ impl Inspection {
             let first = first.join(", ");
             format!("{count} sequences have an id that one before them has: {first}")
         });
-        [over_budget, all_alike, labels, far, twice].into_iter().flatten().collect()
+        [all_alike, labels, far, twice].into_iter().flatten().collect()
     }
 
     /// The inspection as JSON.
@@ -191,16 +182,19 @@ impl Inspection {
         let quantiles: Vec<String> = self.quantiles.iter().map(said).collect();
         text += &line(&quantiles.join(", "));
         _ = writeln!(text, "\n{}", self.bars(width, plain));
-        let rates = self.random_padding_rate.zip(self.sorted_padding_rate);
-        let padding = rates.map_or("no sequence fits a batch".to_owned(), |(random, sorted)| {
-            let [random, sorted] = [100.0 * random, 100.0 * sorted];
-            format!(
-                "random batches spend {random:.1} % of their cells on padding, sorted ones {sorted:.2} %"
-            )
-        });
-        text += &line(&format!("under {} {padding}", self.budget));
+        text += &line(&format!(
+            "under {} random batches spend {:.1} % of their cells on padding, sorted ones {:.2} %",
+            self.budget,
+            100.0 * self.random_padding_rate,
+            100.0 * self.sorted_padding_rate
+        ));
         if self.outliers.count > 0 {
             text += &line(&self.outliers.to_text());
+        }
+        if let Some(recommended) = &self.recommended {
+            text.push('\n');
+            text.extend(recommended.lines().iter().map(|said| line(said)));
+            text.extend(recommended.command.iter().map(|command| format!("\n{command}\n")));
         }
         for warning in &self.warnings {
             _ = write!(text, "\n{}", line(&format!("warning: {}", one_line(warning))));
@@ -231,26 +225,11 @@ impl Inspection {
     }
 }
 
-/// The sequences over the budget, and the padding rates of the others in random and sorted batches.
-fn padding(
-    lengths: &Lengths,
-    budget: Budget,
-) -> Result<(Option<OverBudget>, [Option<f64>; 2]), Error> {
-    let rates = |over_long| -> Result<[Option<f64>; 2], Error> {
-        let random = Planner::new(Shuffled, budget).over_long(over_long).plan(lengths, 0)?;
-        let sorted = Planner::new(Sorted, budget).over_long(over_long).plan(lengths, 0)?;
-        Ok([random, sorted].map(|plan| Some(plan.measure(lengths).padding_rate)))
-    };
-    let over = match rates(OverLong::Error) {
-        Ok(rates) => return Ok((None, rates)),
-        Err(error) => error,
-    };
-    let (Error::OverBudget { count, .. } | Error::OverBudgetSeconds { count, .. }) = over else {
-        return Err(over);
-    };
-    let message = over.to_string();
-    let rates = if count < lengths.len() { rates(OverLong::Drop)? } else { [None; 2] };
-    Ok((Some(OverBudget { count, message }), rates))
+/// The padding rates of random and of sorted batches. What no plan can hold is refused, as plans refuse it.
+fn padding(lengths: &Lengths, budget: Budget) -> Result<[f64; 2], Error> {
+    let random = Planner::new(Shuffled, budget).plan(lengths, 0)?;
+    let sorted = Planner::new(Sorted, budget).plan(lengths, 0)?;
+    Ok([random, sorted].map(|plan| plan.measure(lengths).padding_rate))
 }
 
 impl Outliers {
@@ -303,7 +282,8 @@ mod tests {
         let lengths: Vec<u32> = (0..200).map(|i| 10 + i * 7 % 40).chain([5000]).collect();
         let lengths = Lengths::new(lengths)?;
         let id = |sequence: u32| Some(format!("{sequence}\u{202e}"));
-        let found = Inspection::new("a.csv", &lengths, Budget::sequences(8), id, None)?;
+        let wanted = Wanted::new(Budget::sequences(8));
+        let found = Inspection::new("a.csv", &lengths, &wanted, None, id, None)?;
         for width in [50, 60, 80] {
             let text = found.to_text(width, true);
             assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");

@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod advice;
 mod compare;
 mod figures;
 mod histogram;
@@ -21,6 +22,7 @@ mod text;
 mod text_table;
 mod tuning;
 
+pub use advice::{OfferFigures, Recommended};
 pub use compare::{Comparison, Figures, Input, Request, Row, Settings};
 pub use inspect::{Duplicates, Inspection};
 pub use manual::{Page, list_of_pages, page, pages};
@@ -28,4 +30,4 @@ pub use picture::padding_picture;
 pub use study::Study;
 pub use text::{is_unsafe_to_print, one_line};
 pub use text_table::Look;
-pub use tuning::{PointFigures, Tuning, table as points_table};
+pub use tuning::{PointFigures, Tuning, points_table};

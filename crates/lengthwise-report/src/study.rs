@@ -2,6 +2,7 @@
 
 use lengthwise::{
     Arrange, Budget, Error, ErrorKind, Lengths, Pairs, Plan, Planner, Settings, Shapes, Strategy,
+    Update,
     custom::{Purpose, Rng},
     ladder,
     strategy::{Alternated, Bucketed, Pooled},
@@ -139,7 +140,24 @@ impl Study {
         for strategy in request.strategies {
             on_start(&format!("ranks under {strategy}"));
             pictures.push(Picture::new(request, strategy)?);
-            idle.push(Idle::new(request, strategy)?);
+            let planner = |ranks| request.planner(strategy, ranks);
+            idle.push(Idle::new(request, &strategy.to_string(), planner)?);
+        }
+        if let Some((row, settings)) = comparison.recommended_row() {
+            let strategy: Strategy = settings.strategy.parse()?;
+            // With as much data of each rank in a step as now.
+            let planner = |ranks: u32| {
+                let scaled =
+                    |data: u64| (data * u64::from(ranks) / u64::from(request.world_size)).max(1);
+                let update = settings.update.map(|update| match update {
+                    Update::Tokens(tokens) => Update::Tokens(scaled(tokens)),
+                    Update::Sequences(sequences) => Update::Sequences(scaled(sequences)),
+                    other => other,
+                });
+                let settings = Settings { update, canonical_ranks: None, ..settings.clone() };
+                Planner::with(strategy.clone(), settings).for_ranks(ranks)
+            };
+            idle.push(Idle::new(request, row.label(), planner)?);
         }
         let lengths = Distribution::new(request);
         let frontier = Frontier::new(request, |family| on_start(&format!("curve of {family}")))?;
@@ -288,14 +306,26 @@ impl FamilyCurve {
 }
 
 impl Idle {
-    fn new(request: &Request, strategy: &Strategy) -> Result<Self, Error> {
-        let plan = |ranks: u32| request.planner(strategy, ranks).plan(request.lengths, 0);
+    fn new(
+        request: &Request,
+        name: &str,
+        planner: impl Fn(u32) -> Planner<Strategy>,
+    ) -> Result<Self, Error> {
+        let plan = |ranks: u32| planner(ranks).plan(request.lengths, 0);
         // Only steps that the plan itself is made of depend on the number of ranks.
-        let made_for_ranks = strategy.makes_steps() || request.settings.update.is_some();
-        let of_one = plan(1)?;
+        let made_for_ranks = planner(1).plans_steps();
+        let mut made = plan(1);
         let mut points = Vec::new();
         for world_size in (0..=10).map(|power| 1_u32 << power) {
-            let plan = if made_for_ranks { &plan(world_size)? } else { &of_one };
+            if made_for_ranks && world_size > 1 {
+                made = plan(world_size);
+            }
+            let plan = match &made {
+                Ok(plan) => plan,
+                // Steps of so few ranks cannot be made of these micro-batches.
+                Err(_) if made_for_ranks => continue,
+                Err(error) => return Err(error.clone()),
+            };
             let places = u64::from(world_size) * u64::from(request.settings.accumulate);
             if 2 * places > plan.len() as u64 && world_size > 1 {
                 break;
@@ -304,6 +334,6 @@ impl Idle {
             let (idle_share, idle_bound) = (schedule.idle_share(), schedule.idle_bound());
             points.push(IdlePoint { world_size, idle_share, idle_bound });
         }
-        Ok(Self { strategy: strategy.to_string(), points })
+        Ok(Self { strategy: name.to_owned(), points })
     }
 }

@@ -60,13 +60,19 @@ impl Comparison {
         let columns = COLUMNS.iter().filter(|column| self.has_column(column.0[0]));
         let shown = TextTable {
             corner: "strategy",
-            names: self.rows.iter().map(|row| row.strategy.clone()).collect(),
+            names: self.rows.iter().map(|row| row.label().to_owned()).collect(),
             columns: columns.map(|column| column.shown(&self.rows)).collect(),
             star: "best of its column",
         };
         let mut table: String = self.heading().iter().map(|line| wrapped(line, width)).collect();
         table.push('\n');
-        table + &shown.text(look, width)
+        table += &shown.text(look, width);
+        if let Some(recommended) = &self.recommended {
+            table.push('\n');
+            table.extend(recommended.lines().iter().map(|line| wrapped(line, width)));
+            table.extend(recommended.command.iter().map(|command| format!("\n{command}\n")));
+        }
+        table
     }
 
     /// Two lines: what was planned, and under which settings.
@@ -190,7 +196,8 @@ mod tests {
             ..Figures::default()
         };
         let strategy = strategy.to_owned();
-        Row { strategy, mean, shapes_over_epochs: 0, over_long: 0, sd: Figures::default() }
+        let sd = Figures::default();
+        Row { strategy, recommended: false, mean, shapes_over_epochs: 0, over_long: 0, sd }
     }
 
     fn comparison(world_size: u32) -> Comparison {
@@ -223,7 +230,7 @@ mod tests {
             tail: "split".to_owned(),
             cost_model: None,
         };
-        Comparison { version: 1, input, settings, rows }
+        Comparison { version: 1, input, settings, recommended: None, rows, chosen: None }
     }
 
     #[test]

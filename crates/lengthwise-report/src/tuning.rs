@@ -1,40 +1,134 @@
-//! What tuning found: the choice, the candidates, and the lines that use it.
+//! What tuning found: the recommendation, and what else there is to choose from.
 
 use std::fmt::Write as _;
 
-use lengthwise::tune::{Choice, Conditions, Limits, Point};
+use lengthwise::tune::{Point, Recommendation};
 use serde::{Deserialize, Serialize};
+
+use crate::advice::{OfferFigures, Recommended};
+use crate::text::wrapped;
 
 /// What tuning found.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Tuning {
     /// The version of the JSON form.
     pub version: u32,
-    /// Whether the choice keeps all limits; if not, it comes nearest.
+    /// Whether the choice keeps all limits; if not, it comes nearest, and nothing is recommended.
     pub within_limits: bool,
-    /// The strategy in its string form.
+    /// What is recommended.
+    pub recommended: Option<Recommended>,
+    /// The strategy of the choice in its string form.
     pub strategy: String,
     /// The shapes that go with it.
     pub shapes: String,
     /// The budget it was chosen for.
     pub budget: String,
-    /// What it was measured to give on epochs that the search had not seen.
-    pub best: PointFigures,
-    /// Limits that the measured figures miss by no more than the error of measuring them.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub remarks: Vec<String>,
-    /// The command that plans with it, if the input is known to the command line.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub command: Option<String>,
-    /// The call that plans with it.
-    pub python: String,
-    /// The best point of every family within the limits.
-    pub candidates: Vec<PointFigures>,
-    /// Everything else that was measured on the way.
-    pub searched: Vec<PointFigures>,
+    /// What the choice was measured to give.
+    pub best: OfferFigures,
+    /// Random batches with the same size of an update, which times are compared with.
+    pub random: OfferFigures,
+    /// Packed rows, if the model was not said to take them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packed: Option<OfferFigures>,
+    /// Every way that was measured, the best first; those that break a limit come last.
+    pub candidates: Vec<OfferFigures>,
 }
 
-/// A measured point.
+/// So many ways are shown as text.
+const SHOWN: usize = 12;
+
+impl Tuning {
+    /// What was found for so many ranks. `input` is how the command line names the lengths, if it does.
+    pub fn new(found: &Recommendation, input: Option<&str>, ranks: u32) -> Self {
+        let best = found.best();
+        Self {
+            version: 1,
+            within_limits: found.within_limits(),
+            recommended: Recommended::new(found, input, ranks),
+            strategy: best.settings.strategy.clone(),
+            shapes: best.settings.shapes.to_string(),
+            budget: best.settings.budget.to_string(),
+            best: best.into(),
+            random: (&found.random).into(),
+            packed: found.packed.as_ref().map(OfferFigures::from),
+            candidates: found.offers.iter().map(OfferFigures::from).collect(),
+        }
+    }
+
+    /// What was found as JSON.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).unwrap_or_default()
+    }
+
+    /// What was found as a table, a few sentences and the lines that use it.
+    pub fn to_text(&self, width: usize) -> String {
+        let mut shown: Vec<&OfferFigures> = self.candidates.iter().take(SHOWN).collect();
+        if !shown.iter().any(|offer| is_same(offer, &self.random)) {
+            shown.push(&self.random);
+        }
+        let mut text = table(&shown);
+        let hidden = self.candidates.len().saturating_sub(SHOWN);
+        if hidden > 0 {
+            _ = writeln!(text, "({hidden} more with --json)");
+        }
+        text.push('\n');
+        let Some(recommended) = &self.recommended else { return text };
+        for line in recommended.lines() {
+            text += &wrapped(&line, width);
+        }
+        text.push('\n');
+        for line in recommended.command.iter().chain([&recommended.python]) {
+            _ = writeln!(text, "{line}");
+        }
+        text
+    }
+
+    /// What is wrong if nothing keeps all limits.
+    pub fn nearest(&self) -> String {
+        let broken = self.best.broken_limits.join(" and ");
+        format!("nothing keeps the limits on {broken}; the nearest is {}", self.best.brief())
+    }
+}
+
+fn is_same(one: &OfferFigures, other: &OfferFigures) -> bool {
+    (&one.strategy, &one.shapes, one.micro_batches)
+        == (&other.strategy, &other.shapes, other.micro_batches)
+}
+
+/// One line for every way to batch.
+fn table(offers: &[&OfferFigures]) -> String {
+    let seconds = offers.iter().any(|offer| offer.predicted_seconds.is_some());
+    let mut text = String::from(
+        "                                     micro-  padding          mixing   step  updates  idle   time\n\
+         strategy                  shapes     batches       %  shapes       %    mix  / epoch     %  ratio",
+    );
+    text += if seconds { "   epoch s\n" } else { "\n" };
+    for offer in offers {
+        let seconds = offer.predicted_seconds.map(|seconds| format!("{seconds:>10.2}"));
+        _ = writeln!(
+            text,
+            "{:26}{:11}{:>7}{:>8.1}{:>8.0}{:>8.0}{:>7.2}{:>9}{:>6.1}{:>7.2}{}{}",
+            offer.strategy,
+            offer.shapes,
+            offer.micro_batches,
+            100.0 * offer.padding_rate,
+            offer.shape_count,
+            100.0 * offer.mixing,
+            offer.step_mix,
+            offer.optimizer_steps,
+            100.0 * offer.idle_share,
+            offer.time,
+            seconds.unwrap_or_default(),
+            match offer.broken_limits.as_slice() {
+                [] => String::new(),
+                broken => format!("  breaks: {}", broken.join(", ")),
+            }
+        );
+    }
+    text
+}
+
+/// A measured point of a family.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[expect(missing_docs, reason = "the fields are those of `lengthwise::tune::Point`")]
 pub struct PointFigures {
@@ -65,122 +159,18 @@ impl From<&Point> for PointFigures {
     }
 }
 
-impl Tuning {
-    /// What was found under these conditions and limits. `input` is how the command line names the
-    /// lengths, if it does.
-    pub fn new(
-        choice: &Choice,
-        conditions: &Conditions,
-        limits: &Limits,
-        input: Option<&str>,
-    ) -> Self {
-        let (strategy, shapes) = (choice.best.strategy.to_string(), choice.shapes.to_string());
-        let (budget, seed) = (conditions.budget.to_string(), conditions.seed);
-        let figures = |points: &[Point]| points.iter().map(PointFigures::from).collect();
-        Self {
-            version: 1,
-            within_limits: choice.within_limits,
-            command: input.map(|input| {
-                format!(
-                    "lengthwise plan {input} --strategy {strategy} --budget {budget} --shapes \
-                     {shapes} --arrange spread --seed {seed}"
-                )
-            }),
-            python: format!(
-                "lw.plan(lengths, \"{strategy}\", budget=\"{budget}\", shapes=\"{shapes}\", \
-                 arrange=\"spread\", seed={seed})"
-            ),
-            strategy,
-            shapes,
-            budget,
-            best: PointFigures::from(&choice.best),
-            remarks: if choice.within_limits { remarks(&choice.best, limits) } else { Vec::new() },
-            candidates: figures(&choice.candidates),
-            searched: figures(&choice.searched),
-        }
-    }
-
-    /// What was found as JSON.
-    pub fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).unwrap_or_default()
-    }
-
-    /// What was found as a table, a sentence and the lines that use it.
-    pub fn to_text(&self) -> String {
-        let mut candidates: Vec<&PointFigures> = self.candidates.iter().collect();
-        candidates.sort_by(|a, b| mates(b).total_cmp(&mates(a)));
-        let mut text = table(&candidates);
-        let Self { strategy, shapes, best, .. } = self;
-        let seconds = best.predicted_seconds;
-        let takes = seconds.map_or(String::new(), |s| format!(", and takes {s:.2} s an epoch"));
-        _ = write!(
-            text,
-            "\n{} points measured. On epochs not seen before, {strategy} with shapes {shapes} has\n\
-             {:.2} % padding, {:.0} effective mates and {:.0} shapes{takes}.\n\n",
-            self.searched.len() + candidates.len(),
-            100.0 * best.padding_rate,
-            mates(best),
-            best.shapes
-        );
-        for remark in &self.remarks {
-            _ = writeln!(text, "{remark}\n");
-        }
-        for line in self.command.iter().chain([&self.python]) {
-            _ = writeln!(text, "{line}");
-        }
-        text
-    }
-
-    /// What is wrong if no strategy keeps all limits.
-    pub fn nearest(&self) -> String {
-        format!(
-            "no strategy keeps all limits; the nearest has {:.2} % padding and {:.0} effective mates",
-            100.0 * self.best.padding_rate,
-            mates(&self.best)
-        )
-    }
-}
-
-/// What the figures of a choice that keeps its limits are beyond them all the same: epochs differ, and
-/// limits are kept to within the error of measuring them.
-fn remarks(best: &Point, limits: &Limits) -> Vec<String> {
-    let close = "within the error of measurement, since epochs differ";
-    let mates = limits.min_mates.filter(|least| best.effective_mates < *least);
-    let mates = mates.map(|least| {
-        let mates = best.effective_mates;
-        format!("{mates:.0} effective mates are a little below the limit of {least}: {close}.")
-    });
-    let padding = limits.max_padding.filter(|most| best.padding_rate > *most).map(|most| {
-        let [padding, most] = [best.padding_rate, most].map(|share| 100.0 * share);
-        format!("{padding:.2} % padding is a little above the limit of {most:.2} %: {close}.")
-    });
-    let seconds = limits.max_seconds.zip(best.seconds).filter(|(most, seconds)| seconds > most);
-    let seconds = seconds.map(|(most, seconds)| {
-        format!("{seconds:.4} s an epoch are a little above the limit of {most} s: {close}.")
-    });
-    [mates, padding, seconds].into_iter().flatten().collect()
-}
-
 /// One line for every point.
-pub fn table(points: &[&PointFigures]) -> String {
-    let seconds = points.iter().any(|point| point.predicted_seconds.is_some());
+pub fn points_table(points: &[&PointFigures]) -> String {
     let mut text =
-        String::from("strategy                     padding %   batches   shapes       mates");
-    text += if seconds { "   epoch s\n" } else { "\n" };
+        String::from("strategy                     padding %   batches   shapes       mates\n");
     for point in points {
         let PointFigures { strategy, batches, shapes, .. } = point;
-        let seconds = point.predicted_seconds.map(|seconds| format!("{seconds:>10.2}"));
         _ = writeln!(
             text,
-            "{strategy:28}{:>10.2}{batches:>10.0}{shapes:>9.0}{:>12.0}{}",
+            "{strategy:28}{:>10.2}{batches:>10.0}{shapes:>9.0}{:>12.0}",
             100.0 * point.padding_rate,
-            mates(point),
-            seconds.unwrap_or_default()
+            point.effective_mates.unwrap_or(f64::INFINITY),
         );
     }
     text
-}
-
-fn mates(point: &PointFigures) -> f64 {
-    point.effective_mates.unwrap_or(f64::INFINITY)
 }

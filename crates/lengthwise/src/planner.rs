@@ -170,6 +170,22 @@ impl Planner<Strategy> {
     pub fn named(settings: Settings) -> Result<Self, Error> {
         Ok(Self { strategy: settings.strategy.parse()?, settings })
     }
+
+    /// Whether plans are made of optimizer steps, and so depend on the number of ranks: if an update has a
+    /// size, or the strategy makes steps itself.
+    pub fn plans_steps(&self) -> bool {
+        self.settings.update.is_some() || self.strategy.makes_steps()
+    }
+
+    /// With optimizer steps for so many ranks, if [steps are planned](Planner::plans_steps) and
+    /// [canonical ranks](Planner::canonical_ranks) are not given; otherwise nothing changes.
+    #[must_use]
+    pub fn for_ranks(mut self, ranks: u32) -> Self {
+        if self.plans_steps() {
+            self.settings.canonical_ranks.get_or_insert(ranks);
+        }
+        self
+    }
 }
 
 #[cfg(test)]

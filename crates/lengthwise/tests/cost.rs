@@ -83,7 +83,7 @@ fn bad_models_and_budgets_of_seconds_are_refused_with_a_hint() {
         `a` of the cost model cannot be `2`
           it must be given only once
         unknown parameter `e` of the cost model
-          its parameters are `a`, `b`, `c`, `d`
+          its parameters are `a`, `b`, `c`, `d`, `s`
         unknown cost model `a`
           one of `recurrent`, `encoder`, `paper-2`
         `b` of the cost model cannot be `inf`
@@ -107,7 +107,7 @@ fn bad_models_and_budgets_of_seconds_are_refused_with_a_hint() {
         unknown parameter `c` of budget `cost`
           its parameters are `limit`, `at-most`, `multiple-of`
         unknown parameter `rule` of budget `cost`
-          its parameters are `a`, `b`, `c`, `d`, `limit`, `at-most`, `multiple-of`
+          its parameters are `a`, `b`, `c`, `d`, `s`, `limit`, `at-most`, `multiple-of`
         `at-most` of budget `cost` cannot be `0`
           it must be a whole number from 1
     "#]]

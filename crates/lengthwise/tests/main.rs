@@ -15,6 +15,7 @@ mod papers;
 mod parts;
 mod promises;
 mod ranks;
+mod recommend;
 mod resume;
 mod settings;
 mod shards;

@@ -11,7 +11,7 @@ use lengthwise::{
     shard::{Shard, Statistics},
     strategy::{Packed, Paired},
     stream::Streamer,
-    tune::{Conditions, Limits, tune},
+    tune::{Wanted, recommend},
 };
 
 /// Like speech recognition: 100 to 2,000 frames, and a token for every 8 to 16 of them.
@@ -336,10 +336,8 @@ fn what_knows_one_length_says_so() {
     let nested = Pairs::new(two(), two());
     assert!(matches!(nested, Err(Error::SecondLengths { .. })));
     assert!(matches!(Chunks::new(&two(), 8), Err(Error::SecondLengths { .. })));
-    let (budget, shapes) = (Budget::padded(500), Shapes::Exact);
-    let conditions = Conditions { budget, shapes, seed: 0, cost_model: None };
-    let tuned = tune(&two(), &conditions, Limits::default());
-    assert!(matches!(tuned, Err(Error::SecondLengths { .. })));
+    let recommended = recommend(&two(), &Wanted::new(Budget::padded(500)));
+    assert!(matches!(recommended, Err(Error::SecondLengths { .. })));
     let pairs = small();
     let planner = Planner::new(Paired::default(), Budget::padded(900));
     let one = Lengths::new([5, 6, 7]).unwrap();

@@ -4,16 +4,19 @@ use std::path::PathBuf;
 
 use clap::{Args, value_parser};
 
-use crate::args::shared::{Input, Ranks, Settings};
+use crate::args::shared::{Advice, Input, Ranks, Settings};
 
 #[derive(Debug, Args)]
 pub(crate) struct Inspect {
     #[command(flatten)]
     pub(crate) input: Input,
 
-    /// Limit of every batch, for padding: sequences:16, padded:20000, dynamic:16
-    #[arg(long, value_name = "BUDGET", default_value = "sequences:16", help_heading = "Settings")]
-    pub(crate) budget: String,
+    /// Limit of every batch: sequences:16, padded:20000, dynamic:16 [default: sequences:16]
+    #[arg(long, value_name = "BUDGET", help_heading = "Settings")]
+    pub(crate) budget: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) advice: Advice,
 
     /// Print JSON
     #[arg(long, help_heading = "Output")]
@@ -26,17 +29,22 @@ pub(crate) struct Comparing {
     #[command(flatten)]
     pub(crate) input: Input,
 
-    /// Limit of every batch: sequences:16, padded:20000, dynamic:16, cost:MODEL,limit=0.05
-    #[arg(long, value_name = "BUDGET", default_value = "sequences:16", help_heading = "Settings")]
-    pub(crate) budget: String,
+    /// Limit of every batch: sequences:16, padded:20000, dynamic:16, cost:MODEL,limit=0.05 [default:
+    /// sequences:16]
+    #[arg(long, value_name = "BUDGET", help_heading = "Settings")]
+    pub(crate) budget: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) advice: Advice,
 
     /// Strategy to compare, as in alternated:bins=64; may be repeated [default: all]
     #[arg(long = "strategy", value_name = "STRATEGY", help_heading = "Settings")]
     pub(crate) strategies: Vec<String>,
 
-    /// Batch lengths that may occur: exact, multiple:8, ladder:16 or ladder:100/200/400
-    #[arg(long, value_name = "SHAPES", default_value = "exact", help_heading = "Settings")]
-    pub(crate) shapes: String,
+    /// Batch lengths that may occur: exact, multiple:8, ladder:16 or ladder:100/200/400 [default: exact,
+    /// and those that are recommended]
+    #[arg(long, value_name = "SHAPES", help_heading = "Settings")]
+    pub(crate) shapes: Option<String>,
 
     #[command(flatten)]
     pub(crate) settings: Settings,
@@ -94,31 +102,54 @@ pub(crate) struct Tune {
     #[command(flatten)]
     pub(crate) input: Input,
 
-    /// Limit of every batch: sequences:16, padded:20000, dynamic:16, cost:MODEL,limit=0.05
-    #[arg(long, value_name = "BUDGET", default_value = "dynamic:16", help_heading = "Settings")]
-    pub(crate) budget: String,
+    /// Limit of every batch: sequences:16, padded:20000, dynamic:16, cost:MODEL,limit=0.05 [default:
+    /// sequences:16]
+    #[arg(long, value_name = "BUDGET", help_heading = "Settings")]
+    pub(crate) budget: Option<String>,
 
-    /// Batch lengths that may occur, unless --max-shapes chooses them [default: exact; without any
-    /// limit the recommended ladder]
+    #[command(flatten)]
+    pub(crate) advice: Advice,
+
+    /// Batch lengths that may occur [default: those that are recommended]
     #[arg(long, value_name = "SHAPES", help_heading = "Settings")]
     pub(crate) shapes: Option<String>,
 
-    /// Seed of all randomness
-    #[arg(long, value_name = "SEED", default_value_t = 0, help_heading = "Settings")]
-    pub(crate) seed: u64,
+    #[command(flatten)]
+    pub(crate) settings: Settings,
+
+    #[command(flatten)]
+    pub(crate) ranks: Ranks,
 
     /// At most this share of padding, such as 0.05
     #[arg(long, value_name = "SHARE", help_heading = "Limits")]
     pub(crate) max_padding: Option<f64>,
 
+    /// At least this mixing, from 0 to 1: how freely batch-mates change between epochs, where 1 is random
+    /// shuffling [default: 0.05]
+    #[arg(long, value_name = "SHARE", help_heading = "Limits")]
+    pub(crate) min_mixing: Option<f64>,
+
     /// At least this many effective mates
     #[arg(long, value_name = "MATES", help_heading = "Limits")]
     pub(crate) min_mates: Option<f64>,
 
-    /// At most this many different shapes; chooses a ladder
+    /// At most this many different shapes
     #[arg(long, value_name = "COUNT", help_heading = "Limits",
           value_parser = value_parser!(u32).range(1..))]
     pub(crate) max_shapes: Option<u32>,
+
+    /// At most this step mix: how much optimizer steps differ in length, where 1 is as random ones; inf for
+    /// any [default: 1]
+    #[arg(long, value_name = "MIX", help_heading = "Limits")]
+    pub(crate) max_step_mix: Option<f64>,
+
+    /// At least this many optimizer steps an epoch
+    #[arg(long, value_name = "STEPS", help_heading = "Limits")]
+    pub(crate) min_optimizer_steps: Option<u64>,
+
+    /// At most this many optimizer steps an epoch
+    #[arg(long, value_name = "STEPS", help_heading = "Limits")]
+    pub(crate) max_optimizer_steps: Option<u64>,
 
     /// At most this many seconds an epoch, by the cost model
     #[arg(long, value_name = "SECONDS", help_heading = "Limits", requires = "cost_model")]

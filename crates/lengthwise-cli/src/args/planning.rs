@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, value_parser};
 
-use crate::args::shared::{Input, Ranks, Settings, Source};
+use crate::args::shared::{Advice, Input, Ranks, Settings, Source};
 use crate::memory;
 
 #[derive(Debug, Args)]
@@ -17,20 +17,23 @@ pub(crate) struct Plan {
     #[arg(
         long,
         value_name = "BUDGET",
-        required_unless_present = "strategy",
+        required_unless_present_any = ["strategy", "like"],
         help_heading = "Settings"
     )]
     pub(crate) budget: Option<String>,
 
-    /// How sequences are grouped, as in alternated:bins=64 [default: the recommended: shuffled on a
-    /// ladder, blurred otherwise]
+    /// How sequences are grouped, as in alternated:bins=64 [default: what is recommended, as `lengthwise
+    /// tune` shows it]
     #[arg(long, value_name = "STRATEGY", help_heading = "Settings")]
     pub(crate) strategy: Option<String>,
 
     /// Batch lengths that may occur: exact, multiple:8, ladder:16 or ladder:100/200/400 [default:
-    /// a ladder of up to 16 rungs; exact where a strategy is given]
+    /// those that are recommended; exact where a strategy is given]
     #[arg(long, value_name = "SHAPES", help_heading = "Settings")]
     pub(crate) shapes: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) advice: Advice,
 
     #[command(flatten)]
     pub(crate) settings: Settings,

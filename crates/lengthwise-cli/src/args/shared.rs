@@ -3,7 +3,13 @@
 use std::path::PathBuf;
 
 use clap::{Args, value_parser};
-use lengthwise::{Error, Update};
+use lengthwise::{
+    Budget, Error, Update,
+    tune::{Like, Wanted},
+};
+
+use crate::cost_model;
+use crate::failure::Failure;
 
 /// Where the lengths come from, and what is planned of them.
 #[derive(Debug, Args)]
@@ -105,16 +111,66 @@ pub(crate) struct Ranks {
     #[arg(long, value_name = "WHAT", default_value = "split")]
     pub(crate) tail: String,
 
-    /// Batches that each rank takes in a step, to accumulate gradients
-    #[arg(long, value_name = "BATCHES", default_value_t = 1,
-          value_parser = value_parser!(u32).range(1..))]
-    pub(crate) accumulate: u32,
+    /// Micro-batches that each rank takes in an optimizer step, to accumulate gradients [default: 1 where a
+    /// strategy is given, as many as recommended where none is]
+    #[arg(long, value_name = "BATCHES", value_parser = value_parser!(u32).range(1..))]
+    pub(crate) accumulate: Option<u32>,
 
     /// Data of an optimizer step over all ranks, as in tokens:100000 or sequences:256: it decides how many
     /// batches each rank accumulates, and is nearly the same in every step
     #[arg(long, value_name = "SIZE", conflicts_with = "accumulate")]
     pub(crate) update: Option<String>,
 }
+
+/// What the recommendation should know.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Recommendation")]
+pub(crate) struct Advice {
+    /// The model that is trained: attention, recurrent, packed (it takes several sequences in a row), or
+    /// how long its steps take: a file of `lengthwise cost`, or coefficients as in a=0.02,c=6e-7,s=0.1
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+
+    /// You train with this batch size today: the budget of equal memory; 32,keep=steps also keeps the
+    /// optimizer steps of an epoch
+    #[arg(long, value_name = "BATCH_SIZE", conflicts_with = "budget")]
+    pub(crate) like: Option<String>,
+}
+
+impl Advice {
+    pub(crate) fn like(&self) -> Result<Option<Like>, Error> {
+        self.like.as_deref().map(str::parse).transpose()
+    }
+
+    /// The budget of equal memory, or the one that is given, or the default.
+    pub(crate) fn budget(&self, given: Option<&str>) -> Result<Budget, Failure> {
+        match self.like()? {
+            Some(like) => Ok(like.budget()),
+            None => cost_model::budget(given.unwrap_or(BUDGET)),
+        }
+    }
+
+    /// What is wanted of a recommendation for so many ranks, where these settings are known.
+    pub(crate) fn wanted(
+        &self,
+        settings: lengthwise::Settings,
+        ranks: u32,
+    ) -> Result<Wanted, Failure> {
+        let named = self.model.as_deref().map(cost_model::model).transpose()?;
+        let mut model = named.unwrap_or_default();
+        model.cost = model.cost.or(settings.cost_model);
+        let like = self.like()?;
+        let kept = like.and_then(|like| like.update(ranks));
+        let mut wanted = Wanted::new(settings.budget);
+        (wanted.ranks, wanted.model, wanted.like) = (ranks, model, like);
+        wanted.settings = settings;
+        wanted.settings.update = wanted.settings.update.or(kept);
+        Ok(wanted)
+    }
+}
+
+/// The budget where none is given.
+pub(crate) const BUDGET: &str = "sequences:16";
 
 impl Ranks {
     /// The size of an update, if it was given.

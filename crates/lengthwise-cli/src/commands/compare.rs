@@ -2,7 +2,7 @@
 
 use std::{env, ffi::OsStr, io::Write as _, path::Path};
 
-use lengthwise::{Settings, Strategy};
+use lengthwise::{Settings, Shapes, Strategy};
 use lengthwise_io::save;
 use lengthwise_report::{Comparison, Request, Study};
 
@@ -51,18 +51,25 @@ fn with_request<T>(
 ) -> Result<T, Failure> {
     let mut strategies: Vec<Strategy> =
         args.strategies.iter().map(|given| given.parse()).collect::<Result<_, _>>()?;
-    let settings = Settings {
-        shapes: args.shapes.parse()?,
+    let given: Option<Shapes> = args.shapes.as_deref().map(str::parse).transpose()?;
+    let mut settings = Settings {
+        shapes: given.clone().unwrap_or(Shapes::Exact),
         arrange: args.settings.arrange.parse()?,
         over_long: args.settings.over_long.parse()?,
         steps: args.ranks.steps.as_deref().map(str::parse).transpose()?,
         tail: args.ranks.tail.parse()?,
         cost_model: args.cost_model.as_deref().map(cost_model::named).transpose()?,
-        accumulate: args.ranks.accumulate,
+        accumulate: args.ranks.accumulate.unwrap_or(1),
         update: args.ranks.update()?,
         seed: args.settings.seed,
-        ..Settings::new("", cost_model::budget(&args.budget)?)
+        ..Settings::new("", args.advice.budget(args.budget.as_deref())?)
     };
+    let world_size = args.ranks.world_size;
+    let mut wanted =
+        args.advice.wanted(Settings { accumulate: 1, ..settings.clone() }, world_size)?;
+    (wanted.shapes, wanted.micro_batches) = (given, args.ranks.accumulate);
+    settings.update = wanted.settings.update;
+    let typed = args.input.as_typed();
     if let Some(path) = report {
         let extension = path.extension().map(OsStr::to_ascii_lowercase);
         if extension.is_none_or(|extension| extension != "html" && extension != "htm") {
@@ -81,7 +88,9 @@ fn with_request<T>(
         strategies: &strategies,
         settings,
         epochs: args.epochs,
-        world_size: args.ranks.world_size,
+        world_size,
+        wanted,
+        typed: Some(&typed),
     })
     .map_err(|failure| match failure {
         Failure::Plan(error) => input.named(error),

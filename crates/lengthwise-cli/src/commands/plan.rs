@@ -47,7 +47,8 @@ pub(crate) fn run(args: &planning::Plan) -> Result<(), Failure> {
     if let Some(all) = statistics {
         lengths = Cow::Owned(input.lengths().clone().part_of(all).map_err(named)?);
     }
-    let mut planner = settings.planner(args, &lengths, &input, &Workspace::new())?;
+    let (mut planner, lines) =
+        settings.planner(args, begin.as_ref(), &lengths, &input, &Workspace::new())?;
     if let Some(shard) = shard {
         planner = planner.shard(shard);
     }
@@ -68,6 +69,7 @@ pub(crate) fn run(args: &planning::Plan) -> Result<(), Failure> {
     if let Some(part) = &part {
         part.say();
     }
+    lines.iter().for_each(|line| printer::say(line));
     Ok(())
 }
 

@@ -1,8 +1,8 @@
 //! `lengthwise tune`
 
 use lengthwise::{
-    Shapes,
-    tune::{Conditions, Limits, recommended_shapes, tune},
+    Settings,
+    tune::{Limits, recommend},
 };
 use lengthwise_report::Tuning;
 
@@ -11,42 +11,46 @@ use crate::failure::Failure;
 use crate::{cost_model, memory, printer};
 
 pub(crate) fn run(args: &Tune) -> Result<(), Failure> {
-    let limits = limits(args)?;
-    let conditions = Conditions {
-        budget: cost_model::budget(&args.budget)?,
-        shapes: Shapes::Exact,
-        seed: args.seed,
+    let settings = Settings {
+        arrange: args.settings.arrange.parse()?,
+        over_long: args.settings.over_long.parse()?,
+        steps: args.ranks.steps.as_deref().map(str::parse).transpose()?,
+        tail: args.ranks.tail.parse()?,
         cost_model: args.cost_model.as_deref().map(cost_model::named).transpose()?,
+        update: args.ranks.update()?,
+        seed: args.settings.seed,
+        ..Settings::new("", args.advice.budget(args.budget.as_deref())?)
     };
-    let given = args.shapes.as_deref().map(str::parse::<Shapes>).transpose()?;
+    let ranks = args.ranks.world_size;
+    let mut wanted = args.advice.wanted(settings, ranks)?;
+    wanted.shapes = args.shapes.as_deref().map(str::parse).transpose()?;
+    wanted.micro_batches = args.ranks.accumulate;
+    wanted.limits = limits(args)?;
     let input = args.input.read_or_default(memory::TUNE)?.of_one_length("tune")?;
-    let nothing_said = limits == Limits::default() && conditions.cost_model.is_none();
-    let shapes = match given {
-        Some(shapes) => shapes,
-        None if nothing_said => recommended_shapes(input.lengths(), conditions.budget)?,
-        None => Shapes::Exact,
-    };
-    let conditions = Conditions { shapes, ..conditions };
-    let choice = tune(input.lengths(), &conditions, limits)?;
-    let tuning = Tuning::new(&choice, &conditions, &limits, Some(&args.input.as_typed()));
-    printer::print(&if args.json { tuning.to_json() + "\n" } else { tuning.to_text() })?;
+    let found = recommend(input.lengths(), &wanted).map_err(|error| input.named(error))?;
+    let tuning = Tuning::new(&found, Some(&args.input.as_typed()), ranks);
+    printer::print(&if args.json {
+        tuning.to_json() + "\n"
+    } else {
+        tuning.to_text(printer::width())
+    })?;
     if tuning.within_limits { Ok(()) } else { Err(Failure::CheckFailed(tuning.nearest())) }
 }
 
 fn limits(args: &Tune) -> Result<Limits, Failure> {
-    let &Tune { max_padding, min_mates, max_shapes, max_seconds, .. } = args;
-    let seconds = max_seconds.filter(|seconds| !(*seconds > 0.0 && seconds.is_finite()));
-    let padding = max_padding.filter(|share| !(*share > 0.0 && *share < 1.0));
-    let mates = min_mates.filter(|mates| !(*mates >= 1.0 && mates.is_finite()));
-    for (name, wrong, expected) in [
-        ("max-seconds", seconds, "a number of seconds above 0"),
-        ("max-padding", padding, "a share above 0 and below 1, such as 0.05"),
-        ("min-mates", mates, "a number from 1"),
-    ] {
-        if let Some(given) = wrong {
-            let what = format!("`--{name}` cannot be {given}");
-            return Err(Failure::new(what, format!("it must be {expected}")));
-        }
-    }
-    Ok(Limits { max_padding, min_mates, max_shapes, max_seconds })
+    let limits = Limits {
+        max_padding: args.max_padding,
+        min_mixing: args.min_mixing,
+        min_mates: args.min_mates,
+        max_shapes: args.max_shapes,
+        max_step_mix: args.max_step_mix,
+        min_steps: args.min_optimizer_steps,
+        max_steps: args.max_optimizer_steps,
+        max_seconds: args.max_seconds,
+    };
+    limits.check().map_err(|(name, given, expected)| {
+        let what = format!("`--{}` cannot be {given}", name.replace('_', "-"));
+        Failure::new(what, format!("it must be {expected}"))
+    })?;
+    Ok(limits)
 }

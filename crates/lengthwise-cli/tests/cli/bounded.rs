@@ -30,7 +30,7 @@ fn many() -> Vec<u32> {
 fn files_are_the_same_to_the_byte() {
     let folder = Folder::new().with("many.npy", npy(&many()));
     for settings in [
-        "--budget padded:100000",
+        "--budget padded:100000 --strategy shuffled --shapes ladder:16",
         "--budget padded:100000 --strategy blurred",
         "--budget sequences:64 --strategy sorted --arrange as-built",
         "--budget padded:1500 --over-long drop --strategy shuffled",
@@ -278,7 +278,8 @@ fn plans_of_many_batches_are_verified_within_the_bound() {
     let lengths: Vec<u32> = (0..600_000_u32).map(|i| 1 + i % 1000).collect();
     let folder = Folder::new().with("many.npy", npy(&lengths));
     for &form in FORMS {
-        let settings = "--budget padded:900 --over-long drop";
+        let settings =
+            "--budget padded:900 --over-long drop --strategy shuffled --shapes ladder:16";
         let plan = folder.run(&format!("plan many.npy {settings} -q -o plan.{form}"));
         assert!(plan.status.success());
         let verify = format!("verify plan.{form} many.npy");

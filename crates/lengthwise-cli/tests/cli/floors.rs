@@ -45,7 +45,9 @@ const HOUSES: [(&str, &[&str]); 4] = [
     (
         "lengthwise-report",
         &[
-            "compare histogram manual picture text tuning",
+            "histogram manual picture text",
+            "advice",
+            "compare tuning",
             "inspect study svg text_table",
             "figures table",
             "html",

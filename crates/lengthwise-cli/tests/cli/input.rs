@@ -204,7 +204,8 @@ fn ids_are_in_plan_files_and_verified() {
     for form in &forms[..built] {
         for settings in ["--ids", "--ids --chunk 3", "--ids --world-size 2 --rank 1"] {
             let name = format!("plan.{form}");
-            let plan = format!("plan table.csv --budget padded:20 {settings} -o {name}");
+            let plan =
+                format!("plan table.csv --strategy sorted --budget padded:20 {settings} -o {name}");
             assert!(folder.run(&plan).status.success());
             for (input, code) in [
                 ("table.csv", 0),

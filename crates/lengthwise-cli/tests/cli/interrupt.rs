@@ -53,7 +53,7 @@ fn stopped_by(signal: &str, code: i32) {
 fn a_limit_on_files_leaves_nothing_behind() {
     let folder = Folder::new().with("lengths.txt", "7\n".repeat(100_000)).with("plan.npz", "old");
     let lengthwise = env!("CARGO_BIN_EXE_lengthwise");
-    let script = format!("ulimit -f 16 && {lengthwise} plan lengths.txt --budget 4 -o plan.npz");
+    let script = format!("ulimit -f 16 && {lengthwise} plan lengths.txt --budget 4 -q -o plan.npz");
     let output =
         Command::new("sh").args(["-c", &script]).current_dir(folder.folder()).output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
@@ -70,7 +70,7 @@ fn ctrl_c_ends_a_search() {
         (0_u64..1_000_000).map(|i| (1 + i * 7919 % 1997).to_string() + "\n").collect();
     let folder = Folder::new().with("lengths.txt", lengths);
     let mut child = folder
-        .command("tune lengths.txt --budget padded:20000 --max-padding 0.05")
+        .command("frontier lengths.txt --budget padded:20000")
         .stdout(std::process::Stdio::piped())
         .spawn()
         .unwrap();

@@ -61,8 +61,12 @@ fn more_work_than_there_is_memory_for() {
 #[test]
 fn memory_that_runs_out_all_the_same() {
     let folder = Folder::new().with("many.txt", "7\n".repeat(4_000_000));
-    let (code, said) =
-        limited(&folder, 250_000, "", "plan many.txt --budget sequences:1 -o plan.npz");
+    let (code, said) = limited(
+        &folder,
+        250_000,
+        "",
+        "plan many.txt --budget sequences:1 --strategy shuffled -o plan.npz",
+    );
     assert_eq!(code, Some(2), "{said}");
     assert!(said.starts_with("memory allocation of "), "{said}");
 }

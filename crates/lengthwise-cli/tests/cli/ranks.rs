@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use crate::common::{Folder, TEN, refusal, refusals};
 
-const SPEECH: &str = "plan --example speech --budget padded:20000";
+const SPEECH: &str =
+    "plan --example speech --budget padded:20000 --strategy shuffled --shapes ladder:16";
 
 /// The sequences of all batches of a plan.
 fn sequences(plan: &Value) -> Vec<u64> {
@@ -204,7 +205,7 @@ fn ranks_that_stopped_apart_are_refused() {
     let going_on = format!("{SPEECH} --world-size 2 --resume 0.json --resume 1.json");
     assert!(folder.run(&format!("{going_on} --resume 2.json")).status.success());
     expect![[r#"
-        $ lengthwise plan --example speech --budget padded:20000 --world-size 2 --resume 0.json --resume 1.json --resume 3.json
+        $ lengthwise plan --example speech --budget padded:20000 --strategy shuffled --shapes ladder:16 --world-size 2 --resume 0.json --resume 1.json --resume 3.json
         error: 0.json stopped after 12 steps, and 3.json after 13
 
         hint: save cursors of the same step on all ranks; go on from the last common checkpoint
@@ -342,9 +343,9 @@ fn ranks_that_cannot_be_are_refused() {
         hint: use fewer ranks, or `--tail split` or `--tail repeat`
 
         $ lengthwise plan ten.csv --budget 4 --world-size 2 --take 99
-        error: 99 steps were asked for, but there are 2
+        error: 99 steps were asked for, but there is 1
 
-        hint: take at most 2
+        hint: take at most 1
 
         $ lengthwise plan ten.csv --budget 4 --world-size 2 --steps sorted
         error: unknown way to make steps `sorted`
@@ -403,7 +404,7 @@ fn an_update_has_as_much_data_as_was_asked_for() {
     for strategy in ["proportional", "shuffled"] {
         for ranks in [1, 2] {
             let plan = folder.json(&format!(
-                "{SPEECH} --strategy {strategy} --shapes ladder:8 --update tokens:100000 --world-size {ranks} --json"
+                "plan --example speech --budget padded:20000 --strategy {strategy} --shapes ladder:8 --update tokens:100000 --world-size {ranks} --json"
             ));
             assert!(is_all(sequences(&plan)), "{strategy}");
             // 5,504,203 tokens in all.
@@ -425,7 +426,8 @@ fn an_update_has_as_much_data_as_was_asked_for() {
 fn constant_steps_are_the_same_in_every_epoch() {
     let folder = Folder::new();
     let steps = |epoch: u32, more: &str| {
-        let plan = format!("{SPEECH} --strategy blurred --world-size 8 --epoch {epoch} --json");
+        let plan = "plan --example speech --budget padded:20000 --strategy blurred --world-size 8";
+        let plan = format!("{plan} --epoch {epoch} --json");
         folder.json(&format!("{plan} {more}"))["ranks"]["steps"].as_u64().unwrap()
     };
     let first = steps(0, "--constant-steps");
@@ -482,8 +484,9 @@ fn the_help_of_ranks() {
                                          aligned if not; in-order as built]
               --tail <WHAT>              What happens to batches that fill no step: split, repeat or drop
                                          [default: split]
-              --accumulate <BATCHES>     Batches that each rank takes in a step, to accumulate gradients
-                                         [default: 1]
+              --accumulate <BATCHES>     Micro-batches that each rank takes in an optimizer step, to
+                                         accumulate gradients [default: 1 where a strategy is given, as many
+                                         as recommended where none is]
               --update <SIZE>            Data of an optimizer step over all ranks, as in tokens:100000 or
                                          sequences:256: it decides how many batches each rank accumulates,
                                          and is nearly the same in every step

@@ -77,11 +77,11 @@ pub(crate) fn seconds(study: &Study, styles: &Styles) -> Option<String> {
         let seconds = row.mean.predicted_seconds?;
         let sd = time(row.sd.predicted_seconds.unwrap_or_default());
         Some(Bar {
-            name: row.strategy.clone(),
+            name: row.label().to_owned(),
             style: styles.row(number),
             value: seconds,
             text: format!("{} s", time(seconds)),
-            tip: format!("{}: {} s ± {sd} over the epochs", row.strategy, time(seconds)),
+            tip: format!("{}: {} s ± {sd} over the epochs", row.label(), time(seconds)),
         })
     };
     bars("How long an epoch takes by the cost model", &rows.filter_map(bar).collect::<Vec<_>>())

@@ -59,12 +59,12 @@ pub(crate) fn frontier(study: &Study, styles: &Styles) -> Option<String> {
     for (number, row) in study.comparison.rows.iter().enumerate() {
         let Some(mates) = dot_of(row) else { continue };
         let (padding, style) = (row.mean.padding_rate, styles.row(number));
-        let text = said(&row.strategy, padding, mates);
+        let text = said(row.label(), padding, mates);
         let (x, y) = (chart.x.place(100.0 * mates / all), chart.y.place(100.0 * padding));
         chart.add(format_args!(
             r#"<g class="series own {}" data-series="{}">{}</g>"#,
             style.classes(),
-            escaped(&row.strategy),
+            escaped(row.label()),
             style.large_dot(x, y, &text)
         ));
     }

@@ -16,7 +16,7 @@ pub(crate) struct Styles {
 impl Styles {
     pub(crate) fn of(study: &Study) -> Self {
         let mut names: Vec<String> =
-            study.comparison.rows.iter().map(|row| kind(&row.strategy).to_owned()).collect();
+            study.comparison.rows.iter().map(|row| kind(row.label()).to_owned()).collect();
         let rows = names.len();
         // Families that have no row of their own come after those that have.
         for curve in &study.frontier.curves {

@@ -51,7 +51,7 @@ fn legend(entries: impl Iterator<Item = String>) -> String {
 
 pub(super) fn row_legend(study: &Study, styles: &Styles) -> String {
     let rows = study.comparison.rows.iter().enumerate();
-    lines_legend(rows.map(|(number, row)| (styles.row(number), row.strategy.as_str())))
+    lines_legend(rows.map(|(number, row)| (styles.row(number), row.label())))
 }
 
 /// A legend of lines with their dots.
@@ -88,10 +88,10 @@ pub(super) fn frontier_legend(study: &Study, styles: &Styles) -> String {
     });
     let is_family = |name: &str| study.frontier.curves.iter().any(|curve| curve.family == name);
     let rows = study.comparison.rows.iter().enumerate().filter_map(|(number, row)| {
-        let (style, kind) = (styles.row(number), kind(&row.strategy));
+        let (style, kind) = (styles.row(number), kind(row.label()));
         dot_of(row)?;
         let own = !(is_family(kind) && styles.family(kind) == style);
-        own.then(|| entry(style, &style.dot_key(), &row.strategy))
+        own.then(|| entry(style, &style.dot_key(), row.label()))
     });
     legend(curves.chain(rows))
 }

@@ -106,7 +106,7 @@ impl Study {
         }
         let apart = |row: &&Row| row.mean.effective_mates.is_some_and(f64::is_infinite);
         let apart: Vec<String> =
-            self.comparison.rows.iter().filter(apart).map(|row| escaped(&row.strategy)).collect();
+            self.comparison.rows.iter().filter(apart).map(|row| escaped(row.label())).collect();
         if !apart.is_empty() {
             _ = write!(more, " Without a dot, since nobody met twice: {}.", apart.join(", "));
         }

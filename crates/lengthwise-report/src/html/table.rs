@@ -87,8 +87,8 @@ pub(super) fn table(comparison: &Comparison, styles: &Styles) -> String {
             table,
             "<tr class=\"series {}\" data-series=\"{}\"><th scope=\"row\">{}</th>",
             style.classes(),
-            escaped(&row.strategy),
-            button(&style.key(), &row.strategy)
+            escaped(row.label()),
+            button(&style.key(), row.label())
         );
         table.extend(
             columns.clone().map(|column| cell(column, row, comparison.settings.epochs > 1)),

@@ -1,9 +1,10 @@
 //! The one sentence that sums a comparison up.
 
+use crate::advice::Recommended;
 use crate::compare::{Comparison, Row};
-use crate::text::{effective_mates, percent};
+use crate::text::percent;
 
-/// What random batching costs, and which strategy does better and still mixes.
+/// What random batching costs, and what is recommended instead.
 pub(super) fn verdict(comparison: &Comparison) -> String {
     let rows = &comparison.rows;
     let Some(best) = best(comparison) else { return "Nothing was compared.".to_owned() };
@@ -18,38 +19,30 @@ pub(super) fn verdict(comparison: &Comparison) -> String {
             input.max
         );
     }
-    let random = rows.iter().find(|row| row.strategy == "shuffled");
-    let Some(random) = random.filter(|random| random.strategy != best.strategy) else {
-        return format!("{}.", spends(best, " of its cells on padding"));
+    let random = rows.iter().find(|row| row.strategy == "shuffled" && !row.recommended);
+    let spent = random.map_or_else(String::new, |random| {
+        format!(
+            "Random batches spend {} of their cells on padding. ",
+            percent(random.mean.padding_rate)
+        )
+    });
+    let Some(recommended) = &comparison.recommended else {
+        return format!(
+            "{spent}{} spends least: {}.",
+            best.label(),
+            percent(best.mean.padding_rate)
+        );
     };
-    let time = match (random.mean.predicted_seconds, best.mean.predicted_seconds) {
-        (Some(slow), Some(fast)) if fast < slow => {
-            format!(", and an epoch takes {} less time", percent(1.0 - fast / slow))
-        }
-        _ => String::new(),
+    let accumulated = match recommended.micro_batches {
+        1 => String::new(),
+        count => format!(", {count} micro-batches per update"),
     };
-    format!(
-        "Random batches spend {} of their cells on padding; {}{time}.",
-        percent(random.mean.padding_rate),
-        spends(best, "")
-    )
+    let Recommended { strategy, shapes, reason, .. } = recommended;
+    format!("{spent}Recommended: {strategy}, shapes {shapes}{accumulated}: {reason}.")
 }
 
-/// The least padding, or time, among strategies that mix; among all if none does.
+/// The least padding of all rows.
 fn best(comparison: &Comparison) -> Option<&Row> {
-    let enough = 0.05 * comparison.input.sequences as f64;
-    let cost = |row: &Row| row.mean.predicted_seconds.unwrap_or(row.mean.padding_rate);
-    let least = |a: &&Row, b: &&Row| cost(a).total_cmp(&cost(b));
-    let mixes = |row: &&Row| row.mean.effective_mates.is_some_and(|mates| mates >= enough);
-    let rows = comparison.rows.iter();
-    rows.clone().filter(mixes).min_by(least).or_else(|| rows.min_by(least))
-}
-
-fn spends(row: &Row, of_what: &str) -> String {
-    let company = match row.mean.effective_mates {
-        Some(mates) if mates.is_infinite() => ", and nobody meets twice".to_owned(),
-        Some(mates) => format!(", with company from {}", effective_mates(mates)),
-        None => String::new(),
-    };
-    format!("{} spends {}{of_what}{company}", row.strategy, percent(row.mean.padding_rate))
+    let least = |a: &&Row, b: &&Row| a.mean.padding_rate.total_cmp(&b.mean.padding_rate);
+    comparison.rows.iter().min_by(least)
 }

@@ -1,19 +1,19 @@
 //! The page without a browser: it is there for every kind of input, and names stay names.
 
-use lengthwise::{Budget, Example, Lengths, OverLong, Settings, Strategy, Tail};
+use lengthwise::{Budget, Example, Lengths, OverLong, Settings, Strategy, Tail, tune::Wanted};
 use lengthwise_report::{Request, Study};
 
 fn request<'a>(lengths: &'a Lengths, strategies: &'a [Strategy], budget: Budget) -> Request<'a> {
+    let settings =
+        Settings { over_long: OverLong::Alone, tail: Tail::Repeat, ..Settings::new("", budget) };
     Request {
         source: "</title><script>alert(1)</script>",
         unit: None,
         lengths,
         strategies,
-        settings: Settings {
-            over_long: OverLong::Alone,
-            tail: Tail::Repeat,
-            ..Settings::new("", budget)
-        },
+        wanted: Wanted { settings: settings.clone(), ranks: 2, ..Wanted::new(budget) },
+        typed: None,
+        settings,
         epochs: 2,
         world_size: 2,
     }

@@ -78,21 +78,25 @@ impl Population {
         Ok(Some(Self::of(Arc::clone(&self.statistics), classes, longest)))
     }
 
-    /// So many lengths, or fewer if there are not so many, that are distributed like all: every so
-    /// many of them by rank, the longest among them.
+    /// So many lengths, or fewer if there are not so many, that are distributed like all.
     pub(crate) fn sample(&self, most: usize) -> Vec<u32> {
-        let count = self.count();
-        let taken = count.min(most);
-        let mut lengths = Vec::with_capacity(taken);
-        let mut upto = 0;
-        for &(length, of_length) in &self.histogram {
-            upto += of_length as usize;
-            // Of ranks below `upto`, those that a sample of `taken` has: the last of each stretch.
-            let sampled = (upto as u128 * taken as u128 / count as u128) as usize;
-            lengths.resize(sampled, length);
-        }
-        lengths
+        sample(&self.histogram, self.count(), most)
     }
+}
+
+/// So many of `count` lengths, or all, that are distributed like all: every so many of them by rank, the
+/// longest among them.
+pub(crate) fn sample(histogram: &[(u32, u32)], count: usize, most: usize) -> Vec<u32> {
+    let taken = count.min(most);
+    let mut lengths = Vec::with_capacity(taken);
+    let mut upto = 0;
+    for &(length, of_length) in histogram {
+        upto += of_length as usize;
+        // Of ranks below `upto`, those that a sample of `taken` has: the last of each stretch.
+        let sampled = (upto as u128 * taken as u128 / count as u128) as usize;
+        lengths.resize(sampled, length);
+    }
+    lengths
 }
 
 #[cfg(test)]

@@ -120,6 +120,14 @@ impl Budget {
         }
     }
 
+    /// How many sequences a batch may have, if nothing else is limited.
+    pub(crate) fn only_sequences(&self) -> Option<u32> {
+        match self.limit {
+            Limit::Sequences(count) => Some(count),
+            _ => None,
+        }
+    }
+
     /// The most sequences of a batch.
     fn most(&self) -> u32 {
         match self.limit {

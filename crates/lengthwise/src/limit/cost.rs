@@ -14,6 +14,7 @@ pub struct CostModel {
     b: f64,
     c: f64,
     d: f64,
+    s: f64,
 }
 
 /// A cost model with a name.
@@ -33,38 +34,58 @@ pub struct Preset {
 const PRESETS: &[Preset] = &[
     Preset {
         name: "recurrent",
-        model: CostModel { a: 6.851e-3, b: 1.770e-4, c: 2.665e-7, d: 4.354e-10 },
+        model: CostModel::RECURRENT,
         source: "benches/cost/runs/2026-11-15-h200/recurrent.csv, 3-layer BLSTM of 512, TF32, one \
                  H200; mean error 8 %",
     },
     Preset {
         name: "encoder",
-        model: CostModel { a: 2.405e-2, b: 0.0, c: 6.038e-7, d: 2.360e-10 },
+        model: CostModel { a: 2.405e-2, b: 0.0, c: 6.038e-7, d: 2.360e-10, s: 0.0 },
         source: "benches/cost/runs/2026-11-15-h200/encoder.csv, 12-layer Transformer of 512, bf16, \
                  one H200, shapes already met; mean error 12 %",
     },
     Preset {
         name: "paper-2",
-        model: CostModel { a: 0.0, b: 2.442e-3, c: 84.6e-6, d: 0.0 },
+        model: CostModel { a: 0.0, b: 2.442e-3, c: 84.6e-6, d: 0.0, s: 0.0 },
         source: "paper 2, Table 2: 1.41 minutes for 10^6 cells and 0.0407 minutes for 10^3 steps, \
                  fitted to its minutes per epoch",
     },
 ];
 
 /// The names of the coefficients, in order.
-const KEYS: [&str; 4] = ["a", "b", "c", "d"];
+const KEYS: [&str; 5] = ["a", "b", "c", "d", "s"];
 
 /// The largest coefficient. With it no sum over an epoch overflows.
 const MOST: f64 = 1e9;
 const EXPECTED: &str = "a number from 0 to 1000000000";
 
 impl CostModel {
+    /// The preset `recurrent`.
+    pub(crate) const RECURRENT: Self =
+        Self { a: 6.851e-3, b: 1.770e-4, c: 2.665e-7, d: 4.354e-10, s: 0.0 };
+
     /// The models that have a name.
     pub const PRESETS: &[Preset] = PRESETS;
 
     /// The model with these coefficients: each from 0 to 10⁹, and at least one above 0.
     pub fn new(a: f64, b: f64, c: f64, d: f64) -> Result<Self, Error> {
-        Self::checked([a, b, c, d], |key| format!("`{key}` of the cost model"))
+        Self::checked([a, b, c, d, 0.0], |key| format!("`{key}` of the cost model"))
+    }
+
+    /// The same model with so many seconds for each shape that comes up for the first time: from 0 to 10⁹.
+    pub fn with_new_shape(self, seconds: f64) -> Result<Self, Error> {
+        let Self { a, b, c, d, .. } = self;
+        Self::checked([a, b, c, d, seconds], |key| format!("`{key}` of the cost model"))
+    }
+
+    /// How many seconds a shape takes more when it comes up for the first time.
+    pub const fn new_shape(&self) -> f64 {
+        self.s
+    }
+
+    /// The model that takes the time of so many cells for a batch, besides its own, and for a new shape.
+    pub(crate) const fn of_cells(batch: f64, new_shape: f64) -> Self {
+        Self { a: batch, b: 0.0, c: 1.0, d: 0.0, s: new_shape }
     }
 
     /// The preset with this name.
@@ -121,22 +142,22 @@ impl CostModel {
         if let Some(name) = setting.value.take() {
             return Self::preset(name);
         }
-        let mut coefficients = [0.0; 4];
+        let mut coefficients = [0.0; 5];
         for (coefficient, key) in coefficients.iter_mut().zip(KEYS) {
             *coefficient = setting.number(key, EXPECTED)?.unwrap_or_default();
         }
         Self::checked(coefficients, |key| setting.of(key))
     }
 
-    fn checked(given: [f64; 4], of: impl Fn(&str) -> String) -> Result<Self, Error> {
+    fn checked(given: [f64; 5], of: impl Fn(&str) -> String) -> Result<Self, Error> {
         for (value, key) in given.into_iter().zip(KEYS) {
             if !(0.0..=MOST).contains(&value) {
                 return Err(Error::bad_value(of(key), &value, EXPECTED));
             }
         }
         // Adding zero turns -0 into 0.
-        let [a, b, c, d] = given.map(|value| value + 0.0);
-        let model = Self { a, b, c, d };
+        let [a, b, c, d, s] = given.map(|value| value + 0.0);
+        let model = Self { a, b, c, d, s };
         if model.coefficients().iter().all(|&value| value == 0.0) {
             let expected = "one with a coefficient above 0, as in `a=0.001,c=1e-9`";
             return Err(Error::bad_value("the cost model", &model, expected));
@@ -158,7 +179,8 @@ impl FromStr for CostModel {
 
 impl fmt::Display for CostModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let parts = KEYS.into_iter().zip(self.coefficients());
+        let new_shape = Some(self.s).filter(|&seconds| seconds > 0.0);
+        let parts = KEYS.into_iter().zip(self.coefficients().into_iter().chain(new_shape));
         let parts = parts.map(|(key, value)| format!("{key}={}", short(value)));
         f.write_str(&parts.collect::<Vec<_>>().join(","))
     }

@@ -249,6 +249,11 @@ impl Provenance {
         }
     }
 
+    /// For how many ranks optimizer steps were planned, if they were.
+    fn planned_ranks(&self) -> Option<u32> {
+        self.batches_per_step.map(|_| self.canonical_ranks.unwrap_or(1))
+    }
+
     /// How many batches a step has over `world_size` ranks. Where canonical ranks were fixed, that
     /// many if they can be shared equally, and otherwise the nearest number that can.
     pub(crate) fn per_step(&self, world_size: u32) -> Result<u32, Error> {
@@ -283,6 +288,7 @@ impl Provenance {
         .chain(self.corpus.map(|corpus| ("statistics", hex(corpus.statistics))))
         .chain(self.shard.map(|shard| ("shard", shard.to_string())))
         .chain(self.update.map(|update| ("update", update.to_string())))
+        .chain(self.planned_ranks().map(|ranks| ("ranks", ranks.to_string())))
         .map(|(name, text)| (name, brief(text)))
         .collect()
     }

@@ -331,6 +331,13 @@ impl Cursor {
         Self { settings, lengths, seed, epoch, plan: plan.digest(), segments }
     }
 
+    /// For how many ranks the optimizer steps were planned, if they were: a plan that goes on must be made
+    /// for as many, [whatever the ranks are now](crate::Planner::canonical_ranks).
+    pub fn planned_ranks(&self) -> Option<u32> {
+        let mut settings = self.settings.split(' ');
+        settings.find_map(|setting| setting.strip_prefix("ranks=")?.parse().ok())
+    }
+
     /// How many steps were taken in all.
     pub fn steps(&self) -> u64 {
         self.segments.iter().map(|segment| u64::from(segment.steps)).sum()

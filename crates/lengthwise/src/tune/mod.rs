@@ -1,11 +1,22 @@
-//! What each strategy gives for its padding, and which one to use.
+//! Which way to batch suits the lengths and the model, and what each strategy gives for its padding.
 //!
-//! Every family of strategies is a curve: as its knob turns from sorted to random, padding and
-//! effective mates rise together. [`frontier()`] measures the curves. [`tune()`] finds where each meets
-//! the user's limits, by a search on measured plans that takes a few steps, and chooses the best.
+//! [`recommend()`] measures ways to batch on plans of a sample, predicts how long an epoch takes each, and
+//! gives the fastest that keeps the limits: above all, optimizer steps that are as mixed as random ones.
+//! Every face of lengthwise recommends what it says. [`frontier()`] measures curves: as the knob of a family
+//! of strategies turns from sorted to random, padding and mixing rise together.
 
 mod family;
-mod search;
+mod like;
+mod limits;
+mod model;
+mod offer;
+mod recommend;
 
 pub use family::{Conditions, Curve, Family, Point, frontier};
-pub use search::{Choice, Limits, recommended, recommended_in, recommended_shapes, tune, tune_in};
+pub use like::Like;
+pub use limits::Limits;
+pub use model::{Kind, Model};
+pub use offer::Offer;
+pub use recommend::{
+    Recommendation, Wanted, batches_only, batches_only_in, recommend, recommend_in,
+};

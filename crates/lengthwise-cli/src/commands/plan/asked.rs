@@ -5,9 +5,10 @@ use std::{path::Path, sync::Arc};
 use lengthwise::{
     Cursor, Error, Lengths, Plan, Planner, Settings, Shapes, Steps, Strategy, Workspace,
     shard::{Shard, Statistics},
-    tune::recommended_in,
+    tune::{Like, batches_only_in, recommend_in},
 };
 use lengthwise_io::{Ranks, read_cursor, read_statistics, save_statistics};
+use lengthwise_report::Recommended;
 
 use crate::args::planning;
 use crate::commands::plan::output::say_some;
@@ -27,8 +28,9 @@ impl Given {
     pub(super) fn read(args: &planning::Plan) -> Result<Self, Failure> {
         let strategy: Option<Strategy> = args.strategy.as_deref().map(str::parse).transpose()?;
         let own = strategy.as_ref().and_then(Strategy::own_budget);
+        let like = args.advice.like()?;
         let given = args.budget.as_deref().map(cost_model::budget).transpose()?;
-        let budget = given.or(own).ok_or_else(|| {
+        let budget = given.or(like.map(Like::budget)).or(own).ok_or_else(|| {
             let what = "there is no budget, and batches have no other size";
             Failure::new(what, "give one, as in `--budget padded:20000`")
         })?;
@@ -39,34 +41,52 @@ impl Given {
             steps: args.ranks.steps.as_deref().map(str::parse).transpose()?,
             tail: args.ranks.tail.parse()?,
             cost_model: args.part.cost_model.as_deref().map(cost_model::named).transpose()?,
-            accumulate: args.ranks.accumulate,
+            accumulate: args.ranks.accumulate.unwrap_or(1),
             canonical_ranks: args.part.canonical_ranks,
-            update: args.ranks.update()?,
+            update: args
+                .ranks
+                .update()?
+                .or(like.and_then(|like| like.update(args.ranks.world_size))),
             seed: args.settings.seed,
             ..Settings::new("", budget)
         };
         Ok(Self { strategy, shapes, settings })
     }
 
+    /// The planner, and what is to be said of what was recommended.
     pub(super) fn planner(
         self,
         args: &planning::Plan,
+        begin: Option<&Cursor>,
         lengths: &Lengths,
         input: &Sequences,
         workspace: &Workspace,
-    ) -> Result<Planner<Strategy>, Failure> {
+    ) -> Result<(Planner<Strategy>, Vec<String>), Failure> {
         let Self { strategy, shapes, settings } = self;
-        let chosen = recommended_in(workspace, lengths, settings.budget, strategy, shapes);
-        let (strategy, shapes) = chosen.map_err(|error| input.named(error))?;
-        let mut settings = Settings { shapes, ..settings };
-        if settings.update.is_some() || strategy.makes_steps() {
-            settings.canonical_ranks.get_or_insert(args.ranks.world_size);
-        }
-        let planner = Planner::with(strategy, settings);
+        // Steps that were planned stay as they are, whatever the number of ranks is now.
+        let planned = settings.canonical_ranks.or(begin.and_then(Cursor::planned_ranks));
+        let ranks = planned.unwrap_or(args.ranks.world_size);
+        // Steps are planned where all lengths are at hand, and there is one of each sequence.
+        let steps =
+            lengths.second().is_none() && args.shards.statistics.is_none() && args.memory.is_none();
+        let (planner, lines) = if strategy.is_none() && steps {
+            let mut wanted = args.advice.wanted(Settings { accumulate: 1, ..settings }, ranks)?;
+            (wanted.shapes, wanted.micro_batches) = (shapes, args.ranks.accumulate);
+            let found = recommend_in(workspace, lengths, &wanted);
+            let found = found.map_err(|error| input.named(error))?;
+            let recommended = Recommended::new(&found, None, wanted.ranks);
+            let lines = recommended.map_or_else(Vec::new, |recommended| recommended.lines());
+            (Planner::named(found.best().settings.clone())?, lines)
+        } else {
+            let chosen = batches_only_in(workspace, lengths, settings.budget, strategy, shapes);
+            let (strategy, shapes) = chosen.map_err(|error| input.named(error))?;
+            let planner = Planner::with(strategy, Settings { shapes, ..settings });
+            (planner.for_ranks(ranks), Vec::new())
+        };
         // Shards always have as many.
         let constant = args.part.constant_steps && args.shards.shard.is_none();
         let planner = if constant { planner.constant_steps(lengths) } else { Ok(planner) };
-        planner.map_err(|error| input.named(error))
+        Ok((planner.map_err(|error| input.named(error))?, lines))
     }
 }
 

@@ -42,7 +42,7 @@ pub(super) fn run(
         }
         other => other,
     };
-    let planner = settings.planner(args, lengths, &input, &workspace).map_err(in_all)?;
+    let (planner, _) = settings.planner(args, None, lengths, &input, &workspace).map_err(in_all)?;
     let plan = planner.spans_in(&workspace, lengths, args.epoch);
     let plan = plan.map_err(|error| in_all(input.named(error)))?;
     progress.at("counting what is not padding");
@@ -108,7 +108,7 @@ fn refuse(args: &Plan) -> Result<(), Failure> {
     let what = if args.input.chunk.is_some() {
         "cutting sequences into pieces takes 12 bytes for each piece, which `--memory` does not bound"
     } else if ranks.world_size > 1
-        || ranks.accumulate > 1
+        || ranks.accumulate.is_some_and(|each| each > 1)
         || ranks.update.is_some()
         || given
         || cursors

@@ -1,0 +1,102 @@
+//! What a recommended plan must keep.
+
+use crate::tune::offer::Offer;
+
+/// What a plan must keep. What is not given has no limit, but for the step mix (at most 1: optimizer steps
+/// as mixed as random ones) and for mixing (at least 0.05).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Limits {
+    /// At most this padding rate.
+    pub max_padding: Option<f64>,
+    /// At least this mixing, from 0 to 1: how freely batch-mates change between epochs, where 1 is random
+    /// shuffling.
+    pub min_mixing: Option<f64>,
+    /// At least this many effective mates.
+    pub min_mates: Option<f64>,
+    /// At most this many different shapes.
+    pub max_shapes: Option<u32>,
+    /// At most this step mix; infinite for any.
+    pub max_step_mix: Option<f64>,
+    /// At least this many optimizer steps an epoch.
+    pub min_steps: Option<u64>,
+    /// At most this many optimizer steps an epoch.
+    pub max_steps: Option<u64>,
+    /// At most this many seconds an epoch, by measured times.
+    pub max_seconds: Option<f64>,
+}
+
+/// Random batches differ by so much from epoch to epoch, as a share of a limit.
+const TOLERANCE: f64 = 0.01;
+/// Rows of a fixed number of tokens hold fewer sequences where these are long, which alone makes random rows
+/// differ by a little more than steps of a fixed number of sequences.
+const ROWS: f64 = 2.0;
+/// The mixing that is asked for where nothing is.
+const MIXING: f64 = 0.05;
+
+impl Limits {
+    /// The manual page of recommendations and their limits, in Markdown.
+    pub const fn explain() -> &'static str {
+        include_str!("tune.md")
+    }
+
+    /// Refuses numbers that limit nothing or everything: the name of the limit, what was given, and what is
+    /// expected.
+    pub fn check(&self) -> Result<(), (&'static str, f64, &'static str)> {
+        const SHARE: &str = "a share above 0 and below 1, such as 0.05";
+        let share = |share: f64| share > 0.0 && share < 1.0;
+        let above = |least: f64| move |value: f64| value >= least && value.is_finite();
+        let positive = |value: f64| value > 0.0;
+        let checks: [(&str, Option<f64>, &dyn Fn(f64) -> bool, &str); 5] = [
+            ("max_padding", self.max_padding, &share, SHARE),
+            (
+                "min_mixing",
+                self.min_mixing,
+                &|share| (0.0..=1.0).contains(&share),
+                "a share from 0 to 1",
+            ),
+            ("min_mates", self.min_mates, &above(1.0), "a number from 1"),
+            ("max_step_mix", self.max_step_mix, &positive, "a number above 0, or `inf` for any"),
+            (
+                "max_seconds",
+                self.max_seconds,
+                &|seconds| positive(seconds) && seconds.is_finite(),
+                "a number of seconds above 0",
+            ),
+        ];
+        for (name, given, holds, expected) in checks {
+            if let Some(given) = given.filter(|&given| !holds(given)) {
+                return Err((name, given, expected));
+            }
+        }
+        Ok(())
+    }
+
+    /// Which limits an offer breaks, and by which factor.
+    pub(crate) fn broken(&self, offer: &Offer) -> Vec<(&'static str, f64)> {
+        let over = |value: f64, most: Option<f64>| most.map_or(0.0, |most| value / most);
+        let under = |value: f64, least: Option<f64>| least.map_or(0.0, |least| least / value);
+        let steps = offer.optimizer_steps as f64;
+        // Random steps differ as random ones do, by as much as is measured of few.
+        let chance = 1.0 + 3.0 * (2.0 / offer.measured_steps.max(1) as f64).sqrt();
+        let allowed = if offer.random { chance.max(ROWS) } else { 1.0 };
+        let step_mix = self.max_step_mix.unwrap_or(1.0) * allowed;
+        [
+            ("padding", over(offer.padding_rate, self.max_padding)),
+            ("mixing", under(offer.mixing, Some(self.min_mixing.unwrap_or(self.least_mixing())))),
+            ("effective mates", under(offer.effective_mates, self.min_mates)),
+            ("shapes", over(offer.shape_count, self.max_shapes.map(f64::from))),
+            ("step mix", over(offer.step_mix, Some(step_mix))),
+            ("optimizer steps", under(steps, self.min_steps.map(|steps| steps as f64))),
+            ("optimizer steps", over(steps, self.max_steps.map(|steps| steps as f64))),
+            ("seconds", over(offer.seconds.unwrap_or(0.0), self.max_seconds)),
+        ]
+        .into_iter()
+        .filter(|(_, share)| *share > 1.0 + TOLERANCE)
+        .collect()
+    }
+
+    /// Where effective mates are limited, nothing else is asked of mixing.
+    fn least_mixing(&self) -> f64 {
+        if self.min_mates.is_some() { 0.0 } else { MIXING }
+    }
+}

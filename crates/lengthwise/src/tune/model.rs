@@ -1,0 +1,92 @@
+//! What kind of model is trained: how long a micro-batch and a new shape take it.
+
+use std::{fmt, str::FromStr};
+
+use crate::error::Error;
+use crate::limit::cost::CostModel;
+
+/// The model that is trained, as far as a recommendation needs to know it.
+///
+/// Without measured times, what a micro-batch and a new shape take is counted in the time of an update
+/// without padding.
+///
+/// ```
+/// use lengthwise::tune::Model;
+///
+/// assert_eq!("packed".parse::<Model>()?.to_string(), "packed");
+/// assert_eq!("a=0.02,c=6e-7,s=0.1".parse::<Model>()?.to_string(), "a=0.02,b=0,c=6e-7,d=0,s=0.1");
+/// # Ok::<(), lengthwise::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Model {
+    /// What its time follows, where it was not measured.
+    pub kind: Kind,
+    /// Measured times, if there are any.
+    pub cost: Option<CostModel>,
+}
+
+/// A kind of model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Kind {
+    /// Time follows the cells of a batch, padding included: attention, convolutions.
+    #[default]
+    Attention,
+    /// Time follows the length of a batch more than its size: recurrent networks.
+    Recurrent,
+    /// It takes several sequences in one row, one after another: variable-length attention.
+    Packed,
+}
+
+/// What a micro-batch takes whatever its size, as a part of an update without padding.
+const LAUNCH: f64 = 1.0 / 48.0;
+/// What a new shape takes, in updates without padding: twice 50 ms where 65,000 cells take 50 ms (a
+/// Transformer of 12 layers of 512 on an H200).
+const NEW_SHAPE: f64 = 2.0;
+
+impl Model {
+    /// The names of kinds, as in string forms.
+    pub const NAMES: [&str; 3] = ["attention", "recurrent", "packed"];
+
+    /// The model of this kind with measured times.
+    pub const fn new(kind: Kind, cost: Option<CostModel>) -> Self {
+        Self { kind, cost }
+    }
+
+    /// Whether it takes packed rows.
+    pub(crate) fn takes_rows(self) -> bool {
+        self.kind == Kind::Packed
+    }
+
+    /// How long batches take, in seconds if it was measured; a rank has so many tokens in an update.
+    pub(crate) fn times(self, tokens: f64) -> CostModel {
+        self.cost.unwrap_or(match self.kind {
+            Kind::Recurrent => CostModel::RECURRENT,
+            _ => CostModel::of_cells(tokens * LAUNCH, tokens * NEW_SHAPE),
+        })
+    }
+}
+
+impl fmt::Display for Model {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.kind, self.cost) {
+            (Kind::Attention, Some(cost)) => cost.fmt(f),
+            (kind, _) => f.write_str(Self::NAMES[kind as usize]),
+        }
+    }
+}
+
+impl FromStr for Model {
+    type Err = Error;
+
+    fn from_str(given: &str) -> Result<Self, Error> {
+        let kind = match given.trim() {
+            "attention" => Kind::Attention,
+            "recurrent" => Kind::Recurrent,
+            "packed" => Kind::Packed,
+            _ => return Ok(Self { kind: Kind::Attention, cost: Some(given.parse()?) }),
+        };
+        Ok(Self { kind, cost: None })
+    }
+}

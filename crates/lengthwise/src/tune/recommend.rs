@@ -1,0 +1,364 @@
+//! The one recommendation: how to batch these lengths for this model.
+
+use crate::base::workspace::Workspace;
+use crate::data::lengths::Lengths;
+use crate::data::over_long::OverLong;
+use crate::data::population::sample;
+use crate::error::Error;
+use crate::limit::budget::Budget;
+use crate::limit::update::Update;
+use crate::math::digits;
+use crate::plan::settings::Settings;
+use crate::planner::Planner;
+use crate::shape::shapes::Shapes;
+use crate::strategy::Strategy;
+use crate::strategy::blurred::Blurred;
+use crate::strategy::packed::Packed;
+use crate::strategy::paired::Paired;
+use crate::strategy::proportional::Proportional;
+use crate::strategy::shuffled::Shuffled;
+use crate::strategy::sorted::Sorted;
+use crate::tune::like::Like;
+use crate::tune::limits::Limits;
+use crate::tune::model::{Kind, Model};
+use crate::tune::offer::{Offer, Ruler};
+
+/// What is known before a recommendation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wanted {
+    /// All settings but the strategy and the shapes. An update that is not given has as much data as a full
+    /// batch of every rank.
+    pub settings: Settings,
+    /// Shapes, if they are decided.
+    pub shapes: Option<Shapes>,
+    /// Micro-batches of each rank in an optimizer step, if they are decided: 1 for a loop that updates after
+    /// every batch.
+    pub micro_batches: Option<u32>,
+    /// How many ranks share a step.
+    pub ranks: u32,
+    /// The model that is trained.
+    pub model: Model,
+    /// What plans must keep.
+    pub limits: Limits,
+    /// How batches are made today, if that was said: what optimizer steps are compared with.
+    pub like: Option<Like>,
+}
+
+impl Wanted {
+    /// What is recommended under a budget where nothing else is known.
+    pub fn new(budget: Budget) -> Self {
+        Self {
+            settings: Settings::new("", budget),
+            shapes: None,
+            micro_batches: None,
+            ranks: 1,
+            model: Model::default(),
+            limits: Limits::default(),
+            like: None,
+        }
+    }
+}
+
+/// How to batch, and what else there is to choose from.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Recommendation {
+    /// Every way that was measured, the recommended one first; those that break a limit come last.
+    pub offers: Vec<Offer>,
+    /// Random batches with the same size of an update: what all times are compared with.
+    pub random: Offer,
+    /// Packed rows, if the model was not said to take them.
+    pub packed: Option<Offer>,
+    /// What would be recommended if the number of micro-batches were not decided.
+    pub undecided: Option<Offer>,
+    /// Optimizer steps of an epoch today: with batches of the size that was said, otherwise with random
+    /// batches under the budget, one of each rank in a step.
+    pub steps_before: u64,
+    /// Why, in a sentence.
+    pub reason: String,
+}
+
+impl Recommendation {
+    /// What is recommended, or what comes nearest if nothing keeps the limits.
+    pub fn best(&self) -> &Offer {
+        &self.offers[0]
+    }
+
+    /// Whether what is recommended keeps all limits.
+    pub fn within_limits(&self) -> bool {
+        self.best().broken.is_empty()
+    }
+
+    /// How many times as many sequences an update has as with random batches of one for each rank.
+    pub fn update_growth(&self) -> f64 {
+        self.steps_before as f64 / self.best().optimizer_steps.max(1) as f64
+    }
+}
+
+/// At most so many lengths are measured, unless steps are so large that more are needed.
+const SAMPLE: usize = 1 << 14;
+/// At least so many steps are measured, if there are.
+const STEPS: usize = 32;
+/// No sample is larger.
+const MOST: usize = 1 << 16;
+/// Micro-batches of a rank in a step that are tried.
+const MICRO_BATCHES: [u32; 10] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32];
+/// Offers that take so little longer than the fastest are as fast.
+const AS_FAST: f64 = 1.02;
+
+/// Recommends how to batch: the least time of the ways that keep the limits.
+///
+/// ```
+/// use lengthwise::{Budget, Example, tune::{Wanted, recommend}};
+///
+/// let lengths = Example::Documents.lengths();
+/// let found = recommend(&lengths, &Wanted::new(Budget::dynamic(16)))?;
+/// assert!(found.best().settings.strategy.starts_with("proportional"));
+/// assert!(found.best().time < 0.5 && found.best().step_mix < 1.0);
+/// # Ok::<(), lengthwise::Error>(())
+/// ```
+pub fn recommend(lengths: &Lengths, wanted: &Wanted) -> Result<Recommendation, Error> {
+    recommend_in(&Workspace::new(), lengths, wanted)
+}
+
+/// The same with the threads and the memory of a workspace, which can
+/// [stop it](Workspace::stopped_by).
+pub fn recommend_in(
+    workspace: &Workspace,
+    lengths: &Lengths,
+    wanted: &Wanted,
+) -> Result<Recommendation, Error> {
+    lengths.only_one("a recommendation")?;
+    let Wanted { ref settings, ranks, model, .. } = *wanted;
+    let one_each = Planner::with(Sorted, settings.clone());
+    let full = one_each.job(lengths, workspace).sorted_batches(usize::MAX)?.max(1);
+    let update =
+        settings.update.unwrap_or_else(|| full_batch(lengths, settings.budget, full, ranks));
+    let steps = update.steps(lengths).round().max(1.0);
+    let tokens = lengths.total() as f64 / (steps * f64::from(ranks));
+    let cost = model.times(tokens);
+    let per_step = (lengths.len() as f64 / steps).ceil() as usize;
+    let some = Lengths::new(sample(
+        lengths.histogram(),
+        lengths.len(),
+        SAMPLE.max(STEPS * per_step).min(MOST.max(3 * per_step)),
+    ))?;
+    let ruler = Ruler {
+        workspace,
+        lengths: &some,
+        times: lengths.len() as f64 / some.len() as f64,
+        ranks,
+        cost,
+        measured: model.cost.is_some(),
+    };
+    let settings = Settings {
+        // What the time of ranks follows, and the strata of proportional steps.
+        cost_model: settings.cost_model.or(model.cost).or(match model.kind {
+            Kind::Recurrent => Some(cost),
+            _ => None,
+        }),
+        update: wanted.micro_batches.is_none().then_some(update),
+        accumulate: wanted.micro_batches.unwrap_or(1),
+        canonical_ranks: None,
+        ..settings.clone()
+    };
+    // A loop that is fixed has steps of full batches, but for strategies that make steps themselves.
+    let in_steps = Settings { update: Some(update), accumulate: 1, ..settings.clone() };
+    let under = |strategy: &Strategy| if strategy.makes_steps() { &in_steps } else { &settings };
+    let exact = || wanted.shapes.clone().unwrap_or(Shapes::Exact);
+    let mut random = ruler.measure(Shuffled.into(), exact(), &settings)?;
+    let steps_before = match wanted.like {
+        Some(like) => like.steps(lengths.len(), ranks),
+        None => {
+            let alone = Settings { update: None, accumulate: 1, ..settings.clone() };
+            ruler.measure(Shuffled.into(), exact(), &alone)?.optimizer_steps
+        }
+    };
+    let unit = random.time.max(f64::MIN_POSITIVE);
+    let finish = |mut offer: Offer| {
+        offer.time /= unit;
+        offer.optimizer_steps = match offer.settings.update {
+            Some(_) => steps as u64,
+            None => offer.optimizer_steps,
+        };
+        offer.broken = wanted.limits.broken(&offer).into_iter().map(|(name, _)| name).collect();
+        offer
+    };
+    random = finish(random);
+    let mut offers = vec![random.clone()];
+    for (strategy, shapes) in ways(wanted, per_step) {
+        match ruler.measure(strategy.clone(), shapes, under(&strategy)) {
+            Ok(offer) => offers.push(finish(offer)),
+            Err(error @ Error::Stopped) => return Err(error),
+            // Too few micro-batches for the budget, or rungs that it does not allow.
+            Err(_) => {}
+        }
+    }
+    let mut packed: Vec<Offer> = Vec::new();
+    if model.kind != Kind::Recurrent {
+        // A row holds no more than a full batch.
+        let full_row = lengths.total() as f64 / full as f64;
+        let rows =
+            wanted.micro_batches.map_or((tokens / full_row - 0.05).ceil(), f64::from).max(1.0);
+        let capacity = ((tokens / rows).min(full_row).round() as u32).max(lengths.max());
+        let rows = Settings { update: None, accumulate: rows as u32, ..settings.clone() };
+        let strategy: Strategy = Packed { capacity: Some(capacity), ..Packed::default() }.into();
+        for shapes in or(wanted, &[Shapes::Ladder(1), Shapes::Ladder(4), Shapes::Exact]) {
+            packed.extend(ruler.measure(strategy.clone(), shapes, &rows).ok().map(finish));
+        }
+    }
+    if model.takes_rows() {
+        offers.append(&mut packed);
+    }
+    let packed = packed.into_iter().min_by(|a, b| a.time.total_cmp(&b.time));
+    let worst = |offer: &Offer| {
+        wanted.limits.broken(offer).into_iter().map(|(_, by)| by).fold(0.0, f64::max)
+    };
+    offers.sort_by(|a, b| {
+        (worst(a), a.time).partial_cmp(&(worst(b), b.time)).unwrap_or(std::cmp::Ordering::Equal)
+    });
+    // Of those as fast, the one of fewest micro-batches, in which more sequences can meet.
+    let as_fast =
+        |offer: &&Offer| offer.broken.is_empty() && offer.time <= AS_FAST * offers[0].time;
+    let few = |offer: &Offer| (offer.micro_batches, offer.shape_count as u64);
+    let fewest = offers.iter().take_while(as_fast).enumerate().min_by_key(|(_, offer)| few(offer));
+    if let Some((place, _)) = fewest {
+        offers[..=place].rotate_right(1);
+    }
+    let undecided = match wanted.micro_batches {
+        None => None,
+        Some(_) => {
+            let free = Wanted { micro_batches: None, ..wanted.clone() };
+            recommend_in(workspace, lengths, &free)?.offers.into_iter().next()
+        }
+    };
+    let reason = reason(&offers[0], &random);
+    Ok(Recommendation { offers, random, packed, undecided, steps_before, reason })
+}
+
+/// An update of one full batch for every rank.
+fn full_batch(lengths: &Lengths, budget: Budget, full: usize, ranks: u32) -> Update {
+    match budget.only_sequences() {
+        Some(count) => Update::Sequences(u64::from(count) * u64::from(ranks)),
+        None => {
+            let tokens = lengths.total() as f64 * f64::from(ranks) / full as f64;
+            Update::Tokens(digits(tokens, 2).max(1.0) as u64)
+        }
+    }
+}
+
+/// The shapes that are decided, or these.
+fn or(wanted: &Wanted, shapes: &[Shapes]) -> Vec<Shapes> {
+    wanted.shapes.as_ref().map_or_else(|| shapes.to_vec(), |given| vec![given.clone()])
+}
+
+/// The ways to batch that are measured, besides random batches and packed rows.
+fn ways(wanted: &Wanted, per_step: usize) -> Vec<(Strategy, Shapes)> {
+    let each = per_step as u32 / wanted.ranks;
+    let tried = MICRO_BATCHES.into_iter().filter(|&count| count <= each.max(1));
+    let counts = wanted.micro_batches.map_or(tried.collect(), |count| vec![count]);
+    let mut ways = Vec::new();
+    for shapes in or(wanted, &[Shapes::Ladder(16), Shapes::Ladder(32), Shapes::Exact]) {
+        for &count in &counts {
+            ways.push((Proportional { batches: Some(count) }.into(), shapes.clone()));
+        }
+    }
+    if wanted.shapes.is_none() {
+        ways.extend([4, 8, 16, 32].map(|rungs| (Shuffled.into(), Shapes::Ladder(rungs))));
+    }
+    for shapes in or(wanted, &[Shapes::Exact]) {
+        for blur in [0.005, 0.02, 0.05, 0.1, 0.3] {
+            ways.push((Blurred { blur }.into(), shapes.clone()));
+        }
+    }
+    ways
+}
+
+/// Why this way, in a sentence.
+fn reason(best: &Offer, random: &Offer) -> String {
+    let percent = |share: f64| format!("{:.*} %", usize::from(share < 0.1), 100.0 * share);
+    let time = format!("an epoch takes {:.2} of the time of random batches", best.time);
+    let padding = format!(
+        "{} of all cells are padding instead of {}",
+        percent(best.padding_rate),
+        percent(random.padding_rate)
+    );
+    let steps = if best.packed {
+        "sequences share rows in random order".to_owned()
+    } else if best.step_mix < 0.9 {
+        format!("every optimizer step looks like the data (step mix {:.2})", best.step_mix)
+    } else {
+        format!("optimizer steps differ in length as step mix {:.1} says", best.step_mix)
+    };
+    if (best.settings.strategy.as_str(), &best.settings.shapes)
+        == ("shuffled", &random.settings.shapes)
+    {
+        return format!(
+            "no way to batch is faster and keeps the limits: {} of all cells are padding",
+            percent(best.padding_rate)
+        );
+    }
+    format!("{time}: {padding}, and {steps}")
+}
+
+/// The strategy and the shapes of plans that have batches, but no optimizer steps: of
+/// [shards](crate::shard), of sequences of two lengths, and where memory is bounded. Of one length, random
+/// order on a ladder of 16 rungs, or of as many as there are batches if they are fewer; `paired` with exact
+/// shapes for two; exact shapes where a strategy is given; `blurred` where only shapes are.
+///
+/// ```
+/// use lengthwise::{Budget, Example, Shapes, tune::batches_only};
+///
+/// let lengths = Example::Speech.lengths();
+/// let (strategy, shapes) = batches_only(&lengths, Budget::dynamic(16), None, None)?;
+/// assert_eq!((strategy.to_string(), shapes), ("shuffled".to_owned(), Shapes::Ladder(16)));
+/// # Ok::<(), lengthwise::Error>(())
+/// ```
+pub fn batches_only(
+    lengths: &Lengths,
+    budget: Budget,
+    strategy: Option<Strategy>,
+    shapes: Option<Shapes>,
+) -> Result<(Strategy, Shapes), Error> {
+    batches_only_in(&Workspace::new(), lengths, budget, strategy, shapes)
+}
+
+/// The same, found with the threads and the memory of a workspace.
+pub fn batches_only_in(
+    workspace: &Workspace,
+    lengths: &Lengths,
+    budget: Budget,
+    strategy: Option<Strategy>,
+    shapes: Option<Shapes>,
+) -> Result<(Strategy, Shapes), Error> {
+    let shapes = match (shapes, &strategy) {
+        (Some(shapes), _) => shapes,
+        (None, Some(_)) => Shapes::Exact,
+        (None, None) if lengths.second().is_some() => Shapes::Exact,
+        (None, None) => ladder_in(workspace, lengths, budget)?,
+    };
+    let strategy = strategy.unwrap_or_else(|| match shapes {
+        _ if lengths.second().is_some() => Paired::default().into(),
+        Shapes::Ladder(_) | Shapes::Rungs(_) => Shuffled.into(),
+        _ => Blurred::default().into(),
+    });
+    Ok((strategy, shapes))
+}
+
+/// A ladder of 16 rungs, or of as many as there are batches if they are fewer.
+fn ladder_in(workspace: &Workspace, lengths: &Lengths, budget: Budget) -> Result<Shapes, Error> {
+    const MOST: usize = 16;
+    let planner = Planner::new(Sorted, budget).over_long(OverLong::Alone);
+    if let Some(all) = lengths.part() {
+        // As many as a plan of the whole would have, or as far as a sample of it shows.
+        let sample = Lengths::new(all.sample(1 << 18))?;
+        let times = all.count() / sample.len();
+        return Ok(Shapes::Ladder((planner.plan(&sample, 0)?.len() * times).min(MOST) as u32));
+    }
+    // Where it is certain that there are enough, they need not be made.
+    let batches = match planner.job(lengths, workspace).least_batches()? {
+        certain if certain >= MOST as u64 => MOST,
+        _ => planner.job(lengths, workspace).sorted_batches(MOST)?,
+    };
+    Ok(Shapes::Ladder(batches as u32))
+}
