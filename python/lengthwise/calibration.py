@@ -21,7 +21,8 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
-from . import CostError, CostModel, Fit, Lengths, LengthwiseError, Plan, Planner, effective_mates
+from . import CostError, CostModel, Fit, Lengths, LengthwiseError, Plan, Planner, mixing
+from ._html import within
 
 __all__ = ["Calibration", "MeasuredStep", "Recommendation", "calibrate"]
 
@@ -75,6 +76,9 @@ class Recommendation:
         padding_rate: The padding rate of the first epoch.
         batches: The number of batches of the first epoch.
         shape_count: The number of different shapes in the first three epochs together.
+        mixing: How freely batch-mates change between the first three epochs, as a share of random
+            shuffling, from 0 to 1.
+        mixing_error: The standard error of ``mixing``.
         effective_mates: The size of the pool that batch-mates are effectively drawn from.
     """
 
@@ -85,6 +89,8 @@ class Recommendation:
     padding_rate: float
     batches: int
     shape_count: int
+    mixing: float
+    mixing_error: float
     effective_mates: float
 
     @property
@@ -145,13 +151,13 @@ class Calibration:
             f"largest batch: {self.largest_cells} cells, {end}",
             "",
             f"{'strategy':22}{'budget':>16}{'shapes':>12}{'epoch s':>10}{'padding %':>11}"
-            f"{'batches':>9}{'shapes':>8}{'mates':>9}",
+            f"{'batches':>9}{'shapes':>8}{'mixing':>16}",
         ]
         for one in self.recommendations:
             lines.append(
                 f"{one.strategy:22}{one.budget:>16}{one.shapes:>12}{one.predicted_seconds:>10.2f}"
                 f"{100 * one.padding_rate:>11.2f}{one.batches:>9}{one.shape_count:>8}"
-                f"{one.effective_mates:>9.0f}"
+                f"{within(one.mixing, one.mixing_error):>16}"
             )
         return "\n".join(lines) + "\n"
 
@@ -358,7 +364,7 @@ def _recommended(
 
 def _predicted(model: CostModel, plans: list[Plan]) -> Recommendation:
     settings, measures = plans[0].settings, plans[0].measure()
-    mates = effective_mates(plans)
+    mixed = mixing(plans)
     shapes = {
         shape for one in plans for shape in zip(one.batch_sizes.tolist(), one.batch_lengths.tolist())
     }
@@ -368,7 +374,10 @@ def _predicted(model: CostModel, plans: list[Plan]) -> Recommendation:
         padding_rate=measures.padding_rate,
         batches=measures.batches,
         shape_count=len(shapes),
-        effective_mates=float("nan") if mates is None else mates,
+        # Batches of one sequence each do not mix at all.
+        mixing=0.0 if mixed is None else mixed.per_pair,
+        mixing_error=0.0 if mixed is None else mixed.per_pair_error,
+        effective_mates=0.0 if mixed is None else mixed.effective_mates,
     )
 
 

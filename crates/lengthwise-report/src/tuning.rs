@@ -44,8 +44,13 @@ pub struct PointFigures {
     pub mean_batch_length: f64,
     pub batches: f64,
     pub shapes: f64,
-    /// Absent where nobody met again.
-    pub effective_mates: Option<f64>,
+    /// Per pair of batch-mates; see [`Figures`](crate::Figures).
+    pub mixing: f64,
+    pub mixing_error: f64,
+    pub mixing_per_sequence: f64,
+    pub mixing_per_sequence_error: f64,
+    pub repeat_rate: f64,
+    pub effective_mates: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub predicted_seconds: Option<f64>,
 }
@@ -59,7 +64,12 @@ impl From<&Point> for PointFigures {
             mean_batch_length: point.mean_batch_length,
             batches: point.batches,
             shapes: point.shapes,
-            effective_mates: Some(point.effective_mates).filter(|mates| mates.is_finite()),
+            mixing: point.mixing.per_pair,
+            mixing_error: point.mixing.per_pair_error,
+            mixing_per_sequence: point.mixing.per_sequence,
+            mixing_per_sequence_error: point.mixing.per_sequence_error,
+            repeat_rate: point.mixing.repeat_rate,
+            effective_mates: point.effective_mates,
             predicted_seconds: point.seconds,
         }
     }
@@ -162,7 +172,7 @@ fn remarks(best: &Point, limits: &Limits) -> Vec<String> {
 }
 
 /// One line for every point.
-pub fn table(points: &[&PointFigures]) -> String {
+fn table(points: &[&PointFigures]) -> String {
     let seconds = points.iter().any(|point| point.predicted_seconds.is_some());
     let mut text =
         String::from("strategy                     padding %   batches   shapes       mates");
@@ -182,5 +192,5 @@ pub fn table(points: &[&PointFigures]) -> String {
 }
 
 fn mates(point: &PointFigures) -> f64 {
-    point.effective_mates.unwrap_or(f64::INFINITY)
+    point.effective_mates
 }

@@ -5,6 +5,7 @@
 use lengthwise::{
     Budget, CostModel, Example, Lengths, Shapes, Strategy,
     custom::{Purpose, Rng},
+    measure::Per,
     tune::{Conditions, Curve, Family, Limits, frontier, recommended_shapes, tune},
 };
 
@@ -25,8 +26,7 @@ fn blurred_pads_least_for_its_company() {
         for budget in [Budget::sequences(16), Budget::padded(cells)] {
             let curves = frontier(&lengths, &conditions(budget), 13, 4, |_| ()).unwrap();
             for share in [0.05, 0.1, 0.2] {
-                let mates = share * lengths.len() as f64;
-                let padding = |curve: &Curve| curve.padding_at(mates);
+                let padding = |curve: &Curve| curve.padding_at(share, Per::Sequence);
                 let (ours, others): (Vec<&Curve>, Vec<&Curve>) =
                     curves.iter().partition(|curve| curve.family == Family::Blurred);
                 let best = others.into_iter().filter_map(padding).reduce(f64::min).unwrap();

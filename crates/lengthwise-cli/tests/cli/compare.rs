@@ -22,20 +22,20 @@ fn compare_prints_a_plain_table_when_piped() {
         ten.csv, `frames`: 10 sequences of length 1 to 9, mean 5.2
         budget sequences:2, shapes exact, arrange spread, seed 0, 2 epochs
 
-                                           padding    sd   batch                 effective  step  lag-1
-        strategy                  batches        %     %  length  steps  shapes      mates   mix  corr.  
-        shuffled                        5    29.73  0.00     7.4     37       4        inf  0.55  -0.72
-        sorted                          5     7.14  0.00     5.6     28       5          1   2.1  -0.69
-        semi-sorted:noise=0.1           5     7.14  0.00     5.6     28       5          1   2.1  -0.69
-        alternated:bins=64              5    29.73  0.00     7.4     37       4        inf  0.55  -0.72
-        bucketed:size=1024              5    29.73  0.00     7.4     37       4        inf  0.55  -0.72
-        length-buckets:width=250        5    29.73  0.00     7.4     37       4        inf  0.55  -0.72
-        optimal-buckets:count=6         7     4.58  1.24     5.5     34       7        1.2   1.4  -0.82
-        neighbours                      5     8.74  2.26     5.7     28       5        1.7   2.0  -0.68
-        pooled:batches=50               5     7.14  0.00     5.6     28       5          1   2.1  -0.69
-        blurred:blur=0.02               5     7.14  0.00     5.6     28       5          1   2.1  -0.69
-        rotating:epochs=16             10     0.00  0.00     5.2     52       9          -   1.0  -0.45
-        proportional                   10     0.00  0.00     5.2     52       9          -  0.42  -0.36
+                                           padding    sd   batch                 mixing  error  step  lag-1
+        strategy                  batches        %     %  length  steps  shapes       %      %   mix  corr.  
+        shuffled                        5    29.73  0.00     7.4     37       4     100     80  0.55  -0.72
+        sorted                          5     7.14  0.00     5.6     28       5      11      4   2.1  -0.69
+        semi-sorted:noise=0.1           5     7.14  0.00     5.6     28       5      11      4   2.1  -0.69
+        alternated:bins=64              5    29.73  0.00     7.4     37       4     100     80  0.55  -0.72
+        bucketed:size=1024              5    29.73  0.00     7.4     37       4     100     80  0.55  -0.72
+        length-buckets:width=250        5    29.73  0.00     7.4     37       4     100     80  0.55  -0.72
+        optimal-buckets:count=6         7     4.58  1.24     5.5     34       7      10      6   1.4  -0.82
+        neighbours                      5     8.74  2.26     5.7     28       5      19      9   2.0  -0.68
+        pooled:batches=50               5     7.14  0.00     5.6     28       5      11      4   2.1  -0.69
+        blurred:blur=0.02               5     7.14  0.00     5.6     28       5      11      4   2.1  -0.69
+        rotating:epochs=16             10     0.00  0.00     5.2     52       9       -      -   1.0  -0.45
+        proportional                   10     0.00  0.00     5.2     52       9       -      -  0.42  -0.36
     "#]]
     .assert_eq(&without_times);
     assert_eq!(output.stderr, b"");
@@ -65,14 +65,18 @@ fn compare_json_keeps_its_contract() {
             "cells",
             "steps",
             "shapes",
-            "effective_mates",
             "idle_share",
             "plan_seconds",
         ] {
-            // Under `rotating` nobody meets again, and infinity is no number in JSON.
-            let infinite = field == "effective_mates" && row["strategy"] == "rotating:epochs=16";
-            assert!(row[field].is_number() != infinite, "{field} of {}", row["strategy"]);
+            assert!(row[field].is_number(), "{field} of {}", row["strategy"]);
             assert!(row["sd"][field].is_number(), "sd of {field} of {}", row["strategy"]);
+        }
+        for field in ["mixing", "mixing_per_sequence", "repeat_rate"] {
+            let share = row[field].as_f64().unwrap();
+            assert!((0.0..=1.0).contains(&share), "{field} of {}: {share}", row["strategy"]);
+        }
+        for field in ["mixing_error", "mixing_per_sequence_error", "effective_mates"] {
+            assert!(row[field].as_f64().unwrap() > 0.0, "{field} of {}", row["strategy"]);
         }
         assert!(row["largest_batch_cells"].as_f64().unwrap() <= 51_200.0);
         assert!(row["idle_share"].as_f64().unwrap() > 0.0);
@@ -89,7 +93,7 @@ fn compare_takes_strategies_and_settings() {
     assert_eq!(comparison["rows"][0]["strategy"], "alternated:bins=8");
     assert_eq!(comparison["rows"][1]["strategy"], "sorted");
     expect![[r#"{"accumulate":1,"arrange":"short-first","budget":"dynamic:8","epochs":1,"over_long":"error","seed":7,"shapes":"ladder:4","steps":"aligned","tail":"split","time":"batch length","world_size":1}"#]].assert_eq(&comparison["settings"].to_string());
-    assert!(comparison["rows"][0]["effective_mates"].is_null(), "one epoch has no company again");
+    assert!(comparison["rows"][0]["mixing"].is_null(), "one epoch has nothing to repeat");
 }
 
 #[test]
@@ -100,7 +104,7 @@ fn tune_finds_the_best_within_limits() {
             exit 0
             --- stdout
             strategy                     padding %   batches   shapes       mates
-            shuffled                         61.12       500      282        8108
+            shuffled                         61.12       500      282        7999
             blurred:blur=0.0317               4.96       500      323         983
             optimal-buckets:count=13          4.81       504      128         611
             semi-sorted:noise=0.044           4.99       500      304         553
@@ -120,7 +124,7 @@ fn tune_finds_the_best_within_limits() {
         exit 1
         --- stdout
         strategy                     padding %   batches   shapes       mates
-        shuffled                         31.56       645      117       11095
+        shuffled                         31.56       645      117       10479
         semi-sorted:noise=0.0001          0.24       441      407          41
         blurred:blur=0.0001               0.24       441      407          41
         alternated:bins=1                 0.24       441      407          41

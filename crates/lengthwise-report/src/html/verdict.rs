@@ -1,7 +1,7 @@
 //! The one sentence that sums a comparison up.
 
 use crate::compare::{Comparison, Row};
-use crate::text::{effective_mates, percent};
+use crate::text::{mixing, percent};
 
 /// What random batching costs, and which strategy does better and still mixes.
 pub(super) fn verdict(comparison: &Comparison) -> String {
@@ -9,7 +9,7 @@ pub(super) fn verdict(comparison: &Comparison) -> String {
     let Some(best) = best(comparison) else { return "Nothing was compared.".to_owned() };
     let input = &comparison.input;
     if input.sequences == 1 {
-        return "There is one sequence only: it has no company, and there is nothing to compare."
+        return "There is one sequence only: it has no batch-mates, and there is nothing to compare."
             .to_owned();
     }
     if input.min == input.max && rows.iter().all(|row| row.mean.padding_rate == 0.0) {
@@ -37,19 +37,17 @@ pub(super) fn verdict(comparison: &Comparison) -> String {
 
 /// The least padding, or time, among strategies that mix; among all if none does.
 fn best(comparison: &Comparison) -> Option<&Row> {
-    let enough = 0.05 * comparison.input.sequences as f64;
     let cost = |row: &Row| row.mean.predicted_seconds.unwrap_or(row.mean.padding_rate);
     let least = |a: &&Row, b: &&Row| cost(a).total_cmp(&cost(b));
-    let mixes = |row: &&Row| row.mean.effective_mates.is_some_and(|mates| mates >= enough);
+    let mixes = |row: &&Row| row.mean.mixing.is_some_and(|mixing| mixing >= 0.05);
     let rows = comparison.rows.iter();
     rows.clone().filter(mixes).min_by(least).or_else(|| rows.min_by(least))
 }
 
 fn spends(row: &Row, of_what: &str) -> String {
-    let company = match row.mean.effective_mates {
-        Some(mates) if mates.is_infinite() => ", and nobody meets twice".to_owned(),
-        Some(mates) => format!(", with company from {}", effective_mates(mates)),
-        None => String::new(),
-    };
-    format!("{} spends {}{of_what}{company}", row.strategy, percent(row.mean.padding_rate))
+    let mixed = row.mean.mixing.zip(row.mean.mixing_error);
+    let mixed = mixed.map_or_else(String::new, |(share, error)| {
+        format!(", with {} of the mixing of random shuffling", mixing(share, error))
+    });
+    format!("{} spends {}{of_what}{mixed}", row.strategy, percent(row.mean.padding_rate))
 }
