@@ -1,5 +1,7 @@
 //! Mixing is what it is defined to be, its error is what it says, and cycles cannot hide repeats.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
 use std::collections::BTreeSet;
 
 use lengthwise::{
@@ -55,7 +57,7 @@ fn repeat_rate_of_sequences(one: &Plan, other: &Plan, sequences: usize) -> f64 {
 fn mixing_is_counted_as_defined() {
     for example in Example::ALL {
         let lengths = some(example, 600);
-        let all = (600 * 599 / 2) as f64;
+        let all = 600.0 * 599.0 / 2.0;
         for strategy in Strategy::all_of_one_length() {
             let name = strategy.to_string();
             for budget in ["sequences:16", "dynamic:2", "dynamic:4,at-most=20"] {
@@ -66,7 +68,7 @@ fn mixing_is_counted_as_defined() {
                     let sizes = [one, other].map(|epoch: usize| sets[epoch].len() as f64);
                     expected += sizes[0] * sizes[1] / all;
                     common += sets[one].intersection(&sets[other]).count() as f64;
-                    mean += (sizes[0] + sizes[1]) / 2.0;
+                    mean += 0.5 * (sizes[0] + sizes[1]);
                     rates += repeat_rate_of_sequences(&plans[one], &plans[other], 600) / 3.0;
                 }
                 let Some(found) = mixing(&plans) else {
@@ -145,13 +147,13 @@ fn nothing_repeated_is_no_infinity() {
     let found =
         mixing(&planned("rotating:epochs=16", "sequences:16", &lengths, 0, &[0, 1])).unwrap();
     assert_eq!((found.repeat_rate, found.per_pair, found.per_sequence), (0.0, 1.0, 1.0));
-    assert_eq!(found.effective_mates, lengths.len() as f64 - 1.0);
+    assert!((found.effective_mates - (lengths.len() as f64 - 1.0)).abs() < 1e-6, "{found:?}");
     // Random batches would repeat 112 pairs, and 1 + √¾ could have been missed.
     assert!((0.01..0.03).contains(&found.per_pair_error), "{found:?}");
     // Where random batches would not repeat anything either, nothing was shown.
     let few = some(Example::Speech, 300);
     let found = mixing(&planned("rotating:epochs=2", "sequences:2", &few, 0, &[0, 1])).unwrap();
-    assert!(found.per_pair == 1.0 && found.per_pair_error > 0.5, "{found:?}");
+    assert!(found.per_pair > 0.999 && found.per_pair_error > 0.5, "{found:?}");
 }
 
 #[test]
@@ -189,7 +191,7 @@ fn a_cycle_is_measured_beyond_its_length() {
                 of.1 += 1;
             }
         }
-        assert_eq!(inside.0, 0.0);
+        assert!(inside.0 < 1e-12, "{inside:?}");
         let rate = outside.0 / f64::from(outside.1);
         let error = found.repeat_rate * found.per_pair_error / found.per_pair;
         assert!((found.repeat_rate - rate).abs() < 3.0 * error, "{rate} {found:?}");

@@ -120,7 +120,7 @@ pub fn mixing(epochs: &[Plan]) -> Option<Mixing> {
         per_pair_error: per_pair.1,
         per_sequence: per_sequence.0,
         per_sequence_error: per_sequence.1,
-        repeat_rate: common / sum(&|repeats| (repeats.pairs[0] + repeats.pairs[1]) / 2.0),
+        repeat_rate: common / sum(&|repeats| 0.5 * (repeats.pairs[0] + repeats.pairs[1])),
         effective_mates: per_sequence.0 * others,
     })
 }
@@ -234,7 +234,7 @@ impl Estimate {
 
 /// How many sequences the plans have, each counted once.
 fn sequences(epochs: &[Plan]) -> usize {
-    let highest = epochs.iter().flat_map(|plan| plan.indices().iter().max()).max();
+    let highest = epochs.iter().filter_map(|plan| plan.indices().iter().max()).max();
     let mut found = vec![false; highest.map_or(0, |&highest| highest as usize + 1)];
     for plan in epochs {
         for &sequence in plan.indices() {

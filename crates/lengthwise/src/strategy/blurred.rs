@@ -133,7 +133,7 @@ fn places(steps: &[Step]) -> Vec<f64> {
     let mut places = Vec::with_capacity(steps.len());
     for step in steps {
         let size = step.full / mean;
-        let weight = ((1.0 + size * size) / 2.0).sqrt();
+        let weight = (0.5 * (1.0 + size * size)).sqrt();
         places.push(end + step.mean / weight);
         end += step.whole / weight;
     }
@@ -186,7 +186,7 @@ mod tests {
         let mean = if total > 0.0 { sizes / total } else { 1.0 };
         let mut place = 0.0;
         let weighted = slopes.iter().zip(&sorted).map(|(slope, &length)| {
-            place += slope / ((1.0 + (full(length) / mean).powi(2)) / 2.0).sqrt();
+            place += slope / (0.5 * (1.0 + (full(length) / mean).powi(2))).sqrt();
             place
         });
         let places: Vec<f64> = weighted.collect();
