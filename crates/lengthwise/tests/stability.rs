@@ -86,7 +86,7 @@ fn plans_under_a_padded_budget_never_change() {
         optimal-buckets:count=6   bc543ac00c0fbb8a 2a3dbbff0fb3d174 102927596a9c0882
         neighbours                62a073021bb5eda4 2b9ee51b097cc25d f4992702ef2488a7
         pooled:batches=50         4135aa6bc2959462 a5248546f2336649 dbb02c3e78bd4f59
-        blurred:blur=0.02         60255b491847fef8 8c7d4c7b6c19df6d 6974830cfa504512
+        blurred:blur=0.02         fc899d3f8a08bf34 4787ed3e2b2f72c1 9af8303f31206087
         rotating:epochs=16        9cd24ba6a10236b6 4efe3b14b2a153b8 330d5ad78ff713e4
         proportional              db845cd573ea7fb6 46e3e5856d7b8f4f 8f485a75ba659cef
         packed                    f9e2f3d88abda735 ae91a64385cdda61 58051ea701295fcd
@@ -132,7 +132,7 @@ fn plans_on_a_ladder_never_change() {
         optimal-buckets:count=6   4093398c1927de3c 7eedcbebb79c387c 9e654c835bf0b422
         neighbours                e7406168943bc1e2 b48905af4177231d f83838afefce2244
         pooled:batches=50         c4791e6e115ae67a c868c5173e975c56 e0ad57a5b3c5ceb4
-        blurred:blur=0.02         b088fb782c128ecc 71f42f6a7e464e3f 1e2e2345cb66900a
+        blurred:blur=0.02         4dac3dec1d08f321 0cb9551ab63f4072 28a305222b199df0
         rotating:epochs=16        c91a9803d188c7cf 1adf7b0700307a2c dcc824b02facae78
         proportional              d44d38ce6e9785ac f766dc3196bb8e23 8427f9aa7b6f5a9a
         packed                    2117bc0cf7c34518 9668124dc4680758 9de5ed359cd48e0d
@@ -152,7 +152,7 @@ fn spread_plans_never_change() {
         optimal-buckets:count=6   358c29bd3d3ab120 f37c1b7bc974959a 8b069aaf40045359
         neighbours                df47ead8b4b78d2c 7d8f519074aa0362 29ecbb683d573012
         pooled:batches=50         7eebcd053efefa9e 45d428a23a6b4dfe 526d3471916e04e5
-        blurred:blur=0.02         2bc9f1240f8ccdc1 84653ea5fa782eca 892d260e82848b5e
+        blurred:blur=0.02         e73a630773f9c6db 2dfb32edb0ebedd6 ad40e756473e0514
         rotating:epochs=16        8ef87dc8689dff7c 714d60de4503e7f4 224bee87c8d9b6cb
         proportional              5cf4dfbdb97686d8 affc3df61aedd51c bc0cf6f058f9dbcf
         packed                    ea48b0366baee505 05ff7afb9bb6fa18 279db27fb01b40ef
@@ -196,15 +196,15 @@ fn schedules_never_change() {
         }
     }
     expect![[r#"
-        stratified split    65 63a01728ced42a0d   32 1107bda09d13341e
-        stratified repeat   65 7f5dc9d5b2a10e8e   32 ad26c8293bdae002
-        stratified drop     64 b9c3ee86f0bb6320   31 4d3aaa780b2cb424
-        aligned    split    65 cb974083eec8812b   32 a180911756c22891
-        aligned    repeat   65 21d05ccd4435257d   32 7a0ed6d4c681af8b
-        aligned    drop     64 00786d29669a8813   31 4eac16d7988cf720
-        in-order   split    65 dd5b80e71d96bbe0   32 66b58a9c62146b29
-        in-order   repeat   65 88944b1256b709cc   32 aaac68fc2a1c3587
-        in-order   drop     64 4cd081d0c6efb20c   31 59ed36f304a857e1
+        stratified split    65 65f38049cfa08e92   32 b97422612efa5be9
+        stratified repeat   65 6116387bf22cd319   32 38bad8fef2324b8a
+        stratified drop     64 7b357c0728625c29   31 ee348d60bfe1f5a4
+        aligned    split    65 1c25e7163acc71b9   32 42dade063298b7a6
+        aligned    repeat   65 3681e94971dde74f   32 52d7896ef07c6407
+        aligned    drop     64 ea31b15088c683cd   31 1adc4202f60d15d3
+        in-order   split    65 dd3d94ff7397531c   32 8a4a9ada317fa4c2
+        in-order   repeat   65 0e23027e3c90a98d   32 0f6b1237200194e9
+        in-order   drop     64 ad83c14360675d93   31 80454ecea47c9341
     "#]]
     .assert_eq(&list);
 }
