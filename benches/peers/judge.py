@@ -100,12 +100,14 @@ def repeat_rate(one: Batches, other: Batches) -> float | None:
 
 
 def effective_mates(epochs: list[Batches]) -> float | None:
-    """From how many candidates mates are in effect drawn; as `lengthwise.effective_mates`."""
+    """The size of the pool that batch-mates are effectively drawn from, as `lengthwise.effective_mates`:
+    at most the number of other sequences."""
     rates = [repeat_rate(one, later) for at, later in enumerate(epochs) for one in epochs[:at]]
     rates = [rate for rate in rates if rate is not None]
     if not rates:
         return None
-    return len(rates) / sum(rates) if sum(rates) else float("inf")
+    others = len(np.unique(np.concatenate([epoch.indices for epoch in epochs]))) - 1
+    return min(len(rates) / sum(rates), others) if sum(rates) else float(others)
 
 
 def idle(costs: np.ndarray, ranks: int = RANKS) -> float:

@@ -345,7 +345,7 @@ pub(crate) fn table((rows, refused): &(Vec<Row>, Vec<String>)) -> String {
             grouped(row.lengths as u64),
             row.over.to_string(),
             format!("{:.2}", 100.0 * row.idle),
-            row.mates.map_or_else(|| "inf".to_owned(), short),
+            row.mates.map_or_else(|| "–".to_owned(), short),
             row.again.map_or_else(|| "0".to_owned(), |again| format!("{:.3}", 100.0 * again)),
         ]);
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -77,10 +78,18 @@ COLUMNS = [
     ("batches", "batches", "{:,.0f}"),
     ("optimizer steps", "optimizer_steps", "{:,.0f}"),
     ("shapes", "shapes", "{:,.0f}"),
-    ("effective mates", "effective_mates", "{:,.0f}"),
+    ("mixing", "mixing", "{}"),
     ("idle", "idle_share", "{:.2%}"),
     ("epoch s", "predicted_seconds", "{:,.2f}"),
 ]
+
+
+def within(share: float, error: float) -> str:
+    """A share and its standard error in percent, with no more digits than the error allows."""
+    place = -math.floor(math.log10(100 * error)) if error > 0 else 1
+    place = max(-1, min(place, 3))
+    shown = f"{round(100 * share, place):.{max(place, 0)}f}"
+    return f"{shown} ± {round(100 * error, place):.{max(place, 0)}f} %"
 
 
 def comparison(comparison: Comparison) -> str:
@@ -96,11 +105,13 @@ def comparison(comparison: Comparison) -> str:
     ]
     head = "".join(f"<th>{name}</th>" for name, _, _ in shown)
 
-    def cell(value: Any, form: str) -> str:
-        # Without a value, nobody met anybody twice.
-        return f"<td>{escape('∞' if value is None else form.format(value))}</td>"
+    def cell(row: dict[str, Any], key: str, form: str) -> str:
+        value = row.get(key)
+        if value is not None and key == "mixing":
+            value = within(value, row["mixing_error"])
+        return f"<td>{escape('–' if value is None else form.format(value))}</td>"
 
-    cells = ("".join(cell(row.get(key), form) for _, key, form in shown) for row in rows)
+    cells = ("".join(cell(row, key, form) for _, key, form in shown) for row in rows)
     body = "".join(f"<tr>{line}</tr>" for line in cells)
     caption = f"budget {settings['budget']}, shapes {settings['shapes']}, {settings['epochs']} epochs"
     return (

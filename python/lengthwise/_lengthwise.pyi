@@ -5,7 +5,7 @@ from _typeshed import SupportsGetItem, SupportsLenAndGetItem
 from os import PathLike
 from typing import Any, SupportsFloat, SupportsIndex, final
 
-__all__ = ["Batches", "Chunks", "Comparison", "CostModel", "Feed", "Fit", "Inspection", "Lengths", "Measures", "Plan", "Planner", "Schedule", "Statistics", "Tuning", "_errors", "compare", "effective_mates", "example", "explain", "inspect", "ladder", "load_plan", "read_lengths", "tune"]
+__all__ = ["Batches", "Chunks", "Comparison", "CostModel", "Feed", "Fit", "Inspection", "Lengths", "Measures", "Mixing", "Plan", "Planner", "Schedule", "Statistics", "Tuning", "_errors", "compare", "effective_mates", "example", "explain", "inspect", "ladder", "load_plan", "mixing", "read_lengths", "tune"]
 
 @final
 class Batches:
@@ -53,11 +53,11 @@ class Comparison:
     """
     The measures of several strategies on the same lengths. `lengthwise.compare` makes it.
     """
-    def __reduce__(self, /) -> tuple[Any, tuple[Lengths, str, str, list[list[float | None]]]]: ...
+    def __reduce__(self, /) -> tuple[Any, tuple[Lengths, str, str]]: ...
     def __repr__(self, /) -> str: ...
     def _repr_html_(self, /) -> Any: ...
     @staticmethod
-    def _restore(lengths: Lengths, settings: str, figures: str, mates: SupportsGetItem[int, SupportsLenAndGetItem[SupportsFloat | SupportsIndex | None]]) -> Comparison: ...
+    def _restore(lengths: Lengths, settings: str, figures: str) -> Comparison: ...
     @property
     def rows(self, /) -> Any:
         """
@@ -410,6 +410,51 @@ class Measures:
     def steps(self, /) -> int:
         """
         Sequential steps: the sum of the batch lengths, which a recurrent network computes one by one.
+        """
+
+@final
+class Mixing:
+    """
+    How freely batch-mates change between epochs, as a share of random shuffling. `mixing` makes it.
+
+    1 is random shuffling, near 0 is the same batches in every epoch. `explain("mixing")` says how it is
+    counted.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __reduce__(self, /) -> tuple[Any, tuple[list[float]]]: ...
+    def __repr__(self, /) -> str: ...
+    @staticmethod
+    def _restore(numbers: SupportsLenAndGetItem[SupportsFloat | SupportsIndex]) -> Mixing: ...
+    @property
+    def effective_mates(self, /) -> float:
+        """
+        The size of the pool that batch-mates are effectively drawn from.
+        """
+    @property
+    def per_pair(self, /) -> float:
+        """
+        The mixing if every pair of batch-mates counts the same, from 0 to 1.
+        """
+    @property
+    def per_pair_error(self, /) -> float:
+        """
+        The standard error of `per_pair`.
+        """
+    @property
+    def per_sequence(self, /) -> float:
+        """
+        The mixing if every sequence counts the same, however large its batches are, from 0 to 1.
+        """
+    @property
+    def per_sequence_error(self, /) -> float:
+        """
+        The standard error of `per_sequence`.
+        """
+    @property
+    def repeat_rate(self, /) -> float:
+        """
+        The probability that two sequences that share a batch share one again in another epoch.
         """
 
 @final
@@ -882,10 +927,10 @@ def compare(lengths: Any, strategies: Any | None = None, *, budget: str | Suppor
 
 def effective_mates(plans: SupportsGetItem[int, Plan]) -> float | None:
     """
-    Returns the size of the pool that batch-mates are effectively drawn from over several epochs.
+    Returns the size of the pool that batch-mates are effectively drawn from over several epochs: at most the
+    number of other sequences.
 
-    Returns `inf` if no two sequences share a batch twice, and `None` for fewer than two epochs or if every
-    batch has one sequence.
+    Returns `None` for fewer than two epochs, or if every batch has one sequence.
 
     Args:
         `plans`: Plans of the same lengths for different epochs.
@@ -940,6 +985,18 @@ def load_plan(path: str | PathLike[str], lengths: Any) -> Plan:
     Args:
         `path`: A .json, .jsonl or .npz file that `Plan.save` or the command line wrote.
         `lengths`: The lengths that the plan was made for, in the same order. Others raise an error.
+    """
+
+def mixing(plans: SupportsGetItem[int, Plan]) -> Mixing | None:
+    """
+    Returns how freely batch-mates change between the epochs of several plans, as a share of random
+    shuffling.
+
+    Returns `None` for fewer than two epochs, or if every batch has one sequence. Of `rotating`, take
+    epochs of different cycles; `compare` does so.
+
+    Args:
+        `plans`: Plans of the same lengths for different epochs.
     """
 
 def read_lengths(path: str | PathLike[str], *, column: str | None = None, format: str | None = None, frame_shift: SupportsFloat | SupportsIndex | None = None, rate: SupportsFloat | SupportsIndex | None = None, unit: str | None = None) -> np.ndarray:

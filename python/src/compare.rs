@@ -158,33 +158,22 @@ fn strategies_of<'a>(texts: impl Iterator<Item = &'a str>) -> Result<Vec<Strateg
     Ok(texts.map(str::parse).collect::<Result<_, lengthwise::Error>>()?)
 }
 
-/// A comparison as it is pickled: the lengths, the settings and the figures as JSON, and the effective
-/// mates, which may be infinite.
-type Pickled = (Lengths, String, String, Vec<[Option<f64>; 2]>);
+/// A comparison as it is pickled: the lengths, and the settings and the figures as JSON.
+type Pickled = (Lengths, String, String);
 
 #[pymethods]
 impl Comparison {
     #[staticmethod]
-    fn _restore(
-        lengths: &Lengths,
-        settings: &str,
-        figures: &str,
-        mates: Vec<[Option<f64>; 2]>,
-    ) -> Result<Self> {
-        let mut comparison: lengthwise_report::Comparison = from_json(figures, "Comparison")?;
-        for (row, mates) in comparison.rows.iter_mut().zip(mates) {
-            [row.mean.effective_mates, row.sd.effective_mates] = mates;
-        }
+    fn _restore(lengths: &Lengths, settings: &str, figures: &str) -> Result<Self> {
+        let comparison = from_json(figures, "Comparison")?;
         let settings = from_json(settings, "Comparison")?;
         Ok(Self { comparison, lengths: Arc::clone(&lengths.0), settings })
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, Pickled>> {
-        let rows = self.comparison.rows.iter();
-        let mates = rows.map(|row| [row.mean.effective_mates, row.sd.effective_mates]).collect();
         let lengths = Lengths(Arc::clone(&self.lengths));
         let settings = to_json(&self.settings)?;
-        reduced::<Self, _>(py, (lengths, settings, self.comparison.to_json(), mates))
+        reduced::<Self, _>(py, (lengths, settings, self.comparison.to_json()))
     }
 
     /// One dictionary for each strategy: means over the epochs, and their standard deviations as `sd`.

@@ -36,7 +36,7 @@ mod _lengthwise {
         error::_errors,
         input::{example, read_lengths},
         lengths::{Chunks, Lengths, ladder},
-        measures::{Measures, effective_mates},
+        measures::{Measures, Mixing, effective_mates, mixing},
         plan::{Batches, Plan, load_plan},
         planner::Planner,
         schedule::Schedule,

@@ -1,4 +1,4 @@
-//! What a plan costs.
+//! What a plan costs, and how freely batch-mates change between plans.
 
 use pyo3::{prelude::*, types::PyDict};
 
@@ -110,15 +110,120 @@ impl Measures {
     }
 }
 
-/// Returns the size of the pool that batch-mates are effectively drawn from over several epochs.
+/// How freely batch-mates change between epochs, as a share of random shuffling. `mixing` makes it.
 ///
-/// Returns `inf` if no two sequences share a batch twice, and `None` for fewer than two epochs or if every
-/// batch has one sequence.
+/// 1 is random shuffling, near 0 is the same batches in every epoch. `explain("mixing")` says how it is
+/// counted.
+#[pyclass(frozen, eq, module = "lengthwise")]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Mixing {
+    mixing: lengthwise::measure::Mixing,
+}
+
+#[pymethods]
+impl Mixing {
+    /// The mixing if every pair of batch-mates counts the same, from 0 to 1.
+    #[getter]
+    fn per_pair(&self) -> f64 {
+        self.mixing.per_pair
+    }
+
+    /// The standard error of `per_pair`.
+    #[getter]
+    fn per_pair_error(&self) -> f64 {
+        self.mixing.per_pair_error
+    }
+
+    /// The mixing if every sequence counts the same, however large its batches are, from 0 to 1.
+    #[getter]
+    fn per_sequence(&self) -> f64 {
+        self.mixing.per_sequence
+    }
+
+    /// The standard error of `per_sequence`.
+    #[getter]
+    fn per_sequence_error(&self) -> f64 {
+        self.mixing.per_sequence_error
+    }
+
+    /// The probability that two sequences that share a batch share one again in another epoch.
+    #[getter]
+    fn repeat_rate(&self) -> f64 {
+        self.mixing.repeat_rate
+    }
+
+    /// The size of the pool that batch-mates are effectively drawn from.
+    #[getter]
+    fn effective_mates(&self) -> f64 {
+        self.mixing.effective_mates
+    }
+
+    #[staticmethod]
+    fn _restore(numbers: [f64; 6]) -> Self {
+        let [per_pair, per_pair_error, per_sequence, per_sequence_error, repeat_rate, mates] =
+            numbers;
+        let effective_mates = mates;
+        let mixing = lengthwise::measure::Mixing {
+            per_pair,
+            per_pair_error,
+            per_sequence,
+            per_sequence_error,
+            repeat_rate,
+            effective_mates,
+        };
+        Self { mixing }
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, ([f64; 6],)>> {
+        let all = self.mixing;
+        let numbers = [
+            all.per_pair,
+            all.per_pair_error,
+            all.per_sequence,
+            all.per_sequence_error,
+            all.repeat_rate,
+            all.effective_mates,
+        ];
+        reduced::<Self, _>(py, (numbers,))
+    }
+
+    fn __repr__(&self) -> String {
+        let all = self.mixing;
+        format!(
+            "Mixing(per_pair={}, per_pair_error={}, per_sequence={}, per_sequence_error={}, \
+             repeat_rate={}, effective_mates={})",
+            all.per_pair,
+            all.per_pair_error,
+            all.per_sequence,
+            all.per_sequence_error,
+            all.repeat_rate,
+            all.effective_mates
+        )
+    }
+}
+
+/// Returns how freely batch-mates change between the epochs of several plans, as a share of random
+/// shuffling.
+///
+/// Returns `None` for fewer than two epochs, or if every batch has one sequence. Of `rotating`, take
+/// epochs of different cycles; `compare` does so.
+///
+/// Args:
+///     `plans`: Plans of the same lengths for different epochs.
+#[pyfunction]
+pub(crate) fn mixing(py: Python<'_>, plans: Vec<PyRef<'_, Plan>>) -> Option<Mixing> {
+    let plans: Vec<lengthwise::Plan> = plans.iter().map(|plan| plan.plan.clone()).collect();
+    py.detach(|| lengthwise::measure::mixing(&plans)).map(|mixing| Mixing { mixing })
+}
+
+/// Returns the size of the pool that batch-mates are effectively drawn from over several epochs: at most the
+/// number of other sequences.
+///
+/// Returns `None` for fewer than two epochs, or if every batch has one sequence.
 ///
 /// Args:
 ///     `plans`: Plans of the same lengths for different epochs.
 #[pyfunction]
 pub(crate) fn effective_mates(py: Python<'_>, plans: Vec<PyRef<'_, Plan>>) -> Option<f64> {
-    let plans: Vec<lengthwise::Plan> = plans.iter().map(|plan| plan.plan.clone()).collect();
-    py.detach(|| lengthwise::measure::effective_mates(&plans))
+    mixing(py, plans).map(|mixing| mixing.mixing.effective_mates)
 }

@@ -41,7 +41,7 @@ def callables() -> dict[str, object]:
 
 CALLABLES = callables()
 #: Classes whose objects are made by other functions: nobody calls them.
-MADE = ("Error", "Warning", "Comparison", "Fit", "Inspection", "Measures", "Schedule", "Streaming", "Tuning", ".Plan")
+MADE = ("Error", "Warning", "Comparison", "Fit", "Inspection", "Measures", "Mixing", "Schedule", "Streaming", "Tuning", ".Plan")
 
 
 def parameters(value) -> list[inspect.Parameter]:

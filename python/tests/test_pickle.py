@@ -213,7 +213,7 @@ def fit():
 
 
 def recommendation():
-    return calibration.Recommendation("shuffled", "padded:900", "exact", 1.5, 0.1, 10, 3, 20.0)
+    return calibration.Recommendation("shuffled", "padded:900", "exact", 1.5, 0.1, 10, 3, 0.2, 0.01, 20.0)
 
 
 def saved_fit(made):
@@ -298,6 +298,7 @@ TABLE = {
         (lambda: planner().plan().measure(), itself),
         (lambda: planner(second=SECOND).plan().measure(), lambda made: (made, made.asdict(), repr(made))),
     ],
+    "Mixing": [(lambda: lw.mixing([planner().plan(epoch) for epoch in range(3)]), lambda made: (made, repr(made)))],
     "PaddedBatch": [(lambda: next(arrays.batches(ITEMS, planner().plan())), values)],
     "Plan": [
         (lambda: planner().plan(3), lambda p: (p, p.settings, p.measure(), p.digest, repr(p))),

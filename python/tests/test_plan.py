@@ -143,11 +143,18 @@ def test_ladders_and_chunks(lengths):
     lw.plan(chunks.pieces, budget=16)
 
 
-def test_freshness(lengths):
+def test_mixing(lengths):
     planner = lw.Planner(lengths, "shuffled", budget=16)
-    mates = lw.effective_mates([planner.plan(epoch) for epoch in range(4)])
-    assert 0.5 * len(lengths) < mates < 2 * len(lengths)
-    assert lw.effective_mates([planner.plan(0)]) is None
+    plans = [planner.plan(epoch) for epoch in range(4)]
+    mixing = lw.mixing(plans)
+    assert mixing.per_pair <= 1 < mixing.per_pair + 4 * mixing.per_pair_error
+    assert mixing.per_sequence <= 1 < mixing.per_sequence + 4 * mixing.per_sequence_error
+    assert mixing.effective_mates == pytest.approx(mixing.per_sequence * (len(lengths) - 1))
+    assert lw.effective_mates(plans) == mixing.effective_mates
+    assert 0 < mixing.repeat_rate < 0.1
+    assert lw.mixing(plans[:1]) is None and lw.effective_mates(plans[:1]) is None
+    frozen = lw.mixing([lw.Planner(range(1, 641), "sorted", budget=16).plan(epoch) for epoch in (0, 1)])
+    assert frozen.repeat_rate > 0.9 and frozen.per_pair < 0.05
 
 
 @pytest.mark.parametrize(

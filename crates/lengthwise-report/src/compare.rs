@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, time::Instant};
 
 use lengthwise::{
     Error, Lengths, Measures, Plan, Planner, Strategy, Workspace,
-    measure::mate_repeat_rates,
+    measure::{Mixing, mixing},
     tune::{Recommendation, Wanted, recommend_in},
 };
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,7 @@ pub struct Request<'a> {
     pub strategies: &'a [Strategy],
     /// The settings of their plans, but for the strategy.
     pub settings: lengthwise::Settings,
-    /// How many epochs are planned; freshness needs two.
+    /// How many epochs are planned; mixing needs two.
     pub epochs: u32,
     /// How many ranks share a step.
     pub world_size: u32,
@@ -161,9 +161,26 @@ pub struct Figures {
     pub cells: f64,
     pub steps: f64,
     pub shapes: f64,
-    /// From how many candidates mates are in effect drawn, over all pairs of at most 8 epochs;
-    /// `null` in JSON, and infinite here, if no sequence met another twice; absent if there is only
-    /// one epoch.
+    /// How freely batch-mates change between epochs, as a share of random shuffling, from 0 to 1. Every pair
+    /// of batch-mates counts the same; see [`mixing`](lengthwise::measure::mixing). Over all pairs of
+    /// at most 8 epochs; absent if there is only one, or if no sequence has batch-mates.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mixing: Option<f64>,
+    /// The standard error of `mixing`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mixing_error: Option<f64>,
+    /// The same with every sequence counting the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mixing_per_sequence: Option<f64>,
+    /// The standard error of `mixing_per_sequence`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mixing_per_sequence_error: Option<f64>,
+    /// The probability that two sequences that share a batch share one again in another epoch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repeat_rate: Option<f64>,
+    /// The size of the pool that batch-mates are effectively drawn from, at most the number of other
+    /// sequences.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub effective_mates: Option<f64>,
     /// How many steps each rank takes in an epoch.
     pub optimizer_steps: f64,
@@ -286,13 +303,13 @@ impl Comparison {
     }
 }
 
-/// Effective mates are taken over all pairs of at most this many epochs: 28 pairs are enough.
-const MATE_EPOCHS: u64 = 8;
+/// Mixing is measured over all pairs of at most this many epochs: 28 pairs are enough.
+const MIXING_EPOCHS: u64 = 8;
 
 /// Whether an epoch is one of those, which are spread over the whole run.
 fn is_sampled(epoch: u64, epochs: u64) -> bool {
-    let before = |epoch: u64| (epoch * MATE_EPOCHS).div_ceil(epochs);
-    epochs <= MATE_EPOCHS || before(epoch + 1) > before(epoch)
+    let before = |epoch: u64| (epoch * MIXING_EPOCHS).div_ceil(epochs);
+    epochs <= MIXING_EPOCHS || before(epoch + 1) > before(epoch)
 }
 
 impl Row {
@@ -339,8 +356,20 @@ impl Row {
             }
         }
         workspace.check_stop()?;
-        let [mut mean, mut sd] = [mean, sd].map(|one| over_epochs(&figures, one));
-        (mean.effective_mates, sd.effective_mates) = mates(&plans);
+        let [mut mean, sd] = [mean, sd].map(|one| over_epochs(&figures, one));
+        let cycle = planner.cycle(request.lengths)?;
+        let measured = if cycle > 1 && plans.len() > 1 {
+            // Inside a cycle nothing repeats: one epoch of each tells what comes after it.
+            let epochs = (0..plans.len() as u64).map(|number| number * cycle);
+            let plans = epochs.map(|epoch| {
+                let plan = planner.plan_in(workspace, request.lengths, epoch)?;
+                Ok(plan.schedule(request.world_size)?.all_ranks())
+            });
+            mixing(&plans.collect::<Result<Vec<Plan>, Error>>()?)
+        } else {
+            mixing(&plans)
+        };
+        mean.mix(measured);
         let over_long = plans.first().map_or(0, |plan| plan.over_long().1.len());
         let made = plans.first().map(Plan::provenance);
         let how = made.map_or([""; 2], |made| [made.steps.name(), made.time_follows()]);
@@ -373,14 +402,15 @@ fn lag1_of_steps(batch_lengths: &[u32], places: usize) -> f64 {
     if scale > 0.0 { both / scale } else { 0.0 }
 }
 
-/// Mean and standard deviation of the effective mates over all pairs of epochs; the deviation is
-/// that of the repeat rate, carried over to its inverse.
-fn mates(plans: &[Plan]) -> (Option<f64>, Option<f64>) {
-    let rates = mate_repeat_rates(plans);
-    match mean(&rates) {
-        _ if rates.is_empty() => (None, None),
-        0.0 => (Some(f64::INFINITY), Some(0.0)),
-        rate => (Some(1.0 / rate), Some(sd(&rates) / (rate * rate))),
+impl Figures {
+    /// With what was measured over several epochs, if there were several.
+    fn mix(&mut self, mixing: Option<Mixing>) {
+        self.mixing = mixing.map(|mixing| mixing.per_pair);
+        self.mixing_error = mixing.map(|mixing| mixing.per_pair_error);
+        self.mixing_per_sequence = mixing.map(|mixing| mixing.per_sequence);
+        self.mixing_per_sequence_error = mixing.map(|mixing| mixing.per_sequence_error);
+        self.repeat_rate = mixing.map(|mixing| mixing.repeat_rate);
+        self.effective_mates = mixing.map(|mixing| mixing.effective_mates);
     }
 }
 
@@ -413,7 +443,7 @@ fn over_epochs(epochs: &[Figures], one: fn(&[f64]) -> f64) -> Figures {
     let all = |field: fn(&Figures) -> f64| one(&epochs.iter().map(field).collect::<Vec<_>>());
     macro_rules! figures {
         ($(($of:ident: $($field:ident)*))*) => {
-            Figures { $($($field: $of(|figures| figures.$field),)*)* effective_mates: None }
+            Figures { $($($field: $of(|figures| figures.$field),)*)* }
         };
     }
     figures! {
@@ -421,7 +451,8 @@ fn over_epochs(epochs: &[Figures], one: fn(&[f64]) -> f64) -> Figures {
             optimizer_steps micro_batches step_mix step_mix_quartiles step_mix_tokens
             step_mix_token_quartiles idle_share idle_bound plan_seconds lag1_correlation largest_batch
             largest_batch_cells)
-        (some: first_padding_rate second_padding_rate predicted_seconds)
+        (some: first_padding_rate second_padding_rate predicted_seconds mixing mixing_error
+            mixing_per_sequence mixing_per_sequence_error repeat_rate effective_mates)
     }
 }
 

@@ -28,6 +28,6 @@ pub use inspect::{Duplicates, Inspection};
 pub use manual::{Page, list_of_pages, page, pages};
 pub use picture::padding_picture;
 pub use study::Study;
-pub use text::{is_unsafe_to_print, one_line};
+pub use text::{is_unsafe_to_print, one_line, percent_within};
 pub use text_table::Look;
-pub use tuning::{PointFigures, Tuning, points_table};
+pub use tuning::{PointFigures, Tuning};

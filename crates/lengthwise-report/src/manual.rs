@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use lengthwise::{
-    Arrange, Budget, CostModel, Error, Example, Shapes, Steps, Strategy, Tail, shard::Shard,
-    stream::Streamer, tune::Limits,
+    Arrange, Budget, CostModel, Error, Example, Shapes, Steps, Strategy, Tail, measure::Mixing,
+    shard::Shard, stream::Streamer, tune::Limits,
 };
 use serde::Serialize;
 
@@ -39,6 +39,7 @@ pub fn pages() -> Vec<Page> {
         page("steps", Steps::NAMES.join(", "), Steps::explain()),
         page("stream", "batches of data as it comes".to_owned(), Streamer::explain()),
         page("shards", "parts of a corpus that are planned apart".to_owned(), Shard::explain()),
+        page("mixing", "how freely batch-mates change".to_owned(), Mixing::explain()),
         page("tune", "how a strategy is chosen".to_owned(), Limits::explain()),
     ]);
     pages
@@ -65,6 +66,7 @@ pub fn page(given: &str) -> Result<Page, Error> {
         ("arrange", &["arrangement", "arrangements"][..]),
         ("steps", &["step", "cursors"][..]),
         ("stream", &["streams", "streaming"][..]),
+        ("mixing", &["mates", "effective-mates", "repeat-rate"][..]),
         ("tune", &["tuning"][..]),
     ]
     .into_iter()

@@ -64,7 +64,7 @@ pub(crate) struct SampleBatch {
     pub(crate) sequences: Vec<(u32, u32)>,
 }
 
-/// Padding against company for every family of strategies.
+/// Padding against mixing for every family of strategies.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Frontier {
     /// How many sequences the curves were measured on: all, or so many at random.
@@ -72,7 +72,7 @@ pub(crate) struct Frontier {
     pub(crate) curves: Vec<FamilyCurve>,
 }
 
-/// Padding and company of one family as its parameter changes, from sorted to random.
+/// Padding and mixing of one family as its parameter changes, from sorted to random.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct FamilyCurve {
     pub(crate) family: String,
@@ -89,6 +89,11 @@ pub(crate) struct CurvePoint {
     pub(crate) padding_rate: f64,
     pub(crate) mean_batch_padding_rate: f64,
     pub(crate) mean_batch_length: f64,
+    /// Per pair of batch-mates; see [`Figures`](crate::Figures).
+    pub(crate) mixing: f64,
+    pub(crate) mixing_error: f64,
+    pub(crate) mixing_per_sequence: f64,
+    pub(crate) mixing_per_sequence_error: f64,
     pub(crate) effective_mates: f64,
 }
 
@@ -296,6 +301,10 @@ impl FamilyCurve {
                 padding_rate: point.padding_rate,
                 mean_batch_padding_rate: point.mean_batch_padding_rate,
                 mean_batch_length: point.mean_batch_length,
+                mixing: point.mixing.per_pair,
+                mixing_error: point.mixing.per_pair_error,
+                mixing_per_sequence: point.mixing.per_sequence,
+                mixing_per_sequence_error: point.mixing.per_sequence_error,
                 effective_mates: point.effective_mates,
             }
         });

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::compare::{Comparison, Row, Settings};
-use crate::text::{one_line, plural, wrapped};
+use crate::text::{one_line, percent_within, plural, wrapped};
 use crate::text_table::{Look, TextColumn, TextTable, stars_of_best};
 
 /// Which end of a column is the good one.
@@ -21,34 +21,79 @@ struct Column(
     u8,
     Best,
     fn(&Row) -> Option<f64>,
-    fn(f64) -> String,
+    Show,
 );
 
-const COLUMNS: [Column; 16] = {
+/// How a value is written.
+#[derive(Clone, Copy)]
+enum Show {
+    Alone(fn(f64) -> String),
+    /// A share in percent, with the digits that this error allows.
+    Within(fn(&Row) -> Option<f64>),
+}
+
+impl Show {
+    fn text(self, row: &Row, value: f64) -> String {
+        match self {
+            Show::Alone(text) => text(value),
+            Show::Within(error) => percent_within(value, error(row).unwrap_or_default()),
+        }
+    }
+}
+
+const COLUMNS: [Column; 17] = {
     use Best::{High, Low, Neither};
+    use Show::{Alone, Within};
+    const PERCENT: Show = Alone(times::<100, 2>);
+    const TENTHS: Show = Alone(times::<100, 1>);
     [
-        Column(["", "batches"], 0, Low, |row| Some(row.mean.batches), tenths),
-        Column(["padding", "%"], 0, Low, |row| Some(row.mean.padding_rate), times::<100, 2>),
-        Column(["first", "%"], 0, Low, |row| row.mean.first_padding_rate, times::<100, 2>),
-        Column(["second", "%"], 0, Low, |row| row.mean.second_padding_rate, times::<100, 2>),
-        Column(["sd", "%"], 4, Neither, |row| Some(row.sd.padding_rate), times::<100, 2>),
+        Column(["", "batches"], 0, Low, |row| Some(row.mean.batches), Alone(tenths)),
+        Column(["padding", "%"], 0, Low, |row| Some(row.mean.padding_rate), PERCENT),
+        Column(["first", "%"], 0, Low, |row| row.mean.first_padding_rate, PERCENT),
+        Column(["second", "%"], 0, Low, |row| row.mean.second_padding_rate, PERCENT),
+        Column(["sd", "%"], 4, Neither, |row| Some(row.sd.padding_rate), PERCENT),
         Column(
             ["batch", "length"],
             2,
             Neither,
             |row| Some(row.mean.mean_batch_length),
-            times::<1, 1>,
+            Alone(times::<1, 1>),
         ),
-        Column(["", "steps"], 1, Low, |row| Some(row.mean.steps), short),
-        Column(["", "shapes"], 0, Low, |row| Some(row.mean.shapes), tenths),
-        Column(["effective", "mates"], 0, High, |row| row.mean.effective_mates, mates),
-        Column(["step", "mix"], 1, Low, |row| Some(row.mean.step_mix), mix),
-        Column(["lag-1", "corr."], 5, Neither, |row| Some(row.mean.lag1_correlation), correlation),
-        Column(["rank", "steps"], 3, Neither, |row| Some(row.mean.optimizer_steps), tenths),
-        Column(["idle", "%"], 0, Low, |row| Some(row.mean.idle_share), times::<100, 1>),
-        Column(["idle", "at least"], 4, Neither, |row| Some(row.mean.idle_bound), times::<100, 1>),
-        Column(["epoch", "s"], 0, Low, |row| row.mean.predicted_seconds, seconds),
-        Column(["plan", "ms"], 3, Neither, |row| Some(row.mean.plan_seconds), times::<1000, 2>),
+        Column(["", "steps"], 1, Low, |row| Some(row.mean.steps), Alone(short)),
+        Column(["", "shapes"], 0, Low, |row| Some(row.mean.shapes), Alone(tenths)),
+        Column(
+            ["mixing", "%"],
+            0,
+            High,
+            |row| row.mean.mixing,
+            Within(|row| row.mean.mixing_error),
+        ),
+        Column(
+            ["error", "%"],
+            6,
+            Neither,
+            |row| row.mean.mixing_error,
+            Within(|row| row.mean.mixing_error),
+        ),
+        Column(["step", "mix"], 1, Low, |row| Some(row.mean.step_mix), Alone(mix)),
+        Column(
+            ["lag-1", "corr."],
+            5,
+            Neither,
+            |row| Some(row.mean.lag1_correlation),
+            Alone(correlation),
+        ),
+        Column(["rank", "steps"], 3, Neither, |row| Some(row.mean.optimizer_steps), Alone(tenths)),
+        Column(["idle", "%"], 0, Low, |row| Some(row.mean.idle_share), TENTHS),
+        Column(["idle", "at least"], 4, Neither, |row| Some(row.mean.idle_bound), TENTHS),
+        Column(["epoch", "s"], 0, Low, |row| row.mean.predicted_seconds, Alone(seconds)),
+        Column(
+            ["plan", "ms"],
+            3,
+            Neither,
+            |row| Some(row.mean.plan_seconds),
+            Alone(times::<1000, 2>),
+        ),
     ]
 };
 
@@ -117,17 +162,17 @@ impl Column {
     /// The column of these rows.
     fn shown(&self, rows: &[Row]) -> TextColumn {
         let &Self(heading, dispensable, best, value, show) = self;
-        let values: Vec<Option<f64>> = rows.iter().map(value).collect();
+        let text = |row: &Row| value(row).map(|value| show.text(row, value));
         let cells: Vec<String> =
-            values.iter().map(|value| value.map_or("-".to_owned(), show)).collect();
-        let known = values.iter().flatten().copied();
+            rows.iter().map(|row| text(row).unwrap_or_else(|| "-".to_owned())).collect();
+        let known = rows.iter().filter_map(|row| Some((value(row)?, row)));
         let best = match best {
-            Best::Low => known.reduce(f64::min),
-            Best::High => known.reduce(f64::max),
+            Best::Low => known.min_by(|a, b| a.0.total_cmp(&b.0)),
+            Best::High => known.max_by(|a, b| a.0.total_cmp(&b.0)),
             Best::Neither => None,
         };
         // Values that look equal to the best are as good as it.
-        let starred = stars_of_best(best.map(show).as_ref(), &cells);
+        let starred = stars_of_best(best.and_then(|(_, row)| text(row)).as_ref(), &cells);
         TextColumn { dispensable, heading: heading.map(str::to_owned), cells, starred }
     }
 }
@@ -135,10 +180,6 @@ impl Column {
 /// So many times a number, as in percent, with so many decimals.
 fn times<const TIMES: u16, const DECIMALS: usize>(value: f64) -> String {
     format!("{:.DECIMALS$}", f64::from(TIMES) * value)
-}
-
-fn mates(mates: f64) -> String {
-    if mates < 100.0 { tenths(mates) } else { format!("{mates:.0}") }
 }
 
 /// A ratio of variances, with two digits.
@@ -187,11 +228,12 @@ mod tests {
         text_table::visible_width,
     };
 
-    fn row(strategy: &str, batches: f64, padding_rate: f64, mates: Option<f64>) -> Row {
+    fn row(strategy: &str, batches: f64, padding_rate: f64, mixing: Option<[f64; 2]>) -> Row {
         let mean = Figures {
             batches,
             padding_rate,
-            effective_mates: mates,
+            mixing: mixing.map(|[mixing, _]| mixing),
+            mixing_error: mixing.map(|[_, error]| error),
             steps: 123_456.0,
             ..Figures::default()
         };
@@ -202,8 +244,8 @@ mod tests {
 
     fn comparison(world_size: u32) -> Comparison {
         let rows = vec![
-            row("shuffled", 655.0, 0.32, Some(10_479.4)),
-            row("sorted", 655.0, 0.001, Some(29.84)),
+            row("shuffled", 655.0, 0.32, Some([1.0, 0.031])),
+            row("sorted", 655.0, 0.001, Some([0.002_843, 0.000_02])),
             row("neighbours", 655.4, 0.004, None),
         ];
         let input = Input {
@@ -239,11 +281,11 @@ mod tests {
             example `speech`: 10480 sequences of length 88 to 800, mean 525.2
             budget sequences:16, shapes exact, arrange shuffled, seed 0, 5 epochs, 8 ranks in stratified steps, tail split, time by cells
 
-                                  padding     sd    batch                     effective   step   lag-1    rank   idle       idle   plan
-            strategy    batches         %      %   length    steps   shapes       mates    mix   corr.   steps      %   at least     ms
-            shuffled        655     32.00   0.00      0.0   123.5k        0       10479*  0.00    0.00       0    0.0        0.0   0.00
-            sorted          655      0.10*  0.00      0.0   123.5k        0        29.8   0.00    0.00       0    0.0        0.0   0.00
-            neighbours    655.4      0.40   0.00      0.0   123.5k        0           -   0.00    0.00       0    0.0        0.0   0.00
+                                  padding     sd    batch                     mixing   error   step   lag-1    rank   idle       idle   plan
+            strategy    batches         %      %   length    steps   shapes        %       %    mix   corr.   steps      %   at least     ms
+            shuffled        655     32.00   0.00      0.0   123.5k        0      100*      3   0.00    0.00       0    0.0        0.0   0.00
+            sorted          655      0.10*  0.00      0.0   123.5k        0    0.284   0.002   0.00    0.00       0    0.0        0.0   0.00
+            neighbours    655.4      0.40   0.00      0.0   123.5k        0        -       -   0.00    0.00       0    0.0        0.0   0.00
 
             * best of its column
         "#]];
@@ -257,7 +299,7 @@ mod tests {
                 let table = comparison(8).table(look, width);
                 let rows = table.lines().skip(3);
                 assert!(rows.clone().all(|line| visible_width(line) <= width), "{table}");
-                assert!(table.contains("mates"), "{table}");
+                assert!(table.contains("mixing"), "{table}");
                 // Nor does it hide that.
                 assert!(table.contains("not shown: sd %, ") == (width < 110), "{table}");
             }
@@ -275,11 +317,11 @@ mod tests {
             example `speech`: 10480 sequences of length 88 to 800, mean 525.2
             budget sequences:16, shapes exact, arrange shuffled, seed 0, 5 epochs, cost model a=0,b=0,c=1,d=0
 
-                                  padding     sd    batch                     effective   step   lag-1    epoch   plan
-            strategy    batches         %      %   length    steps   shapes       mates    mix   corr.        s     ms
-            shuffled        655     32.00   0.00      0.0   123.5k        0       10479*  0.00    0.00     1926   0.00
-            sorted          655      0.10*  0.00      0.0   123.5k        0        29.8   0.00    0.00    12.35   0.00
-            neighbours    655.4      0.40   0.00      0.0   123.5k        0           -   0.00    0.00   0.0123*  0.00
+                                  padding     sd    batch                     mixing   error   step   lag-1    epoch   plan
+            strategy    batches         %      %   length    steps   shapes        %       %    mix   corr.        s     ms
+            shuffled        655     32.00   0.00      0.0   123.5k        0      100*      3   0.00    0.00     1926   0.00
+            sorted          655      0.10*  0.00      0.0   123.5k        0    0.284   0.002   0.00    0.00    12.35   0.00
+            neighbours    655.4      0.40   0.00      0.0   123.5k        0        -       -   0.00    0.00   0.0123*  0.00
 
             * best of its column
         "#]];

@@ -74,9 +74,26 @@ pub(crate) fn plural(count: usize) -> &'static str {
     if count == 1 { "" } else { "s" }
 }
 
-/// A number of effective mates.
-pub(crate) fn effective_mates(mates: f64) -> String {
-    counted(mates.round() as u64, "effective mate")
+/// A share in percent without the sign, with no more digits than its standard error allows: the last one
+/// is at the place of the first of the error, and at most three are shown.
+pub fn percent_within(share: f64, error: f64) -> String {
+    let (percent, error) = (100.0 * share, 100.0 * error);
+    if percent <= 0.0 && error <= 0.0 {
+        return "0".to_owned();
+    }
+    let first_of = |number: f64| if number > 0.0 { number.log10().floor() } else { -300.0 };
+    let place = first_of(error).max(first_of(percent) - 2.0).clamp(-9.0, 2.0) as i32;
+    if place > 0 {
+        let unit = 10_f64.powi(place);
+        format!("{:.0}", (percent / unit).round() * unit)
+    } else {
+        format!("{percent:.*}", place.unsigned_abs() as usize)
+    }
+}
+
+/// Mixing with its error, as in `12.3 ± 0.4 %`.
+pub(crate) fn mixing(share: f64, error: f64) -> String {
+    format!("{} ± {}\u{a0}%", percent_within(share, error), percent_within(error, error))
 }
 
 /// A share in percent, with three digits.
@@ -159,6 +176,20 @@ mod tests {
             (percent(0.125), percent(1e300)),
             ("12.5\u{a0}%".into(), "1.00e302\u{a0}%".into())
         );
+    }
+
+    #[test]
+    fn errors_decide_how_many_digits_there_are() {
+        let shown = |share, error| percent_within(share, error);
+        assert_eq!(shown(0.123_456, 0.004), "12.3");
+        assert_eq!(shown(0.123_456, 0.04), "12");
+        assert_eq!(shown(0.123_456, 0.4), "10");
+        assert_eq!(shown(0.123_456, 1e-9), "12.3");
+        assert_eq!(shown(0.002_843, 2e-5), "0.284");
+        assert_eq!(shown(1.0, 0.003), "100");
+        assert_eq!(shown(1.0, 0.79), "100");
+        assert_eq!((shown(0.0, 0.0), shown(0.0, 0.02)), ("0".into(), "0".into()));
+        assert_eq!(mixing(0.0963, 0.0021), "9.6 ± 0.2\u{a0}%");
     }
 
     #[test]

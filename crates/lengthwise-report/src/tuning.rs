@@ -138,8 +138,13 @@ pub struct PointFigures {
     pub mean_batch_length: f64,
     pub batches: f64,
     pub shapes: f64,
-    /// Absent where nobody met again.
-    pub effective_mates: Option<f64>,
+    /// Per pair of batch-mates; see [`Figures`](crate::Figures).
+    pub mixing: f64,
+    pub mixing_error: f64,
+    pub mixing_per_sequence: f64,
+    pub mixing_per_sequence_error: f64,
+    pub repeat_rate: f64,
+    pub effective_mates: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub predicted_seconds: Option<f64>,
 }
@@ -153,24 +158,13 @@ impl From<&Point> for PointFigures {
             mean_batch_length: point.mean_batch_length,
             batches: point.batches,
             shapes: point.shapes,
-            effective_mates: Some(point.effective_mates).filter(|mates| mates.is_finite()),
+            mixing: point.mixing.per_pair,
+            mixing_error: point.mixing.per_pair_error,
+            mixing_per_sequence: point.mixing.per_sequence,
+            mixing_per_sequence_error: point.mixing.per_sequence_error,
+            repeat_rate: point.mixing.repeat_rate,
+            effective_mates: point.effective_mates,
             predicted_seconds: point.seconds,
         }
     }
-}
-
-/// One line for every point.
-pub fn points_table(points: &[&PointFigures]) -> String {
-    let mut text =
-        String::from("strategy                     padding %   batches   shapes       mates\n");
-    for point in points {
-        let PointFigures { strategy, batches, shapes, .. } = point;
-        _ = writeln!(
-            text,
-            "{strategy:28}{:>10.2}{batches:>10.0}{shapes:>9.0}{:>12.0}",
-            100.0 * point.padding_rate,
-            point.effective_mates.unwrap_or(f64::INFINITY),
-        );
-    }
-    text
 }

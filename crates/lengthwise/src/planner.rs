@@ -114,6 +114,18 @@ impl<S: Group> Planner<S> {
         self.job(lengths, &Workspace::new()).rungs()
     }
 
+    /// For how many epochs the strategy avoids repeats, before it starts afresh: 1 for a strategy that
+    /// draws every epoch anew, so that any two epochs tell how often batch-mates meet again. Of a
+    /// [longer cycle](crate::strategy::Rotating), [measure](crate::measure::mixing) epochs that are at
+    /// least this far apart.
+    pub fn cycle(&self, lengths: &Lengths) -> Result<u64, Error> {
+        let workspace = Workspace::new();
+        let job = self.job(lengths, &workspace);
+        let admitted = job.admit()?;
+        let resolved = job.resolve(&admitted, None)?;
+        Ok(resolved.map_or(1, |resolved| self.strategy.cycle(&admitted.lengths, &resolved.limit)))
+    }
+
     /// What the stages of a plan know.
     pub(crate) fn job<'a>(&'a self, lengths: &'a Lengths, workspace: &'a Workspace) -> Job<'a> {
         Job { strategy: &self.strategy, settings: &self.settings, lengths, workspace }

@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 use crate::common::{Case, Kind, cases};
 use lengthwise::{
     Arrange, Budget, Example, Lengths, Plan, Planner, Rule, Shapes, Strategy, ladder,
-    measure::effective_mates,
 };
 use proptest::prelude::*;
 
@@ -295,41 +294,5 @@ fn extreme_lengths_are_planned() {
             let plan = Planner::new(strategy.clone(), budget).plan(&lengths, u64::MAX).unwrap();
             assert_eq!(plan.measure(&lengths).cells, 3 * u64::from(u32::MAX), "{strategy}");
         }
-    }
-}
-
-#[test]
-fn mates_are_counted_as_defined() {
-    let lengths = Example::Bimodal.lengths();
-    for strategy in Strategy::all_of_one_length() {
-        let planner = Planner::new(strategy.clone(), Budget::padded(12_000).at_most(40));
-        let plans: Vec<Plan> = (0..3).map(|epoch| planner.plan(&lengths, epoch).unwrap()).collect();
-        let mates: Vec<Vec<BTreeSet<u32>>> = plans
-            .iter()
-            .map(|plan| {
-                let mut mates = vec![BTreeSet::new(); lengths.len()];
-                for batch in plan {
-                    for &i in batch {
-                        mates[i as usize] = batch.iter().copied().filter(|&j| j != i).collect();
-                    }
-                }
-                mates
-            })
-            .collect();
-        let mut rates = Vec::new();
-        for (one, other) in [(0, 1), (0, 2), (1, 2)] {
-            let each: Vec<f64> = mates[one]
-                .iter()
-                .zip(&mates[other])
-                .filter(|(a, b)| !a.is_empty() && !b.is_empty())
-                .map(|(a, b)| a.intersection(b).count() as f64 / (a.len() * b.len()) as f64)
-                .collect();
-            rates.push(each.iter().sum::<f64>() / each.len() as f64);
-        }
-        let expected = 3.0 / rates.iter().sum::<f64>();
-        let measured = effective_mates(&plans).unwrap();
-        let both_never = measured.is_infinite() && expected.is_infinite();
-        let equal = both_never || (measured / expected - 1.0).abs() < 1e-9;
-        assert!(equal, "{strategy}: {measured} {expected}");
     }
 }

@@ -8,6 +8,7 @@ mod distribution;
 mod errors;
 mod invariants;
 mod memory;
+mod mixing;
 mod oracle;
 mod packed;
 mod pairs;

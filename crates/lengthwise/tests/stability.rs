@@ -86,7 +86,7 @@ fn plans_under_a_padded_budget_never_change() {
         optimal-buckets:count=6   bc543ac00c0fbb8a 2a3dbbff0fb3d174 102927596a9c0882
         neighbours                62a073021bb5eda4 2b9ee51b097cc25d f4992702ef2488a7
         pooled:batches=50         4135aa6bc2959462 a5248546f2336649 dbb02c3e78bd4f59
-        blurred:blur=0.02         60255b491847fef8 8c7d4c7b6c19df6d 6974830cfa504512
+        blurred:blur=0.02         fc899d3f8a08bf34 4787ed3e2b2f72c1 9af8303f31206087
         rotating:epochs=16        9cd24ba6a10236b6 4efe3b14b2a153b8 330d5ad78ff713e4
         proportional              db845cd573ea7fb6 46e3e5856d7b8f4f 8f485a75ba659cef
         packed                    f9e2f3d88abda735 ae91a64385cdda61 58051ea701295fcd
@@ -132,7 +132,7 @@ fn plans_on_a_ladder_never_change() {
         optimal-buckets:count=6   4093398c1927de3c 7eedcbebb79c387c 9e654c835bf0b422
         neighbours                e7406168943bc1e2 b48905af4177231d f83838afefce2244
         pooled:batches=50         c4791e6e115ae67a c868c5173e975c56 e0ad57a5b3c5ceb4
-        blurred:blur=0.02         b088fb782c128ecc 71f42f6a7e464e3f 1e2e2345cb66900a
+        blurred:blur=0.02         4dac3dec1d08f321 0cb9551ab63f4072 28a305222b199df0
         rotating:epochs=16        c91a9803d188c7cf 1adf7b0700307a2c dcc824b02facae78
         proportional              d44d38ce6e9785ac f766dc3196bb8e23 8427f9aa7b6f5a9a
         packed                    2117bc0cf7c34518 9668124dc4680758 9de5ed359cd48e0d
@@ -152,7 +152,7 @@ fn spread_plans_never_change() {
         optimal-buckets:count=6   a3aef8deacadca0e 5f4e01255c4d2a64 ace0704b8c7cdd47
         neighbours                69838ef99bcf57a4 b6c498687fd42031 381bbc5a18cbbcbb
         pooled:batches=50         3a65e7b37434ba77 1419182796b11cee f1bde8f5a28b2f6d
-        blurred:blur=0.02         7b475ffa9ba1de3d 60a3be2a771852ee 811b838636df975d
+        blurred:blur=0.02         fc77d3fb3c4689d0 cad11a5c7d680e74 9e7d17ccc4f93951
         rotating:epochs=16        901aa174823802c1 7d36c903fa75e980 1f510ac391be9111
         proportional              5cf4dfbdb97686d8 affc3df61aedd51c bc0cf6f058f9dbcf
         packed                    d9fcdf00112bafc1 93b7de8077b3f05a bb05c79dcbbbee30
@@ -196,15 +196,15 @@ fn schedules_never_change() {
         }
     }
     expect![[r#"
-        stratified split    65 00439bfed4de32ec   32 5e8cbe354264788f
-        stratified repeat   65 be60ed76d320e231   32 583b7b64c6746c75
-        stratified drop     64 a123fd97acbf473a   31 f8f6996fd7261cc2
-        aligned    split    65 25a085521760f1a2   33 91d4e5d6eadac8b8
-        aligned    repeat   65 c648b290001e7ec2   32 845ef1576b357fc6
-        aligned    drop     64 84fbbc68fc8c4af9   31 9578ef9414cd6762
-        in-order   split    65 4825c6bf4ce929bb   32 2bebe5aaa54a6686
-        in-order   repeat   65 1fb8f576aed2522b   32 8584388e7669c801
-        in-order   drop     64 e070d6e6a8fe12f2   31 0664c19f209e63cb
+        stratified split    65 56b19fc1673876f0   32 b77403ccdf140b21
+        stratified repeat   65 29d181a8b3e9f272   32 8d78e58256afd139
+        stratified drop     64 54a40f6d32510e54   31 84d24fb95defda29
+        aligned    split    65 ddf2b01e817a89ad   33 4802d89cdcd785f6
+        aligned    repeat   65 3d6fb8441f42c20b   32 2eee91cf936fcfc4
+        aligned    drop     64 99287eb953fcee57   31 2252ab6792e255e6
+        in-order   split    65 b07523fc0697e389   32 ca2d2febdc338e16
+        in-order   repeat   65 1729bad3df360343   32 dea1e877bfc16efe
+        in-order   drop     64 fb45b065509f6405   31 9bc8d096f6ca834e
     "#]]
     .assert_eq(&list);
 }

@@ -12,7 +12,7 @@ use crate::args::comparing::{Compare, Cost, Frontier, Inspect, Ladder, Report, T
 use crate::args::planning::{Plan, Statistics, Stream, Verify};
 use crate::printer::When;
 
-/// Plan the batches of variable-length sequences: little padding, few shapes, fresh company.
+/// Plan the batches of variable-length sequences: little padding, few shapes, new batch-mates in every epoch.
 #[derive(Debug, Parser)]
 #[command(name = "lengthwise", version, max_term_width = 100)]
 pub(crate) struct Args {

@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
+use lengthwise::measure::Per;
 use lengthwise::tune::{Conditions, Curve, Family, frontier};
-use lengthwise_report::{PointFigures, one_line, points_table};
+use lengthwise_report::{PointFigures, one_line, percent_within};
 use serde::Serialize;
 
 use crate::args::comparing::Frontier;
@@ -11,7 +12,7 @@ use crate::failure::Failure;
 use crate::printer::{self, Progress};
 use crate::{cost_model, memory};
 
-/// Shares of all sequences at which families are compared.
+/// Shares of the mixing of random shuffling at which families are compared.
 const LEVELS: [f64; 3] = [0.05, 0.1, 0.2];
 
 #[derive(Serialize)]
@@ -24,10 +25,12 @@ struct Answer {
     curves: Vec<Points>,
 }
 
-/// The padding of `blurred` and of the best other family at equal company.
+/// The padding of `blurred` and of the best other family at equal mixing.
 #[derive(Serialize)]
 struct Level {
-    effective_mates: f64,
+    mixing: f64,
+    /// What the mixing counts: each `pair` of batch-mates the same, or each `sequence`.
+    per: &'static str,
     blurred: Option<f64>,
     best_other: Option<f64>,
     best_other_family: Option<&'static str>,
@@ -64,7 +67,10 @@ pub(crate) fn run(args: &Frontier) -> Result<(), Failure> {
         source: input.source.clone(),
         budget: conditions.budget.to_string(),
         shapes: conditions.shapes.to_string(),
-        levels: LEVELS.map(|share| level(&curves, share * lengths.len() as f64)).into(),
+        levels: Per::ALL
+            .iter()
+            .flat_map(|&per| LEVELS.map(|mixing| level(&curves, mixing, per)))
+            .collect(),
         curves: curves.iter().map(points).collect(),
     };
     if args.json {
@@ -73,13 +79,15 @@ pub(crate) fn run(args: &Frontier) -> Result<(), Failure> {
     printer::print(&readable(&answer, args, lengths.len()))
 }
 
-fn level(curves: &[Curve], mates: f64) -> Level {
-    let found = curves.iter().filter_map(|curve| Some((curve.padding_at(mates)?, curve.family)));
+fn level(curves: &[Curve], mixing: f64, per: Per) -> Level {
+    let found = curves.iter().map(|curve| Some((curve.padding_at(mixing, per)?, curve.family)));
+    let found = found.flatten();
     let (ours, others): (Vec<_>, Vec<_>) = found.partition(|found| found.1 == Family::Blurred);
     let blurred = ours.first().map(|found| found.0);
     let best = others.into_iter().min_by(|a, b| a.0.total_cmp(&b.0));
     Level {
-        effective_mates: mates,
+        mixing,
+        per: per.name(),
         blurred,
         best_other: best.map(|(padding, _)| padding),
         best_other_family: best.map(|(_, family)| family.name()),
@@ -93,22 +101,39 @@ fn readable(answer: &Answer, args: &Frontier, sequences: usize) -> String {
     let Frontier { seed, epochs, .. } = args;
     _ = writeln!(text, "budget {budget}, shapes {shapes}, seed {seed}, {epochs} epochs\n");
     for curve in &answer.curves {
-        text += &points_table(&curve.points.iter().collect::<Vec<_>>());
+        text += &table(&curve.points);
         text.push('\n');
     }
-    text += "      at mates   blurred %  best other %                       ratio\n";
+    text += "     at mixing  blurred %  best other %                       ratio\n";
     let percent =
         |rate: Option<f64>| rate.map_or("-".to_owned(), |rate| format!("{:.2}", 100.0 * rate));
     for level in &answer.levels {
-        let share = 100.0 * level.effective_mates / sequences as f64;
         _ = writeln!(
             text,
-            "{:>14}{:>12}{:>14}  {:18}{:>8}",
-            format!("{:.0} ({share:.0} %)", level.effective_mates),
+            "{:>14}{:>11}{:>14}  {:18}{:>8}",
+            format!("{:.0} % / {}", 100.0 * level.mixing, level.per),
             percent(level.blurred),
             percent(level.best_other),
             level.best_other_family.unwrap_or("-"),
             level.ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.2}"))
+        );
+    }
+    text
+}
+
+/// One line for every point, with the mixing per pair of batch-mates and per sequence.
+fn table(points: &[PointFigures]) -> String {
+    let mut text = String::from(
+        "strategy                     padding %   batches   shapes   mixing %   per sequence %\n",
+    );
+    for point in points {
+        let PointFigures { strategy, batches, shapes, .. } = point;
+        _ = writeln!(
+            text,
+            "{strategy:28}{:>10.2}{batches:>10.0}{shapes:>9.0}{:>11}{:>17}",
+            100.0 * point.padding_rate,
+            percent_within(point.mixing, point.mixing_error),
+            percent_within(point.mixing_per_sequence, point.mixing_per_sequence_error),
         );
     }
     text

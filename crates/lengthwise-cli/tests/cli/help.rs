@@ -38,6 +38,7 @@ fn explain_lists_and_explains() {
               steps                       stratified, aligned, in-order
               stream                      batches of data as it comes
               shards                      parts of a corpus that are planned apart
+              mixing                      how freely batch-mates change
               tune                        how a strategy is chosen
 
             Examples
@@ -97,8 +98,8 @@ fn explain_lists_and_explains() {
     }
     assert!(text("explain shuffled").starts_with("# shuffled"));
     let all = folder.json("explain --json");
-    // Eight pages are about something else.
-    assert_eq!(all.as_array().unwrap().len(), lengthwise::Strategy::all().len() + 8);
+    // Nine pages are about something else.
+    assert_eq!(all.as_array().unwrap().len(), lengthwise::Strategy::all().len() + 9);
     expect![[r#"
         $ lengthwise explain neighbors
         error: unknown strategy `neighbors`
@@ -117,7 +118,8 @@ fn help_has_one_line_for_every_command() {
         &expect![[r#"
             exit 0
             --- stdout
-            Plan the batches of variable-length sequences: little padding, few shapes, fresh company
+            Plan the batches of variable-length sequences: little padding, few shapes, new batch-mates in every
+            epoch
 
             Usage: lengthwise [OPTIONS] <COMMAND>
 

@@ -5,32 +5,24 @@ use crate::figures::shared::{Styles, WIDE, length_label};
 use crate::study::{CurvePoint, FamilyCurve, Study};
 use crate::svg::chart::Chart;
 use crate::svg::scale::Scale;
-use crate::text::{counted, effective_mates, escaped, percent};
+use crate::text::{counted, escaped, mixing, percent};
 
-/// Whether a point has a place: somebody has mates, and somebody met again.
-fn shown(mates: f64) -> bool {
-    mates.is_finite() && mates > 0.0
+/// The mixing of a row and its error, if it has a dot.
+pub(crate) fn dot_of(row: &Row) -> Option<(f64, f64)> {
+    row.mean.mixing.zip(row.mean.mixing_error).filter(|(mixing, _)| *mixing > 0.0)
 }
 
-/// The effective mates of a row, if it has a dot.
-pub(crate) fn dot_of(row: &Row) -> Option<f64> {
-    row.mean.effective_mates.filter(|mates| shown(*mates))
-}
-
-/// Padding against company: every family a curve, every row a dot. `None` if there is no padding, or
-/// nobody has mates.
+/// Padding against mixing: every family a curve, every row a dot. `None` if there is no padding, or
+/// no sequence has batch-mates.
 pub(crate) fn frontier(study: &Study, styles: &Styles) -> Option<String> {
-    let sequences = study.frontier.sequences as f64;
-    let all = study.comparison.input.sequences as f64;
-    // Of the sequences that a curve was measured on, and of all: the share is comparable.
     let curves = study.frontier.curves.iter().flat_map(|curve| &curve.points);
-    let curves = curves.map(|point| (point.effective_mates / sequences, point.padding_rate));
-    let of_row = |row: &Row| Some((row.mean.effective_mates? / all, row.mean.padding_rate));
-    let rows = study.comparison.rows.iter().filter_map(of_row);
+    let curves = curves.map(|point| (point.mixing, point.padding_rate));
+    let rows = study.comparison.rows.iter();
+    let rows = rows.filter_map(|row| Some((dot_of(row)?.0, row.mean.padding_rate)));
     let (mut least, mut most) = (1.0_f64, 0.0_f64);
     let (mut padded, mut padded_least) = (0.0_f64, 1.0_f64);
-    for (mates, padding) in curves.chain(rows).filter(|(mates, _)| shown(*mates)) {
-        (least, most) = (least.min(mates), most.max(mates));
+    for (mixing, padding) in curves.chain(rows).filter(|(mixing, _)| *mixing > 0.0) {
+        (least, most) = (least.min(mixing), most.max(mixing));
         padded = padded.max(padding);
         if padding > 0.0 {
             padded_least = padded_least.min(padding);
@@ -40,11 +32,11 @@ pub(crate) fn frontier(study: &Study, styles: &Styles) -> Option<String> {
         return None;
     }
     let mut chart = Chart::new(
-        "Padding against company",
+        "Padding against mixing",
         (WIDE.0, 440.0),
         (
             Scale::logarithmic(100.0 * least * 0.9, 100.0 * most.max(least) * 1.1),
-            "effective mates, in % of all sequences",
+            "mixing, in % of random shuffling",
         ),
         (
             Scale::logarithmic(100.0 * padded_least.max(1e-5) * 0.8, 100.0 * padded * 1.2),
@@ -52,15 +44,15 @@ pub(crate) fn frontier(study: &Study, styles: &Styles) -> Option<String> {
         ),
     );
     for curve in &study.frontier.curves {
-        let points = curve.points.iter().filter(|point| shown(point.effective_mates));
-        let points: Vec<_> = points.map(|point| placed(point, sequences)).collect();
+        let points = curve.points.iter().filter(|point| point.mixing > 0.0);
+        let points: Vec<_> = points.map(placed).collect();
         chart.line(styles.family(&curve.family), &curve.family, &points);
     }
     for (number, row) in study.comparison.rows.iter().enumerate() {
-        let Some(mates) = dot_of(row) else { continue };
+        let Some((mixing, error)) = dot_of(row) else { continue };
         let (padding, style) = (row.mean.padding_rate, styles.row(number));
-        let text = said(row.label(), padding, mates);
-        let (x, y) = (chart.x.place(100.0 * mates / all), chart.y.place(100.0 * padding));
+        let text = said(row.label(), padding, (mixing, error));
+        let (x, y) = (chart.x.place(100.0 * mixing), chart.y.place(100.0 * padding));
         chart.add(format_args!(
             r#"<g class="series own {}" data-series="{}">{}</g>"#,
             style.classes(),
@@ -71,16 +63,15 @@ pub(crate) fn frontier(study: &Study, styles: &Styles) -> Option<String> {
     Some(chart.finish())
 }
 
-/// A point of a curve: mates and padding in percent, and what is said of it.
-fn placed(point: &CurvePoint, sequences: f64) -> (f64, f64, String) {
-    let CurvePoint { strategy, padding_rate, effective_mates, .. } = point;
-    let share = effective_mates / sequences;
-    let text = said(strategy, *padding_rate, *effective_mates);
-    (100.0 * share, 100.0 * padding_rate, format!("{text} ({})", percent(share)))
+/// A point of a curve: mixing and padding in percent, and what is said of it.
+fn placed(point: &CurvePoint) -> (f64, f64, String) {
+    let &CurvePoint { ref strategy, padding_rate, mixing, mixing_error, .. } = point;
+    let text = said(strategy, padding_rate, (mixing, mixing_error));
+    (100.0 * mixing, 100.0 * padding_rate, text)
 }
 
-fn said(strategy: &str, padding: f64, mates: f64) -> String {
-    format!("{strategy}: {} padding, {}", percent(padding), effective_mates(mates))
+fn said(strategy: &str, padding: f64, (share, error): (f64, f64)) -> String {
+    format!("{strategy}: {} padding, {} mixing", percent(padding), mixing(share, error))
 }
 
 /// What the parameter of each family does (paper 2, Fig. 2): a chart of padding and one of batch length.

@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-use crate::compare::Row;
 use crate::figures::bars::seconds;
 use crate::figures::batches::{batches, order};
 use crate::figures::curves::{frontier, idle, tuning};
@@ -104,25 +103,18 @@ impl Study {
             let measured = grouped(self.frontier.sequences as u64);
             _ = write!(more, " Curves are measured on {measured} sequences at random.");
         }
-        let apart = |row: &&Row| row.mean.effective_mates.is_some_and(f64::is_infinite);
-        let apart: Vec<String> =
-            self.comparison.rows.iter().filter(apart).map(|row| escaped(row.label())).collect();
-        if !apart.is_empty() {
-            _ = write!(more, " Without a dot, since nobody met twice: {}.", apart.join(", "));
-        }
         section(
             page,
             "frontier",
-            "Padding against company",
+            "Padding against mixing",
             &format!(
-                "Effective mates say from how many others the company of a sequence is in effect \
-                 drawn; they are estimated from few epochs, and chance can put them above 100 %. \
-                 Every family of strategies is a curve from sorted to random; the large dots with \
-                 an outline are the strategies of the table. Down and to the right is \
-                 better.{more}"
+                "Mixing says how freely batch-mates change between epochs: 100 % is random shuffling. \
+                 Every pair of batch-mates counts the same. Every family of strategies is a curve from \
+                 sorted to random; the large dots with an outline are the strategies of the table. \
+                 Down and to the right is better.{more}"
             ),
             &frontier(self, styles).map_or_else(
-                || nothing("there is no padding, or no sequence has company"),
+                || nothing("there is no padding, or no sequence has batch-mates"),
                 |svg| figure("frontier", Width::Wide, &svg, &frontier_legend(self, styles)),
             ),
         );

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::compare::{Comparison, Figures, Row};
 use crate::figures::shared::Styles;
 use crate::html::figure::button;
-use crate::text::{escaped, grouped};
+use crate::text::{escaped, grouped, percent_within};
 
 #[derive(Clone, Copy)]
 struct Column {
@@ -47,9 +47,9 @@ const COLUMNS: [Column; 13] = [
         .meaning("sum of the batch lengths: what a recurrent network waits for"),
     column("shapes", 1, false, |f| Some(f.shapes))
         .meaning("different pairs of batch size and batch length"),
-    column("effective mates", 0, true, |f| f.effective_mates).meaning(
-        "from how many others the company of a sequence is in effect drawn; an estimate from few \
-         epochs, which can be a little above the number of sequences",
+    column("mixing, %", 0, true, |f| f.mixing).meaning(
+        "how freely batch-mates change between epochs, as a share of random shuffling, over pairs of \
+         batch-mates, with its standard error",
     ),
     column("step mix", 2, true, |f| Some(f.step_mix)).meaning(
         "how much the lengths of optimizer steps vary, compared with random steps of as many sequences: \
@@ -104,8 +104,11 @@ fn cell(column: &Column, row: &Row, several_epochs: bool) -> String {
     let Some(value) = value_of(&row.mean) else {
         return "<td data-value=\"\">–</td>".to_owned();
     };
-    if value.is_infinite() {
-        return "<td data-value=\"1e300\">∞</td>".to_owned();
+    if let (true, Some(error)) = (column.heading.starts_with("mixing"), row.mean.mixing_error) {
+        let [shown, error] = [value / 100.0, error].map(|share| percent_within(share, error));
+        return format!(
+            "<td data-value=\"{value}\">{shown}<span class=\"sd\"> ± {error}</span></td>"
+        );
     }
     let shown = number(value, column.decimals);
     let sd = value_of(&row.sd).filter(|_| column.with_sd && several_epochs);

@@ -10,7 +10,7 @@ pub(super) fn verdict(comparison: &Comparison) -> String {
     let Some(best) = best(comparison) else { return "Nothing was compared.".to_owned() };
     let input = &comparison.input;
     if input.sequences == 1 {
-        return "There is one sequence only: it has no company, and there is nothing to compare."
+        return "There is one sequence only: it has no batch-mates, and there is nothing to compare."
             .to_owned();
     }
     if input.min == input.max && rows.iter().all(|row| row.mean.padding_rate == 0.0) {

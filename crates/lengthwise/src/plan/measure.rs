@@ -1,4 +1,4 @@
-//! What a plan costs, and how fresh the plans of several epochs are.
+//! What a plan costs.
 
 use std::iter::Sum;
 
@@ -218,62 +218,4 @@ fn lag1_correlation(numbers: impl ExactSizeIterator<Item = u32> + Clone) -> f64 
     }
     let scale = (square_before * square_after).sqrt();
     if scale > 0.0 { both / scale } else { 0.0 }
-}
-
-/// How often company repeats between two epochs: the chance that a random mate of a random sequence
-/// in one epoch is its random mate in the other. `None` if no sequence has mates in both.
-///
-/// O(sequences), by counting how many sequences each pair of batches has in common.
-pub fn mate_repeat_rate(one: &Plan, other: &Plan) -> Option<f64> {
-    const NOWHERE: u32 = u32::MAX;
-    let highest = one.indices().iter().chain(other.indices()).max().map_or(0, |&i| i as usize + 1);
-    let mut other_batch = vec![NOWHERE; highest];
-    for (batch, sequences) in (0..).zip(other) {
-        for &sequence in sequences {
-            other_batch[sequence as usize] = batch;
-        }
-    }
-    let other_mates: Vec<u64> = other.iter().map(|batch| batch.len() as u64 - 1).collect();
-    let mut common = vec![0_u64; other.len()];
-    let (mut rate, mut sequences) = (0.0, 0_u64);
-    for batch in one {
-        let batches = batch.iter().map(|&sequence| other_batch[sequence as usize]);
-        let batches = batches.filter(|&other| other != NOWHERE);
-        let mates = batch.len() as u64 - 1;
-        batches.clone().for_each(|other| common[other as usize] += 1);
-        for other in batches {
-            let (shared, other_mates) = (common[other as usize], other_mates[other as usize]);
-            common[other as usize] = 0;
-            if mates > 0 && other_mates > 0 {
-                rate += (shared * shared.saturating_sub(1)) as f64 / (mates * other_mates) as f64;
-                sequences += shared;
-            }
-        }
-    }
-    (sequences > 0).then(|| rate / sequences as f64)
-}
-
-/// From how many candidates the mates of a sequence are in effect drawn: one over the mean
-/// [`mate_repeat_rate`] of all pairs of epochs. Random batching gives about the number of sequences
-/// less one, batches that never change give the batch size less one; infinite if nobody met again.
-/// `None` for fewer than two epochs, or if no sequence has mates.
-///
-/// ```
-/// use lengthwise::{Budget, Lengths, Planner, measure::effective_mates, strategy::Sorted};
-///
-/// let lengths = Lengths::new((1..=64).collect::<Vec<u32>>())?;
-/// let planner = Planner::new(Sorted, Budget::sequences(8));
-/// let epochs = [planner.plan(&lengths, 0)?, planner.plan(&lengths, 1)?];
-/// assert_eq!(effective_mates(&epochs).map(f64::round), Some(7.0)); // always the same company
-/// # Ok::<(), lengthwise::Error>(())
-/// ```
-pub fn effective_mates(epochs: &[Plan]) -> Option<f64> {
-    let rates = mate_repeat_rates(epochs);
-    (!rates.is_empty()).then(|| rates.len() as f64 / rates.iter().sum::<f64>())
-}
-
-/// The [`mate_repeat_rate`] of every pair of epochs that has one.
-pub fn mate_repeat_rates(epochs: &[Plan]) -> Vec<f64> {
-    let pairs = (1..epochs.len()).flat_map(|later| (0..later).map(move |one| (one, later)));
-    pairs.filter_map(|(one, other)| mate_repeat_rate(&epochs[one], &epochs[other])).collect()
 }

@@ -5,4 +5,5 @@ pub(crate) mod epoch;
 #[cfg(feature = "serde")]
 pub(crate) mod forms;
 pub(crate) mod measure;
+pub(crate) mod mixing;
 pub(crate) mod settings;

@@ -33,7 +33,7 @@ impl Group for Blurred {
         self.check()?;
         let stretch = f64::from(u32::MAX) / (1.0 + self.blur * LARGEST_NOISE);
         let distinct = lengths.population().iter().map(|&(length, _)| length);
-        let scale = scale(lengths);
+        let scale = scale(lengths, limit);
         let blur = self.blur;
         let noise = move |word: u32| blur * exponential(word);
         // Of a part, not every length need be in the statistics.
@@ -63,12 +63,13 @@ impl Group for Blurred {
 }
 
 /// The place of every distinct length on a scale from 0 to 1, on which noise of one size costs and
-/// gains equally everywhere: the integral of the square root of the slope of the sorted lengths.
+/// gains equally everywhere: the integral of the square root of the slope of the sorted lengths, divided
+/// by √(1 + (B / mean B)²) where full batches have B sequences.
 ///
 /// The slope at a rank is taken over a window of ranks, and a length that several sequences share
 /// has the mean of their places. O(distinct lengths + window) time: between the ranks where the
 /// window meets another length the slope does not change.
-fn scale(lengths: &Lengths) -> Vec<f64> {
+fn scale(lengths: &Lengths, limit: &ResolvedBudget) -> Vec<f64> {
     let histogram = lengths.population();
     let count = lengths.population_count();
     let window = (count / 200).max(8);
@@ -78,13 +79,12 @@ fn scale(lengths: &Lengths) -> Vec<f64> {
         end += of_length as usize;
         ends.push(end);
     }
-    let mut places = Vec::with_capacity(histogram.len());
+    let mut steps = Vec::with_capacity(histogram.len());
     // The groups of equal length at both ends of the window.
     let (mut low, mut high) = (0, 0);
-    let (mut place, mut rank) = (0.0, 0);
-    for &group_end in &ends {
-        let start = rank;
-        let mut sum = 0.0;
+    let mut rank = 0;
+    for (&group_end, &(length, of_length)) in ends.iter().zip(histogram) {
+        let (mut whole, mut sum) = (0.0, 0.0);
         while rank < group_end {
             let (first, last) = (rank.saturating_sub(window), (rank + window).min(count - 1));
             while ends[low] <= first {
@@ -103,14 +103,42 @@ fn scale(lengths: &Lengths) -> Vec<f64> {
                 (group_end - rank).min(ends[low] - first).min(ends[high] - last)
             };
             let (run_count, step) = (run as f64, slope.sqrt());
-            sum += run_count * (place + step * (run_count + 1.0) / 2.0);
-            place += run_count * step;
+            sum += run_count * (whole + step * (run_count + 1.0) / 2.0);
+            whole += run_count * step;
             rank += run;
         }
-        places.push(sum / (group_end - start) as f64);
+        let full = limit.full(limit.rounding.of(length)).min(count as u32);
+        steps.push(Step { whole, mean: sum / f64::from(of_length), full: full.into() });
     }
-    let whole = if place > 0.0 { place } else { 1.0 };
-    places.iter().map(|place| place / whole).collect()
+    places(&steps)
+}
+
+/// What one length takes of the scale before batch sizes count: from its first sequence to its last, and to
+/// their mean; and how many sequences a full batch has that is padded to it.
+struct Step {
+    whole: f64,
+    mean: f64,
+    full: f64,
+}
+
+/// The places, where large batches get more noise: their sequences have many batch-mates, and are
+/// short, so that noise costs little.
+fn places(steps: &[Step]) -> Vec<f64> {
+    let first = steps.first().map_or(1.0, |step| step.full);
+    let total: f64 = steps.iter().map(|step| step.whole).sum();
+    // The difference from the first, so that equal sizes have exactly their own mean.
+    let above: f64 = steps.iter().map(|step| step.whole * (step.full - first)).sum();
+    let mean = if total > 0.0 { first + above / total } else { first };
+    let mut end = 0.0;
+    let mut places = Vec::with_capacity(steps.len());
+    for step in steps {
+        let size = step.full / mean;
+        let weight = (0.5 * (1.0 + size * size)).sqrt();
+        places.push(end + step.mean / weight);
+        end += step.whole / weight;
+    }
+    let end = if end > 0.0 { end } else { 1.0 };
+    places.iter().map(|place| place / end).collect()
 }
 
 /// No noise is larger than this: −ln 2⁻³³, rounded up.
@@ -124,7 +152,10 @@ pub(crate) fn exponential(word: u32) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::shape::rounding::Rounding;
 
     #[test]
     fn noise_is_exponential() {
@@ -136,20 +167,29 @@ mod tests {
     }
 
     /// The scale as it is defined, rank by rank.
-    fn plain_scale(lengths: &Lengths) -> Vec<f64> {
+    fn plain_scale(lengths: &Lengths, limit: &ResolvedBudget) -> Vec<f64> {
         let mut sorted = lengths.as_slice().to_vec();
         sorted.sort_unstable();
         let count = sorted.len();
         let window = (count / 200).max(8);
-        let mut place = 0.0;
-        let places: Vec<f64> = (0..count)
+        let full = |length: u32| f64::from(limit.full(length).min(lengths.count()));
+        let slopes: Vec<f64> = (0..count)
             .map(|rank| {
                 let (first, last) = (rank.saturating_sub(window), (rank + window).min(count - 1));
                 let rise = f64::from(sorted[last] - sorted[first]);
-                place += (rise / (last - first).max(1) as f64).sqrt();
-                place
+                (rise / (last - first).max(1) as f64).sqrt()
             })
             .collect();
+        let total: f64 = slopes.iter().sum();
+        let sizes: f64 =
+            slopes.iter().zip(&sorted).map(|(slope, &length)| slope * full(length)).sum();
+        let mean = if total > 0.0 { sizes / total } else { 1.0 };
+        let mut place = 0.0;
+        let weighted = slopes.iter().zip(&sorted).map(|(slope, &length)| {
+            place += slope / (0.5 * (1.0 + (full(length) / mean).powi(2))).sqrt();
+            place
+        });
+        let places: Vec<f64> = weighted.collect();
         let whole = if place > 0.0 { place } else { 1.0 };
         let mut means = Vec::new();
         let mut start = 0;
@@ -167,12 +207,17 @@ mod tests {
             let all = example.lengths();
             for count in [1, 2, 15, 16, 17, 40, 399, 5000, all.len()] {
                 let lengths = Lengths::new(&all.as_slice()[..count]).unwrap();
-                let (fast, plain) = (scale(&lengths), plain_scale(&lengths));
-                assert_eq!(fast.len(), plain.len());
-                for (a, b) in fast.iter().zip(&plain) {
-                    assert!((a - b).abs() < 1e-9, "{example} {count}: {a} {b}");
+                for budget in ["sequences:16", "dynamic:4", "padded:30000,at-most=64"] {
+                    let limit =
+                        budget.parse::<crate::Budget>().unwrap().resolve(lengths.max()).unwrap();
+                    let limit = limit.rounded(&lengths, Arc::new(Rounding::Exact));
+                    let (fast, plain) = (scale(&lengths, &limit), plain_scale(&lengths, &limit));
+                    assert_eq!(fast.len(), plain.len());
+                    for (a, b) in fast.iter().zip(&plain) {
+                        assert!((a - b).abs() < 1e-9, "{example} {count} {budget}: {a} {b}");
+                    }
+                    assert!(fast.is_sorted_by(|a, b| a < b), "{example} {count} {budget}");
                 }
-                assert!(fast.is_sorted_by(|a, b| a < b), "{example} {count}");
             }
         }
     }

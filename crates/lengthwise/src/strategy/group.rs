@@ -57,6 +57,13 @@ pub trait Group {
         1
     }
 
+    /// For how many epochs it avoids repeats, before it starts afresh: 1 for a strategy that draws every
+    /// epoch anew. Two epochs of one cycle say nothing about how often batch-mates meet again later.
+    fn cycle(&self, lengths: &Lengths, limit: &ResolvedBudget) -> u64 {
+        _ = (lengths, limit);
+        1
+    }
+
     /// Orders all sequences in groups that no batch may cross.
     fn group(&self, lengths: &Lengths, limit: &ResolvedBudget, rng: &Rng) -> Result<Groups, Error>;
 }

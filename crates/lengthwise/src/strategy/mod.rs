@@ -181,6 +181,10 @@ impl Group for Strategy {
         self.inner().most_groups(lengths)
     }
 
+    fn cycle(&self, lengths: &Lengths, limit: &ResolvedBudget) -> u64 {
+        self.inner().cycle(lengths, limit)
+    }
+
     fn group(&self, lengths: &Lengths, limit: &ResolvedBudget, rng: &Rng) -> Result<Groups, Error> {
         self.inner().group(lengths, limit, rng)
     }

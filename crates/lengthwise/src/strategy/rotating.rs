@@ -22,14 +22,15 @@ impl Group for Rotating {
         format!("rotating:epochs={}", self.epochs)
     }
 
+    fn cycle(&self, lengths: &Lengths, limit: &ResolvedBudget) -> u64 {
+        cycle(&self.blocks(&descending(lengths), limit))
+    }
+
     fn group(&self, lengths: &Lengths, limit: &ResolvedBudget, rng: &Rng) -> Result<Groups, Error> {
         self.check()?;
-        let mut descending: Vec<u32> = (0..lengths.count()).collect();
-        sort::by_key(&mut descending, |sequence| !lengths.of(sequence));
-        let blocks = self.blocks(&descending, limit);
-        let cycle = blocks.iter().map(|block| block.turns).min().unwrap_or(1);
-        let (rng, turn) =
-            (rng.at_epoch(rng.epoch() / u64::from(cycle)), rng.epoch() % u64::from(cycle));
+        let blocks = self.blocks(&descending(lengths), limit);
+        let cycle = cycle(&blocks);
+        let (rng, turn) = (rng.at_epoch(rng.epoch() / cycle), rng.epoch() % cycle);
         // Who is in which stripe is random among equal lengths, and so is the order in a stripe; both
         // stay the same for a whole cycle.
         let mut places = sort::shuffled(lengths.count(), &rng, Purpose::Cycle);
@@ -65,6 +66,18 @@ impl Group for Rotating {
         }
         Ok(Groups::trusted(order, ends).together())
     }
+}
+
+/// All sequences, the longest first.
+fn descending(lengths: &Lengths) -> Vec<u32> {
+    let mut descending: Vec<u32> = (0..lengths.count()).collect();
+    sort::by_key(&mut descending, |sequence| !lengths.of(sequence));
+    descending
+}
+
+/// For how many epochs no two sequences of any block meet twice.
+fn cycle(blocks: &[Block]) -> u64 {
+    blocks.iter().map(|block| block.turns).min().unwrap_or(1).into()
 }
 
 /// Consecutive places of the descending order, in `stripes` stripes of at most `turns` sequences. A batch

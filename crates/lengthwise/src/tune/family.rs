@@ -1,5 +1,5 @@
-//! Strategies measured under given settings: those with one knob, from the least padding to the freshest
-//! company, and their curves.
+//! Strategies measured under given settings: those with one knob, from the least padding to the most
+//! mixing, and their curves.
 
 use crate::base::workspace::Workspace;
 use crate::data::lengths::Lengths;
@@ -9,7 +9,8 @@ use crate::limit::cost::CostModel;
 use crate::math::digits;
 use crate::plan::arrange::Arrange;
 use crate::plan::epoch::Plan;
-use crate::plan::measure::{Measures, effective_mates};
+use crate::plan::measure::Measures;
+use crate::plan::mixing::{Mixing, Per, mixing};
 use crate::planner::Planner;
 use crate::shape::shapes::Shapes;
 use crate::strategy::Strategy;
@@ -110,18 +111,19 @@ pub struct Curve {
 }
 
 impl Curve {
-    /// The padding rate at which the family gives so many effective mates, between the two measured
-    /// points around it, on logarithmic axes. `None` outside what was measured.
-    pub fn padding_at(&self, mates: f64) -> Option<f64> {
-        let finite = |point: &&Point| point.effective_mates.is_finite() && point.padding_rate > 0.0;
-        let points: Vec<&Point> = self.points.iter().filter(finite).collect();
+    /// The padding rate at which the family mixes so much, between the two measured points around it, on
+    /// logarithmic axes. `None` outside what was measured.
+    pub fn padding_at(&self, level: f64, per: Per) -> Option<f64> {
+        let mixing = |point: &Point| point.mixing.per(per);
+        let known = |point: &&Point| mixing(point) > 0.0 && point.padding_rate > 0.0;
+        let points: Vec<&Point> = self.points.iter().filter(known).collect();
         let crossings = points.windows(2).filter_map(|pair| {
-            let (low, high) = (pair[0].effective_mates, pair[1].effective_mates);
-            if !(low.min(high)..=low.max(high)).contains(&mates) {
+            let (low, high) = (mixing(pair[0]), mixing(pair[1]));
+            if !(low.min(high)..=low.max(high)).contains(&level) {
                 return None;
             }
             let width = (high / low).ln();
-            let share = if width.abs() < 1e-12 { 0.5 } else { (mates / low).ln() / width };
+            let share = if width.abs() < 1e-12 { 0.5 } else { (level / low).ln() / width };
             Some(pair[0].padding_rate * (pair[1].padding_rate / pair[0].padding_rate).powf(share))
         });
         crossings.reduce(f64::min)
@@ -183,15 +185,17 @@ pub struct Point {
     pub batches: f64,
     /// The shapes of an epoch, mean over the epochs.
     pub shapes: f64,
-    /// The effective mates over all pairs of epochs; infinite if nobody met again, 0 if nobody has
-    /// mates.
+    /// How freely batch-mates change, over all pairs of epochs; all zero if no sequence has batch-mates.
+    pub mixing: Mixing,
+    /// The effective mates of the mixing: at most the number of other sequences.
     pub effective_mates: f64,
     /// How long an epoch takes by the cost model, if there is one; mean over the epochs.
     pub seconds: Option<f64>,
 }
 
 impl Conditions {
-    /// Plans `epochs` epochs, at least two, beginning with the given one, and measures them.
+    /// Plans `epochs` epochs, at least two, beginning with the given one, and measures them: successive
+    /// ones, or of successive [cycles](Planner::cycle).
     pub fn measure(
         &self,
         strategy: Strategy,
@@ -215,8 +219,9 @@ impl Conditions {
             .shapes(self.shapes.clone())
             .arrange(Arrange::AsBuilt)
             .seed(self.seed);
-        let plans = (first_epoch..first_epoch + epochs.max(2))
-            .map(|epoch| planner.plan_in(workspace, lengths, epoch))
+        let cycle = planner.cycle(lengths)?;
+        let plans = (0..epochs.max(2))
+            .map(|number| planner.plan_in(workspace, lengths, first_epoch + number * cycle))
             .collect::<Result<Vec<Plan>, Error>>()?;
         let mut measures = Vec::new();
         for plan in &plans {
@@ -226,6 +231,7 @@ impl Conditions {
         workspace.check_stop()?;
         let mean =
             |of: fn(&Measures) -> f64| measures.iter().map(of).sum::<f64>() / measures.len() as f64;
+        let mixing = mixing(&plans).unwrap_or_default();
         Ok(Point {
             strategy,
             padding_rate: mean(|m| m.padding_rate),
@@ -233,7 +239,8 @@ impl Conditions {
             mean_batch_length: mean(|m| m.mean_batch_length),
             batches: mean(|m| m.batches as f64),
             shapes: mean(|m| m.shapes as f64),
-            effective_mates: effective_mates(&plans).unwrap_or(0.0),
+            mixing,
+            effective_mates: mixing.effective_mates,
             seconds: self.cost_model.map(|model| {
                 plans.iter().map(|plan| model.epoch_seconds(plan)).sum::<f64>() / plans.len() as f64
             }),

@@ -82,7 +82,13 @@ impl Limits {
         let step_mix = self.max_step_mix.unwrap_or(1.0) * allowed;
         [
             ("padding", over(offer.padding_rate, self.max_padding)),
-            ("mixing", under(offer.mixing, Some(self.min_mixing.unwrap_or(self.least_mixing())))),
+            (
+                "mixing",
+                under(
+                    offer.mixing + offer.mixing_error,
+                    Some(self.min_mixing.unwrap_or(self.least_mixing())),
+                ),
+            ),
             ("effective mates", under(offer.effective_mates, self.min_mates)),
             ("shapes", over(offer.shape_count, self.max_shapes.map(f64::from))),
             ("step mix", over(offer.step_mix, Some(step_mix))),

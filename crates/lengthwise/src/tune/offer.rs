@@ -7,7 +7,7 @@ use crate::data::lengths::Lengths;
 use crate::error::Error;
 use crate::limit::cost::CostModel;
 use crate::plan::epoch::Plan;
-use crate::plan::measure::effective_mates;
+use crate::plan::mixing::mixing;
 use crate::plan::settings::Settings;
 use crate::planner::Planner;
 use crate::shape::shapes::Shapes;
@@ -32,6 +32,8 @@ pub struct Offer {
     pub new_shapes: f64,
     /// How freely batch-mates change between epochs, from 0 to 1: 1 is random shuffling.
     pub mixing: f64,
+    /// The standard error of mixing.
+    pub mixing_error: f64,
     /// The size of the pool that batch-mates are in effect drawn from.
     pub effective_mates: f64,
     /// How much optimizer steps differ in length, compared with random ones.
@@ -112,9 +114,8 @@ impl Ruler<'_> {
         }
         self.workspace.check_stop()?;
         let epochs = EPOCHS as f64;
-        let count = (self.lengths.len() as f64 - 1.0).max(1.0);
         // Nothing mixes where no sequence has batch-mates.
-        let mates = effective_mates(&plans).unwrap_or(0.0).min(count);
+        let mixing = mixing(&plans).unwrap_or_default();
         let time = (time / epochs + self.cost.new_shape() * new_shapes as f64) * self.times;
         Ok(Offer {
             settings: planner.settings().clone(),
@@ -124,8 +125,9 @@ impl Ruler<'_> {
             batch_size: sizes / epochs,
             shape_count: shape_count / epochs,
             new_shapes: new_shapes as f64,
-            mixing: mates / count,
-            effective_mates: mates * self.times,
+            mixing: mixing.per_pair,
+            mixing_error: mixing.per_pair_error,
+            effective_mates: mixing.effective_mates * self.times,
             step_mix: step_mix / epochs,
             idle_share: idle / epochs,
             time,
