@@ -93,14 +93,18 @@ def train(config):
         begun, rows, seen = time.perf_counter(), [], []
         for step in islice(steps(batches), left):
             optimizer.zero_grad()
+            sums, indices = [0.0, 0, 0], []
             for batch in step:
                 # Gradients are averaged over the ranks once, with the last batch of the step.
                 with nullcontext() if step.is_last_micro or model is tagger else model.no_sync():
                     loss = model(batch)
                     (loss * step.weight).backward()
                 positions = batch["lengths"].sum().item()
-                rows.append([loss.item() * positions, positions, batch["symbols"].numel()])
-                seen.append(batch["index"].tolist())
+                measured = (loss.item() * positions, positions, batch["symbols"].numel())
+                sums = [so_far + more for so_far, more in zip(sums, measured)]
+                indices += batch["index"].tolist()
+            rows.append(sums)
+            seen.append(indices)
             optimizer.step()
             left -= 1
         metrics = {"epoch": epoch, **summary(rows, time.perf_counter() - begun)}

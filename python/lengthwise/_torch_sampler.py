@@ -149,7 +149,7 @@ class BatchSampler(Sampler[list[int]]):
             "strategy": strategy, "budget": budget, "constant_steps": constant_steps, **settings
         }  # fmt: skip
         self._given = given_ranks(rank, world_size, process_group, device_mesh)
-        recommended = is_recommended(self._settings, lengths)
+        recommended = self._recommended = is_recommended(self._settings, lengths)
         # Whether the number of batches of a step was recommended, and not asked for.
         self._chose_accumulation = recommended and not makes_steps(self._settings) and not any(
             settings.get(name) is not None for name in ("accumulate", "canonical_ranks")
@@ -482,9 +482,9 @@ class _Running(Iterator[Batch]):
         """Says it if all that differs is for how many ranks the steps were planned."""
         theirs, own = state.get("canonical_ranks"), self.sampler._settings.get("canonical_ranks")
         cursors = [json.loads(cursor) for cursor in (state["cursor"], plan.schedule(self.world_size).cursor(0))]
-        for cursor in cursors:  # Of the settings, only the number of batches follows from the ranks.
-            settings = cursor["settings"].split()
-            cursor["settings"] = [each for each in settings if not each.startswith(("batches=", "ranks="))]
+        follow = ("batches=", "ranks=") + (("strategy=", "shapes=") if self.sampler._recommended else ())
+        for cursor in cursors:  # Of the settings, only these follow from the number of ranks.
+            cursor["settings"] = [each for each in cursor["settings"].split() if not each.startswith(follow)]
         same = all(cursors[0][name] == cursors[1][name] for name in ("settings", "lengths", "seed", "epoch"))
         if theirs is not None and theirs != own and same:
             raise StateError(

@@ -293,6 +293,9 @@ impl Inspection {
     }
 }
 
+/// An inspection as it is pickled: what was inspected, the budget, what it is like, the model and the source.
+type Inspected<'a> = (Lengths, String, Option<String>, String, &'a str);
+
 #[pymethods]
 impl Inspection {
     #[staticmethod]
@@ -308,10 +311,7 @@ impl Inspection {
         Self::of(py, lengths.0, wanted, source)
     }
 
-    fn __reduce__<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<Reduced<'py, (Lengths, String, Option<String>, String, &str)>> {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, Inspected<'_>>> {
         let lengths = Lengths(Arc::clone(&self.lengths));
         let Wanted { settings, like, model, .. } = &self.wanted;
         let like = like.map(|like| like.to_string());

@@ -161,6 +161,11 @@ impl Planner {
             if strategy.is_some() {
                 one_number_of_batches(accumulate.unwrap_or(1), canonical_ranks)?;
             }
+            let update = given(update);
+            if let (Some(each), Some(update)) = (accumulate.filter(|&each| each > 1), update) {
+                let what = format!("both `accumulate` ({each}) and `update` ({update}) are given");
+                return Err(Failure::setting(what, "give one of them"));
+            }
             let ranks = canonical_ranks.unwrap_or(1);
             let settings = Settings {
                 arrange: arrange.parse()?,
@@ -170,7 +175,7 @@ impl Planner {
                 cost_model: given(cost_model),
                 accumulate: accumulate.unwrap_or(1),
                 canonical_ranks,
-                update: given(update).or(like.and_then(|like| like.update(ranks))),
+                update: update.or(like.and_then(|like| like.update(ranks))),
                 shard,
                 seed,
                 ..Settings::new("", budget)

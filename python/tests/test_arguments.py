@@ -108,7 +108,7 @@ WRONG: list[tuple[Any, dict[str, list[Any]]]] = [
     (lambda **given: feed().push(**given), {"length": [1.5, -1, "a"]}),  # type: ignore[attr-defined]
     (lambda rungs: lw.ladder(LENGTHS, rungs=rungs), {"rungs": [0, 1.5, "a", -1, 2**40]}),
     (lambda epoch: planner().plan(epoch), {"epoch": [1.5, "a", -1]}),  # type: ignore[attr-defined]
-    (lambda budget: lw.inspect(LENGTHS, budget=budget), {"budget": [3.5, None]}),
+    (lambda budget: lw.inspect(LENGTHS, budget=budget), {"budget": [3.5]}),
     (lambda model: lw.CostModel(model), {"model": [3.5, None]}),
     (
         fit,

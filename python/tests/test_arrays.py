@@ -126,7 +126,7 @@ def test_sequences_longer_than_planned_are_refused():
 
 
 def test_sequences_shorter_than_planned_have_their_own_length():
-    (batch,) = batches([[1, 2], [], [3]], lw.plan([3, 2, 1], budget=3), padding_value=-1)
+    (batch,) = batches([[1, 2], [], [3]], lw.plan([3, 2, 1], "sorted", budget=3), padding_value=-1)
     rows = dict(zip(batch.indices.tolist(), batch.values.tolist()))
     assert rows == {0: [1, 2, -1], 1: [-1, -1, -1], 2: [3, -1, -1]}
     assert dict(zip(batch.indices.tolist(), batch.lengths.tolist())) == {0: 2, 1: 0, 2: 1}

@@ -24,7 +24,8 @@ def test_a_comparison_has_rows_a_table_and_a_report(lengths, tmp_path):
 
 def test_all_strategies_are_compared_unless_some_are_named(lengths):
     assert len(lw.compare(lengths, epochs=1).rows) > 8
-    assert [row["strategy"] for row in lw.compare(lengths, "sorted", epochs=1).rows] == ["sorted"]
+    sorted_row, recommended = lw.compare(lengths, "sorted", epochs=1).rows
+    assert sorted_row["strategy"] == "sorted" and recommended["recommended"]
     with pytest.raises(lw.SettingError, match="no strategies"):
         lw.compare(lengths, [])
     with pytest.raises(lw.SettingError, match="sortd"):
@@ -59,15 +60,10 @@ def test_the_manual():
         lw.explain("nothing")
 
 
-def test_sequences_over_the_budget_are_no_sequences_without_padding():
-    found = lw.inspect([30, 900, 50], budget="padded:10")
-    assert "under padded:10 no sequence fits a batch" in str(found)
-    assert found.asdict()["random_padding_rate"] is None
-    assert found.asdict()["over_budget"]["count"] == 3
-    assert any("sequence 0 of length 30 alone costs 30 cells" in text for text in found.warnings)
-    some = lw.inspect([3, 900, 4], budget="padded:10")
-    assert some.asdict()["over_budget"]["count"] == 1
-    assert some.asdict()["random_padding_rate"] == pytest.approx(1 / 8)
+def test_what_plans_refuse_is_refused():
+    for call in (lw.inspect, lw.tune, lw.plan):
+        with pytest.raises(lw.BudgetError, match="sequence 1 of length 900 alone costs 900 cells"):
+            call([3, 900, 4], budget="padded:10")
     assert "over_budget" not in lw.inspect([3, 900, 4], budget="padded:1000").asdict()
 
 

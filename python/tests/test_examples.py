@@ -130,7 +130,7 @@ def test_ddp_prints_what_was_planned(whole_ddp):
     rows, _ = whole_ddp
     lengths = [len(item["symbols"]) for item in example("ddp").sequences()]
     for row in rows:
-        plan = lw.plan(lengths, budget=BUDGET, epoch=row.epoch, constant_steps=True)
+        plan = lw.plan(lengths, budget=BUDGET, epoch=row.epoch, canonical_ranks=2, constant_steps=True)
         schedule = plan.schedule(2)
         padding = 100 * schedule.all_ranks().measure().padding_rate
         assert row.steps == len(schedule)
@@ -233,7 +233,7 @@ def gradients() -> None:
     data = list(made.sequences())
     alone = made.Tagger().double()
     model = DistributedDataParallel(copy.deepcopy(alone))
-    sampler = BatchSampler([len(item["symbols"]) for item in data], budget=BUDGET)
+    sampler = BatchSampler([len(item["symbols"]) for item in data], "shuffled", budget=BUDGET)
     collate = pad_collate(padding_value={"tags": made.PADDING})  # Also of two batches together.
 
     def gradient(module: torch.nn.Module, indices: list[int], weight: float) -> torch.Tensor:

@@ -105,9 +105,7 @@ def test_settings_have_entries_that_say_their_defaults(name):
             assert "efault" in text and (shown.lower() in text.lower()), (each.name, text)
 
 
-def test_a_number_of_sequences_is_the_budget_that_signatures_show(lengths):
-    for function in (lw.compare, lw.inspect):
-        assert inspect.signature(function).parameters["budget"].default == "sequences:16"
+def test_sixteen_sequences_are_the_budget_where_none_is_given(lengths):
     assert lw.compare(lengths, "sorted", epochs=1).settings["budget"] == "sequences:16"
     assert lw.inspect(lengths).asdict()["budget"] == "sequences:16"
     assert inspect.signature(lw.Feed).parameters["window"].default == 4096

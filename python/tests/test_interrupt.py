@@ -26,7 +26,7 @@ print("finished", flush=True)
 """
 
 LONG = {
-    "tune": ("", 'lw.tune(lengths, budget="padded:20000", max_padding=0.05)'),
+    "tune": ("", '[lw.tune(lengths, budget="padded:20000", world_size=256) for _ in range(1000)]'),
     "compare": ("", 'lw.compare(lengths, budget="padded:20000", epochs=8)'),
     "plan": (
         'planner = lw.Planner(lengths, "blurred", budget="padded:20000")',

@@ -78,7 +78,7 @@ def items(lengths):
 @pytest.mark.parametrize("workers", [0, 2])
 def test_it_resumes_at_the_end_of_an_epoch_and_around_it(tmp_path, lengths, items, workers):
     def make():
-        sampler = BatchSampler(lengths, budget=BUDGET, rank=0, world_size=1)
+        sampler = BatchSampler(lengths, "shuffled", budget=BUDGET, rank=0, world_size=1)
         return loader(items, sampler, num_workers=workers)
 
     places = {"before": {"step": -1}, "last": {"step": 0}, "end": {"epoch": 0}, "after": {"step": 1}}
@@ -96,7 +96,7 @@ def test_it_resumes_at_the_end_of_an_epoch_and_around_it(tmp_path, lengths, item
 
 @pytest.mark.parametrize("workers", [0, 2])
 def test_a_loader_begins_the_epoch_that_is_chosen_after_its_iterator_was_made(lengths, items, workers):
-    sampler = BatchSampler(lengths, budget=BUDGET, rank=0, world_size=1)
+    sampler = BatchSampler(lengths, "shuffled", budget=BUDGET, rank=0, world_size=1)
     batches = loader(items, sampler, num_workers=workers)
     begun = iter(batches)
     assert len(begun) == len(batches)
@@ -108,7 +108,7 @@ def test_a_loader_begins_the_epoch_that_is_chosen_after_its_iterator_was_made(le
 @pytest.mark.parametrize("workers", [0, 2])
 def test_after_a_state_from_the_end_comes_the_next_epoch(lengths, items, workers):
     def made():
-        sampler = BatchSampler(lengths, budget=BUDGET, rank=0, world_size=1)
+        sampler = BatchSampler(lengths, "shuffled", budget=BUDGET, rank=0, world_size=1)
         return sampler, loader(items, sampler, num_workers=workers)
 
     def taken(batches):
@@ -134,7 +134,7 @@ def test_after_a_state_from_the_end_comes_the_next_epoch(lengths, items, workers
 @pytest.mark.parametrize("framework", ["lightning", "fabric"])
 def test_a_plain_loader_is_told_what_to_use(tmp_path, lengths, items, framework):
     def make():
-        sampler = BatchSampler(lengths, budget=BUDGET, rank=0, world_size=1)
+        sampler = BatchSampler(lengths, "shuffled", budget=BUDGET, rank=0, world_size=1)
         return DataLoader(items, batch_sampler=sampler, collate_fn=pad_collate(sampler))
 
     if framework == "lightning":
@@ -243,7 +243,7 @@ def test_a_plan_decides_how_many_batches_are_accumulated(tmp_path, lengths, item
 @pytest.mark.filterwarnings("ignore::UserWarning:lightning")
 def test_another_number_of_accumulated_batches_is_refused(tmp_path, lengths, items):
     def make(**settings):
-        return loader(items, BatchSampler(lengths, budget=BUDGET, rank=0, world_size=1, **settings))
+        return loader(items, BatchSampler(lengths, **{"strategy": "shuffled", "budget": BUDGET, "rank": 0, "world_size": 1, **settings}))
 
     each = make(**UPDATE).batch_sampler.accumulate
     for options in ({}, {"accumulate_grad_batches": each + 1}, {"accumulate_grad_batches": 2 * each}):

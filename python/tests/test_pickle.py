@@ -179,7 +179,7 @@ def batches_of_torch(made):
 
 
 def sampler(**settings):
-    return lt.BatchSampler(LENGTHS, budget="padded:900", rank=0, world_size=1, **settings)
+    return lt.BatchSampler(LENGTHS, "shuffled", budget="padded:900", rank=0, world_size=1, **settings)
 
 
 def collated(made):
@@ -213,7 +213,7 @@ def fit():
 
 
 def recommendation():
-    return calibration.Recommendation("shuffled", "padded:900", "exact", 1.5, 0.1, 10, 3, 0.2, 0.01, 20.0)
+    return calibration.Recommendation("shuffled", "padded:900", "exact", None, 2, 5, 1.5, 0.1, 3.0, 1.0, 0.2)
 
 
 def saved_fit(made):

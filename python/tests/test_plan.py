@@ -15,7 +15,7 @@ from conftest import everything_once
 
 @pytest.fixture(scope="module")
 def plan(lengths) -> lw.Plan:
-    return lw.plan(lengths, budget="padded:600", seed=3)
+    return lw.plan(lengths, "shuffled", budget="padded:600", seed=3)
 
 
 def test_a_plan_is_a_sequence_of_arrays(plan, lengths):
@@ -63,7 +63,7 @@ def test_plans_are_what_the_command_line_makes(lengths):
     assert plan.digest == DIGEST
 
 
-DIGEST = "0dd555802e960e99"
+DIGEST = "74057f2e8c2bf3a9"
 
 
 def test_the_seed_and_the_epoch_decide(lengths):
@@ -168,7 +168,7 @@ def test_mixing(lengths):
         ({"budget": 16, "shapes": "ladder:10/20"}, lw.SettingError, "rung"),
         ({"budget": 16, "arrange": "backwards"}, lw.SettingError, "backwards"),
         ({"budget": 16, "cost_model": "nothing.json"}, lw.FileError, "nothing.json"),
-        ({"budget": 16, "accumulate": 2, "canonical_ranks": 4}, lw.SettingError, "both"),
+        ({"strategy": "sorted", "budget": 16, "accumulate": 2, "canonical_ranks": 4}, lw.SettingError, "both"),
         ({"budget": 16, "accumulate": 2, "update": "tokens:900"}, lw.SettingError, "tokens:900"),
         ({"budget": 16, "update": "token:900"}, lw.SettingError, "did you mean `tokens`"),
         ({"budget": 16, "accumulate": 0}, lw.SettingError, "`accumulate` is 0"),
@@ -201,9 +201,9 @@ def test_wrong_ranks_are_named(plan):
 def test_a_state_of_another_run_is_refused(plan, lengths):
     cursor = plan.schedule(2).cursor(1)
     for other, what in (
-        (lw.plan(lengths, budget="padded:600", seed=4), "seed"),
-        (lw.plan(lengths, budget="padded:700", seed=3), "budget"),
-        (lw.plan(lengths[::-1], budget="padded:600", seed=3), "lengths"),
+        (lw.plan(lengths, "shuffled", budget="padded:600", seed=4), "seed"),
+        (lw.plan(lengths, "shuffled", budget="padded:700", seed=3), "budget"),
+        (lw.plan(lengths[::-1], "shuffled", budget="padded:600", seed=3), "lengths"),
     ):
         with pytest.raises(lw.StateError, match=what):
             other.resume(cursor, 2)
@@ -217,7 +217,7 @@ def test_what_notebooks_show(plan, lengths):
     assert "400 sequences" in repr(plan)
     html = plan._repr_html_()
     assert html.count("<svg") == 1 and "padding" in html and "<script" not in html
-    assert "strategy shuffled" in repr(lw.Planner(lengths, budget=16, shapes="ladder:4"))
+    assert "strategy proportional" in repr(lw.Planner(lengths, budget=16, shapes="ladder:4"))
 
 
 def test_importing_brings_in_nothing_heavy():

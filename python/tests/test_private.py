@@ -63,7 +63,7 @@ def stateful(*args, **options):
 
 @pytest.mark.parametrize("kind", [DataLoader, stateful], ids=["torch", "torchdata"])
 def test_readers_are_known(lengths, kind):
-    sampler = BatchSampler(lengths, budget="padded:600")
+    sampler = BatchSampler(lengths, "shuffled", budget="padded:600")
     # Nothing is between.
     next(iter(sampler))
     assert sampler._running.lead == 0 and not sampler._running.ahead
@@ -81,7 +81,7 @@ def test_readers_are_known(lengths, kind):
 @pytest.mark.parametrize("kind", [DataLoader, stateful], ids=["torch", "torchdata"])
 def test_it_is_known_when_all_batches_were_given_out(lengths, kind):
     """With workers all are taken before: then loaders ask in vain once for each that they give out."""
-    sampler = BatchSampler(lengths, budget="padded:600")
+    sampler = BatchSampler(lengths, "shuffled", budget="padded:600")
     count = len(sampler)
     for options in ({}, {"num_workers": 2, "prefetch_factor": 2}, {"num_workers": 1, "prefetch_factor": count + 5}):
         for taken in (1, count - 1, count):
@@ -92,7 +92,7 @@ def test_it_is_known_when_all_batches_were_given_out(lengths, kind):
 
 
 def test_a_look_at_a_short_epoch_does_not_end_it(lengths):
-    sampler = BatchSampler(lengths, budget="padded:600")
+    sampler = BatchSampler(lengths, "shuffled", budget="padded:600")
     expected = list(sampler)
     sampler.set_epoch(0)
     batches = DataLoader(
@@ -104,7 +104,7 @@ def test_a_look_at_a_short_epoch_does_not_end_it(lengths):
 
 def test_accelerate_reads_ahead(lengths):
     accelerate = pytest.importorskip("accelerate")
-    sampler = BatchSampler(lengths, budget="padded:600")
+    sampler = BatchSampler(lengths, "shuffled", budget="padded:600")
     batches = accelerate.Accelerator(cpu=True).prepare(DataLoader(Items(), batch_sampler=sampler))
     next(iter(batches))
     assert sampler._running.taken == 2  # The second, to know whether the first is the last.
@@ -114,18 +114,18 @@ def test_accelerate_reads_ahead(lengths):
 
 def test_torchdata_is_known_when_it_asks(lengths):
     pytest.importorskip("torchdata")
-    sampler = BatchSampler(lengths, budget="padded:600")
+    sampler = BatchSampler(lengths, "shuffled", budget="padded:600")
     batches = loader(Items(), sampler, collate_fn=list, num_workers=2)
     first = list(islice(iter(batches), 5))
     state = batches.state_dict()  # It has asked the sampler ahead of training, too.
-    again = BatchSampler(lengths, budget="padded:600")
+    again = BatchSampler(lengths, "shuffled", budget="padded:600")
     other = loader(Items(), again, collate_fn=list, num_workers=2)
     other.load_state_dict(state)
-    assert first + list(other) == list(BatchSampler(lengths, budget="padded:600"))
+    assert first + list(other) == list(BatchSampler(lengths, "shuffled", budget="padded:600"))
 
 
 def test_frameworks_see_a_distributed_sampler(lengths):
-    sampler = BatchSampler(lengths, budget="padded:600")
+    sampler = BatchSampler(lengths, "shuffled", budget="padded:600")
     made = loader(Items(), sampler)
     assert isinstance(made.sampler, DistributedSampler) and made.batch_sampler is sampler
     made.sampler.set_epoch(3)

@@ -42,7 +42,7 @@ def rows(batches) -> list[list[int]]:
 
 @pytest.fixture
 def sampler(lengths) -> BatchSampler:
-    return BatchSampler(lengths, budget=BUDGET, rank=0, world_size=1)
+    return BatchSampler(lengths, "shuffled", budget=BUDGET, rank=0, world_size=1)
 
 
 @pytest.fixture
@@ -74,8 +74,8 @@ def test_epochs_differ_and_have_equally_many_batches(sampler):
 )
 @pytest.mark.parametrize("forgotten", [True, False])
 def test_workers_change_nothing(lengths, data, options, forgotten):
-    expected = BatchSampler(lengths, budget=BUDGET)
-    sampler = BatchSampler(lengths, budget=BUDGET)
+    expected = BatchSampler(lengths, "shuffled", budget=BUDGET)
+    sampler = BatchSampler(lengths, "shuffled", budget=BUDGET)
     batches = DataLoader(data, batch_sampler=sampler, collate_fn=pad_collate(sampler), **options)
     for epoch in range(2):
         if not forgotten:
@@ -89,7 +89,7 @@ def test_a_stateful_loader_goes_on_exactly(lengths, data, workers):
     pytest.importorskip("torchdata")
 
     def made():
-        sampler = BatchSampler(lengths, budget=BUDGET, epoch=3)
+        sampler = BatchSampler(lengths, "shuffled", budget=BUDGET, epoch=3)
         return sampler, loader(data, sampler, num_workers=workers)
 
     sampler, whole = made()
@@ -116,14 +116,14 @@ def test_a_stateful_loader_goes_on_twice(lengths, data):
     pytest.importorskip("torchdata")
     seen, state = [], None
     for _ in range(3):
-        sampler = BatchSampler(lengths, budget=BUDGET)
+        sampler = BatchSampler(lengths, "shuffled", budget=BUDGET)
         batches = loader(data, sampler)
         if state is not None:
             batches.load_state_dict(state)
         running = iter(batches)
         seen += rows([next(running) for _ in range(5)])
         state = batches.state_dict()
-    assert seen == list(BatchSampler(lengths, budget=BUDGET))[:15]
+    assert seen == list(BatchSampler(lengths, "shuffled", budget=BUDGET))[:15]
 
 
 def test_states_are_small_equal_on_all_ranks_and_good_for_any_number_of_them(lengths):
@@ -134,7 +134,7 @@ def test_states_are_small_equal_on_all_ranks_and_good_for_any_number_of_them(len
         for _ in range(draw.randrange(1, 4)):
             world_size = draw.choice([1, 2, 3, 4, 8])
             ranks = [
-                BatchSampler(lengths, budget=BUDGET, rank=rank, world_size=world_size, accumulate=accumulate)
+                BatchSampler(lengths, "shuffled", budget=BUDGET, rank=rank, world_size=world_size, accumulate=accumulate)
                 for rank in range(world_size)
             ]
             for rank in ranks:
@@ -152,7 +152,7 @@ def test_states_are_small_equal_on_all_ranks_and_good_for_any_number_of_them(len
             assert all(one == states[0] for one in states)
             state = states[0]
             assert len(pickle.dumps(state)) < 700
-        last = BatchSampler(lengths, budget=BUDGET, rank=0, world_size=1, accumulate=accumulate)
+        last = BatchSampler(lengths, "shuffled", budget=BUDGET, rank=0, world_size=1, accumulate=accumulate)
         last.load_state_dict(state)
         last.set_epoch(2)
         assert everything_once(seen + list(last))
@@ -160,14 +160,14 @@ def test_states_are_small_equal_on_all_ranks_and_good_for_any_number_of_them(len
 
 def test_a_state_is_of_the_batches_that_were_trained_on(lengths, data):
     """A loader with workers asks for batches ahead."""
-    sampler = BatchSampler(lengths, budget=BUDGET)
+    sampler = BatchSampler(lengths, "shuffled", budget=BUDGET)
     batches = DataLoader(data, batch_sampler=sampler, collate_fn=pad_collate(sampler), num_workers=2)
     running = iter(batches)
     trained = rows([next(running) for _ in range(3)])
     with pytest.raises(lw.StateError, match="ahead of training") as error:
         sampler.state_dict()
     assert "batches=k" in error.value.hint
-    again = BatchSampler(lengths, budget=BUDGET)
+    again = BatchSampler(lengths, "shuffled", budget=BUDGET)
     again.load_state_dict(sampler.state_dict(batches=3))
     assert everything_once(trained + list(again))
     with pytest.raises(lw.StateError):
@@ -175,14 +175,14 @@ def test_a_state_is_of_the_batches_that_were_trained_on(lengths, data):
 
 
 def test_the_middle_of_a_step_goes_on_with_as_many_ranks(lengths):
-    sampler = BatchSampler(lengths, budget=BUDGET, accumulate=4, rank=0, world_size=2)
+    sampler = BatchSampler(lengths, "shuffled", budget=BUDGET, accumulate=4, rank=0, world_size=2)
     running = iter(sampler)
     first = [next(running) for _ in range(6)]
-    again = BatchSampler(lengths, budget=BUDGET, accumulate=4, rank=0, world_size=2)
+    again = BatchSampler(lengths, "shuffled", budget=BUDGET, accumulate=4, rank=0, world_size=2)
     again.load_state_dict(sampler.state_dict())
     sampler.set_epoch(0)
     assert first + list(again) == list(sampler)
-    other = BatchSampler(lengths, budget=BUDGET, accumulate=4, rank=0, world_size=1)
+    other = BatchSampler(lengths, "shuffled", budget=BUDGET, accumulate=4, rank=0, world_size=1)
     sampler.set_epoch(0)
     running = iter(sampler)
     for _ in range(6):
@@ -192,7 +192,7 @@ def test_the_middle_of_a_step_goes_on_with_as_many_ranks(lengths):
         other.load_state_dict(state)
     for accumulate in (1, 2, 8):
         seen = [batch for rank in range(2) for batch in _first(lengths, rank, 4)]
-        other = BatchSampler(lengths, budget=BUDGET, accumulate=accumulate, rank=0, world_size=1)
+        other = BatchSampler(lengths, "shuffled", budget=BUDGET, accumulate=accumulate, rank=0, world_size=1)
         with pytest.warns(lw.LengthwiseWarning, match="begins anew"):
             other.load_state_dict(state)
             assert everything_once(seen + list(other))
@@ -200,7 +200,7 @@ def test_the_middle_of_a_step_goes_on_with_as_many_ranks(lengths):
 
 def _first(lengths, rank: int, count: int) -> list:
     """The batches of the first whole step of a rank."""
-    sampler = BatchSampler(lengths, budget=BUDGET, accumulate=4, rank=rank, world_size=2)
+    sampler = BatchSampler(lengths, "shuffled", budget=BUDGET, accumulate=4, rank=rank, world_size=2)
     running = iter(sampler)
     return [next(running) for _ in range(count)]
 
@@ -210,7 +210,7 @@ def test_epochs_and_states_together(sampler, lengths):
     first = [next(running) for _ in range(4)]
     state = sampler.state_dict()
     rest = list(running)
-    again = BatchSampler(lengths, budget=BUDGET)
+    again = BatchSampler(lengths, "shuffled", budget=BUDGET)
     again.load_state_dict(state)
     assert again.state_dict() == state
     again.set_epoch(0)  # As loops over epochs do: the state stays.
@@ -244,34 +244,34 @@ def test_the_epoch_can_be_chosen_until_the_first_batch(sampler):
 def test_choosing_the_epoch_that_runs_changes_no_state(lengths, data):
     pytest.importorskip("torchdata")
     for workers in (0, 2):
-        sampler = BatchSampler(lengths, budget=BUDGET)
+        sampler = BatchSampler(lengths, "shuffled", budget=BUDGET)
         batches = loader(data, sampler, num_workers=workers)
         running = iter(batches)
         sampler.set_epoch(0)  # With workers, batches of this epoch are on their way already.
         first = rows([next(running) for _ in range(10)])
-        again = loader(data, BatchSampler(lengths, budget=BUDGET), num_workers=workers)
+        again = loader(data, BatchSampler(lengths, "shuffled", budget=BUDGET), num_workers=workers)
         again.load_state_dict(batches.state_dict())
         assert everything_once(first + rows(again))
-    sampler = BatchSampler(lengths, budget=BUDGET)
+    sampler = BatchSampler(lengths, "shuffled", budget=BUDGET)
     running = iter(sampler)
     first = [next(running)]
     sampler.set_epoch(0)
     first += [next(running) for _ in range(5)]
-    again = BatchSampler(lengths, budget=BUDGET)
+    again = BatchSampler(lengths, "shuffled", budget=BUDGET)
     again.load_state_dict(sampler.state_dict())
     assert everything_once(first + list(again))
 
 
 @pytest.mark.parametrize("workers", [0, 2])
 def test_after_the_end_of_an_epoch_comes_the_next(lengths, data, workers):
-    sampler = BatchSampler(lengths, budget=BUDGET)
+    sampler = BatchSampler(lengths, "shuffled", budget=BUDGET)
     expected = [list(sampler) for _ in range(3)]
     sampler.set_epoch(0)
     list(sampler)
     state = sampler.state_dict()
 
     def loaded():
-        again = BatchSampler(lengths, budget=BUDGET)
+        again = BatchSampler(lengths, "shuffled", budget=BUDGET)
         again.load_state_dict(state)
         options = {"collate_fn": pad_collate(again), "num_workers": workers}
         return again, DataLoader(data, batch_sampler=again, **options)
@@ -321,24 +321,24 @@ def test_wrong_states_are_refused(lengths, sampler):
         with pytest.raises(lw.StateError):
             sampler.load_state_dict(wrong)
     for settings, what in (({"seed": 1}, "seed"), ({"budget": "padded:700"}, "budget")):
-        other = BatchSampler(lengths, **{"budget": BUDGET, **settings})
+        other = BatchSampler(lengths, "shuffled", **{"budget": BUDGET, **settings})
         with pytest.raises(lw.StateError, match=what):
             other.load_state_dict(state)
     with pytest.raises(lw.StateError, match="lengths"):
-        BatchSampler(lengths[::-1], budget=BUDGET).load_state_dict(state)
+        BatchSampler(lengths[::-1], "shuffled", budget=BUDGET).load_state_dict(state)
 
 
 def test_wrong_ranks_and_datasets_are_refused(lengths, data):
     for ranks in ({"rank": 2, "world_size": 2}, {"rank": -1, "world_size": 2}, {"rank": 0}, {"world_size": 2}):
         with pytest.raises(lw.RankError):
-            BatchSampler(lengths, budget=BUDGET, **ranks)
-    assert "rank 1 of 2" in repr(BatchSampler(lengths, budget=BUDGET, rank=np.int64(1), world_size=2))
+            BatchSampler(lengths, "shuffled", budget=BUDGET, **ranks)
+    assert "rank 1 of 2" in repr(BatchSampler(lengths, "shuffled", budget=BUDGET, rank=np.int64(1), world_size=2))
     with pytest.raises(lw.SettingError, match="no budget"):
         BatchSampler(lengths)
     with pytest.raises(lw.SettingError, match="made this sampler anew"):
         BatchSampler(lengths, batch_size=4, drop_last=False)
     with pytest.raises(lw.SettingError, match="BatchSampler has no setting `batch_size`"):
-        BatchSampler(lengths, budget=BUDGET, batch_size=4)
+        BatchSampler(lengths, "shuffled", budget=BUDGET, batch_size=4)
     for wrong, right in {"budgte": "budget", "shape": "shapes", "world_sise": "world_size"}.items():
         with pytest.raises(lw.SettingError, match=f"BatchSampler has no setting `{wrong}`") as error:
             BatchSampler(lengths, **{wrong: "exact"})
@@ -347,35 +347,35 @@ def test_wrong_ranks_and_datasets_are_refused(lengths, data):
         lw.plan(lengths, budget=BUDGET, shape="exact")
     for epoch in (-1, 1.5, None):
         with pytest.raises(lw.SettingError):
-            BatchSampler(lengths, budget=BUDGET).set_epoch(epoch)
+            BatchSampler(lengths, "shuffled", budget=BUDGET).set_epoch(epoch)
     with pytest.raises(lw.RankError, match="ranks"):
-        BatchSampler(lengths[:5], budget=BUDGET, rank=0, world_size=8, tail="drop")
+        BatchSampler(lengths[:5], "shuffled", budget=BUDGET, rank=0, world_size=8, tail="drop")
     with pytest.raises(lw.LengthsError, match="streams"):
-        loader(iter(data), BatchSampler(lengths, budget=BUDGET))
+        loader(iter(data), BatchSampler(lengths, "shuffled", budget=BUDGET))
     with pytest.raises(lw.LengthsError, match="400 sequences, and there are 399"):
-        BatchSampler(lengths[1:], budget=BUDGET, dataset=data)
+        BatchSampler(lengths[1:], "shuffled", budget=BUDGET, dataset=data)
     with pytest.raises(lw.LengthsError, match="400 sequences, and there are 399"):
-        loader(data, BatchSampler(lengths[1:], budget=BUDGET))
+        loader(data, BatchSampler(lengths[1:], "shuffled", budget=BUDGET))
 
 
 def test_ranks_are_found(lengths, monkeypatch):
-    whole = len(BatchSampler(lengths, budget=BUDGET))
+    whole = len(BatchSampler(lengths, "shuffled", budget=BUDGET))
     monkeypatch.setenv("RANK", "1")
     monkeypatch.setenv("WORLD_SIZE", "4")
     monkeypatch.setattr(_ranks, "_said", set())
     with pytest.warns(lw.LengthwiseWarning, match=r"rank 1 of 4, because of .* RANK and WORLD_SIZE"):
-        sampler = BatchSampler(lengths, budget=BUDGET)
+        sampler = BatchSampler(lengths, "shuffled", budget=BUDGET)
     assert "rank 1 of 4" in repr(sampler) and len(sampler) < whole / 3
-    everyone = BatchSampler(lengths, budget=BUDGET, rank="all")
+    everyone = BatchSampler(lengths, "shuffled", budget=BUDGET, rank="all")
     assert everything_once(list(everyone)) and len(everyone) == 4 * len(sampler)
     everyone.set_epoch(1)
-    assert list(everyone)[1::4] == [list(batch) for batch in BatchSampler(lengths, budget=BUDGET, epoch=1)]
+    assert list(everyone)[1::4] == [list(batch) for batch in BatchSampler(lengths, "shuffled", budget=BUDGET, epoch=1)]
     monkeypatch.setenv("RANK", "4")
     with pytest.raises(lw.RankError, match="RANK=4"):
-        BatchSampler(lengths, budget=BUDGET)
+        BatchSampler(lengths, "shuffled", budget=BUDGET)
     monkeypatch.setenv("RANK", "first")
     with pytest.raises(lw.RankError, match="first"):
-        BatchSampler(lengths, budget=BUDGET)
+        BatchSampler(lengths, "shuffled", budget=BUDGET)
 
 
 @pytest.mark.parametrize(
@@ -392,11 +392,11 @@ def test_ranks_of_variables_are_spoken_of(lengths, monkeypatch, launcher, rank, 
     monkeypatch.setenv(rank, "3")
     monkeypatch.setenv(size, "8")
     with pytest.warns(lw.LengthwiseWarning, match=launcher):
-        BatchSampler(lengths, budget=BUDGET)
-    assert everything_once(list(BatchSampler(lengths, budget=BUDGET, rank=0, world_size=1)))
+        BatchSampler(lengths, "shuffled", budget=BUDGET)
+    assert everything_once(list(BatchSampler(lengths, "shuffled", budget=BUDGET, rank=0, world_size=1)))
     monkeypatch.setenv(rank, "0")
     monkeypatch.setenv(size, "1")  # One rank has everything: there is nothing to say.
-    assert everything_once(list(BatchSampler(lengths, budget=BUDGET)))
+    assert everything_once(list(BatchSampler(lengths, "shuffled", budget=BUDGET)))
 
 
 class Mesh:
@@ -411,7 +411,7 @@ class Mesh:
 
 def test_ranks_come_from_groups_and_meshes(lengths):
     def ranks(**given):
-        return repr(BatchSampler(lengths, budget=BUDGET, **given)).split(",")[0]
+        return repr(BatchSampler(lengths, "shuffled", budget=BUDGET, **given)).split(",")[0]
 
     assert ranks(device_mesh=Mesh((4,), [2])) == "BatchSampler(rank 2 of 4"
     assert ranks(device_mesh=Mesh((2, 3), [1, 1])) == "BatchSampler(rank 4 of 6"
@@ -423,13 +423,13 @@ def test_ranks_come_from_groups_and_meshes(lengths):
         ({"process_group": "dp"}, "not a process group that is initialised"),
     ):
         with pytest.raises(lw.RankError, match=what):
-            BatchSampler(lengths, budget=BUDGET, **wrong)
+            BatchSampler(lengths, "shuffled", budget=BUDGET, **wrong)
 
 
 def test_what_is_broken_off_begins_again(lengths, data):
     """On one rank the epoch advances once all batches were taken."""
-    sampler = BatchSampler(lengths, budget=BUDGET)
-    expected = [list(BatchSampler(lengths, budget=BUDGET, epoch=epoch)) for epoch in range(3)]
+    sampler = BatchSampler(lengths, "shuffled", budget=BUDGET)
+    expected = [list(BatchSampler(lengths, "shuffled", budget=BUDGET, epoch=epoch)) for epoch in range(3)]
     next(iter(sampler))
     assert list(sampler) == expected[0]
     batches = iter(sampler)
@@ -445,7 +445,7 @@ def test_what_is_broken_off_begins_again(lengths, data):
 
 @pytest.mark.parametrize("workers", [0, 2])
 def test_a_look_on_one_rank_does_not_put_ranks_out_of_step(lengths, data, workers):
-    ranks = [BatchSampler(lengths, budget=BUDGET, rank=rank, world_size=2) for rank in range(2)]
+    ranks = [BatchSampler(lengths, "shuffled", budget=BUDGET, rank=rank, world_size=2) for rank in range(2)]
     options = {"num_workers": workers, "prefetch_factor": 50} if workers else {}
     batches = [
         DataLoader(data, batch_sampler=sampler, collate_fn=pad_collate(sampler), **options)
@@ -464,23 +464,23 @@ def test_a_look_on_one_rank_does_not_put_ranks_out_of_step(lengths, data, worker
 
 
 def test_a_look_after_a_state_was_loaded_goes_on_from_it(lengths):
-    sampler = BatchSampler(lengths, budget=BUDGET, rank=0, world_size=2)
+    sampler = BatchSampler(lengths, "shuffled", budget=BUDGET, rank=0, world_size=2)
     running = iter(sampler)
     first = [next(running) for _ in range(3)]
-    ranks = [BatchSampler(lengths, budget=BUDGET, rank=rank, world_size=2) for rank in range(2)]
+    ranks = [BatchSampler(lengths, "shuffled", budget=BUDGET, rank=rank, world_size=2) for rank in range(2)]
     for rank in ranks:
         rank.load_state_dict(sampler.state_dict())
     next(iter(ranks[0]))
     for rank in ranks:
         rank.set_epoch(0)
-    second = list(islice(BatchSampler(lengths, budget=BUDGET, rank=1, world_size=2), 3))
+    second = list(islice(BatchSampler(lengths, "shuffled", budget=BUDGET, rank=1, world_size=2), 3))
     assert everything_once(first + second + list(ranks[0]) + list(ranks[1]))
 
 
 def test_weights_make_the_mean_over_positions(lengths):
     """The mean over ranks of weighted mean losses is the mean over all positions of the step."""
     loss = np.random.default_rng(1).random(len(lengths))  # of each position of a sequence
-    ranks = [BatchSampler(lengths, budget=BUDGET, rank=rank, world_size=3) for rank in range(3)]
+    ranks = [BatchSampler(lengths, "shuffled", budget=BUDGET, rank=rank, world_size=3) for rank in range(3)]
     weights = [rank.weights() for rank in ranks]
     for step, batches in enumerate(zip(*ranks)):
         mean = np.mean([
@@ -583,11 +583,11 @@ def test_both_names_of_lengths_must_be_free():
 def test_items_longer_than_planned_are_refused(lengths):
     longer = [torch.zeros(int(length) + 500) for length in lengths]
     with pytest.raises(lw.LengthsError, match="was planned for"):
-        next(iter(loader(longer, BatchSampler(lengths, budget=BUDGET))))
+        next(iter(loader(longer, BatchSampler(lengths, "shuffled", budget=BUDGET))))
 
 
 def test_truncated_sequences_are_cut(lengths, data):
-    sampler = BatchSampler(lengths, budget="padded:100", over_long="truncate")
+    sampler = BatchSampler(lengths, "shuffled", budget="padded:100", over_long="truncate")
     assert len(sampler.plan.truncated)
     for values, counts in loader(data, sampler):
         assert values.shape[0] * values.shape[1] <= 100 and counts.max() <= values.shape[1]
@@ -612,17 +612,17 @@ def test_without_constant_steps_epochs_may_differ_in_length(lengths):
 def test_plain_loaders_keep_the_budget_too(lengths, data, budget, shapes):
     for over_long in ("error", "alone", "truncate"):
         more = {"budget": "padded:100"} if over_long != "error" else {"budget": budget}
-        sampler = BatchSampler(lengths, shapes=shapes, over_long=over_long, **more)
+        sampler = BatchSampler(lengths, "shuffled", shapes=shapes, over_long=over_long, **more)
         batches = DataLoader(data, batch_sampler=sampler, collate_fn=pad_collate(sampler))
         assert sum(len(counts) for _, counts in batches) == len(lengths)
-    sampler = BatchSampler(lengths, budget=budget, shapes=shapes)
+    sampler = BatchSampler(lengths, "shuffled", budget=budget, shapes=shapes)
     longer = Sequences(lengths + 2)
     batches = DataLoader(longer, batch_sampler=sampler, collate_fn=pad_collate(sampler))
     with pytest.raises(lw.LengthsError, match="longer than planned|was planned for") as error:
         list(batches)
     assert "really have" in error.value.hint
     # Whatever the budget.
-    sampler = BatchSampler(lengths, budget=8, shapes=shapes)
+    sampler = BatchSampler(lengths, "shuffled", budget=8, shapes=shapes)
     batches = DataLoader(longer, batch_sampler=sampler, collate_fn=pad_collate(sampler))
     with pytest.raises(lw.LengthsError, match=f"was planned for {lengths.max()} at most"):
         list(batches)

@@ -7,7 +7,7 @@ import pytest
 
 import lengthwise as lw
 
-SETTINGS = {"budget": "padded:6000", "seed": 3}
+SETTINGS = {"strategy": "shuffled", "budget": "padded:6000", "shapes": "ladder:16", "seed": 3}
 
 
 @pytest.fixture(scope="module")

@@ -52,8 +52,8 @@ impl CostModelFile {
     pub fn new(fit: &Fit, worst: WorstStep) -> Self {
         let [a, b, c, d] = fit.model.coefficients();
         let &Fit { rows, r2, mean_relative_error, .. } = fit;
-        let s = fit.model.new_shape();
-        Self { version: VERSION, a, b, c, d, s, rows, r2, mean_relative_error, worst }
+        let new_shape = fit.model.new_shape();
+        Self { version: VERSION, a, b, c, d, s: new_shape, rows, r2, mean_relative_error, worst }
     }
 
     /// What is in the file.
@@ -103,8 +103,8 @@ pub fn read_cost_model(path: &Path) -> Result<CostModel, Error> {
         let what = format!("has version {}, which this release does not know", read.version);
         return Err(refused(&what));
     }
-    let Coefficients { a, b, c, d, s, .. } = read;
-    let model = CostModel::new(a, b, c, d).and_then(|model| model.with_new_shape(s));
+    let model = CostModel::new(read.a, read.b, read.c, read.d);
+    let model = model.and_then(|model| model.with_new_shape(read.s));
     model.map_err(|error| refused(&error.to_string()))
 }
 

@@ -2,7 +2,10 @@
 
 use std::fmt::Write as _;
 
-use lengthwise::tune::{Offer, Recommendation};
+use lengthwise::{
+    Error, Settings,
+    tune::{Offer, Recommendation},
+};
 use serde::{Deserialize, Serialize};
 
 use crate::text::percent;
@@ -21,6 +24,9 @@ pub struct Recommended {
     /// How much data an optimizer step has, if its micro-batches follow from that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub update: Option<String>,
+    /// How long batches take, if the plan should know it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_model: Option<String>,
     /// Micro-batches of each rank in an optimizer step: gradients are accumulated over them.
     pub micro_batches: u32,
     /// Optimizer steps of an epoch.
@@ -51,6 +57,7 @@ impl Recommended {
                 budget: settings.budget.to_string(),
                 arrange: settings.arrange.to_string(),
                 update: settings.update.map(|update| update.to_string()),
+                cost_model: settings.cost_model.map(|model| model.to_string()),
                 micro_batches: best.micro_batches,
                 optimizer_steps: best.optimizer_steps,
                 optimizer_steps_before: found.steps_before,
@@ -59,6 +66,22 @@ impl Recommended {
                 command: input.map(|input| command(best, input, ranks)),
                 python: python(best, ranks),
             }
+        })
+    }
+
+    /// The settings of its plans, for as many ranks as it was made for; all that it does not name is as in
+    /// others.
+    pub(crate) fn settings(&self, others: &Settings) -> Result<Settings, Error> {
+        let update = self.update.as_deref().map(str::parse).transpose()?;
+        Ok(Settings {
+            strategy: self.strategy.clone(),
+            shapes: self.shapes.parse()?,
+            budget: self.budget.parse()?,
+            arrange: self.arrange.parse()?,
+            cost_model: self.cost_model.as_deref().map(str::parse).transpose()?,
+            accumulate: if update.is_some() { 1 } else { self.micro_batches },
+            update,
+            ..others.clone()
         })
     }
 

@@ -61,9 +61,6 @@ pub struct Comparison {
     pub recommended: Option<Recommended>,
     /// A row for every strategy, in the order asked for, and one for what is recommended.
     pub rows: Vec<Row>,
-    /// The settings of what is recommended.
-    #[serde(skip)]
-    pub(crate) chosen: Option<lengthwise::Settings>,
 }
 
 /// The lengths in brief.
@@ -242,10 +239,8 @@ impl Comparison {
         let recommended = found
             .as_ref()
             .and_then(|found| Recommended::new(found, request.typed, request.world_size));
-        let chosen =
-            found.filter(|_| recommended.is_some()).map(|found| found.best().settings.clone());
-        if let Some(settings) = &chosen {
-            let planner = Planner::named(settings.clone())?;
+        if let Some(found) = found.filter(|_| recommended.is_some()) {
+            let planner = Planner::named(found.best().settings.clone())?;
             let (row, _) = Row::measure(workspace, request, &planner)?;
             rows.push(Row { recommended: true, ..row });
         }
@@ -276,13 +271,7 @@ impl Comparison {
             },
             recommended,
             rows,
-            chosen,
         })
-    }
-
-    /// The row of what is recommended, and its settings.
-    pub(crate) fn recommended_row(&self) -> Option<(&Row, &lengthwise::Settings)> {
-        self.rows.iter().find(|row| row.recommended).zip(self.chosen.as_ref())
     }
 
     /// Whether a table needs the column with this heading.

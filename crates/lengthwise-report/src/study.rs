@@ -148,7 +148,8 @@ impl Study {
             let planner = |ranks| request.planner(strategy, ranks);
             idle.push(Idle::new(request, &strategy.to_string(), planner)?);
         }
-        if let Some((row, settings)) = comparison.recommended_row() {
+        if let Some(recommended) = &comparison.recommended {
+            let settings = recommended.settings(&request.settings)?;
             let strategy: Strategy = settings.strategy.parse()?;
             // With as much data of each rank in a step as now.
             let planner = |ranks: u32| {
@@ -162,7 +163,7 @@ impl Study {
                 let settings = Settings { update, canonical_ranks: None, ..settings.clone() };
                 Planner::with(strategy.clone(), settings).for_ranks(ranks)
             };
-            idle.push(Idle::new(request, row.label(), planner)?);
+            idle.push(Idle::new(request, "recommended", planner)?);
         }
         let lengths = Distribution::new(request);
         let frontier = Frontier::new(request, |family| on_start(&format!("curve of {family}")))?;

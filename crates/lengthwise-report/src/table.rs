@@ -272,7 +272,7 @@ mod tests {
             tail: "split".to_owned(),
             cost_model: None,
         };
-        Comparison { version: 1, input, settings, recommended: None, rows, chosen: None }
+        Comparison { version: 1, input, settings, recommended: None, rows }
     }
 
     #[test]

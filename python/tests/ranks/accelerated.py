@@ -20,7 +20,7 @@ rank = None if sys.argv[2] == "each" else "all"
 
 
 def prepared() -> DataLoader:
-    sampler = BatchSampler(lengths(), budget=BUDGET, rank=rank)
+    sampler = BatchSampler(lengths(), "shuffled", budget=BUDGET, rank=rank)
     loader = DataLoader(Sequences(), batch_sampler=sampler, collate_fn=pad_collate(sampler))
     return accelerator.prepare(loader)
 

@@ -22,7 +22,7 @@ dist.init_process_group("gloo")
 torch.manual_seed(0)
 model = DistributedDataParallel(torch.nn.Linear(1, 1))
 optimizer = torch.optim.SGD(model.parameters(), lr=1e-9)
-sampler = BatchSampler(lengths(), budget=BUDGET)
+sampler = BatchSampler(lengths(), "shuffled", budget=BUDGET)
 loader = DataLoader(Sequences(), batch_sampler=sampler, collate_fn=pad_collate(sampler), num_workers=1)
 first = 0
 if state_path.exists():

@@ -33,7 +33,7 @@ class Module(lightning.LightningModule):
         return torch.optim.SGD(self.parameters(), lr=1e-9)
 
     def train_dataloader(self):
-        sampler = BatchSampler(lengths(), budget=BUDGET)
+        sampler = BatchSampler(lengths(), "shuffled", budget=BUDGET)
         if kind == "default":
             return loader(Sequences(), sampler, num_workers=WORKERS)
         return DataLoader(Sequences(), batch_sampler=sampler, collate_fn=pad_collate(sampler))

@@ -14,9 +14,9 @@ group = {"process_group": mesh["dp"].get_group()}
 items = [[0] * int(length) for length in lengths()]
 write(
     {
-        "mesh": list(BatchSampler(lengths(), budget=BUDGET, **place)),
-        "group": list(BatchSampler(lengths(), budget=BUDGET, **group)),
-        "both": repr(BatchSampler(lengths(), budget=BUDGET, device_mesh=mesh)),
+        "mesh": list(BatchSampler(lengths(), "shuffled", budget=BUDGET, **place)),
+        "group": list(BatchSampler(lengths(), "shuffled", budget=BUDGET, **group)),
+        "both": repr(BatchSampler(lengths(), "shuffled", budget=BUDGET, device_mesh=mesh)),
         "stream": [batch.positions for batch in StreamBatches(items, budget=BUDGET, **place)],
         "place": mesh["dp"].get_local_rank(),
     }

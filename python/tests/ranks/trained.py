@@ -81,7 +81,7 @@ arguments = TrainingArguments(
     gradient_accumulation_steps=given.accumulate, remove_unused_columns=False, ddp_backend="gloo",
     dataloader_num_workers=given.workers,
 )  # fmt: skip
-batches = {"budget": given.budget, "lengths": lengths()}
+batches = {"strategy": "shuffled", "budget": given.budget, "lengths": lengths()}
 if given.update:
     batches |= {"strategy": "proportional", "update": given.update, "canonical_ranks": 2}
 trainer = PlannedTrainer(

@@ -69,7 +69,9 @@ pub(crate) fn run(args: &planning::Plan) -> Result<(), Failure> {
     if let Some(part) = &part {
         part.say();
     }
-    lines.iter().for_each(|line| printer::say(line));
+    for line in &lines {
+        printer::say(line);
+    }
     Ok(())
 }
 

@@ -276,7 +276,7 @@ fn twenty_sets() -> Folder {
                 }
             }
             _ => {
-                if i % 97 == 0 {
+                if i.is_multiple_of(97) {
                     3000 + word(i) % 999
                 } else {
                     10 + word(i) % 60

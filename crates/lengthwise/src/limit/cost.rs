@@ -156,8 +156,8 @@ impl CostModel {
             }
         }
         // Adding zero turns -0 into 0.
-        let [a, b, c, d, s] = given.map(|value| value + 0.0);
-        let model = Self { a, b, c, d, s };
+        let [a, b, c, d, new_shape] = given.map(|value| value + 0.0);
+        let model = Self { a, b, c, d, s: new_shape };
         if model.coefficients().iter().all(|&value| value == 0.0) {
             let expected = "one with a coefficient above 0, as in `a=0.001,c=1e-9`";
             return Err(Error::bad_value("the cost model", &model, expected));

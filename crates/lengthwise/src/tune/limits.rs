@@ -42,29 +42,36 @@ impl Limits {
     /// Refuses numbers that limit nothing or everything: the name of the limit, what was given, and what is
     /// expected.
     pub fn check(&self) -> Result<(), (&'static str, f64, &'static str)> {
-        const SHARE: &str = "a share above 0 and below 1, such as 0.05";
-        let share = |share: f64| share > 0.0 && share < 1.0;
-        let above = |least: f64| move |value: f64| value >= least && value.is_finite();
-        let positive = |value: f64| value > 0.0;
-        let checks: [(&str, Option<f64>, &dyn Fn(f64) -> bool, &str); 5] = [
-            ("max_padding", self.max_padding, &share, SHARE),
+        let outside =
+            |given: Option<f64>, holds: fn(f64) -> bool| given.filter(|&given| !holds(given));
+        for (name, wrong, expected) in [
+            (
+                "max_padding",
+                outside(self.max_padding, |share| share > 0.0 && share < 1.0),
+                "a share above 0 and below 1, such as 0.05",
+            ),
             (
                 "min_mixing",
-                self.min_mixing,
-                &|share| (0.0..=1.0).contains(&share),
+                outside(self.min_mixing, |share| (0.0..=1.0).contains(&share)),
                 "a share from 0 to 1",
             ),
-            ("min_mates", self.min_mates, &above(1.0), "a number from 1"),
-            ("max_step_mix", self.max_step_mix, &positive, "a number above 0, or `inf` for any"),
+            (
+                "min_mates",
+                outside(self.min_mates, |mates| mates >= 1.0 && mates.is_finite()),
+                "a number from 1",
+            ),
+            (
+                "max_step_mix",
+                outside(self.max_step_mix, |mix| mix > 0.0),
+                "a number above 0, or `inf` for any",
+            ),
             (
                 "max_seconds",
-                self.max_seconds,
-                &|seconds| positive(seconds) && seconds.is_finite(),
+                outside(self.max_seconds, |seconds| seconds > 0.0 && seconds.is_finite()),
                 "a number of seconds above 0",
             ),
-        ];
-        for (name, given, holds, expected) in checks {
-            if let Some(given) = given.filter(|&given| !holds(given)) {
+        ] {
+            if let Some(given) = wrong {
                 return Err((name, given, expected));
             }
         }

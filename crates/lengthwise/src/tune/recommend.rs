@@ -129,122 +129,166 @@ pub fn recommend_in(
     wanted: &Wanted,
 ) -> Result<Recommendation, Error> {
     lengths.only_one("a recommendation")?;
-    let Wanted { ref settings, ranks, model, .. } = *wanted;
-    let one_each = Planner::with(Sorted, settings.clone());
+    let one_each = Planner::with(Sorted, wanted.settings.clone());
     let full = one_each.job(lengths, workspace).sorted_batches(usize::MAX)?.max(1);
-    let update =
-        settings.update.unwrap_or_else(|| full_batch(lengths, settings.budget, full, ranks));
-    let steps = update.steps(lengths).round().max(1.0);
-    let tokens = lengths.total() as f64 / (steps * f64::from(ranks));
-    let cost = model.times(tokens);
-    let per_step = (lengths.len() as f64 / steps).ceil() as usize;
-    let some = Lengths::new(sample(
-        lengths.histogram(),
-        lengths.len(),
-        SAMPLE.max(STEPS * per_step).min(MOST.max(3 * per_step)),
-    ))?;
+    let data = Data::new(lengths, wanted, full);
+    let some = Lengths::new(sample(lengths.histogram(), lengths.len(), data.sampled()))?;
     let ruler = Ruler {
         workspace,
         lengths: &some,
         times: lengths.len() as f64 / some.len() as f64,
-        ranks,
-        cost,
-        measured: model.cost.is_some(),
+        ranks: wanted.ranks,
+        cost: wanted.model.times(data.tokens),
+        measured: wanted.model.cost.is_some(),
     };
-    let settings = Settings {
-        // What the time of ranks follows, and the strata of proportional steps.
-        cost_model: settings.cost_model.or(model.cost).or(match model.kind {
-            Kind::Recurrent => Some(cost),
-            _ => None,
-        }),
+    let (mut offers, random) = offers(&ruler, wanted, &data)?;
+    let mut packed = packed_offers(&ruler, wanted, &data, lengths.max());
+    let finish = |offer: &mut Offer| {
+        offer.time /= random.time.max(f64::MIN_POSITIVE);
+        if offer.settings.update.is_some() {
+            offer.optimizer_steps = data.steps;
+        }
+        offer.broken = wanted.limits.broken(offer).into_iter().map(|(name, _)| name).collect();
+    };
+    offers.iter_mut().chain(&mut packed).for_each(finish);
+    let random_offer = offers[0].clone();
+    if wanted.model.takes_rows() {
+        offers.append(&mut packed);
+    }
+    ranked(&mut offers, &wanted.limits);
+    let free = wanted.micro_batches.map(|_| Wanted { micro_batches: None, ..wanted.clone() });
+    let undecided = free.map(|free| recommend_in(workspace, lengths, &free)).transpose()?;
+    Ok(Recommendation {
+        reason: reason(&offers[0], &random_offer),
+        offers,
+        steps_before: steps_before(&ruler, wanted, lengths.len())?,
+        random: random_offer,
+        packed: packed.into_iter().min_by(|a, b| a.time.total_cmp(&b.time)),
+        undecided: undecided.and_then(|found| found.offers.into_iter().next()),
+    })
+}
+
+/// How much data an update has.
+struct Data {
+    update: Update,
+    /// Optimizer steps of an epoch.
+    steps: u64,
+    /// Tokens of a rank in a step.
+    tokens: f64,
+    /// Sequences of all ranks in a step.
+    sequences: usize,
+    /// Tokens of a full batch.
+    full: f64,
+}
+
+impl Data {
+    /// Where an epoch has so many full batches.
+    fn new(lengths: &Lengths, wanted: &Wanted, full: usize) -> Self {
+        let (total, ranks) = (lengths.total() as f64, f64::from(wanted.ranks));
+        let update = wanted.settings.update.unwrap_or_else(|| {
+            let sequences = wanted.settings.budget.only_sequences();
+            sequences.map_or_else(
+                || Update::Tokens(digits(total * ranks / full as f64, 2).max(1.0) as u64),
+                |count| Update::Sequences(u64::from(count) * u64::from(wanted.ranks)),
+            )
+        });
+        let steps = update.steps(lengths).round().max(1.0);
+        Self {
+            update,
+            steps: steps as u64,
+            tokens: total / (steps * ranks),
+            sequences: (lengths.len() as f64 / steps).ceil() as usize,
+            full: total / full as f64,
+        }
+    }
+
+    /// How many sequences are measured.
+    fn sampled(&self) -> usize {
+        SAMPLE.max(STEPS * self.sequences).min(MOST.max(3 * self.sequences))
+    }
+}
+
+/// The settings of offers that make batches: with an update of this size, or as many batches a step as the
+/// loop takes.
+fn settings(wanted: &Wanted, update: Update) -> Settings {
+    // What the time of ranks follows, and the strata of proportional steps.
+    let recurrent = wanted.model.kind == Kind::Recurrent;
+    let own = recurrent.then(|| wanted.model.times(1.0));
+    Settings {
+        cost_model: wanted.settings.cost_model.or(wanted.model.cost).or(own),
         update: wanted.micro_batches.is_none().then_some(update),
         accumulate: wanted.micro_batches.unwrap_or(1),
         canonical_ranks: None,
-        ..settings.clone()
-    };
+        ..wanted.settings.clone()
+    }
+}
+
+/// All offers but packed rows, random batches first; and these once more.
+fn offers(ruler: &Ruler, wanted: &Wanted, data: &Data) -> Result<(Vec<Offer>, Offer), Error> {
+    let settings = settings(wanted, data.update);
     // A loop that is fixed has steps of full batches, but for strategies that make steps themselves.
-    let in_steps = Settings { update: Some(update), accumulate: 1, ..settings.clone() };
-    let under = |strategy: &Strategy| if strategy.makes_steps() { &in_steps } else { &settings };
-    let exact = || wanted.shapes.clone().unwrap_or(Shapes::Exact);
-    let mut random = ruler.measure(Shuffled.into(), exact(), &settings)?;
-    let steps_before = match wanted.like {
-        Some(like) => like.steps(lengths.len(), ranks),
-        None => {
-            let alone = Settings { update: None, accumulate: 1, ..settings.clone() };
-            ruler.measure(Shuffled.into(), exact(), &alone)?.optimizer_steps
-        }
-    };
-    let unit = random.time.max(f64::MIN_POSITIVE);
-    let finish = |mut offer: Offer| {
-        offer.time /= unit;
-        offer.optimizer_steps = match offer.settings.update {
-            Some(_) => steps as u64,
-            None => offer.optimizer_steps,
-        };
-        offer.broken = wanted.limits.broken(&offer).into_iter().map(|(name, _)| name).collect();
-        offer
-    };
-    random = finish(random);
+    let in_steps = Settings { update: Some(data.update), accumulate: 1, ..settings.clone() };
+    let exact = wanted.shapes.clone().unwrap_or(Shapes::Exact);
+    let random = ruler.measure(Shuffled.into(), exact, &settings)?;
     let mut offers = vec![random.clone()];
-    for (strategy, shapes) in ways(wanted, per_step) {
-        match ruler.measure(strategy.clone(), shapes, under(&strategy)) {
-            Ok(offer) => offers.push(finish(offer)),
+    for (strategy, shapes) in ways(wanted, data.sequences) {
+        let settings = if strategy.makes_steps() { &in_steps } else { &settings };
+        match ruler.measure(strategy, shapes, settings) {
+            Ok(offer) => offers.push(offer),
             Err(error @ Error::Stopped) => return Err(error),
             // Too few micro-batches for the budget, or rungs that it does not allow.
             Err(_) => {}
         }
     }
-    let mut packed: Vec<Offer> = Vec::new();
-    if model.kind != Kind::Recurrent {
-        // A row holds no more than a full batch.
-        let full_row = lengths.total() as f64 / full as f64;
-        let rows =
-            wanted.micro_batches.map_or((tokens / full_row - 0.05).ceil(), f64::from).max(1.0);
-        let capacity = ((tokens / rows).min(full_row).round() as u32).max(lengths.max());
-        let rows = Settings { update: None, accumulate: rows as u32, ..settings.clone() };
-        let strategy: Strategy = Packed { capacity: Some(capacity), ..Packed::default() }.into();
-        for shapes in or(wanted, &[Shapes::Ladder(1), Shapes::Ladder(4), Shapes::Exact]) {
-            packed.extend(ruler.measure(strategy.clone(), shapes, &rows).ok().map(finish));
-        }
+    Ok((offers, random))
+}
+
+/// Rows of several sequences, with several numbers of shapes; none for models that take no rows.
+fn packed_offers(ruler: &Ruler, wanted: &Wanted, data: &Data, longest: u32) -> Vec<Offer> {
+    if wanted.model.kind == Kind::Recurrent {
+        return Vec::new();
     }
-    if model.takes_rows() {
-        offers.append(&mut packed);
-    }
-    let packed = packed.into_iter().min_by(|a, b| a.time.total_cmp(&b.time));
-    let worst = |offer: &Offer| {
-        wanted.limits.broken(offer).into_iter().map(|(_, by)| by).fold(0.0, f64::max)
+    // A row holds no more than a full batch.
+    let rows = (data.tokens / data.full - 0.05).ceil();
+    let rows = wanted.micro_batches.map_or(rows, f64::from).max(1.0);
+    let capacity = ((data.tokens / rows).min(data.full).round() as u32).max(longest);
+    let strategy: Strategy = Packed { capacity: Some(capacity), ..Packed::default() }.into();
+    let settings =
+        Settings { update: None, accumulate: rows as u32, ..settings(wanted, data.update) };
+    let shapes = or(wanted, &[Shapes::Ladder(1), Shapes::Ladder(4), Shapes::Exact]);
+    let measure = |shapes| ruler.measure(strategy.clone(), shapes, &settings).ok();
+    shapes.into_iter().filter_map(measure).collect()
+}
+
+/// Puts the recommended offer first, then the others by time; those that break limits come last.
+fn ranked(offers: &mut [Offer], limits: &Limits) {
+    let order = |offer: &Offer| {
+        let broken = limits.broken(offer).into_iter().map(|(_, by)| by);
+        (broken.fold(0.0, f64::max), offer.time)
     };
     offers.sort_by(|a, b| {
-        (worst(a), a.time).partial_cmp(&(worst(b), b.time)).unwrap_or(std::cmp::Ordering::Equal)
+        let ((broken, time), (other_broken, other_time)) = (order(a), order(b));
+        broken.total_cmp(&other_broken).then(time.total_cmp(&other_time))
     });
     // Of those as fast, the one of fewest micro-batches, in which more sequences can meet.
-    let as_fast =
-        |offer: &&Offer| offer.broken.is_empty() && offer.time <= AS_FAST * offers[0].time;
+    let fastest = offers[0].time;
+    let as_fast = |offer: &&Offer| offer.broken.is_empty() && offer.time <= AS_FAST * fastest;
     let few = |offer: &Offer| (offer.micro_batches, offer.shape_count as u64);
     let fewest = offers.iter().take_while(as_fast).enumerate().min_by_key(|(_, offer)| few(offer));
     if let Some((place, _)) = fewest {
         offers[..=place].rotate_right(1);
     }
-    let undecided = match wanted.micro_batches {
-        None => None,
-        Some(_) => {
-            let free = Wanted { micro_batches: None, ..wanted.clone() };
-            recommend_in(workspace, lengths, &free)?.offers.into_iter().next()
-        }
-    };
-    let reason = reason(&offers[0], &random);
-    Ok(Recommendation { offers, random, packed, undecided, steps_before, reason })
 }
 
-/// An update of one full batch for every rank.
-fn full_batch(lengths: &Lengths, budget: Budget, full: usize, ranks: u32) -> Update {
-    match budget.only_sequences() {
-        Some(count) => Update::Sequences(u64::from(count) * u64::from(ranks)),
-        None => {
-            let tokens = lengths.total() as f64 * f64::from(ranks) / full as f64;
-            Update::Tokens(digits(tokens, 2).max(1.0) as u64)
-        }
+/// How many optimizer steps an epoch has today.
+fn steps_before(ruler: &Ruler, wanted: &Wanted, sequences: usize) -> Result<u64, Error> {
+    if let Some(like) = wanted.like {
+        return Ok(like.steps(sequences, wanted.ranks));
     }
+    let alone =
+        Settings { update: None, accumulate: 1, canonical_ranks: None, ..wanted.settings.clone() };
+    let exact = wanted.shapes.clone().unwrap_or(Shapes::Exact);
+    Ok(ruler.measure(Shuffled.into(), exact, &alone)?.optimizer_steps)
 }
 
 /// The shapes that are decided, or these.

@@ -64,8 +64,8 @@ impl Given {
     ) -> Result<(Planner<Strategy>, Vec<String>), Failure> {
         let Self { strategy, shapes, settings } = self;
         // Steps that were planned stay as they are, whatever the number of ranks is now.
-        let planned = settings.canonical_ranks.or(begin.and_then(Cursor::planned_ranks));
-        let ranks = planned.unwrap_or(args.ranks.world_size);
+        let kept = settings.canonical_ranks.or(begin.and_then(Cursor::planned_ranks));
+        let ranks = kept.unwrap_or(args.ranks.world_size);
         // Steps are planned where all lengths are at hand, and there is one of each sequence.
         let steps =
             lengths.second().is_none() && args.shards.statistics.is_none() && args.memory.is_none();
