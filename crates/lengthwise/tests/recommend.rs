@@ -226,6 +226,7 @@ fn it_is_deterministic_and_refuses_what_plans_refuse() {
             for budget in ["sequences:8", "dynamic:4", "padded:1000000"] {
                 let wanted = Wanted { ranks, ..Wanted::new(budget.parse().unwrap()) };
                 let found = found(&lengths, &wanted);
+                assert!(found.within_limits(), "{lengths:?} {budget}: {:?}", found.best());
                 planned(found.best(), &lengths, ranks);
             }
         }

@@ -1,7 +1,5 @@
 //! What `frontier` promises.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
 use lengthwise::{
     Budget, Example, Lengths, Shapes,
     measure::Per,

@@ -142,20 +142,23 @@ pub fn recommend_in(
         measured: wanted.model.cost.is_some(),
     };
     let (mut offers, random) = offers(&ruler, wanted, &data)?;
+    // Where nobody has batch-mates, none can change.
+    let lone = (random.mixing == 0.0).then_some(0.0);
+    let limits = Limits { min_mixing: wanted.limits.min_mixing.or(lone), ..wanted.limits };
     let mut packed = packed_offers(&ruler, wanted, &data, lengths.max());
     let finish = |offer: &mut Offer| {
         offer.time /= random.time.max(f64::MIN_POSITIVE);
         if offer.settings.update.is_some() {
             offer.optimizer_steps = data.steps;
         }
-        offer.broken = wanted.limits.broken(offer).into_iter().map(|(name, _)| name).collect();
+        offer.broken = limits.broken(offer).into_iter().map(|(name, _)| name).collect();
     };
     offers.iter_mut().chain(&mut packed).for_each(finish);
     let random_offer = offers[0].clone();
     if wanted.model.takes_rows() {
         offers.append(&mut packed);
     }
-    ranked(&mut offers, &wanted.limits);
+    ranked(&mut offers, &limits);
     let free = wanted.micro_batches.map(|_| Wanted { micro_batches: None, ..wanted.clone() });
     let undecided = free.map(|free| recommend_in(workspace, lengths, &free)).transpose()?;
     Ok(Recommendation {
