@@ -159,7 +159,7 @@ pub struct Figures {
     pub steps: f64,
     pub shapes: f64,
     /// How freely batch-mates change between epochs, as a share of random shuffling, from 0 to 1. Every pair
-    /// of batch-mates counts the same; see [`mixing`](lengthwise::measure::mixing). Over all pairs of
+    /// of batch-mates counts the same; see [`mixing`]. Over all pairs of
     /// at most 8 epochs; absent if there is only one, or if no sequence has batch-mates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mixing: Option<f64>,
