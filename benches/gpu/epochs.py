@@ -33,7 +33,7 @@ KINDS = {
     "semi-sorted": ("semi-sorted:noise=0.1", f"padded:{CELLS}", "exact"),
     "alternated": ("alternated:bins=64", f"padded:{CELLS}", "exact"),
     "grouped by length (HF)": ("pooled:batches=50", "sequences:64", "exact"),
-    "lengthwise": (None, f"padded:{CELLS}", None),
+    "lengthwise": ("shuffled", f"padded:{CELLS}", "ladder:16"),
     "lengthwise, ladder:8": ("shuffled", f"padded:{CELLS}", "ladder:8"),
     "lengthwise, ladder:32": ("shuffled", f"padded:{CELLS}", "ladder:32"),
     # Again, at the end: how much the machine itself has changed meanwhile.

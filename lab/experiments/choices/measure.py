@@ -198,10 +198,12 @@ class Trainer:
 
 
 def used_shapes(lengths: np.ndarray, budget: int) -> list[tuple[int, int]]:
-    """Shapes like those of plans: lengths from short to the longest, from 1/16 of the budget to all of it."""
-    at = [int(length) for length in np.quantile(lengths, [0.1, 0.4, 0.7, 0.95])] + [int(lengths.max())]
+    """Shapes like those of plans: lengths from short to the longest, from 1/6 of the budget to all of it. Smaller
+    micro-batches take as long as the host needs to launch them, which it does in advance while the device is busy
+    with larger ones: they would only blur what larger ones take."""
+    at = [int(length) for length in np.quantile(lengths, [0.1, 0.5, 0.9])] + [int(lengths.max())]
     shapes = {}
-    for part in (1, 16, 4, 2, 8):
+    for part in (1, 2, 4, 6, 3):
         for length in sorted(set(at)):
             size = max(min(round(budget / part / length), len(lengths), budget // length), 1)
             shapes[size, length] = None
@@ -217,7 +219,8 @@ def timed_shapes(trainer: Trainer, shapes: list[tuple[int, int]], limit: float) 
         batch = trainer.full(size, length)
         first, second = trainer.once(batch), trainer.once(batch)
         # In a row, the host can prepare one while the device works on another, as it does in training.
-        seconds = min(trainer.once(batch, 3), trainer.once(batch, 3)) if second < 0.3 else trainer.once(batch)
+        times = 3 if second < 0.1 else 1
+        seconds = median([trainer.once(batch, times), trainer.once(batch, times), second])
         rows.append({"batch_size": size, "batch_length": length, "first": first, "alone": second, "seconds": seconds})
     trainer.network.zero_grad(set_to_none=True)
     return rows
@@ -234,11 +237,11 @@ def fitted(rows: list[dict]) -> tuple[lw.CostModel, dict]:
     return fit.model, {"cost_model": str(fit.model), "mean_relative_error": fit.mean_relative_error, "steps": rows}
 
 
-def calibrated(trainer: Trainer, lengths: np.ndarray, kind: str, budget: int) -> tuple[lw.CostModel, dict]:
+def calibrated(trainer: Trainer, lengths: np.ndarray, kind: str, budget: int, seconds: float) -> tuple[lw.CostModel, dict]:
     """What `lengthwise.calibrate` finds, with whole training steps of one micro-batch."""
     found = lw.calibrate(
         lambda size, length: trainer.run([[trainer.full(size, length)]]),
-        lengths, model=kind, max_cells=budget, warmup=1, repeats=3, seconds=12.0,
+        lengths, model=kind, max_cells=budget, warmup=1, repeats=3, seconds=seconds,
     )  # fmt: skip
     rows = [{"batch_size": s.batch_size, "batch_length": s.batch_length, "seconds": s.seconds} for s in found.steps]
     error = found.fit.mean_relative_error
@@ -267,16 +270,19 @@ def chosen(lengths: np.ndarray, budget: str, kind: str, cost: lw.CostModel | Non
     padded = [one for one in sound if one["strategy"].startswith("proportional")]
     counts = sorted({one["micro_batches"] for one in padded})
     middle = padded[0]
-    near = [count for count in counts if abs(counts.index(count) - counts.index(middle["micro_batches"])) <= 1]
-    picks = sound[:3]
+    near = [count for count in counts if -1 <= counts.index(count) - counts.index(middle["micro_batches"]) <= 2]
+    picks = sound[:2]
     # Fewer and more micro-batches, in the best shapes of each.
     picks += [next(one for one in padded if one["micro_batches"] == count) for count in near]
     # The best of other shapes.
     for shapes in ("ladder:16", "ladder:32", "exact"):
         picks += [one for one in padded if one["shapes"] == shapes][:1]
-    picks += [one for one in sound if one["strategy"].startswith("packed")]
+    rows = [one for one in sound if one["strategy"].startswith("packed")]
+    if rows:
+        picks = rows + padded[:2]
     for one in picks:
-        kept.setdefault(name_of(one), one)
+        if not compiled or len(kept) < 5:
+            kept.setdefault(name_of(one), one)
     kept.setdefault(name_of(random), random)
     return list(kept.values())
 
@@ -315,6 +321,12 @@ class Timed:
         self.part = epoch[:steps]
         self.batches = [[Batch(trainer, *part) for part in step] for step in self.part]
         self.share = sum(batch.tokens for step in self.batches for batch in step) / int(lengths.sum())
+        if cost is not None and not choice["strategy"].startswith("packed"):
+            # Steps differ in batch length: what the cost model says of them says it better than their tokens.
+            def seconds(step: list) -> float:
+                return sum(cost.seconds(*shape_of(part)) for part in step)
+
+            self.share = sum(map(seconds, self.part)) / sum(map(seconds, epoch))
         self.before = before
         self.updates, self.micro_batches = len(epoch), sum(len(step) for step in epoch)
         self.shapes = len(all_shapes)
@@ -331,12 +343,14 @@ class Timed:
         new = {batch.shape for step in self.batches for batch in step} - self.trainer.met
         self.new_timed = len(new)
         self.cold = self.trainer.run(self.batches)
+        if not new:
+            self.warm.append(self.cold)
 
     def again(self) -> None:
         self.warm.append(self.trainer.run(self.batches))
 
     def result(self, new_shape: float) -> dict:
-        """The seconds of the whole epoch: those of met shapes by the share of the data that was timed, and new
+        """The seconds of the whole epoch: those of met shapes by the share of the epoch that was timed, and new
         shapes by what those that were timed took more, or by the cost model if there were none."""
         warm = median(self.warm)
         each = max(self.cold - warm, 0.0) / self.new_timed if self.new_timed else new_shape
@@ -365,9 +379,9 @@ class Timed:
 def fits_of(name: str, trainer: Trainer, lengths: np.ndarray, args: argparse.Namespace) -> dict[str, tuple]:
     shapes = used_shapes(lengths, args.cells)
     found = {"micro-batches": fitted(timed_shapes(trainer, shapes, args.fit_seconds))}
-    if name != "compiled":
+    if args.calibrate and name != "compiled":
         try:
-            found["calibrate"] = calibrated(trainer, lengths, MODELS[name], args.cells)
+            found["calibrate"] = calibrated(trainer, lengths, MODELS[name], args.cells, args.fit_seconds)
         except lw.LengthwiseError as error:
             print(f"calibrate: {error}", file=sys.stderr, flush=True)
     batch = trainer.full(2, 64)
@@ -395,14 +409,19 @@ def measured(name: str, data: str, lengths: np.ndarray, args: argparse.Namespace
     cost = fits["micro-batches"][0]
     listed = chosen(lengths, args.budget, MODELS[name], cost, compiled)
     per_step = listed[0]["predicted_seconds"] / listed[0]["optimizer_steps"]
-    steps = max(int(np.ceil(args.seconds / per_step)), 5)
+    steps = max(int(np.ceil(args.seconds / per_step)), 3)
+    if 1.5 * steps > listed[0]["optimizer_steps"]:
+        steps = 2 * steps
     timed = [("micro-batches", one, Timed(trainer, lengths, args.budget, one, cost, steps)) for one in listed
              if not (compiled and name_of(one) == ("shuffled", "exact"))]  # fmt: skip
     # What would be recommended otherwise: with the model of `calibrate`, and with no cost model.
     others = {"calibrate": fits["calibrate"][0]} if "calibrate" in fits else {}
+    also: dict[tuple, list[str]] = {}
     for way, other in {**others, "none": None}.items():
         one = chosen(lengths, args.budget, MODELS[name], other, compiled, few=True)[0]
-        timed.append((way, one, Timed(trainer, lengths, args.budget, one, other, steps)))
+        also.setdefault(name_of(one), []).append(way)
+        if name_of(one) not in {name_of(known) for _, known, _ in timed}:
+            timed.append((way, one, Timed(trainer, lengths, args.budget, one, other, steps)))
     for _, _, each in timed:
         each.meet()
     after_cold = time.monotonic() - begin
@@ -413,9 +432,10 @@ def measured(name: str, data: str, lengths: np.ndarray, args: argparse.Namespace
             if turn == 0 or each.cold < 2 * args.seconds:
                 each.again()
     for way, one, each in timed:
-        recommended = way != "micro-batches" or name_of(one) == name_of(listed[0])
+        recommended = way == "micro-batches" and name_of(one) == name_of(listed[0])
         queue.put({
             "row": "choice", "model": name, "data": data, "way": way, "recommended": recommended,
+            "also_recommended_by": also.get(name_of(one), []),
             "within_limits": not one["broken_limits"], **each.result(cost.new_shape),
         })  # fmt: skip
     if compiled:
@@ -442,10 +462,9 @@ def compiled_fit(lists: dict[str, np.ndarray], args: argparse.Namespace, queue) 
     trainer = Trainer("compiled", args.cells, args.quick)
     trainer.warm_up()
     shapes = []
-    for length in (64, 256, 1024, 4096):
-        shapes += [(max(args.cells // part // length, 1), length) for part in (1, 2, 4, 16)]
-    order = [0, 15, 3, 12, 5, 10, 6, 9, 1, 14, 2, 13, 4, 11, 7, 8]
-    cost, about = fitted(timed_shapes(trainer, list(dict.fromkeys(shapes[at] for at in order)), args.compile_seconds))
+    for part in (1, 4, 2, 6):
+        shapes += [(max(args.cells // part // length, 1), length) for length in (128, 512, 2048)]
+    cost, about = fitted(timed_shapes(trainer, list(dict.fromkeys(shapes)), args.compile_seconds))
     queue.put({"row": "fit", "model": "compiled", "data": "all", "way": "micro-batches", **about})
     needed = {}
     for lengths in lists.values():
@@ -459,7 +478,9 @@ def compiled_fit(lists: dict[str, np.ndarray], args: argparse.Namespace, queue) 
 
 def compile_shapes(shapes: list[tuple[int, int]], args: argparse.Namespace, queue) -> None:
     """Fills the compiler's cache."""
-    os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
+    import torch._inductor.config
+
+    torch._inductor.config.compile_threads = 1
     trainer = Trainer("compiled", args.cells, args.quick)
     for shape in shapes:
         trainer.once(trainer.full(*shape))
@@ -485,7 +506,7 @@ def in_process(function, *given) -> list[dict]:
 
 def side_by_side(shapes: list, args: argparse.Namespace) -> None:
     context = multiprocessing.get_context("fork")
-    count = 1 if args.quick else 14
+    count = 1 if args.quick else 8
     every = [context.Process(target=compile_shapes, args=(shapes[at::count], args, None)) for at in range(count)]
     for process in every:
         process.start()
@@ -537,17 +558,18 @@ def main() -> None:
     parser.add_argument("--summary", type=Path, help="print the table of this .jsonl file, and nothing else")
     parser.add_argument("--models", nargs="+", choices=list(MODELS), default=list(MODELS))
     parser.add_argument("--cells", type=int, default=65_536, help="cells of a full batch")
-    parser.add_argument("--seconds", type=float, default=2.5, help="about how long one choice is timed at a time")
-    parser.add_argument("--repeats", type=int, default=3, help="how often each choice is timed")
-    parser.add_argument("--fit-seconds", type=float, default=10.0, help="how long shapes are timed for a fit")
+    parser.add_argument("--seconds", type=float, default=1.5, help="about how long one choice is timed at a time")
+    parser.add_argument("--repeats", type=int, default=2, help="how often each choice is timed")
+    parser.add_argument("--fit-seconds", type=float, default=25.0, help="how long shapes are timed for a fit")
     parser.add_argument("--compile-seconds", type=float, default=60.0, help="the same for the compiled encoder")
+    parser.add_argument("--calibrate", action="store_true", help="also use the cost model of `lengthwise.calibrate`")
     parser.add_argument("--quick", action="store_true", help="tiny models on the CPU")
     args = parser.parse_args()
     if args.summary:
         print(summary([json.loads(line) for line in args.summary.read_text().splitlines()]))
         return
     args.budget = f"padded:{args.cells}"
-    args.compiled_steps = 40
+    args.compiled_steps = 24
     lists = dict(read(given) for given in args.lengths)
     os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", tempfile.mkdtemp())
     every: list[dict] = []
@@ -578,7 +600,7 @@ def main() -> None:
                     print(
                         f"{model:9}{data:8}{row['way']:14}{row['strategy']:26}{row['shapes']:10}{row['predicted_seconds'] or 0:8.3f}"
                         f"{row['seconds']:8.3f}{row['new_shapes_epoch_1']:4}{row['seconds_each_new_shape']:8.3f}{row['share_timed']:6.2f}"
-                        f"  {'R' if row['recommended'] else ''}", flush=True,
+                        f"  {'R' if row['recommended'] else ''} {' '.join(row.get('also_recommended_by', []))}", flush=True,
                     )  # fmt: skip
                 else:
                     print(row, flush=True)
