@@ -85,7 +85,7 @@ class Comparison:
 class CostModel:
     """
     How many seconds a training step takes on a batch of B sequences padded to L:
-    a + b·L + c·B·L + d·B·L².
+    a + b·L + c·B·L + d·B·L², and at least h, the time to launch it.
 
     Args:
         `model`: The name of a preset ("recurrent", "encoder" or "paper-2"), coefficients such as
@@ -117,6 +117,11 @@ class CostModel:
             `seconds`: How long each step took.
             `new_shape`: How many seconds longer a step takes whose shape comes up for the first time. The
                 default is 0.
+        """
+    @property
+    def launch(self, /) -> float:
+        """
+        How many seconds the host takes to launch a batch: no batch takes less.
         """
     @staticmethod
     def load(path: str | PathLike[str]) -> CostModel:

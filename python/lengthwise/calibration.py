@@ -3,8 +3,6 @@
 >>> def step(batch_size, length):
 ...     loss = model(torch.randn(batch_size, length, 80, device="cuda")).mean()
 ...     loss.backward()
-...     optimizer.step()
-...     optimizer.zero_grad()
 >>> calibration = lw.calibrate(step, lengths)  # doctest: +SKIP
 >>> sampler = BatchSampler(lengths, **calibration.settings)  # doctest: +SKIP
 """
@@ -179,7 +177,8 @@ def calibrate(
 
     Args:
         step: A function ``step(batch_size, length)``. It makes an input of that shape, and does everything
-            that a training step does.
+            that training does with one micro-batch: forward and backward. What an optimizer step takes
+            besides is the same for all ways to batch.
         lengths: The length of each sequence, as for :class:`lengthwise.Planner`.
         model: The kind of model, as for :func:`lengthwise.tune`: "attention", "recurrent" or "packed" (it
             takes several sequences in one row). The default is "attention".
@@ -203,13 +202,14 @@ def calibrate(
     grid = _grid(lengths)
     begin = time.monotonic()
     most = MOST_CELLS if max_cells is None else max_cells
-    cells, ran_out = _largest(step, grid, len(lengths), most, say, begin + seconds / 2)
+    met: set[tuple[int, int]] = set()
+    cells, ran_out = _largest(_noted(step, met), grid, len(lengths), most, say, begin + seconds / 2)
     steps: list[MeasuredStep] = []
     first: list[float] = []
     shapes = list(_shapes(grid, cells, len(lengths)))
     for number, (size, length) in enumerate(shapes):
         late = time.monotonic() - begin > seconds
-        if late and len(steps) >= 8 and len({s.batch_length for s in steps}) > 1:
+        if late and len(steps) >= 8 and first and len({s.batch_length for s in steps}) > 1:
             break
         say(f"timing {size} × {length} ({number + 1} of {len(shapes)})")
         taken = _timed(step, size, length, warmup, repeats)
@@ -218,14 +218,15 @@ def calibrate(
             cells, ran_out = min(cells, size * length), True
             continue
         steps.append(MeasuredStep(size, length, taken[-1]))
-        first.append(taken[0] - taken[-1])
+        if (size, length) not in met:
+            first.append(taken[0] - taken[-1])
     say("fitting and planning")
     try:
         fit = CostModel.fit(
             [s.batch_size for s in steps],
             [s.batch_length for s in steps],
             [s.seconds for s in steps],
-            new_shape=max(median(first), 0.0),
+            new_shape=max(median(first), 0.0) if first else 0.0,
         )
     except CostError as error:
         raise CostError(
@@ -240,6 +241,16 @@ def calibrate(
             hint="use a smaller model, or leave the longest sequences out",
         )
     return Calibration(steps, fit, cells, ran_out, recommendations)
+
+
+def _noted(step: Step, met: set[tuple[int, int]]) -> Step:
+    """The same step, which notes the shapes that it met."""
+
+    def noted(size: int, length: int) -> None:
+        met.add((size, length))
+        step(size, length)
+
+    return noted
 
 
 def _grid(lengths: Lengths) -> list[int]:
@@ -257,12 +268,14 @@ def _grid(lengths: Lengths) -> list[int]:
 
 
 def _shapes(grid: list[int], cells: int, sequences: int) -> Iterable[tuple[int, int]]:
-    """Shapes from one sequence to what fits, for each length; first those at the ends, which say most
-    if time runs out."""
+    """Shapes from one sequence to what fits, most of them of the size of micro-batches. First come those of few
+    lengths which decide every coefficient, for when time runs out."""
+    few = [grid[-1], grid[len(grid) // 2], grid[0]]
     return dict.fromkeys(
-        (max(round(max(min(cells // length, sequences), 1) ** (part / 3)), 1), length)
-        for part in (3, 0, 2, 1)
-        for length in grid
+        (max(min(cells // length, sequences) // part, 1), length)
+        for lengths, parts in ((few, (1, cells, 4)), (grid, (2, 1, 4, cells, 16)))
+        for part in parts
+        for length in lengths
     )
 
 

@@ -12,7 +12,7 @@ use crate::plan::Plan;
 use crate::settings::{Given, plain};
 
 /// How many seconds a training step takes on a batch of B sequences padded to L:
-/// a + b·L + c·B·L + d·B·L².
+/// a + b·L + c·B·L + d·B·L², and at least h, the time to launch it.
 ///
 /// Args:
 ///     `model`: The name of a preset ("recurrent", "encoder" or "paper-2"), coefficients such as
@@ -78,6 +78,12 @@ impl CostModel {
     #[getter]
     fn coefficients(&self) -> (f64, f64, f64, f64) {
         self.0.coefficients().into()
+    }
+
+    /// How many seconds the host takes to launch a batch: no batch takes less.
+    #[getter]
+    fn launch(&self) -> f64 {
+        self.0.launch()
     }
 
     /// How many seconds longer a step takes whose shape comes up for the first time.

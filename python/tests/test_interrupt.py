@@ -40,7 +40,11 @@ LONG = {
 def test_ctrl_c_is_heard(name: str) -> None:
     before, call = LONG[name]
     script = SCRIPT.format(count=1_500_000, before=before, call=call)
-    child = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    # Whoever runs the tests in the background has it ignored, and a child would inherit that.
+    child = subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )  # fmt: skip
     assert child.stdout is not None
     assert child.stdout.readline() == "begun\n"
     time.sleep(0.5)

@@ -23,6 +23,8 @@ pub struct CostModelFile {
     c: f64,
     d: f64,
     #[serde(skip_serializing_if = "is_zero")]
+    h: f64,
+    #[serde(skip_serializing_if = "is_zero")]
     s: f64,
     rows: usize,
     r2: f64,
@@ -52,8 +54,20 @@ impl CostModelFile {
     pub fn new(fit: &Fit, worst: WorstStep) -> Self {
         let [a, b, c, d] = fit.model.coefficients();
         let &Fit { rows, r2, mean_relative_error, .. } = fit;
-        let new_shape = fit.model.new_shape();
-        Self { version: VERSION, a, b, c, d, s: new_shape, rows, r2, mean_relative_error, worst }
+        let (launch, new_shape) = (fit.model.launch(), fit.model.new_shape());
+        Self {
+            version: VERSION,
+            a,
+            b,
+            c,
+            d,
+            h: launch,
+            s: new_shape,
+            rows,
+            r2,
+            mean_relative_error,
+            worst,
+        }
     }
 
     /// What is in the file.
@@ -69,6 +83,8 @@ struct Coefficients {
     b: f64,
     c: f64,
     d: f64,
+    #[serde(default)]
+    h: f64,
     #[serde(default)]
     s: f64,
 }
@@ -104,7 +120,7 @@ pub fn read_cost_model(path: &Path) -> Result<CostModel, Error> {
         return Err(refused(&what));
     }
     let model = CostModel::new(read.a, read.b, read.c, read.d);
-    let model = model.and_then(|model| model.with_new_shape(read.s));
+    let model = model.and_then(|model| model.with_launch(read.h)?.with_new_shape(read.s));
     model.map_err(|error| refused(&error.to_string()))
 }
 

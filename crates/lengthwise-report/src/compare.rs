@@ -336,7 +336,7 @@ impl Row {
                 idle_share: schedule.idle_share(),
                 idle_bound: schedule.idle_bound(),
                 predicted_seconds: cost_model
-                    .map(|model| schedule.duration_by(|size, length| model.seconds(size, length))),
+                    .map(|model| schedule.seconds(&model, request.lengths)),
                 ..Figures::from(measures)
             });
             shapes.extend(plan.shapes().zip(plan.batch_lengths().iter().copied()));

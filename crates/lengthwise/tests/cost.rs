@@ -21,7 +21,13 @@ fn model(given: &str) -> CostModel {
 
 #[test]
 fn models_print_as_they_are_parsed() {
-    for given in ["a=0.001,b=2e-6,c=1e-9,d=0", "a=0,b=0,c=0,d=1e-12", "a=3,b=0,c=0.5,d=0"] {
+    for given in [
+        "a=0.001,b=2e-6,c=1e-9,d=0",
+        "a=0,b=0,c=0,d=1e-12",
+        "a=3,b=0,c=0.5,d=0",
+        "a=0,b=0,c=0.5,d=0,h=2",
+        "a=0,b=0,c=0.5,d=0,h=2,s=0.25",
+    ] {
         assert_eq!(model(given).to_string(), given);
     }
     assert_eq!(model("c=1e-9"), CostModel::new(0.0, 0.0, 1e-9, 0.0).unwrap());
@@ -83,7 +89,7 @@ fn bad_models_and_budgets_of_seconds_are_refused_with_a_hint() {
         `a` of the cost model cannot be `2`
           it must be given only once
         unknown parameter `e` of the cost model
-          its parameters are `a`, `b`, `c`, `d`, `s`
+          its parameters are `a`, `b`, `c`, `d`, `h`, `s`
         unknown cost model `a`
           one of `recurrent`, `encoder`, `paper-2`
         `b` of the cost model cannot be `inf`
@@ -107,7 +113,7 @@ fn bad_models_and_budgets_of_seconds_are_refused_with_a_hint() {
         unknown parameter `c` of budget `cost`
           its parameters are `limit`, `at-most`, `multiple-of`
         unknown parameter `rule` of budget `cost`
-          its parameters are `a`, `b`, `c`, `d`, `s`, `limit`, `at-most`, `multiple-of`
+          its parameters are `a`, `b`, `c`, `d`, `h`, `s`, `limit`, `at-most`, `multiple-of`
         `at-most` of budget `cost` cannot be `0`
           it must be a whole number from 1
     "#]]
@@ -343,11 +349,13 @@ proptest! {
     #[test]
     fn time_never_falls_when_a_batch_grows(
         given in proptest::array::uniform4(prop_oneof![Just(0.0), 1e-12..1.0]),
+        launch in prop_oneof![Just(0.0), 1e-12..1e9],
         size in 1..u32::MAX, length in 1..u32::MAX,
     ) {
         let [a, b, c, d] = given;
         // Four zeros are no model.
         let Ok(model) = CostModel::new(a, b, c, d) else { return Ok(()) };
+        let model = model.with_launch(launch).unwrap();
         let seconds = model.seconds(size, length);
         prop_assert!(seconds > 0.0);
         prop_assert!(seconds <= model.seconds(size + 1, length));
@@ -379,6 +387,8 @@ proptest! {
             Err(Error::TooFewSteps { .. } | Error::PoorFit { .. }) => return Ok(()),
             fit => fit.unwrap(),
         };
+        // With a launch, only some of the steps decide the other coefficients.
+        prop_assume!(fit.model.launch() == 0.0);
         let errors: Vec<f64> = steps
             .iter()
             .map(|step| fit.model.seconds(step.size, step.length) / step.seconds - 1.0)
@@ -399,6 +409,59 @@ proptest! {
         prop_assert!((worst - fit.worst_relative_error.abs()).abs() < 1e-12);
         prop_assert!((0.0..=1.0).contains(&fit.r2));
     }
+}
+
+/// Short steps that all take the same are bound by their launch, which is not a time that larger ones take more.
+#[test]
+fn a_launch_is_found_where_there_is_one() {
+    let shapes =
+        [1, 64, 128, 256].into_iter().flat_map(|size| [50, 200, 800].map(|length| (size, length)));
+    let measured = |model: CostModel| -> Vec<Step> {
+        let step = |(size, length)| Step { size, length, seconds: model.seconds(size, length) };
+        shapes.clone().map(step).collect()
+    };
+    for given in ["a=0.004,b=0,c=1e-6,d=0,h=0.02", "a=0.002,b=0,c=1e-6,d=2e-10,h=0.03"] {
+        let fit = CostModel::fit(&measured(model(given))).unwrap();
+        assert_eq!(fit.model.to_string(), given);
+        assert!(fit.mean_relative_error < 1e-5);
+    }
+    let without = CostModel::fit(&measured(model("a=0.02,c=1e-6"))).unwrap();
+    assert_eq!(without.model, model("a=0.02,c=1e-6"));
+}
+
+/// Launches overlap with what is computed: the longer of the two is what an optimizer step takes.
+#[test]
+fn a_step_takes_its_launches_or_its_work() {
+    let lengths = Lengths::new(vec![10; 64]).unwrap();
+    let planner = Planner::new(Shuffled, Budget::sequences(4)).accumulate(4);
+    let schedule = planner.plan(&lengths, 0).unwrap().schedule(1).unwrap();
+    let seconds = |given: &str| schedule.seconds(&model(given), &lengths);
+    // Four steps of four batches of 40 cells.
+    for (given, expected) in [
+        ("a=1,c=0.1", 80.0),
+        ("a=1,c=0.1,h=4", 80.0),
+        ("a=1,c=0.1,h=5", 80.0),
+        ("a=1,c=0.1,h=7", 112.0),
+    ] {
+        assert!((seconds(given) - expected).abs() < 1e-9, "{given}: {}", seconds(given));
+    }
+    assert!((model("c=0.1,h=7").seconds(4, 10) - 7.0).abs() < 1e-12);
+}
+
+/// In a packed row each sequence attends to itself, and the row is as long as it is.
+#[test]
+fn a_row_takes_the_squares_of_its_sequences() {
+    let lengths = Lengths::new([60, 20, 10, 90]).unwrap();
+    let packed: Strategy = "packed:capacity=100".parse().unwrap();
+    let planner = Planner::new(packed, Budget::sequences(16)).shapes(Shapes::Ladder(1));
+    let schedule = planner.plan(&lengths, 0).unwrap().schedule(1).unwrap();
+    assert_eq!(schedule.len(), 2);
+    let seconds = |given: &str| schedule.seconds(&model(given), &lengths);
+    let cells: f64 = schedule.all_ranks().shapes().map(|(_, row)| f64::from(row)).sum();
+    assert!((seconds("c=1") - cells).abs() < 1e-9);
+    let squares = f64::from(60 * 60 + 20 * 20 + 10 * 10 + 90 * 90);
+    assert!((seconds("d=1") - squares).abs() < 1e-9);
+    assert!(seconds("b=1") <= 150.0);
 }
 
 /// A preset whose source is a file of measured steps is what fits that file, but for rounding.

@@ -117,7 +117,7 @@ fn a_model_changes_the_choice() {
     assert!(padded.packed.as_ref().unwrap().time < padded.best().time);
     let packed = with("packed");
     assert!(packed.best().packed && packed.packed.is_none());
-    assert_eq!(packed.best().settings.strategy, "packed:capacity=50038");
+    assert_eq!(packed.best().settings.strategy, "packed:capacity=50538");
     // A recurrent network waits for every micro-batch; it takes no rows.
     let recurrent = with("recurrent");
     assert!(recurrent.best().micro_batches < padded.best().micro_batches);

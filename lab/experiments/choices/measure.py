@@ -3,11 +3,10 @@
 python3 measure.py --out RUN.jsonl speech=css10_es.csv:frames text=gsm8k_train.csv:tokens
 python3 measure.py --summary RUN.jsonl
 
-For each model and each list of lengths it
-
-1. times micro-batches of several shapes, and the first micro-batch of each shape, and fits a cost model,
-2. asks `lengthwise.tune` for a recommendation with that cost model,
-3. times epochs of the recommended way, of those nearest to it, and of random batches.
+For each model it measures a cost model with `lengthwise.calibrate`, once for all lists of lengths. For each list it
+asks `lengthwise.tune` for a recommendation with that cost model, and times epochs of the recommended way, of those
+that are predicted to be nearest to it, of what is recommended when only the kind of the model is known, and of random
+batches. A compiled model is not timed with random batches: each of their shapes would be compiled.
 
 A list of lengths is NAME=FILE.csv:COLUMN or NAME=FILE.npy. `--out` gets one JSON object a line: "fit" for each
 cost model, "choice" for each way that was timed, "machine" once. `--summary` prints the table of such a file.
@@ -119,7 +118,7 @@ class Batch:
 class Trainer:
     """A model, its optimizer and random input."""
 
-    def __init__(self, name: str, budget: int, quick: bool, dynamic: bool = False) -> None:
+    def __init__(self, name: str, budget: int, quick: bool) -> None:
         self.device = "cpu" if quick else "cuda"
         self.packs, self.recurrent = name == "packed", name == "blstm"
         torch.manual_seed(0)
@@ -129,7 +128,7 @@ class Trainer:
             torch._dynamo.config.recompile_limit = 10_000
             torch._dynamo.config.accumulated_recompile_limit = 10_000
             for layer in self.network.layers:
-                layer.compile(dynamic=dynamic)
+                layer.compile(dynamic=False)
         self.optimizer = torch.optim.AdamW(self.network.parameters(), lr=1e-5, fused=not quick)
         most = max(2 * budget, 4096)
         self.values = torch.randn(most, FEATURES, device=self.device)
@@ -197,55 +196,21 @@ class Trainer:
 # Cost models
 
 
-def used_shapes(lengths: np.ndarray, budget: int) -> list[tuple[int, int]]:
-    """Shapes like those of plans: lengths from short to the longest, from 1/6 of the budget to all of it. Smaller
-    micro-batches take as long as the host needs to launch them, which it does in advance while the device is busy
-    with larger ones: they would only blur what larger ones take."""
-    at = [int(length) for length in np.quantile(lengths, [0.1, 0.5, 0.9])] + [int(lengths.max())]
-    shapes = {}
-    for part in (1, 2, 4, 6, 3):
-        for length in sorted(set(at)):
-            size = max(min(round(budget / part / length), len(lengths), budget // length), 1)
-            shapes[size, length] = None
-    return list(shapes)
-
-
-def timed_shapes(trainer: Trainer, shapes: list[tuple[int, int]], limit: float) -> list[dict]:
-    """How long the first micro-batch of each shape takes, and later ones in a row."""
-    rows, begin = [], time.monotonic()
-    for size, length in shapes:
-        if time.monotonic() - begin > limit and len(rows) >= 10:
-            break
-        batch = trainer.full(size, length)
-        first, second = trainer.once(batch), trainer.once(batch)
-        # In a row, the host can prepare one while the device works on another, as it does in training.
-        times = 3 if second < 0.1 else 1
-        seconds = median([trainer.once(batch, times), trainer.once(batch, times), second])
-        rows.append({"batch_size": size, "batch_length": length, "first": first, "alone": second, "seconds": seconds})
-    trainer.network.zero_grad(set_to_none=True)
-    return rows
-
-
-def fitted(rows: list[dict]) -> tuple[lw.CostModel, dict]:
-    new_shape = max(median(row["first"] - row["alone"] for row in rows), 0.0)
-    fit = lw.CostModel.fit(
-        [row["batch_size"] for row in rows],
-        [row["batch_length"] for row in rows],
-        [row["seconds"] for row in rows],
-        new_shape=new_shape,
-    )
-    return fit.model, {"cost_model": str(fit.model), "mean_relative_error": fit.mean_relative_error, "steps": rows}
-
-
-def calibrated(trainer: Trainer, lengths: np.ndarray, kind: str, budget: int, seconds: float) -> tuple[lw.CostModel, dict]:
-    """What `lengthwise.calibrate` finds, with whole training steps of one micro-batch."""
+def calibrated(name: str, lists: dict[str, np.ndarray], args: argparse.Namespace, queue) -> None:
+    """What `lengthwise.calibrate` finds, in a process of its own."""
+    trainer = Trainer(name, args.cells, args.quick)
+    trainer.warm_up()
+    compiled = name == "compiled"
     found = lw.calibrate(
-        lambda size, length: trainer.run([[trainer.full(size, length)]]),
-        lengths, model=kind, max_cells=budget, warmup=1, repeats=3, seconds=seconds,
+        lambda size, length: trainer.micro_batch(trainer.full(size, length), size * length),
+        np.concatenate(list(lists.values())), model=MODELS[name], max_cells=args.cells,
+        warmup=1, repeats=3 if compiled else 5, seconds=args.compile_seconds if compiled else args.fit_seconds,
     )  # fmt: skip
-    rows = [{"batch_size": s.batch_size, "batch_length": s.batch_length, "seconds": s.seconds} for s in found.steps]
-    error = found.fit.mean_relative_error
-    return found.model, {"cost_model": str(found.model), "mean_relative_error": error, "steps": rows}
+    queue.put({
+        "row": "fit", "model": name, "cost_model": str(found.model),
+        "mean_relative_error": found.fit.mean_relative_error,
+        "steps": [[s.batch_size, s.batch_length, s.seconds] for s in found.steps],
+    })  # fmt: skip
 
 
 # Choices
@@ -255,46 +220,42 @@ def name_of(choice: dict) -> tuple:
     return choice["strategy"], choice["shapes"]
 
 
-def chosen(lengths: np.ndarray, budget: str, kind: str, cost: lw.CostModel | None, compiled: bool, few: bool = False) -> list[dict]:
-    """What is recommended, what is offered beside it, and random batches. Compiled models have no choices whose
-    later epochs compile, but for random batches."""
-    tuning = lw.tune(lengths, budget=budget, model=kind, **({} if cost is None else {"cost_model": cost}))
-    random = next(one for one in tuning.candidates if name_of(one) == ("shuffled", "exact"))
-    offered = [one for one in tuning.candidates if not one["broken_limits"]]
-    best = offered[0]
-    assert name_of(best) == name_of(tuning.recommended)
-    kept = {name_of(best): best}
-    if few:
-        return [best]
-    sound = [one for one in offered if not compiled or one["new_shapes"] == 0]
-    padded = [one for one in sound if one["strategy"].startswith("proportional")]
-    counts = sorted({one["micro_batches"] for one in padded})
-    middle = padded[0]
-    near = [count for count in counts if -1 <= counts.index(count) - counts.index(middle["micro_batches"]) <= 2]
-    picks = sound[:2]
-    # Fewer and more micro-batches, in the best shapes of each.
-    picks += [next(one for one in padded if one["micro_batches"] == count) for count in near]
-    # The best of other shapes.
-    for shapes in ("ladder:16", "ladder:32", "exact"):
-        picks += [one for one in padded if one["shapes"] == shapes][:1]
-    rows = [one for one in sound if one["strategy"].startswith("packed")]
-    if rows:
-        picks = rows + padded[:2]
-    for one in picks:
-        if not compiled or len(kept) < 5:
-            kept.setdefault(name_of(one), one)
-    kept.setdefault(name_of(random), random)
-    return list(kept.values())
+def chosen(lengths: np.ndarray, args: argparse.Namespace, name: str, cost: lw.CostModel) -> dict[tuple, dict]:
+    """What is recommended, what comes next, what is recommended without a cost model, and random batches. Of the
+    compiled model only ways whose later epochs compile nothing, and fewer of them."""
+
+    def offered(**given) -> list[dict]:
+        tuning = lw.tune(lengths, budget=args.budget, model=MODELS[name], **given)
+        same = {key: tuning.settings[key] for key in ("arrange", "cost_model") if key in tuning.settings}
+        return [{**one, **same} for one in tuning.candidates]
+
+    every = offered(cost_model=cost)
+    kept = [one for one in every if not one["broken_limits"] and (name != "compiled" or one["new_shapes"] == 0)]
+    ways = {name_of(one): {**one, "way": "next"} for one in kept[: args.ways]}
+    # The best of each number of micro-batches that was not far off.
+    for count in sorted({one["micro_batches"] for one in kept}):
+        first = next(one for one in kept if one["micro_batches"] == count)
+        if first["predicted_seconds"] < 1.4 * kept[0]["predicted_seconds"]:
+            ways.setdefault(name_of(first), {**first, "way": "next"})
+    ways[name_of(every[0])] = {**every[0], "way": "recommended"}
+    plain = offered()[0]
+    if name_of(plain) in ways:
+        ways[name_of(plain)]["without_cost_model"] = True
+    else:
+        ways[name_of(plain)] = {**plain, "way": "without cost model", "without_cost_model": True, "predicted_seconds": None}
+    random = next(one for one in every if name_of(one) == ("shuffled", "exact"))
+    if name_of(random) not in ways:
+        ways[name_of(random)] = {**random, "way": "random"}
+    return ways
 
 
-def steps_of(trainer: Trainer, lengths: np.ndarray, budget: str, choice: dict, cost: lw.CostModel | None, epoch: int) -> list:
-    """The optimizer steps of an epoch, each a list of indices and batch lengths."""
-    size = {"update": choice["update"]} if choice.get("update") else {"accumulate": choice["micro_batches"]}
-    given = {} if cost is None else {"cost_model": cost}
-    plan = lw.plan(
-        lengths, choice["strategy"], budget=budget, shapes=choice["shapes"], arrange="spread", seed=0, epoch=epoch,
-        **size, **given,
-    )  # fmt: skip
+def steps_of(lengths: np.ndarray, args: argparse.Namespace, choice: dict, epoch: int) -> list:
+    """The optimizer steps of an epoch, each a list of lengths and batch lengths."""
+    keys = ("shapes", "update", "arrange", "cost_model")
+    given = {key: choice[key] for key in keys if choice.get(key)}
+    if "update" not in given:
+        given["accumulate"] = choice["micro_batches"]
+    plan = lw.plan(lengths, choice["strategy"], budget=args.budget, seed=0, epoch=epoch, **given)
     schedule = plan.schedule(1)
     every = schedule.all_ranks()
     batches = list(zip(every, every.batch_lengths, strict=True))
@@ -312,21 +273,26 @@ def shape_of(part: tuple) -> tuple[int, int]:
 class Timed:
     """One choice while it is timed: the first steps of epoch 1, after the shapes of epoch 0."""
 
-    def __init__(self, trainer: Trainer, lengths: np.ndarray, budget: str, choice: dict, cost: lw.CostModel | None, steps: int) -> None:
+    def __init__(self, trainer: Trainer, lengths: np.ndarray, args: argparse.Namespace, choice: dict, cost: lw.CostModel) -> None:
         self.choice, self.trainer = choice, trainer
-        before = {shape_of(part) for step in steps_of(trainer, lengths, budget, choice, cost, 0) for part in step}
-        epoch = steps_of(trainer, lengths, budget, choice, cost, 1)
-        all_shapes = {shape_of(part) for step in epoch for part in step}
-        self.new = len(all_shapes - before)
-        self.part = epoch[:steps]
+        before = {shape_of(part) for step in steps_of(lengths, args, choice, 0) for part in step}
+        epoch = steps_of(lengths, args, choice, 1)
+        # Of short epochs several are timed.
+        epochs = [epoch] + [steps_of(lengths, args, choice, 1 + more) for more in range(1, min(args.steps // len(epoch), 4))]
+        all_shapes = {shape_of(part) for step in sum(epochs, []) for part in step}
+        self.new = len(all_shapes - before) / len(epochs)
+        self.part = sum(epochs, [])[: args.steps] if len(epochs) == 1 else sum(epochs, [])
         self.batches = [[Batch(trainer, *part) for part in step] for step in self.part]
-        self.share = sum(batch.tokens for step in self.batches for batch in step) / int(lengths.sum())
-        if cost is not None and not choice["strategy"].startswith("packed"):
-            # Steps differ in batch length: what the cost model says of them says it better than their tokens.
-            def seconds(step: list) -> float:
-                return sum(cost.seconds(*shape_of(part)) for part in step)
 
-            self.share = sum(map(seconds, self.part)) / sum(map(seconds, epoch))
+        def tokens(step: list) -> float:
+            return sum(int(part[0].sum()) for part in step)
+
+        def seconds(step: list) -> float:
+            return sum(cost.seconds(*shape_of(part)) for part in step)
+
+        # Steps differ in batch length: what the cost model says of them says it better than their tokens.
+        weight = tokens if choice["strategy"].startswith("packed") else seconds
+        self.share = len(epochs) if len(epochs) > 1 else sum(map(weight, self.part)) / sum(map(weight, epoch))
         self.before = before
         self.updates, self.micro_batches = len(epoch), sum(len(step) for step in epoch)
         self.shapes = len(all_shapes)
@@ -346,16 +312,16 @@ class Timed:
         if not new:
             self.warm.append(self.cold)
 
-    def again(self) -> None:
-        self.warm.append(self.trainer.run(self.batches))
+    def again(self, times: int = 1) -> None:
+        self.warm.append(self.trainer.run(self.batches * times) / times)
 
     def result(self, new_shape: float) -> dict:
         """The seconds of the whole epoch: those of met shapes by the share of the epoch that was timed, and new
         shapes by what those that were timed took more, or by the cost model if there were none."""
         warm = median(self.warm)
         each = max(self.cold - warm, 0.0) / self.new_timed if self.new_timed else new_shape
-        keys = ("strategy", "shapes", "update", "micro_batches", "optimizer_steps", "padding_rate", "shape_count",
-                "new_shapes", "step_mix", "mixing", "predicted_seconds")  # fmt: skip
+        keys = ("way", "strategy", "shapes", "update", "micro_batches", "optimizer_steps", "padding_rate", "shape_count",
+                "new_shapes", "step_mix", "mixing", "predicted_seconds", "broken_limits", "without_cost_model")  # fmt: skip
         return {
             **{key: self.choice.get(key) for key in keys},
             "seconds": warm / self.share + each * self.new,
@@ -376,104 +342,45 @@ class Timed:
 # Runs
 
 
-def fits_of(name: str, trainer: Trainer, lengths: np.ndarray, args: argparse.Namespace) -> dict[str, tuple]:
-    shapes = used_shapes(lengths, args.cells)
-    found = {"micro-batches": fitted(timed_shapes(trainer, shapes, args.fit_seconds))}
-    if args.calibrate and name != "compiled":
-        try:
-            found["calibrate"] = calibrated(trainer, lengths, MODELS[name], args.cells, args.fit_seconds)
-        except lw.LengthwiseError as error:
-            print(f"calibrate: {error}", file=sys.stderr, flush=True)
-    batch = trainer.full(2, 64)
-    trainer.run([[batch]] * 3)
-    # What an optimizer step takes besides its micro-batches.
-    with_updates, without = trainer.run([[batch]] * 10), trainer.once(batch, 10) * 10
-    trainer.network.zero_grad(set_to_none=True)
-    found["micro-batches"][1]["optimizer_step"] = (with_updates - without) / 10
-    return found
-
-
-def measured(name: str, data: str, lengths: np.ndarray, args: argparse.Namespace, fits: dict | None, queue) -> None:
+def measured(name: str, data: str, lengths: np.ndarray, args: argparse.Namespace, model: str, queue) -> None:
     """Times the choices of one model and one list of lengths, in a process of its own."""
     begin = time.monotonic()
     trainer = Trainer(name, args.cells, args.quick)
     trainer.warm_up()
-    if fits is None:
-        fits = fits_of(name, trainer, lengths, args)
-        for way, (_, about) in fits.items():
-            queue.put({"row": "fit", "model": name, "data": data, "way": way, **about})
-    else:
-        fits = {way: (lw.CostModel(text), None) for way, text in fits.items()}
-    after_fit = time.monotonic() - begin
-    compiled = name == "compiled"
-    cost = fits["micro-batches"][0]
-    listed = chosen(lengths, args.budget, MODELS[name], cost, compiled)
-    per_step = listed[0]["predicted_seconds"] / listed[0]["optimizer_steps"]
-    steps = max(int(np.ceil(args.seconds / per_step)), 3)
-    if 1.5 * steps > listed[0]["optimizer_steps"]:
-        steps = 2 * steps
-    timed = [("micro-batches", one, Timed(trainer, lengths, args.budget, one, cost, steps)) for one in listed
-             if not (compiled and name_of(one) == ("shuffled", "exact"))]  # fmt: skip
-    # What would be recommended otherwise: with the model of `calibrate`, and with no cost model.
-    others = {"calibrate": fits["calibrate"][0]} if "calibrate" in fits else {}
-    also: dict[tuple, list[str]] = {}
-    for way, other in {**others, "none": None}.items():
-        one = chosen(lengths, args.budget, MODELS[name], other, compiled, few=True)[0]
-        also.setdefault(name_of(one), []).append(way)
-        if name_of(one) not in {name_of(known) for _, known, _ in timed}:
-            timed.append((way, one, Timed(trainer, lengths, args.budget, one, other, steps)))
-    for _, _, each in timed:
+    cost = lw.CostModel(model)
+    ways = chosen(lengths, args, name, cost)
+    best = next(one for one in ways.values() if one["way"] == "recommended")
+    args.steps = max(int(np.ceil(args.seconds * best["optimizer_steps"] / best["predicted_seconds"])), 3)
+    if 0.6 * best["optimizer_steps"] < args.steps < best["optimizer_steps"]:
+        args.steps = best["optimizer_steps"]
+    timed = [
+        Timed(trainer, lengths, args, one, cost)
+        for one in ways.values()
+        if name != "compiled" or name_of(one) != ("shuffled", "exact")
+    ]
+    for each in timed:
         each.meet()
-    after_cold = time.monotonic() - begin
-    repeats = args.repeats
-    for turn in range(repeats):
-        for _, one, each in timed if turn % 2 == 0 else timed[::-1]:
-            # Random batches are far off: once is enough, if that takes long.
-            if turn == 0 or each.cold < 2 * args.seconds:
-                each.again()
-    for way, one, each in timed:
-        recommended = way == "micro-batches" and name_of(one) == name_of(listed[0])
-        queue.put({
-            "row": "choice", "model": name, "data": data, "way": way, "recommended": recommended,
-            "also_recommended_by": also.get(name_of(one), []),
-            "within_limits": not one["broken_limits"], **each.result(cost.new_shape),
-        })  # fmt: skip
-    if compiled:
-        queue.put(with_dynamic_shapes(data, lengths, args, listed[-1], cost, steps))
-    took = time.monotonic() - begin
-    queue.put({"row": "time", "model": name, "data": data, "fit": after_fit, "first": after_cold - after_fit, "all": took})
+    after_first = time.monotonic() - begin
+    for turn in range(args.repeats):
+        for each in timed if turn % 2 == 0 else timed[::-1]:
+            # What is far off need not be exact.
+            if turn == 0 or each.cold < 3 * args.seconds:
+                each.again(max(round(args.seconds / each.cold), 1))
+    for each in timed:
+        queue.put({"row": "choice", "model": name, "data": data, **each.result(cost.new_shape)})
+    queue.put({"row": "time", "model": name, "data": data, "first": after_first, "all": time.monotonic() - begin})
 
 
-def with_dynamic_shapes(data: str, lengths: np.ndarray, args: argparse.Namespace, random: dict, cost: lw.CostModel, steps: int) -> dict:
-    """Random batches have too many shapes to compile each: they are compiled once, for any shape."""
-    torch._dynamo.reset()
-    trainer = Trainer("compiled", args.cells, args.quick, dynamic=True)
-    trainer.warm_up()
-    each = Timed(trainer, lengths, args.budget, random, cost, steps)
-    each.meet()
-    each.again()
-    return {"row": "choice", "model": "compiled", "data": data, "way": "dynamic", "recommended": False,
-            "within_limits": True, **each.result(0.0)}  # fmt: skip
-
-
-def compiled_fit(lists: dict[str, np.ndarray], args: argparse.Namespace, queue) -> None:
-    """One cost model of the compiled encoder for all lists: every shape of its grid is compiled. And the shapes
-    of all choices, to compile them side by side."""
-    trainer = Trainer("compiled", args.cells, args.quick)
-    trainer.warm_up()
-    shapes = []
-    for part in (1, 4, 2, 6):
-        shapes += [(max(args.cells // part // length, 1), length) for length in (128, 512, 2048)]
-    cost, about = fitted(timed_shapes(trainer, list(dict.fromkeys(shapes)), args.compile_seconds))
-    queue.put({"row": "fit", "model": "compiled", "data": "all", "way": "micro-batches", **about})
+def needed_shapes(lists: dict[str, np.ndarray], args: argparse.Namespace, model: str) -> list[tuple[int, int]]:
+    """The shapes of all choices of the compiled model, to compile them side by side."""
     needed = {}
     for lengths in lists.values():
-        few = chosen(lengths, args.budget, "attention", None, True, few=True)
-        for given, one in [(cost, one) for one in chosen(lengths, args.budget, "attention", cost, True)[:-1]] + [(None, few[0])]:
-            for epoch in (0, 1):
-                for step in steps_of(trainer, lengths, args.budget, one, given, epoch)[: args.compiled_steps]:
-                    needed |= {shape_of(part): None for part in step}
-    queue.put({"shapes": list(needed), "cost_model": str(cost)})
+        for one in chosen(lengths, args, "compiled", lw.CostModel(model)).values():
+            if name_of(one) != ("shuffled", "exact"):
+                for epoch in (0, 1):
+                    for step in steps_of(lengths, args, one, epoch)[:24]:
+                        needed |= {shape_of(part): None for part in step}
+    return list(needed)
 
 
 def compile_shapes(shapes: list[tuple[int, int]], args: argparse.Namespace, queue) -> None:
@@ -506,7 +413,7 @@ def in_process(function, *given) -> list[dict]:
 
 def side_by_side(shapes: list, args: argparse.Namespace) -> None:
     context = multiprocessing.get_context("fork")
-    count = 1 if args.quick else 8
+    count = 1 if args.quick else 6
     every = [context.Process(target=compile_shapes, args=(shapes[at::count], args, None)) for at in range(count)]
     for process in every:
         process.start()
@@ -534,19 +441,19 @@ def read(given: str) -> tuple[str, np.ndarray]:
 
 def summary(rows: list[dict]) -> str:
     """For each model and list: what was recommended, and its time over the best and over random's."""
-    lines = ["| model | lengths | recommended | predicted s | measured s | over the best | the best | over random's |",
-             "|---|---|---|--:|--:|--:|---|--:|"]  # fmt: skip
+    lines = ["| model | lengths | ways | recommended | predicted s | measured s | ÷ best | the best | ÷ random | "
+             "without cost model ÷ best |", "|---|---|--:|---|--:|--:|--:|---|--:|--:|"]  # fmt: skip
     choices = [row for row in rows if row["row"] == "choice"]
     for model, data in dict.fromkeys((row["model"], row["data"]) for row in choices):
         every = [row for row in choices if (row["model"], row["data"]) == (model, data)]
-        best = min((row for row in every if row["within_limits"]), key=lambda row: row["seconds"])
+        best = min((row for row in every if not row["broken_limits"]), key=lambda row: row["seconds"])
         random = next((row for row in every if name_of(row) == ("shuffled", "exact")), None)
-        of = next(row for row in every if row["recommended"] and row["way"] == "micro-batches")
-        over_random = f"{of['seconds'] / random['seconds']:.2f}" if random else ""
+        of = next(row for row in every if row["way"] == "recommended")
+        plain = next(row for row in every if row["without_cost_model"])
         lines.append(
-            f"| {model} | {data} | `{of['strategy']}` `{of['shapes']}` | {of['predicted_seconds']:.2f} | "
-            f"{of['seconds']:.2f} | {of['seconds'] / best['seconds']:.3f} | `{best['strategy']}` `{best['shapes']}`"
-            f"{'' if best['way'] in ('micro-batches', 'dynamic') else ' (' + best['way'] + ')'} | {over_random} |"
+            f"| {model} | {data} | {len(every)} | `{of['strategy']}` `{of['shapes']}` | {of['predicted_seconds']:.2f} | "
+            f"{of['seconds']:.2f} | {of['seconds'] / best['seconds']:.3f} | `{best['strategy']}` `{best['shapes']}` | "
+            f"{of['seconds'] / random['seconds'] if random else np.nan:.2f} | {plain['seconds'] / best['seconds']:.2f} |"
         )
     return "\n".join(lines)
 
@@ -562,45 +469,38 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=2, help="how often each choice is timed")
     parser.add_argument("--fit-seconds", type=float, default=25.0, help="how long shapes are timed for a fit")
     parser.add_argument("--compile-seconds", type=float, default=60.0, help="the same for the compiled encoder")
-    parser.add_argument("--calibrate", action="store_true", help="also use the cost model of `lengthwise.calibrate`")
+    parser.add_argument("--ways", type=int, default=4, help="how many of the ways that are predicted fastest are timed")
     parser.add_argument("--quick", action="store_true", help="tiny models on the CPU")
     args = parser.parse_args()
     if args.summary:
         print(summary([json.loads(line) for line in args.summary.read_text().splitlines()]))
         return
     args.budget = f"padded:{args.cells}"
-    args.compiled_steps = 24
     lists = dict(read(given) for given in args.lengths)
     os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", tempfile.mkdtemp())
     every: list[dict] = []
 
-    def keep(rows: list[dict]) -> None:
+    def keep(rows: list[dict]) -> list[dict]:
         every.extend(rows)
         with args.out.open("a", encoding="utf-8") as file:
             file.writelines(json.dumps(row) + "\n" for row in rows)
+        return rows
 
     keep(in_process(machine_row))
-    for model in args.models:
-        fits = None
-        if model == "compiled":
-            begin = time.monotonic()
-            *rows, needed = in_process(compiled_fit, lists, args)
-            keep(rows)
-            fits = {"micro-batches": needed["cost_model"]}
-            print(needed["cost_model"], len(needed["shapes"]), "shapes", round(time.monotonic() - begin), "s", flush=True)
-            side_by_side(needed["shapes"], args)
-            print("compiled after", round(time.monotonic() - begin), "s", flush=True)
+    for name in args.models:
+        (fit,) = keep(in_process(calibrated, name, lists, args))
+        print(f"{name}: {fit['cost_model']}, mean error {100 * fit['mean_relative_error']:.0f} %", flush=True)
+        if name == "compiled":
+            begin, shapes = time.monotonic(), needed_shapes(lists, args, fit["cost_model"])
+            side_by_side(shapes, args)
+            print(f"compiled {len(shapes)} shapes in {time.monotonic() - begin:.0f} s", flush=True)
         for data, lengths in lists.items():
-            rows = in_process(measured, model, data, lengths, args, fits)
-            keep(rows)
-            for row in rows:
-                if row["row"] == "fit":
-                    print(model, data, row["way"], row["cost_model"], f"{row['mean_relative_error']:.3f}", flush=True)
-                elif row["row"] == "choice":
+            for row in keep(in_process(measured, name, data, lengths, args, fit["cost_model"])):
+                if row["row"] == "choice":
                     print(
-                        f"{model:9}{data:8}{row['way']:14}{row['strategy']:26}{row['shapes']:10}{row['predicted_seconds'] or 0:8.3f}"
-                        f"{row['seconds']:8.3f}{row['new_shapes_epoch_1']:4}{row['seconds_each_new_shape']:8.3f}{row['share_timed']:6.2f}"
-                        f"  {'R' if row['recommended'] else ''} {' '.join(row.get('also_recommended_by', []))}", flush=True,
+                        f"{name:9}{data:8}{row['way']:20}{row['strategy']:26}{row['shapes']:10}{row['predicted_seconds'] or 0:8.3f}"
+                        f"{row['seconds']:8.3f}{row['new_shapes_epoch_1']:4}{row['seconds_each_new_shape']:8.3f}"
+                        f"{row['share_timed']:6.2f}{' *' if row['without_cost_model'] else ''}", flush=True,
                     )  # fmt: skip
                 else:
                     print(row, flush=True)

@@ -59,16 +59,20 @@ pub(crate) fn run(args: &Cost) -> Result<(), Failure> {
 fn readable(fit: &Fit, worst: &WorstStep, measured: &[MeasuredStep]) -> String {
     let mut text = format!(
         "{} measured steps\n\nseconds of a step of B sequences padded to L: \
-         a + b*L + c*B*L + d*B*L*L\n\n",
-        fit.rows
+         a + b*L + c*B*L + d*B*L*L{}\n\n",
+        fit.rows,
+        if fit.model.launch() > 0.0 { ", and at least h" } else { "" },
     );
     let units = [
         "s for a step",
         "s for each position of the batch length",
         "s for each cell",
         "s for each pair of positions of a sequence",
+        "s to launch a batch",
     ];
-    for ((name, value), unit) in "abcd".chars().zip(fit.model.coefficients()).zip(units) {
+    let launch = Some(fit.model.launch()).filter(|&seconds| seconds > 0.0);
+    let values = fit.model.coefficients().into_iter().chain(launch);
+    for ((name, value), unit) in "abcdh".chars().zip(values).zip(units) {
         _ = writeln!(text, "  {name}  {value:<10.3e}{unit}");
     }
     _ = writeln!(

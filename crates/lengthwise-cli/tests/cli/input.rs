@@ -247,6 +247,6 @@ fn ids_are_in_plan_files_and_verified() {
         exit 1
         --- stdout
         --- stderr
-        error: plan.json: has the id `c\u{1b}` for piece 5, which is `e\u{1b}` in renamed.csv, `frames` in pieces of at most 3
+        error: plan.json: has the id `c\u{1b}` for piece 6, which is `e\u{1b}` in renamed.csv, `frames` in pieces of at most 3
     "#]]);
 }

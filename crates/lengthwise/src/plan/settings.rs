@@ -272,6 +272,10 @@ impl Provenance {
     /// The settings that decide which batches make which step, by name; long ones as a fingerprint.
     pub(crate) fn settings(&self) -> Vec<(&'static str, String)> {
         let or_none = |text: Option<String>| text.unwrap_or_else(|| "none".to_owned());
+        let cost_model = self.cost_model.map(|model| match self.budget.model() {
+            Some(same) if same == model => "budget".to_owned(),
+            _ => model.to_string(),
+        });
         [
             ("strategy", self.strategy.clone()),
             ("budget", self.budget.to_string()),
@@ -281,7 +285,7 @@ impl Provenance {
             ("batches", or_none(self.batches.map(|batches| batches.to_string()))),
             ("steps", self.steps.to_string()),
             ("tail", self.tail.to_string()),
-            ("cost-model", or_none(self.cost_model.map(|model| model.to_string()))),
+            ("cost-model", or_none(cost_model)),
         ]
         .into_iter()
         // Cursors of other plans are what they were.

@@ -9,6 +9,7 @@ use crate::base::setting::{differ, difference};
 use crate::cut::batches::{Batches, weighed};
 use crate::data::lengths::{Lengths, Pad};
 use crate::error::Error;
+use crate::limit::cost::CostModel;
 use crate::plan::epoch::Plan;
 use crate::plan::measure::Counts;
 use crate::ranks::assign::{Assigned, assign};
@@ -112,28 +113,51 @@ impl Schedule {
     /// The same where `time` says how long a batch of given size and length takes. A packed row
     /// counts as its sequences if all had their mean length, rounded up.
     pub fn idle_share_by(&self, time: impl Fn(u32, u32) -> f64) -> f64 {
-        let (work, slowest) = self.times(time);
+        let (work, slowest) = self.times(|slot| self.time_by(slot, &time), 0.0);
         waiting(work, f64::from(self.world_size) * slowest)
     }
 
     /// How long the steps take when each waits for its slowest rank and `time` says how long a batch
-    /// of given size and length takes, such as [`CostModel::seconds`](crate::CostModel::seconds).
+    /// of given size and length takes, such as [`CostModel::seconds`].
     pub fn duration_by(&self, time: impl Fn(u32, u32) -> f64) -> f64 {
-        self.times(time).1
+        self.times(|slot| self.time_by(slot, &time), 0.0).1
     }
 
-    /// What all ranks work together, and what the slowest rank of each step works.
-    fn times(&self, time: impl Fn(u32, u32) -> f64) -> (f64, f64) {
+    /// The same in seconds by a cost model. A rank launches its batches ahead while it computes: a step takes
+    /// as long as the launches of its batches, or as computing them if that is longer. In a packed row each
+    /// sequence attends to itself alone, and padding to nothing.
+    /// Panics when `lengths` has fewer sequences than the lengths that the plan was made for.
+    pub fn seconds(&self, model: &CostModel, lengths: &Lengths) -> f64 {
+        let (packed, lengths) = (self.plan.is_packed(), lengths.as_slice());
+        let computing = |slot| {
+            let (batch, pad) = self.batch(slot);
+            if !packed {
+                return model.computing(batch.len() as u32, pad.joint());
+            }
+            let held = batch.iter().map(|&sequence| lengths[sequence as usize].min(pad.first));
+            model.computing_row(pad.first, held)
+        };
+        self.times(computing, model.launch() * f64::from(self.accumulate())).1
+    }
+
+    /// How long a batch takes, where `time` says it of a size and a length.
+    fn time_by(&self, slot: u32, time: &impl Fn(u32, u32) -> f64) -> f64 {
+        let (size, length) = self.weighed(slot);
+        time(size, length)
+    }
+
+    /// What all ranks work together, and what the slowest rank of each step works: no step takes less than
+    /// `least`.
+    fn times(&self, time: impl Fn(u32) -> f64, least: f64) -> (f64, f64) {
         let mut loads = vec![0.0; self.world_size as usize];
         let (mut work, mut slowest) = (0.0, 0.0);
         for step in self.steps() {
             loads.fill(0.0);
             for (place, &slot) in step.iter().enumerate() {
-                let (size, length) = self.weighed(slot);
-                loads[place % self.world_size as usize] += time(size, length);
+                loads[place % self.world_size as usize] += time(slot);
             }
             work += loads.iter().sum::<f64>();
-            slowest += loads.iter().copied().fold(0.0, f64::max);
+            slowest += loads.iter().copied().fold(least, f64::max);
         }
         (work, slowest)
     }

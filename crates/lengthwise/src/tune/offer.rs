@@ -109,7 +109,7 @@ impl Ruler<'_> {
             shape_count += of_plan.len() as f64;
             step_mix += schedule.step_mix(self.lengths).log_length;
             idle += schedule.idle_share_by(seconds);
-            time += schedule.duration_by(seconds);
+            time += schedule.seconds(&self.cost, self.lengths);
             plans.push(plan);
         }
         self.workspace.check_stop()?;

@@ -103,6 +103,8 @@ const STEPS: usize = 32;
 const MOST: usize = 1 << 16;
 /// Micro-batches of a rank in a step that are tried.
 const MICRO_BATCHES: [u32; 10] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32];
+/// How much longer packed rows are than what they hold on average.
+const ROOM: f64 = 1.01;
 /// Offers that take so little longer than the fastest are as fast.
 const AS_FAST: f64 = 1.02;
 
@@ -254,7 +256,8 @@ fn packed_offers(ruler: &Ruler, wanted: &Wanted, data: &Data, longest: u32) -> V
     // A row holds no more than a full batch.
     let rows = (data.tokens / data.full - 0.05).ceil();
     let rows = wanted.micro_batches.map_or(rows, f64::from).max(1.0);
-    let capacity = ((data.tokens / rows).min(data.full).round() as u32).max(longest);
+    // With some room in each, all fits into as many rows, and no row of few sequences is left.
+    let capacity = ((ROOM * (data.tokens / rows).min(data.full)).round() as u32).max(longest);
     let strategy: Strategy = Packed { capacity: Some(capacity), ..Packed::default() }.into();
     let settings =
         Settings { update: None, accumulate: rows as u32, ..settings(wanted, data.update) };
