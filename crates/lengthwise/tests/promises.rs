@@ -20,7 +20,7 @@ use self::random::{
 use crate::common::{of_batches, strategies};
 use lengthwise::{
     Arrange, Budget, CostModel, Error, Lengths, OverLong, Pairs, Plan, Planner, Rule, Schedule,
-    Shapes, Sides, Steps, Strategy, Tail,
+    Shapes, Sides, Steps, Strategy, Tail, Update,
     custom::{Group as _, Purpose, Rng, Stream},
     shard::{Shard, Statistics},
     stream::Streamer,
@@ -122,6 +122,8 @@ struct Case {
     shapes: Shapes,
     over_long: OverLong,
     planner: Planner<Strategy>,
+    /// Whether the size of an update is given.
+    planned: bool,
     tail: Tail,
     world_size: u32,
     places: u32,
@@ -222,9 +224,18 @@ impl Case {
                 planner = planner.canonical_ranks(more * world_size);
                 more * world_size
             }
+            2 => {
+                let update = match (random.below(2), scaled(random, 400)) {
+                    (0, sequences) => Update::Sequences(sequences.into()),
+                    (_, of) => Update::Tokens(u64::from(of) * u64::from(lengths.max())),
+                };
+                planner = planner.update(update).for_ranks(world_size);
+                world_size
+            }
             _ => world_size,
         };
-        if chance(random, 4) {
+        let planned = planner.settings().update.is_some();
+        if !planned && chance(random, 4) {
             planner = planner.constant_steps(&lengths).ok()?;
         }
         let plan = match planner.plan(&lengths, epoch) {
@@ -235,9 +246,16 @@ impl Case {
                 | Error::OverBudgetPair { .. }
                 | Error::OverBudgetShape { .. }
                 | Error::OverCapacity { .. }
-                | Error::LadderTooShort { .. },
+                | Error::LadderTooShort { .. }
+                | Error::SecondLengths { .. },
             ) => return None,
             Err(other) => panic!("{strategy} {budget} {shapes}: {other}"),
+        };
+        // Planned steps have as many places as they take.
+        let places = match plan.schedule(world_size) {
+            Ok(schedule) if planned => schedule.accumulate() * world_size,
+            _ if planned => u32::MAX,
+            _ => places,
         };
         let random = random.clone();
         Some(Self {
@@ -248,6 +266,7 @@ impl Case {
             shapes,
             over_long,
             planner,
+            planned,
             tail,
             world_size,
             places,
@@ -347,7 +366,7 @@ impl Case {
         exactly_once(plan.indices().iter().chain(listed), &all)?;
         self.check_pairs()?;
         self.check_ranks(tally)?;
-        if self.lengths.second().is_none() {
+        if self.lengths.second().is_none() && !self.planned {
             match self.random.clone().below(12) {
                 0 => self.check_shards(tally)?,
                 1 => self.check_stream(tally)?,
