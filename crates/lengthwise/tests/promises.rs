@@ -123,7 +123,7 @@ struct Case {
     over_long: OverLong,
     planner: Planner<Strategy>,
     /// Whether the size of an update is given.
-    planned: bool,
+    sized: bool,
     tail: Tail,
     world_size: u32,
     places: u32,
@@ -148,6 +148,33 @@ impl std::fmt::Display for Case {
             &self.lengths.as_slice()[..self.lengths.len().min(24)],
             self.lengths.second().map(|second| &second.as_slice()[..second.len().min(24)]),
         )
+    }
+}
+
+/// Draws how many batches a step has, and how many places that is on this number of ranks.
+fn with_steps(
+    planner: Planner<Strategy>,
+    random: &mut Stream,
+    lengths: &Lengths,
+    world_size: u32,
+) -> (Planner<Strategy>, u32) {
+    match random.below(4) {
+        0 => {
+            let more = 1 + random.below(3);
+            (planner.accumulate(more), more * world_size)
+        }
+        1 => {
+            let more = 1 + random.below(3);
+            (planner.canonical_ranks(more * world_size), more * world_size)
+        }
+        2 => {
+            let update = match (random.below(2), u64::from(scaled(random, 400))) {
+                (0, sequences) => Update::Sequences(sequences),
+                (_, longest) => Update::Tokens(longest * u64::from(lengths.max())),
+            };
+            (planner.update(update).for_ranks(world_size), world_size)
+        }
+        _ => (planner, world_size),
     }
 }
 
@@ -213,29 +240,9 @@ impl Case {
             planner = planner.cost_model(cost_model(random));
         }
         let world_size = 1 + random.below(8);
-        let places = match random.below(4) {
-            0 => {
-                let more = 1 + random.below(3);
-                planner = planner.accumulate(more);
-                more * world_size
-            }
-            1 => {
-                let more = 1 + random.below(3);
-                planner = planner.canonical_ranks(more * world_size);
-                more * world_size
-            }
-            2 => {
-                let update = match (random.below(2), scaled(random, 400)) {
-                    (0, sequences) => Update::Sequences(sequences.into()),
-                    (_, of) => Update::Tokens(u64::from(of) * u64::from(lengths.max())),
-                };
-                planner = planner.update(update).for_ranks(world_size);
-                world_size
-            }
-            _ => world_size,
-        };
-        let planned = planner.settings().update.is_some();
-        if !planned && chance(random, 4) {
+        let (mut planner, places) = with_steps(planner, random, &lengths, world_size);
+        let sized = planner.settings().update.is_some();
+        if !sized && chance(random, 4) {
             planner = planner.constant_steps(&lengths).ok()?;
         }
         let plan = match planner.plan(&lengths, epoch) {
@@ -253,8 +260,8 @@ impl Case {
         };
         // Planned steps have as many places as they take.
         let places = match plan.schedule(world_size) {
-            Ok(schedule) if planned => schedule.accumulate() * world_size,
-            _ if planned => u32::MAX,
+            Ok(schedule) if sized => schedule.accumulate() * world_size,
+            _ if sized => u32::MAX,
             _ => places,
         };
         let random = random.clone();
@@ -266,7 +273,7 @@ impl Case {
             shapes,
             over_long,
             planner,
-            planned,
+            sized,
             tail,
             world_size,
             places,
@@ -366,7 +373,7 @@ impl Case {
         exactly_once(plan.indices().iter().chain(listed), &all)?;
         self.check_pairs()?;
         self.check_ranks(tally)?;
-        if self.lengths.second().is_none() && !self.planned {
+        if self.lengths.second().is_none() && !self.sized {
             match self.random.clone().below(12) {
                 0 => self.check_shards(tally)?,
                 1 => self.check_stream(tally)?,

@@ -48,7 +48,7 @@ fn all_ranks_are_printed_step_by_step() {
     folder.expect(&format!("{plan} --world-size 2 --rank 1 --json"), &expect![[r#"
         exit 0
         --- stdout
-        {"version":1,"digest":"ca0aae2eccc10632","batches":[[0,9],[4],[1]],"batch_lengths":[6,7,9],"positions":[11,7,9],"made":{"strategy":"sorted","budget":"padded:16","shapes":"exact","arrange":"as-built","over_long":"error","steps":"in-order","tail":"split","accumulate":1,"seed":0,"epoch":0,"lengths":"0b42b6c9404e6913"},"ranks":{"world_size":2,"rank":1,"accumulate":1,"steps":3,"step_counts":{"sequences":[6,2,2],"positions":[21,14,17]}},"checksum":"eeff53e526cb03b2"}
+        {"version":1,"digest":"ca0aae2eccc10632","batches":[[0,9],[4],[1]],"batch_lengths":[6,7,9],"positions":[11,7,9],"made":{"strategy":"sorted","budget":"padded:16","shapes":"exact","arrange":"as-built","over_long":"error","steps":"in-order","tail":"split","accumulate":1,"seed":0,"epoch":0,"lengths":"0b42b6c9404e6913"},"ranks":{"world_size":2,"rank":1,"accumulate":1,"steps":3,"step_counts":{"sequences":[6,2,2],"positions":[21,14,17]},"step_mix":3.322},"checksum":"a4aebdae3b6141fd"}
         --- stderr
         4 sequences in 3 batches (sorted, shapes exact), 3.57 % padding, digest ca0aae2eccc10632
         lengths are those of `frames`; `--column` chooses others
@@ -77,7 +77,7 @@ fn all_ranks_are_printed_step_by_step() {
     folder.expect(&format!("{plan} --world-size 2 --tail drop --json"), &expect![[r#"
         exit 0
         --- stdout
-        {"version":1,"digest":"f093eac6fc15c5fb","batches":[[5,8,6,2],[0,9],[3,4],[7]],"batch_lengths":[4,6,7,8],"positions":[10,11,14,8],"made":{"strategy":"sorted","budget":"padded:16","shapes":"exact","arrange":"as-built","over_long":"error","steps":"in-order","tail":"drop","accumulate":1,"seed":0,"epoch":0,"lengths":"0b42b6c9404e6913"},"ranks":{"world_size":2,"accumulate":1,"steps":2,"step_counts":{"sequences":[6,3],"positions":[21,22]},"dropped":[1]},"checksum":"f092eef2228d8581"}
+        {"version":1,"digest":"f093eac6fc15c5fb","batches":[[5,8,6,2],[0,9],[3,4],[7]],"batch_lengths":[4,6,7,8],"positions":[10,11,14,8],"made":{"strategy":"sorted","budget":"padded:16","shapes":"exact","arrange":"as-built","over_long":"error","steps":"in-order","tail":"drop","accumulate":1,"seed":0,"epoch":0,"lengths":"0b42b6c9404e6913"},"ranks":{"world_size":2,"accumulate":1,"steps":2,"step_counts":{"sequences":[6,3],"positions":[21,22]},"step_mix":3.36,"dropped":[1]},"checksum":"54e73822cdd6596e"}
         --- stderr
         9 sequences in 4 batches (sorted, shapes exact), 14.00 % padding, digest f093eac6fc15c5fb
         lengths are those of `frames`; `--column` chooses others

@@ -171,7 +171,7 @@ fn tables_are_written_and_verified() {
         exit 1
         --- stdout
         --- stderr
-        error: altered.parquet: has been altered: its checksum is c8268675e4b397d0, its content has c9268675e4b397d0
+        error: altered.parquet: has been altered: its checksum is 7bbb77748f24c391, its content has 7cbb77748f24c391
     "#]]);
 }
 

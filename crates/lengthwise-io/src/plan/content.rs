@@ -244,6 +244,7 @@ pub(super) struct AssignedRead {
     steps_left: u64,
     cursor: Option<serde_json::Value>,
     step_counts: StepCounts,
+    step_mix: Option<f64>,
     #[serde(default)]
     dropped: Vec<u32>,
     #[serde(default)]
@@ -253,6 +254,7 @@ pub(super) struct AssignedRead {
 impl AssignedRead {
     fn ranks(self, batches: usize) -> Result<Ranks, Error> {
         let Self { world_size, rank, accumulate, steps, steps_left, dropped, repeated, .. } = self;
+        let step_mix = self.step_mix;
         let StepCounts { sequences, positions, second_positions } = self.step_counts;
         let counted = sequences.len();
         let second_positions = second_positions.unwrap_or_else(|| vec![0; counted]);
@@ -285,6 +287,7 @@ impl AssignedRead {
             steps_left,
             cursor,
             step_counts,
+            step_mix,
             dropped,
             repeated,
         })

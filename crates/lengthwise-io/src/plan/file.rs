@@ -27,7 +27,7 @@ pub struct PlanFile {
 }
 
 /// How the batches of a file were dealt to ranks.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Ranks {
     /// The number of ranks.
     pub world_size: u32,
@@ -47,6 +47,9 @@ pub struct Ranks {
     /// The counts of all ranks together, step by step.
     #[serde(serialize_with = "write_counts")]
     pub step_counts: Vec<Counts>,
+    /// How much the steps differ in length, compared with random steps of as many sequences.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step_mix: Option<f64>,
     /// The sequences in no step, because the tail is dropped.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub dropped: Vec<u32>,
@@ -80,6 +83,11 @@ fn write_counts<S: Serializer>(counts: &[Counts], serializer: S) -> Result<S::Ok
     lists.serialize(serializer)
 }
 
+/// Rounded to four digits: it is an estimate.
+fn digits(number: f64) -> f64 {
+    format!("{number:.3e}").parse().unwrap_or(number)
+}
+
 impl Ranks {
     /// What a file says of a schedule for all ranks, or for one of them.
     ///
@@ -95,6 +103,8 @@ impl Ranks {
             steps_left: 0,
             cursor: None,
             step_counts: schedule.counts(lengths),
+            step_mix: Some(digits(schedule.step_mix(lengths).log_length))
+                .filter(|mix| mix.is_finite()),
             dropped: schedule.dropped(),
             repeated: schedule.repeated(),
         }

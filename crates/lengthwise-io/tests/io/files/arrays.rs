@@ -105,13 +105,13 @@ fn the_arrays_keep_their_contract() {
         piece_offsets.npy '<u4',(10,), [0, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
         piece_lengths.npy '<u4',(10,), [5, 0, 0, 0, 6, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0, 6, 0, 0, 0, 1, 0, 0, 0, 6, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 3, 0, 0, 0]
         over_long.npy '<u4',(3,), [1, 0, 0, 0, 4, 0, 0, 0, 6, 0, 0, 0]
-        header.npy '|u1',(389,), {"version":1,"digest":"ba7462e0e9d4c965","made":{"strategy":"sorted","budget":"padded:5","shapes":"exact","arrange":"spread","over_long":"truncate","steps":"stratified","tail":"split","accumulate":1,"seed":0,"epoch":0,"lengths":"5207fbf33c8e92c3"},"ranks":{"world_size":2,"accumulate":1,"steps":4,"step_counts":{"sequences":[2,4,2,2],"positions":[8,8,8,9]}},"checksum":"c39a5e324ecd4209"}
+        header.npy '|u1',(406,), {"version":1,"digest":"ba7462e0e9d4c965","made":{"strategy":"sorted","budget":"padded:5","shapes":"exact","arrange":"spread","over_long":"truncate","steps":"stratified","tail":"split","accumulate":1,"seed":0,"epoch":0,"lengths":"5207fbf33c8e92c3"},"ranks":{"world_size":2,"accumulate":1,"steps":4,"step_counts":{"sequences":[2,4,2,2],"positions":[8,8,8,9]},"step_mix":2.088},"checksum":"d92713f74675f25d"}
     "#]].assert_eq(&said(&small()));
     expect![[r#"
          '<u4',(3,), [1, 0, 0, 0, 4, 0, 0, 0, 6, 0, 0, 0]
         id_bytes.npy '|u1',(123,), [92, 92, 110, 92, 117, 48, 48, 48, 48, 34, 113, 117, 111, 116, 101, 100, 34, 44, 32, 97, 110, 100, 10, 108, 105, 110, 101, 115, 13, 10, 27, 91, 50, 74, 127, 194, 133, 226, 128, 168, 195, 164, 240, 159, 152, 128, 239, 191, 189, 27, 91, 50, 74, 127, 194, 133, 226, 128, 168, 0, 122, 101, 114, 111, 115, 32, 97, 116, 32, 116, 104, 101, 32, 101, 110, 100, 0, 0, 117, 116, 116, 45, 49, 34, 113, 117, 111, 116, 101, 100, 34, 44, 32, 97, 110, 100, 10, 108, 105, 110, 101, 115, 13, 10, 0, 122, 101, 114, 111, 115, 32, 97, 116, 32, 116, 104, 101, 32, 101, 110, 100, 0, 0]
         id_ends.npy '<u8',(10,), [9, 0, 0, 0, 0, 0, 0, 0, 30, 0, 0, 0, 0, 0, 0, 0, 40, 0, 0, 0, 0, 0, 0, 0, 49, 0, 0, 0, 0, 0, 0, 0, 59, 0, 0, 0, 0, 0, 0, 0, 78, 0, 0, 0, 0, 0, 0, 0, 83, 0, 0, 0, 0, 0, 0, 0, 104, 0, 0, 0, 0, 0, 0, 0, 123, 0, 0, 0, 0, 0, 0, 0, 123, 0, 0, 0, 0, 0, 0, 0]
-        header.npy '|u1',(389,), {"version":2,"digest":"ba7462e0e9d4c965","made":{"strategy":"sorted","budget":"padded:5","shapes":"exact","arrange":"spread","over_long":"truncate","steps":"stratified","tail":"split","accumulate":1,"seed":0,"epoch":0,"lengths":"5207fbf33c8e92c3"},"ranks":{"world_size":2,"accumulate":1,"steps":4,"step_counts":{"sequences":[2,4,2,2],"positions":[8,8,8,9]}},"checksum":"2d0bd803295562a0"}
+        header.npy '|u1',(406,), {"version":2,"digest":"ba7462e0e9d4c965","made":{"strategy":"sorted","budget":"padded:5","shapes":"exact","arrange":"spread","over_long":"truncate","steps":"stratified","tail":"split","accumulate":1,"seed":0,"epoch":0,"lengths":"5207fbf33c8e92c3"},"ranks":{"world_size":2,"accumulate":1,"steps":4,"step_counts":{"sequences":[2,4,2,2],"positions":[8,8,8,9]},"step_mix":2.088},"checksum":"caf0e1fc74c74326"}
     "#]].assert_eq(said(&named(small())).split_once("over_long.npy").unwrap().1);
     assert!(said(&all[0]).starts_with("indices.npy"));
     assert!(!said(&all[0]).contains("piece") && !said(&all[0]).contains("over_long.npy"));
@@ -175,9 +175,9 @@ fn what_is_wrong_with_arrays_is_said() {
         the plan is cut off or not a plan: it has no array `indices`
         the plan is cut off or not a plan: it has no array `piece_sequences`
         the plan is cut off or not a plan: it has no array `piece_lengths`
-        the plan has been altered: its checksum is c39a5e324ecd4209, its content has 74a062d95a2a3d96
+        the plan has been altered: its checksum is d92713f74675f25d, its content has a9dc0f869eee00a0
         the plan is cut off or not a plan: it has `extra.npy`, which no plan has
-        the plan has been altered: its checksum is c39a5e324ecd4209, its content has 94b286c6cac70cc1
+        the plan has been altered: its checksum is d92713f74675f25d, its content has 9b8a36f17cd25759
         the plan has no checksum
         the plan is cut off or not a plan: budget `padded` cannot be `x` at line 1 column 88
         the plan has been altered: its digest is aa7462e0e9d4c965, its batches have ba7462e0e9d4c965

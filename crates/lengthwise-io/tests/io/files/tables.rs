@@ -47,7 +47,7 @@ fn the_table_keeps_its_contract() {
           REQUIRED INT32 offset (INTEGER(32,false));
           REQUIRED INT32 length (INTEGER(32,false));
         }
-        {"version":1,"digest":"ba7462e0e9d4c965","made":{"strategy":"sorted","budget":"padded:5","shapes":"exact","arrange":"spread","over_long":"truncate","steps":"stratified","tail":"split","accumulate":1,"seed":0,"epoch":0,"lengths":"5207fbf33c8e92c3"},"over_long":[1,4,6],"chunks":{"sequences":[0,1,1,2,3,3,4,4,5,6],"offsets":[0,0,6,0,0,6,0,6,0,0],"lengths":[5,6,3,4,6,1,6,1,1,3]},"ranks":{"world_size":2,"accumulate":1,"steps":4,"step_counts":{"sequences":[2,4,2,2],"positions":[8,8,8,9]}},"checksum":"dc664903e35fa991"}
+        {"version":1,"digest":"ba7462e0e9d4c965","made":{"strategy":"sorted","budget":"padded:5","shapes":"exact","arrange":"spread","over_long":"truncate","steps":"stratified","tail":"split","accumulate":1,"seed":0,"epoch":0,"lengths":"5207fbf33c8e92c3"},"over_long":[1,4,6],"chunks":{"sequences":[0,1,1,2,3,3,4,4,5,6],"offsets":[0,0,6,0,0,6,0,6,0,0],"lengths":[5,6,3,4,6,1,6,1,1,3]},"ranks":{"world_size":2,"accumulate":1,"steps":4,"step_counts":{"sequences":[2,4,2,2],"positions":[8,8,8,9]},"step_mix":2.088},"checksum":"40c3c6edbce580c3"}
     "#]].assert_eq(&said(&small()));
     expect![[r#"
         message plan {
@@ -68,7 +68,7 @@ fn the_table_keeps_its_contract() {
           REQUIRED INT32 length (INTEGER(32,false));
           REQUIRED BYTE_ARRAY id (STRING);
         }
-        {"version":2,"digest":"ba7462e0e9d4c965","made":{"strategy":"sorted","budget":"padded:5","shapes":"exact","arrange":"spread","over_long":"truncate","steps":"stratified","tail":"split","accumulate":1,"seed":0,"epoch":0,"lengths":"5207fbf33c8e92c3"},"over_long":[1,4,6],"chunks":{"sequences":[0,1,1,2,3,3,4,4,5,6],"offsets":[0,0,6,0,0,6,0,6,0,0],"lengths":[5,6,3,4,6,1,6,1,1,3]},"ranks":{"world_size":2,"accumulate":1,"steps":4,"step_counts":{"sequences":[2,4,2,2],"positions":[8,8,8,9]}},"checksum":"52f87bdafb6cfe89"}
+        {"version":2,"digest":"ba7462e0e9d4c965","made":{"strategy":"sorted","budget":"padded:5","shapes":"exact","arrange":"spread","over_long":"truncate","steps":"stratified","tail":"split","accumulate":1,"seed":0,"epoch":0,"lengths":"5207fbf33c8e92c3"},"over_long":[1,4,6],"chunks":{"sequences":[0,1,1,2,3,3,4,4,5,6],"offsets":[0,0,6,0,0,6,0,6,0,0],"lengths":[5,6,3,4,6,1,6,1,1,3]},"ranks":{"world_size":2,"accumulate":1,"steps":4,"step_counts":{"sequences":[2,4,2,2],"positions":[8,8,8,9]},"step_mix":2.088},"checksum":"c3bea672e52085e6"}
     "#]].assert_eq(&said(&named(small())));
 }
 
