@@ -81,7 +81,7 @@ def _shared(one: Batches, other: Batches) -> tuple[np.ndarray, np.ndarray, np.nd
 
 
 def met_again(one: Batches, other: Batches) -> float:
-    """The share of pairs of mates of one epoch that are mates in the other too."""
+    """The share of pairs of batch-mates of one epoch that share a batch in the other too."""
     _, _, shared = _shared(one, other)
     sizes = one.sizes
     pairs = int((sizes * (sizes - 1)).sum())

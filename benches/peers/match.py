@@ -22,7 +22,7 @@ RUNGS = [256, 192, 128, 96, 64, 48, 32, 24, 16, 12, 8, 6, 4, 3, 2]
 
 
 def families(kind: str, limit: int) -> list[list[dict[str, str]]]:
-    """Our ways to trade padding for fresh mates, each from the least fresh to the freshest."""
+    """Our ways to trade padding for mixing, each from the least mixing to the most."""
     if kind == "packed":
         names = [f"packed:capacity={limit},window={window}" for window in WINDOWS]
         return [[{"strategy": name} for name in names]]
@@ -66,10 +66,10 @@ class Matches:
         return self.known[name]
 
     def for_peer(self, peer: dict[str, Any]) -> list[tuple[str, dict[str, str]]]:
-        """As fresh by pairs of mates, and as fresh by effective mates; one if one is both.
+        """What mixes as much per pair, and what mixes as much per sequence; one if it is the same.
 
-        With batches of different sizes they are two things: a large batch of short sequences has most
-        of the pairs, and every sequence counts as one for effective mates.
+        With batches of different sizes the measures differ: a large batch of short sequences has most
+        of the pairs, while every sequence counts once per sequence.
         """
         limit = limited(self.kind, self.limit)
         # Twice the standard deviation of as many pairs as have met again.
@@ -89,14 +89,14 @@ class Matches:
                 other = mates if one is pairs else pairs
                 if self.close(one, other):
                     return [("", {**one, **limit})]
-        return [("by pairs", {**pairs, **limit}), ("by mates", {**mates, **limit})]
+        return [("by pairs", {**pairs, **limit}), ("by sequences", {**mates, **limit})]
 
     def close(self, one: dict[str, str], other: dict[str, str]) -> bool:
         """Whether one pads hardly more than the other."""
         return self.found(one)["padding"] <= (1 + ALIKE) * self.found(other)["padding"]
 
     def best(self, fresh: Callable[[dict[str, Any]], bool]) -> dict[str, str]:
-        """What pads least of the first of each family that is fresh enough; shuffled if none is."""
+        """What pads least of the first of each family that mixes enough; shuffled if none does."""
         firsts = [self.first(family, fresh) for family in families(self.kind, self.limit)]
         enough = [settings for settings in firsts if fresh(self.found(settings))]
         best = (enough or firsts)[0]
@@ -107,7 +107,7 @@ class Matches:
         return best
 
     def first(self, family: list[dict[str, str]], fresh: Callable[[dict[str, Any]], bool]) -> Any:
-        """The first of a family that is fresh enough; the last if none is."""
+        """The first of a family that mixes enough; the last if none does."""
         low, high = 0, len(family) - 1
         while low < high:
             middle = (low + high) // 2

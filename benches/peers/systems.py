@@ -1,4 +1,4 @@
-"""Who is compared: one entry, one row."""
+"""The systems that are compared: one entry, one row."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import median
 from typing import Any
 
-# Times differ from run to run; below a tenth nobody wins.
+# Times differ from run to run; differences below a tenth do not count.
 TIMES = 0.9
 # A page of memory more or less is chance.
 MEMORY = 1 << 20
@@ -42,7 +42,7 @@ def wins(peer: dict[str, Any], ours: dict[str, Any]) -> list[str]:
     compare(batches, peer["batches"], ours["batches"], 0.995)
     # Three deviations of a count of so many pairs.
     chance = 3 * (max(ours["met_again"], 1 / ours["pairs"]) / ours["pairs"]) ** 0.5
-    compare("mates that meet again", peer["met_again"], ours["met_again"], 0.98, chance)
+    compare("pairs that meet again", peer["met_again"], ours["met_again"], 0.98, chance)
     waits = len(found)
     compare("idle ranks", peer["idle"], ours["idle"], 0.98, 0.0005)
     if len(found) > waits and peer["idle"] >= ours["idle_aligned"]:
@@ -141,12 +141,12 @@ def head(packed: bool) -> list[str]:
         "rows" if packed else "batches",
         "full %",
         "met again %",
-        "eff. mates",
+        "pool",
         "over %",
         "worst",
         "missing / doubled",
         "idle %",
-        "dealing, missing / doubled if other",
+        "ranks, missing / doubled if other",
         "goes on",
     ]
     if packed:

@@ -43,7 +43,7 @@ def by_command(command: str, path: Path, strategy: str) -> float:
 
 
 def by_package(lengths: np.ndarray, strategy: str) -> float:
-    """As the command: an epoch planned, and dealt to one rank; and the indices as an array."""
+    """As the command does: plan an epoch for one rank, and return the indices as an array."""
     start = time.perf_counter()
     planner = lw.Planner(lengths, strategy, budget=BUDGET)
     for epoch in range(EPOCHS):

@@ -13,22 +13,22 @@ usage: cargo run --release -- [--quick] [--ranks] [--ladders] [--packing] [--str
                                 [--billion [--memory SIZE] [--command PATH]] [--out DIR]
 
   --quick          10,000 and 100,000 sequences and few rounds: a few seconds
-  --ranks          only what ranks cost, and what steps are worth
+  --ranks          only ranks: the time to assign batches to them, and how long they wait
   --ladders        only the optimal ladder
   --packing        only packing: how fast, and how full rows are
   --stream         only streams: how fast, how much they pad, how long ranks wait
-  --shards         only 1,000 shards that are planned apart, of 10,000 sequences (300 with --quick);
+  --shards         only 1,000 shards that are planned separately, of 10,000 sequences (300 with --quick);
                    20 minutes, or 4 with --sequences 1000000
-  --two-lengths    only pairs of lengths: padding, and who meets again, against fairseq's order
+  --two-lengths    only pairs of lengths: padding and mixing, compared with fairseq's order
   --strategy NAME  this strategy only, no ladders and no ranks (`sorted`, `alternated:bins=8`, …)
   --sequences N    this many sequences only
-  --growth         only how the usual plan grows from 10,000 to 10,000,000 sequences, by stage
+  --growth         only how the time of a plan grows from 10,000 to 10,000,000 sequences, by stage
   --large          with --growth: 100,000,000 sequences too, which takes 3 GB
-  --numpy PYTHON   with --growth: against NumPy, by this Python
-  --billion        only a billion sequences with a bound on memory, by the command `lengthwise`, in
-                   files that take 9 GB of the folder for temporary files (TMPDIR)
-  --memory SIZE    with --billion: the bound (8GB if it is not given)
-  --command PATH   with --billion: the command (../target/release/lengthwise if it is not given)
+  --numpy PYTHON   with --growth: compare with NumPy, run by this Python
+  --billion        only a billion sequences within a memory limit, planned by the command `lengthwise`;
+                   needs 9 GB in the folder for temporary files (TMPDIR)
+  --memory SIZE    with --billion: the memory limit [default: 8GB]
+  --command PATH   with --billion: the command [default: ../target/release/lengthwise]
   --out DIR        write DIR/raw.jsonl (every round) and DIR/table.md; with --growth
                    also DIR/growth.csv and DIR/growth.svg
 ";

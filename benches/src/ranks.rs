@@ -1,4 +1,4 @@
-//! What ranks cost: the share of one rank, and going on in the middle of an epoch, against the plan
+//! What ranks cost: the batches of one rank, and resuming in the middle of an epoch, compared with the plan
 //! that both start from.
 
 use std::{

@@ -1,5 +1,5 @@
-//! What planning a thousand shards apart costs, against one plan of all lengths and against shards
-//! that know nothing of each other.
+//! What it costs to plan a thousand shards separately, compared with one plan of all lengths and with shards
+//! that exchange no statistics.
 
 use std::{
     collections::HashSet,
@@ -26,26 +26,26 @@ use crate::{
 
 const SHARDS: usize = 1000;
 
-/// Epochs that company is estimated from.
+/// Epochs that mixing is estimated from.
 const EPOCHS: u64 = 4;
 
 /// How a corpus is cut into shards.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Cut {
     Random,
-    Redealt,
+    Reassigned,
     Drifting,
     Sorted,
     Unequal,
 }
 
 impl Cut {
-    const ALL: [Cut; 5] = [Cut::Random, Cut::Redealt, Cut::Drifting, Cut::Sorted, Cut::Unequal];
+    const ALL: [Cut; 5] = [Cut::Random, Cut::Reassigned, Cut::Drifting, Cut::Sorted, Cut::Unequal];
 
     fn name(self) -> &'static str {
         match self {
             Cut::Random => "random",
-            Cut::Redealt => "random, anew each epoch",
+            Cut::Reassigned => "random, anew each epoch",
             Cut::Drifting => "pieces, like lengths near each other",
             Cut::Sorted => "pieces of a sorted corpus",
             Cut::Unequal => "random, 1 to 10 in size",
@@ -57,12 +57,12 @@ impl Cut {
     fn shards(self, all: &Lengths, epoch: u64) -> Vec<Vec<u32>> {
         let length = |&sequence: &u32| all.as_slice()[sequence as usize];
         let mut order: Vec<u32> = (0..all.len() as u32).collect();
-        let turn = if self == Cut::Redealt { epoch } else { 0 };
+        let turn = if self == Cut::Reassigned { epoch } else { 0 };
         let chance: Vec<u32> =
             Rng::new(11, turn).words(Purpose::Own(7), all.len() as u32).collect();
         let chance = |sequence: &u32| chance[*sequence as usize];
         match self {
-            Cut::Random | Cut::Redealt | Cut::Unequal => order.sort_unstable_by_key(chance),
+            Cut::Random | Cut::Reassigned | Cut::Unequal => order.sort_unstable_by_key(chance),
             Cut::Drifting => order
                 .sort_unstable_by_key(|at| u64::from(length(at)) * u64::from(1 + chance(at) % 50)),
             Cut::Sorted => order.sort_unstable_by_key(length),
@@ -135,7 +135,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> io::Result<(Vec<Row>, Vec
                     Ok(row) => add(row)?,
                     Err(error) => refused.push(format!("{example}, {}: {error}", cut.name())),
                 }
-                if cut != Cut::Redealt {
+                if cut != Cut::Reassigned {
                     add(apart(example, &planner, &all, cells, cut))?;
                 }
             }
@@ -144,7 +144,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> io::Result<(Vec<Row>, Vec
     Ok((rows, refused))
 }
 
-/// One plan dealt to as many ranks as there are shards.
+/// One plan, assigned to as many ranks as there are shards.
 fn one_plan(example: Example, planner: &Planner<Strategy>, all: &Lengths, cells: u64) -> Row {
     let start = Instant::now();
     let plan = planner.plan(all, 0).expect("the budget has room for the longest");
@@ -153,7 +153,7 @@ fn one_plan(example: Example, planner: &Planner<Strategy>, all: &Lengths, cells:
     let plans: Vec<Plan> =
         (0..EPOCHS).map(|epoch| planner.plan(all, epoch).expect("as before")).collect();
     let idle = schedule.idle_share_by(|size, length| f64::from(size) * f64::from(length));
-    let cut = ("one plan", "dealt to 1,000 ranks");
+    let cut = ("one plan", "assigned to 1,000 ranks");
     row(example, cut, all, cells, &plans, (schedule.len(), idle, time))
 }
 
@@ -200,7 +200,7 @@ fn sharded(
     Ok(row(example, (cut.name(), "shards with statistics"), all, cells, &plans, of_first))
 }
 
-/// Shards that know nothing of each other, each in its own random order.
+/// Shards that exchange no statistics, each in its own random order.
 fn apart(
     example: Example,
     planner: &Planner<Strategy>,
@@ -328,7 +328,7 @@ fn raw(row: &Row, sequences: u32) -> String {
 pub(crate) fn table((rows, refused): &(Vec<Row>, Vec<String>)) -> String {
     let mut text = "## Shards\n\n\
         | lengths | setting | shards | planned | steps | batches | padding % | fill % | shapes | batch \
-        lengths | over budget | idle % | effective mates | met again % |\n\
+        lengths | over budget | idle % | pool of batch-mates | met again % |\n\
         |---|---|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n"
         .to_owned();
     for row in rows {

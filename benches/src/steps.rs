@@ -1,4 +1,4 @@
-//! What the ways to make steps are worth: waiting, useful work, and how alike the steps are.
+//! The ways to assign batches to steps: waiting, useful work, and how alike the steps are.
 
 use std::io;
 

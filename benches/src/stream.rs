@@ -194,7 +194,7 @@ fn met_again(first: &[u32], second: &[u32]) -> f64 {
 
 /// The padding of dynamic bucketing with a buffer of as many: 30 buckets of equal total length by the
 /// first window, and a batch of the oldest of a random bucket that can fill one. Here the budget is
-/// kept; those who do this mostly exceed it at times.
+/// kept; most implementations exceed it at times.
 fn buckets(lengths: &[u32], window: usize, most: u64) -> f64 {
     const BUCKETS: usize = 30;
     let mut first = lengths[..window.min(lengths.len())].to_vec();
@@ -271,11 +271,12 @@ fn idle(streamer: &Streamer, lengths: &[u32], most: u64) -> [f64; 3] {
         }
     };
     let one = by_length(&streamer.clone().rank(0, RANKS), lengths);
-    let dealt = |rank: u32| -> Vec<u32> {
+    let batches_of = |rank: u32| -> Vec<u32> {
         lengths.iter().skip(rank as usize).step_by(RANKS as usize).copied().collect()
     };
     let own = streamer.clone().pivot(Pivot::Quantile);
-    let own: Vec<Vec<Vec<f64>>> = (0..RANKS).map(|rank| by_length(&own, &dealt(rank))).collect();
+    let own: Vec<Vec<Vec<f64>>> =
+        (0..RANKS).map(|rank| by_length(&own, &batches_of(rank))).collect();
     let steps = own.iter().map(Vec::len).min().unwrap_or(0);
     let mut plain = Vec::new();
     let (mut size, mut longest) = (0_u64, 0_u32);

@@ -1,4 +1,4 @@
-//! What sequences of two lengths are padded by, and who meets whom again, against fairseq's order.
+//! Padding and mixing of sequences of two lengths, compared with fairseq's order.
 //!
 //! fairseq sorts a random permutation by target and then, stably, by source, and cuts the order
 //! greedily; the batches stay as they are from epoch to epoch. The budgets and the cutting are ours
@@ -37,7 +37,7 @@ pub(crate) struct Row {
     /// The same ÷ that of fairseq's order.
     ratio: f64,
     distinct_shapes: u64,
-    /// The share of mates that meet again in the next epoch.
+    /// The share of pairs of batch-mates that share a batch in the next epoch too.
     repeats: f64,
     time: Spread,
 }
@@ -161,7 +161,7 @@ fn measured(
     Ok(row)
 }
 
-/// The share of all pairs of mates in one epoch that are mates in the other.
+/// The share of all pairs of batch-mates in one epoch that share a batch in the other.
 fn met_again(one: &Plan, other: &Plan) -> f64 {
     let mut batch_of = vec![0; one.indices().len()];
     for (batch, sequences) in other.iter().enumerate() {
@@ -169,22 +169,22 @@ fn met_again(one: &Plan, other: &Plan) -> f64 {
             batch_of[sequence as usize] = batch;
         }
     }
-    let (mut mates, mut again) = (0.0, 0.0);
+    let (mut all, mut again) = (0.0, 0.0);
     for batch in one {
         let mut others: Vec<usize> = batch.iter().map(|&at| batch_of[at as usize]).collect();
         others.sort_unstable();
         let pairs = |size: usize| (size * (size - 1)) as f64;
-        mates += pairs(batch.len());
+        all += pairs(batch.len());
         again += others.chunk_by(|a, b| a == b).map(|same| pairs(same.len())).sum::<f64>();
     }
-    again / mates
+    again / all
 }
 
 /// Every row, in Markdown.
 pub(crate) fn table(rows: &[Row]) -> String {
     let mut text = "## Two lengths\n\n\
         | pairs | sequences | budget | order | shapes | batches | padding, % | first | second | \
-        ÷ fairseq | shapes occur | mates again, % | ms | min | max |\n\
+        ÷ fairseq | shapes occur | met again, % | ms | min | max |\n\
         |---|--:|---|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n"
         .to_owned();
     for row in rows {

@@ -48,7 +48,7 @@ class Uint16(Int64):
 
 
 class Pools(Int64):
-    """Sorted only within random pools of fifty batches, so that mates are fresh."""
+    """Sorted only within random pools of fifty batches, so that batch-mates change between epochs."""
 
     def keys(self, order: np.ndarray) -> np.ndarray:
         size = 50 * self.count

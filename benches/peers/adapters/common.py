@@ -50,7 +50,7 @@ class Adapter:
         return self.plan(epoch)
 
     def ranks(self, epoch: int) -> tuple[np.ndarray, ...] | None:
-        """The batches of eight ranks, step by step, if the system deals them in its own way."""
+        """The batches of eight ranks, step by step, if the system assigns them in its own way."""
         return None
 
     def flat(self, planned: Any) -> tuple[np.ndarray, ...]:

@@ -47,7 +47,7 @@ class Length(Adapter):
         return self.shuffled(self.kept, epoch)
 
     def ranks(self, epoch: int) -> tuple[np.ndarray, np.ndarray]:
-        """Batches of eight times the budget, each dealt out sequence by sequence."""
+        """Batches of eight times the budget, each split over the ranks sequence by sequence."""
         batches = self.shuffled(self.made(8 * self.budget, 8), epoch)
         return self.flat([batch[rank::8] for batch in batches for rank in range(8)])
 
