@@ -59,16 +59,16 @@ fn explain_lists_and_explains() {
 
         Shuffles all sequences, divides them into `bins` bins of equal count, sorts odd bins from short to
         long and even bins from long to short, and cuts batches from the resulting order, across the ends of
-        bins. Because the direction alternates, neighbours across the end of a bin are of similar length.
+        bins. Because the direction alternates, neighbours across the end of a bin have similar lengths.
 
         ## When to use it
 
-        When company should come from a random part of the data. One bin is `sorted`; as many bins as
-        batches is nearly `shuffled`. Built in this order, the batch length rises and falls once in two bins.
+        When batch-mates should come from a random part of the data. One bin is the same as `sorted`; as many
+        bins as batches is nearly `shuffled`. In this order, the batch length rises and falls once every two bins.
 
         ## Cost
 
-        O(N) time (two radix sorts), 20 bytes of memory a sequence at the peak.
+        O(N) time (two radix sorts), at most 20 bytes of memory per sequence.
 
         ## Parameters
 
