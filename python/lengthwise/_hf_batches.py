@@ -126,7 +126,7 @@ class EpochBatches(Sampler[list[int]]):
             if not resumption.agreed:
                 raise StateError(
                     f"the Trainer did not ask how many batches of epoch {resumption.epoch} to skip",
-                    hint="use a release of transformers that docs/python.md names",
+                    hint="use a release of transformers that docs/reference/releases.md names",
                 )
             for _ in range(resumption.skipped):
                 yield Batch([], 0)

@@ -50,7 +50,7 @@ class PlannedCollate:
         if not len(rows):
             raise StateError(
                 "a batch that the resumed run was to skip was asked for",
-                hint="use a release of transformers that docs/python.md names",
+                hint="use a release of transformers that docs/reference/releases.md names",
             )
         batch = self.collator(rows)
         planned = getattr(rows, "length", None), getattr(rows, "second_length", None)

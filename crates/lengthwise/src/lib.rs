@@ -52,3 +52,8 @@ pub use strategy::Strategy;
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guides/rust.md")]
+#[doc = include_str!("../../../docs/guides/two-lengths.md")]
+struct Guides;

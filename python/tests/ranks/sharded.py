@@ -15,6 +15,6 @@ from common import finish, lengths, write
 dist.init_process_group("gloo")
 (block,) = re.findall(r"^```python\n(.*?)^```", Path(sys.argv[2]).read_text(), re.MULTILINE | re.DOTALL)
 names = {"lengths": lengths()[dist.get_rank() :: dist.get_world_size()]}
-exec(compile(block, "docs/shards.md", "exec"), names)
+exec(compile(block, "docs/guides/shards.md", "exec"), names)
 write([list(batch) for batch in names["sampler"]])
 finish()

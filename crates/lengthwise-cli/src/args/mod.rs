@@ -90,4 +90,8 @@ pub(crate) struct Man {
     /// Write the pages of all commands to this folder, instead of printing that of the whole
     #[arg(short, long, value_name = "FOLDER", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
+
+    /// Markdown, as the site has it, in place of manual pages
+    #[arg(long, hide = true, requires = "output")]
+    pub(crate) markdown: bool,
 }

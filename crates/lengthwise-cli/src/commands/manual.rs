@@ -8,6 +8,7 @@ use lengthwise_io::save;
 use lengthwise_report::{list_of_pages, page, pages};
 
 use crate::args::{self, Args, Completions, Explain};
+use crate::commands::reference;
 use crate::failure::Failure;
 use crate::{printer, signals};
 
@@ -62,6 +63,11 @@ pub(crate) fn man(args: &args::Man) -> Result<(), Failure> {
         (name.clone(), part.clone().display_name(name))
     });
     for (name, command) in whole.into_iter().chain(parts) {
+        if args.markdown {
+            let page = reference::page(&command);
+            save(&folder.join(format!("{name}.md")), |file| file.write_all(page.as_bytes()))?;
+            continue;
+        }
         let mut page = Vec::new();
         Man::new(command).render(&mut page)?;
         save(&folder.join(format!("{name}.1")), |file| file.write_all(&page))?;

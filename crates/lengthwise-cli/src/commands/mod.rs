@@ -7,6 +7,7 @@ pub(crate) mod inspect;
 pub(crate) mod ladder;
 pub(crate) mod manual;
 pub(crate) mod plan;
+pub(crate) mod reference;
 pub(crate) mod statistics;
 pub(crate) mod stream;
 pub(crate) mod tune;
