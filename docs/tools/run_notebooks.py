@@ -1,5 +1,5 @@
 """Runs the notebooks: `run_notebooks.py` checks that what they print is what they were kept with (cells tagged `timed`
-may print something else), and `run_notebooks.py --update` keeps what they print now."""
+may print something else), and `run_notebooks.py --update [NAME]` keeps what they print now."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ def printed(cell) -> list[str]:
 
 def main() -> None:
     update = "--update" in sys.argv
-    for path in sorted(FOLDER.glob("*.ipynb")):
+    name = sys.argv[2] if len(sys.argv) > 2 else "*"
+    for path in sorted(FOLDER.glob(f"{name}.ipynb")):
         kept = nbformat.read(path, as_version=4)
         notebook = copy.deepcopy(kept)
         NotebookClient(notebook, timeout=300, kernel_name="python3", record_timing=False).execute()
