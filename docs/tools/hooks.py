@@ -88,7 +88,7 @@ def settings(program: str) -> dict[str, str]:
     """The pages of `lengthwise explain`."""
     found = {}
     for page in json.loads(output_of(program, "explain", "--json")):
-        found[f"reference/settings/{page['name']}.md"] = page["text"]
+        found[f"reference/settings/{page['name']}.md"] = page["text"].replace("```\nuse ", "```rust\nuse ")
     return found
 
 
