@@ -28,24 +28,28 @@ def text(x: float, y: float, what: str, anchor: str = "start", kind: str = "") -
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{style}>{escape(what)}</text>'
 
 
+def svg(width: float, height: float, parts: list[str], label: str, kind: str = "wide") -> str:
+    box = f'viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-label="{escape(label)}"'
+    return f'<svg class="{kind}" {box}>{"".join(parts)}</svg>'
+
+
 def drawn(height: float, parts: list[str], label: str, caption: str) -> str:
-    picture = f'<svg viewBox="0 0 {WIDTH} {height:.0f}" role="img" aria-label="{escape(label)}">{"".join(parts)}</svg>'
-    return f"{picture}<figcaption>{caption}</figcaption>"
+    return f"{svg(WIDTH, height, parts, label)}<figcaption>{caption}</figcaption>"
 
 
 def bars(rows: list[tuple[str, float, str]], unit: str, label: str, caption: str, most: float | None = None) -> str:
     """A bar for each (name, value, class); `most` is where the scale ends."""
     most = most or max(value for _, value, _ in rows)
-    left, right, high = 270, 80, 26
+    wide, right, high = 400, 56, 36
     parts = []
     for place, (name, value, kind) in enumerate(rows):
         y = place * high
-        length = max(1.0, value / most * (WIDTH - left - right))
-        parts.append(text(left - 10, y + 17, name, "end"))
-        parts.append(f'<rect class="{kind}" x="{left}" y="{y + 4}" width="{length:.1f}" height="{high - 8}" rx="2"/>')
+        length = max(1.0, value / most * (wide - right))
+        parts.append(text(0, y + 13, name))
+        parts.append(f'<rect class="{kind}" x="0" y="{y + 18}" width="{length:.1f}" height="12" rx="2"/>')
         digits = 0 if value >= 100 else 1 if value >= 10 else 2
-        parts.append(text(left + length + 6, y + 17, f"{value:.{digits}f}{unit}", kind="small"))
-    return drawn(len(rows) * high + 4, parts, label, caption)
+        parts.append(text(length + 6, y + 28, f"{value:.{digits}f}{unit}", kind="small"))
+    return f"{svg(wide, len(rows) * high, parts, label, 'bars')}<figcaption>{caption}</figcaption>"
 
 
 def padding() -> str:
@@ -63,31 +67,29 @@ def padding() -> str:
             command = [os.environ["LENGTHWISE"], "plan", str(data), *settings, "--json"]
             plan = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
             panels.append((title, list(zip(plan["batches"], plan["batch_lengths"])), plan.get("ranks", {}).get("accumulate", 1)))
-    parts, high = [], 3.6
-    bottom = 0.0
-    for side, (title, batches, accumulate) in enumerate(panels):
-        x, wide = 10 + side * 365, 335
+    pictures, high, wide = [], 3.6, 335
+    scale = wide / max(lengths)
+    for title, batches, accumulate in panels:
         cells = sum(len(batch) * length for batch, length in batches)
         share = 1 - sum(lengths) / cells
-        parts.append(text(x, 16, f"{title}: {share:.0%} padding"))
-        scale = wide / max(lengths)
+        parts = [text(0, 16, f"{title}: {share:.0%} padding")]
         y = 28.0
         for place, (batch, length) in enumerate(batches):
             parts.append(
-                f'<rect class="ours" x="{x}" y="{y:.1f}" width="{length * scale:.1f}" height="{len(batch) * high:.1f}"/>'
+                f'<rect class="ours" x="0" y="{y:.1f}" width="{length * scale:.1f}" height="{len(batch) * high:.1f}"/>'
             )
             for index in batch:
                 parts.append(
-                    f'<rect class="data" x="{x}" y="{y:.1f}" width="{lengths[index] * scale:.1f}" height="{high - 0.6:.1f}"/>'
+                    f'<rect class="data" x="0" y="{y:.1f}" width="{lengths[index] * scale:.1f}" height="{high - 0.6:.1f}"/>'
                 )
                 y += high
             y += 1.2 if (place + 1) % accumulate else 8.4 - 1.2 * accumulate
-        bottom = max(bottom, y)
+        pictures.append(svg(wide + 5, y, parts, f"{title}: {share:.0%} padding", "half"))
     caption = (
         "The same 96 sequences in 12 optimizer steps. Each line is a sequence. Orange is padding: computed, and thrown away. "
-        "On the right a step is a few small batches of similar lengths, which together hold short and long sequences."
+        "Planned, a step is a few small batches of similar lengths, which together hold short and long sequences."
     )
-    return drawn(bottom + 2, parts, "Padding of random and of planned batches", caption)
+    return f'<div class="lw-pair">{"".join(pictures)}</div><figcaption>{caption}</figcaption>'
 
 
 def epochs(model: str, label: str, caption: str) -> str:
