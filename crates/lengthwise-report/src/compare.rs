@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, time::Instant};
 
 use lengthwise::{
-    Error, Lengths, Measures, Plan, Planner, Strategy, Workspace,
+    CostModel, Error, Lengths, Measures, Plan, Planner, Strategy, Workspace,
     measure::{Mixing, mixing},
     tune::{Recommendation, Wanted, recommend_in},
 };
@@ -32,6 +32,8 @@ pub struct Request<'a> {
     pub wanted: Wanted,
     /// How the command line names the lengths, if it does.
     pub typed: Option<&'a str>,
+    /// Whether a report also has the figures of the papers.
+    pub papers: bool,
 }
 
 impl Request<'_> {
@@ -197,6 +199,10 @@ pub struct Figures {
     pub idle_share: f64,
     /// What the idle share is at least, however these batches are dealt to steps.
     pub idle_bound: f64,
+    /// The time of an epoch compared with random batches, as the recommendation estimates it: by the model
+    /// that is trained. It counts new shapes. Absent if nothing is recommended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_ratio: Option<f64>,
     /// How long the steps of an epoch take; absent without a cost model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub predicted_seconds: Option<f64>,
@@ -224,25 +230,30 @@ impl Comparison {
         let (lengths, settings) = (request.lengths, &request.settings);
         // How steps are made depends on the lengths and the settings: it is the same in all rows, but for
         // strategies that make steps themselves.
+        let found = request.recommendation(workspace)?;
+        let cost = found.as_ref().map(|found| found.cost);
         let (mut rows, mut how) = (Vec::new(), [""; 2]);
         for strategy in request.strategies {
             on_start(strategy);
             let planner = request.planner(strategy, request.world_size);
-            let (row, found) = Row::measure(workspace, request, &planner)?;
+            let (row, found) = Row::measure(workspace, request, &planner, cost)?;
             if rows.is_empty() || !strategy.makes_steps() {
                 how = found;
             }
             rows.push(row);
         }
         let [steps, time] = how.map(str::to_owned);
-        let found = request.recommendation(workspace)?;
         let recommended = found
             .as_ref()
             .and_then(|found| Recommended::new(found, request.typed, request.world_size));
         if let Some(found) = found.filter(|_| recommended.is_some()) {
             let planner = Planner::named(found.best().settings.clone())?;
-            let (row, _) = Row::measure(workspace, request, &planner)?;
+            let (row, _) = Row::measure(workspace, request, &planner, cost)?;
             rows.push(Row { recommended: true, ..row });
+            compare_times(&mut rows, found.best().time);
+        } else {
+            rows.iter_mut().for_each(|row| row.mean.time_ratio = None);
+            rows.iter_mut().for_each(|row| row.sd.time_ratio = None);
         }
         Ok(Self {
             version: 1,
@@ -292,6 +303,16 @@ impl Comparison {
     }
 }
 
+/// Turns times by the cost model of the recommendation into shares of random batches' time: that of the last
+/// row, which is recommended, is known.
+fn compare_times(rows: &mut [Row], recommended: f64) {
+    let Some(time) = rows.last().and_then(|row| row.mean.time_ratio) else { return };
+    for figures in rows.iter_mut().flat_map(|row| [&mut row.mean, &mut row.sd]) {
+        let share = |own: f64| own * recommended / time.max(f64::MIN_POSITIVE);
+        figures.time_ratio = figures.time_ratio.map(share);
+    }
+}
+
 /// Mixing is measured over all pairs of at most this many epochs: 28 pairs are enough.
 const MIXING_EPOCHS: u64 = 8;
 
@@ -307,9 +328,11 @@ impl Row {
         workspace: &Workspace,
         request: &Request,
         planner: &Planner<Strategy>,
+        cost: Option<CostModel>,
     ) -> Result<(Self, [&'static str; 2]), Error> {
         let cost_model = request.settings.cost_model;
         let (mut plans, mut figures, mut shapes) = (Vec::new(), Vec::new(), BTreeSet::new());
+        let mut new_shapes = 0;
         for epoch in 0..u64::from(request.epochs) {
             let start = Instant::now();
             let mut plan = planner.plan_in(workspace, request.lengths, epoch)?;
@@ -335,11 +358,18 @@ impl Row {
                 step_mix_token_quartiles: mix.token_quartiles,
                 idle_share: schedule.idle_share(),
                 idle_bound: schedule.idle_bound(),
+                time_ratio: cost.map(|model| schedule.seconds(&model, request.lengths)),
                 predicted_seconds: cost_model
                     .map(|model| schedule.seconds(&model, request.lengths)),
                 ..Figures::from(measures)
             });
+            let before = shapes.len();
             shapes.extend(plan.shapes().zip(plan.batch_lengths().iter().copied()));
+            if epoch == 1 {
+                // Ranks meet new shapes at the same time.
+                let places = schedule.len() * schedule.accumulate() as usize;
+                new_shapes = (shapes.len() - before).min(places);
+            }
             if is_sampled(epoch, request.epochs.into()) {
                 plans.push(plan);
             }
@@ -359,6 +389,9 @@ impl Row {
             mixing(&plans)
         };
         mean.mix(measured);
+        if let (Some(time), Some(cost)) = (&mut mean.time_ratio, cost) {
+            *time += cost.new_shape() * new_shapes as f64;
+        }
         let over_long = plans.first().map_or(0, |plan| plan.over_long().1.len());
         let made = plans.first().map(Plan::provenance);
         let how = made.map_or([""; 2], |made| [made.steps.name(), made.time_follows()]);
@@ -440,7 +473,7 @@ fn over_epochs(epochs: &[Figures], one: fn(&[f64]) -> f64) -> Figures {
             optimizer_steps micro_batches step_mix step_mix_quartiles step_mix_tokens
             step_mix_token_quartiles idle_share idle_bound plan_seconds lag1_correlation largest_batch
             largest_batch_cells)
-        (some: first_padding_rate second_padding_rate predicted_seconds mixing mixing_error
+        (some: first_padding_rate second_padding_rate time_ratio predicted_seconds mixing mixing_error
             mixing_per_sequence mixing_per_sequence_error repeat_rate effective_mates)
     }
 }

@@ -72,6 +72,10 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) report: Option<PathBuf>,
 
+    /// Add the papers' tuning curves to the report
+    #[arg(long, help_heading = "Output", requires = "report")]
+    pub(crate) papers: bool,
+
     /// Print JSON
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
@@ -91,6 +95,10 @@ pub(crate) struct Report {
         help_heading = "Output"
     )]
     pub(crate) output: PathBuf,
+
+    /// Add the papers' tuning curves to the report
+    #[arg(long, help_heading = "Output")]
+    pub(crate) papers: bool,
 
     /// Print what the report shows as JSON instead of writing it
     #[arg(long, help_heading = "Output", conflicts_with = "output")]

@@ -14,11 +14,11 @@ use crate::{cost_model, memory, signals};
 
 pub(crate) fn run(args: &Compare) -> Result<(), Failure> {
     let comparison = if let Some(path) = &args.report {
-        let study = with_request(&args.comparing, Some(path), studied)?;
+        let study = with_request(&args.comparing, Some(path), args.papers, studied)?;
         write(&study, path)?;
         study.comparison
     } else {
-        with_request(&args.comparing, None, |request| {
+        with_request(&args.comparing, None, false, |request| {
             let mut progress = Progress::start();
             let (mut done, count) = (0, request.strategies.len());
             Ok(Comparison::run(request, |strategy| {
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &Compare) -> Result<(), Failure> {
 
 pub(crate) fn report(args: &Report) -> Result<(), Failure> {
     let path = (!args.json).then_some(args.output.as_path());
-    let study = with_request(&args.comparing, path, studied)?;
+    let study = with_request(&args.comparing, path, args.papers, studied)?;
     match path {
         None => printer::print(&(study.to_json() + "\n")),
         Some(path) => write(&study, path),
@@ -47,6 +47,7 @@ pub(crate) fn report(args: &Report) -> Result<(), Failure> {
 fn with_request<T>(
     args: &Comparing,
     report: Option<&Path>,
+    papers: bool,
     run: impl FnOnce(&Request) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let mut strategies: Vec<Strategy> =
@@ -91,6 +92,7 @@ fn with_request<T>(
         world_size,
         wanted,
         typed: Some(&typed),
+        papers,
     })
     .map_err(|failure| match failure {
         Failure::Plan(error) => input.named(error),

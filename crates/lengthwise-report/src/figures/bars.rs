@@ -1,17 +1,18 @@
-//! Bars from a common line, with names on their left and values on their right: how long an epoch takes.
+//! Bars from a common line, with names on their left and values on their right: padding, and the time of an
+//! epoch.
 
 use std::fmt::Write as _;
 
 use crate::compare::Row;
-use crate::figures::shared::Styles;
+use crate::figures::shared::{HALF, Styles};
 use crate::study::Study;
 use crate::svg::chart::picture;
 use crate::svg::style::SeriesStyle;
-use crate::text::escaped;
+use crate::text::{escaped, mixing, percent};
 
 const WIDTH: f64 = 1000.0;
-/// Room for names: at least, and at most.
-const NAMES: (f64, f64) = (200.0, 400.0);
+/// What names take of the width: at least, and at most.
+const NAMES: (f64, f64) = (0.2, 0.4);
 const VALUES: f64 = 90.0;
 const ROW: f64 = 24.0;
 /// About what a character takes.
@@ -32,18 +33,23 @@ pub struct Bar {
     pub tip: String,
 }
 
-/// `None` if no bar has a length.
+/// Bars across the page. `None` if no bar has a length.
 pub fn bars(title: &str, all: &[Bar]) -> Option<String> {
+    bars_across(WIDTH, title, all)
+}
+
+/// Bars in a figure of this width.
+fn bars_across(across: f64, title: &str, all: &[Bar]) -> Option<String> {
     let most = all.iter().map(|bar| bar.value).fold(0.0, f64::max);
     if most <= 0.0 {
         return None;
     }
     let longest = all.iter().map(|bar| bar.name.chars().count()).max().unwrap_or(0);
-    let names = (CHARACTER * longest as f64 + 16.0).clamp(NAMES.0, NAMES.1);
+    let names = (CHARACTER * longest as f64 + 16.0).clamp(NAMES.0 * across, NAMES.1 * across);
     let mut body = String::new();
     for (place, bar) in all.iter().enumerate() {
         let y = place as f64 * ROW;
-        let width = (WIDTH - names - VALUES) * bar.value / most;
+        let width = (across - names - VALUES) * bar.value / most;
         _ = write!(
             body,
             r#"<g class="series {}" data-series="{}"><text class="tick" x="{:.1}" y="{:.1}" text-anchor="end">{}</text><rect class="fillbar" x="{names}" y="{:.1}" width="{width:.1}" height="{:.1}" data-tip="{}"/><text class="tick" x="{:.1}" y="{:.1}">{}</text></g>"#,
@@ -51,7 +57,7 @@ pub fn bars(title: &str, all: &[Bar]) -> Option<String> {
             escaped(&bar.name),
             names - 8.0,
             y + 16.0,
-            escaped(&cut(&bar.name)),
+            escaped(&cut(&bar.name, NAMES.1 * across)),
             y + 3.0,
             ROW - 6.0,
             escaped(&bar.tip),
@@ -60,31 +66,83 @@ pub fn bars(title: &str, all: &[Bar]) -> Option<String> {
             escaped(&bar.text)
         );
     }
-    Some(picture(title, (WIDTH, all.len() as f64 * ROW + 4.0), &body))
+    Some(picture(title, (across, all.len() as f64 * ROW + 4.0), &body))
 }
 
-/// A name that fits; what points at it says all of it.
-fn cut(name: &str) -> String {
-    let most = ((NAMES.1 - 16.0) / CHARACTER) as usize;
+/// A name that fits into this width; what points at it says all of it.
+fn cut(name: &str, width: f64) -> String {
+    let most = ((width - 16.0) / CHARACTER) as usize;
     let fits = name.chars().count() <= most;
     if fits { name.to_owned() } else { name.chars().take(most - 1).chain(['…']).collect() }
 }
 
-/// How long an epoch takes by the cost model; `None` without one.
-pub(crate) fn seconds(study: &Study, styles: &Styles) -> Option<String> {
-    let rows = study.comparison.rows.iter().enumerate();
+/// How long an epoch takes: in seconds by the cost model, or compared with random batches. `None` if neither
+/// is known.
+pub(crate) fn epoch_time(study: &Study, styles: &Styles) -> Option<String> {
+    let measured = study.comparison.settings.cost_model.is_some();
     let bar = |(number, row): (usize, &Row)| {
-        let seconds = row.mean.predicted_seconds?;
-        let sd = time(row.sd.predicted_seconds.unwrap_or_default());
-        Some(Bar {
-            name: row.label().to_owned(),
-            style: styles.row(number),
-            value: seconds,
-            text: format!("{} s", time(seconds)),
-            tip: format!("{}: {} s ± {sd} over the epochs", row.label(), time(seconds)),
-        })
+        let name = row.label().to_owned();
+        let (value, text, tip) = if measured {
+            let seconds = row.mean.predicted_seconds?;
+            let sd = time(row.sd.predicted_seconds.unwrap_or_default());
+            let tip = format!("{name}: {} s ± {sd} over the epochs", time(seconds));
+            (seconds, format!("{} s", time(seconds)), tip)
+        } else {
+            let ratio = row.mean.time_ratio?;
+            (ratio, format!("{ratio:.2}"), format!("{name}: {ratio:.2} of random batches’ time"))
+        };
+        Some(Bar { name, style: styles.row(number), value, text, tip })
     };
-    bars("How long an epoch takes by the cost model", &rows.filter_map(bar).collect::<Vec<_>>())
+    let title = if measured {
+        "Seconds of an epoch, by the cost model"
+    } else {
+        "Time of an epoch; 1 is random batches"
+    };
+    bars_across(HALF.0, title, &rows(study).filter_map(bar).collect::<Vec<_>>())
+}
+
+/// What is recommended first, then the table's order.
+pub(crate) fn rows(study: &Study) -> impl Iterator<Item = (usize, &Row)> {
+    let rows = || study.comparison.rows.iter().enumerate();
+    rows().filter(|(_, row)| row.recommended).chain(rows().filter(|(_, row)| !row.recommended))
+}
+
+/// Padding where all mix alike, or of the table's rows if that is not known.
+pub(crate) fn padding(study: &Study, styles: &Styles) -> Option<String> {
+    let of_row = |(number, row): (usize, &Row)| {
+        let (name, value) = (row.label().to_owned(), row.mean.padding_rate);
+        let mixed = row.mean.mixing.zip(row.mean.mixing_error);
+        let mixed = mixed.map_or_else(String::new, |(share, error)| {
+            format!(", {} mixing", mixing(share, error))
+        });
+        let tip = format!("{name}: {} padding{mixed}", percent(value));
+        Bar { name, style: styles.row(number), value, text: percent(value), tip }
+    };
+    let Some(equal) = &study.frontier.at_equal_mixing else {
+        let all: Vec<Bar> = rows(study).map(of_row).collect();
+        return bars_across(HALF.0, "Padding, in % of all cells", &all);
+    };
+    let family = |own: &crate::study::FamilyPadding| Bar {
+        name: own.family.clone(),
+        style: styles.family(&own.family),
+        value: own.padding_rate,
+        text: percent(own.padding_rate),
+        tip: format!(
+            "{}, set so that it mixes {}: {} padding",
+            own.family,
+            percent(equal.mixing),
+            percent(own.padding_rate)
+        ),
+    };
+    let chosen = rows(study).filter(|(_, row)| row.label() == equal.strategy).take(1).map(of_row);
+    let kind = equal.strategy.split(':').next().unwrap_or_default();
+    let families = equal.families.iter().filter(|own| own.family != kind).map(family);
+    let random = rows(study).filter(|(_, row)| row.label() == "shuffled").map(|row| {
+        let bar = of_row(row);
+        Bar { text: format!("{}*", bar.text), ..bar }
+    });
+    let all: Vec<Bar> = chosen.chain(families).chain(random).collect();
+    bars_across(HALF.0, "Padding at equal mixing, in % of all cells", &all)
 }
 
 /// Seconds with about three digits.

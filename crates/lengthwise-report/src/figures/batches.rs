@@ -1,30 +1,28 @@
-//! What one strategy does: the order of an epoch, and a few sequences in batches.
+//! Consecutive batches of a plan, and the order of an epoch.
 
 use std::fmt::Write as _;
 
 use crate::figures::shared::length_label;
-use crate::study::{Picture, SampleBatch, Study};
+use crate::study::{Order, Picture, SampleBatch, Study};
 use crate::svg::chart;
 use crate::svg::chart::Chart;
 use crate::svg::scale::Scale;
 use crate::svg::style::SeriesStyle;
-use crate::text::{compact, counted, percent};
+use crate::text::{compact, counted, escaped, grouped, percent};
 
-const PANEL: (f64, f64) = (270.0, 130.0);
-const GAP: f64 = 16.0;
-const TITLE: f64 = 22.0;
-/// Room for the axes.
-const LEFT: f64 = 62.0;
-const BOTTOM: f64 = 20.0;
-/// Where the bars stand.
+/// A panel: what batches are drawn on, and the lines above and below them.
+const PANEL: (f64, f64) = (240.0, 92.0);
+const TITLE: f64 = 36.0;
 const BASE: f64 = TITLE + PANEL.1;
+/// Between batches.
+const GAP: f64 = 2.0;
 
-/// The length at each place of the epoch (paper 1, Fig. 1).
-pub(crate) fn order(study: &Study, picture: &Picture, style: SeriesStyle) -> String {
+/// The length at each place of the epoch (Doetsch et al. 2017, Fig. 1).
+pub(crate) fn order(study: &Study, order: &Order, style: SeriesStyle) -> String {
     let sequences = study.comparison.input.sequences as f64;
     let longest = f64::from(study.comparison.input.max);
     let mut chart = Chart::new(
-        &format!("The length at each place of the epoch under {}", picture.strategy),
+        &format!("The length at each place of the epoch under {}", order.strategy),
         (430.0, 240.0),
         (Scale::linear(0.0, sequences).whole(), "place in the epoch, as built"),
         (
@@ -33,10 +31,10 @@ pub(crate) fn order(study: &Study, picture: &Picture, style: SeriesStyle) -> Str
         ),
     );
     // Few places have dots that can be seen.
-    let side = (200.0 / picture.order.len().max(1) as f64).clamp(1.8, 6.0);
+    let side = (200.0 / order.order.len().max(1) as f64).clamp(1.8, 6.0);
     let mut points = String::new();
-    for (place, &length) in picture.order.iter().enumerate() {
-        let x = chart.x.place(place as f64 * sequences / picture.order.len() as f64);
+    for (place, &length) in order.order.iter().enumerate() {
+        let x = chart.x.place(place as f64 * sequences / order.order.len() as f64);
         let y = chart.y.place(f64::from(length));
         _ = write!(
             points,
@@ -49,102 +47,84 @@ pub(crate) fn order(study: &Study, picture: &Picture, style: SeriesStyle) -> Str
     chart.finish()
 }
 
-/// Several epochs side by side: bars of lengths in the colour of their batch, on what they are padded to
-/// (note 4's figure; paper 2, Figs. 1 and 3).
-pub(crate) fn batches(picture: &Picture) -> String {
-    let longest = picture.epochs.iter().flatten().map(|batch| batch.batch_length).max();
-    let longest = longest.unwrap_or(1);
-    let scale = PANEL.1 / f64::from(longest);
-    let epochs = picture.epochs.len() as f64;
-    let size = (LEFT + epochs * (PANEL.0 + GAP) - GAP, BASE + BOTTOM);
+/// Batches side by side. A batch is as wide as it has sequences and as high as it is padded; what is filled
+/// is data. Packed rows are as wide as each other, and their sequences stand on each other.
+pub(crate) fn batches(picture: &Picture, style: SeriesStyle) -> String {
+    let longest = picture.batches.iter().map(|batch| batch.batch_length).max().unwrap_or(1);
+    let scale = PANEL.1 / f64::from(longest.max(1));
+    let wide = |batch: &SampleBatch| if batch.packed { 1.0 } else { batch.sequences as f64 };
+    let all: f64 = picture.batches.iter().map(wide).sum();
+    let gaps = GAP * picture.batches.len().saturating_sub(1) as f64;
+    let step = (PANEL.0 - gaps) / all.max(1.0);
+    let (classes, name) = (style.classes(), escaped(&picture.strategy));
+    let shown = percent(picture.shown_padding());
     let mut body = format!(
-        r#"<path class="axis" d="M{LEFT} {TITLE}V{0}"/><text class="tick" x="{1}" y="{2}" text-anchor="end">{6}</text><text class="tick" x="{1}" y="{0}" text-anchor="end">0</text><text class="label" transform="translate(12 {3}) rotate(-90)" text-anchor="middle">length</text><text class="label" x="{4:.0}" y="{5}" text-anchor="middle">sequences, batch by batch</text>"#,
-        BASE,
-        LEFT - 6.0,
-        TITLE + 10.0,
-        TITLE + PANEL.1 / 2.0,
-        f64::midpoint(LEFT, size.0),
-        size.1 - 4.0,
-        compact(longest.into())
+        r#"<g class="series {classes}" data-series="{name}">{}/><text class="label" x="18" y="12">{name}</text><text class="tick" x="0" y="29">{} padding in the epoch, {shown} here</text>"#,
+        style.mark(7.0, 8.0),
+        percent(picture.padding_rate),
     );
-    for (epoch, batches) in picture.epochs.iter().enumerate() {
-        let left = LEFT + 1.0 + epoch as f64 * (PANEL.0 + GAP);
-        let sequences: usize = batches.iter().map(|batch| batch.sequences.len()).sum();
-        let step = PANEL.0 / sequences.max(1) as f64;
-        let mut marks = String::new();
-        let mut place = 0.0;
-        for (number, batch) in batches.iter().enumerate() {
-            let x = left + place * step;
-            let tip = tip(number, batch);
-            _ = write!(
-                marks,
-                r#"<rect class="pad" x="{x:.1}" y="{:.1}" width="{:.1}" height="{:.1}" data-tip="{tip}"/>"#,
-                BASE - f64::from(batch.batch_length) * scale,
-                batch.sequences.len() as f64 * step - 0.8,
-                f64::from(batch.batch_length) * scale
-            );
-            let bars = if batch.packed {
-                stacked(batch, x, step, scale)
-            } else {
-                side_by_side(batch, (left, place), step, scale)
-            };
-            _ = write!(marks, r#"<path class="c{}" d="{bars}" data-tip="{tip}"/>"#, number % 8);
-            place += batch.sequences.len() as f64;
-        }
-        let cells = batches.iter().map(cells).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+    let mut x = 0.0;
+    for (at, batch) in picture.batches.iter().enumerate() {
+        let (width, height) = (wide(batch) * step, f64::from(batch.batch_length) * scale);
+        let tip = tip(picture.first + at, batch);
+        let data = if batch.packed {
+            stacked(batch, x, width, scale)
+        } else {
+            side_by_side(batch, x, width, scale)
+        };
         _ = write!(
             body,
-            r#"<text class="label" x="{left}" y="14">epoch {epoch}</text><text class="tick" x="{:.1}" y="14" text-anchor="end">{} padding</text>{marks}"#,
-            left + PANEL.0,
-            padding(cells)
+            r#"<rect class="pad" x="{x:.1}" y="{:.1}" width="{width:.1}" height="{height:.1}" data-tip="{tip}"/><path class="points" d="{data}" data-tip="{tip}"/>"#,
+            BASE - height,
         );
+        x += width + GAP;
     }
-    chart::picture(&format!("Sequences in batches under {}", picture.strategy), size, &body)
+    let longest = compact(longest.into());
+    _ = write!(
+        body,
+        r#"<path class="axis" d="M0 {BASE}H{}"/></g><text class="tick" x="{}" y="{}" text-anchor="end">batch length up to {longest}</text>"#,
+        PANEL.0,
+        PANEL.0,
+        BASE + 14.0,
+    );
+    let title = format!("Batches of {}", picture.strategy);
+    chart::picture(&title, (PANEL.0, BASE + 18.0), &body)
 }
 
-/// How many cells a batch has, and how many of them hold data.
-fn cells(batch: &SampleBatch) -> (u64, u64) {
-    let rows = if batch.packed { 1 } else { batch.sequences.len() as u64 };
-    let data = batch.sequences.iter().map(|&(_, length)| u64::from(length)).sum();
-    (u64::from(batch.batch_length) * rows, data)
-}
-
-fn padding((cells, data): (u64, u64)) -> String {
-    percent(1.0 - data as f64 / cells.max(1) as f64)
-}
-
-fn tip(number: usize, batch: &SampleBatch) -> String {
+fn tip(place: usize, batch: &SampleBatch) -> String {
     format!(
         "batch {}: {}{} padded to {}, {} padding",
-        number + 1,
-        counted(batch.sequences.len() as u64, "sequence"),
+        grouped(place as u64 + 1),
+        counted(batch.sequences as u64, "sequence"),
         if batch.packed { " in one row" } else { "" },
         batch.batch_length,
-        padding(cells(batch))
+        percent(1.0 - batch.data as f64 / batch.cells.max(1) as f64)
     )
 }
 
 /// The sequences of one row, one on another.
-fn stacked(batch: &SampleBatch, x: f64, step: f64, scale: f64) -> String {
+fn stacked(batch: &SampleBatch, x: f64, width: f64, scale: f64) -> String {
     let (mut bars, mut foot) = (String::new(), BASE);
-    let width = batch.sequences.len() as f64 * step - 0.8;
-    for &(_, length) in &batch.sequences {
+    // Of very many, those that are drawn stand for all.
+    let drawn: u64 = batch.lengths.iter().map(|&length| u64::from(length)).sum();
+    let scale = scale * batch.data as f64 / drawn.max(1) as f64;
+    for &length in &batch.lengths {
         let height = f64::from(length) * scale;
-        let drawn = (height - 0.5).max(0.3);
+        let drawn = (height - 0.7).max(0.3 * height);
         _ = write!(bars, "M{x:.1} {foot:.1}h{width:.1}v-{drawn:.1}h-{width:.1}z");
         foot -= height;
     }
     bars
 }
 
-/// A bar for each sequence.
-fn side_by_side(batch: &SampleBatch, (left, place): (f64, f64), step: f64, scale: f64) -> String {
-    // Narrow: what is wide between bars looks like padding.
-    let gap = (0.2 * step).min(1.2);
-    let mut bars = String::new();
-    for (at, &(_, length)) in batch.sequences.iter().enumerate() {
-        let (x, height) = (left + (place + at as f64) * step, f64::from(length) * scale);
-        _ = write!(bars, "M{x:.1} {BASE}h{:.1}v-{height:.1}h-{0:.1}z", step - gap);
+/// Stairs, a step for each sequence.
+fn side_by_side(batch: &SampleBatch, x: f64, width: f64, scale: f64) -> String {
+    let step = width / batch.lengths.len().max(1) as f64;
+    let mut path = format!("M{x:.1} {BASE}");
+    for (at, &length) in batch.lengths.iter().enumerate() {
+        let y = BASE - f64::from(length) * scale;
+        _ = write!(path, "V{y:.1}H{:.1}", x + (at + 1) as f64 * step);
     }
-    bars
+    _ = write!(path, "V{BASE}z");
+    path
 }

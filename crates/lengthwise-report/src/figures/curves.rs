@@ -1,7 +1,7 @@
-//! Curves: of families of strategies, and of waiting against the number of ranks.
+//! Curves: of families of strategies, and of idle time against the number of ranks.
 
 use crate::compare::Row;
-use crate::figures::shared::{Styles, WIDE, length_label};
+use crate::figures::shared::{HALF, Styles, WIDE, length_label};
 use crate::study::{CurvePoint, FamilyCurve, Study};
 use crate::svg::chart::Chart;
 use crate::svg::scale::Scale;
@@ -74,7 +74,7 @@ fn said(strategy: &str, padding: f64, (share, error): (f64, f64)) -> String {
     format!("{strategy}: {} padding, {} mixing", percent(padding), mixing(share, error))
 }
 
-/// What the parameter of each family does (paper 2, Fig. 2): a chart of padding and one of batch length.
+/// What the parameter of each family does (Ge et al. 2021, Fig. 2): a chart of padding and one of batch length.
 pub(crate) fn tuning(study: &Study, styles: &Styles) -> Vec<(String, [String; 2])> {
     let length = length_label("mean batch length (ABL)", &study.comparison.input);
     let measures: [(&str, Measure); 2] = [
@@ -114,7 +114,7 @@ fn one(curve: &FamilyCurve, styles: &Styles, label: &str, measure: Measure) -> S
     chart.finish()
 }
 
-/// Waiting against the number of ranks. `None` if there are not batches enough for two ranks.
+/// Idle time against the number of ranks. `None` if there are not batches enough for two ranks.
 pub(crate) fn idle(study: &Study, styles: &Styles) -> Option<String> {
     let points = study.idle.iter().flat_map(|idle| &idle.points);
     let ranks = points.clone().map(|point| point.world_size).max().unwrap_or(1);
@@ -123,12 +123,12 @@ pub(crate) fn idle(study: &Study, styles: &Styles) -> Option<String> {
         return None;
     }
     let mut chart = Chart::new(
-        "Waiting against the number of ranks",
-        WIDE,
+        "Idle time against the number of ranks",
+        HALF,
         (Scale::doublings(1.0, f64::from(ranks)), "ranks"),
         (Scale::linear(0.0, 100.0 * most * 1.05), "idle, in % of the ranks’ time"),
     );
-    for (number, idle) in study.idle.iter().enumerate() {
+    for idle in &study.idle {
         let points = idle.points.iter().map(|point| {
             let text = format!(
                 "{} on {}: {} idle, at least {}",
@@ -139,7 +139,7 @@ pub(crate) fn idle(study: &Study, styles: &Styles) -> Option<String> {
             );
             (f64::from(point.world_size), 100.0 * point.idle_share, text)
         });
-        chart.line(styles.row(number), &idle.strategy, &points.collect::<Vec<_>>());
+        chart.line(styles.named(&idle.strategy, study), &idle.strategy, &points.collect::<Vec<_>>());
     }
     Some(chart.finish())
 }

@@ -1,6 +1,7 @@
-//! How many sequences have which length, with the ladder and the optimal buckets (paper 3, Fig. 2).
+//! How many sequences have which length, with the batch lengths that suit them (after Khomenko et al. 2016,
+//! Fig. 2).
 
-use crate::figures::shared::{WIDE, length_label};
+use crate::figures::shared::{HALF, length_label};
 use crate::study::Study;
 use crate::svg::chart::Chart;
 use crate::svg::scale::Scale;
@@ -23,7 +24,7 @@ pub(crate) fn distribution(study: &Study) -> String {
     };
     let mut chart = Chart::new(
         "How many sequences have which length",
-        WIDE,
+        HALF,
         (scale.whole(), &label),
         (Scale::linear(0.0, most as f64 * 1.08).whole(), "sequences"),
     );
@@ -40,16 +41,12 @@ pub(crate) fn distribution(study: &Study) -> String {
         ));
     }
     let top = chart.y.place(f64::INFINITY);
-    for (class, what, edges, height) in
-        [("rung", "rung", &lengths.ladder, 0.0), ("edge", "bucket up to", &lengths.buckets, 10.0)]
-    {
-        for &edge in edges {
-            let x = chart.x.place(f64::from(edge));
-            chart.add(format_args!(
-                r#"<path class="{class}" d="M{x:.1} {0:.1}V{base:.1}"/><circle class="{class} dot" cx="{x:.1}" cy="{0:.1}" r="3.5" data-tip="{what} {edge}"/>"#,
-                top + height
-            ));
-        }
+    let longest = study.comparison.input.max;
+    for &rung in lengths.ladder.iter().filter(|&&rung| rung <= longest) {
+        let x = chart.x.place(f64::from(rung));
+        chart.add(format_args!(
+            r#"<path class="rung" d="M{x:.1} {top:.1}V{base:.1}"/><circle class="rung dot" cx="{x:.1}" cy="{top:.1}" r="3.2" data-tip="batch length {rung}"/>"#
+        ));
     }
     chart.finish()
 }

@@ -4,4 +4,6 @@ pub(crate) mod bars;
 pub(crate) mod batches;
 pub(crate) mod curves;
 pub(crate) mod distribution;
+pub(crate) mod rungs;
 pub(crate) mod shared;
+pub(crate) mod steps;

@@ -26,6 +26,14 @@ pub fn figure(name: &str, width: Width, svg: &str, legend: &str) -> String {
     )
 }
 
+/// A figure of several pictures, which stand below each other where the window is narrow.
+pub(super) fn panels(name: &str, title: &str, class: &str, pictures: &str, legend: &str) -> String {
+    format!(
+        "<figure data-name=\"{name}\" data-title=\"{title}\"><div class=\"panels {class}\">\
+         {pictures}</div>{legend}</figure>"
+    )
+}
+
 /// What stands in the place of a figure that would be empty.
 pub fn nothing(why: &str) -> String {
     format!("<p class=\"nothing\">Nothing to show: {why}.</p>")
@@ -49,9 +57,10 @@ fn legend(entries: impl Iterator<Item = String>) -> String {
     format!("<ul class=\"legend\">{}</ul>", entries.collect::<String>())
 }
 
-pub(super) fn row_legend(study: &Study, styles: &Styles) -> String {
-    let rows = study.comparison.rows.iter().enumerate();
-    lines_legend(rows.map(|(number, row)| (styles.row(number), row.label())))
+/// The rows whose waiting is drawn.
+pub(super) fn idle_legend(study: &Study, styles: &Styles) -> String {
+    let drawn = study.idle.iter().map(|idle| idle.strategy.as_str());
+    lines_legend(drawn.map(|label| (styles.named(label, study), label)))
 }
 
 /// A legend of lines with their dots.
@@ -97,9 +106,11 @@ pub(super) fn frontier_legend(study: &Study, styles: &Styles) -> String {
 }
 
 pub(super) fn lengths_legend(study: &Study) -> String {
-    let (rungs, buckets) = (study.lengths.ladder.len() as u64, study.lengths.buckets.len() as u64);
-    plain_legend([
-        (rule_key("rung"), &format!("ladder of {}", counted(rungs, "rung"))),
-        (rule_key("edge"), &counted(buckets, "optimal bucket")),
-    ])
+    let count = study.lengths.ladder.len() as u64;
+    let what = if study.lengths.recommended {
+        format!("{} of the recommended plan", counted(count, "batch length"))
+    } else {
+        format!("ladder of {}", counted(count, "rung"))
+    };
+    plain_legend([(rule_key("rung"), &what)])
 }

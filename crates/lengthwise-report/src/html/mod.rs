@@ -5,3 +5,4 @@ pub(crate) mod page;
 mod study;
 mod table;
 mod verdict;
+mod words;

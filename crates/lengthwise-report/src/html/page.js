@@ -67,6 +67,26 @@
     });
   }
 
+  // Lines to paste have a button that copies them. Where a page may not use the clipboard, they are selected.
+  for (const block of all(".paste")) {
+    const lines = block.querySelector("pre");
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = "Copy";
+    button.addEventListener("click", async () => {
+      let done = true;
+      try {
+        await navigator.clipboard.writeText(lines.textContent);
+      } catch {
+        getSelection().selectAllChildren(lines);
+        done = document.execCommand("copy");
+      }
+      button.textContent = done ? "Copied" : "Selected";
+      setTimeout(() => { button.textContent = "Copy"; }, 2000);
+    });
+    block.append(button);
+  }
+
   // A figure can be taken along: with its title and its legend, and on a light ground, also from a
   // dark page.
   const PROPERTIES = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity",
@@ -108,15 +128,25 @@
     return found.filter((line) => line !== "");
   };
   const drawn = (figure) => {
-    const svg = figure.querySelector("svg[role=img]");
-    const { width: inner, height } = svg.viewBox.baseVal;
+    // Pictures beside each other, as many as fit on a page.
+    const pictures = all("svg[role=img]", figure);
+    let [across, x, top, high] = [0, 0, 0, 0];
+    const places = pictures.map((svg) => {
+      const { width, height } = svg.viewBox.baseVal;
+      if (x > 0 && x + width > 1000) [x, top, high] = [0, top + high + MARGIN, 0];
+      const place = { x, y: top, width, height };
+      [x, high] = [x + width + MARGIN, Math.max(high, height)];
+      across = Math.max(across, place.x + width);
+      return place;
+    });
+    const inner = Math.max(across, 430);
     const width = inner + 2 * MARGIN;
     const ink = getComputedStyle(document.documentElement).getPropertyValue("--ink");
     const family = "system-ui, sans-serif";
     const written = (x, y, size, weight, text) => made("text",
       { x, y, fill: ink, "font-family": family, "font-size": size + "px", "font-weight": weight }, text);
     const whole = made("svg", {});
-    const title = svg.querySelector("title").textContent;
+    const title = figure.dataset.title || pictures[0].querySelector("title").textContent;
     whole.append(made("title", {}, title));
     const ground = made("rect", { fill: "#ffffff" });
     whole.append(ground);
@@ -125,14 +155,18 @@
       whole.append(written(MARGIN, y + 16, 17, 600, line));
       y += TITLE;
     }
-    const picture = copied(svg);
-    picture.querySelector("title").remove();
-    for (const [name, value] of [["x", MARGIN], ["y", y], ["width", inner], ["height", height]]) {
-      picture.setAttribute(name, value);
-    }
-    whole.append(picture);
-    y += height + 8;
-    let x = MARGIN;
+    pictures.forEach((svg, at) => {
+      const picture = copied(svg);
+      picture.querySelector("title").remove();
+      const place = places[at];
+      picture.setAttribute("x", MARGIN + place.x);
+      picture.setAttribute("y", y + place.y);
+      picture.setAttribute("width", place.width);
+      picture.setAttribute("height", place.height);
+      whole.append(picture);
+    });
+    y += top + high + 8;
+    x = MARGIN;
     for (const entry of all(".legend li", figure)) {
       const name = entry.textContent;
       const step = KEY + widthOf(name, "14px " + family) + 18;
@@ -146,7 +180,7 @@
       x += step;
     }
     if (x > MARGIN) y += LINE;
-    const size = { width, height: Math.ceil(y + MARGIN / 2) };
+    const size = { width: Math.ceil(width), height: Math.ceil(y + MARGIN / 2) };
     for (const name of ["width", "height"]) {
       whole.setAttribute(name, size[name]);
       ground.setAttribute(name, size[name]);

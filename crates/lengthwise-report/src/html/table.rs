@@ -2,9 +2,11 @@
 
 use std::fmt::Write as _;
 
-use crate::compare::{Comparison, Figures, Row};
+use crate::compare::{Figures, Row};
+use crate::figures::bars::rows;
 use crate::figures::shared::Styles;
 use crate::html::figure::button;
+use crate::study::Study;
 use crate::text::{escaped, grouped, percent_within};
 
 #[derive(Clone, Copy)]
@@ -35,16 +37,13 @@ impl Column {
 }
 
 const COLUMNS: [Column; 13] = [
-    column("batches", 1, false, |f| Some(f.batches)).meaning("batches in an epoch"),
     column("padding, %", 2, true, |f| Some(f.padding_rate)).meaning("empty cells of all cells"),
     column("first, %", 2, true, |f| f.first_padding_rate)
         .meaning("empty cells of the first of two lengths"),
     column("second, %", 2, true, |f| f.second_padding_rate)
         .meaning("empty cells of the second of two lengths"),
-    column("batch length", 1, true, |f| Some(f.mean_batch_length))
-        .meaning("mean batch length, weighted by batch size (paper 2’s ABL)"),
-    column("steps", 0, false, |f| Some(f.steps))
-        .meaning("sum of the batch lengths: what a recurrent network waits for"),
+    column("epoch, s", 2, true, |f| f.predicted_seconds)
+        .meaning("time of an epoch by the cost model"),
     column("shapes", 1, false, |f| Some(f.shapes))
         .meaning("different pairs of batch size and batch length"),
     column("mixing, %", 0, true, |f| f.mixing).meaning(
@@ -55,17 +54,21 @@ const COLUMNS: [Column; 13] = [
         "how much the lengths of optimizer steps vary, compared with random steps of as many sequences: \
          1 is as random, 0 is all alike, above 1 steps are biased",
     ),
-    column("rank steps", 1, false, |f| Some(f.optimizer_steps))
-        .meaning("steps that each rank takes in an epoch"),
+    column("optimizer steps", 1, false, |f| Some(f.optimizer_steps))
+        .meaning("updates in an epoch, per rank"),
     column("idle, %", 1, true, |f| Some(f.idle_share))
-        .meaning("time that ranks wait for the slowest of each step"),
+        .meaning("time that ranks wait for the slowest rank of each step"),
     column("idle ≥, %", 1, false, |f| Some(f.idle_bound))
-        .meaning("the least that any dealing of these batches to steps could have"),
-    column("epoch, s", 2, true, |f| f.predicted_seconds)
-        .meaning("time of an epoch by the cost model"),
+        .meaning("the least idle time that any assignment of these batches to steps could have"),
+    column("batches", 1, false, |f| Some(f.batches)).meaning("batches in an epoch"),
+    column("batch length", 1, true, |f| Some(f.mean_batch_length))
+        .meaning("mean batch length, weighted by batch size (ABL in Ge et al. 2021)"),
+    column("sequential steps", 0, false, |f| Some(f.steps))
+        .meaning("sum of the batch lengths: what a recurrent network waits for"),
 ];
 
-pub(super) fn table(comparison: &Comparison, styles: &Styles) -> String {
+pub(super) fn table(study: &Study, styles: &Styles) -> String {
+    let comparison = &study.comparison;
     let columns = COLUMNS.iter().filter(|column| comparison.has_column(column.heading));
     let mut table = "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"table of \
                      strategies\"><table>\n<thead><tr><th scope=\"col\" data-sort=\"text\">\
@@ -81,12 +84,13 @@ pub(super) fn table(comparison: &Comparison, styles: &Styles) -> String {
         );
     }
     table.push_str("</tr></thead>\n<tbody>\n");
-    for (number, row) in comparison.rows.iter().enumerate() {
+    for (number, row) in rows(study) {
         let style = styles.row(number);
         _ = write!(
             table,
-            "<tr class=\"series {}\" data-series=\"{}\"><th scope=\"row\">{}</th>",
+            "<tr class=\"series {}{}\" data-series=\"{}\"><th scope=\"row\">{}</th>",
             style.classes(),
+            if row.recommended { " best" } else { "" },
             escaped(row.label()),
             button(&style.key(), row.label())
         );

@@ -48,7 +48,7 @@ impl Scale {
     }
 
     /// The same scale along a part of the page.
-    pub(super) fn onto(self, from: f64, to: f64) -> Self {
+    pub(crate) fn onto(self, from: f64, to: f64) -> Self {
         Self { from, to, ..self }
     }
 
@@ -65,7 +65,7 @@ impl Scale {
     }
 
     /// Round numbers along the scale, about so many, with their labels.
-    pub(super) fn ticks(&self, about: f64) -> Vec<(f64, String)> {
+    pub(crate) fn ticks(&self, about: f64) -> Vec<(f64, String)> {
         let about = about.max(2.0);
         let values = match self.kind {
             Kind::Even => self.even(about),

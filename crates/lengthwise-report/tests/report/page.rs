@@ -16,6 +16,7 @@ fn request<'a>(lengths: &'a Lengths, strategies: &'a [Strategy], budget: Budget)
         settings,
         epochs: 2,
         world_size: 2,
+        papers: false,
     }
 }
 

@@ -6,6 +6,7 @@ use crate::data::over_long::OverLong;
 use crate::data::population::sample;
 use crate::error::Error;
 use crate::limit::budget::Budget;
+use crate::limit::cost::CostModel;
 use crate::limit::update::Update;
 use crate::math::digits;
 use crate::plan::settings::Settings;
@@ -74,6 +75,8 @@ pub struct Recommendation {
     /// Optimizer steps of an epoch today: with batches of the size that was said, otherwise with random
     /// batches under the budget, one of each rank in a step.
     pub steps_before: u64,
+    /// How long batches take, which all times follow.
+    pub cost: CostModel,
     /// Why, in a sentence.
     pub reason: String,
 }
@@ -168,6 +171,7 @@ pub fn recommend_in(
         offers,
         steps_before: steps_before(&ruler, wanted, lengths.len())?,
         random: random_offer,
+        cost: ruler.cost,
         packed: packed.into_iter().min_by(|a, b| a.time.total_cmp(&b.time)),
         undecided: undecided.and_then(|found| found.offers.into_iter().next()),
     })
