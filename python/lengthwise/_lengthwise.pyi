@@ -63,18 +63,20 @@ class Comparison:
         """
         One dictionary for each strategy: means over the epochs, and their standard deviations as `sd`.
         """
-    def save_html(self, /, path: str | PathLike[str]) -> None:
+    def save_html(self, /, path: str | PathLike[str], *, papers: bool = False) -> None:
         """
-        Writes the report to the .html file `path`. An error leaves no partial file.
+        Writes the report to the .html file `path`. An error leaves no partial file. `papers=True` adds the
+        papers' tuning curves.
         """
     @property
     def settings(self, /) -> Any:
         """
         The settings that all strategies share.
         """
-    def to_html(self, /) -> str:
+    def to_html(self, /, *, papers: bool = False) -> str:
         """
-        Returns the report as one HTML page, which needs no network and no other files.
+        Returns the report as one HTML page, which needs no network and no other files. `papers=True` adds
+        the papers' tuning curves.
         """
     def to_json(self, /) -> str:
         """

@@ -132,6 +132,7 @@ pub(crate) fn compare(
             world_size,
             wanted: wanted.clone(),
             typed: None,
+            papers: false,
         };
         let comparison = lengthwise_report::Comparison::run_in(workspace, &request, |_| {})?;
         Ok(Comparison { comparison, lengths, settings })
@@ -193,15 +194,19 @@ impl Comparison {
         self.comparison.to_json()
     }
 
-    /// Returns the report as one HTML page, which needs no network and no other files.
-    fn to_html(&self, py: Python<'_>) -> Result<String> {
-        py.detach(|| self.page())
+    /// Returns the report as one HTML page, which needs no network and no other files. `papers=True` adds
+    /// the papers' tuning curves.
+    #[pyo3(signature = (*, papers = false))]
+    fn to_html(&self, py: Python<'_>, papers: bool) -> Result<String> {
+        py.detach(|| self.page(papers))
     }
 
-    /// Writes the report to the .html file `path`. An error leaves no partial file.
-    fn save_html(&self, py: Python<'_>, path: Given<PathBuf>) -> Result<()> {
+    /// Writes the report to the .html file `path`. An error leaves no partial file. `papers=True` adds the
+    /// papers' tuning curves.
+    #[pyo3(signature = (path, *, papers = false))]
+    fn save_html(&self, py: Python<'_>, path: Given<PathBuf>, papers: bool) -> Result<()> {
         py.detach(|| {
-            let page = self.page()?;
+            let page = self.page(papers)?;
             Ok(save(&path.0, |file| file.write_all(page.as_bytes()))?)
         })
     }
@@ -216,7 +221,7 @@ impl Comparison {
 }
 
 impl Comparison {
-    fn page(&self) -> Result<String> {
+    fn page(&self, papers: bool) -> Result<String> {
         let lengthwise_report::Comparison { input, settings, rows, .. } = &self.comparison;
         let source = &input.source;
         let lengthwise_report::Settings { budget, shapes, seed, epochs, world_size, .. } = settings;
@@ -235,6 +240,7 @@ impl Comparison {
             world_size: *world_size,
             wanted: Wanted::new(self.settings.budget),
             typed: None,
+            papers,
         };
         let study = Study::around(self.comparison.clone(), &request, &command, |_| {})?;
         Ok(study.to_html())

@@ -241,17 +241,7 @@ impl Study {
         let curves = |family: &str| on_start(&format!("curve of {family}"));
         let frontier = Frontier::new(request, &comparison, curves)?;
         let (command, papers) = (command.to_owned(), request.papers);
-        Ok(Self {
-            comparison,
-            command,
-            lengths,
-            rungs,
-            pictures,
-            frontier,
-            idle,
-            orders,
-            papers,
-        })
+        Ok(Self { comparison, command, lengths, rungs, pictures, frontier, idle, orders, papers })
     }
 
     /// The study as JSON.
@@ -359,7 +349,8 @@ impl Rungs {
             let planner = Planner::with(strategy.clone(), settings).for_ranks(request.world_size);
             let planned = planner.plan(&lengths, 0);
             // Not every ladder goes with every budget and with few batches.
-            let Ok(plan) = planned.and_then(|plan| as_ranks_get_it(plan, request.world_size)) else {
+            let Ok(plan) = planned.and_then(|plan| as_ranks_get_it(plan, request.world_size))
+            else {
                 continue;
             };
             let measures = plan.measure(&lengths);
@@ -412,7 +403,8 @@ impl Picture {
 impl Order {
     fn new(request: &Request, strategy: &str) -> Result<Self, Error> {
         let settings = Settings { arrange: Arrange::AsBuilt, ..request.settings.clone() };
-        let plan = Planner::with(strategy.parse::<Strategy>()?, settings).plan(request.lengths, 0)?;
+        let plan =
+            Planner::with(strategy.parse::<Strategy>()?, settings).plan(request.lengths, 0)?;
         let indices = plan.indices();
         let places = indices.len().min(ORDER_PLACES);
         let order = (0..places).map(|place| indices[place * indices.len() / places]);

@@ -47,15 +47,17 @@ fn what_a_report_shows_can_be_had_as_json() {
     let study = folder.json("report --example bimodal --strategy blurred --json");
     assert_eq!(study["version"], 1);
     assert_eq!(study["rows"][0]["strategy"], "blurred:blur=0.02");
-    assert_eq!(study["pictures"][0]["order"].as_array().unwrap().len(), 1000);
+    assert_eq!(study["pictures"][0]["batches"].as_array().unwrap().len(), 8);
+    assert!(study.get("orders").is_none(), "only with --papers");
     assert_eq!(study["frontier"]["sequences"], 8000);
     assert_eq!(study["frontier"]["curves"].as_array().unwrap().len(), 7);
     let counts = study["lengths"]["bins"].as_array().unwrap().iter();
     assert_eq!(counts.map(|bin| bin["count"].as_u64().unwrap()).sum::<u64>(), 8000);
     assert_eq!(fs::read_dir(folder.folder()).unwrap().count(), 0, "nothing is written");
+    let study = folder.json("report --example bimodal --strategy blurred --papers --json");
+    assert_eq!(study["orders"][0]["order"].as_array().unwrap().len(), 1000);
 }
 
-/// More pairs than the pictures show: their second lengths are drawn with the first.
 #[test]
 fn pairs_have_reports_too() {
     let rows = (0..200).map(|i| format!("{},{}\n", 20 + i * 37 % 400, 2 + i * 37 % 400 / 9));

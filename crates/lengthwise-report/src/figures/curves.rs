@@ -139,7 +139,11 @@ pub(crate) fn idle(study: &Study, styles: &Styles) -> Option<String> {
             );
             (f64::from(point.world_size), 100.0 * point.idle_share, text)
         });
-        chart.line(styles.named(&idle.strategy, study), &idle.strategy, &points.collect::<Vec<_>>());
+        chart.line(
+            styles.named(&idle.strategy, study),
+            &idle.strategy,
+            &points.collect::<Vec<_>>(),
+        );
     }
     Some(chart.finish())
 }

@@ -39,7 +39,10 @@ pub(crate) fn rungs(study: &Study) -> Option<String> {
         let (mut class, mut dot) = ("tick", String::new());
         if study.rungs.recommended == Some(point.rungs) {
             (class, dot) = ("label", style.large_dot(x, y, text));
-            dot = format!(r#"<g class="series own {}" data-series="recommended">{dot}</g>"#, style.classes());
+            dot = format!(
+                r#"<g class="series own {}" data-series="recommended">{dot}</g>"#,
+                style.classes()
+            );
         }
         chart.add(format_args!(
             r#"{dot}<text class="{class}" x="{x:.1}" y="{:.1}" text-anchor="middle">{}</text>"#,

@@ -189,9 +189,10 @@ impl Study {
     fn steps_section(&self, page: &mut String, styles: &Styles) {
         let settings = &self.comparison.settings;
         let ranks = idle(self, styles);
-        let mut text = "Left: how much optimizer steps differ in length. Far right of the line, a step \
+        let mut text =
+            "Left: how much optimizer steps differ in length. Far right of the line, a step \
                         sees only short or only long sequences."
-            .to_owned();
+                .to_owned();
         if ranks.is_some() {
             _ = write!(
                 text,
@@ -201,8 +202,7 @@ impl Study {
                 escaped(&settings.time)
             );
         }
-        let legend =
-            if ranks.is_some() { idle_legend(self, styles) } else { String::new() };
+        let legend = if ranks.is_some() { idle_legend(self, styles) } else { String::new() };
         let missing = || nothing("there are too few batches for two ranks");
         let right = ranks.map_or_else(missing, |svg| svg + &legend);
         let pictures = format!("{}<div>{right}</div>", self::steps(self, styles));

@@ -7,10 +7,8 @@ use crate::text::{escaped, grouped, mixing, percent};
 
 /// The answer as a part of the page.
 pub(super) fn answer(comparison: &Comparison) -> String {
-    let mut html = format!(
-        "<section id=\"answer\">\n<p class=\"verdict\">{}</p>\n",
-        verdict(comparison)
-    );
+    let mut html =
+        format!("<section id=\"answer\">\n<p class=\"verdict\">{}</p>\n", verdict(comparison));
     html += &changes(comparison);
     if let Some(recommended) = &comparison.recommended {
         if let Some(command) = &recommended.command {
@@ -31,7 +29,7 @@ pub(super) fn answer(comparison: &Comparison) -> String {
 fn paste(id: &str, label: &str, lines: &str) -> String {
     format!(
         "<div class=\"paste\" id=\"{id}\"><p>{label}</p><pre tabindex=\"0\"><code>{}</code></pre></div>\n",
-        escaped(lines)
+        lines.lines().map(escaped).collect::<Vec<_>>().join("\n")
     )
 }
 
@@ -105,9 +103,11 @@ fn changes(comparison: &Comparison) -> String {
     let steps = [before, after].map(|figures| whole(figures.optimizer_steps));
     let shapes = [before, after].map(|figures| whole(figures.shapes));
     let [[padding, padded], [steps, stepped], [shapes, shaped]] = [padding, steps, shapes];
-    let mut html = "<dl class=\"changes\" aria-label=\"random batches, then what is recommended\">\n"
-        .to_owned();
-    let all = [Some(("padding", padding, padded)), time, Some(("shapes per epoch", shapes, shaped))];
+    let mut html =
+        "<dl class=\"changes\" aria-label=\"random batches, then what is recommended\">\n"
+            .to_owned();
+    let all =
+        [Some(("padding", padding, padded)), time, Some(("shapes per epoch", shapes, shaped))];
     let more = [mixed, Some(("optimizer steps", steps, stepped))];
     for (name, before, after) in all.into_iter().chain(more).flatten() {
         _ = writeln!(

@@ -24,10 +24,7 @@ const WORDS: [(&str, &str); 9] = [
          as random, 0 means that all steps are alike, and above 1 steps are biased.",
     ),
     ("optimizer steps", "updates of the weights in an epoch, per rank."),
-    (
-        "micro-batch",
-        "a batch whose gradients are accumulated with others into one optimizer step.",
-    ),
+    ("micro-batch", "a batch whose gradients are accumulated with others into one optimizer step."),
     (
         "sequential steps",
         "the sum of the batch lengths: how many time steps a recurrent network takes in an epoch.",

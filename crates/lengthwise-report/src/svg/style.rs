@@ -56,9 +56,7 @@ impl SeriesStyle {
         let outline = SYMBOLS[symbol];
         if outline.is_empty() {
             let r = 3.6 * times;
-            return format!(
-                r#"<circle cx="{x:.1}" cy="{y:.1}" r="{r:.1}" class="dot s{symbol}""#
-            );
+            return format!(r#"<circle cx="{x:.1}" cy="{y:.1}" r="{r:.1}" class="dot s{symbol}""#);
         }
         let mut path = String::new();
         for part in outline {
@@ -235,8 +233,10 @@ mod tests {
     #[test]
     fn sixteen_series_share_neither_colour_nor_symbol() {
         let styles = (0..16).map(SeriesStyle);
-        let colours: BTreeSet<String> =
-            styles.clone().map(|style| style.classes().split(' ').next().unwrap().to_owned()).collect();
+        let colours: BTreeSet<String> = styles
+            .clone()
+            .map(|style| style.classes().split(' ').next().unwrap().to_owned())
+            .collect();
         let symbols: BTreeSet<String> = styles.map(|style| style.shape(0.0, 0.0, 1.0)).collect();
         assert_eq!((colours.len(), symbols.len()), (16, 16));
     }

@@ -60,8 +60,7 @@ LOOKS = """root => [...root.querySelectorAll('.series')].flatMap(series => {
     const dot = series.querySelector('.dot'), line = series.querySelector('.line');
     if (!dot) return [];
     const own = series.closest('.own') || series.querySelector('.own');
-    const triangle = /h-/.test(dot.getAttribute('d') || '') ? 'triangle' : 'diamond';
-    const symbol = {circle: 'circle', rect: 'square', path: triangle}[dot.tagName];
+    const symbol = dot.getAttribute('class').match(/s\\d+/)[0];
     const dash = line ? getComputedStyle(line).strokeDasharray : null;
     return [[series.dataset.series, symbol, getComputedStyle(dot).fill, dash, own !== null]];
 })"""
@@ -92,7 +91,7 @@ def lab(colour, eye):
 
 
 def apart(one, other):
-    """How far apart two colours are for whoever tells them apart worst."""
+    """How far apart two colours are for the eyes that tell them apart worst."""
     pairs = [(lab(one, eye), lab(other, eye)) for eye in EYES]
     return min(sum((a - b) ** 2 for a, b in zip(*pair)) ** 0.5 for pair in pairs)
 
