@@ -59,7 +59,7 @@ pub(crate) fn batches(picture: &Picture, style: SeriesStyle) -> String {
     let (classes, name) = (style.classes(), escaped(&picture.strategy));
     let shown = percent(picture.shown_padding());
     let mut body = format!(
-        r#"<g class="series {classes}" data-series="{name}">{}/><text class="label" x="18" y="12">{name}</text><text class="tick" x="0" y="29">{} padding in the epoch, {shown} here</text>"#,
+        r#"<g class="series {classes}" data-series="{name}">{}/><text class="label" x="18" y="12">{name}</text><text class="tick" x="0" y="29">{} padding, here {shown}</text>"#,
         style.mark(7.0, 8.0),
         percent(picture.padding_rate),
     );

@@ -36,6 +36,8 @@ pub(crate) fn rungs(study: &Study) -> Option<String> {
     chart.line(style, "recommended", &drawn);
     for (point, (x, y, text)) in points.iter().zip(&drawn) {
         let (x, y) = (chart.x.place(*x), chart.y.place(*y));
+        // The curve falls: to the right above a point there is room, but not at the end of the axis.
+        let (aside, anchor) = if point.rungs == last.rungs { (8.0, "end") } else { (4.0, "start") };
         let (mut class, mut dot) = ("tick", String::new());
         if study.rungs.recommended == Some(point.rungs) {
             (class, dot) = ("label", style.large_dot(x, y, text));
@@ -45,8 +47,9 @@ pub(crate) fn rungs(study: &Study) -> Option<String> {
             );
         }
         chart.add(format_args!(
-            r#"{dot}<text class="{class}" x="{x:.1}" y="{:.1}" text-anchor="middle">{}</text>"#,
-            y - 11.0,
+            r#"{dot}<text class="{class}" x="{:.1}" y="{:.1}" text-anchor="{anchor}">{}</text>"#,
+            x + aside,
+            y - 9.0,
             percent(point.padding_rate)
         ));
     }

@@ -141,9 +141,13 @@ impl Study {
             },
             mixing(equal.mixing, equal.mixing_error)
         );
+        let own = self.comparison.recommended.as_ref();
+        if own.is_some_and(|own| own.shapes != self.comparison.settings.shapes) {
+            text += " It pads to few batch lengths, which saves shapes; the others do not.";
+        }
         let biased = self.comparison.rows.iter().find(|row| row.recommended);
         if biased.is_some_and(|row| row.mean.micro_batches > 1.5 && row.mean.step_mix < 0.9) {
-            text += " Methods that pad less make biased optimizer steps: compare the step mix.";
+            text += " Methods that pad less make biased optimizer steps: see the step mix.";
         }
         if rows(self).any(|(_, row)| row.label() == "shuffled") {
             text += " * Random shuffling mixes fully.";
@@ -218,8 +222,8 @@ impl Study {
         let paired = rows(self).any(|(_, row)| row.mean.second_padding_rate.is_some());
         let most = self.pictures.iter().map(|picture| picture.batches.len()).max();
         let text = format!(
-            "{} in a row from the first epoch of each plan: those whose padding is nearest to that of the \
-             whole epoch{}. Width is batch size, height is length; the sequences of a batch are sorted, \
+            "{} in a row from the first epoch of each plan: those whose padding (“here”) is nearest to that \
+             of the whole epoch{}. Width is batch size, height is length; the sequences of a batch are sorted, \
              and grey is padding. Pictures of this kind: {}, {}.",
             counted(most.unwrap_or(0) as u64, "batch").replace("batchs", "batches"),
             if paired { ", by the first length" } else { "" },

@@ -36,7 +36,7 @@ impl Column {
     }
 }
 
-const COLUMNS: [Column; 13] = [
+const COLUMNS: [Column; 12] = [
     column("padding, %", 2, true, |f| Some(f.padding_rate)).meaning("empty cells of all cells"),
     column("first, %", 2, true, |f| f.first_padding_rate)
         .meaning("empty cells of the first of two lengths"),
@@ -58,8 +58,6 @@ const COLUMNS: [Column; 13] = [
         .meaning("updates in an epoch, per rank"),
     column("idle, %", 1, true, |f| Some(f.idle_share))
         .meaning("time that ranks wait for the slowest rank of each step"),
-    column("idle ≥, %", 1, false, |f| Some(f.idle_bound))
-        .meaning("the least idle time that any assignment of these batches to steps could have"),
     column("batches", 1, false, |f| Some(f.batches)).meaning("batches in an epoch"),
     column("batch length", 1, true, |f| Some(f.mean_batch_length))
         .meaning("mean batch length, weighted by batch size (ABL in Ge et al. 2021)"),

@@ -57,7 +57,10 @@ fn verdict(comparison: &Comparison) -> String {
         );
     }
     let spent = random(comparison).map_or_else(String::new, |random| {
-        format!("Random batches spend <b>{}</b> on padding. ", percent(random.mean.padding_rate))
+        format!(
+            "Random batches spend <b>{}</b> of their cells on padding. ",
+            percent(random.mean.padding_rate)
+        )
     });
     let Some(recommended) = &comparison.recommended else {
         let (name, least) = (escaped(best.label()), percent(best.mean.padding_rate));
