@@ -252,8 +252,9 @@ impl Comparison {
             rows.push(Row { recommended: true, ..row });
             compare_times(&mut rows, found.best().time);
         } else {
-            rows.iter_mut().for_each(|row| row.mean.time_ratio = None);
-            rows.iter_mut().for_each(|row| row.sd.time_ratio = None);
+            for row in &mut rows {
+                (row.mean.time_ratio, row.sd.time_ratio) = (None, None);
+            }
         }
         Ok(Self {
             version: 1,

@@ -347,10 +347,9 @@ impl Rungs {
         for rungs in counts.into_iter().filter(|&rungs| rungs <= distinct.max(1)) {
             let settings = Settings { shapes: Shapes::Ladder(rungs), ..settings.clone() };
             let planner = Planner::with(strategy.clone(), settings).for_ranks(request.world_size);
-            let planned = planner.plan(&lengths, 0);
+            let made = planner.plan(&lengths, 0);
             // Not every ladder goes with every budget and with few batches.
-            let Ok(plan) = planned.and_then(|plan| as_ranks_get_it(plan, request.world_size))
-            else {
+            let Ok(plan) = made.and_then(|plan| as_ranks_get_it(plan, request.world_size)) else {
                 continue;
             };
             let measures = plan.measure(&lengths);

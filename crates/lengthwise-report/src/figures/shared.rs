@@ -1,6 +1,6 @@
 //! What several figures share: their size, the styles of series, labels.
 
-use crate::compare::Input;
+use crate::compare::{Input, Row};
 use crate::study::Study;
 use crate::svg::style::SeriesStyle;
 
@@ -41,7 +41,7 @@ impl Styles {
 
     /// The style of the row of this label.
     pub(crate) fn named(&self, label: &str, study: &Study) -> SeriesStyle {
-        let mut labels = study.comparison.rows.iter().map(|row| row.label());
+        let mut labels = study.comparison.rows.iter().map(Row::label);
         self.row(labels.position(|own| own == label).unwrap_or(self.names.len()))
     }
 

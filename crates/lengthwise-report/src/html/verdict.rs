@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::compare::{Comparison, Row};
+use crate::compare::{Comparison, Figures, Row};
 use crate::text::{escaped, grouped, mixing, percent};
 
 /// The answer as a part of the page.
@@ -102,17 +102,20 @@ fn changes(comparison: &Comparison) -> String {
     let mixed = mixed(before.mixing, before.mixing_error)
         .zip(mixed(after.mixing, after.mixing_error))
         .map(|(before, after)| ("mixing", before, after));
-    let padding = [before, after].map(|figures| percent(figures.padding_rate));
-    let steps = [before, after].map(|figures| whole(figures.optimizer_steps));
-    let shapes = [before, after].map(|figures| whole(figures.shapes));
-    let [[padding, padded], [steps, stepped], [shapes, shaped]] = [padding, steps, shapes];
+    let padding = |figures: &Figures| percent(figures.padding_rate);
+    let steps = |figures: &Figures| whole(figures.optimizer_steps);
+    let shapes = |figures: &Figures| whole(figures.shapes);
     let mut html =
         "<dl class=\"changes\" aria-label=\"random batches, then what is recommended\">\n"
             .to_owned();
-    let all =
-        [Some(("padding", padding, padded)), time, Some(("shapes per epoch", shapes, shaped))];
-    let more = [mixed, Some(("optimizer steps", steps, stepped))];
-    for (name, before, after) in all.into_iter().chain(more).flatten() {
+    let all = [
+        Some(("padding", padding(before), padding(after))),
+        time,
+        Some(("shapes per epoch", shapes(before), shapes(after))),
+        mixed,
+        Some(("optimizer steps", steps(before), steps(after))),
+    ];
+    for (name, before, after) in all.into_iter().flatten() {
         _ = writeln!(
             html,
             "<div><dt>{name}</dt><dd><span>{before}</span> → <b>{after}</b></dd></div>"

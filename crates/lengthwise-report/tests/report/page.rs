@@ -67,8 +67,12 @@ fn panels_pad_as_much_as_their_rows() {
         for batch in picture["batches"].as_array().unwrap() {
             cells += batch["cells"].as_f64().unwrap();
             data += batch["data"].as_f64().unwrap();
-            let all: u64 =
-                batch["lengths"].as_array().unwrap().iter().filter_map(|own| own.as_u64()).sum();
+            let all: u64 = batch["lengths"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .filter_map(serde_json::Value::as_u64)
+                .sum();
             let drawn = batch["lengths"].as_array().unwrap().len() as u64;
             if drawn == batch["sequences"].as_u64().unwrap() {
                 assert_eq!(Some(all), batch["data"].as_u64(), "{}", row.label());
