@@ -19,7 +19,7 @@ STUBS = HERE / "lengthwise" / "_lengthwise.pyi"
 SETTINGS = HERE / "lengthwise" / "_settings.py"
 WRITTEN = "# Written by stubs.py from the Rust signatures; not edited by hand.\n\n"
 
-#: Defaults that are no literals in Rust; `stubtest` compares them with the module.
+#: Defaults that are not literals in Rust; `stubtest` compares them with the module.
 DEFAULTS = {"budget: str | SupportsIndex = ...": 'budget: str | SupportsIndex = "sequences:16"'}
 
 #: The settings that are keywords of their own where the others are `**settings`.

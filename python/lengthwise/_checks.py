@@ -8,7 +8,7 @@ from typing import Any
 
 from .errors import SettingError
 
-#: What to do about what is no length.
+#: The hint for a value that is not a length.
 WHOLE = "lengths are whole numbers from 1 to 4294967295; leave empty sequences out"
 
 
@@ -18,7 +18,7 @@ def checked_epoch(epoch: Any) -> int:
     except TypeError:
         checked = -1
     if not 0 <= checked < 2**64:
-        raise SettingError(f"{epoch!r} is no epoch", hint="epochs are whole numbers from 0")
+        raise SettingError(f"{epoch!r} is not an epoch", hint="epochs are whole numbers from 0")
     return checked
 
 
@@ -36,10 +36,10 @@ def check_settings(
 
 
 def checked_word(name: str, given: Any, known: Mapping[str, str]) -> str:
-    """What a word means; refuses words that ``name`` does not know."""
+    """The meaning of a word; refuses words that ``name`` does not accept."""
     if isinstance(given, str) and given in known:
         return known[given]
-    raise SettingError(f"{name} does not know {given!r}", hint=_meant(str(given), [*known], '"'))
+    raise SettingError(f"{name} does not accept {given!r}", hint=_meant(str(given), [*known], '"'))
 
 
 def _meant(given: str, known: Sequence[str], quote: str) -> str:
@@ -55,7 +55,7 @@ def check_budget(budget: str | int | None) -> str | int:
     """A budget that must be given."""
     if budget is None:
         raise SettingError(
-            "there is no budget, and batches have no other size",
+            "there is no budget to limit the batches",
             hint='give one, as in budget="padded:20000"',
         )
     return budget
@@ -66,11 +66,11 @@ def check_source(source: Any, again: bool = False) -> None:
     if not (callable(source) or hasattr(source, "__iter__") or hasattr(source, "__getitem__")):
         raise SettingError(
             f"{source!r} cannot be iterated over",
-            hint="give a list, a dataset, or a function that gives an iterator from a position on",
+            hint="give a list, a dataset, or a function that returns an iterator from a position on",
         )
     if again and not callable(source) and isinstance(source, Iterator) and iter(source) is source:
         raise SettingError(
-            f"a {type(source).__name__} can be read once, and the next epoch would be empty",
-            hint="give something that can be iterated over again, as a list or a dataset, or a function "
-            "that gives an iterator from a position on",
+            f"a {type(source).__name__} can be read only once, so the next epoch would be empty",
+            hint="give something that can be read again, such as a list or a dataset, or a function that "
+            "returns an iterator from a position on",
         )

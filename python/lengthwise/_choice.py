@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch.utils.data import get_worker_info
 
-#: A choice is written beside the ones before, so that who reads one now gets it whole.
+#: A choice is written beside the earlier ones, so that a process that reads one now gets it whole.
 ROWS = 8
 #: Below the choices: how many there are; and of the iteration that began last the choice, how many began with
 #: it, the process, and whether it has a state of its own.

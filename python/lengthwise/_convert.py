@@ -32,7 +32,7 @@ def array(lengths: Any) -> np.ndarray:
         made = made.filled(0)
     if not len(made):
         return made.astype(np.uint32)
-    # Objects, texts, truth values, dates: name the first that is no number.
+    # Objects, texts, truth values, dates: name the first that is not a number.
     values = [str(value) for value in made] if made.dtype.kind in "mM" else made.tolist()
     values = [value.item() if isinstance(value, np.generic) else value for value in values]
     for index, value in enumerate(values):

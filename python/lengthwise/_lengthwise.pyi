@@ -21,12 +21,12 @@ class Batches:
 @final
 class Chunks:
     """
-    Cuts sequences into pieces. To plan the pieces as sequences of their own, use `pieces` as lengths.
-    Piece `i` is a part of sequence `sequences[i]`, and begins at `offsets[i]`.
+    Cuts sequences into chunks. To plan the chunks as sequences of their own, use `pieces` as lengths.
+    Chunk `i` is a part of sequence `sequences[i]`, and begins at `offsets[i]`.
 
     Args:
         `lengths`: The length of each sequence, as for `Planner`.
-        `size`: The length of a piece. The last piece of a sequence may be shorter.
+        `size`: The length of a chunk. The last chunk of a sequence may be shorter.
     """
     def __len__(self, /) -> int: ...
     def __new__(cls, /, lengths: Any, size: SupportsIndex) -> Chunks: ...
@@ -35,17 +35,17 @@ class Chunks:
     @property
     def offsets(self, /) -> np.ndarray:
         """
-        Where each piece begins in its sequence.
+        Where each chunk begins in its sequence.
         """
     @property
     def pieces(self, /) -> Lengths:
         """
-        The lengths of the pieces.
+        The lengths of the chunks.
         """
     @property
     def sequences(self, /) -> np.ndarray:
         """
-        The sequence that each piece is a part of.
+        The sequence that each chunk is a part of.
         """
 
 @final

@@ -45,7 +45,7 @@ def set_sampler(loader: DataLoader[Any], sampler: Any) -> None:
 
 
 class Reader(NamedTuple):
-    """Who takes the batches of a sampler."""
+    """The code that reads the batches of a sampler."""
 
     #: Whether batches are taken before training asks for them.
     ahead: bool
@@ -62,7 +62,7 @@ class Reader(NamedTuple):
 
 
 def reader() -> Reader:
-    """Who takes the batches of the sampler that calls this.
+    """Finds the code that reads the batches of the sampler that calls this.
 
     Why: a loader does not tell its sampler how many workers it has or how far it reads ahead, and
     Accelerate does not tell it that batches are divided among processes. Without this, the state of a
@@ -108,7 +108,7 @@ def processes_of_accelerate() -> int:
 
     Why: ``accelerator.prepare`` reads an ``IterableDataset`` in one process for all, or keeps every n-th item
     in each. Of a stream, one rank's batches are then all that is read, and the others are never seen.
-    Accelerate does not tell a dataset who reads it, but all of its loaders call ``set_epoch`` of the
+    Accelerate does not tell a dataset that it reads it, but all of its loaders call ``set_epoch`` of the
     dataset before they begin, in every process and outside of workers.
     """
     for module, owner in _callers(3):
@@ -138,7 +138,7 @@ def after_setup_of_data(loop: Any, then: Callable[[], None]) -> None:
 
 
 def _callers(depth: int = DEPTH) -> Iterator[tuple[str, Any]]:
-    """The modules of those who call, from near to far, and the objects whose methods they are."""
+    """The modules of the callers, from near to far, and the objects whose methods they are."""
     frame: FrameType | None = sys._getframe(2)
     for _ in range(depth):
         if frame is None:

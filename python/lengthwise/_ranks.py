@@ -80,15 +80,15 @@ def given_ranks(
         world_size = world_size if world_size is None else operator.index(world_size)
     except TypeError:
         raise RankError(
-            f"rank {rank!r} of {world_size!r}", hint='ranks are whole numbers; `rank="all"` is all of them'
+            f"expected whole numbers, got rank {rank!r} of {world_size!r}", hint='ranks are whole numbers; `rank="all"` is all of them'
         ) from None
     if world_size is not None and world_size < 1:
-        raise RankError(f"a world size of {world_size}", hint="give at least one rank")
+        raise RankError(f"`world_size` cannot be {world_size}", hint="give at least one rank")
     if isinstance(rank, int) and world_size is None:
-        raise RankError(f"rank {rank} of how many?", hint="give `world_size` too, or neither of them")
+        raise RankError(f"`rank` is {rank}, but `world_size` is missing", hint="give `world_size` too, or neither of them")
     if rank is None and world_size is not None and world_size != 1:
         raise RankError(
-            f"which of the {world_size} ranks is this?",
+            f"`world_size` is {world_size}, but `rank` is missing",
             hint='give `rank` too, or neither of them; `rank="all"` gives the batches of all ranks',
         )
     if isinstance(rank, int) and not 0 <= rank < (world_size or 1):
@@ -139,6 +139,6 @@ def _number(name: str) -> int:
         return int(os.environ[name])
     except ValueError:
         raise RankError(
-            f"{name}={os.environ[name]!r} is no number",
+            f"{name}={os.environ[name]!r} is not a number",
             hint="give `rank` and `world_size`, or unset the variable",
         ) from None

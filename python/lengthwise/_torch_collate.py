@@ -17,9 +17,9 @@ from ._torch_sampler import BatchSampler
 from ._torch_stream import StreamBatches
 from .errors import LengthsError, SettingError
 
-#: What to do about items that are longer than was said.
-REALLY = "give the lengths that the items really have, with all that is added to them"
-#: What to do about a field that has the name of the lengths.
+#: The hint for items that are longer than planned.
+REALLY = "give the real lengths of the items, with everything that is added to them"
+#: The hint for a field that has the name of the lengths.
 ANOTHER_NAME = 'give another name, as in `lengths="counts"`, or none'
 
 
@@ -35,18 +35,17 @@ class _Side(NamedTuple):
 class pad_collate:
     """Pads the sequences of a batch to its planned length.
 
-    Items are tensors, arrays or lists of numbers; or dictionaries or tuples of such. ``field`` and the
-    fields in ``like`` are padded to the planned length. Others are stacked if they are all as long, or padded
-    to their own longest; what is no sequence is collated as PyTorch does. The lengths are added as a last
-    part, or under the key ``lengths``; second lengths are added behind them, or under the key
+    Items are tensors, arrays or lists of numbers; or dictionaries or tuples of them. ``field`` and the
+    fields in ``like`` are padded to the planned length. Other sequences are stacked if they all have the same
+    length, and otherwise padded to the longest of them; other values are collated as in PyTorch. The lengths
+    are added as the last part, or under the key ``lengths``; second lengths come after them, or under the key
     ``second_lengths``.
 
-    The planned length is exact in batches of :func:`loader`, and longer items are refused there. Elsewhere the
-    plan of the batch is not known: the longest item is rounded up as the sampler's shapes say, and refused are
-    items longer than any that was planned, and, where one length has a budget of ``padded`` cells, batches
-    that exceed it. So batches that are not the sampler's are collated without it. Of two lengths on a ladder,
-    or cut by ``over_long="truncate"``, only the plan knows the batch length: such batches must be those of
-    :func:`loader`.
+    In batches of :func:`loader`, the planned length is exact, and longer items are refused. Elsewhere the plan
+    of the batch is not known: the longest item is rounded up by the sampler's shapes. Items longer than any
+    planned length are refused, and so are batches that exceed a budget of ``padded`` cells, if sequences have
+    one length. Collate batches that are not from the sampler without it. For two lengths on a ladder, or cut
+    by ``over_long="truncate"``, only the plan knows the batch length: use :func:`loader` for such batches.
 
     Args:
         sampler: The sampler of the batches, which has their shapes. By default, batches are padded to
@@ -54,8 +53,8 @@ class pad_collate:
         field: The field whose length was planned. By default, it is the first one that is a sequence.
         second: The field of the second of two planned lengths, such as the target of a translation, which is
             padded to its own planned length. By default, there is none.
-        like: The fields that are as long as ``field``. By default, these are the ones that are as long in
-            every item of the batch.
+        like: The fields that have the same length as ``field``. By default, these are the fields whose length
+            is the same in every item of the batch.
         padding_value: The value of the padding: a number, or a dictionary with one for each field. The
             default is 0.
         lengths: The name of the field with the lengths, or ``None`` for no such field. The default is
@@ -129,7 +128,7 @@ class pad_collate:
             if "ladder" in settings["shapes"]:
                 self._unknown = "ladders of two lengths depend on each other"
             elif truncates:
-                self._unknown = "the lengths of a pair are cut one by the other"
+                self._unknown = "how far one length is cut depends on the other"
 
     def __call__(self, rows: Sequence[Any]) -> Any:
         first = rows[0]
@@ -138,7 +137,7 @@ class pad_collate:
         main = self._main(columns)
         if getattr(rows, "length", None) is None and self._unknown is not None:
             raise SettingError(
-                f"{self._unknown}, and this batch does not say what it was planned for",
+                f"{self._unknown}, and the planned length of this batch is not known",
                 hint="make the loader with `lengthwise.torch.loader(dataset, sampler, collate_fn=…)`: its "
                 "batches know",
             )
@@ -165,7 +164,7 @@ class pad_collate:
         most = planned or side.longest
         if most is not None and length > most and side.top is None:
             raise LengthsError(
-                f"an item has {name} {length}, and its batch was planned for {most} at most", hint=REALLY
+                f"an item has {name} {length}, but its batch was planned for at most {most}", hint=REALLY
             )
 
     def _check_cells(self, items: int, cells: int) -> None:
@@ -289,7 +288,7 @@ class pack_collate(pad_collate):
         )
         if lengths in self._added:
             raise SettingError(
-                f"the lengths would have the name {lengths!r}, which the row adds itself",
+                f"the lengths would have the name {lengths!r}, which is a field of the row itself",
                 hint=ANOTHER_NAME,
             )
         self.first = dict(first or {})
@@ -307,7 +306,7 @@ class pack_collate(pad_collate):
         if side.top is not None:
             own = [min(length, planned or side.top) for length in raw]
         total = sum(own)
-        # A row of several may be as long as there is room.
+        # A row of several sequences may be as long as the capacity.
         target = planned or self._rounded(total, self.multiple)
         if total > target:
             raise LengthsError(
@@ -347,7 +346,7 @@ class pack_collate(pad_collate):
             item = next(item for item, length in enumerate(raw) if lengths[item] != length)
             raise LengthsError(
                 f"item {item} of the batch has {lengths[item]} of {key!r} and {raw[item]} of {main!r}: "
-                "in a row they would not lie beside each other",
+                "their positions in the row would not match",
                 hint="make them as long; or name in `like` the fields that go into the row, and others "
                 "stay lists",
             )
@@ -381,7 +380,7 @@ def cu_seqlens(lengths: Sequence[int], padded_to: int | None = None) -> torch.Te
     pieces = _pieces(lengths, padded_to)
     if sum(pieces) >= 2**31:
         raise LengthsError(
-            f"the row has length {sum(pieces)}, which is no `int32`", hint="make rows shorter than 2**31"
+            f"the row has length {sum(pieces)}, which does not fit in `int32`", hint="make rows shorter than 2**31"
         )
     return torch.tensor([0, *np.cumsum(pieces)], dtype=torch.int32)
 
@@ -439,7 +438,7 @@ def _among(value: Any, kind: torch.dtype, name: str) -> Any:
     try:
         fits = _fits(value, kind)
     except (TypeError, ValueError, RuntimeError):
-        fits = False  # It is no number at all.
+        fits = False  # It is not a number.
     if not fits:
         raise SettingError(
             f"{value} cannot be among values of {kind}", hint=f"choose another `{name}`"
@@ -470,7 +469,7 @@ def checked_sampler(sampler: Any, name: str) -> BatchSampler:
         hint = f"leave it out, as in `{name}()`: batches of a stream know their lengths"
     else:
         hint = "give a `lengthwise.torch.BatchSampler`"
-    raise SettingError(f"`{name}` needs a sampler, and a {type(sampler).__name__} is none", hint=hint)
+    raise SettingError(f"`{name}` needs a sampler, and a {type(sampler).__name__} is not one", hint=hint)
 
 
 def _multiple(shapes: str) -> int:

@@ -81,14 +81,14 @@ class BatchSampler(Sampler[list[int]]):
     With ``second``, batches have little padding in both lengths, and a ``second_length``.
 
     ``rank`` and ``world_size`` come from ``torch.distributed`` if you do not give them and it is
-    initialised; otherwise from the variables that torchrun, mpirun and srun set, with a warning. Where
-    several ranks share their data, as under tensor, pipeline or context parallelism, give a
+    initialised; otherwise from the variables that torchrun, mpirun and srun set, with a warning. If
+    several ranks share their data, as in tensor, pipeline or context parallelism, give a
     ``process_group`` or a ``device_mesh``.
 
-    Call ``set_epoch`` before each epoch. If you do not, one rank alone advances to the next epoch once
-    all batches of an epoch were taken; an iteration that was broken off begins again. With several
-    ranks only ``set_epoch`` changes the epoch, as with PyTorch's ``DistributedSampler``: ranks cannot
-    know how far the others are.
+    Call ``set_epoch`` before each epoch. If you don't, a single rank advances to the next epoch after all
+    batches of an epoch were taken; an iteration that you stop early starts again. With several ranks, only
+    ``set_epoch`` changes the epoch, as with PyTorch's ``DistributedSampler``, because a rank does not know
+    how far the others are.
 
     Args:
         rank: The rank of this process, from 0, or "all" for the batches of all ranks, step by step, for
@@ -132,8 +132,8 @@ class BatchSampler(Sampler[list[int]]):
         if budget is None and settings.get("like") is None and not (strategy or "").startswith("packed:"):
             if strategy == "packed":
                 raise SettingError(
-                    "there is no budget, and rows have no other length",
-                    hint='say how long a row may be, as in "packed:capacity=4096"',
+                    "there is no budget to limit the rows",
+                    hint='give the length of a row, as in "packed:capacity=4096"',
                 )
             if any(name in SIZES for name in settings):
                 raise SettingError(
@@ -176,7 +176,7 @@ class BatchSampler(Sampler[list[int]]):
         self._counts_steps = False
         # How many steps this epoch has on so many ranks, and batches of a rank in each: loaders ask often.
         self._counted: tuple[tuple[int, int], int, int] | None = None
-        len(self)  # What cannot be dealt to the ranks is refused here, and not when training begins.
+        len(self)  # Batches that cannot be assigned to ranks are refused here, not when training begins.
 
     # What frameworks look for: the epoch is passed on to `.sampler` or `.batch_sampler` by some.
 
@@ -199,23 +199,23 @@ class BatchSampler(Sampler[list[int]]):
     @property
     def accumulate(self) -> int:
         """Gradient-accumulation steps per rank: how many batches this rank processes for one optimizer step."""
-        self._chose_accumulation = False  # Who asks for it knows of it.
+        self._chose_accumulation = False  # If you ask for it, you need no warning.
         return self._steps()[1]
 
     @property
     def rungs(self) -> list[int] | None:
-        """The batch lengths of the ladder; ``None`` if the shapes are no ladder."""
+        """The batch lengths of the ladder; ``None`` if the shapes are not a ladder."""
         return self._planner.rungs
 
     @property
     def plan(self) -> Plan:
-        """The batches of this rank in the epoch that was chosen, or began last. After a resume, those
-        from the step on that it goes on in."""
+        """The batches of this rank in the epoch that was chosen, or began last. After a resume, these start
+        at the step where the epoch resumes."""
         return self._current().plan
 
     def set_epoch(self, epoch: int) -> None:
-        """Chooses the ``epoch`` of the next iteration. A state that was loaded belongs to its epoch:
-        iterations of that epoch go on from it, until another epoch is chosen."""
+        """Chooses the ``epoch`` of the next iteration. A loaded state belongs to its epoch: iterations of
+        that epoch resume from it, until you choose another epoch."""
         epoch = checked_epoch(epoch)
         if self._loaded is not None and epoch != self._loaded[0]:
             if self._chosen and self._epoch == self._loaded[0]:
@@ -268,16 +268,16 @@ class BatchSampler(Sampler[list[int]]):
         return running.weights(counted)[running.skipped :]
 
     def state_dict(self, batches: int | None = None) -> dict[str, Any]:
-        """Where the epoch stands: a few hundred bytes, the same on every rank.
+        """Returns the position in the epoch, for a checkpoint: a few hundred bytes, the same on every rank.
 
-        It counts the batches that this sampler has given out. A plain ``DataLoader`` with workers, and
-        Accelerate, take batches ahead of training: pass the number of ``batches`` of this iteration that
-        were trained on (of all ranks together if ``rank="all"``), or use ``StatefulDataLoader``, which
-        keeps count itself. Without it the state is refused there.
+        It counts the batches that this sampler has returned. A plain ``DataLoader`` with workers, and
+        Accelerate, read ahead of training: pass the number of ``batches`` of this iteration that were
+        trained on (of all ranks together if ``rank="all"``), or use ``StatefulDataLoader``, which counts
+        them itself. Otherwise you get an error.
         """
         if self._expected == self._epoch and not asked_by_torchdata():
             raise StateError(
-                "a state was loaded into the loader, and no batch was asked for since",
+                "a state was loaded into the loader, but no batch has been read since",
                 hint="ask the loader for its `state_dict`",
             )
         pending = self._state_of(self._epoch) if self._is_pending() else None
@@ -286,22 +286,22 @@ class BatchSampler(Sampler[list[int]]):
         running = self._current()
         if batches is None and running.ahead and not asked_by_torchdata():
             raise StateError(
-                "the loader takes batches ahead of training, and the sampler does not know how many were "
+                "the loader reads ahead of training, so the sampler does not know how many batches were "
                 "trained on",
-                hint="say how many, as in `state_dict(batches=k)`, or make the loader with "
+                hint="give their number, as in `state_dict(batches=k)`, or make the loader with "
                 "`lengthwise.torch.loader` and torchdata installed, and keep the loader's `state_dict`",
             )
         taken = running.taken if batches is None else operator.index(batches)
         if not 0 <= taken <= running.left():
             raise StateError(
-                f"{taken} batches of {running.left()}", hint="count the batches of this iteration only"
+                f"expected at most {running.left()} batches, got {taken}", hint="count the batches of this iteration only"
             )
         return running.state(taken)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Goes on from a ``state``, also with another number of ranks: the next iteration gives what no
-        rank has seen of that epoch. After a state from the end of an epoch comes the next epoch,
-        unless ``set_epoch`` chooses the one that is over: then nothing."""
+        """Resumes from a ``state``, also with another number of ranks: the next iteration returns the
+        sequences of that epoch that no rank has seen. After a state from the end of an epoch, the next epoch
+        begins; if ``set_epoch`` chooses the finished one, it has no batches left."""
         state, epoch = _checked(state)
         left = self._resumed(epoch, state).left()  # A state of another run is refused here.
         self._loaded, self._running, self._begun, self._expected = (epoch, state), None, 0, None
@@ -349,8 +349,8 @@ class BatchSampler(Sampler[list[int]]):
             shards = self._settings.get("shards") or 1
             if world_size > 1 and shards > 1:
                 raise RankError(
-                    f"there are {shards} shards and {world_size} ranks, and it is not said which ranks "
-                    "have this shard",
+                    f"there are {shards} shards and {world_size} ranks, and which ranks have this "
+                    "shard is not given",
                     hint="give `rank=0, world_size=1` if this rank has it for itself, or "
                     "`rank=local_rank, world_size=local_world_size` if all ranks of a node have it",
                 )
@@ -382,8 +382,8 @@ class BatchSampler(Sampler[list[int]]):
             epoch, state = self._loaded
             self._loaded = epoch, {**state, "extra": 0}
             warnings.warn(
-                f"the state is from the middle of a step, after {state['extra']} of its batches: that step begins "
-                "anew",
+                f"the state is from the middle of a step, after {state['extra']} of its batches: that step starts "
+                "again",
                 LengthwiseWarning,
                 stacklevel=4,
             )
@@ -410,7 +410,7 @@ class BatchSampler(Sampler[list[int]]):
             if before.is_over() and self._ranks()[1] == 1:
                 self._epoch += 1
                 self._begun = 0
-            # A look at the first batch is common, so to begin again after one is no mistake.
+            # A look at the first batch is common, so beginning again after one is not a mistake.
             elif self._begun >= (1 if before.is_over() else 2):
                 warnings.warn(
                     f"epoch {self._epoch} begins again, and gives the same batches: call "
@@ -472,8 +472,8 @@ class _Running(Iterator[Batch]):
                 self.skipped = min(state["extra"], len(self.plan))
             else:
                 warnings.warn(
-                    "the state is from the middle of a step, and steps are made of other batches now: "
-                    "that step begins anew",
+                    "the state is from the middle of a step, and steps now have other batches: "
+                    "that step starts again",
                     LengthwiseWarning,
                     stacklevel=4,
                 )
@@ -566,28 +566,28 @@ class _Running(Iterator[Batch]):
     def _meet_reader(self) -> None:
         """Notes how the batches are taken. Accelerate divides the batches that it is given among its
         processes: if they are those of one rank already, most of the data would never be seen."""
-        who = reader()
-        self.met, self.ahead, self.lead = True, who.ahead, who.lead
-        self.stateful = who.stateful
-        if who.processes > 1 and self.rank != "all":
+        read_by = reader()
+        self.met, self.ahead, self.lead = True, read_by.ahead, read_by.lead
+        self.stateful = read_by.stateful
+        if read_by.processes > 1 and self.rank != "all":
             raise RankError(
                 f"Accelerate would divide the batches of rank {self.rank} among its processes once more",
                 hint='make the sampler with `rank="all"`: Accelerate gives each process its batches',
             )
         if not self.sampler._counts_steps:
-            self._check_accumulation(who)
+            self._check_accumulation(read_by)
 
-    def _check_accumulation(self, who: Reader) -> None:
+    def _check_accumulation(self, read_by: Reader) -> None:
         """Says it when a framework takes an optimizer step after another number of batches than was planned. A plan
         whose steps have one batch leaves it to the framework how many it takes."""
-        planned, taken = self.schedule.accumulate, who.accumulates
+        planned, taken = self.schedule.accumulate, read_by.accumulates
         if planned == 1 or taken == planned:
             return
         if taken is None:
             self._say_accumulation(planned)
             return
         message = f"an optimizer step was planned with {planned} batches of each rank, and {{}} of {taken}"
-        if who.trains:
+        if read_by.trains:
             raise SettingError(
                 message.format("Lightning takes one after `accumulate_grad_batches`"),
                 hint=f"give `accumulate_grad_batches={planned}` to Lightning's Trainer, or "
@@ -603,7 +603,7 @@ class _Running(Iterator[Batch]):
 
 
     def _say_accumulation(self, planned: int) -> None:
-        """Says that steps have several batches where nobody asked for them."""
+        """Warns that steps have several batches if you did not ask for them."""
         if self.sampler._chose_accumulation:
             self.sampler._chose_accumulation = False
             warnings.warn(
@@ -632,14 +632,14 @@ def _checked(state: Mapping[str, Any]) -> tuple[dict[str, Any], int]:
             parts["canonical_ranks"] = operator.index(state["canonical_ranks"])
         epoch = operator.index(json.loads(parts["cursor"])["epoch"])
     except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise StateError(f"this is no state of a sampler: {error!r}", hint=hint) from None
+        raise StateError(f"this is not the state of a sampler: {error!r}", hint=hint) from None
     if parts["version"] != VERSION:
         raise StateError(
             f"the state has version {parts['version']}, and this release reads version {VERSION}",
             hint="use the release of lengthwise that wrote it",
         )
     if not 0 <= parts["extra"] < max(parts["per_step"], 1) or epoch < 0:
-        raise StateError("this is no state of a sampler: it counts what cannot be", hint=hint)
+        raise StateError("this is not the state of a sampler: its counts are impossible", hint=hint)
     return parts, epoch
 
 

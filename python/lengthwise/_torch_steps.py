@@ -23,7 +23,7 @@ class Step(Iterator[Any]):
     """The micro-batches of this rank for one optimizer step. :func:`steps` makes it.
 
     Iterate over it once, as in ``for batch in step``, and take the optimizer step after that. ``weight`` and
-    ``is_last_micro`` are those of the micro-batch that was given out last.
+    ``is_last_micro`` belong to the micro-batch that was returned last.
     """
 
     def __init__(self, epoch: _Epoch, number: int, first: Any) -> None:
@@ -32,7 +32,7 @@ class Step(Iterator[Any]):
 
     @property
     def index(self) -> int:
-        """The number of this step in its epoch, from 0. It goes on after a resume."""
+        """The number of this step in its epoch, from 0. After a resume, counting continues."""
         return self._epoch.steps_before + self._number
 
     @property
@@ -88,9 +88,9 @@ class Step(Iterator[Any]):
         return batch
 
     def state_dict(self) -> dict[str, Any]:
-        """Where the epoch stands after this step, for ``sampler.load_state_dict``: a few hundred bytes, the same on
-        every rank. It counts steps that were trained on, however far the loader reads ahead. Call it after the inner
-        loop."""
+        """Returns the position in the epoch after this step, for ``sampler.load_state_dict``: a few hundred bytes, the
+        same on every rank. It counts only steps that were trained on, even if the loader reads ahead. Call it after
+        the inner loop."""
         if not self._is_over:
             raise StateError(
                 f"{self._taken} of the {len(self)} micro-batches of step {self.index} were taken",
@@ -106,7 +106,7 @@ class Step(Iterator[Any]):
             return
         when = "before its first micro-batch" if not self._taken else "after its last micro-batch"
         raise LengthwiseError(
-            f"`step.{name}` was asked for {when}", hint=f"use it inside of `for batch in step`{other}"
+            f"`step.{name}` was read {when}", hint=f"use it inside `for batch in step`{other}"
         )
 
     def _check_whole(self) -> None:
@@ -273,7 +273,7 @@ def steps(
     ...     optimizer.zero_grad()
 
     With these weights the gradient is that of the mean loss over all tokens of the step, on all ranks.
-    ``step.state_dict()`` is where the epoch stands after the step.
+    ``step.state_dict()`` returns the position in the epoch after the step.
 
     Args:
         loader: A data loader whose batch sampler is a :class:`BatchSampler`, also prepared by Accelerate.

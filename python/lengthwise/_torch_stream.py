@@ -32,24 +32,24 @@ class StreamBatches(IterableDataset[StreamBatch]):
     """The batches of one rank over a stream: an ``IterableDataset`` for ``DataLoader(…, batch_size=None)``.
 
     ``source``, ``length`` and the settings are those of :func:`lengthwise.stream_batches`, of which
-    ``budget`` must be given; the ranks are those of :class:`BatchSampler`. All ranks read the same stream,
-    and each gives out its own batches. With ``pivot="quantile"`` each rank has a stream of its own.
+    ``budget`` must be given; ``rank`` and ``world_size`` work as in :class:`BatchSampler`. All ranks read the
+    same stream, and each returns its own batches. With ``pivot="quantile"``, each rank has a stream of its own.
 
-    With workers, every worker reads the stream and holds a window of it, and the workers give out the
-    batches in turn: what comes out of the loader is the same with any number of workers. A source need
-    not split itself by worker: while it is read, ``get_worker_info`` gives ``None``, so that it does not.
-    It must not split itself by rank either, except with ``pivot="quantile"``.
+    With workers, every worker reads the stream and holds a window of it, and the workers return the batches
+    in turn: the loader yields the same batches with any number of workers. A source must not split itself by
+    worker; to prevent this, ``get_worker_info`` returns ``None`` while it is read. It must not split itself by
+    rank either, except with ``pivot="quantile"``.
 
-    Call ``set_epoch`` before each epoch: it chooses the randomness, and it is passed on to a source that
-    has a ``set_epoch``. Every iteration begins the chosen epoch anew. Without ``set_epoch`` all iterations
-    give the same batches: a loader does not tell its dataset when an epoch is over. Call it between
-    iterations: workers that a ``DataLoader`` keeps (``persistent_workers=True``) read the choice when
-    they begin one.
+    Call ``set_epoch`` before each epoch: it sets the random choices, and it is passed on to a source that
+    has a ``set_epoch``. Every iteration starts the chosen epoch again. If you don't call ``set_epoch``, all
+    iterations return the same batches, because a loader does not tell its dataset when an epoch is over. Call
+    it between iterations: workers that a ``DataLoader`` keeps (``persistent_workers=True``) read the epoch
+    when they start an iteration.
 
     Args:
-        load: A function that turns an item into what you train on, such as a path into a tensor. Only the
-            rank and the worker that give out its batch call it. A batch whose ``load`` raised is loaded
-            once more when the next one is asked for. By default, batches have the items themselves.
+        load: A function that turns an item into what you train on, such as a path into a tensor. It is called
+            only on the rank and the worker that return its batch. If it raises an error, the batch is loaded
+            again when you ask for the next one. By default, batches have the items themselves.
         rank: The rank of this process, from 0. By default, it is detected, as by :class:`BatchSampler`.
         world_size: The number of ranks. By default, it is detected.
         process_group: The process group that divides the data, in place of ``rank`` and ``world_size``.
@@ -79,7 +79,7 @@ class StreamBatches(IterableDataset[StreamBatch]):
         given, size = given_ranks(rank, world_size, process_group, device_mesh)
         if given == "all":
             raise RankError(
-                "a stream has no batches of all ranks", hint="give the `rank`, or leave it out"
+                'a stream does not support `rank="all"`', hint="give the `rank`, or leave it out"
             )
         self._given: tuple[int | None, int | None] = (given, size)
         self._choice = SharedChoice(checked_epoch(epoch))
@@ -99,8 +99,8 @@ class StreamBatches(IterableDataset[StreamBatch]):
         return self._choice.latest.epoch if self._once is None else self._once[0]
 
     def set_epoch(self, epoch: int) -> None:
-        """Chooses the ``epoch`` of the iterations that begin from now on. A state that was loaded belongs to
-        its epoch: iterations of that epoch go on from it, until another epoch is chosen."""
+        """Chooses the ``epoch`` of the iterations that begin from now on. A loaded state belongs to its epoch:
+        iterations of that epoch resume from it, until you choose another epoch."""
         processes, (_, world_size) = processes_of_accelerate(), self._ranks()
         if processes > 1 and world_size > 1:
             raise RankError(
@@ -144,7 +144,7 @@ class StreamBatches(IterableDataset[StreamBatch]):
             epoch, state = once
         elif chosen.state and state is None:
             return _refuse_state()
-        # A look at the first batch is common, so to begin twice is no mistake.
+        # A look at the first batch is common, so beginning twice is not a mistake.
         elif begun == (3 if state is None else 2):
             again = "" if state is None else " from the state that was loaded"
             warnings.warn(
@@ -159,9 +159,9 @@ class StreamBatches(IterableDataset[StreamBatch]):
         return running
 
     def state_dict(self, batches: int | None = None) -> dict[str, Any]:
-        """Where the stream stands: a few kilobytes, the same on every rank.
+        """Returns the position in the stream, for a checkpoint: a few kilobytes, the same on every rank.
 
-        It counts the batches that this object has given out since the epoch was chosen. A plain
+        It counts the batches that this object has returned since the epoch was chosen. A plain
         ``DataLoader`` with workers has copies of it: pass the number of ``batches`` of this iteration that
         were trained on, and the lengths of the stream are read again up to there, or use
         ``StatefulDataLoader``, which asks the workers.
@@ -171,7 +171,7 @@ class StreamBatches(IterableDataset[StreamBatch]):
         elsewhere, resumed = self._choice.begun_elsewhere()
         if get_worker_info() is None and resumed:
             raise StateError(
-                "this iteration goes on from a state that only the workers have",
+                "this iteration resumed from a state that only the workers have",
                 hint="ask the loader for its `state_dict`",
             )
         if batches is not None:
@@ -179,8 +179,8 @@ class StreamBatches(IterableDataset[StreamBatch]):
         running = self._running
         if get_worker_info() is None and elsewhere:
             raise StateError(
-                "the batches were given out by workers, and this process does not know how many",
-                hint="say how many were trained on, as in `state_dict(batches=k)`, or use "
+                "workers have returned the batches, so this process does not know how many",
+                hint="give how many were trained on, as in `state_dict(batches=k)`, or use "
                 "torchdata's `StatefulDataLoader` and its `state_dict`",
             )
         if running is None or running.choice != chosen.number:
@@ -206,14 +206,13 @@ class StreamBatches(IterableDataset[StreamBatch]):
         return _made(ahead.state(), batches > 0 and next(ahead, None) is None)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Goes on from a ``state``, also with another number of ranks: iterations give the batches that come
-        after it, until another epoch is chosen. After a state from the end of an epoch comes the next
-        epoch, unless ``set_epoch`` chooses the one that is over: then nothing. Workers that a
-        ``DataLoader`` keeps (``persistent_workers=True``) must be given the state before they begin:
-        later it is refused."""
+        """Resumes from a ``state``, also with another number of ranks: iterations return the batches after it,
+        until you choose another epoch. After a state from the end of an epoch, the next epoch begins; if
+        ``set_epoch`` chooses the finished one, it has no batches left. If a ``DataLoader`` keeps its workers
+        (``persistent_workers=True``), load the state before the workers start; later it is refused."""
         if not isinstance(state, Mapping) or not isinstance(state.get("stream"), str):
             raise StateError(
-                "the state is none of a stream", hint="give what `state_dict` of a stream returned"
+                "this is not the state of a stream", hint="give what `state_dict` of a stream returned"
             )
         if state.get("version") != VERSION:
             raise StateError(
@@ -252,7 +251,7 @@ class StreamBatches(IterableDataset[StreamBatch]):
         return loaded.state if loaded is not None and loaded.number == chosen.state else None
 
     def __getstate__(self) -> dict[str, Any]:
-        # Workers are no processes of `torch.distributed`: they are told.
+        # Workers are not processes of `torch.distributed`, so they are told.
         return {**self.__dict__, "_given": self._ranks(), "_running": None}
 
     def _ranks(self) -> tuple[int, int]:

@@ -190,7 +190,7 @@ def _array(item: Any, index: int) -> np.ndarray:
         return made
     what = f"an array of {made.dtype}" if made.ndim else f"a {type(item).__name__}"
     raise LengthsError(
-        f"sequence {index} is {what}, and no array of numbers",
+        f"sequence {index} is {what}, not an array of numbers",
         hint="give arrays, or lists of numbers, whose first dimension is the length",
         index=index,
     )
@@ -208,7 +208,7 @@ def _checked_dtype(dtype: Any) -> np.dtype[Any]:
         made = np.dtype(object)
     if not _holds_numbers(made):
         raise SettingError(
-            f"`dtype` is {dtype!r}, which is no type of numbers", hint='give one, as in dtype="float32"'
+            f"`dtype` is {dtype!r}, which is not a numeric type", hint='give one, as in dtype="float32"'
         )
     return made
 

@@ -194,11 +194,11 @@ def calibrate(
     say = _progress(on_progress)
     if warmup < 0 or repeats < 1:
         raise CostError(
-            f"{warmup} steps to warm up and {repeats} to measure",
+            f"expected at least 0 warm-up steps and 1 timed step, got {warmup} and {repeats}",
             hint="measure at least one step of each shape",
         )
     if not seconds > 0:
-        raise CostError(f"{seconds} seconds to measure in", hint="give some seconds")
+        raise CostError(f"expected a positive number of seconds, got {seconds}", hint="give some seconds")
     grid = _grid(lengths)
     begin = time.monotonic()
     most = MOST_CELLS if max_cells is None else max_cells
@@ -214,7 +214,7 @@ def calibrate(
         say(f"timing {size} × {length} ({number + 1} of {len(shapes)})")
         taken = _timed(step, size, length, warmup, repeats)
         if taken is None:
-            # It fitted alone, and not after others: memory is in pieces.
+            # It fitted alone, but not after others: memory is fragmented.
             cells, ran_out = min(cells, size * length), True
             continue
         steps.append(MeasuredStep(size, length, taken[-1]))
@@ -230,8 +230,8 @@ def calibrate(
         )
     except CostError as error:
         raise CostError(
-            f"{len(steps)} measured steps decide no cost model: {str(error).splitlines()[0]}",
-            hint="see that the step does not depend on anything but the shape, or raise `seconds`",
+            f"{len(steps)} measured steps do not determine a cost model: {str(error).splitlines()[0]}",
+            hint="make sure that the step depends only on the shape, or raise `seconds`",
         ) from error
     usable = int(cells * MARGIN) if ran_out else cells
     recommendations = _recommended(lengths, fit.model, model, usable, seed)

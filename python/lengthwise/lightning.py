@@ -57,7 +57,7 @@ class PlannedAccumulation(Callback):
         """What to multiply the mean loss of this batch by, in ``training_step``."""
         if self._weights is None:
             raise LengthwiseError(
-                "`weight` was asked for outside of training", hint="use it in `training_step` only"
+                "`weight` was read outside of training", hint="use it in `training_step` only"
             )
         return float(self._weights[self._now - self._first])
 

@@ -94,8 +94,8 @@ class Streaming(Iterator[StreamBatch]):
         self._failed: BaseException | None = None
 
     def state(self) -> str:
-        """Returns where the stream stands after the batches that it returned: one line of JSON, the same
-        on every rank. ``stream_batches(…, state=…)`` goes on from it, also with another world size."""
+        """Returns the position in the stream after the batches that it returned: one line of JSON, the same
+        on every rank. ``stream_batches(…, state=…)`` resumes from it, also with another world size."""
         return self._feed.state()
 
     @property
@@ -126,7 +126,7 @@ class Streaming(Iterator[StreamBatch]):
             if self._failed is not None:
                 raise StateError(
                     f"the stream failed before, at position {self._feed.position}: {self._failed!r}",
-                    hint="mend what was wrong, and go on from its state with a new stream",
+                    hint="fix the cause, and resume from its state with a new stream",
                 ) from self._failed
             try:
                 self._fill()
@@ -149,7 +149,7 @@ class Streaming(Iterator[StreamBatch]):
         feed = self._feed
         while feed.needs():
             if self._rest is None:
-                # Not before: whoever only asks for the state reads nothing.
+                # Not before: asking for the state must read nothing.
                 if callable(choose := getattr(self._source, "set_epoch", None)):
                     choose(self._epoch)
                 self._rest = read_from(self._source, feed.position)
@@ -170,7 +170,7 @@ class Streaming(Iterator[StreamBatch]):
         except (TypeError, StopIteration) as error:
             raise LengthsError(
                 f"the item at position {position} has no length: {error}",
-                hint="give `length`, which says how long an item is, as a whole number",
+                hint="give `length`, a function that returns the length of an item as a whole number",
                 index=position,
             ) from None
         if not 1 <= length < 2**32:
@@ -196,11 +196,11 @@ def stream_batches(
     """Batches the items of a stream.
 
     A batch is a list of items. Its ``length`` is the length to pad them to, and its ``positions`` are
-    the positions of the items in the stream. ``lengthwise.explain("stream")`` says how batches are made.
+    the positions of the items in the stream. ``lengthwise.explain("stream")`` describes how they are made.
 
-    ``.state()`` returns where the stream stands, and ``state=…`` goes on from there. After an error no
-    more batches come, and the state is the one before the error: if you go on from it, you get the item
-    that failed again.
+    ``.state()`` returns the position in the stream, and ``state=…`` resumes from it. After an error there are
+    no more batches, and the state is the one before the error: if you resume from it, you get the item that
+    failed again.
 
     Args:
         source: The items: an iterable, or a function that takes a position and returns an iterator from
@@ -228,7 +228,7 @@ def read_from(source: Iterable[Any] | Callable[[int], Iterable[Any]], start: int
     passed = sum(1 for _ in islice(items, start))
     if passed < start:
         raise StateError(
-            f"the stream ended at position {passed}, and it was to go on from position {start}",
-            hint="read the same stream again that the state was made of",
+            f"the stream ended at position {passed}, before position {start}, where it was to resume",
+            hint="read the same stream that the state was made from",
         )
     return items

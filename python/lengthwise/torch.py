@@ -5,7 +5,7 @@
 >>> loader = DataLoader(dataset, batch_sampler=sampler, collate_fn=collate)  # doctest: +SKIP
 
 It is the same object in ``DataLoader``, ``StatefulDataLoader``, Lightning and plain DDP; give
-``rank="all"`` where a framework deals the batches to the ranks itself, as Accelerate does.
+``rank="all"`` if a framework assigns the batches to the ranks itself, as Accelerate does.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ __all__ = [
 
 
 class _Rows(list[Any]):
-    """The items of a batch, and what they are to be padded to."""
+    """The items of a batch, and the length to pad them to."""
 
     length: int | None = None
     second_length: int | None = None
 
 
 class _Planned(Dataset[Any]):
-    """A dataset whose batches know what they are to be padded to."""
+    """A dataset whose batches know the length to pad to."""
 
     def __init__(self, dataset: Any) -> None:
         self.dataset = dataset
@@ -91,9 +91,9 @@ def loader(
     collate_fn: Callable[[Any], Any] | None = None,
     **options: Any,
 ) -> DataLoader[Any]:
-    """A data loader with all that frameworks look for; torchdata's ``StatefulDataLoader`` if it is
-    installed, so that an epoch goes on where it stopped, with workers too. Lightning takes it as it is, with
-    its own distributed sampler switched on or off.
+    """Makes a data loader that works with Lightning, Ray, Accelerate and plain PyTorch. If torchdata is
+    installed, it is a ``StatefulDataLoader``, so that an epoch can resume where it stopped, also with workers.
+    You can leave Lightning's own distributed sampler switched on or off.
 
     Args:
         dataset: The dataset, with as many items as the sampler has lengths.

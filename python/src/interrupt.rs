@@ -29,7 +29,7 @@ pub(crate) fn interruptible<T: Send + 'static>(
     let (sender, mut results) = channel();
     thread::Builder::new().spawn(move || {
         let result = catch_unwind(AssertUnwindSafe(|| work(&workspace)));
-        // Nobody receives it after an exception.
+        // After an exception, nothing receives it.
         _ = sender.send(result);
     })?;
     loop {

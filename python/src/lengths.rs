@@ -1,4 +1,4 @@
-//! Lengths from NumPy arrays of any number type, read where they lie; and long sequences cut into pieces.
+//! Lengths from NumPy arrays of any number type, read in place; and long sequences cut into chunks.
 
 use std::sync::Arc;
 
@@ -144,12 +144,12 @@ pub(crate) fn ladder(
     Ok(PyArray1::from_vec(py, rungs))
 }
 
-/// Cuts sequences into pieces. To plan the pieces as sequences of their own, use `pieces` as lengths.
-/// Piece `i` is a part of sequence `sequences[i]`, and begins at `offsets[i]`.
+/// Cuts sequences into chunks. To plan the chunks as sequences of their own, use `pieces` as lengths.
+/// Chunk `i` is a part of sequence `sequences[i]`, and begins at `offsets[i]`.
 ///
 /// Args:
 ///     `lengths`: The length of each sequence, as for `Planner`.
-///     `size`: The length of a piece. The last piece of a sequence may be shorter.
+///     `size`: The length of a chunk. The last chunk of a sequence may be shorter.
 #[pyclass(frozen, module = "lengthwise")]
 #[derive(Debug)]
 pub(crate) struct Chunks {
@@ -180,19 +180,19 @@ impl Chunks {
         (py.get_type::<Self>(), (Lengths(Arc::clone(&self.lengths)), self.size))
     }
 
-    /// The lengths of the pieces.
+    /// The lengths of the chunks.
     #[getter]
     fn pieces(&self) -> Lengths {
         Lengths(Arc::clone(&self.pieces))
     }
 
-    /// The sequence that each piece is a part of.
+    /// The sequence that each chunk is a part of.
     #[getter]
     fn sequences<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
         self.column(py, |piece| piece.sequence)
     }
 
-    /// Where each piece begins in its sequence.
+    /// Where each chunk begins in its sequence.
     #[getter]
     fn offsets<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
         self.column(py, |piece| piece.offset)

@@ -156,7 +156,7 @@ impl Planner {
             let own = || strategy.as_ref().and_then(Strategy::own_budget);
             let budget = budget_like(budget, like)?.or_else(own).ok_or_else(|| {
                 let hint = "give one, as in budget=\"padded:20000\"";
-                Failure::setting("there is no budget, and batches have no other size", hint)
+                Failure::setting("there is no budget to limit the batches", hint)
             })?;
             if strategy.is_some() {
                 one_number_of_batches(accumulate.unwrap_or(1), canonical_ranks)?;

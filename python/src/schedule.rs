@@ -1,4 +1,4 @@
-//! Plans dealt to ranks.
+//! Plans assigned to ranks.
 
 use std::sync::Arc;
 

@@ -38,7 +38,7 @@ pub(crate) struct Feed {
     /// The position and the length of what each slot holds.
     held: Vec<Option<(u64, u32)>>,
     /// What slots are called, those that are not called by their own number: a feed that was pickled
-    /// holds its sequences in other slots, and whoever keeps the items knows them by these.
+    /// holds its sequences in other slots, and the code that keeps the items knows them by these.
     names: Vec<u32>,
     ended: bool,
 }

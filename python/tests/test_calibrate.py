@@ -22,17 +22,17 @@ def clock(monkeypatch):
 
 
 class Machine:
-    """Runs steps as the model says, with room for so many cells."""
+    """Runs steps as the model says, in memory for this many cells."""
 
     now = 0.0
 
-    def __init__(self, room: int, error: Exception | None = None) -> None:
-        self.room = room
+    def __init__(self, memory: int, error: Exception | None = None) -> None:
+        self.memory = memory
         self.error = error or RuntimeError("CUDA out of memory. Tried to allocate 20 GiB")
         self.largest = 0
 
     def __call__(self, batch_size: int, length: int) -> None:
-        if batch_size * length > self.room:
+        if batch_size * length > self.memory:
             raise self.error
         self.largest = max(self.largest, batch_size * length)
         Machine.now += TRUE.seconds(batch_size, length)

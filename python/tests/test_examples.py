@@ -243,12 +243,12 @@ def gradients() -> None:
 
     result: dict[str, list] = {"with": [], "without": [], "positions": []}
     for weight, batch in zip(sampler.weights().tolist(), sampler, strict=True):
-        dealt: list = [None, None]
-        dist.all_gather_object(dealt, list(batch))
-        union = gradient(alone, dealt[0] + dealt[1], 1.0)
+        shared: list = [None, None]
+        dist.all_gather_object(shared, list(batch))
+        union = gradient(alone, shared[0] + shared[1], 1.0)
         for name, factor in (("with", weight), ("without", 1.0)):
             result[name].append((gradient(model, batch, factor) - union).abs().max().item())
-        result["positions"].append([sum(len(data[i]["symbols"]) for i in part) for part in dealt])
+        result["positions"].append([sum(len(data[i]["symbols"]) for i in part) for part in shared])
     write(result)
     finish()
 

@@ -1,4 +1,4 @@
-"""Every framework that deals batches to ranks, run for real on several processes."""
+"""Every framework that assigns batches to ranks, run for real on several processes."""
 
 from __future__ import annotations
 

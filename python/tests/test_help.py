@@ -40,7 +40,7 @@ def callables() -> dict[str, object]:
 
 
 CALLABLES = callables()
-#: Classes whose objects are made by other functions: nobody calls them.
+#: Classes whose objects are made by other functions; users do not call them.
 MADE = ("Error", "Warning", "Comparison", "Fit", "Inspection", "Measures", "Mixing", "Schedule", "Streaming", "Tuning", ".Plan")
 
 

@@ -152,7 +152,7 @@ class History:
         """Some ranks take a few batches, and break off."""
         for rank in self.draw.sample(range(self.ranks), self.draw.randrange(1, self.ranks + 1)):
             count = self.draw.randrange(0, 4)
-            if not self.loaders.streams:  # Who takes all that is left does not break off.
+            if not self.loaders.streams:  # An iteration that takes all that is left is not broken off.
                 count = min(count, max(len(self.samplers[rank].plan) - 1, 0))
             taken = list(islice(iter(self.made[rank]), count))
             self.say(f"rank {rank} looks at {len(taken)} batches")

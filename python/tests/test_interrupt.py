@@ -40,7 +40,7 @@ LONG = {
 def test_ctrl_c_is_heard(name: str) -> None:
     before, call = LONG[name]
     script = SCRIPT.format(count=1_500_000, before=before, call=call)
-    # Whoever runs the tests in the background has it ignored, and a child would inherit that.
+    # A shell ignores it for tests in the background, and a child would inherit that.
     child = subprocess.Popen(
         [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),

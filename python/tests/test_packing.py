@@ -161,7 +161,7 @@ def test_helpers():
         with pytest.raises(lw.LengthsError, match="sequence 1 has length -1") as error:
             helper([3, -1])
         assert error.value.index == 1
-    with pytest.raises(lw.LengthsError, match="2147483648, which is no `int32`"):
+    with pytest.raises(lw.LengthsError, match="2147483648, which does not fit in `int32`"):
         cu_seqlens([2**30, 2**30])
 
 

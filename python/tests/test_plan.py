@@ -104,8 +104,8 @@ def test_ranks_share_everything_and_take_equal_steps(plan, lengths):
         assert {len(rank) for rank in ranks} == {len(schedule)}
         assert everything_once([batch.tolist() for rank in ranks for batch in rank])
         assert ranks[0] == plan.for_rank(0, world_size)
-        dealt = schedule.all_ranks()
-        assert [batch.tolist() for batch in dealt[::world_size]] == ranks[0].tolist()
+        assigned = schedule.all_ranks()
+        assert [batch.tolist() for batch in assigned[::world_size]] == ranks[0].tolist()
         assert schedule.positions.sum() == lengths.sum()
         assert 0 <= schedule.idle_bound <= schedule.idle_share + 1e-9 < 1
 

@@ -71,7 +71,7 @@ def test_a_sampler_says_that_steps_have_several_batches(lengths):
     assert everything_once([list(batch) for batch in batches])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        # Those who count steps need not be told, and it is said once.
+        # No warning if you count steps yourself; and only one.
         list(sampler)
         assert all(len(list(step)) > 1 for step in steps(BatchSampler(lengths, budget="padded:900", rank=0, world_size=1)))
         counted = BatchSampler(lengths, budget="padded:900", rank=0, world_size=1)

@@ -188,12 +188,12 @@ def test_the_middle_of_a_step_goes_on_with_as_many_ranks(lengths):
     for _ in range(6):
         next(running)
     state = sampler.state_dict()
-    with pytest.warns(lw.LengthwiseWarning, match="begins anew"):
+    with pytest.warns(lw.LengthwiseWarning, match="starts again"):
         other.load_state_dict(state)
     for accumulate in (1, 2, 8):
         seen = [batch for rank in range(2) for batch in _first(lengths, rank, 4)]
         other = BatchSampler(lengths, "shuffled", budget=BUDGET, accumulate=accumulate, rank=0, world_size=1)
-        with pytest.warns(lw.LengthwiseWarning, match="begins anew"):
+        with pytest.warns(lw.LengthwiseWarning, match="starts again"):
             other.load_state_dict(state)
             assert everything_once(seen + list(other))
 
@@ -632,7 +632,7 @@ def test_plain_loaders_refuse_second_items_that_are_longer():
     items = [{"x": torch.ones(3), "y": torch.ones(length)} for length in (2, 3, 5)]
     sampler = BatchSampler([3, 3, 3], second=[2, 3, 4], budget=3)
     collate = pad_collate(sampler, field="x", second="y")
-    with pytest.raises(lw.LengthsError, match="second length 5, and its batch was planned for 4"):
+    with pytest.raises(lw.LengthsError, match="second length 5, but its batch was planned for at most 4"):
         list(DataLoader(items, batch_sampler=sampler, collate_fn=collate))
 
 

@@ -66,19 +66,19 @@ def test_mistakes_are_named(shards):
         lw.Planner(shards[0], statistics=statistics, shard=1, **SETTINGS)
     with pytest.raises(lw.RankError, match="there is no shard 8"):
         lw.Planner(shards[0], statistics=statistics, shard=8, shards=8, **SETTINGS)
-    with pytest.raises(lw.LengthsError, match="longer than any that the statistics know") as error:
+    with pytest.raises(lw.LengthsError, match="longer than the longest in the statistics") as error:
         lw.Planner([5, 9000], statistics=statistics, **SETTINGS)
     assert error.value.index == 1
     planner = lw.Planner(shards[0], statistics=statistics, shard=0, shards=8, **SETTINGS)
-    with pytest.raises(lw.SettingError, match="do not say how many batches") as error:
+    with pytest.raises(lw.SettingError, match="do not have how many batches") as error:
         planner.plan()
     assert "Planner.needs" in error.value.hint
     needs = planner.needs()
-    with pytest.raises(lw.SettingError, match="shard 0 needs is there twice"):
+    with pytest.raises(lw.SettingError, match="needs of shard 0 are there twice"):
         needs + needs
     with pytest.raises(lw.FileError, match="not a file of statistics"):
         lw.Statistics.from_bytes(b"12")
-    with pytest.raises(lw.SettingError, match="cannot be planned without statistics"):
+    with pytest.raises(lw.SettingError, match="cannot be planned without the statistics"):
         lw.Planner(shards[0], shard=0, shards=8, **SETTINGS).plan()
 
 

@@ -147,7 +147,7 @@ def test_a_state_from_the_middle_of_a_step_begins_it_anew(lengths):
     sampler.set_epoch(0)
     state = sampler.state_dict(batches=sampler.accumulate + 1)
     sampler.load_state_dict(state)
-    with pytest.warns(lw.LengthwiseWarning, match="after 1 of its batches: that step begins anew"):
+    with pytest.warns(lw.LengthwiseWarning, match="after 1 of its batches: that step starts again"):
         assert [list(step) for step in steps(sampler)] == whole[1:]
     # A loader's own state cannot go back.
     batches = ours(lengths, planned(lengths))
@@ -216,7 +216,7 @@ def test_what_has_no_planned_steps_is_refused(lengths):
     for other in (stream, DataLoader(stream, batch_size=None, collate_fn=pad_collate())):
         with pytest.raises(lw.SettingError, match="a stream has no planned optimizer steps"):
             steps(other)
-    with pytest.raises(lw.SettingError, match="steps does not know 'token'") as refused:
+    with pytest.raises(lw.SettingError, match="steps does not accept 'token'") as refused:
         steps(planned(lengths), by="token")
     assert refused.value.hint == 'did you mean "tokens"?'
     with pytest.raises(lw.SettingError, match="second positions"):
@@ -337,7 +337,7 @@ def test_planned_steps_stay_as_they_are_on_other_ranks(lengths, settings, before
     assert f"planned for {before} rank" in str(refused.value) and f"`canonical_ranks={before}`" in refused.value.hint
     # Of other settings, it would not help.
     other = planned(lengths, 0, after, **{**settings, "update": "tokens:2000"})
-    with pytest.raises(lw.StateError, match="go on with the settings that the epoch began with"):
+    with pytest.raises(lw.StateError, match="resume with the settings that the epoch began with"):
         other.load_state_dict(state)
 
 

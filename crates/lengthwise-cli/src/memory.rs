@@ -1,7 +1,7 @@
 //! Memory: what a command takes is asked for before it begins, because an allocation that fails in
 //! the midst of it ends the process.
 
-use lengthwise_io::guard::room;
+use lengthwise_io::guard::fits_in_memory;
 
 use crate::failure::Failure;
 
@@ -68,7 +68,7 @@ const SMALL: u64 = 1 << 24;
 /// Refuses what cannot have the memory that it takes.
 pub(crate) fn check(sequences: u64, each: PerSequence, what: &str) -> Result<(), Failure> {
     let bytes = sequences.saturating_mul(each.0);
-    if bytes < SMALL || room(bytes) {
+    if bytes < SMALL || fits_in_memory(bytes) {
         return Ok(());
     }
     let [megabytes, gigabytes] = [1e6, 1e9].map(|unit| bytes as f64 / unit);

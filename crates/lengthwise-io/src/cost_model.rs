@@ -116,7 +116,7 @@ pub fn read_cost_model(path: &Path) -> Result<CostModel, Error> {
         return Err(refused("is not a model file"));
     };
     if read.version != VERSION {
-        let what = format!("has version {}, which this release does not know", read.version);
+        let what = format!("has version {}, which this release cannot read", read.version);
         return Err(refused(&what));
     }
     let model = CostModel::new(read.a, read.b, read.c, read.d);

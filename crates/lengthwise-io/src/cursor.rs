@@ -78,7 +78,7 @@ pub fn read_cursor(path: &Path) -> Result<Cursor, Error> {
     let bytes = bounded("cursor", path, MOST_BYTES, "a cursor");
     let read = bytes.and_then(|bytes| match str::from_utf8(&bytes) {
         Ok(text) => from_json(text),
-        Err(_) => Err(Error::cut_off("cursor", "it is no text")),
+        Err(_) => Err(Error::cut_off("cursor", "it is not valid UTF-8")),
     });
     read.map_err(|error| error.of(path))
 }
@@ -92,7 +92,7 @@ pub(crate) fn from_value(value: &Value) -> Result<Cursor, Error> {
     const DIGITS: &str = "sixteen hexadecimal digits";
     let record = Record::new("cursor", value, Cursor::VERSION)?;
     if record.has("batches") {
-        return Err(Error::damaged("cursor", "is a plan, and not a cursor"));
+        return Err(Error::damaged("cursor", "is a plan, not a cursor"));
     }
     let cursor = Cursor {
         settings: record.text("settings")?,

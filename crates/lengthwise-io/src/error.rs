@@ -32,7 +32,7 @@ impl Error {
         self.remedy().map(ToString::to_string)
     }
 
-    /// What to do about it, for a face that has words of its own.
+    /// What to do about it, for the command line and Python, which have words of their own.
     pub fn remedy(&self) -> Option<&Remedy> {
         Some(&self.remedy).filter(|remedy| **remedy != Remedy::default())
     }
@@ -129,7 +129,7 @@ impl Error {
     }
 
     pub(crate) fn unwritten(cause: &io::Error) -> Self {
-        // The kind alone: the whole error names the temporary file, which means nothing to anybody.
+        // The kind alone: the whole error names the temporary file, which tells the reader nothing.
         let message = match cause.kind() {
             io::ErrorKind::NotFound => "there is no such folder".to_owned(),
             kind => kind.to_string(),
@@ -139,7 +139,7 @@ impl Error {
         )
     }
 
-    /// More than there is memory for, of so many bytes each.
+    /// More than there is memory for, of this many bytes each.
     pub(crate) fn no_memory(what: &str, count: usize, each: usize) -> Self {
         let bytes = (count as u64).saturating_mul(each as u64);
         Self::no_room(&format!("{count} {what} need"), bytes)
@@ -152,7 +152,7 @@ impl Error {
             ..1_000_000_000 => format!("{megabytes:.1} MB"),
             _ => format!("{gigabytes:.1} GB"),
         };
-        Self::new(format!("{needs} {size} of memory, which cannot be had"))
+        Self::new(format!("{needs} {size} of memory, which is not available"))
             .hint_to("raise the limit on memory, or split the file into parts")
     }
 
@@ -160,10 +160,10 @@ impl Error {
     pub(crate) fn spooling(mut self, folder: &str, bytes: u64) -> Self {
         let (folder, megabytes) = (quote(folder), bytes as f64 / 1e6);
         self.message = format!(
-            "its lengths do not go to a temporary file in {folder}, {megabytes:.1} MB so far: {}",
+            "its lengths cannot be written to a temporary file in {folder} ({megabytes:.1} MB so far): {}",
             self.message
         );
-        self.hint_to("name a folder with enough room in `TMPDIR`, four bytes for each length")
+        self.hint_to("name a folder with enough space in `TMPDIR`: four bytes per length")
     }
 
     /// What this build was made without. Every optional reader ends here when it is left out.
@@ -208,8 +208,8 @@ impl Error {
     pub(crate) fn damaged(subject: &'static str, message: impl Into<String>) -> Self {
         let error = Self::of_subject(subject, message).hint_to(match subject {
             "cursor" => "use the cursor of another checkpoint",
-            "file of statistics" => "gather the statistics again, or copy the file again",
-            "state" => "use the state of another checkpoint, or begin the stream anew",
+            "file of statistics" => "compute the statistics again, or copy the file again",
+            "state" => "use the state of another checkpoint, or start the stream again",
             _ => "make the plan again, or copy the file again from where it was made",
         });
         Self { is_damaged: true, ..error }
@@ -239,7 +239,7 @@ impl Error {
 
     pub(crate) fn version(subject: &'static str, given: &str, known: &str) -> Self {
         let given = shortened(given, 40);
-        Self::of_subject(subject, format!("has version {given}, and this release reads {known}"))
+        Self::of_subject(subject, format!("has version {given}, but this release reads {known}"))
             .hint_to("use the release of lengthwise that wrote it")
     }
 }

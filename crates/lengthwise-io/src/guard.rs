@@ -5,7 +5,7 @@
 //! minor bugs. [`guarded`] turns them into errors.
 //!
 //! A failed allocation aborts the process and is not a panic. So declared sizes are checked before a
-//! library sees them, and [`room`] tells whether there is memory for what is known to be needed.
+//! library sees them, and [`fits_in_memory`] tells whether there is memory for what is known to be needed.
 
 #[cfg(feature = "parquet")]
 pub(crate) mod parquet;
@@ -59,14 +59,14 @@ pub fn quiet_panics() {
     });
 }
 
-/// Whether so many bytes of memory can be allocated now, in one piece. They are freed at once, and never
-/// touched; a system that promises more than it has may still not have them.
+/// Whether this many bytes of memory can be allocated now, contiguously. They are freed at once and
+/// never touched; a system that promises more than it has may still not have them.
 ///
 /// ```
-/// assert!(lengthwise_io::guard::room(1000));
-/// assert!(!lengthwise_io::guard::room(u64::MAX));
+/// assert!(lengthwise_io::guard::fits_in_memory(1000));
+/// assert!(!lengthwise_io::guard::fits_in_memory(u64::MAX));
 /// ```
-pub fn room(bytes: u64) -> bool {
+pub fn fits_in_memory(bytes: u64) -> bool {
     let mut probe: Vec<u8> = Vec::new();
     let had = usize::try_from(bytes).is_ok_and(|bytes| probe.try_reserve_exact(bytes).is_ok());
     // Otherwise the compiler may leave out an allocation that nothing uses, and assume that it succeeds.

@@ -98,7 +98,8 @@ impl Ids {
     /// Ids from their bytes and where each ends: they follow each other, each is text, and nothing
     /// is left.
     pub(crate) fn of_bytes(bytes: Vec<u8>, ends: Vec<u64>) -> Result<Self, String> {
-        let text = String::from_utf8(bytes).map_err(|_| "its ids are no text".to_owned())?;
+        let text =
+            String::from_utf8(bytes).map_err(|_| "its ids are not valid UTF-8".to_owned())?;
         let mut before = 0;
         for &end in &ends {
             let within = usize::try_from(end).is_ok_and(|end| text.is_char_boundary(end));

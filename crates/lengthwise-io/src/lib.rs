@@ -3,11 +3,11 @@
 //!
 //! # Lengths
 //!
-//! A plan starts from one column of whole numbers: frames, tokens, points, whatever a sequence is measured in.
-//! Those numbers are usually in some file next to the data. A [`Reader`] takes them from there: from a CSV or TSV
-//! table, a manifest of JSON lines, a text file with one length a line, a one-dimensional `NumPy` array, Kaldi's
-//! tables, or a column of a Parquet or Arrow file. It also counts: words in a text corpus, samples in a directory
-//! of audio.
+//! A plan starts from one column of whole numbers: frames, tokens, points, or whatever a sequence is
+//! measured in. These numbers are usually in some file next to the data. A [`Reader`] reads them: from
+//! a CSV or TSV table, a manifest of JSON lines, a text file with one length per line, a
+//! one-dimensional `NumPy` array, Kaldi's tables, or a column of a Parquet or Arrow file. It also
+//! counts: words in a text corpus, samples in a directory of audio.
 //!
 //! A wrong length is worse than none, because it silently becomes a wrong plan. So nothing is guessed, rounded,
 //! clipped or skipped. A cell that is empty, zero, negative, not whole or too large is an [`Error`] that names the
@@ -34,11 +34,11 @@
 //!
 //! # Plans
 //!
-//! A plan file is JSON (one object), JSON lines (one object a batch), NPZ (arrays) or Parquet (a table; feature
-//! `parquet`): see [`Form`]. It says how the plan was made, and has a checksum of all that it says. A file that was
-//! cut off or altered is refused, and never becomes other batches. [`read_plan_exact`] also refuses a file whose
-//! zip or table was altered where the checksum does not reach. A [`PlanFile`] that was read equals the one that
-//! was written.
+//! A plan file is JSON (one object), JSON lines (one object per batch), NPZ (arrays) or Parquet (a
+//! table; feature `parquet`): see [`Form`]. It holds how the plan was made, and a checksum of its
+//! content. A file that was cut off or altered is refused, and never becomes other batches.
+//! [`read_plan_exact`] also refuses a file whose zip or table was altered outside the checksum. A
+//! [`PlanFile`] that was read equals the one that was written.
 //!
 //! ```
 //! use lengthwise::{Budget, Example, Planner, strategy::Blurred};

@@ -23,7 +23,7 @@ impl<'a> Record<'a> {
         version: u32,
     ) -> Result<Self, Error> {
         let Value::Object(fields) = value else {
-            return Err(Error::cut_off(subject, "it is no JSON object"));
+            return Err(Error::cut_off(subject, "it is not a JSON object"));
         };
         match fields.get("version") {
             None => Err(Error::cut_off(subject, "it has no version")),
@@ -46,12 +46,12 @@ impl<'a> Record<'a> {
         read: impl FnOnce(&Value) -> Option<T>,
     ) -> Result<T, Error> {
         let Some(value) = self.fields.get(name) else {
-            let what = format!("has no `{name}`, which is {expected}");
+            let what = format!("has no `{name}`, expected {expected}");
             return Err(Error::damaged(self.subject, what));
         };
         read(value).ok_or_else(|| {
             let given = shortened(&value.to_string(), 40);
-            let what = format!("has `{name}` {given}, which is not {expected}");
+            let what = format!("has `{name}` {given}, expected {expected}");
             Error::damaged(self.subject, what)
         })
     }
@@ -101,7 +101,10 @@ pub(crate) fn bounded(
     if bytes.len() as u64 <= most {
         return Ok(bytes);
     }
-    Err(Error::damaged(subject, format!("has more than the {most} bytes that {what} can have")))
+    Err(Error::damaged(
+        subject,
+        format!("has more than {most} bytes, the most that {what} can have"),
+    ))
 }
 
 /// The content of a file, of which no more than `most` bytes are read.

@@ -1,11 +1,12 @@
-//! What to do about an error, in words that every face completes: the command line names a flag where
+//! What to do about an error, with placeholders for settings: the command line names a flag where
 //! Python names an argument and Rust a method.
 
 use std::fmt;
 
-/// A setting that a [`Remedy`] mentions. Every face has a name of its own for it.
+/// A setting that a [`Remedy`] mentions. The command line, Python and Rust each have their own name for
+/// it.
 ///
-/// The list is exhaustive on purpose: a face that has no name for a new setting does not compile.
+/// The list is exhaustive on purpose: code that has no name for a new setting does not compile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Setting {
     /// The column or field that holds the lengths.

@@ -38,7 +38,7 @@ impl Written {
         let linked = |_| path.read_link().map(|target| path.with_file_name(target));
         let real = path.canonicalize().or_else(linked).unwrap_or_else(|_| path.to_owned());
         if real.metadata().is_ok_and(|there| !there.is_file()) {
-            let error = Error::of_subject("file", "is there, and is no file");
+            let error = Error::of_subject("file", "exists, but is not a regular file");
             return Err(error.hint_to("name another file").of(path));
         }
         let folder = real.parent().filter(|folder| *folder != Path::new(""));
@@ -73,7 +73,7 @@ impl Written {
     }
 }
 
-/// A temporary file that everybody may read who may read other new files: it will be the output.
+/// A temporary file with the permissions of other new files: it will be the output.
 fn temporary(folder: &Path) -> io::Result<NamedTempFile> {
     let prefix = prefix();
     let mut builder = tempfile::Builder::new();
@@ -88,8 +88,8 @@ fn prefix() -> String {
     format!(".lengthwise-{}-", std::process::id())
 }
 
-/// Whether this is the name of a file that this process has not finished: whoever ends it early
-/// removes such files.
+/// Whether this is the name of a file that this process has not finished: remove such files if you end
+/// the process early.
 pub fn unfinished(name: &std::ffi::OsStr) -> bool {
     name.to_str().is_some_and(|name| name.starts_with(&prefix()))
 }

@@ -74,7 +74,7 @@ fn put(bytes: &mut Vec<u8>, numbers: impl IntoIterator<Item = u128>) {
 /// The statistics that [`statistics_to_bytes`] gave.
 pub fn statistics_from_bytes(bytes: &[u8]) -> Result<Statistics, Error> {
     let Some(rest) = bytes.strip_prefix(&MARK) else {
-        return Err(cut_off("it does not begin as they do"));
+        return Err(cut_off("it does not begin with their mark"));
     };
     match rest.first() {
         Some(&VERSION) => {}
@@ -94,7 +94,7 @@ pub fn statistics_from_bytes(bytes: &[u8]) -> Result<Statistics, Error> {
     let mut numbers = Numbers(&content[MARK.len() + 1..]);
     let statistics = numbers.statistics()?;
     if !numbers.0.is_empty() {
-        return Err(cut_off("there is more in it than they have"));
+        return Err(cut_off("there are bytes after its end"));
     }
     Ok(statistics)
 }
@@ -146,7 +146,8 @@ impl<'a> Numbers<'a> {
 
     fn needs(&mut self) -> Result<Needs, Error> {
         let text: usize = self.number()?;
-        let settings = str::from_utf8(self.take(text)?).map_err(|_| cut_off("it is no text"))?;
+        let settings =
+            str::from_utf8(self.take(text)?).map_err(|_| cut_off("it is not valid UTF-8"))?;
         let statistics = self.number()?;
         let of = self.number()?;
         let stretches: usize = self.number()?;
@@ -170,7 +171,7 @@ impl<'a> Numbers<'a> {
         match self.number::<u8>()? {
             0 => Ok(false),
             1 => Ok(true),
-            _ => Err(cut_off("what is yes or no is neither")),
+            _ => Err(cut_off("a flag is neither 0 nor 1")),
         }
     }
 

@@ -179,6 +179,6 @@ mod tests {
             assert!(error.hint().is_some());
         }
         let error = stream_from_json(&text.replace("\"version\":1", "\"version\":2")).unwrap_err();
-        assert_eq!(error.to_string(), "the state has version 2, and this release reads version 1");
+        assert_eq!(error.to_string(), "the state has version 2, but this release reads version 1");
     }
 }

@@ -1,4 +1,4 @@
-//! What a strategy of your own needs: implement [`Group`], and give it to a
+//! Everything for a strategy of your own: implement [`Group`], and give it to a
 //! [`Planner`](crate::Planner).
 
 pub use crate::base::rng::{Purpose, Rng, Stream};

@@ -1,4 +1,4 @@
-//! How much the batches of several epochs have in common, and measures of one of two lengths.
+//! Measures of several epochs, such as mixing, and measures of one of two lengths.
 
 pub use crate::plan::measure::SideMeasures;
 pub use crate::plan::mixing::{Mixing, Per, effective_mates, mate_repeat_rate, mixing};

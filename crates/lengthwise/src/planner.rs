@@ -1,4 +1,4 @@
-//! The settings of a plan, and the one step that makes it.
+//! The settings of a plan, and the function that makes it.
 
 use crate::base::setting::setters;
 use crate::base::workspace::Workspace;
@@ -30,7 +30,7 @@ use crate::strategy::group::Group;
 ///     .seed(42);
 /// let plan = planner.plan(&lengths, 0)?;
 /// assert!(plan.measure(&lengths).padding_rate < 0.15);
-/// assert_ne!(plan, planner.plan(&lengths, 1)?); // a fresh plan per epoch
+/// assert_ne!(plan, planner.plan(&lengths, 1)?); // a new plan for each epoch
 /// # Ok::<(), lengthwise::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -40,30 +40,30 @@ pub struct Planner<S> {
 }
 
 impl<S: Group> Planner<S> {
-    /// A planner with exact shapes, batches of all lengths in every part of the epoch, over-long
-    /// sequences refused, seed 0.
+    /// Returns a planner with exact shapes, batches of all lengths in every part of the epoch
+    /// (`spread`), an error for over-long sequences, and seed 0.
     pub fn new(strategy: S, budget: Budget) -> Self {
         let settings = Settings::new(strategy.describe(), budget);
         Self { strategy, settings }
     }
 
-    /// A planner with these settings, but for the name of the strategy.
+    /// Returns a planner with these settings. The name of the strategy in them is not used.
     pub fn with(strategy: S, settings: Settings) -> Self {
         let settings = Settings { strategy: strategy.describe(), ..settings };
         Self { strategy, settings }
     }
 
-    /// Its settings.
+    /// Returns the settings.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// With the same number of batches in every epoch, and so the same number of steps on any number
-    /// of ranks: many trainers ask for it once. The number follows from the lengths, the settings
-    /// and the seed: the most that the first few epochs need. An epoch that would need more is drawn
-    /// anew, and as a last resort sorted; one that needs fewer has its largest batches split.
+    /// Makes every epoch have the same number of batches, and therefore of steps on any number of
+    /// ranks: many trainers ask for it only once. The number follows from the lengths, the settings and
+    /// the seed: it is the most that the first few epochs need. An epoch that would need more is drawn
+    /// again, and as a last resort sorted; an epoch that needs fewer has its largest batches split.
     ///
-    /// Of a [shard](Planner::shard) every epoch has as many as the statistics say, and it stays as it is.
+    /// For a [shard](Planner::shard), the statistics already fix the number, and this changes nothing.
     pub fn constant_steps(self, lengths: &Lengths) -> Result<Self, Error> {
         if self.settings.shard.is_some() {
             return Ok(self);
@@ -72,12 +72,12 @@ impl<S: Group> Planner<S> {
         Ok(self.batches(most))
     }
 
-    /// The plan of one epoch.
+    /// Plans one epoch.
     pub fn plan(&self, lengths: &Lengths, epoch: u64) -> Result<Plan, Error> {
         self.plan_in(&Workspace::new(), lengths, epoch)
     }
 
-    /// The plan of one epoch, made with the threads and the memory of a workspace.
+    /// Plans one epoch with the threads and the memory of a workspace.
     pub fn plan_in(
         &self,
         workspace: &Workspace,
@@ -87,8 +87,8 @@ impl<S: Group> Planner<S> {
         self.spans_in(workspace, lengths, epoch)?.gathered(workspace)
     }
 
-    /// The plan of one epoch with its batches where they were built, which takes four bytes less for
-    /// each sequence than [`plan_in`](Planner::plan_in).
+    /// Plans one epoch and leaves its batches where they were built, which takes four bytes less per
+    /// sequence than [`plan_in`](Planner::plan_in).
     pub fn spans_in(
         &self,
         workspace: &Workspace,
@@ -98,8 +98,8 @@ impl<S: Group> Planner<S> {
         self.job(lengths, workspace).run(epoch)
     }
 
-    /// How many batches this shard needs in every epoch, to be merged into the statistics with what
-    /// all others need.
+    /// Counts how many batches this shard needs in every epoch. Merge it into the statistics together
+    /// with the needs of all other shards.
     pub fn needs(&self, lengths: &Lengths) -> Result<Statistics, Error> {
         let workspace = Workspace::new();
         let job = self.job(lengths, &workspace);
@@ -109,13 +109,13 @@ impl<S: Group> Planner<S> {
         Ok(statistics.of_one(job.counted_settings(), shard, job.most_batches()?))
     }
 
-    /// The batch lengths that can occur, rising, if the shapes are a ladder.
+    /// Returns the batch lengths that can occur, in ascending order, if the shapes are a ladder.
     pub fn rungs(&self, lengths: &Lengths) -> Result<Option<Vec<u32>>, Error> {
         self.job(lengths, &Workspace::new()).rungs()
     }
 
-    /// For how many epochs the strategy avoids repeats, before it starts afresh: 1 for a strategy that
-    /// draws every epoch anew, so that any two epochs tell how often batch-mates meet again. Of a
+    /// Returns for how many epochs the strategy avoids repeating batch-mates: 1 for a strategy that
+    /// draws every epoch independently, so that any two epochs show how often batch-mates repeat. For a
     /// [longer cycle](crate::strategy::Rotating), [measure](crate::measure::mixing) epochs that are at
     /// least this far apart.
     pub fn cycle(&self, lengths: &Lengths) -> Result<u64, Error> {
@@ -134,63 +134,65 @@ impl<S: Group> Planner<S> {
 
 setters! {
 impl<S: Group> Planner<S> {
-    /// With these shapes.
+    /// Sets the shapes: which batch lengths may occur.
     pub fn shapes(mut self, shapes: Shapes) -> Self { self.settings.shapes = shapes }
-    /// With the batches in this order.
+    /// Sets the order of the batches in the epoch.
     pub fn arrange(mut self, arrange: Arrange) -> Self { self.settings.arrange = arrange }
-    /// With over-long sequences treated in this way.
+    /// Sets what happens to over-long sequences.
     pub fn over_long(mut self, over_long: OverLong) -> Self { self.settings.over_long = over_long }
-    /// With steps of ranks made in this way. If it is not given: `in-order` for batches as built,
-    /// `aligned` for short ones first, and otherwise `stratified` if full batches of all lengths
-    /// take nearly the same time (by the cost model, or in cells), and `aligned` if they do not.
+    /// Sets which batches the ranks process in the same step. By default it is `in-order` for batches
+    /// as built and `aligned` for short ones first. Otherwise it is `stratified` if full batches of all
+    /// lengths take nearly the same time (by the cost model, or in cells), and `aligned` if they do
+    /// not.
     pub fn steps(mut self, steps: Steps) -> Self { self.settings.steps = Some(steps) }
-    /// With the batches that fill no step of ranks treated in this way.
+    /// Sets what happens to the last batches if they do not fill a step of all ranks.
     pub fn tail(mut self, tail: Tail) -> Self { self.settings.tail = tail }
-    /// With the time that batches take, so that ranks wait little for each other. A budget of
-    /// seconds brings its own.
+    /// Sets how long batches take, so that ranks wait little for each other. A budget of seconds brings
+    /// its own cost model.
     pub fn cost_model(mut self, model: CostModel) -> Self { self.settings.cost_model = Some(model) }
-    /// With so many batches for each rank in a step: gradients are accumulated over them. Replaces
-    /// canonical ranks.
+    /// Sets the gradient-accumulation steps per rank: how many batches each rank processes for one
+    /// optimizer step. Replaces canonical ranks.
     pub fn accumulate(mut self, batches: u32) -> Self {
         self.settings = Settings { accumulate: batches, canonical_ranks: None, update: None, ..self.settings }
     }
-    /// With steps of so many batches on any number of ranks that divides it: each rank then takes
-    /// several, and every step of the model is the same on one machine as on many. Replaces
+    /// Fixes how many batches a step has, for any number of ranks that divides it: each rank then takes
+    /// several, and every optimizer step is the same on one machine as on many. Replaces gradient
     /// accumulation.
     pub fn canonical_ranks(mut self, ranks: u32) -> Self {
         (self.settings.accumulate, self.settings.canonical_ranks) = (1, Some(ranks))
     }
-    /// With so much data in every optimizer step, over all ranks: every epoch then has as many steps, of as
-    /// many batches each as that takes. Replaces accumulation. On several ranks, say how many by
-    /// [`canonical_ranks`](Planner::canonical_ranks), so that all of them get equally many.
+    /// Sets how much data every optimizer step has, over all ranks. Every epoch then has the same
+    /// number of steps, with as many batches each as needed. Replaces gradient accumulation. On several
+    /// ranks, also set [`canonical_ranks`](Planner::canonical_ranks), so that all of them get the same
+    /// number of batches.
     pub fn update(mut self, update: Update) -> Self {
         (self.settings.accumulate, self.settings.update) = (1, Some(update))
     }
-    /// With exactly so many batches in every epoch: batches are split until there are as many.
+    /// Fixes the number of batches in every epoch: batches are split until there are this many.
     pub fn batches(mut self, batches: u32) -> Self { self.settings.batches = Some(batches) }
-    /// As one shard of a corpus: its lengths are a [part](Lengths::part_of) of the statistics of all
-    /// shards, which say how many batches every shard takes. Its randomness differs from that of other
-    /// shards, and yet all keep in step: see [`Shard`].
+    /// Plans one shard of a corpus. Its lengths are a [part](Lengths::part_of) of the statistics of all
+    /// shards, which fix how many batches every shard takes. Its random choices differ from those of
+    /// other shards, but all shards stay in step: see [`Shard`].
     pub fn shard(mut self, shard: Shard) -> Self { self.settings.shard = Some(shard) }
-    /// With this seed.
+    /// Sets the seed of all random choices.
     pub fn seed(mut self, seed: u64) -> Self { self.settings.seed = seed }
 }
 }
 
 impl Planner<Strategy> {
-    /// A planner of a strategy by its string form, with these settings.
+    /// Returns a planner for the strategy that the settings name, with these settings.
     pub fn named(settings: Settings) -> Result<Self, Error> {
         Ok(Self { strategy: settings.strategy.parse()?, settings })
     }
 
-    /// Whether plans are made of optimizer steps, and so depend on the number of ranks: if an update has a
-    /// size, or the strategy makes steps itself.
+    /// Whether plans are made of optimizer steps, and therefore depend on the number of ranks: if the
+    /// update has a size, or the strategy makes steps itself.
     pub fn plans_steps(&self) -> bool {
         self.settings.update.is_some() || self.strategy.makes_steps()
     }
 
-    /// With optimizer steps for so many ranks, if [steps are planned](Planner::plans_steps) and
-    /// [canonical ranks](Planner::canonical_ranks) are not given; otherwise nothing changes.
+    /// Plans optimizer steps for this many ranks, if [steps are planned](Planner::plans_steps) and
+    /// [canonical ranks](Planner::canonical_ranks) are not set; otherwise nothing changes.
     #[must_use]
     pub fn for_ranks(mut self, ranks: u32) -> Self {
         if self.plans_steps() {

@@ -1,4 +1,4 @@
-//! Shards: each node plans its own part of a corpus, and all of them keep in step.
+//! Shards: each node plans its own part of a corpus, and all nodes stay in step.
 
 pub use crate::data::shard::{Needs, Shard};
 pub use crate::data::statistics::Statistics;

@@ -24,10 +24,10 @@ fn meetings(plans: &[Plan]) -> BTreeMap<(u32, u32), u32> {
     met
 }
 
-/// In the first cycle nobody meets twice: counted over all pairs and all epochs of the cycle, for
+/// In the first cycle no pair of batch-mates repeats: counted over all pairs and all epochs of the cycle, for
 /// every kind of budget, on a ladder, and for numbers that do not divide evenly.
 #[test]
-fn rotating_lets_nobody_meet_twice_in_a_cycle() {
+fn rotating_repeats_no_pair_in_a_cycle() {
     let speech = Example::Speech.lengths();
     for (count, budget, shapes, epochs) in [
         (1500, Budget::sequences(8), Shapes::Exact, 11),
@@ -43,7 +43,7 @@ fn rotating_lets_nobody_meet_twice_in_a_cycle() {
             (0..u64::from(epochs)).map(|epoch| planner.plan(&lengths, epoch).unwrap()).collect();
         let met = meetings(&plans);
         assert!(met.values().all(|&times| times == 1), "{count} {budget}");
-        // The company is as large as the batches: nobody is kept from meeting by being left alone.
+        // Batches are full: pairs are not avoided by leaving sequences alone.
         let mates: usize =
             plans.iter().flatten().map(|batch| batch.len() * (batch.len() - 1) / 2).sum();
         assert_eq!(met.len(), mates);
@@ -64,7 +64,7 @@ fn rotating_goes_on_to_the_end_of_its_cycle() {
     assert!(meetings(&plans).values().any(|&times| times > 1));
 }
 
-/// How fresh and how padded `blurred` is follows from its one parameter.
+/// The mixing and the padding of `blurred` follow from its one parameter.
 #[test]
 fn blurred_has_about_four_spreads_of_mates() {
     for example in Example::ALL {

@@ -137,11 +137,11 @@ fn what_takes_too_long_is_refused_in_seconds() {
     .concat();
     expect![[r#"
         sequence 3 of length 9000 alone takes 0.1 seconds, over the budget of 0.09
-          raise the limit to at least 0.1, or choose what happens to sequences that are too long, by `Planner::over_long`
+          raise the limit to at least 0.1, or choose what happens to sequences that are too long with `Planner::over_long`
         sequence 1 of length 3000 alone takes 0.04008 seconds (rounded up to 3008 by the shapes), over the budget of 0.02; so does 1 more sequence
-          raise the limit to at least 0.101, or choose what happens to sequences that are too long, by `Planner::over_long`
+          raise the limit to at least 0.101, or choose what happens to sequences that are too long with `Planner::over_long`
         sequence 0 of length 5 alone takes 0.01005 seconds, over the budget of 0.001; so do 3 more sequences
-          raise the limit to at least 0.1, or choose what happens to sequences that are too long, by `Planner::over_long`
+          raise the limit to at least 0.1, or choose what happens to sequences that are too long with `Planner::over_long`
         `limit` of budget `cost` cannot be `NaN`
           it must be a number of seconds above 0
     "#]].assert_eq(&said);

@@ -56,7 +56,7 @@ fn meetings<S: Group>(strategy: S, budget: u32, lengths: &Lengths, epochs: u64) 
 }
 
 #[test]
-fn in_shuffled_batches_everybody_meets_everybody_equally_often() {
+fn in_shuffled_batches_all_pairs_are_equally_likely() {
     let lengths = Lengths::new((1..=12).collect::<Vec<u32>>()).unwrap();
     let met = meetings(Shuffled, 3, &lengths, 30_000);
     assert_eq!(met.len(), 66);
@@ -67,7 +67,7 @@ fn in_shuffled_batches_everybody_meets_everybody_equally_often() {
 }
 
 #[test]
-fn in_a_bucket_everybody_meets_everybody_equally_often_even_among_equal_lengths() {
+fn in_a_bucket_all_pairs_are_equally_likely_even_among_equal_lengths() {
     // Descending buckets of six: {9 × 6}, and of the ten of length 5, six and four with {1, 1}.
     let lengths = Lengths::new([5, 9, 5, 9, 5, 9, 5, 9, 5, 9, 5, 9, 5, 5, 5, 5, 1, 1]).unwrap();
     let met = meetings(Bucketed { size: 6 }, 2, &lengths, 40_000);

@@ -24,7 +24,7 @@ fn sum(row: &[u32], lengths: &Lengths) -> u32 {
 }
 
 #[test]
-fn rows_are_nearly_full_and_company_is_drawn_from_everybody() {
+fn rows_are_nearly_full_and_batch_mates_are_drawn_from_all() {
     for (example, capacity, most) in [
         (Example::Speech, 4096, 0.012),
         (Example::Documents, 16_384, 0.01),

@@ -166,7 +166,7 @@ fn padding_is_at_most_half_of_the_lexicographic_order() {
         let fresh: Vec<Plan> = (0..2).map(|epoch| planner.plan(&pairs, epoch).unwrap()).collect();
         let [before, after] = [&frozen, &fresh[0]].map(|plan| plan.measure(&pairs).padding_rate);
         assert!(after <= 0.5 * before, "{budget}: {after} of {before}");
-        // And who meets changes from epoch to epoch.
+        // And batch-mates change from epoch to epoch.
         let again = mate_repeat_rate(&fresh[0], &fresh[1]).unwrap();
         let always = mate_repeat_rate(&frozen, &frozen).unwrap();
         assert!(again < 0.5 * always, "{budget}: {again} of {always}");

@@ -165,9 +165,9 @@ proptest! {
             prop_assert_eq!(share.len(), steps * ranks.accumulate as usize);
             prop_assert_eq!(share, &plan.for_rank(rank as u32, ranks.world_size).unwrap());
             // Giving all of them out in turn gives each rank its own.
-            let dealt: Vec<&[u32]> =
+            let taken: Vec<&[u32]> =
                 all.iter().skip(rank).step_by(ranks.world_size as usize).collect();
-            prop_assert_eq!(dealt, share.iter().collect::<Vec<_>>());
+            prop_assert_eq!(taken, share.iter().collect::<Vec<_>>());
         }
 
         // Each sequence once, but for what is listed.
@@ -254,15 +254,15 @@ proptest! {
     }
 }
 
-/// What the slowest ranks take together, if the batches are dealt in the best of all ways.
+/// What the slowest ranks take together, with the best assignment of the batches.
 fn least(times: &[f64], world_size: usize) -> f64 {
     let Some((first, others)) = times.split_first() else { return 0.0 };
-    // Every choice of company for the first batch, as bits.
+    // Every choice of other batches for the first batch, as bits.
     (0_u32..1 << others.len())
-        .filter(|company| company.count_ones() as usize == world_size - 1)
-        .map(|company| {
+        .filter(|picked| picked.count_ones() as usize == world_size - 1)
+        .map(|picked| {
             let with = |bit: bool| {
-                let chosen = move |at: &usize| (company >> at & 1 == 1) == bit;
+                let chosen = move |at: &usize| (picked >> at & 1 == 1) == bit;
                 (0..others.len()).filter(chosen).map(|at| others[at])
             };
             let rest: Vec<f64> = with(false).collect();
@@ -272,7 +272,7 @@ fn least(times: &[f64], world_size: usize) -> f64 {
 }
 
 #[test]
-fn no_other_dealing_waits_less_than_aligned_steps() {
+fn no_other_assignment_waits_less_than_aligned_steps() {
     for epoch in 0..60 {
         let mut random = Rng::new(11, epoch).stream(Purpose::Own(0));
         let lengths: Vec<u32> = (0..18).map(|_| 1 + random.below(50)).collect();
@@ -443,7 +443,7 @@ fn impossible_ranks_are_refused() {
     assert!(matches!(plan.schedule(u32::MAX), Err(Error::TooFewForRanks { .. })));
     let planner = Planner::new(Sorted, Budget::sequences(2));
     for (planner, of) in [
-        (planner.clone().accumulate(0), "accumulates"),
+        (planner.clone().accumulate(0), "gradient-accumulation"),
         (planner.clone().canonical_ranks(0), "canonical"),
         (planner.clone().batches(0), "fixed"),
         (planner.clone().batches(6), "fixed"),
@@ -478,7 +478,7 @@ fn accumulated_batches_are_balanced() {
     }
 }
 
-/// Broken up batches of `rotating` are not mixed: nobody meets twice, on any number of ranks.
+/// Split batches of `rotating` are not mixed: no pair repeats, on any number of ranks.
 #[test]
 fn rotating_keeps_its_promise_on_ranks() {
     let lengths = Lengths::new((1..=2000).collect::<Vec<u32>>()).unwrap();

@@ -171,7 +171,7 @@ fn the_end_of_an_epoch_leaves_nothing() {
     );
 }
 
-/// What was dropped because it filled no step is not lost when the rest is dealt again.
+/// What was dropped because it filled no step is not lost when the rest is assigned again.
 #[test]
 fn dropped_batches_come_back_when_the_rest_is_dealt_again() {
     let lengths = Lengths::new((1..=70).collect::<Vec<u32>>()).unwrap();
@@ -256,7 +256,7 @@ fn ranks_that_stopped_at_different_steps_are_refused() {
     let at = |steps| schedule.cursor(steps).unwrap();
     assert_eq!(Cursor::of_ranks(&[at(5), at(5), at(5), at(5)]), Ok(at(5)));
     let error = Cursor::of_ranks(&[at(5), at(5), at(6), at(5)]).unwrap_err();
-    assert_eq!(error.to_string(), "rank 0 stopped after 5 steps, and rank 2 after 6");
+    assert_eq!(error.to_string(), "rank 0 stopped after 5 steps, but rank 2 after 6");
     assert_eq!(Cursor::of_ranks(&[]), Err(Error::NoRanks));
     let other = Planner::new(Blurred::default(), Budget::padded(20_000)).plan(&lengths, 1).unwrap();
     let other = other.schedule(4).unwrap().cursor(5).unwrap();
@@ -274,7 +274,7 @@ fn canonical_ranks_make_changes_invisible() {
     let half = plan.resume(&whole.cursor(30).unwrap(), 4).unwrap();
     let alone = plan.resume(&half.cursor(11).unwrap(), 1).unwrap();
     assert_eq!(alone.cursor(9).unwrap(), whole.cursor(50).unwrap());
-    // The rest has the same batches in every step, wherever they are seated.
+    // The rest has the same batches in every step, in any slots.
     let (rest, all) = (alone.all_ranks(), whole.all_ranks());
     let steps = |plan: &Plan, skipped: usize| -> Vec<Vec<Vec<u32>>> {
         let batches: Vec<Vec<u32>> = plan.iter().skip(skipped * 8).map(<[u32]>::to_vec).collect();

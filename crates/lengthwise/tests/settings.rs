@@ -320,13 +320,13 @@ fn what_cannot_be_planned_is_refused_with_a_hint() {
         sequence 0 has length 8589934592
           lengths are whole numbers from 1 to 4294967295; leave empty sequences out
         sequence 3 of length 9000 alone costs 9000 cells, over the budget of 4000
-          raise the budget to at least 9000 cells, or choose what happens to sequences that are too long, by `Planner::over_long`
+          raise the budget to at least 9000 cells, or choose what happens to sequences that are too long with `Planner::over_long`
         sequence 1 of length 3000 alone costs 3000 cells, over the budget of 2000; so does 1 more sequence
-          raise the budget to at least 9000 cells, or choose what happens to sequences that are too long, by `Planner::over_long`
+          raise the budget to at least 9000 cells, or choose what happens to sequences that are too long with `Planner::over_long`
         sequence 3 of length 9000 alone costs 9024 cells (rounded up by the shapes), over the budget of 9005
-          raise the budget to at least 9024 cells, or choose what happens to sequences that are too long, by `Planner::over_long`
+          raise the budget to at least 9024 cells, or choose what happens to sequences that are too long with `Planner::over_long`
         sequence 1 of length 3000 alone costs 9500 cells (rounded up by the shapes), over the budget of 9005; so does 1 more sequence
-          raise the budget to at least 9500 cells, or choose what happens to sequences that are too long, by `Planner::over_long`
+          raise the budget to at least 9500 cells, or choose what happens to sequences that are too long with `Planner::over_long`
         sequence 3 of length 9000 is longer than the top rung 5000
           add a rung of at least 9000, or let `ladder:8` choose the rungs
         budget `sequences` cannot be `0`
@@ -344,17 +344,17 @@ fn what_cannot_be_planned_is_refused_with_a_hint() {
         the length of chunks cannot be `0`
           it must be a whole number from 1
         4294967296 sequences are more than the 4294967295 that one plan can hold
-          at most 4294967295 sequences fit one plan; split the data
+          split the data: one plan can hold at most 4294967295 sequences
         the strategy's grouping is not valid: it holds 3 sequences of 4
-          the order of a grouping must be a permutation of all sequences, and its ends must rise to their number
+          return an order that is a permutation of all sequences, and ends that rise to their number
         the strategy's grouping is not valid: sequence 2 is in it twice
-          the order of a grouping must be a permutation of all sequences, and its ends must rise to their number
+          return an order that is a permutation of all sequences, and ends that rise to their number
         the strategy's grouping is not valid: sequence 4 is in it, but it holds only 4 sequences
-          the order of a grouping must be a permutation of all sequences, and its ends must rise to their number
+          return an order that is a permutation of all sequences, and ends that rise to their number
         the strategy's grouping is not valid: the last group ends at 3 of 4 sequences
-          the order of a grouping must be a permutation of all sequences, and its ends must rise to their number
+          return an order that is a permutation of all sequences, and ends that rise to their number
         the strategy's grouping is not valid: group 1 ends before group 0
-          the order of a grouping must be a permutation of all sequences, and its ends must rise to their number
+          return an order that is a permutation of all sequences, and ends that rise to their number
     "#]].assert_eq(&said);
 }
 

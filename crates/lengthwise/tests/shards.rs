@@ -277,7 +277,7 @@ fn several_ranks_for_each_shard_keep_in_step() {
     assert!(matches!(made[8].resume(&cursor, 3), Err(Error::OtherRun { .. })));
 }
 
-/// Company is that of the shard, and as fresh as that of a plan of it alone.
+/// Batch-mates come from the shard, and mix as in a plan of it alone.
 #[test]
 fn company_is_that_of_the_shard() {
     let shards = cut(corpus(2400), Cut::Random, 8);
@@ -341,7 +341,7 @@ fn lengths_between_what_is_known_and_what_fits_are_refused() {
                 let what = "sequence 1 of length 80 is not over-long, but longer than 50";
                 assert!(error.to_string().contains(what), "{error}");
                 let error = planner.plan(&none, 0).unwrap_err();
-                assert!(error.to_string().ends_with("every length that they know is over-long"));
+                assert!(error.to_string().ends_with("all their lengths are over-long"));
             }
         }
     }
@@ -376,7 +376,7 @@ fn what_is_missing_or_does_not_fit_is_said() {
     let error = other_budget.shard(Shard { number: 0, of: 2 }).plan(&part(&whole), 0).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "what the shards need was counted with budget `sequences:4`, and now it is `sequences:5`"
+        "the needs of the shards were counted with budget `sequences:4`, now it is `sequences:5`"
     );
     let grown = Arc::new(whole.merge(&Statistics::of(&other)).unwrap());
     assert!(

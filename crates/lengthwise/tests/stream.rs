@@ -1,4 +1,4 @@
-//! Batches of streams: within the budget, each sequence once, nobody waits, and states go on exactly.
+//! Batches of streams: within the budget, each sequence once, no long waits, and exact resume.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -156,10 +156,10 @@ proptest! {
         }
     }
 
-    /// A step takes the oldest, so nobody is held for more steps than there are places; with quantiles
+    /// A step takes the oldest, so no sequence is held for more steps than there are places; with quantiles
     /// three windows of steps are enough on streams that stay as they are.
     #[test]
-    fn nobody_waits(streamer in streamers(), lengths in lengths()) {
+    fn no_sequence_waits_long(streamer in streamers(), lengths in lengths()) {
         let mut feed = streamer.feed().unwrap();
         let window = feed_window(&streamer);
         let bound = if format!("{streamer:?}").contains("Quantile") { 3 * window } else { window };
@@ -301,7 +301,7 @@ fn larger_windows_pad_less() {
     }
 }
 
-/// On a ladder all batches have one of its lengths, and mates are of one rung where they can be.
+/// On a ladder all batches have one of its lengths, and batch-mates are of one rung where possible.
 #[test]
 fn ladders_are_learned_and_kept() {
     let lengths = Example::Speech.lengths();

@@ -38,7 +38,7 @@ fn compare_prints_a_plain_table_when_piped() {
         proportional                   10     0.00  0.00     5.2     52       9       -      -  0.42  -0.36
         recommended                     5    29.73  0.00     7.4     37       4     100     80  0.55  -0.57
 
-        recommended: shuffled, shapes exact: no way to batch is faster and keeps the limits: 21 % of all cells are padding
+        recommended: shuffled, shapes exact: no faster way to batch is within the limits: 21 % of all cells are padding
         updates per epoch: 5, with random batches 5
         if the model takes packed rows (variable-length attention), packed:capacity=11 takes 0.51 of random's time
 

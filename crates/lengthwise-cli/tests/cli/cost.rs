@@ -246,7 +246,7 @@ fn bad_models_and_measurements_are_refused_with_a_hint() {
         hint: name a file that `lengthwise cost STEPS.csv -o model.json` wrote, or a preset: `recurrent`, `encoder`, `paper-2`
 
         $ lengthwise compare lengths.txt --cost-model new.json
-        error: new.json: has version 2, which this release does not know
+        error: new.json: has version 2, which this release cannot read
 
         hint: name a file that `lengthwise cost STEPS.csv -o model.json` wrote, or a preset: `recurrent`, `encoder`, `paper-2`
 

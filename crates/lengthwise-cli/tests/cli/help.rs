@@ -25,7 +25,7 @@ fn explain_lists_and_explains() {
               neighbours                  grown from a random sequence toward its neighbours
               pooled:batches=50           shuffled, in pools of a few batches sorted
               blurred:blur=0.02           by length plus one-sided noise on a scale that fits the lengths
-              rotating:epochs=16          nobody meets twice in a cycle of epochs
+              rotating:epochs=16          no two sequences share a batch twice in a cycle of epochs
               proportional                every step has its share of each stratum of lengths
               packed                      several sequences in a row, for models that keep them apart
               paired:blur=0.1             for two lengths: stripes of the first, each by the second, with noise on both

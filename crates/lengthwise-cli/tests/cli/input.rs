@@ -139,7 +139,7 @@ fn inputs_that_cannot_be_are_refused() {
         $ lengthwise inspect nemo.jsonl
         error: nemo.jsonl:1: field `duration` holds `1.29`, which is not a whole number
 
-        hint: lengths are whole numbers; if these are seconds, say how many frames they make with `--frame-shift 0.01` or `--rate 100`
+        hint: lengths are whole numbers; if these are seconds, convert them to frames with `--frame-shift 0.01` or `--rate 100`
 
         $ lengthwise inspect nemo.jsonl --frame-shift 0
         error: nemo.jsonl: the frame shift is 0, which is not a number above 0

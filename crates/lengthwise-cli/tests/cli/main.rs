@@ -26,3 +26,4 @@ mod shards;
 mod stream;
 mod terminal;
 mod verify;
+mod words;

@@ -27,7 +27,7 @@ fn more_lengths_than_there_is_memory_for() {
     let (code, said) = limited(&Folder::new(), 300_000, "yes 5 |", "inspect -");
     assert_eq!(code, Some(2), "{said}");
     assert!(said.starts_with("error: standard input: "), "{said}");
-    assert!(said.contains(" MB of memory, which cannot be had\n\nhint: raise"), "{said}");
+    assert!(said.contains(" MB of memory, which is not available\n\nhint: raise"), "{said}");
 }
 
 #[test]
@@ -41,7 +41,8 @@ fn more_promised_than_there_is_memory_for() {
     let folder = Folder::new().with("many.npy", file);
     let (code, said) = limited(&folder, 200_000, "", "inspect many.npy");
     assert_eq!(code, Some(2), "{said}");
-    let text = "error: many.npy: 4000000000 lengths need 16.0 GB of memory, which cannot be had\n";
+    let text =
+        "error: many.npy: 4000000000 lengths need 16.0 GB of memory, which is not available\n";
     assert!(said.starts_with(text), "{said}");
 }
 

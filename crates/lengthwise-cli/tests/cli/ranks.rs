@@ -206,9 +206,9 @@ fn ranks_that_stopped_apart_are_refused() {
     assert!(folder.run(&format!("{going_on} --resume 2.json")).status.success());
     expect![[r#"
         $ lengthwise plan --example speech --budget padded:20000 --strategy shuffled --shapes ladder:16 --world-size 2 --resume 0.json --resume 1.json --resume 3.json
-        error: 0.json stopped after 12 steps, and 3.json after 13
+        error: 0.json stopped after 12 steps, but 3.json after 13
 
-        hint: save cursors of the same step on all ranks; go on from the last common checkpoint
+        hint: save cursors of the same step on all ranks; resume from the last common checkpoint
 
     "#]].assert_eq(&refusal(&folder, &format!("{going_on} --resume 3.json")));
 }
@@ -246,30 +246,30 @@ fn another_run_is_refused_by_what_differs() {
         $ lengthwise plan eleven.csv --strategy blurred --budget padded:20 --resume c.json
         error: c.json: the cursor was made with lengths of digest `0b42b6c9404e6913`, the plan with `f9bdd035dd70a1c4`
 
-        hint: go on with the lengths that the epoch began with, in the same order
+        hint: resume with the lengths that the epoch began with, in the same order
 
         $ lengthwise plan ten.csv --strategy sorted --budget padded:20 --resume c.json
         error: c.json: the cursor was made with strategy `blurred:blur=0.02`, the plan with `sorted`
 
-        hint: go on with the settings that the epoch began with, or begin a new epoch
+        hint: resume with the settings that the epoch began with, or start a new epoch
 
         $ lengthwise plan ten.csv --strategy blurred --budget padded:21 --resume c.json
         error: c.json: the cursor was made with budget `padded:20`, the plan with `padded:21`
 
-        hint: go on with the settings that the epoch began with, or begin a new epoch
+        hint: resume with the settings that the epoch began with, or start a new epoch
 
         $ lengthwise plan ten.csv --strategy blurred --budget padded:20 --seed 7 --resume c.json
         error: c.json: the cursor was made with seed `0`, the plan with `7`
 
-        hint: go on with the settings that the epoch began with, or begin a new epoch
+        hint: resume with the settings that the epoch began with, or start a new epoch
 
         $ lengthwise plan ten.csv --strategy blurred --budget padded:20 --epoch 1 --resume c.json
         error: c.json: the cursor was made with epoch `0`, the plan with `1`
 
-        hint: go on with the settings that the epoch began with, or begin a new epoch
+        hint: resume with the settings that the epoch began with, or start a new epoch
 
         $ lengthwise plan ten.csv --strategy blurred --budget padded:20 --resume later.json
-        error: later.json: has version 2, and this release reads version 1
+        error: later.json: has version 2, but this release reads version 1
 
         hint: use the release of lengthwise that wrote it
 
@@ -279,7 +279,7 @@ fn another_run_is_refused_by_what_differs() {
         hint: use the cursor of another checkpoint
 
         $ lengthwise plan ten.csv --strategy blurred --budget padded:20 --resume no-seed.json
-        error: no-seed.json: has no `seed`, which is a whole number from 0 to 18446744073709551615
+        error: no-seed.json: has no `seed`, expected a whole number from 0 to 18446744073709551615
 
         hint: use the cursor of another checkpoint
 
@@ -338,7 +338,7 @@ fn ranks_that_cannot_be_are_refused() {
         hint: use 10 ranks or fewer
 
         $ lengthwise plan ten.csv --budget 8 --strategy sorted --world-size 4 --tail drop
-        error: 2 batches fill no step of 4, and a tail that is dropped leaves none
+        error: 2 batches do not fill one step of 4, and the tail is dropped: nothing is left
 
         hint: use fewer ranks, or `--tail split` or `--tail repeat`
 

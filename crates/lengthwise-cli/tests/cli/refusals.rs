@@ -86,7 +86,7 @@ fn bad_input_is_refused_with_its_place_and_a_hint() {
         $ lengthwise compare half.jsonl
         error: half.jsonl:1: field `duration` holds `3.5`, which is not a whole number
 
-        hint: lengths are whole numbers; if these are seconds, say how many frames they make with `--frame-shift 0.01` or `--rate 100`
+        hint: lengths are whole numbers; if these are seconds, convert them to frames with `--frame-shift 0.01` or `--rate 100`
 
         $ lengthwise compare columns.csv
         error: columns.csv: no column is known to hold lengths; the columns are `a`, `b`

@@ -163,7 +163,7 @@ fn mistakes_are_named() {
     let all: Vec<&str> = all.iter().map(String::as_str).collect();
     expect![[r#"
         $ lengthwise plan shard-0.txt --statistics all.lws --shard 0 --of 4 --budget padded:4000
-        error: the statistics do not say how many batches the shards need
+        error: the statistics do not have how many batches the shards need
 
         hint: plan every shard once with `--needs` in place of `-o`, and merge what that wrote into the statistics with `lengthwise statistics`
 
@@ -173,37 +173,37 @@ fn mistakes_are_named() {
         hint: shards are numbered from 0; the last one is 3
 
         $ lengthwise plan shard-0.txt --statistics ready.lws --shard 0 --of 5 --budget padded:4000
-        error: what the shards need was counted with shards `4`, and now it is `5`
+        error: the needs of the shards were counted with shards `4`, now it is `5`
 
-        hint: plan all shards with the settings and the statistics that they were counted with, or count what they need anew
+        hint: plan all shards with the settings and the statistics that their needs were counted with, or count the needs again
 
         $ lengthwise plan shard-0.txt --statistics ready.lws --shard 0 --of 4 --budget padded:5000
-        error: what the shards need was counted with budget `padded:4000`, and now it is `padded:5000`
+        error: the needs of the shards were counted with budget `padded:4000`, now it is `padded:5000`
 
-        hint: plan all shards with the settings and the statistics that they were counted with, or count what they need anew
+        hint: plan all shards with the settings and the statistics that their needs were counted with, or count the needs again
 
         $ lengthwise plan shard-0.txt --statistics ready.lws --shard 0 --of 4 --budget padded:100
-        error: what the shards need was counted with budget `padded:4000`, and now it is `padded:100`
+        error: the needs of the shards were counted with budget `padded:4000`, now it is `padded:100`
 
-        hint: plan all shards with the settings and the statistics that they were counted with, or count what they need anew
+        hint: plan all shards with the settings and the statistics that their needs were counted with, or count the needs again
 
         $ lengthwise plan few.txt --statistics ready.lws --shard 0 --of 4 --budget padded:100
-        error: what the shards need was counted with budget `padded:4000`, and now it is `padded:100`
+        error: the needs of the shards were counted with budget `padded:4000`, now it is `padded:100`
 
-        hint: plan all shards with the settings and the statistics that they were counted with, or count what they need anew
+        hint: plan all shards with the settings and the statistics that their needs were counted with, or count the needs again
 
         $ lengthwise plan long.txt --statistics ready.lws --shard 0 --of 4 --budget padded:4000
-        error: sequence 0 of length 900 is longer than any that the statistics know: the longest has 299
+        error: sequence 0 of length 900 is longer than the longest in the statistics, which has length 299
 
-        hint: gather the statistics anew with the lengths of every shard in them
+        hint: compute the statistics again, with the lengths of every shard
 
         $ lengthwise plan few.txt --statistics ready.lws --shard 0 --of 4 --budget padded:4000
-        error: shard 0 has 2 sequences, and every shard takes 15 batches
+        error: shard 0 has 2 sequences, but every shard takes 15 batches
 
-        hint: make shards of about the same total length: join small ones, or cut large ones
+        hint: make shards of about the same total length: join small ones, or split large ones
 
         $ lengthwise plan shard-0.txt --statistics needs-0.lws --shard 0 --of 4 --budget padded:4000
-        error: the statistics cannot be used: they know what shards need, and no lengths
+        error: the statistics cannot be used: they have the needs of shards, but no lengths
 
         hint: use statistics of the lengths of all shards, made by `lengthwise statistics`
 
@@ -225,17 +225,17 @@ fn mistakes_are_named() {
         $ lengthwise statistics cut.lws
         error: cut.lws: has been altered: its checksum is 0201030103010201, its content has 7f68b26e12651b00
 
-        hint: gather the statistics again, or copy the file again
+        hint: compute the statistics again, or copy the file again
 
         $ lengthwise statistics other.lws
-        error: other.lws: is cut off or not a file of statistics: it does not begin as they do
+        error: other.lws: is cut off or not a file of statistics: it does not begin with their mark
 
-        hint: gather the statistics again, or copy the file again
+        hint: compute the statistics again, or copy the file again
 
         $ lengthwise statistics ready.lws needs-2.lws
-        error: needs-2.lws: what shard 2 needs is there twice
+        error: needs-2.lws: the needs of shard 2 are there twice
 
-        hint: merge what each shard needs once
+        hint: merge the needs of each shard once
 
         $ lengthwise statistics all.lws shard-0.txt needs-2.lws
         error: what the shards need was counted with statistics of other lengths than these

@@ -91,7 +91,7 @@ fn standard_input_that_is_not_text_has_a_hint() {
         hint: standard input is read as text; if it is jsonl, say `--format jsonl`
         hint: standard input is read as text; if it is npy, say `--format npy`
         hint: this looks like a file that cannot be read from a stream: save it, and name the file
-        hint: lengths are whole numbers from 1 to 4294967295; for a file of texts, say what to count, such as `--unit words`
+        hint: lengths are whole numbers from 1 to 4294967295; for a file of texts, choose what to count, such as `--unit words`
     "#]]
     .assert_eq(
         &[

@@ -246,7 +246,7 @@ fn damaged_plans_fail_the_check() {
     );
     expect![[r#"
         $ lengthwise verify later.json
-        error: later.json: has version 5, and this release reads versions 1 to 4
+        error: later.json: has version 5, but this release reads versions 1 to 4
 
         hint: use the release of lengthwise that wrote it
 

@@ -13,7 +13,7 @@ use ::parquet::{
 };
 use bytes::Bytes;
 
-use crate::guard::room;
+use crate::guard::fits_in_memory;
 
 const MAGIC: &[u8] = b"PAR1";
 
@@ -123,7 +123,7 @@ impl Guarded {
         loop {
             let bytes = self.range(start, left.min(length))?;
             match Page::read(&bytes).and_then(|page| page.check(self.pages, left)) {
-                Ok(unpacked) if room(unpacked) => return Ok(bytes),
+                Ok(unpacked) if fits_in_memory(unpacked) => return Ok(bytes),
                 Ok(unpacked) => return Err(no_room(unpacked)),
                 Err(Stop::Short) if length < MOST && length < left => length *= 4,
                 Err(_) => return Err(ParquetError::General("absurd page header".to_owned())),

@@ -52,12 +52,12 @@ pub(super) fn unreadable(error: &io::Error) -> Error {
 /// A plan that cannot be read batch by batch.
 pub(super) fn whole(why: &str) -> Error {
     Error::of_plan(why).hint_to(
-        "read it as a whole (without {memory}), or write the plan to a file .npz, .parquet or .jsonl",
+        "read it as a whole (leave out {memory}), or write the plan to a file .npz, .parquet or .jsonl",
     )
 }
 
 pub(super) const MORE: &str =
-    "has ids or pieces, or was dealt to ranks, and does not come batch by batch";
+    "has ids or chunks, or was assigned to ranks, and cannot be read batch by batch";
 
 fn add<N: Number>(hash: &mut Xxh3, numbers: &[N]) {
     let mut bytes = Vec::new();

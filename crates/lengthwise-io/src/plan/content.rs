@@ -163,7 +163,7 @@ impl Content {
     }
 
     pub(super) fn digest(&self) -> Result<u64, Error> {
-        let wrong = || format!("`digest` {} is no fingerprint", quote(&self.digest));
+        let wrong = || format!("`digest` {} is not a fingerprint", quote(&self.digest));
         from_hex(&self.digest).ok_or_else(|| Error::not_a_plan(wrong()))
     }
 
@@ -216,9 +216,8 @@ impl Content {
     fn check_pieces(&self) -> Result<(), Error> {
         let Some(of) = self.chunks.as_ref().map(Chunks::len) else { return Ok(()) };
         let mut all = self.batches.all.iter().chain(&self.over_long);
-        all.find(|&&piece| piece as usize >= of).map_or(Ok(()), |piece| {
-            Err(Error::not_a_plan(format!("it has piece {piece}, and chunks of {of}")))
-        })
+        all.find(|&&piece| piece as usize >= of)
+            .map_or(Ok(()), |piece| Err(Error::not_a_plan(format!("it has chunk {piece} of {of}"))))
     }
 }
 
@@ -294,8 +293,8 @@ impl AssignedRead {
     }
 }
 
-/// What is in batches, one batch after another, as a plan keeps it: a list for each would take more
-/// room than what is in it.
+/// What is in batches, one batch after another, as a plan keeps it: a list for each batch would take
+/// more memory than its content.
 #[derive(Default)]
 pub(super) struct Batches<T = Vec<u32>> {
     pub(super) all: T,

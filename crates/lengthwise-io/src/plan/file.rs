@@ -17,16 +17,16 @@ pub struct PlanFile {
     pub positions: Vec<u64>,
     /// The same of second lengths; empty if sequences have one.
     pub second_positions: Vec<u64>,
-    /// The id of the sequence at each place of the plan, if sequences have ids; of a piece, that of
-    /// the sequence it is from. There are as many as indices in the batches.
+    /// The id of the sequence at each position of the plan, if sequences have ids; for a chunk, the id
+    /// of the sequence it is from. There are as many as indices in the batches.
     pub ids: Option<Ids>,
-    /// Where the pieces are from that the batches name, if sequences were cut.
+    /// The chunks that the batches name, if sequences were cut.
     pub chunks: Option<Chunks>,
-    /// How the batches were dealt to ranks, if they were.
+    /// How the batches were assigned to ranks, if they were.
     pub ranks: Option<Ranks>,
 }
 
-/// How the batches of a file were dealt to ranks.
+/// How the batches of a file were assigned to ranks.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Ranks {
     /// The number of ranks.
@@ -53,7 +53,7 @@ pub struct Ranks {
     /// The sequences in no step, because the tail is dropped.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub dropped: Vec<u32>,
-    /// The sequences of all ranks that were met before, as often as they were.
+    /// The sequences of all ranks that occurred before, once for each repetition.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub repeated: Vec<u32>,
 }
@@ -127,27 +127,27 @@ impl PlanFile {
         Self { plan, positions, second_positions, ids: None, chunks: None, ranks: None }
     }
 
-    /// With the id of everything in the batches: `id` gives that of an index, which is a piece where
-    /// pieces were planned.
+    /// Adds the id of everything in the batches: `id` returns that of an index, which is a chunk if
+    /// chunks were planned.
     #[must_use]
     pub fn ids<'a>(self, id: impl Fn(u32) -> &'a str) -> Self {
         Self { ids: Some(self.plan.indices().iter().map(|&index| id(index)).collect()), ..self }
     }
 
-    /// With where the pieces are from that were planned.
+    /// Adds the chunks that were planned.
     #[must_use]
     pub fn chunks(self, chunks: Chunks) -> Self {
         Self { chunks: Some(chunks), ..self }
     }
 
-    /// With how the batches were dealt to ranks.
+    /// Adds how the batches were assigned to ranks.
     #[must_use]
     pub fn ranks(self, ranks: Ranks) -> Self {
         Self { ranks: Some(ranks), ..self }
     }
 }
 
-/// Two files are equal when they say the same.
+/// Two files are equal if their content is equal.
 impl PartialEq for PlanFile {
     fn eq(&self, other: &Self) -> bool {
         let pieces = |file: &Self| file.chunks.as_ref().map(Pieces::new);
@@ -181,7 +181,7 @@ impl Pieces {
 
     /// The sequences are cut once more, and must come to the same pieces.
     pub(super) fn chunks(self) -> Result<Chunks, Error> {
-        let wrong = || Error::not_a_plan("the chunks are not sequences cut into pieces");
+        let wrong = || Error::not_a_plan("the chunks are not parts of the sequences");
         let mut whole: Vec<u32> = Vec::new();
         for (&sequence, &length) in self.sequences.iter().zip(&self.lengths) {
             if sequence as usize == whole.len() {

@@ -127,7 +127,7 @@ impl<'a> Unchecked<'a> {
         if !self.1.has_pairs {
             return Ok(());
         }
-        Err(Error::of_plan("is of two lengths, and does not come batch by batch")
+        Err(Error::of_plan("has two lengths, and cannot be read batch by batch")
             .hint_to("read it as a whole: leave out {memory}"))
     }
 

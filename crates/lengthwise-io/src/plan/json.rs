@@ -142,11 +142,13 @@ impl Content {
                 for at in line.sequences.into_iter().zip(offsets) {
                     match piece_at(chunks, at) {
                         Some(piece) => self.batches.all.push(piece),
-                        None => return wrong("a batch has a piece that is not in the chunks"),
+                        None => {
+                            return wrong("a batch has a chunk that is not in the list of chunks");
+                        }
                     }
                 }
             }
-            _ => return wrong("a batch has pieces, or sequences, where the chunks say otherwise"),
+            _ => return wrong("a batch has chunks, or sequences, against the list of chunks"),
         }
         match (&mut self.seconds, line.second_batch_length, line.second_positions) {
             (None, None, None) => {}
@@ -237,7 +239,7 @@ impl Lines {
         let rest = self.others.skip_until(b'\n').unwrap_or_default() as u64;
         let all = self.longest + rest;
         let [all, more] = [all, 3 * rest].map(|bytes| bytes.div_ceil(100_000) as f64 / 10.0);
-        let what = format!("has a line of {all} MB, which the bound on memory leaves no room for");
+        let what = format!("has a line of {all} MB, over the bound on memory");
         Error::of_plan(what)
             .hint_with("raise the bound by {} MB or more ({memory})", &[&more.to_string()])
     }

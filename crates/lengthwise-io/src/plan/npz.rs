@@ -202,7 +202,7 @@ pub(super) fn stream(file: File) -> Result<(About, Table), Error> {
     archive.refuse_others()?;
     Unchecked::new(&header)?.check_one_length()?;
     if archive.ids()?.is_some() || archive.pieces()?.is_some() {
-        return Err(Error::of_plan("has ids or pieces, and does not come batch by batch")
+        return Err(Error::of_plan("has ids or chunks, and cannot be read batch by batch")
             .hint_to("read it as a whole"));
     }
     let (ends, lengths) = (archive.needed("ends")?, archive.needed("batch_lengths")?);
@@ -264,7 +264,9 @@ impl<R: Read + Seek> Archive<R> {
             let name = name.map_err(|error| refused(&error))?;
             if !name.strip_suffix(".npy").is_some_and(|name| ARRAYS.contains(&name)) {
                 let name = quote(&name);
-                return Err(Error::not_a_plan(format!("it has {name}, which no plan has")));
+                return Err(Error::not_a_plan(format!(
+                    "it has {name}, which is not part of a plan"
+                )));
             }
         }
         Ok(())
@@ -323,14 +325,14 @@ impl<R: Read + Seek> Archive<R> {
 /// How many numbers an array of `size` bytes has, if it is written as plans are; reads on to where they
 /// begin.
 fn count<N: Number>(array: &mut impl Read, size: u64) -> Result<usize, String> {
-    let no_array = || "is no array of version 1.0".to_owned();
+    let no_array = || "is not an array of version 1.0".to_owned();
     let header = npy::Header::read(array).map_err(|_| no_array())?;
     let entry = |key| header.entry(key).filter(|_| header.version == (1, 0)).ok_or_else(no_array);
     let (name, order, shape) = (entry("descr")?, entry("fortran_order")?, entry("shape")?);
     // A type of several fields is a list, without quotes.
     let name = name.strip_prefix('\'').and_then(|name| name.strip_suffix('\'')).unwrap_or(name);
     if name != N::TYPE {
-        return Err(format!("has type {}, where plans have `{}`", quote(name), N::TYPE));
+        return Err(format!("has type {}, expected `{}`", quote(name), N::TYPE));
     }
     if order != "False" {
         return Err("is in Fortran order".to_owned());
@@ -339,11 +341,11 @@ fn count<N: Number>(array: &mut impl Read, size: u64) -> Result<usize, String> {
     // One number and a comma: one dimension.
     let count = shape.strip_suffix(',').and_then(|count| count.parse::<usize>().ok());
     let Some(count) = count else {
-        return Err(format!("has shape `({})`, where plans have lists", shortened(shape, 40)));
+        return Err(format!("has shape `({})`, expected one dimension", shortened(shape, 40)));
     };
     let left = size.saturating_sub(header.size);
     if count.checked_mul(N::SIZE).map(|bytes| bytes as u64) != Some(left) {
-        return Err(format!("is to have {count} numbers, and has {left} bytes"));
+        return Err(format!("should have {count} numbers, but has {left} bytes"));
     }
     // In another spelling it was not written by NumPy.
     if header.text.trim_end() == npy::dictionary::<N>(count) { Ok(count) } else { Err(no_array()) }

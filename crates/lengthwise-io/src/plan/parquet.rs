@@ -230,7 +230,7 @@ pub(super) fn write(file: &Sheet, output: &mut (impl Write + Send)) -> io::Resul
     if header.len() > MOST_HEADER {
         let bytes = header.len();
         return Err(does_not_fit(&format!(
-            "{bytes} bytes are about pieces, over-long sequences and steps, and readers allow {MOST_HEADER}"
+            "{bytes} bytes describe chunks, over-long sequences and steps, and readers allow {MOST_HEADER}"
         )));
     }
     let written = || -> ParquetResult<()> {

@@ -13,13 +13,12 @@ use crate::plan::batchwise::{About, StreamedBatch, Table, whole};
 use crate::plan::parquet;
 use crate::plan::{form::Form, json::Lines, npz, whole::opened};
 
-/// The batches of a plan file, one after another: NPZ, Parquet and JSON lines. JSON is one object,
-/// and is read as a whole, as are plans with ids or pieces, of two lengths, and those that were dealt
-/// to ranks ([`read_plan`](crate::read_plan)).
+/// The batches of a plan file, one after another: NPZ, Parquet and JSON lines. JSON is one object and
+/// is read as a whole; so are plans with ids or chunks, plans of two lengths, and plans that were
+/// assigned to ranks ([`read_plan`](crate::read_plan)).
 ///
-/// What it hands out is checked when all of it was: if the file is not what was written, the last
-/// item is an error, and what came before is not to be believed. Of JSON lines the checksum is looked
-/// at, of the others the digest too.
+/// The file is checked at its end: if it was altered, the last item is an error, and you must not use
+/// what came before. For JSON lines the checksum is checked, for the others the digest too.
 ///
 /// ```no_run
 /// use std::path::Path;
@@ -48,9 +47,7 @@ impl PlanStream {
     pub fn open(path: &Path) -> Result<Self, Error> {
         let of_table = |(about, table)| (about, Source::Table(Box::new(table)));
         let (about, source) = opened(path, |file, form| match form {
-            Form::Json => {
-                Err(whole("is one object of JSON, which has no batches to come one by one"))
-            }
+            Form::Json => Err(whole("is one JSON object, and cannot be read batch by batch")),
             Form::JsonLines => {
                 Lines::open(file).map(|(about, lines)| (about, Source::Lines(Box::new(lines))))
             }
@@ -72,12 +69,12 @@ impl PlanStream {
         })
     }
 
-    /// How the plan was made, as the file says: believe it at the end.
+    /// How the plan was made, according to the file; it is verified at the end.
     pub fn provenance(&self) -> &Provenance {
         &self.about.made
     }
 
-    /// The digest of the plan, as the file says: believe it at the end.
+    /// The digest of the plan, according to the file; it is verified at the end.
     pub fn digest(&self) -> u64 {
         self.about.digest
     }
@@ -90,8 +87,8 @@ impl PlanStream {
         }
     }
 
-    /// Refuses lines of more than so many bytes, of JSON lines. A line of the over-long sequences takes
-    /// about three times its bytes in memory, and is as long as they are many.
+    /// Refuses lines of more than this many bytes, in JSON lines. The line of the over-long sequences
+    /// takes about three times its bytes in memory, and grows with their number.
     #[must_use]
     pub fn longest_line(mut self, bytes: u64) -> Self {
         if let Source::Lines(lines) = &mut self.source {

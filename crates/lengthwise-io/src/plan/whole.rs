@@ -1,5 +1,5 @@
-//! Writing plan files of every form, and reading them. Nothing is believed before the checksum is right, and not everything
-//! then: a file can be made by anybody.
+//! Writing plan files of every form, and reading them. Nothing is trusted before the checksum is right,
+//! and not everything after that: anyone can make a file.
 
 use std::io::{self, Read, Write};
 use std::{fs::File, path::Path};
@@ -45,8 +45,8 @@ impl PlanFile {
     }
 }
 
-/// The file of a plan that is not in one piece: the same bytes as those of [`PlanFile`], written batch
-/// by batch. Plans of two lengths are refused.
+/// The file of a plan that is not contiguous in memory: the same bytes as those of [`PlanFile`],
+/// written batch by batch. Plans of two lengths are refused.
 ///
 /// ```
 /// use lengthwise::{Budget, Example, Planner, Workspace, strategy::Shuffled};
@@ -80,7 +80,7 @@ impl SpanPlanFile<'_> {
             return Err(refused(what, "give those of every batch"));
         }
         if plan.is_paired() {
-            let what = "is of two lengths, and is not written batch by batch";
+            let what = "has two lengths, and cannot be written batch by batch";
             return Err(refused(what, "gather it, and use `PlanFile`"));
         }
         write(&Sheet::of_spans(plan, positions), form, output)
@@ -183,7 +183,7 @@ fn check_bytes(file: &PlanFile, form: Form, bytes: &[u8]) -> Result<Exact, Error
         return Ok(Exact::Content { version });
     }
     let what = format!(
-        "says what it should, but is not as it was written, from byte {} on: it was altered, or \
+        "has the right content, but other bytes than were written, from byte {} on: it was altered, or \
          another program has saved it again",
         compared.at
     );

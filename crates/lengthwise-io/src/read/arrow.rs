@@ -306,7 +306,7 @@ fn not_arrow() -> Error {
 /// What the library complains about. Packing that this build cannot read is not damage.
 fn refuse(cause: &ArrowError) -> Error {
     if cause.to_string().contains("zstd") && cfg!(not(feature = "zstd")) {
-        return Error::not_built("read Arrow files that are packed by zstd", "zstd");
+        return Error::not_built("read Arrow files compressed with zstd", "zstd");
     }
     damaged()
 }
@@ -334,7 +334,7 @@ impl Frame {
             Some(all) => all.iter().map(|buffer| self.unpacked(buffer.offset())).max(),
             None => None,
         };
-        match largest.filter(|&bytes| !crate::guard::room(bytes)) {
+        match largest.filter(|&bytes| !crate::guard::fits_in_memory(bytes)) {
             Some(bytes) => Err(Error::no_room("a column of a batch of rows needs", bytes)),
             None => Ok(()),
         }

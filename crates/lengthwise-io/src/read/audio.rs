@@ -101,8 +101,8 @@ fn length(header: Header, measure: &Measure) -> Result<u32, Error> {
 }
 
 fn mixed(other: &str, rate: u32, found: u32) -> Error {
-    Error::new(format!("has {found} samples a second where {} has {rate}", quote(other))).hint_with(
-        "samples of two rates do not compare: resample with {rate=}, or count frames with {frame-shift=0.01}",
+    Error::new(format!("has {found} samples per second, but {} has {rate}", quote(other))).hint_with(
+        "samples of two rates cannot be compared: resample with {rate=}, or count frames with {frame-shift=0.01}",
         &[&rate.to_string()],
     )
 }
@@ -156,7 +156,7 @@ fn twice(folder: &Path, before: &Path) -> Error {
     } else {
         quote(&before.display().to_string())
     };
-    Error::new(format!("leads back to {before}, which was read already"))
+    Error::new(format!("leads back to {before}, which was already read"))
         .hint_to("remove the link: every directory is read once")
         .of(folder)
 }

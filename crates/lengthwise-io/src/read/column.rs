@@ -25,7 +25,7 @@ pub struct Column {
     pub(super) spool: Option<Spool>,
 }
 
-/// How many lengths a list begins with room for.
+/// The first capacity of a list of lengths.
 const FIRST: usize = 1 << 10;
 
 /// How many lengths are in memory before they go to a file, if they do.
@@ -46,8 +46,8 @@ impl Column {
         Ok(())
     }
 
-    /// Makes room where nobody knows how many lengths there will be: for twice as many, so that it
-    /// is seldom made, or else for some more. The planner counts sequences in 32 bits.
+    /// Reserves memory if the number of lengths is not known: for twice as many, so that this is rare,
+    /// or else for some more. The planner counts sequences in 32 bits.
     #[cold]
     fn grow(&mut self) -> Result<(), Error> {
         let held = self.lengths.len();
@@ -68,9 +68,8 @@ impl Column {
             .map_err(|_| Error::no_memory("lengths", held + some, 4))
     }
 
-    /// Makes room for `more` lengths, if there is none, of `all` that the file promises: never for
-    /// more than those, nor for more than twice what is there and comes now, as a promise may be
-    /// false.
+    /// Reserves memory for `more` lengths, if needed, of `all` that the file promises: never for more
+    /// than those, nor for more than twice what is there and comes now, because a promise may be false.
     pub(crate) fn make_room(&mut self, more: u64, all: u64) -> Result<(), Error> {
         if self.spool.is_some() {
             return Ok(());
@@ -100,8 +99,7 @@ impl Column {
     }
 }
 
-/// Lengths in a temporary file without a name: it is gone as soon as nobody uses it, however that
-/// comes about.
+/// Lengths in a temporary file without a name: the system removes it as soon as no process uses it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Spool {
     file: Option<Arc<File>>,

@@ -124,9 +124,7 @@ pub(crate) fn ids(noun: &str, names: &[&str], wanted: &IdColumn) -> Result<usize
 pub(crate) fn unknown(noun: &str, names: &[&str], wanted: &str) -> Error {
     let error = Error::new(format!("there is no {noun} {}; {}", quote(wanted), all(noun, names)));
     match nearest(names, wanted) {
-        Some(name) => {
-            error.hint_with("perhaps {} is meant; choose it with {column}", &[&quote(name)])
-        }
+        Some(name) => error.hint_with("did you mean {}? choose it with {column}", &[&quote(name)]),
         None => error.hint_to("choose one with {column=NAME}"),
     }
 }

@@ -45,8 +45,8 @@ pub(crate) fn read<R: Read>(reader: R, request: &Request) -> Result<Column, Erro
     Ok(column)
 }
 
-/// All of a value. Python writes down texts that are not quite Unicode, with one half of a pair of
-/// escapes; in fields that nobody asked for they do no harm.
+/// All of a value. Python writes texts that are not quite Unicode, with one half of a pair of escapes;
+/// in fields that are not read they do no harm.
 fn whole(text: &str) -> serde_json::Result<Value> {
     serde_json::from_str(text).or_else(|error| {
         let mended = surrogates::replaced(text);
@@ -71,7 +71,7 @@ fn parse(
         }
         let hint = match bytes.first() {
             Some(b'[') => ARRAY,
-            _ => "write one JSON object or one number a line",
+            _ => "write one JSON object or one number per line",
         };
         Error::new(format!("the line is not valid JSON: {reason} at column {column}"))
             .at(line)
@@ -81,7 +81,7 @@ fn parse(
 
 /// What to do about a file that is one list.
 const ARRAY: &str =
-    "write one JSON object or one number a line; `jq -c '.[]'` makes such lines of a list";
+    "write one JSON object or one number per line; `jq -c '.[]'` makes such lines of a list";
 
 /// What every line holds, as the first line shows: an object with this field, or a bare number.
 struct Shape(Option<String>);
@@ -107,7 +107,7 @@ impl Shape {
     fn length(&self, value: &Value, request: &Request) -> Result<u32, Error> {
         match (&self.0, value) {
             (None, Value::Object(_)) => {
-                Err(Error::new("the line holds an object where the first holds a number")
+                Err(Error::new("the line holds an object, but the first holds a number")
                     .hint_to("write every line the same way, as an object or as a number"))
             }
             (None, Value::Array(_)) => {
@@ -226,8 +226,9 @@ fn refuse(value: &Value, holder: &str) -> Error {
     let error = Error::new(format!("{holder} holds {}, not a number", kind(value)));
     match value {
         Value::Null => Reason::Empty.advise(error),
-        Value::Array(_) => error
-            .hint_to("write one length a line; for a list of tokens, name its field with {column}"),
+        Value::Array(_) => error.hint_to(
+            "write one length per line; for a list of tokens, name its field with {column}",
+        ),
         _ => Reason::NotNumber.advise(error).also("choose another one with {column}"),
     }
 }

@@ -25,7 +25,7 @@ pub(crate) fn read<R: Read>(reader: R, table: Table, request: &Request) -> Resul
         let (Some(id), Some(value), None) = (fields.next(), fields.next(), fields.next()) else {
             let count = text.split_ascii_whitespace().count();
             let fields = if count == 1 { "field" } else { "fields" };
-            return Err(Error::new(format!("the line has {count} {fields} and not 2"))
+            return Err(Error::new(format!("the line has {count} {fields}, expected 2"))
                 .at(line)
                 .hint_to("write the utterance, a space and its length on every line"));
         };
@@ -48,8 +48,8 @@ fn check(table: Table, request: &Request) -> Result<(), Error> {
         (Table::Frames, Measure::Numbers | Measure::NumbersOnly)
         | (Table::Seconds, Measure::Seconds(_)) => Ok(()),
         (Table::Seconds, Measure::Numbers | Measure::NumbersOnly) => {
-            Err(Error::new("utt2dur holds seconds, and a plan needs whole numbers")
-                .hint_to("say how many frames they make with {frame-shift=0.01} or {rate=100}"))
+            Err(Error::new("utt2dur holds seconds, but a plan needs whole numbers")
+                .hint_to("convert them to frames with {frame-shift=0.01} or {rate=100}"))
         }
         (Table::Frames, Measure::Seconds(_)) => {
             Err(Error::new("utt2num_frames holds frames, not seconds")
@@ -81,10 +81,10 @@ mod tests {
             read(text.as_bytes(), table, request).unwrap_err().in_source("f").to_string()
         };
         let mut request = Request::plain(None);
-        assert_eq!(error("a\n", Table::Frames, &request), "f:1: the line has 1 field and not 2");
+        assert_eq!(error("a\n", Table::Frames, &request), "f:1: the line has 1 field, expected 2");
         assert_eq!(
             error("a 1\n\na b 2", Table::Frames, &request),
-            "f:3: the line has 3 fields and not 2"
+            "f:3: the line has 3 fields, expected 2"
         );
         assert_eq!(
             error("a 0\n", Table::Frames, &request),

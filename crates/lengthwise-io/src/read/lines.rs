@@ -112,7 +112,7 @@ impl<R: Read> Lines<R> {
         if read as u64 == MOST_BYTES && !self.buffer.ends_with(b"\n") {
             return Err(Error::new("the line is longer than 64 MiB")
                 .at(self.number)
-                .hint_to("check that this is a text file, with one sequence a line"));
+                .hint_to("check that this is a text file, with one sequence per line"));
         }
         Ok(read > 0)
     }

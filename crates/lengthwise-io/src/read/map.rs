@@ -16,12 +16,12 @@ pub(crate) struct Map {
 impl Map {
     /// Maps `count` numbers from `offset` on, a multiple of four. The file must have as many.
     pub(crate) fn new(file: &File, offset: usize, count: usize) -> io::Result<Self> {
-        // SAFETY: the map is for reading alone, and every value of its bytes is valid. Rust asks that
-        // nobody changes them while they are borrowed. Of a temporary file without a name nobody else
-        // can. Of a file that somebody named it cannot be seen to: whoever names it is told not to
-        // write to it meanwhile, and `Mapped::check` finds out afterwards whether that was done. All
-        // numbers are checked wherever they are places in a list. If the file is cut short, the
-        // system ends this program when it touches what is gone.
+        // SAFETY: the map is for reading alone, and every value of its bytes is valid. Rust requires
+        // that they do not change while they are borrowed. No other program can change a temporary file
+        // without a name. A named file cannot be protected: the documentation says not to write to it
+        // meanwhile, and `Mapped::check` finds out afterwards whether that was done. All numbers are
+        // checked wherever they are positions in a list. If the file is cut short, the system ends this
+        // program when it touches what is gone.
         let bytes = unsafe { Mmap::map(file)? };
         let enough = count.checked_mul(4).and_then(|size| size.checked_add(offset));
         if enough.is_none_or(|end| end > bytes.len()) || !offset.is_multiple_of(4) {

@@ -55,7 +55,7 @@ pub struct Mapped(Held);
 #[derive(Debug)]
 enum Held {
     Memory(Vec<u32>),
-    /// In a temporary file without a name, which nobody else can change.
+    /// In a temporary file without a name, which no other program can change.
     Spooled(Map),
     /// In the file that was named.
     InPlace {
@@ -86,7 +86,7 @@ impl Mapped {
             return Ok(());
         }
         Err(Error::new("was written to while its lengths were used")
-            .hint_to("do it again once nobody writes to the file")
+            .hint_to("try again when no other program writes to the file")
             .of(path))
     }
 

@@ -59,7 +59,7 @@ pub(crate) fn read<R: Read>(mut reader: R, request: &Request) -> Result<Column, 
         if piece.len() as u64 != values * dtype.size as u64 {
             let (present, are) = (count - left, if count - left == 1 { "is" } else { "are" });
             let message =
-                format!("the header promises {count} values and only {present} {are} there");
+                format!("the header promises {count} values but only {present} {are} there");
             return Err(Error::new(message).hint_to("the file is cut short: copy or save it again"));
         }
     }
@@ -278,7 +278,7 @@ mod tests {
     fn an_absurd_promise_reserves_nothing() {
         let file = file("<i8", "(4294967295,)", &[1, 0, 0, 0, 0, 0, 0, 0, 2]);
         let error = read(file.as_slice(), &Request::plain(None)).unwrap_err().to_string();
-        assert_eq!(error, ": the header promises 4294967295 values and only 1 is there");
+        assert_eq!(error, ": the header promises 4294967295 values but only 1 is there");
     }
 
     #[test]

@@ -30,7 +30,7 @@ impl Reason {
             Reason::Zero => ("less than 1", "leave empty sequences out: lengths start at 1"),
             Reason::Fraction => (
                 "not a whole number",
-                "lengths are whole numbers; if these are seconds, say how many frames they make \
+                "lengths are whole numbers; if these are seconds, convert them to frames \
                  with {frame-shift=0.01} or {rate=100}",
             ),
             Reason::TooLarge => ("more than 4294967295", RANGE),

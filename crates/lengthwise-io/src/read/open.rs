@@ -1,4 +1,4 @@
-//! Opening files to read, and how far a reading is, for whoever waits for it.
+//! Opening files to read, and the progress of reading.
 
 use std::io::{self, Read};
 use std::{fs::File, path::Path};
@@ -33,7 +33,7 @@ pub enum Progress {
     Bytes {
         /// How many bytes of it are done.
         done: u64,
-        /// How many it has; 0 if nobody knows, as of a pipe.
+        /// How many it has; 0 if that is not known, as for a pipe.
         of: u64,
     },
 }

@@ -238,10 +238,10 @@ fn refuse(cause: &ParquetError) -> Error {
     }
     let text = cause.to_string();
     if text.contains("zstd") && cfg!(not(feature = "zstd")) {
-        return Error::not_built("read Parquet files that are packed by zstd", "zstd");
+        return Error::not_built("read Parquet files compressed with zstd", "zstd");
     }
     if text.contains("feature") {
-        return Error::new("the column is packed in a way that cannot be read")
+        return Error::new("the compression of the column is not supported")
             .hint_to("write the file again with snappy, gzip, lz4 or no compression");
     }
     damaged()

@@ -100,7 +100,7 @@ impl Reader {
     }
 
     /// Refuses texts even in a column that was asked for by name, whose characters are counted
-    /// otherwise. For whoever tries whether a column holds lengths or texts.
+    /// otherwise. Use it to find out whether a column holds lengths or texts.
     #[must_use]
     pub fn numbers_only(self) -> Self {
         Self { numbers_only: true, ..self }
@@ -117,8 +117,8 @@ impl Reader {
         self.read_path_with(path, |_| {})
     }
 
-    /// Reads like [`read_path`](Self::read_path), and tells how far it is, often: whoever shows it
-    /// decides how often that is.
+    /// Reads like [`read_path`](Self::read_path), and often calls `progress`, which decides how
+    /// often to show it.
     pub fn read_path_with(
         &self,
         path: &Path,

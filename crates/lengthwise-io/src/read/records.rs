@@ -154,7 +154,7 @@ impl<R: Read> Records<R> {
         } else {
             "put quotes round fields that hold the separator"
         };
-        Error::new(format!("the record has {found} {noun} where the first has {width}"))
+        Error::new(format!("the record has {found} {noun}, but the first has {width}"))
             .at(self.line())
             .hint_to(hint)
     }

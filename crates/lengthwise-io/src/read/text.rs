@@ -43,7 +43,7 @@ fn refuse(line: u64, text: &[u8], reason: number::Reason) -> Error {
         Ok(text) if reason == number::Reason::NotNumber => reason
             .error("", text)
             .at(line)
-            .also("for a file of texts, say what to count, such as {unit=words}"),
+            .also("for a file of texts, choose what to count, such as {unit=words}"),
         Ok(text) => reason.error("", text).at(line),
         Err(_) => Error::not_utf8(line),
     }

@@ -26,7 +26,7 @@ impl Time {
     pub(crate) fn check(self) -> Result<(), Error> {
         let (name, value, hint) = match self {
             Time::FrameShift(value) => ("frame shift", value, "seconds from frame to frame"),
-            Time::Rate(value) => ("rate", value, "frames or samples a second"),
+            Time::Rate(value) => ("rate", value, "frames or samples per second"),
         };
         if value.is_finite() && value > 0.0 {
             return Ok(());

@@ -41,7 +41,7 @@ pub(crate) fn count(tokenizer: &Tokenizer, text: &str) -> Result<u64, Error> {
     let encoded = || {
         tokenizer.encode_fast(text, true).map_err(|cause| {
             Error::new(format!("the tokenizer refuses it: {}", quote(&cause.to_string())))
-                .hint_to("check that the tokenizer is made for such texts")
+                .hint_to("check that the tokenizer supports these texts")
         })
     };
     Ok(guarded(encoded, damaged)?.len() as u64)

@@ -1,4 +1,4 @@
-//! What everything stands on: errors, the string form of settings, randomness, arithmetic, threads.
+//! The foundation: errors, the string form of settings, random numbers, arithmetic, threads.
 
 pub(crate) mod digest;
 pub(crate) mod pool;

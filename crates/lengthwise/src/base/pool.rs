@@ -22,7 +22,7 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// An empty pool with room for so many elements in so many parts.
+    /// Empties the pool, and reserves memory for this many elements in this many parts.
     pub(crate) fn clear(&mut self, elements: usize, parts: usize) {
         // Every part may have a block that is not full, but most parts are empty where there are many.
         let limit = elements + elements.min(parts).min(elements / 4096) * BLOCK / 2;
@@ -124,7 +124,7 @@ impl Filling<'_> {
     }
 }
 
-/// Makes room for so many elements, and some more.
+/// Reserves memory for this many elements, and some more.
 #[cold]
 fn grow(elements: &mut Vec<u64>, least: usize) {
     let limit = least + least / 32 + 16 * BLOCK;

@@ -5,7 +5,8 @@ use std::str::FromStr;
 
 use crate::error::Error;
 
-/// A setting in parts; each is taken once, then [`Setting::finish`] refuses what nobody asked for.
+/// A setting in parts; each is taken once, then [`Setting::finish`] refuses the parts that were not
+/// taken.
 pub(crate) struct Setting<'a> {
     /// How messages name it, as in "budget `padded`".
     what: String,

@@ -11,8 +11,8 @@ use crate::error::Error;
 
 /// The threads and the memory that plans are made with. No plan depends on it.
 ///
-/// One that is kept from epoch to epoch saves asking the system for memory each time, all the more if
-/// it is given the plans that are done with.
+/// Keep one from epoch to epoch to avoid asking the system for memory each time; give it back the plans
+/// that you no longer need ([`reclaim`](Workspace::reclaim)).
 ///
 /// ```
 /// use lengthwise::{Budget, Lengths, Planner, Workspace, strategy::Blurred};
@@ -46,17 +46,17 @@ struct Kept {
     indices: Vec<Vec<u32>>,
 }
 
-/// Fewer sequences than this are planned on one thread if nobody said how many: starting a thread
-/// takes as long as planning some thousands.
+/// Fewer sequences than this are planned on one thread by default: starting a thread takes as long as
+/// planning some thousands.
 const WORTH_THREADS: usize = 1 << 17;
 
 impl Workspace {
-    /// With as many threads as suit the machine and the lengths, and no memory yet.
+    /// Returns a workspace with as many threads as suit the machine and the lengths, and no memory yet.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Refuses to go on once the work is to be stopped.
+    /// Returns an error once the work is to be stopped.
     pub fn check_stop(&self) -> Result<(), Error> {
         match &self.stop {
             Some(stop) if stop.load(Ordering::Relaxed) => Err(Error::Stopped),
@@ -128,23 +128,23 @@ impl Workspace {
 
 setters! {
 impl Workspace {
-    /// With exactly so many threads; none is one.
+    /// Sets the number of threads; 0 means 1.
     pub fn threads(mut self, threads: usize) -> Self { self.threads = Some(threads.max(1)) }
 
-    /// With at most so many bytes of memory for a plan and all that making it takes, the lengths not
-    /// included. No plan depends on it.
+    /// Sets the most bytes of memory for a plan and for making it, without the lengths. No plan depends
+    /// on it.
     ///
-    /// Strategies that sort by keys then do so in several passes, and keep to it whatever the number
-    /// of sequences, as long as the order of all sequences fits, with four bytes for each, and those of
-    /// any one length are not too many to be sorted together, with 64 bytes for each: `shuffled`, `sorted`,
-    /// `semi-sorted`, `blurred`, `length-buckets` and `optimal-buckets`. What cannot keep to it is refused
-    /// by [`Error::OverMemory`], which says what it takes. [`Planner::spans_in`](crate::Planner::spans_in)
-    /// takes four bytes less for each sequence than [`plan_in`](crate::Planner::plan_in). Memory is not kept
-    /// for the next plan.
+    /// Strategies that sort by keys then sort in several passes: `shuffled`, `sorted`, `semi-sorted`,
+    /// `blurred`, `length-buckets` and `optimal-buckets`. They stay within the bound for any number of
+    /// sequences, as long as the order of all sequences fits (four bytes each), and the sequences of
+    /// any one length can be sorted together (64 bytes each). Otherwise you get [`Error::OverMemory`],
+    /// which says how much is needed. [`Planner::spans_in`](crate::Planner::spans_in) takes four bytes
+    /// less per sequence than [`plan_in`](crate::Planner::plan_in). Memory is not kept for the next
+    /// plan.
     pub fn memory(mut self, bytes: u64) -> Self { self.memory = Some(bytes) }
 
-    /// Stops work that is done with it once the flag is set: between the stages of a plan, and between
-    /// plans. It then ends with [`Error::Stopped`].
+    /// Stops work with this workspace once the flag is set: between the stages of a plan, and between
+    /// plans. The work then ends with [`Error::Stopped`].
     ///
     /// ```
     /// use std::sync::{Arc, atomic::{AtomicBool, Ordering}};
@@ -161,8 +161,8 @@ impl Workspace {
     /// ```
     pub fn stopped_by(mut self, stop: Arc<AtomicBool>) -> Self { self.stop = Some(stop) }
 
-    /// Tells `on_stage` the name of each stage of a plan when it begins, and, with `true`, when it has
-    /// ended. Whoever wants to know how long stages take brings a clock.
+    /// Calls `on_stage` with the name of each stage of a plan when it begins, and, with `true`, when it
+    /// has ended. To time the stages, read a clock in it.
     pub fn on_stage(
         mut self,
         on_stage: impl Fn(&'static str, bool) + Send + Sync + 'static,

@@ -108,7 +108,7 @@ impl Spans {
         self.tail.extend_from_slice(sequences);
     }
 
-    /// Names every sequence anew.
+    /// Renumbers every sequence.
     pub(crate) fn rename(&mut self, name: impl Fn(u32) -> u32) {
         for sequence in self.indices.iter_mut().chain(&mut self.tail) {
             *sequence = name(*sequence);

@@ -11,7 +11,7 @@ use crate::shape::ladder::ladder;
 use crate::shape::rounding::{Grid, Rounding, Staircase};
 use crate::shape::shapes::Shapes;
 
-/// Batches of an order on the rungs of a ladder: each sequence waits at its own rung, and whenever a
+/// Batches of an order on the rungs of a ladder: sequences are collected at their rungs, and whenever a
 /// rung holds a full batch, that batch is made. See [`finish`].
 pub(crate) fn of_order(
     order: Flat,
@@ -25,7 +25,7 @@ pub(crate) fn of_order(
     for length in &mut rungs {
         *length = ladder.of(*length);
     }
-    deal(&order, &rungs, limit, &shapes_of(ladder), short)
+    batches_at(&order, &rungs, limit, &shapes_of(ladder), short)
 }
 
 /// The shapes of a ladder.
@@ -34,7 +34,7 @@ pub(crate) fn shapes_of(ladder: &Staircase) -> Vec<Pad> {
 }
 
 /// Puts the sequences of an order to their shapes, given by number, and makes batches of them.
-fn deal(
+fn batches_at(
     order: &[u32],
     shape_of: &[u32],
     limit: &ResolvedBudget,
@@ -164,7 +164,7 @@ pub(crate) fn of_pairs(
         shape as u32
     });
     let shape_of: Vec<u32> = shape_of.collect();
-    deal(order, &shape_of, limit, &shapes, short)
+    batches_at(order, &shape_of, limit, &shapes, short)
 }
 
 /// What all batches on these rungs cost together, in the units of the budget: cells or seconds. It
@@ -263,7 +263,7 @@ mod tests {
 
     /// The cost of a ladder is that of the batches on it, and refining it never makes it larger.
     #[test]
-    fn executed_is_what_dealing_comes_to() {
+    fn executed_is_the_cost_of_the_batches() {
         for example in Example::ALL {
             let lengths = example.lengths();
             for (budget, cells) in [

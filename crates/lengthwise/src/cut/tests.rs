@@ -39,8 +39,8 @@ fn lengths(count: u32, most: u32) -> Lengths {
     Lengths::new(words.map(|word| 1 + word % most).collect::<Vec<_>>()).unwrap()
 }
 
-/// The order as it is defined, in parts and at once, and the batches on a ladder, dealt one by one
-/// and in parts, on any number of threads.
+/// The order as it is defined, in parts and at once, and the batches on a ladder, made one by one and
+/// in parts, on any number of threads.
 fn check(lengths: &Lengths, keys: &dyn AnyKeys) {
     let mut elements: Vec<(u32, u32, u32)> = Vec::new();
     for (first, lengths, used) in chunks(lengths.as_slice(), 0) {

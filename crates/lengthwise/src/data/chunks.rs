@@ -1,12 +1,12 @@
-//! Long sequences cut into pieces, with the way back.
+//! Long sequences cut into chunks, and the way back.
 
 use crate::data::lengths::Lengths;
 use crate::error::Error;
 
-/// Sequences cut into pieces of at most a given length (paper 1, Table 1): the pieces are planned
-/// as sequences of their own, and each knows which sequence it is from and where it begins.
+/// Sequences cut into chunks of at most a given length (paper 1, Table 1). The chunks are planned as
+/// sequences of their own, and each knows which sequence it is from and where it begins.
 ///
-/// Every piece but the last of its sequence has the full length. O(pieces) time, one `u32` a piece
+/// Every chunk except the last of its sequence has the full length. O(chunks) time, one `u32` per chunk
 /// besides its length.
 ///
 /// ```
@@ -22,13 +22,13 @@ use crate::error::Error;
 pub struct Chunks {
     size: u32,
     lengths: Lengths,
-    /// The sequence of every piece.
+    /// The sequence of every chunk.
     sequences: Vec<u32>,
-    /// The first piece of every sequence.
+    /// The first chunk of every sequence.
     firsts: Vec<u32>,
 }
 
-/// One piece of a sequence.
+/// One chunk of a sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chunk {
     /// The sequence it is from.
@@ -40,7 +40,7 @@ pub struct Chunk {
 }
 
 impl Chunks {
-    /// Cuts every sequence into pieces of at most `size`.
+    /// Cuts every sequence into chunks of at most `size`.
     pub fn new(lengths: &Lengths, size: u32) -> Result<Self, Error> {
         lengths.only_one("a cut into chunks")?;
         if size == 0 {
@@ -63,18 +63,18 @@ impl Chunks {
         Ok(Self { size, lengths: Lengths::new(pieces)?, sequences, firsts })
     }
 
-    /// The lengths of the pieces, to plan with.
+    /// The lengths of the chunks, to plan with.
     pub fn lengths(&self) -> &Lengths {
         &self.lengths
     }
 
-    /// The number of pieces.
+    /// The number of chunks.
     #[expect(clippy::len_without_is_empty, reason = "never empty")]
     pub fn len(&self) -> usize {
         self.sequences.len()
     }
 
-    /// One piece, by its index in [`lengths`](Chunks::lengths).
+    /// One chunk, by its index in [`lengths`](Chunks::lengths).
     pub fn get(&self, piece: u32) -> Option<Chunk> {
         let sequence = *self.sequences.get(piece as usize)?;
         let offset = (piece - self.firsts[sequence as usize]) * self.size;

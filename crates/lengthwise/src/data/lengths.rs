@@ -39,9 +39,9 @@ impl Lengths {
         Self::of_values(Values::Own(lengths.into()))
     }
 
-    /// Takes lengths that are in the memory of others, such as a file that is mapped: nothing is
-    /// copied, and neither are they by `clone`. They must stay what they are; if they change, so do
-    /// plans, or planning panics.
+    /// Takes lengths that are in memory owned elsewhere, such as a memory-mapped file. Nothing is
+    /// copied, not even by `clone`. The lengths must not change; if they do, plans change with them, or
+    /// planning panics.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -73,7 +73,7 @@ impl Lengths {
         Ok(Self { values, min, max, total, second, histogram, digest, memory, population })
     }
 
-    /// Takes lengths of any integer type, and names the first that is not from 1 to `u32::MAX`.
+    /// Takes lengths of any integer type. The error names the first that is not from 1 to `u32::MAX`.
     ///
     /// ```
     /// use lengthwise::Lengths;
@@ -104,7 +104,8 @@ impl Lengths {
         self.second.as_deref()
     }
 
-    /// Refuses two lengths for what knows one, as in "strategy `packed`".
+    /// Refuses two lengths where only one is supported; `what` names the place, as in "strategy
+    /// `packed`".
     pub fn only_one(&self, what: &str) -> Result<(), Error> {
         match self.second {
             Some(_) => Err(Error::SecondLengths { what: what.to_owned() }),
@@ -164,7 +165,7 @@ impl Lengths {
         *self.digest.get_or_init(|| digest(&[self.as_slice(), second]))
     }
 
-    /// The distinct lengths, rising, each with how many sequences have it. Computed once.
+    /// The distinct lengths in ascending order, each with how many sequences have it. Computed once.
     pub fn histogram(&self) -> &[(u32, u32)] {
         self.histogram.get_or_init(|| {
             if is_small_table(self.max, self.len()) {
@@ -181,7 +182,7 @@ impl Lengths {
     }
 }
 
-/// Lengths of our own, or in the memory of others.
+/// Lengths that are owned, or in memory owned elsewhere.
 #[derive(Clone)]
 enum Values {
     Own(Vec<u32>),
@@ -205,9 +206,9 @@ impl fmt::Debug for Values {
 
 /// What the lengths are a part of.
 impl Lengths {
-    /// The same lengths as a part of a corpus with these statistics: ladders, scales and limits then
-    /// follow from the whole corpus, and are the same for every part. Refused if a sequence is longer
-    /// than any that the statistics know, or has two lengths.
+    /// Makes the lengths a part of a corpus with these statistics: ladders, scales and limits then
+    /// follow from the whole corpus, and are the same for every part. It is an error if a sequence is
+    /// longer than the longest in the statistics, or has two lengths.
     ///
     /// ```
     /// use lengthwise::{Lengths, shard::Statistics};
@@ -223,7 +224,7 @@ impl Lengths {
         self.only_one("a part of a corpus")?;
         let longest = statistics.max();
         if statistics.count() == 0 {
-            let what = "they know what shards need, and no lengths".to_owned();
+            let what = "they have the needs of shards, but no lengths".to_owned();
             return Err(Error::BadStatistics { what });
         }
         if let Some(index) = self.as_slice().iter().position(|&length| length > longest) {
@@ -232,14 +233,15 @@ impl Lengths {
         Ok(self.within(Some(Population::new(statistics).into())))
     }
 
-    /// The statistics of what these lengths are a part of, if they are a part.
+    /// The statistics of the corpus that these lengths are a part of, if any.
     pub fn statistics(&self) -> Option<&Arc<Statistics>> {
         self.part().map(|population| &population.statistics)
     }
 
-    /// The [histogram](Lengths::histogram) of all that the lengths are a part of, or their own: what
-    /// is decided for all lengths together follows from it. Of more than `u32::MAX` sequences every so
-    /// many count as one, and where [`Statistics`] have classes, these are the ends of classes.
+    /// The [histogram](Lengths::histogram) of the corpus that the lengths are a part of, or their own.
+    /// Everything that is decided for all lengths together follows from it. For more than `u32::MAX`
+    /// sequences, counts are scaled down; if [`Statistics`] have classes, these are the ends of
+    /// classes.
     pub fn population(&self) -> &[(u32, u32)] {
         self.part().map_or_else(|| self.histogram(), |population| &population.histogram)
     }
@@ -277,8 +279,8 @@ impl Lengths {
 }
 
 impl Statistics {
-    /// The statistics of these lengths alone. Of two, the first: what is a
-    /// [part](Lengths::part_of) of statistics has one.
+    /// The summary statistics of these lengths alone. With two lengths, they are those of the first,
+    /// because a [part](Lengths::part_of) of a corpus has one length.
     pub fn of(lengths: &Lengths) -> Self {
         Self::of_histogram(lengths.histogram())
     }

@@ -1,4 +1,4 @@
-//! What is planned: lengths, pairs of lengths, pieces, and summary statistics of many shards.
+//! What is planned: lengths, pairs of lengths, chunks, and summary statistics of many shards.
 
 pub(crate) mod chunks;
 pub(crate) mod lengths;

@@ -9,7 +9,8 @@ pub enum OverLong {
     /// No plan is made; the error names the first one and counts the others.
     #[default]
     Error,
-    /// Each is a batch that exceeds the budget, with a batch length of its own, on any ladder too.
+    /// Each is a batch of its own, which exceeds the budget. It has its own batch length, even with a
+    /// ladder.
     Alone,
     /// They are left out; [`Plan::left_out`](crate::Plan::left_out) lists them.
     Drop,

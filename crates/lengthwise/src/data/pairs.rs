@@ -7,8 +7,8 @@ use crate::error::Error;
 
 /// Two lengths for each sequence: a batch then has two rectangles, and padding in both.
 ///
-/// It is a [`Lengths`] of the first column that knows the second, and goes wherever lengths go:
-/// budgets then limit both, plans say what both are padded to, and measures count both.
+/// It is a [`Lengths`] of the first column that also holds the second. You can use it wherever lengths
+/// are used: budgets then limit both, plans have batch lengths of both, and measures count both.
 ///
 /// ```
 /// use lengthwise::{Budget, Lengths, Pairs, Planner, strategy::Paired};
@@ -25,8 +25,8 @@ use crate::error::Error;
 pub struct Pairs(Lengths);
 
 impl Pairs {
-    /// Takes the first lengths and the second, one of each for every sequence. Neither are a
-    /// [part](Lengths::part_of) of more, nor have seconds of their own.
+    /// Takes the first and the second lengths, one of each for every sequence. Neither may be a
+    /// [part](Lengths::part_of) of a corpus or have second lengths itself.
     pub fn new(first: Lengths, second: Lengths) -> Result<Self, Error> {
         if first.len() != second.len() {
             return Err(Error::UnequalCounts { first: first.len(), second: second.len() });

@@ -47,14 +47,14 @@ impl Population {
         if self.histogram.is_empty() { 0 } else { self.longest }
     }
 
-    /// What is left when sequences over `longest` are treated in the given way; nothing if there are
-    /// none of them. Every shard comes to the same, whether it has such sequences itself or not.
+    /// What is left if sequences over `longest` are treated in the given way; `None` if there are none
+    /// of them. Every shard gets the same result, whether it has such sequences itself or not.
     pub(crate) fn within(&self, longest: u32, over_long: OverLong) -> Result<Option<Self>, Error> {
         if self.longest <= longest {
             return Ok(None);
         }
         if over_long == OverLong::Error || longest == 0 {
-            let what = format!("the budget and the shapes leave room for at most {longest}");
+            let what = format!("the budget and the shapes allow at most {longest}");
             return Err(Error::OverLongElsewhere { longest: self.longest, what });
         }
         let exact = self.statistics.is_exact();
@@ -78,13 +78,13 @@ impl Population {
         Ok(Some(Self::of(Arc::clone(&self.statistics), classes, longest)))
     }
 
-    /// So many lengths, or fewer if there are not so many, that are distributed like all.
+    /// At most this many lengths, distributed like all.
     pub(crate) fn sample(&self, most: usize) -> Vec<u32> {
         sample(&self.histogram, self.count(), most)
     }
 }
 
-/// So many of `count` lengths, or all, that are distributed like all: every so many of them by rank, the
+/// At most this many of `count` lengths, distributed like all: evenly spaced in sorted order, the
 /// longest among them.
 pub(crate) fn sample(histogram: &[(u32, u32)], count: usize, most: usize) -> Vec<u32> {
     let taken = count.min(most);

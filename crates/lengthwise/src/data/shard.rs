@@ -1,4 +1,4 @@
-//! Which part of a corpus a node plans, and how many batches the shards need to take as many each.
+//! Which part of a corpus a node plans, and how many batches each shard must have.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// Shard `number`, from 0, of so many.
+    /// Returns shard `number`, from 0, of `of` shards.
     pub fn new(number: u32, of: u32) -> Result<Self, Error> {
         if number >= of {
             return Err(Error::BadShard { shard: number, of });
@@ -36,10 +36,10 @@ impl fmt::Display for Shard {
     }
 }
 
-/// How many batches the shards of a corpus need under some settings.
+/// How many batches the shards of a corpus need with some settings.
 ///
-/// [`Planner::needs`](crate::Planner::needs) counts those of one shard. Merged into the statistics,
-/// those of all shards say how many batches each of them takes in every epoch.
+/// [`Planner::needs`](crate::Planner::needs) counts the batches of one shard. Merge the needs of all
+/// shards into the statistics to fix how many batches each of them takes in every epoch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Needs {
     /// The settings that the number depends on, as `name=value` with spaces between.
@@ -48,7 +48,7 @@ pub struct Needs {
     pub statistics: u64,
     /// How many shards there are.
     pub of: u32,
-    /// The shards that were counted, as rising stretches: the first, and the one after the last.
+    /// The shards that were counted, as ascending ranges: the first, and the one after the last.
     pub shards: Vec<[u32; 2]>,
     /// The most batches that any of them needs.
     pub most: u32,
@@ -72,7 +72,8 @@ impl Needs {
         }
     }
 
-    /// The share of all batches that exist only because other shards need more: these are halves.
+    /// The share of all batches that exist only because other shards need more: these are halves of
+    /// larger batches.
     pub fn added_share(&self) -> f64 {
         let all = u64::from(self.counted()) * u64::from(self.most);
         if all == 0 { 0.0 } else { 1.0 - self.sum as f64 / all as f64 }
@@ -84,14 +85,14 @@ impl Needs {
         let mut before = None;
         for &[first, end] in &self.shards {
             if first >= end || before.is_some_and(|before| first <= before) || end > self.of {
-                return bad("the shards that were counted are not among all");
+                return bad("the counted shards are not among all shards");
             }
             before = Some(end);
         }
         let counted = u64::from(self.counted());
         let [most, least] = [self.most, self.least].map(u64::from);
         if counted == 0 || least == 0 || !(least * counted..=most * counted).contains(&self.sum) {
-            return bad("what the shards need does not fit together");
+            return bad("the needs of the shards contradict each other");
         }
         Ok(())
     }

@@ -1,17 +1,17 @@
-//! What all shards together are like: small, and the same whoever adds it up.
+//! Summary statistics of all shards: small, and independent of the order of merging.
 
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::data::shard::{Needs, Shard};
 use crate::error::Error;
 
-/// What the lengths of many shards are like: how many sequences have which length, and, once that was
+/// Summary statistics of the lengths of many shards: how many sequences have which length, and, once
 /// counted, how many batches the shards need.
 ///
-/// It is a few bytes for every distinct length, and can be merged: in any order, in any groups, and to
-/// the same bytes. Up to [`MOST_EXACT`](Statistics::MOST_EXACT) distinct lengths it is exact. Where
-/// there are more, lengths fall into classes of a fixed grid, each at most one part in 1,024 wide and
-/// named by its end, so that a ladder of class ends still holds every sequence.
+/// They take a few bytes per distinct length. You can merge them in any order and in any groups, and
+/// get the same bytes. They are exact for up to [`MOST_EXACT`](Statistics::MOST_EXACT) distinct
+/// lengths. Beyond that, lengths are counted in classes of a fixed grid, each at most one part in 1,024
+/// wide and named by its end, so that a ladder of class ends still holds every sequence.
 ///
 /// ```
 /// use lengthwise::{Lengths, shard::Statistics};
@@ -37,7 +37,7 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// With more distinct lengths than this, lengths fall into classes.
+    /// With more distinct lengths than this, lengths are counted in classes.
     pub const MOST_EXACT: usize = 65_536;
 
     /// The statistics of distinct lengths, rising, each with how many sequences have it.
@@ -57,8 +57,9 @@ impl Statistics {
         .limited()
     }
 
-    /// Statistics that were written before: the end of each class with its count, whether these are
-    /// lengths as they are, the sum of all lengths, the shortest and the longest, and what shards need.
+    /// Restores statistics that were written before, from the end of each class with its count, whether
+    /// the classes are exact lengths, the sum of all lengths, the shortest and the longest, and the
+    /// needs of shards.
     pub fn restore(
         classes: Vec<(u32, u64)>,
         exact: bool,
@@ -71,7 +72,7 @@ impl Statistics {
         let mut before = 0;
         for &(end, of_class) in &classes {
             if end <= before || of_class == 0 || (!exact && class_end(end) != end) {
-                return bad("a class is empty, or not where it can be");
+                return bad("a class is empty, or not on the grid");
             }
             before = end;
             let Some(sum) = count.checked_add(of_class) else {
@@ -83,7 +84,7 @@ impl Statistics {
             high += u128::from(end) * u128::from(of_class);
         }
         if exact && classes.len() > Self::MOST_EXACT {
-            return bad("there are more lengths than are kept as they are");
+            return bad("there are more distinct lengths than exact statistics can have");
         }
         let [first, last] = ends(&classes);
         let on_grid = |length: u32| if exact || length == 0 { length } else { class_end(length) };
@@ -94,12 +95,12 @@ impl Statistics {
             needs.check()?;
         }
         if classes.is_empty() && needs.is_none() {
-            return bad("they know nothing");
+            return bad("they are empty");
         }
         Ok(Self { classes, exact, count, total, min, max, needs })
     }
 
-    /// Both together. Lengths that are in both count twice, so no shard may be in both.
+    /// Merges two sets of statistics. Lengths in both count twice, so no shard may be in both.
     pub fn merge(&self, other: &Self) -> Result<Self, Error> {
         let Some(count) = self.count.checked_add(other.count) else {
             let what = "there are more sequences than can be counted".to_owned();
@@ -139,7 +140,7 @@ impl Statistics {
         self
     }
 
-    /// How many sequences there are: none where only the needs of shards are known.
+    /// The number of sequences; 0 if only the needs of shards are known.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -164,8 +165,8 @@ impl Statistics {
         self.total as f64 / self.count.max(1) as f64
     }
 
-    /// The end of each class, rising, with how many sequences are in it. If the statistics are
-    /// [exact](Statistics::is_exact), the classes are the distinct lengths.
+    /// The end of each class in ascending order, with how many sequences are in it. If the statistics
+    /// are [exact](Statistics::is_exact), the classes are the distinct lengths.
     pub fn histogram(&self) -> &[(u32, u64)] {
         &self.classes
     }
@@ -180,7 +181,7 @@ impl Statistics {
         self.needs.as_ref()
     }
 
-    /// A fingerprint of the lengths: XXH3 (64 bits). What shards need is no part of it.
+    /// A fingerprint of the lengths: XXH3 (64 bits). It does not cover the needs of shards.
     pub fn digest(&self) -> u64 {
         let mut hash = Xxh3::new();
         hash.update(&[u8::from(self.exact)]);
@@ -237,8 +238,8 @@ fn joined(mut classes: Vec<(u32, u64)>) -> Vec<(u32, u64)> {
     classes
 }
 
-/// How many binary digits a length keeps on the grid of classes, so that each is at most one part in 1,024
-/// wide. The grid does not depend on data: whoever rounds a length gets the same class.
+/// How many binary digits a length keeps on the grid of classes, so that each is at most one part in
+/// 1,024 wide. The grid does not depend on the data, so a length is always in the same class.
 const DIGITS: u32 = 11;
 
 /// The lowest length on the grid that is at or above this one.

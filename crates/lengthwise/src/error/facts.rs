@@ -1,4 +1,4 @@
-//! What an error tells others.
+//! What a caller can read from an error.
 
 use crate::error::Error;
 use crate::error::remedy::{ErrorKind, Remedy};
@@ -9,12 +9,13 @@ impl Error {
         self.listed_kind().0
     }
 
-    /// The sequence, or the measured step, that it is about: the first, if there are several.
+    /// The index of the sequence, or of the measured step, that it is about; the first one, if there are
+    /// several.
     pub fn index(&self) -> Option<usize> {
         self.listed_kind().1
     }
 
-    /// What to do about it; nothing where the caller asked for it.
+    /// What to do about it; `None` if the caller asked for it.
     pub fn remedy(&self) -> Option<Remedy> {
         self.listed_remedy()
     }
@@ -24,7 +25,7 @@ impl Error {
         self.remedy().map(Remedy::hint)
     }
 
-    /// At least one example of every error, for tests of what each face says about them.
+    /// At least one example of every error, for tests of the command line and of Python.
     #[doc(hidden)]
     pub fn examples() -> Vec<Error> {
         Self::listed_examples()

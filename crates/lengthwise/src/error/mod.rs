@@ -44,7 +44,7 @@ pub enum Error {
         count: u64 = "How many were given.",
     } is Lengths,
         says("{count} sequences are more than the {MOST} that one plan can hold"),
-        advises("at most {MOST} sequences fit one plan; split the data"),
+        advises("split the data: one plan can hold at most {MOST} sequences"),
         like { count: 1 << 33 };
     /// A length that is zero, negative, or larger than a `u32`.
     BadLength {
@@ -113,7 +113,7 @@ pub enum Error {
               budget `{budget}`{}", lengths[0], lengths[1], padded[0], padded[1], so_do_others(*count)),
         advises("raise the budget, use more shapes, or shapes `exact`"),
         like { index: 3, lengths: [90, 7], padded: [96, 8], budget: text("padded:60"), count: 2 };
-    /// First and second lengths that are not as many.
+    /// Different numbers of first and second lengths.
     UnequalCounts {
         first: usize = "How many first lengths there are.",
         second: usize = "How many second lengths there are.",
@@ -121,18 +121,18 @@ pub enum Error {
         says("there are {first} first lengths and {second} second lengths"),
         advises("give both lengths of every sequence"),
         like { first: 3, second: 2 };
-    /// Something that is for sequences of two lengths alone.
+    /// Something that needs sequences with two lengths.
     NoSecond {
         what: String = "What needs them, as in \"strategy `paired`\".",
     } is Setting,
         says("{what} needs a second length for each sequence"),
         remedy(Some(Remedy::GiveSecondLengths)),
         like { what: text("strategy `paired`") };
-    /// Something that is for sequences of one length alone.
+    /// Something that does not support two lengths.
     SecondLengths {
         what: String = "What it is, as in \"strategy `packed`\".",
     } is Setting,
-        says("{what} is for sequences of one length, and these have two"),
+        says("{what} does not support second lengths"),
         advises("leave out the second lengths, or {what}; the strategy for two lengths is `paired`"),
         like { what: text("strategy `packed`") };
     /// Sequences that are longer than a row may be.
@@ -173,7 +173,7 @@ pub enum Error {
               short(*limit), so_do_others(*count)),
         remedy(Some(Remedy::RaiseSeconds(short(rounded_up(*largest))))),
         like { index: 3, length: 90, padded: 96, seconds: 0.11, limit: 0.1, count: 2, largest: 0.12 };
-    /// A measured step that cannot be.
+    /// An impossible measured step.
     BadStep {
         index: usize = "The step.",
         what: &'static str = "What of it: batch size, batch length or seconds.",
@@ -183,7 +183,7 @@ pub enum Error {
         advises("batch sizes and batch lengths are whole numbers from 1 to {MOST}, and times are seconds \
                  from 1e-12 to 1e9"),
         like { index: 1, what: "batch size", given: text("0") };
-    /// Measured steps that do not decide a cost model.
+    /// Measured steps that do not determine a cost model.
     TooFewSteps {
         what: String = "What is wrong with them.",
     } is Cost,
@@ -254,13 +254,13 @@ pub enum Error {
         says("length {length} rounded up to a multiple of {multiple} is more than {MOST}"),
         advises("use a smaller multiple, or shapes `exact`"),
         like { length: MOST, multiple: 8 };
-    /// A world size of zero, or batches of nobody.
+    /// A world size of zero.
     NoRanks
         is Rank,
         says("there are no ranks"),
         advises("give at least one rank"),
         like {};
-    /// A rank that the world size does not have.
+    /// An invalid rank.
     BadRank {
         rank: u32 = "The rank.",
         world_size: u32 = "The number of ranks.",
@@ -271,13 +271,13 @@ pub enum Error {
         }),
         advises("ranks are numbered from 0; the last one is {}", world_size.saturating_sub(1)),
         like { rank: 4, world_size: 4 };
-    /// More batches a step than can be counted.
+    /// Too many batches in a step.
     TooManyRanks {
         world_size: u32 = "The number of ranks.",
-        accumulate: u32 = "How many batches each takes in a step.",
+        accumulate: u32 = "Gradient-accumulation steps per rank.",
     } is Rank,
-        says("{world_size} ranks with {accumulate} batches each are more than {MOST} batches a step"),
-        advises("use fewer ranks, or accumulate less"),
+        says("{world_size} ranks with {accumulate} batches each are more than {MOST} batches per step"),
+        advises("use fewer ranks, or fewer gradient-accumulation steps"),
         like { world_size: 1 << 31, accumulate: 4 };
     /// Fewer sequences than there are batches in a step.
     TooFewForRanks {
@@ -293,28 +293,28 @@ pub enum Error {
                   (each, _) => format!("{each} for each of {world_size} ranks"),
               }),
         advises("{}", match (sequences / (places / world_size).max(1) as usize, places / world_size) {
-            (0, _) => text("accumulate less, or fix fewer canonical ranks"),
+            (0, _) => text("use fewer gradient-accumulation steps, or fewer canonical ranks"),
             (most, 1) => format!("use {most} ranks or fewer"),
             (most, _) => format!(
-                "use {most} ranks or fewer, accumulate less, or fix fewer canonical ranks"
+                "use {most} ranks or fewer, fewer gradient-accumulation steps, or fewer canonical ranks"
             ),
         }),
         like { sequences: 5, places: 8, world_size } for world_size in [8, 2];
-    /// Batches that fill no step and are all dropped.
+    /// Too few batches for one step, if the tail is dropped.
     NoFullStep {
         batches: usize = "How many batches there are.",
         places: u32 = "How many batches a step has.",
     } is Rank,
-        says("{batches} {} no step of {places}, and a tail that is dropped leaves none",
-              if *batches == 1 { "batch fills" } else { "batches fill" }),
+        says("{batches} {} not fill one step of {places}, and the tail is dropped: nothing is left",
+              if *batches == 1 { "batch does" } else { "batches do" }),
         remedy(Some(Remedy::KeepTail)),
         like { batches: 3, places: 4 };
-    /// More batches than there are to be in every epoch.
+    /// More batches than the fixed number.
     TooManyBatches {
         batches: usize = "How many the epoch has at least.",
-        fixed: u32 = "How many it is to have.",
+        fixed: u32 = "The fixed number.",
     } is Setting,
-        says("the epoch has {batches} batches, more than the {fixed} it is to have"),
+        says("the epoch needs {batches} batches, but their number is fixed at {fixed}"),
         remedy(Some(Remedy::RaiseBatches(*batches))),
         like { batches: 9, fixed: 8 };
     /// A cursor of another run than the plan.
@@ -325,10 +325,10 @@ pub enum Error {
     } is State,
         says("{}", differ("the cursor was made with", what, cursor, "the plan with", plan)),
         advises("{}", match what.as_str() {
-            "lengths" => "go on with the lengths that the epoch began with, in the same order",
-            "plan" => "the plan is made in another way now: go on with the release of lengthwise that \
-                       the epoch began with, or begin a new epoch",
-            _ => "go on with the settings that the epoch began with, or begin a new epoch",
+            "lengths" => "resume with the lengths that the epoch began with, in the same order",
+            "plan" => "this release makes another plan: resume with the release of lengthwise that \
+                       the epoch began with, or start a new epoch",
+            _ => "resume with the settings that the epoch began with, or start a new epoch",
         }),
         like { what: text(what), cursor: text("sorted"), plan: text("shuffled") }
             for what in ["lengths", "plan", "strategy"];
@@ -340,7 +340,7 @@ pub enum Error {
     } is State,
         says("the cursor counts {counted} steps of {ranks} {}, but there are {steps}",
               if *ranks == 1 { "batch" } else { "batches" }),
-        advises("the cursor is damaged, or counts something else than steps of all ranks"),
+        advises("use another checkpoint: the cursor is damaged, or does not count steps of all ranks"),
         like { ranks: 4, counted: 9, steps: 8 };
     /// More steps than are left of the epoch.
     TooManySteps {
@@ -353,7 +353,7 @@ pub enum Error {
         like { asked: 9, steps: 8 };
     /// Cursors of ranks that stopped at different steps.
     RanksApart {
-        rank: usize = "The first cursor that differs from that of rank 0, by its place in the list.",
+        rank: usize = "The first cursor that differs from that of rank 0, by its position in the list.",
         steps: [u64; 2] = "How many steps rank 0 and this one have taken.",
     } is State,
         says("{}", match steps {
@@ -362,28 +362,28 @@ pub enum Error {
                  batches"
             ),
             [first, other] => {
-                format!("rank 0 stopped after {first} steps, and rank {rank} after {other}")
+                format!("rank 0 stopped after {first} steps, but rank {rank} after {other}")
             }
         }),
-        advises("save cursors of the same step on all ranks; go on from the last common checkpoint"),
+        advises("save cursors of the same step on all ranks; resume from the last common checkpoint"),
         like { rank: 1, steps: [8, 9] };
     /// Cursors of ranks that are not of one run.
     RanksOfOtherRuns {
-        rank: usize = "The first cursor that differs from that of rank 0, by its place in the list.",
+        rank: usize = "The first cursor that differs from that of rank 0, by its position in the list.",
         what: String = "What differs.",
         values: [String; 2] = "What the two say about it.",
     } is State,
         says("{}", differ("the cursor of rank 0 was made with", what, &values[0],
               &format!("that of rank {rank} with"), &values[1])),
-        advises("give the cursors of all ranks of one run, saved at one step"),
+        advises("give the cursors of all ranks of one run, saved at the same step"),
         like { rank: 1, what: text(what), values: ["sorted", "shuffled"].map(text) }
             for what in ["lengths", "plan", "strategy"];
-    /// A cursor that no run can have.
+    /// An impossible cursor.
     BadCursor {
         what: String = "What it counts.",
     } is State,
-        says("the cursor counts {}, which cannot be", shortened(what)),
-        advises("the cursor is damaged; use another checkpoint"),
+        says("the cursor counts {}, which is impossible", shortened(what)),
+        advises("use another checkpoint: the cursor is damaged"),
         like { what: text("a step of 0 batches") };
     /// A state of another stream.
     OtherStream {
@@ -393,33 +393,33 @@ pub enum Error {
     } is State,
         says("{}", differ("the state was made with", what, state, "this stream has", now)),
         advises("{}", if what == "lengths" {
-            "read the same stream again, in the same order, from the position that the state says"
+            "read the same stream again, in the same order, from the position in the state"
         } else {
-            "go on with the settings that the stream began with, or begin it anew"
+            "resume with the settings that the stream began with, or start it again"
         }),
         like { what: text(what), state: text("sorted"), now: text("shuffled") }
             for what in ["lengths", "plan", "strategy"];
-    /// A state that no stream can have.
+    /// An impossible state of a stream.
     BadState {
-        what: String = "What it says.",
+        what: String = "What it has.",
     } is State,
-        says("the state says {}, which cannot be", shortened(what)),
-        advises("the state is damaged; use another checkpoint"),
+        says("the state has {}, which is impossible", shortened(what)),
+        advises("use another checkpoint: the state is damaged"),
         like { what: text("rungs that do not rise") };
-    /// A stream that ends before the place where it is to go on.
+    /// A stream that ends before the position where it is to resume.
     StreamTooShort {
         at: u64 = "Where it ended.",
         read: u64 = "How many sequences had been read.",
     } is State,
-        says("the stream ended at position {at}, and {read} sequences of it had been read"),
-        advises("read the same stream again, from the position that the state says"),
+        says("the stream ended at position {at}, but {read} sequences of it had been read before"),
+        advises("read the same stream again, from the position in the state"),
         like { at: 5, read: 9 };
-    /// A plan that does not hold together.
+    /// An invalid plan.
     BadPlan {
         what: String = "What is wrong.",
     } is Setting,
-        says("the plan does not hold together: {what}"),
-        advises("the plan is damaged; make it again"),
+        says("the plan is not valid: {what}"),
+        advises("make the plan again: it is damaged"),
         like { what: text("batch 3 is empty") };
     /// The work was stopped before its end, as its caller asked
     /// ([`Workspace::stopped_by`](crate::Workspace::stopped_by)).
@@ -438,46 +438,46 @@ pub enum Error {
               bytes(*needed, f64::ceil), bytes(*bound, f64::floor)),
         remedy(Some(Remedy::RaiseMemory(bytes(*needed, f64::ceil)))),
         like { what: text("planning"), needed: 2_100_000_000, bound: 1000 };
-    /// A sequence that is longer than any that the statistics know.
+    /// A sequence that is longer than the longest in the statistics.
     BeyondStatistics {
         index: usize = "The sequence.",
         length: u32 = "Its length.",
-        longest: u32 = "The longest length that the statistics know.",
+        longest: u32 = "The longest length in the statistics.",
     } is Lengths at index,
-        says("sequence {index} of length {length} is longer than any that the statistics know: the \
-              longest has {longest}"),
-        advises("gather the statistics anew with the lengths of every shard in them"),
+        says("sequence {index} of length {length} is longer than the longest in the statistics, which \
+              has length {longest}"),
+        advises("compute the statistics again, with the lengths of every shard"),
         like { index: 3, length: 90, longest: 60 };
     /// Sequences of other shards that exceed a limit alone.
     OverLongElsewhere {
-        longest: u32 = "The longest length that the statistics know.",
+        longest: u32 = "The longest length in the statistics.",
         what: String = "The limit.",
     } is Budget,
-        says("the statistics know a sequence of length {longest}, and {what}"),
+        says("the statistics have a sequence of length {longest}, but {what}"),
         remedy(Some(Remedy::RaiseBudget(None))),
         like { longest: 90, what: text("the top rung is 60") };
-    /// A sequence that a stream was given and has no place for.
+    /// A sequence that was pushed into a full or ended stream.
     NotNeeded {
         position: u64 = "The position that it would have.",
         ended: bool = "Whether the stream had ended.",
     } is State,
         says("{} the sequence at position {position}", match ended {
             true => "the stream has ended before",
-            false => "the window is full, and has no place for",
+            false => "the window is full and cannot hold",
         }),
         advises("{}", match ended {
-            true => "resume the stream from its state to go on with more sequences",
+            true => "resume the stream from its state to add more sequences",
             false => "make a step whenever no sequence is needed",
         }),
         like { position: 9, ended } for ended in [false, true];
-    /// Statistics that do not hold together, or cannot be used here.
+    /// Statistics that are invalid, or cannot be used here.
     BadStatistics {
         what: String = "What is wrong.",
     } is Setting,
         says("the statistics cannot be used: {what}"),
         remedy(Some(Remedy::GatherStatistics)),
-        like { what: text("they know nothing") };
-    /// A shard that there is not.
+        like { what: text("they are empty") };
+    /// An invalid shard number.
     BadShard {
         shard: u32 = "The shard.",
         of: u32 = "How many there are.",
@@ -485,29 +485,28 @@ pub enum Error {
         says("there is no shard {shard} among {of} shards"),
         advises("shards are numbered from 0; the last one is {}", of.saturating_sub(1)),
         like { shard: 4, of: 4 };
-    /// Lengths of a shard without statistics of all.
+    /// A shard without the statistics of all shards.
     NoStatistics
         is Setting,
-        says("a shard cannot be planned without statistics of all"),
+        says("a shard cannot be planned without the statistics of all shards"),
         remedy(Some(Remedy::GiveStatistics)),
         like {};
-    /// The needs of no shard.
+    /// Needs were to be counted, but no shard was given.
     NoShard
         is Setting,
-        says("what a shard needs can be counted of a shard only"),
+        says("the needs of a shard cannot be counted without a shard"),
         remedy(Some(Remedy::NameShard)),
         like {};
-    /// Statistics that do not say what all shards need.
+    /// Statistics without the needs of all shards.
     NotCounted {
         counted: u32 = "How many shards were counted.",
         first: u32 = "The first that was not.",
         of: u32 = "How many there are.",
     } is Setting,
         says("the statistics {}", match counted {
-            0 => text("do not say how many batches the shards need"),
+            0 => text("do not have how many batches the shards need"),
             _ => format!(
-                "say what {counted} of {of} shards need; shard {first} is the first that is not among \
-                 them"
+                "have the needs of {counted} of {of} shards; shard {first} is the first one missing"
             ),
         }),
         remedy(Some(Remedy::CountNeeds)),
@@ -516,19 +515,19 @@ pub enum Error {
     CountedTwice {
         shard: u32 = "The shard.",
     } is Setting,
-        says("what shard {shard} needs is there twice"),
-        advises("merge what each shard needs once"),
+        says("the needs of shard {shard} are there twice"),
+        advises("merge the needs of each shard once"),
         like { shard: 1 };
     /// Needs that were counted with other settings or statistics.
     OtherNeeds {
         what: String = "What differs.",
-        counted: String = "With what they were counted.",
-        given: String = "What is given.",
+        counted: String = "The value that they were counted with.",
+        given: String = "The value now.",
     } is Setting,
-        says("{}", differ("what the shards need was counted with", what, counted, "and now it is",
+        says("{}", differ("the needs of the shards were counted with", what, counted, "now it is",
               given)),
-        advises("plan all shards with the settings and the statistics that they were counted with, or \
-                 count what they need anew"),
+        advises("plan all shards with the settings and the statistics that their needs were counted \
+                 with, or count the needs again"),
         like { what: text("shards"), counted: text("4"), given: text("5") };
     /// A shard with fewer sequences than every shard has batches.
     SmallShard {
@@ -536,16 +535,16 @@ pub enum Error {
         sequences: usize = "How many sequences it has.",
         batches: u32 = "How many batches every shard has.",
     } is Rank,
-        says("shard {shard} has {sequences} sequences, and every shard takes {batches} batches"),
-        advises("make shards of about the same total length: join small ones, or cut large ones"),
+        says("shard {shard} has {sequences} sequences, but every shard takes {batches} batches"),
+        advises("make shards of about the same total length: join small ones, or split large ones"),
         like { shard: 1, sequences: 5, batches: 8 };
     /// A strategy's own grouping does not hold every sequence exactly once.
     BadGroups {
         what: String = "What is wrong, naming the sequence.",
     } is Setting,
         says("the strategy's grouping is not valid: {what}"),
-        advises("the order of a grouping must be a permutation of all sequences, and its ends must rise \
-                 to their number"),
+        advises("return an order that is a permutation of all sequences, and ends that rise to their \
+                 number"),
         like { what: text("sequence 3 is in it twice") };
 }
 }

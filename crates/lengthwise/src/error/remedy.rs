@@ -1,5 +1,5 @@
-//! What errors are about, and what to do about them: the facts are here, and each face has its own words
-//! for them. And parts of sentences.
+//! What errors are about, and what to do about them. The facts are here; the command line and Python have
+//! their own words for them. And parts of sentences.
 
 use crate::math::digits;
 
@@ -23,9 +23,9 @@ pub enum ErrorKind {
 
 /// What to do about an [`Error`](crate::Error).
 ///
-/// A remedy is a fact and no sentence: the command line words it with its flags, Python with its
-/// keywords, and [`Error::hint`](crate::Error::hint) with the methods of this crate. What is the same for
-/// all of them is [`Advice`](Remedy::Advice).
+/// A remedy is a fact, not a sentence: the command line words it with its flags, Python with its
+/// keywords, and [`Error::hint`](crate::Error::hint) with the methods of this crate.
+/// [`Advice`](Remedy::Advice) is the same for all of them.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Remedy {
@@ -42,9 +42,9 @@ pub enum Remedy {
     GiveSecondLengths,
     /// Use this name, or look at the list of all.
     DidYouMean(&'static str),
-    /// Use fewer ranks, or do not drop the batches that fill no step.
+    /// Use fewer ranks, or do not drop the tail.
     KeepTail,
-    /// Fix the number of batches at so many or more, or have it chosen.
+    /// Fix the number of batches at this many or more, or let it be chosen.
     RaiseBatches(usize),
     /// Raise the bound on memory to this or more, as in "2.1GB".
     RaiseMemory(String),
@@ -52,9 +52,9 @@ pub enum Remedy {
     GatherStatistics,
     /// Make the lengths a part of the statistics of all shards.
     GiveStatistics,
-    /// Say which shard it is, and of how many.
+    /// Give the number of the shard, and the number of shards.
     NameShard,
-    /// Count what every shard needs, and merge that into the statistics.
+    /// Count the needs of every shard, and merge them into the statistics.
     CountNeeds,
 }
 
@@ -64,7 +64,7 @@ impl Remedy {
         let or_choose = |what: &str, to: Option<String>| {
             let to = to.map(|to| format!(" to at least {to}")).unwrap_or_default();
             format!(
-                "raise the {what}{to}, or choose what happens to sequences that are too long, by \
+                "raise the {what}{to}, or choose what happens to sequences that are too long with \
                  `Planner::over_long`"
             )
         };
@@ -82,22 +82,22 @@ impl Remedy {
                  `semi-sorted`, `blurred` and buckets of lengths take least"
             ),
             Remedy::GiveSecondLengths => {
-                text("give a second length for each sequence, by `Pairs::new`")
+                text("give a second length for each sequence with `Pairs::new`")
             }
             Remedy::KeepTail => {
                 text("use fewer ranks, or `Tail::Split` or `Tail::Repeat` in `Planner::tail`")
             }
-            Remedy::GatherStatistics => {
-                text("use statistics of the lengths of all shards, by `Statistics::of` and `merge`")
-            }
+            Remedy::GatherStatistics => text(
+                "use statistics of the lengths of all shards, from `Statistics::of` and `merge`",
+            ),
             Remedy::GiveStatistics => text(
-                "make the lengths a part of the statistics of all shards, by `Lengths::part_of`",
+                "make the lengths a part of the statistics of all shards with `Lengths::part_of`",
             ),
             Remedy::NameShard => {
-                text("say which shard it is, and of how many, by `Planner::shard`")
+                text("set the shard and the number of shards with `Planner::shard`")
             }
             Remedy::CountNeeds => {
-                text("merge what `Planner::needs` gives for every shard into the statistics")
+                text("merge what `Planner::needs` returns for every shard into the statistics")
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The hard limit that every batch keeps.
+//! The budget: the hard limit of a batch.
 
 use std::{fmt, str::FromStr};
 
@@ -9,7 +9,7 @@ use crate::limit::cost::CostModel;
 use crate::limit::resolved::ResolvedBudget;
 use crate::math::short;
 
-/// The limit that every batch keeps.
+/// The hard limit of a batch.
 ///
 /// ```
 /// use lengthwise::Budget;
@@ -22,7 +22,7 @@ use crate::math::short;
 pub struct Budget {
     limit: Limit,
     at_most: Option<u32>,
-    /// What batch sizes are a multiple of where they can be.
+    /// Batch sizes are a multiple of this where possible.
     pub(crate) multiple_of: u32,
 }
 
@@ -46,12 +46,12 @@ impl Budget {
         Self::new(Limit::Sequences(count))
     }
 
-    /// At most `cells` cells, padding included; of two lengths, those of both sides together.
+    /// At most `cells` cells, padding included; with two lengths, the cells of both sides together.
     pub const fn padded(cells: u64) -> Self {
         Self::new(Limit::Padded(cells))
     }
 
-    /// At most so many cells of each of two sides, padding included.
+    /// At most this many cells of each of two sides, padding included.
     pub const fn sides(sides: Sides) -> Self {
         match sides {
             // One limit has one form.
@@ -66,7 +66,7 @@ impl Budget {
         Self::new(Limit::Dynamic(count, Rule::Printed))
     }
 
-    /// At most `seconds` seconds a step, by a cost model.
+    /// At most `seconds` seconds per batch, by a cost model.
     pub const fn cost(model: CostModel, seconds: f64) -> Self {
         Self::new(Limit::Cost(model, seconds))
     }
@@ -75,7 +75,7 @@ impl Budget {
         Self { limit, at_most: None, multiple_of: 1 }
     }
 
-    /// With the given rule in place of the printed one, if this is a dynamic budget.
+    /// Uses the given rule instead of the printed one, if this is a dynamic budget.
     #[must_use]
     pub const fn rule(mut self, rule: Rule) -> Self {
         if let Limit::Dynamic(count, _) = self.limit {
@@ -136,7 +136,7 @@ impl Budget {
         }
     }
 
-    /// Whether a batch keeps the budget, where a batch of the longest sequence is padded to `longest`,
+    /// Whether a batch is within the budget, if a batch of the longest sequence is padded to `longest`,
     /// and the shortest of this one has length `shortest`.
     pub(crate) fn admits(&self, batch: Open, shortest: u32, longest: u64) -> bool {
         let decisive = match self.limit {
@@ -149,7 +149,7 @@ impl Budget {
         self.capacity(longest).holds(decisive) && batch.size <= self.most()
     }
 
-    /// The same for a row of so many sequences.
+    /// The same for a row of this many sequences.
     pub(crate) fn admits_row(&self, sequences: u32, length: u32, longest: u64) -> bool {
         let row = Open { size: 1, length, second: 0 };
         self.capacity(longest).holds(row) && sequences <= self.most()
@@ -200,7 +200,7 @@ impl Budget {
         matches!(self.limit, Limit::Sides(_))
     }
 
-    /// The budget made definite where the longest sequence (of two lengths, both) is padded to `longest`.
+    /// Resolves the budget, if the longest sequence (with two lengths, both) is padded to `longest`.
     pub(crate) fn resolve<'a>(&self, longest: u32) -> Result<ResolvedBudget<'a>, Error> {
         self.check()?;
         let rule = match self.limit {

@@ -4,8 +4,8 @@ use crate::data::lengths::Pad;
 use crate::error::Error;
 use crate::limit::cost::CostModel;
 
-/// Limits on the cells of sequences with two lengths: batch size × batch length, of each side. A batch
-/// keeps all that are given.
+/// Limits on the cells of sequences with two lengths: batch size × batch length, of each side. All
+/// given limits hold.
 ///
 /// ```
 /// use lengthwise::{Budget, Sides};
@@ -174,7 +174,7 @@ impl Open {
     }
 }
 
-/// What one row may hold where several sequences share it, one after another.
+/// What one row may hold, if several sequences share it one after another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
     /// The most positions.

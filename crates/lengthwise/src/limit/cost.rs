@@ -1,4 +1,4 @@
-//! How long a step takes, and coefficients from measured steps: non-negative least squares of the
+//! How long a batch takes, and coefficients from measured steps: non-negative least squares of the
 //! relative errors.
 
 use std::{fmt, str::FromStr};
@@ -80,13 +80,15 @@ impl CostModel {
         Self::checked([a, b, c, d, 0.0, 0.0], |key| format!("`{key}` of the cost model"))
     }
 
-    /// The same model with so many seconds that the host takes to launch a batch: from 0 to 10⁹.
+    /// The same model with this launch time: the seconds, from 0 to 10⁹, that the host takes to launch
+    /// a batch.
     pub fn with_launch(self, seconds: f64) -> Result<Self, Error> {
         let Self { a, b, c, d, s, .. } = self;
         Self::checked([a, b, c, d, seconds, s], |key| format!("`{key}` of the cost model"))
     }
 
-    /// The same model with so many seconds for each shape that comes up for the first time: from 0 to 10⁹.
+    /// The same model with this many extra seconds, from 0 to 10⁹, for each shape that occurs for the
+    /// first time.
     pub fn with_new_shape(self, seconds: f64) -> Result<Self, Error> {
         let Self { a, b, c, d, h, .. } = self;
         Self::checked([a, b, c, d, h, seconds], |key| format!("`{key}` of the cost model"))
@@ -97,7 +99,7 @@ impl CostModel {
         self.h
     }
 
-    /// How many seconds a shape takes more when it comes up for the first time.
+    /// How many extra seconds a shape takes when it occurs for the first time.
     pub const fn new_shape(&self) -> f64 {
         self.s
     }
@@ -122,7 +124,7 @@ impl CostModel {
         [self.a, self.b, self.c, self.d]
     }
 
-    /// How many seconds a step takes on a batch of `size` sequences padded to `length`.
+    /// How many seconds a batch of `size` sequences padded to `length` takes.
     ///
     /// It never falls when the size or the length grows, not even by rounding: every operation
     /// here is monotone. Budgets rely on that.
@@ -232,7 +234,7 @@ pub struct Step {
     pub seconds: f64,
 }
 
-/// A cost model, and how well it says what was measured.
+/// A cost model, and how well it fits the measured steps.
 ///
 /// A relative error is predicted ÷ measured − 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -254,9 +256,9 @@ pub struct Fit {
     pub worst_relative_error: f64,
 }
 
-/// With fewer measured steps than coefficients anything fits.
+/// With fewer measured steps than coefficients, any model fits.
 const LEAST_ROWS: usize = 4;
-/// A model that is off by more says nothing about the machine.
+/// A model with a larger error says nothing about the machine.
 const MOST_ERROR: f64 = 0.5;
 /// A model that explains less of the differences between times says nothing about the shape of a batch:
 /// it is a constant, and so much can be chance.
@@ -271,7 +273,7 @@ const DEPENDENT: f64 = 1e-9;
 const ROUNDING: f64 = 1e-24;
 /// A launch must lower the squared errors to this part of what they are without one: less can be chance.
 const LAUNCH_GAIN: f64 = 0.75;
-/// So many numbers of steps that their launch bounds are tried.
+/// How many counts of launch-bound steps are tried.
 const SPLITS: usize = 32;
 
 impl CostModel {

@@ -1,4 +1,4 @@
-//! How much room a batch has under a budget, and how it is filled from one end of an order.
+//! What a batch may hold under a budget, and how it is filled from one end of an order.
 
 use std::ops::{AddAssign, Range};
 use std::sync::{Arc, LazyLock};
@@ -10,10 +10,11 @@ use crate::limit::update::Update;
 use crate::shape::rounding::{PairRounding, Rounding};
 use crate::shape::shapes::Shapes;
 
-/// A [`Budget`](crate::Budget) made definite for given lengths and shapes: how much room a batch has.
+/// A [`Budget`](crate::Budget) resolved for given lengths and shapes: what a batch may hold.
 ///
-/// A strategy that only orders sequences need not look at it. One that grows batches itself asks
-/// [`admit`](ResolvedBudget::admit) before it adds a sequence, and [`keep`](ResolvedBudget::keep) when a batch is full.
+/// A strategy that only orders sequences does not need it. A strategy that grows batches itself calls
+/// [`admit`](ResolvedBudget::admit) before it adds a sequence, and [`keep`](ResolvedBudget::keep) when
+/// a batch is full.
 #[derive(Clone, Debug)]
 pub struct ResolvedBudget<'a> {
     /// First and second lengths, where they are known and there are some.
@@ -56,8 +57,8 @@ impl<'a> ResolvedBudget<'a> {
         }
     }
 
-    /// What a row may hold where several sequences share it: what the strategy itself allows, the
-    /// budget and the shapes.
+    /// What a row may hold, if several sequences share it: limited by the strategy, the budget and the
+    /// shapes.
     pub fn row(&self) -> Row {
         self.row
     }
@@ -120,7 +121,7 @@ impl<'a> ResolvedBudget<'a> {
         self.capacity.holds(Open { size: 1, length: pad.first, second: pad.second })
     }
 
-    /// With so much data in an optimizer step, if that is given, over so many ranks.
+    /// Sets how much data an optimizer step has, if that is given, over how many ranks.
     pub(crate) fn with_update(self, update: Option<Update>, ranks: u32) -> Self {
         Self { update, ranks, ..self }
     }
@@ -162,8 +163,8 @@ impl<'a> ResolvedBudget<'a> {
         }
     }
 
-    /// The batch after `sequence` has joined it, or `None` if it is full, or if no shape has room for
-    /// both lengths. An empty batch takes any sequence.
+    /// Returns the batch with `sequence` added, or `None` if it is full, or if no shape covers both
+    /// lengths. An empty batch takes any sequence.
     pub fn admit(&self, open: Open, sequence: u32) -> Option<Open> {
         let grown = match &self.pair_rounding {
             None => Some(open.with(self.padded_length(sequence))),
@@ -200,14 +201,14 @@ impl<'a> ResolvedBudget<'a> {
         self.rule == Rule::Over
     }
 
-    /// How many sequences of a batch that is full at `size` stay in it, so that its size is the
-    /// multiple that the budget asks for. Never zero.
+    /// How many sequences stay in a batch that is full at `size`, so that its size is the multiple that
+    /// the budget asks for. Never zero.
     pub fn keep(&self, size: u32) -> u32 {
         if size < self.multiple_of { size } else { size - size % self.multiple_of }
     }
 
-    /// How many sequences a full batch of this batch length has; of two lengths, if the second were
-    /// nothing.
+    /// How many sequences a full batch of this batch length has; with two lengths, as if the second
+    /// were 0.
     pub fn full(&self, batch_length: u32) -> u32 {
         self.full_of(Pad::one(batch_length))
     }
@@ -284,7 +285,8 @@ pub(crate) trait Fill {
     }
 }
 
-/// For every budget. `grow` gives what a batch is with the sequence at a place, if a shape has room.
+/// For every budget. `grow` returns a batch with the sequence at a position added, if a shape covers
+/// it.
 pub(crate) struct Growing<'a, F> {
     pub(crate) limit: &'a ResolvedBudget<'a>,
     pub(crate) grow: F,

@@ -26,7 +26,7 @@ impl<'a> Admitted<'a> {
 }
 
 impl OverLong {
-    /// The lengths to plan with, once the over-long sequences are dealt with.
+    /// The lengths to plan with, after the over-long sequences were treated.
     pub(crate) fn admit<'a>(
         self,
         lengths: &'a Lengths,
@@ -186,15 +186,15 @@ fn too_short(shapes: &Shapes, limit: &Capacity, lengths: &Lengths, over: u32) ->
     (fits && top < length).then_some(Error::LadderTooShort { top, index: over as usize, length })
 }
 
-/// Refuses a sequence that is not over-long, but longer than all of those that the statistics know of.
+/// Refuses a sequence that is not over-long, but longer than the longest in the statistics.
 fn known(left: &Population, lengths: &Lengths, longest: u32) -> Result<(), Error> {
     let beyond = |&length: &u32| length <= longest && length > left.longest_known();
     let Some(index) = lengths.as_slice().iter().position(beyond) else { return Ok(()) };
     let what = match (lengths.as_slice()[index], left.longest_known()) {
-        (_, 0) => "every length that they know is over-long".to_owned(),
+        (_, 0) => "all their lengths are over-long".to_owned(),
         (length, longest) => format!(
             "sequence {index} of length {length} is not over-long, but longer than {longest}, the \
-             longest that they know of such"
+             longest of them that is not"
         ),
     };
     Err(Error::BadStatistics { what })

@@ -18,9 +18,9 @@ use crate::error::Error;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Update {
-    /// So many tokens, frames or other positions, padding not counted.
+    /// This many tokens, frames or other positions, padding not counted.
     Tokens(u64),
-    /// So many sequences.
+    /// This many sequences.
     Sequences(u64),
 }
 

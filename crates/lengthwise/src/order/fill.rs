@@ -28,13 +28,13 @@ fn fill(
     let ranges = threads::ranges(lengths.len(), threads, CHUNK);
     let pools = workspace.pools(ranges.len());
     let all = || ranges.iter().map(ExactSizeIterator::len).collect();
-    let rooms = pass.rooms.clone().unwrap_or_else(all);
-    let jobs = ranges.into_iter().zip(pools.into_iter().zip(rooms)).collect();
+    let capacities = pass.capacities.clone().unwrap_or_else(all);
+    let jobs = ranges.into_iter().zip(pools.into_iter().zip(capacities)).collect();
     threads::each(threads, jobs, |(range, (mut pool, limit)): (Range<usize>, (Pool, usize))| {
         pool.clear(limit, parts.count);
         let first = range.start as u32;
         let lengths = &lengths.as_slice()[range];
-        let only = pass.rooms.as_ref().map(|_| pass.parts.start as u32..pass.parts.end as u32);
+        let only = pass.capacities.as_ref().map(|_| pass.parts.start as u32..pass.parts.end as u32);
         keys.fill_parts(first, lengths, Fill { parts, only, pool: pool.filling() });
         pool.finish();
         pool
@@ -185,8 +185,8 @@ pub(crate) fn sort<T: Send>(
 /// Parts that are filled and sorted together.
 pub(crate) struct Pass {
     pub(crate) parts: Range<usize>,
-    /// How many elements each pool must have room for, if that is known.
-    pub(crate) rooms: Option<Vec<usize>>,
+    /// How many elements each pool must hold, if that is known.
+    pub(crate) capacities: Option<Vec<usize>>,
 }
 
 /// All passes, and how many elements each part has, if they were counted.
@@ -195,13 +195,13 @@ pub(crate) struct Passes {
     pub(crate) counts: Option<Vec<u32>>,
 }
 
-/// What a block of a pool takes, with the room that a pool has to spare and its place in two lists.
+/// What a block of a pool takes, with the spare memory of a pool and its place in two lists.
 const OF_BLOCK: u64 = (8 * BLOCK + 8 * BLOCK / 16 + 8) as u64;
 
 impl Passes {
     /// One pass for everything.
     pub(crate) fn one(parts: usize) -> Self {
-        Self { list: vec![Pass { parts: 0..parts, rooms: None }], counts: None }
+        Self { list: vec![Pass { parts: 0..parts, capacities: None }], counts: None }
     }
 }
 
@@ -288,7 +288,7 @@ impl Counted {
             let blocks = counts[parts.clone()].iter().map(|count| count.div_ceil(BLOCK as u32));
             blocks.map(|blocks| blocks as usize * BLOCK).sum()
         };
-        Pass { rooms: Some(self.of_pools.iter().map(limit).collect()), parts }
+        Pass { capacities: Some(self.of_pools.iter().map(limit).collect()), parts }
     }
 }
 

@@ -40,7 +40,7 @@ pub(crate) enum Order {
 /// What each group is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GroupKind {
-    /// Sequences that come one after another: a ladder deals them to its rungs, whatever the group.
+    /// Sequences that come one after another: a ladder sorts them onto its rungs, in any group.
     Loose,
     /// One batch, or several: a ladder rounds it up to a rung, and keeps it.
     Batch,
@@ -83,7 +83,7 @@ impl Groups {
         Ok(Self::trusted(order, ends))
     }
 
-    /// One group of all sequences, by their keys; if batches are on a ladder, dealt to its rungs.
+    /// One group of all sequences, by their keys; on a ladder, sorted onto its rungs.
     pub(crate) fn one(
         lengths: &Lengths,
         limit: &ResolvedBudget,
@@ -92,8 +92,8 @@ impl Groups {
         Self::keyed(lengths, limit, keys, || vec![lengths.count()])
     }
 
-    /// Groups of all sequences by their keys, which end where `ends` says; if batches are on a ladder,
-    /// dealt to its rungs, whatever group they are in.
+    /// Groups of all sequences by their keys, which end where `ends` says; on a ladder, sorted onto its
+    /// rungs across all groups.
     pub(crate) fn keyed(
         lengths: &Lengths,
         limit: &ResolvedBudget,
@@ -147,18 +147,18 @@ impl Groups {
 
 setters! {
 impl Groups {
-    /// With the batches drawn in the given way.
+    /// Sets how batches are drawn.
     pub fn drawn(mut self, drawn: Drawn) -> Self { self.drawn = drawn }
-    /// With the short batch of each group, or what is left at a rung of a ladder, anywhere in the
-    /// order: its place is drawn anew in every epoch. Without it the short batch is the last. This is
-    /// for orders that do not change much from epoch to epoch, such as sorted ones: otherwise the same
+    /// Puts the short batch of each group, or the sequences left at a rung of a ladder, at a random
+    /// position of the order, drawn anew in every epoch. By default the short batch is the last. Use
+    /// this for orders that change little between epochs, such as sorted ones: otherwise the same
     /// sequences would be in the short batch each time.
     pub fn short_anywhere(mut self, rng: &Rng) -> Self { self.short = Some(*rng) }
-    /// With groups that are batches already: a ladder rounds their lengths up and does not deal
-    /// their sequences to its rungs.
+    /// Treats groups as finished batches: a ladder rounds their lengths up and does not sort their
+    /// sequences onto its rungs.
     pub fn together(mut self) -> Self { self.kind = GroupKind::Batch }
-    /// With groups that are rows: the sequences of each come one after another in one row. The
-    /// strategy must say what a row may hold ([`Group::row`](crate::custom::Group::row)).
+    /// Treats groups as rows: the sequences of each come one after another in one row. The strategy
+    /// must define what a row may hold ([`Group::row`](crate::custom::Group::row)).
     pub fn packed(mut self) -> Self { self.kind = GroupKind::Row }
 }
 }

@@ -3,9 +3,9 @@
 use crate::data::lengths::Lengths;
 use crate::limit::capacity::Row;
 
-/// Best fit: takes the sequences in the given order, and puts each into the row that it leaves the
-/// least room in; into a new one if it fits none. Returns the sequences row by row, and where each
-/// row ends. No sequence may be longer than the capacity.
+/// Best fit: takes the sequences in the given order, and puts each into the row in which it leaves the
+/// least free space, or into a new row if it fits nowhere. Returns the sequences row by row, and where
+/// each row ends. No sequence may be longer than the capacity.
 ///
 /// Rows that can take no more are put away, so the time is O(sequences), whatever the capacity.
 /// Capacities above 65,536 are divided into as many steps; of rows within one step it is not always
@@ -57,9 +57,9 @@ const TRIES: usize = 8;
 
 const NONE: u32 = u32::MAX;
 
-/// The open rows by the room that they have left: one shelf for each amount, or for a few if there
-/// are many. A tree of words of 64 bits says which shelves have rows, so that the next shelf is found
-/// in a few looks.
+/// The open rows by the free space that they have left: one shelf for each amount, or for a few if
+/// there are many. A tree of words of 64 bits says which shelves have rows, so that the next shelf is
+/// found in a few looks.
 struct BestFit {
     shift: u32,
     /// The row on top of each shelf, and the row under each row.
@@ -81,7 +81,7 @@ impl BestFit {
         Self { shift, top: vec![NONE; best_fit], under: Vec::new(), levels }
     }
 
-    /// Puts a row on the shelf of the room that it has left.
+    /// Puts a row on the shelf of its free space.
     fn put(&mut self, row: u32, free: u32) {
         let place = (free >> self.shift) as usize;
         if self.under.len() <= row as usize {
@@ -93,11 +93,11 @@ impl BestFit {
         }
     }
 
-    /// Takes away a row with room for a sequence of this length and as little more as there is.
+    /// Takes the row with the least free space that holds a sequence of this length.
     fn take(&mut self, length: u32, free: &[u32]) -> Option<u32> {
         let mut from = (length >> self.shift) as usize;
         if self.shift > 0 {
-            // Rows of this shelf may have room or not.
+            // Rows of this shelf may have enough space or not.
             if let Some(row) = self.take_from(from, length, free) {
                 return Some(row);
             }

@@ -1,7 +1,7 @@
 //! Orders of sequences: the shuffled order, and stable sorting of an order by an integer key.
 //!
-//! Every strategy that is "an order, cut into batches" is a stable sort of a shuffled order, so
-//! that equal keys come in a random order that is fresh each epoch.
+//! Every strategy that is "an order, cut into batches" is a stable sort of a shuffled order, so that
+//! equal keys come in a random order that is new in each epoch.
 
 use crate::base::rng::{Purpose, Rng};
 

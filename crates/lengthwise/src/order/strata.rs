@@ -3,7 +3,7 @@
 use crate::data::lengths::Lengths;
 use crate::limit::resolved::ResolvedBudget;
 
-/// At most so many places where one stratum may end and the next begin.
+/// The maximum number of places where one stratum may end and the next begin.
 const PLACES: u32 = 128;
 
 /// A micro-batch costs as much as this part of all that a rank has in a step, besides its own cells.
@@ -31,7 +31,7 @@ impl Share {
 pub(crate) struct Stratum {
     size: u32,
     batches: u32,
-    /// Whether the first batch has room for one of those that are left of equal shares.
+    /// Whether the first batch can take one of the sequences that equal shares leave over.
     pub(crate) takes_more: bool,
 }
 

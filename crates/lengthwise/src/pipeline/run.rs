@@ -111,7 +111,7 @@ impl Job<'_> {
             (None, Arrange::ShortFirst) => return Steps::Aligned,
             // All rows are about as long as the capacity.
             _ if self.strategy.row().is_some() => return Steps::Stratified,
-            // Nobody waits for another rank, and a step is to look like the data.
+            // No rank waits for another, and a step should look like the data.
             _ if self.settings.update.is_some() && limit.ranks() == 1 => return Steps::Stratified,
             _ => {}
         }
@@ -185,7 +185,7 @@ impl Job<'_> {
         };
         if let Some(shard) = self.settings.shard.filter(|_| grouped.by_step) {
             let of = format!("the strategy of shard {shard}");
-            let expected = "one that makes no optimizer steps of its own";
+            let expected = "one that does not make optimizer steps itself";
             return Err(Error::bad_value(of, &strategy.describe(), expected));
         }
         if let Some(kept) = &admitted.kept {

@@ -1,5 +1,5 @@
-//! The order of the batches within the epoch, and how they are dealt to several ranks, one or more each a
-//! step.
+//! The order of the batches in the epoch, and how they are assigned to several ranks, one or more
+//! batches per rank in a step.
 
 use crate::base::rng::{Purpose, Rng};
 use crate::base::setting::names;
@@ -9,7 +9,7 @@ use crate::limit::cost::CostModel;
 use crate::math::ln;
 use crate::order::sort;
 
-/// The order of the batches within the epoch.
+/// The order of the batches in the epoch.
 ///
 /// ```
 /// use lengthwise::Arrange;
@@ -23,13 +23,14 @@ pub enum Arrange {
     AsBuilt,
     /// At random: paper 2's batch randomization.
     Shuffled,
-    /// At random, with short and long batches in proportion in every part of the epoch. Over the epochs, every
-    /// sequence is at every place equally often.
+    /// At random, with short and long batches in proportion in every part of the epoch. Over the
+    /// epochs, every sequence is at every position equally often.
     #[default]
     Spread,
     /// By batch length, the shortest first: paper 3's curriculum.
     ShortFirst,
-    /// The batch of most cells first, the others at random: if memory runs out, it does so at once.
+    /// The batch with the most cells first, the others at random: if memory runs out, it runs out at
+    /// once.
     LongFirst,
 }
 
@@ -100,7 +101,7 @@ impl Item {
         Self { rank: length, log: ln(f64::from(length)), cells, largest }
     }
 
-    /// A place in an order that is the same whatever stands there.
+    /// A position in an order that does not depend on the batch at it.
     pub(crate) fn place(rank: u32) -> Self {
         Self { rank, log: rank.into(), cells: 1.0, largest: rank.into() }
     }
@@ -195,12 +196,13 @@ fn sums(drifts: &[f64]) -> Vec<Vec<f64>> {
     levels
 }
 
-/// Batches, or steps of several, in the order in which a shard plays them, so that all shards keep in step;
-/// `work` is how long each takes.
+/// Batches, or steps of several, in the order in which a shard processes them, so that all shards stay
+/// in step; `work` is how long each takes.
 ///
-/// Nobody knows the batches of other shards, but all have the same number of them. Each shard ranks its
-/// own by work, and all go through the ranks in one order that follows from the seed and the epoch: so the
-/// batches of one step have the same rank everywhere, and nearly the same work.
+/// A shard does not know the batches of other shards, but all have the same number of them. Each shard
+/// sorts its own by work, and all go through these positions in one order that follows from the seed
+/// and the epoch: so the batches of one step have the same position on every shard, and nearly the same
+/// work.
 pub(crate) fn in_step(
     items: &[Item],
     work: &[f64],
@@ -217,7 +219,7 @@ pub(crate) fn in_step(
         (_, Steps::Stratified) => mixed(items, work, shard, rng),
         (_, Steps::Aligned | Steps::InOrder) => ranked(items, |item, at| (work[at], item.cells)),
     };
-    // What stands at a rank differs from shard to shard; the order of ranks does not.
+    // The batch at a position differs from shard to shard; the order of positions does not.
     let ranks: Vec<Item> = (0..items.len() as u32).map(Item::place).collect();
     arrange.order(&ranks, rng).into_iter().map(|rank| ranked[rank as usize]).collect()
 }
@@ -254,13 +256,13 @@ const CLASSES: f64 = 16.0 / std::f64::consts::LN_2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Steps {
-    /// One batch from each stratum of length: every step is a fair sample of all lengths. Ranks
-    /// have equal work if the budget limits what time follows.
+    /// One batch from each stratum of length: every step is a representative sample of all lengths.
+    /// Ranks have equal work if the budget limits what time depends on.
     Stratified,
-    /// Batches that take nearly the same time: with one batch for each rank no other way of dealing
-    /// makes ranks wait less. Time is that of the cost model, and the batch length without one.
+    /// Batches that take nearly the same time: with one batch per rank, no other assignment has less
+    /// idle time. Time comes from the cost model; without one it is the batch length.
     Aligned,
-    /// The batches of the plan as they come.
+    /// The batches in the order of the plan.
     InOrder,
 }
 
@@ -277,18 +279,18 @@ impl Steps {
     }
 }
 
-/// What happens to the batches that are left when the others are dealt to full steps.
+/// What happens to the last batches if they do not fill a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Tail {
-    /// They are broken up into as many smaller batches as there are ranks. Nothing is dropped. If all
-    /// steps have more places than there are sequences, one sequence is repeated for each place that
-    /// is missing one; otherwise nothing is.
+    /// They are split into as many smaller batches as there are ranks. Nothing is dropped. If all steps
+    /// together have more slots than there are sequences, each missing slot repeats one sequence;
+    /// otherwise nothing is repeated.
     #[default]
     Split,
-    /// Batches that were used already fill the last step.
+    /// The last step is filled with batches that were already used.
     Repeat,
-    /// They are left out of this epoch; which ones changes from epoch to epoch.
+    /// They are left out of this epoch. These are different batches in every epoch.
     Drop,
 }
 

@@ -11,7 +11,7 @@ use crate::data::over_long::OverLong;
 use crate::error::Error;
 use crate::plan::settings::Provenance;
 
-/// All batches of one epoch, in order; it never changes once made, and copies share their memory.
+/// All batches of one epoch, in order. A plan is immutable, and copies share their memory.
 ///
 /// ```
 /// use lengthwise::{Budget, Lengths, Planner, strategy::Sorted};
@@ -38,8 +38,8 @@ impl Plan {
         Self { batches, over_long: over_long.into(), made, digest: OnceLock::new() }
     }
 
-    /// A plan that was made elsewhere, or before: the sequences of all batches, where each batch
-    /// ends, what each is padded to, and the over-long sequences.
+    /// Restores a plan that was made earlier or elsewhere, from the sequences of all batches, where
+    /// each batch ends, what each is padded to, and the over-long sequences.
     pub fn restore(
         made: Provenance,
         indices: Vec<u32>,
@@ -66,7 +66,8 @@ impl Plan {
         Err(Error::BadPlan { what })
     }
 
-    /// The same plan of sequences with two lengths: what the second ones are padded to in each batch.
+    /// Returns the same plan for sequences with two lengths, given what the second lengths of each
+    /// batch are padded to.
     pub fn with_second_batch_lengths(&self, seconds: Vec<u32>) -> Result<Self, Error> {
         let what = match seconds.iter().position(|&second| second == 0) {
             _ if seconds.len() != self.len() => {
@@ -93,19 +94,19 @@ impl Plan {
         self.batches.len()
     }
 
-    /// Whether there are no batches: only of a rank that has taken all its steps.
+    /// Whether there are no batches. This happens only for a rank that has taken all its steps.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether a batch is one row that its sequences share, one after another, and not a row for
-    /// each of them. Its batch length is then what they have together, and so are its cells.
+    /// Whether a batch is one row that holds its sequences one after another, instead of one row per
+    /// sequence. Its batch length is then the length of the row, and so is its number of cells.
     pub fn is_packed(&self) -> bool {
         self.made.packed
     }
 
     /// How many rows each batch has, and what they are padded to: one row if it is packed, and
-    /// otherwise one for each sequence. Of two batch lengths it gives both together.
+    /// otherwise one per sequence. For two batch lengths it is the sum of both.
     pub fn shapes(&self) -> impl ExactSizeIterator<Item = (u32, u32)> + Clone {
         let packed = self.is_packed();
         self.batches.shapes().map(move |(size, length)| (if packed { 1 } else { size }, length))
@@ -173,7 +174,7 @@ impl Plan {
     }
 }
 
-/// Two plans are equal when their batches are, and what happened to over-long sequences.
+/// Two plans are equal if their batches are equal, and if over-long sequences were treated the same.
 impl PartialEq for Plan {
     fn eq(&self, other: &Self) -> bool {
         self.batches == other.batches && self.over_long() == other.over_long()
@@ -225,8 +226,8 @@ impl DoubleEndedIterator for Iter<'_> {
 impl ExactSizeIterator for Iter<'_> {}
 
 impl Workspace {
-    /// Takes the memory of a plan that is no longer needed, for the next one; nothing if others share
-    /// the plan.
+    /// Takes back the memory of a plan that is no longer needed, for the next one; does nothing if
+    /// others share the plan.
     pub fn reclaim(&self, plan: Plan) {
         if let Some(batches) = Arc::into_inner(plan.batches) {
             self.keep_indices(batches.indices);
@@ -234,9 +235,9 @@ impl Workspace {
     }
 }
 
-/// A plan whose batches are not one after another in memory: each lies where its sequences were
-/// sorted to. It says the same as a [`Plan`], and takes half the memory while it is made. Its batches
-/// come one by one, in the order of the epoch.
+/// A plan whose batches are not one after another in memory: each stays where its sequences were sorted
+/// to. It has the same content as a [`Plan`], and takes half the memory while it is made. You read its
+/// batches one by one, in the order of the epoch.
 ///
 /// ```
 /// use lengthwise::{Budget, Lengths, Planner, Workspace, strategy::Shuffled};
@@ -257,7 +258,7 @@ pub struct SpanPlan {
     digest: OnceLock<u64>,
 }
 
-/// What a batch takes while batches are arranged, and afterwards while they are measured and written.
+/// The memory per batch while batches are arranged, and later while they are measured and written.
 pub(crate) const OF_BATCH: u64 = 128;
 
 impl SpanPlan {

@@ -58,6 +58,6 @@ pub(crate) mod hex {
         let digits = text.len() == 16
             && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
         let number = u64::from_str_radix(&text, 16).ok().filter(|_| digits);
-        number.ok_or_else(|| D::Error::custom(format!("{text:?} is no fingerprint")))
+        number.ok_or_else(|| D::Error::custom(format!("{text:?} is not a fingerprint")))
     }
 }

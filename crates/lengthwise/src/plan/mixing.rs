@@ -11,8 +11,8 @@ pub struct Mixing {
     pub per_pair: f64,
     /// The standard error of `per_pair`.
     pub per_pair_error: f64,
-    /// The same with every sequence counting the same, however large its batches are: the
-    /// effective mates divided by the number of other sequences. At most 1.
+    /// The same, but every sequence counts the same, however large its batches are: `effective_mates`
+    /// divided by the number of other sequences. At most 1.
     pub per_sequence: f64,
     /// The standard error of `per_sequence`.
     pub per_sequence_error: f64,
@@ -69,9 +69,9 @@ impl Mixing {
     }
 }
 
-/// How freely batch-mates change between the epochs of these plans, over all pairs of epochs. `None` for
-/// fewer than two epochs, or if no two sequences ever share a batch. [`Mixing::explain`] says how it is
-/// counted, and what its error is.
+/// Measures how freely batch-mates change between the epochs of these plans, over all pairs of epochs.
+/// `None` for fewer than two epochs, or if no two sequences ever share a batch. [`Mixing::explain`]
+/// describes how it is counted, and its error.
 ///
 /// A strategy that avoids repeats for a [cycle](crate::Planner::cycle) of epochs looks as good as random
 /// shuffling inside one cycle. Measure epochs of different cycles.
@@ -219,7 +219,7 @@ struct Estimate {
 impl Estimate {
     /// The mixing and its standard error, where random shuffling would have so many repeats.
     fn mixing(&self, expected: f64) -> (f64, f64) {
-        // So many more there could have been: Gehrels' upper limit of a Poisson count.
+        // There could have been this many more: Gehrels' upper limit of a Poisson count.
         let upper = 1.0 + (self.repeats + 0.75).sqrt();
         let counted =
             if self.repeats > 0.0 { self.rate / self.repeats * upper } else { upper / expected };

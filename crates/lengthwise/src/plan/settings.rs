@@ -1,4 +1,4 @@
-//! The one list of settings: what makes a plan, beside the lengths, and what a plan remembers of it.
+//! The list of all settings of a plan, and of those that a plan remembers.
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -26,7 +26,7 @@ macro_rules! settings {
             found { $($(#[$about_found:meta])* $found:ident: $found_type:ty,)* }
         )*
     ) => {
-        /// What makes a plan, beside the lengths: what a [`Planner`](crate::Planner) is told.
+        /// All settings of a plan, without the lengths: what a [`Planner`](crate::Planner) takes.
         ///
         /// ```
         /// use lengthwise::{Budget, Lengths, Planner, Settings};
@@ -73,7 +73,8 @@ macro_rules! settings {
 
 settings! {
     asked {
-        /// Which batches make a step, if that was said; otherwise the lengths and the settings decide.
+        /// Which batches make a step, if that is given; otherwise it follows from the lengths and the
+        /// settings.
         steps: Option<Steps>,
     }
     given {
@@ -81,7 +82,7 @@ settings! {
         strategy: String,
         /// The limit of every batch.
         budget: Budget,
-        /// What batch lengths may occur.
+        /// Which batch lengths may occur.
         shapes: Shapes,
         /// The order of the batches, and of the steps.
         arrange: Arrange,
@@ -92,7 +93,8 @@ settings! {
         batches: Option<u32>,
     }
     found {
-        /// Whether batches may be broken up, but not mixed: the strategy promises who does not meet.
+        /// Whether batches may be split, but not mixed, because the strategy guarantees that
+        /// batch-mates do not repeat.
         #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "std::ops::Not::not"))]
         together: bool,
         /// Whether a batch is one row that its sequences share, one after another.
@@ -105,17 +107,18 @@ settings! {
         batches_per_step: Option<u32>,
     }
     given {
-        /// What happens to the batches that fill no step.
+        /// What happens to the last batches if they do not fill a step.
         tail: Tail,
         /// How long a batch takes, if that is known. A budget of seconds brings its own.
         #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
         cost_model: Option<CostModel>,
         /// How many batches each rank takes in a step.
         accumulate: u32,
-        /// How many batches a step has whatever the world size, if that is fixed.
+        /// How many batches a step has for any world size, if that is fixed.
         #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
         canonical_ranks: Option<u32>,
-        /// How much data an optimizer step has, if that was said. It decides how many batches make a step.
+        /// How much data an optimizer step has, if that is given. It decides how many batches make a
+        /// step.
         #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
         update: Option<Update>,
         /// Which shard of a corpus is planned, if it is one.
@@ -123,7 +126,7 @@ settings! {
         shard: Option<Shard>,
     }
     found {
-        /// What is known of the statistics that the lengths are a part of, if they are a part.
+        /// The summary statistics that the lengths are a part of, if any.
         #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
         corpus: Option<Corpus>,
     }
@@ -140,20 +143,20 @@ settings! {
     }
 }
 
-/// What a plan knows of the statistics that it was made with.
+/// The summary statistics that a plan was made with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Corpus {
     /// The [digest](crate::shard::Statistics::digest) of the statistics.
     #[cfg_attr(feature = "serde", serde(with = "crate::plan::forms::hex"))]
     pub statistics: u64,
-    /// The longest length that they know.
+    /// The longest length in them.
     pub longest: u32,
 }
 
 impl Settings {
-    /// Exact shapes, batches of all lengths in every part of the epoch, too-long sequences refused,
-    /// seed 0.
+    /// Settings with exact shapes, batches of all lengths in every part of the epoch (`spread`), an
+    /// error for over-long sequences, and seed 0.
     pub fn new(strategy: impl Into<String>, budget: Budget) -> Self {
         Self {
             strategy: strategy.into(),
@@ -175,7 +178,7 @@ impl Settings {
 
     pub(crate) fn check(&self) -> Result<(), Error> {
         for (of, given) in [
-            ("the number of batches that each rank accumulates", Some(self.accumulate)),
+            ("the number of gradient-accumulation steps", Some(self.accumulate)),
             ("the number of canonical ranks", self.canonical_ranks),
             ("the fixed number of batches", self.batches),
         ] {
@@ -185,12 +188,12 @@ impl Settings {
         }
         let Some(update) = self.update else { return Ok(()) };
         if self.accumulate > 1 {
-            let of = "the number of batches that each rank accumulates";
-            let expected = format!("left out: `{update}` decides on it");
+            let of = "the number of gradient-accumulation steps";
+            let expected = format!("left out: `{update}` decides it");
             return Err(Error::bad_value(of, &self.accumulate, &expected));
         }
         if self.shard.is_some() {
-            let expected = "left out for a shard: set how many batches each rank accumulates";
+            let expected = "left out for a shard: set the gradient-accumulation steps instead";
             return Err(Error::bad_value("the size of an update", &update, expected));
         }
         update.check()
@@ -198,10 +201,10 @@ impl Settings {
 }
 
 impl Provenance {
-    /// Whether a batch keeps the budget, and a row the limits of its strategy. What its size is a multiple
-    /// of is no part of it. With `rule=over` a batch may be over by its last sequence; as that is not
-    /// known, all but one must fit if they are as short as the shortest.
-    /// Panics when `lengths` has fewer sequences than the lengths that the plan was made for.
+    /// Whether a batch is within the budget, and a row within the limits of its strategy. `multiple_of`
+    /// is not checked here. With `rule=over`, a batch may exceed the budget by its last sequence;
+    /// because that one is not known, all sequences but one must fit if they are as short as the
+    /// shortest. Panics if `lengths` has fewer sequences than the lengths that the plan was made for.
     pub fn admits(&self, batch: &[u32], batch_length: u32, lengths: &Lengths) -> bool {
         self.admits_pair(batch, (batch_length, 0), lengths)
     }
@@ -239,8 +242,8 @@ impl Provenance {
         }
     }
 
-    /// What the time of a batch is taken to follow, where ranks wait for each other: `cost model`,
-    /// or without one `batch length` for aligned steps and `cells` for others.
+    /// What the time of a batch is taken to depend on, for idle time: the `cost model`, or without one
+    /// the `batch length` for aligned steps and `cells` for others.
     pub fn time_follows(&self) -> &'static str {
         match self.time() {
             Time::Cells => "cells",
@@ -254,8 +257,8 @@ impl Provenance {
         self.batches_per_step.map(|_| self.canonical_ranks.unwrap_or(1))
     }
 
-    /// How many batches a step has over `world_size` ranks. Where canonical ranks were fixed, that
-    /// many if they can be shared equally, and otherwise the nearest number that can.
+    /// How many batches a step has over `world_size` ranks. With canonical ranks it is that number if
+    /// it can be shared equally, and otherwise the nearest number that can.
     pub(crate) fn per_step(&self, world_size: u32) -> Result<u32, Error> {
         let nearest = |ranks: u32| (f64::from(ranks) / f64::from(world_size.max(1))).round() as u32;
         let accumulate = self

@@ -1,5 +1,5 @@
-//! Which batches make which step, and which place in it each one takes; those that fill no step are
-//! repeated, or broken up.
+//! Assigns batches to steps and to slots in them; batches that do not fill a step are repeated or
+//! split.
 
 use crate::base::rng::{Purpose, Rng};
 use crate::cut::batches::{Batches, Span, split_costliest};
@@ -15,11 +15,11 @@ use crate::ranks::balance;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Assigned {
     pub(crate) pieces: Batches,
-    /// The batches of the first step by place, then those of the second, and so on.
+    /// The batches of the first step by slot, then those of the second, and so on.
     pub(crate) slots: Vec<u32>,
     /// The batches in no step.
     pub(crate) dropped: Vec<u32>,
-    /// The batches that the pieces were made from.
+    /// The batches that were split into parts.
     broken: Vec<u32>,
 }
 
@@ -42,8 +42,8 @@ impl Assigned {
         gathered
     }
 
-    /// The batches that nobody has seen when the first `places` were taken. Broken ones are whole
-    /// again if no piece of them was seen.
+    /// The batches that no rank has seen after the first `places` slots. Split batches are whole again
+    /// if no part of them was seen.
     pub(crate) fn unseen(&self, batches: &Batches, places: usize) -> Batches {
         let is_piece = |slot: u32| slot as usize >= batches.len();
         let mut known = vec![false; batches.len() + self.pieces.len()];
@@ -59,8 +59,8 @@ impl Assigned {
         self.gathered(batches, rest)
     }
 
-    /// What fills no step is dropped, joined by others or broken up. Returns the batches that fill
-    /// steps, and those of the last steps, step by step.
+    /// Batches that do not fill a step are dropped, joined by others or split. Returns the batches that
+    /// fill steps, and those of the last steps, step by step.
     fn set_aside(
         &mut self,
         batches: &Batches,
@@ -94,7 +94,7 @@ impl Assigned {
                 let mut last = split(batches, &held, count, made, &mut self.pieces);
                 parts.extend(self.pieces.weighed(made.packed));
                 match made.steps {
-                    // One from each stratum of the pieces as well.
+                    // One from each stratum of the parts as well.
                     Steps::Stratified => {
                         let step = |step: usize| last[step..].iter().step_by(steps).copied();
                         last = (0..steps).flat_map(step).collect();
@@ -109,8 +109,8 @@ impl Assigned {
     }
 }
 
-/// Deals batches to steps of `per_step` each. How many ranks share a step decides only the places of
-/// its batches, not which they are. `parts` are the size and the length of each batch.
+/// Assigns batches to steps of `per_step` each. How many ranks share a step decides only the slots of
+/// its batches, not which batches it has. `parts` are the size and the length of each batch.
 pub(crate) fn assign(
     batches: &Batches,
     (per_step, world_size): (u32, u32),
@@ -139,7 +139,7 @@ pub(crate) fn assign(
     assigned
 }
 
-/// The steps in the order of the epoch, each with its batches in their places.
+/// The steps in the order of the epoch, each with its batches in their slots.
 fn arranged(
     slots: &[u32],
     parts: &[(u32, u32)],
@@ -208,9 +208,9 @@ fn item(step: &[u32], parts: &[(u32, u32)]) -> Item {
     Item { rank: (log * f64::from(1 << 26)) as u32, log, cells, largest }
 }
 
-/// The steps in the given order, each with its batches in their places: rank r of W takes those that
-/// leave r by W. Where ranks take several batches, they get them round by round: in each, the slowest
-/// batch goes to the rank that has worked least so far.
+/// The steps in the given order, each with its batches in their slots: rank r of W takes the slots r, r
+/// + W, r + 2W, … If ranks take several batches, these are assigned round by round: in each round, the
+/// slowest batch goes to the rank with the least work so far.
 fn placed(
     slots: &[u32],
     order: &[u32],
@@ -243,8 +243,9 @@ fn placed(
     placed
 }
 
-/// Takes `count` batches out of the order: the last ones, the fastest ones, or every so many of all
-/// lengths. By place and not at random, so that on a ladder the shapes are the same in every epoch.
+/// Takes `count` batches out of the order: the last ones, the fastest ones, or evenly spaced ones of
+/// all lengths. By position and not at random, so that on a ladder the shapes are the same in every
+/// epoch.
 pub(crate) fn hold_out(mut order: Vec<u32>, count: usize, steps: Steps) -> (Vec<u32>, Vec<u32>) {
     match steps {
         Steps::InOrder => {
@@ -281,9 +282,9 @@ pub(crate) fn filled(kept: &[u32], held: &[u32], per_step: usize, steps: Steps) 
     held.iter().copied().chain(again.map(|at| from[at])).collect()
 }
 
-/// The batches to break up: those that fill no step, and whole steps besides until every place of
-/// these steps can have a sequence. If that cannot be, all of them: then each sequence is a piece, and
-/// as few as possible are repeated.
+/// The batches to split: those that do not fill a step, and whole steps besides until every slot of
+/// these steps can have a sequence. If that is impossible, all of them: then each sequence is a part,
+/// and as few as possible are repeated.
 pub(crate) fn held_to_split(
     order: &[u32],
     parts: &[(u32, u32)],
@@ -304,12 +305,11 @@ pub(crate) fn held_to_split(
     hold_out(order.to_vec(), order.len(), steps)
 }
 
-/// Breaks batches up into `count` pieces of nearly equal cost; with fewer sequences than that, one
-/// each, and then the first again. Puts the pieces behind those that are there and returns their
-/// numbers, short ones first.
+/// Splits batches into `count` parts of nearly equal cost; with fewer sequences than that, one sequence
+/// each, and then the first ones again. Appends the parts and returns their numbers, short ones first.
 ///
-/// A piece that has sequences of two batches is not larger than the second, which is the longer: so
-/// it keeps the budget as that one did.
+/// A part that has sequences of two batches is not larger than the second, which is the longer one, so
+/// it is within the budget too.
 pub(crate) fn split(
     batches: &Batches,
     held: &[u32],
@@ -358,8 +358,8 @@ fn split_batches(pool: &Batches, count: usize, made: &Provenance) -> Vec<Span> {
     split_costliest(best, count, 1, &cost)
 }
 
-/// Breaks rows up into `count`, between sequences; those of most sequences are split. A part keeps
-/// the batch length of its row, and with it the shape.
+/// Splits rows into `count` parts, between sequences; the rows with the most sequences are split. A
+/// part keeps the batch length of its row, and with it the shape.
 fn split_rows(rows: &Batches, count: usize) -> Vec<Span> {
     let sequences = |size: u32, _| f64::from(size);
     let mut chosen = split_costliest(rows.spans().collect(), count, 1, &sequences);
@@ -367,8 +367,8 @@ fn split_rows(rows: &Batches, count: usize) -> Vec<Span> {
     chosen
 }
 
-/// Cuts the pool from the front into pieces of at most `limit`, or of one sequence. Batches that
-/// belong `together` are cut, but never mixed.
+/// Cuts the pool from the front into parts of at most `limit`, or of one sequence. Batches that belong
+/// `together` are cut, but never mixed.
 fn cut(pool: &Batches, limit: f64, together: bool, cost: &impl Fn(u32, u32) -> f64) -> Vec<Span> {
     let mut pieces: Vec<Span> = Vec::new();
     let mut open: Option<Span> = None;
@@ -377,7 +377,7 @@ fn cut(pool: &Batches, limit: f64, together: bool, cost: &impl Fn(u32, u32) -> f
         let mut left = whole;
         while left > 0 {
             let had = open.map_or(0, |piece| piece.size);
-            // The most that the piece can have at this length.
+            // The most that the part can have at this length.
             let most = whole.saturating_sub(had).min(left);
             let more = largest(most, |more| cost(had + more, length) <= limit);
             let more = if had == 0 { more.max(1) } else { more };

@@ -1,9 +1,9 @@
 //! Stratified steps: one batch from each stratum of length, matched so that all steps are alike.
 //!
-//! Batches that are matched at random differ from step to step by what is left of variety inside
-//! the strata. With few ranks the strata are wide, and that is more than random batching has: there
-//! every batch is a mixture. So batches of two steps, of one stratum or of neighbours, change places
-//! wherever that brings the means of both steps nearer to the mean of all.
+//! Randomly matched batches leave a difference between steps, from the variation inside the strata.
+//! With few ranks the strata are wide, and the difference is larger than with random batching, where
+//! every batch is a mixture. So batches of two steps, of one stratum or of neighbouring ones, are
+//! swapped if that brings the means of both steps nearer to the overall mean.
 
 use crate::base::rng::{Purpose, Rng};
 use crate::math::ln;
@@ -20,10 +20,10 @@ fn passes(batches: usize, sequences: u64) -> usize {
 /// A pass that leaves more than this of the distance to the mean is the last.
 const WORTHWHILE: f64 = 0.97;
 
-/// Steps that are so near to the mean are near enough.
+/// Steps within this distance of the mean are near enough.
 const NEAR: f64 = 0.05;
 
-/// How many strata apart two batches may be that change places.
+/// How many strata apart two swapped batches may be.
 const REACH: u32 = 3;
 
 /// Steps of one batch from each of `per_step` strata, one after another. `kept` has the batches by

@@ -1,4 +1,4 @@
-//! The batches of an epoch over several ranks, and where an epoch stands.
+//! The batches of an epoch over several ranks, and the position in an epoch.
 
 pub(crate) mod assign;
 pub(crate) mod balance;

@@ -1,5 +1,5 @@
 //! The batches of an epoch assigned to ranks: the same number of steps for each, without communication.
-//! And where an epoch stands, small enough to be in every checkpoint.
+//! And the position in an epoch, small enough for every checkpoint.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use crate::plan::epoch::Plan;
 use crate::plan::measure::Counts;
 use crate::ranks::assign::{Assigned, assign};
 
-/// The steps of an epoch, or of what is left of it, over several ranks.
+/// The steps of an epoch, or of the rest of it, over several ranks.
 ///
-/// Each rank computes the same schedule from the same plan and takes its own batches from it; no
-/// rank has to ask another.
+/// Each rank computes the same schedule from the same plan and takes its own batches from it, without
+/// communication.
 ///
 /// ```
 /// use lengthwise::{Budget, Example, Planner, strategy::Blurred};
@@ -37,7 +37,7 @@ pub struct Schedule {
     per_step: u32,
     /// What was taken before these batches were assigned.
     before: Vec<Segment>,
-    /// How many steps of this dealing were taken before.
+    /// How many steps of this assignment were taken before.
     taken: usize,
     batches: Arc<Batches>,
     assigned: Assigned,
@@ -64,7 +64,7 @@ impl Schedule {
         self.per_step / self.world_size
     }
 
-    /// Only the first `steps` of these steps.
+    /// Keeps only the first `steps` steps.
     pub fn first(mut self, steps: usize) -> Result<Self, Error> {
         if steps > self.len() {
             return Err(Error::TooManySteps { asked: steps, steps: self.len() });
@@ -87,8 +87,8 @@ impl Schedule {
         Ok(self.plan.with_batches(self.assigned.gathered(&self.batches, mine)))
     }
 
-    /// All batches: those of the first step, rank after rank, then those of the second, and so on.
-    /// Whoever deals them to the ranks in turn gives each rank its own.
+    /// All batches: those of the first step, rank after rank, then those of the second, and so on. A
+    /// framework that assigns them to the ranks in turn gives each rank its own.
     pub fn all_ranks(&self) -> Plan {
         let all = self.steps().flatten().copied();
         self.plan.with_batches(self.assigned.gathered(&self.batches, all))
@@ -102,31 +102,31 @@ impl Schedule {
         self.steps().map(|step| step.iter().map(counts).sum()).collect()
     }
 
-    /// The share of the ranks' time that is spent waiting for the slowest rank of each step. Time
-    /// follows the cost model of the plan if it has one; without one the batch length for `aligned`
-    /// steps, and cells for others.
+    /// The share of the ranks' time that is spent waiting for the slowest rank of each step. The time
+    /// of a batch comes from the cost model of the plan; without one it is the batch length for
+    /// `aligned` steps, and the cells for others.
     pub fn idle_share(&self) -> f64 {
         let time = self.plan.provenance().time();
         self.idle_share_by(|size, length| time.of(size, length))
     }
 
-    /// The same where `time` says how long a batch of given size and length takes. A packed row
-    /// counts as its sequences if all had their mean length, rounded up.
+    /// The idle share if `time` gives the time of a batch from its size and length. A packed row counts
+    /// as if all its sequences had their mean length, rounded up.
     pub fn idle_share_by(&self, time: impl Fn(u32, u32) -> f64) -> f64 {
         let (work, slowest) = self.times(|slot| self.time_by(slot, &time), 0.0);
         waiting(work, f64::from(self.world_size) * slowest)
     }
 
-    /// How long the steps take when each waits for its slowest rank and `time` says how long a batch
-    /// of given size and length takes, such as [`CostModel::seconds`].
+    /// How long all steps take, if each waits for its slowest rank and `time` gives the time of a batch
+    /// from its size and length, such as [`CostModel::seconds`].
     pub fn duration_by(&self, time: impl Fn(u32, u32) -> f64) -> f64 {
         self.times(|slot| self.time_by(slot, &time), 0.0).1
     }
 
-    /// The same in seconds by a cost model. A rank launches its batches ahead while it computes: a step takes
-    /// as long as the launches of its batches, or as computing them if that is longer. In a packed row each
-    /// sequence attends to itself alone, and padding to nothing.
-    /// Panics when `lengths` has fewer sequences than the lengths that the plan was made for.
+    /// The same in seconds by a cost model. A rank launches its batches ahead while it computes: a step
+    /// takes as long as the launches of its batches or their computation, whichever is longer. In a
+    /// packed row each sequence attends only to itself, and padding to nothing. Panics if `lengths` has
+    /// fewer sequences than the lengths that the plan was made for.
     pub fn seconds(&self, model: &CostModel, lengths: &Lengths) -> f64 {
         let (packed, lengths) = (self.plan.is_packed(), lengths.as_slice());
         let computing = |slot| {
@@ -162,14 +162,14 @@ impl Schedule {
         (work, slowest)
     }
 
-    /// What the idle share is at least, however these batches are assigned to steps of as many: in each
-    /// of them the longest batch must be waited for, and it is best if the longest are together.
+    /// A lower bound of the idle share, for any assignment of these batches to steps of the same size:
+    /// each step must wait for its longest batch, and it is best if the longest ones are together.
     pub fn idle_bound(&self) -> f64 {
         let time = self.plan.provenance().time();
         self.idle_bound_by(|size, length| time.of(size, length))
     }
 
-    /// The same where `time` says how long a batch of given size and length takes.
+    /// The lower bound if `time` gives the time of a batch from its size and length.
     pub fn idle_bound_by(&self, time: impl Fn(u32, u32) -> f64) -> f64 {
         let shapes = self.steps().flatten().map(|&slot| self.weighed(slot));
         let mut times: Vec<f64> = shapes.map(|(size, length)| time(size, length)).collect();
@@ -184,7 +184,7 @@ impl Schedule {
         self.assigned.dropped.iter().flat_map(|&slot| self.batch(slot).0).copied().collect()
     }
 
-    /// The sequences of these steps that were met before, as often as they were.
+    /// The sequences of these steps that occurred before, once for each repetition.
     pub fn repeated(&self) -> Vec<u32> {
         let mut met = vec![false; self.batches.len() + self.assigned.pieces.len()];
         let (taken, left) = self.assigned.slots.split_at(self.taken * self.per_step as usize);
@@ -195,7 +195,7 @@ impl Schedule {
         left.iter().filter(again).flat_map(|&slot| self.batch(slot).0).copied().collect()
     }
 
-    /// Where the epoch stands when every rank has taken `steps` of these steps.
+    /// Returns a cursor after every rank has taken `steps` of these steps.
     pub fn cursor(&self, steps: usize) -> Result<Cursor, Error> {
         let (ranks, left) = (self.per_step, self.len());
         if steps > left {
@@ -234,7 +234,7 @@ fn waiting(work: f64, all: f64) -> f64 {
 impl Plan {
     /// The batches of one of `world_size` ranks: the same number on every rank.
     ///
-    /// [`schedule`](Plan::schedule) gives the same for all ranks, and says more about it.
+    /// [`schedule`](Plan::schedule) returns the batches of all ranks, and more.
     ///
     /// ```
     /// use lengthwise::{Budget, Lengths, Planner, strategy::Sorted};
@@ -254,7 +254,7 @@ impl Plan {
         self.schedule(world_size)?.for_rank(rank)
     }
 
-    /// The batches assigned to `world_size` ranks, step by step.
+    /// Assigns the batches to `world_size` ranks, step by step.
     pub fn schedule(&self, world_size: u32) -> Result<Schedule, Error> {
         let schedule = self.resume(&Cursor::new(self, Vec::new()), world_size)?;
         if schedule.is_empty() {
@@ -263,12 +263,12 @@ impl Plan {
         Ok(schedule)
     }
 
-    /// What is left of the epoch after all that the cursor counts, for as many ranks as there are
-    /// now: exactly the sequences that no rank has seen.
+    /// Returns the rest of the epoch after a cursor, for the given number of ranks: exactly the
+    /// sequences that no rank has seen.
     ///
-    /// With the same number of batches a step the schedule goes on as it was; with another the rest
-    /// is assigned anew. Nothing is replayed: it takes as long at the end of an epoch as at its
-    /// beginning, and one more dealing for every change of that number before.
+    /// With the same number of batches per step, the schedule continues as it was; with another number,
+    /// the rest is assigned again. Nothing is replayed: resuming takes the same time at the end of an
+    /// epoch as at its beginning, plus one assignment for every earlier change of that number.
     pub fn resume(&self, cursor: &Cursor, world_size: u32) -> Result<Schedule, Error> {
         cursor.check(self)?;
         let made = self.provenance();
@@ -285,7 +285,7 @@ impl Plan {
         let segments = cursor.merged();
         let continued = segments.last().is_some_and(|last| last.ranks == per_step);
         for &segment in &segments[..segments.len() - usize::from(continued)] {
-            // Which batches were seen does not depend on who had which place.
+            // Which batches were seen does not depend on their slots.
             let assigned = assign(&batches, (segment.ranks, segment.ranks), &before);
             batches = Arc::new(assigned.unseen(&batches, segment.places_of(&assigned)?));
             before.push(segment);
@@ -300,11 +300,11 @@ impl Plan {
     }
 }
 
-/// Where an epoch stands: what was planned, and how many steps all ranks have taken.
+/// The position in an epoch: what was planned, and how many steps all ranks have taken.
 ///
-/// It is a few numbers and one line of settings, the same on every rank, whatever the epoch's size.
-/// [`Schedule::cursor`](crate::Schedule::cursor) gives one, and
-/// [`Plan::resume`](crate::Plan::resume) goes on from it, with the same number of ranks or another.
+/// It is a few numbers and one line of settings, the same on every rank, for an epoch of any size.
+/// [`Schedule::cursor`](crate::Schedule::cursor) returns one, and [`Plan::resume`](crate::Plan::resume)
+/// resumes from it, with the same number of ranks or another.
 ///
 /// ```
 /// use lengthwise::{Budget, Example, Planner, strategy::Blurred};
@@ -312,7 +312,7 @@ impl Plan {
 /// let lengths = Example::Speech.lengths();
 /// let plan = Planner::new(Blurred::default(), Budget::padded(12_800)).plan(&lengths, 0)?;
 /// let cursor = plan.schedule(8)?.cursor(30)?; // 8 ranks took 30 steps
-/// let rest = plan.resume(&cursor, 6)?; // and 6 ranks see what nobody has seen
+/// let rest = plan.resume(&cursor, 6)?; // and 6 ranks see the rest
 /// let seen: usize = plan.schedule(8)?.counts(&lengths)[..30].iter().map(|c| c.sequences as usize).sum();
 /// let unseen: usize = rest.counts(&lengths).iter().map(|c| c.sequences as usize).sum();
 /// assert_eq!(seen + unseen, lengths.len());
@@ -355,8 +355,8 @@ impl Cursor {
         Self { settings, lengths, seed, epoch, plan: plan.digest(), segments }
     }
 
-    /// For how many ranks the optimizer steps were planned, if they were: a plan that goes on must be made
-    /// for as many, [whatever the ranks are now](crate::Planner::canonical_ranks).
+    /// For how many ranks the optimizer steps were planned, if they were. To resume, make the plan for
+    /// the same number, [on any number of ranks](crate::Planner::canonical_ranks).
     pub fn planned_ranks(&self) -> Option<u32> {
         let mut settings = self.settings.split(' ');
         settings.find_map(|setting| setting.strip_prefix("ranks=")?.parse().ok())
@@ -367,10 +367,10 @@ impl Cursor {
         self.segments.iter().map(|segment| u64::from(segment.steps)).sum()
     }
 
-    /// The one cursor of ranks that stopped together, from the cursors of all of them.
+    /// The common cursor of ranks that stopped together, from the cursors of all of them.
     ///
-    /// Ranks that stopped at different steps are refused: some batches were then seen by a part of
-    /// the ranks, and there is no place to go on from.
+    /// It is an error if ranks stopped at different steps: some batches were then seen by only a part
+    /// of the ranks, and there is no common position to resume from.
     pub fn of_ranks(cursors: &[Cursor]) -> Result<Cursor, Error> {
         let Some(first) = cursors.first() else { return Err(Error::NoRanks) };
         for (rank, other) in cursors.iter().enumerate().skip(1) {
@@ -428,11 +428,11 @@ impl Cursor {
     }
 }
 
-/// More changes of the number of ranks in one epoch than anybody has; each is dealt anew.
+/// More changes of the number of ranks in one epoch than occur in practice; each is assigned again.
 const MOST_SEGMENTS: usize = 1000;
 
 impl Segment {
-    /// How many places it took of the batches assigned to steps of its size.
+    /// How many slots it took of the batches assigned to steps of its size.
     pub(crate) fn places_of(self, assigned: &Assigned) -> Result<usize, Error> {
         let Self { ranks, steps: counted } = self;
         let steps = assigned.slots.len() / ranks as usize;

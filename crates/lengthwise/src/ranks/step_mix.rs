@@ -6,10 +6,10 @@ use crate::ranks::schedule::Schedule;
 
 /// How much optimizer steps differ from each other in length, compared with random steps.
 ///
-/// Each number is the variance of a step's composition, divided by the variance that as many sequences
-/// would have if they were sampled at random: 1 is as random, below 1 is more even than random, and 50
-/// means that a step says as little about the data as a random one of a fiftieth of its sequences. It is
-/// 0 if all steps are alike. Sequences with two lengths count by their first.
+/// Each number is the variance of a step's composition, divided by the variance of a random sample of
+/// as many sequences: 1 is as random, below 1 is more even than random, and 50 means that a step
+/// represents the data only as well as a random one with a fiftieth of its sequences. It is 0 if all
+/// steps are alike. Sequences with two lengths count by their first.
 ///
 /// ```
 /// use lengthwise::{Budget, Example, Planner, Shapes, strategy::{Shuffled, Sorted}};

@@ -6,22 +6,22 @@
 //!
 //! > cells(q, i) = min over j < i of cells(q−1, j) + lᵢ · (Fᵢ − Fⱼ)
 //!
-//! As printed it takes O(q · D²). The paper's pseudo-code has faults of scanning (it never gives
-//! the longest length a bucket); what is here is derived from the recurrence and tested against it
-//! and against trying every set of rungs. [`ends`] finds its best way without a table.
+//! As printed it takes O(q · D²). The paper's pseudo-code has errors (the longest length never gets a
+//! bucket), so this code is derived from the recurrence, and tested against it and against trying every
+//! set of rungs. [`ends`] finds the optimum without a table.
 
 use std::ops::{Add, Mul, Sub};
 
 use crate::data::lengths::Lengths;
 
-/// The `rungs` batch lengths that need the fewest cells when every sequence is padded to the next
-/// one at or above its length; rising, the last one the longest length. With as many rungs as
-/// distinct lengths, or more, every distinct length is a rung. Of several sets that need as few
-/// cells, it is the one whose rungs are lowest, each of them.
+/// The `rungs` batch lengths that need the fewest cells if every sequence is padded to the next one at
+/// or above its length, in ascending order; the last one is the longest length. If there are as many
+/// rungs as distinct lengths, or more, every distinct length is a rung. If several sets need equally
+/// few cells, it is the one whose rungs are all lowest.
 ///
-/// However many rungs: time O(distinct lengths · log cells) at most, mostly a dozen passes over the
-/// distinct lengths, and O(distinct lengths) of memory. Of lengths that are a part of a corpus, the
-/// [whole](Lengths::population) decides.
+/// For any number of rungs: time O(distinct lengths · log cells) at most, mostly a dozen passes over
+/// the distinct lengths, and O(distinct lengths) of memory. For lengths that are a part of a corpus,
+/// the [whole corpus](Lengths::population) decides.
 ///
 /// ```
 /// use lengthwise::{Lengths, ladder};

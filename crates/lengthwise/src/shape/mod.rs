@@ -1,4 +1,4 @@
-//! What batch lengths may occur, and which few of them pad least.
+//! Which batch lengths may occur, and which few of them pad least.
 
 pub(crate) mod ladder;
 pub(crate) mod rounding;

@@ -68,8 +68,8 @@ pub(crate) enum PairRounding {
 }
 
 impl PairRounding {
-    /// What a batch is padded to whose longest lengths are these; nothing if no shape has room for
-    /// both. What is covered covers itself.
+    /// What a batch with these longest lengths is padded to; `None` if no shape covers both. A shape
+    /// covers itself.
     pub(crate) fn of(&self, pad: Pad) -> Option<Pad> {
         match self {
             PairRounding::Sides(first, second) => {

@@ -1,4 +1,4 @@
-//! What batch lengths may occur.
+//! Which batch lengths may occur.
 
 use std::{fmt, str::FromStr};
 
@@ -8,7 +8,8 @@ use crate::error::Error;
 use crate::shape::ladder::ladder;
 use crate::shape::rounding::{Grid, PairRounding, Rounding, Staircase};
 
-/// What batch lengths may occur: every batch is padded up to the nearest allowed one.
+/// Which batch lengths may occur: every batch is padded to the nearest allowed one at or above its
+/// longest sequence.
 ///
 /// ```
 /// use lengthwise::Shapes;
@@ -24,14 +25,14 @@ pub enum Shapes {
     Exact,
     /// Rounded up to a multiple of this.
     Multiple(u32),
-    /// This many lengths, chosen so that padding every sequence to the next one takes the fewest
-    /// cells (see [`ladder`](crate::ladder())), or others where the batches of the budget then cost
-    /// at least one part in a hundred less.
+    /// This many lengths, chosen so that padding every sequence to the next one takes the fewest cells
+    /// (see [`ladder`](crate::ladder())), or others if the batches of the budget then cost at least 1 %
+    /// less.
     Ladder(u32),
     /// These lengths.
     Rungs(Vec<u32>),
-    /// The first for the first of two lengths, the second for the second. Any other is for both, but
-    /// of two lengths `Ladder` is the number of shapes in all: pairs of batch lengths.
+    /// The first shapes for the first of two lengths, the second for the second. Any other value
+    /// applies to both, except that for two lengths `Ladder` is the number of pairs of batch lengths.
     Each(Box<Shapes>, Box<Shapes>),
 }
 

@@ -22,7 +22,7 @@ impl Group for Alternated {
 
     fn group(&self, lengths: &Lengths, limit: &ResolvedBudget, rng: &Rng) -> Result<Groups, Error> {
         self.check()?;
-        // More bins than sequences are as many bins of one.
+        // With more bins than sequences, each bin has one sequence.
         let bins = u64::from(self.bins.min(lengths.count()));
         let end = |bin: u64| ((bin + 1) * u64::from(lengths.count()) / bins) as u32;
         let ends: Vec<u32> = (0..bins).map(end).collect();

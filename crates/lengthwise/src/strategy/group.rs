@@ -10,7 +10,7 @@ use crate::order::groups::Groups;
 
 /// A way to group sequences: implement it to plan with a strategy of your own.
 ///
-/// Group must be a pure function: the same lengths, room and randomness give the same groups.
+/// `group` must be a pure function: the same lengths, budget and random numbers give the same groups.
 ///
 /// ```
 /// use lengthwise::{Budget, Error, Lengths, Planner, custom::{Group, Groups, ResolvedBudget, Rng}};
@@ -31,21 +31,21 @@ use crate::order::groups::Groups;
 /// # Ok::<(), Error>(())
 /// ```
 pub trait Group {
-    /// What it is called where a plan is continued or read back: two strategies that group
-    /// differently should not have one name.
+    /// The name that identifies the strategy when a plan is resumed or read back. Two strategies that
+    /// group differently should not have the same name.
     fn describe(&self) -> String {
         "own".to_owned()
     }
 
-    /// What a row may hold, where several sequences share one: the groups are then rows, and say so
-    /// by [`packed`](Groups::packed). Most strategies have batches of sequences with a row each.
+    /// What a row may hold, if several sequences share one: the groups are then rows, marked by
+    /// [`packed`](Groups::packed). Most strategies have one row per sequence.
     fn row(&self) -> Option<Row> {
         None
     }
 
-    /// Whether it keeps a bound on memory ([`Workspace::memory`](crate::Workspace::memory)) by itself,
-    /// as strategies do that sort by keys: in several passes, if need be. All others are taken to need
-    /// 56 bytes for each sequence, and are refused where the bound is lower.
+    /// Whether it stays within a bound on memory ([`Workspace::memory`](crate::Workspace::memory)) by
+    /// itself, as strategies that sort by keys do: in several passes if needed. All others are assumed
+    /// to need 56 bytes per sequence, and are refused if the bound is lower.
     fn in_passes(&self) -> bool {
         false
     }
@@ -57,14 +57,14 @@ pub trait Group {
         1
     }
 
-    /// For how many epochs it avoids repeats, before it starts afresh: 1 for a strategy that draws every
-    /// epoch anew. Two epochs of one cycle say nothing about how often batch-mates meet again later.
+    /// For how many epochs it avoids repeating batch-mates: 1 for a strategy that draws every epoch
+    /// independently. Two epochs of one cycle say nothing about how often batch-mates repeat later.
     fn cycle(&self, lengths: &Lengths, limit: &ResolvedBudget) -> u64 {
         _ = (lengths, limit);
         1
     }
 
-    /// Orders all sequences in groups that no batch may cross.
+    /// Orders all sequences and divides them into groups. No batch crosses two groups.
     fn group(&self, lengths: &Lengths, limit: &ResolvedBudget, rng: &Rng) -> Result<Groups, Error>;
 }
 

@@ -13,7 +13,7 @@ use crate::strategy::group::{AT_LEAST_ONE, Group, Inner, at_least_one, bad};
 pub enum LengthBuckets {
     /// Intervals of this width: 1 to `width`, `width` + 1 to 2 · `width`, …
     Width(u32),
-    /// Intervals that end at these lengths, and one more for whatever is longer.
+    /// Intervals that end at these lengths, and one more for longer sequences.
     Edges(Vec<u32>),
 }
 

@@ -64,7 +64,7 @@ macro_rules! strategies {
                 all
             }
 
-            /// Those of them whose sequences have a row each: they need nothing of a model, and can be
+            /// Those of them that have one row per sequence: they work with any model, and can be
             /// compared with each other.
             pub fn all_padded() -> Vec<Strategy> {
                 let mut all = Self::all_of_one_length();
@@ -119,7 +119,7 @@ strategies! {
     neighbours Neighbours "neighbours" "grown from a random sequence toward its neighbours"
     pooled Pooled "pooled" "shuffled, in pools of a few batches sorted"
     blurred Blurred "blurred" "by length plus one-sided noise on a scale that fits the lengths"
-    rotating Rotating "rotating" "nobody meets twice in a cycle of epochs"
+    rotating Rotating "rotating" "no two sequences share a batch twice in a cycle of epochs"
     proportional Proportional "proportional" "every step has its share of each stratum of lengths"
     packed Packed "packed" "several sequences in a row, for models that keep them apart"
     paired Paired "paired"
@@ -127,7 +127,7 @@ strategies! {
 }
 
 impl Strategy {
-    /// The budget that it brings along, where none is given: the capacity of its rows.
+    /// The budget that it defines itself, if none is given: the capacity of its rows.
     ///
     /// ```
     /// use lengthwise::{Budget, Strategy};
@@ -146,8 +146,8 @@ impl Strategy {
         }
     }
 
-    /// The strategies to compare for these lengths, with default parameters: those that pad, and of two
-    /// lengths only those that know both.
+    /// The strategies to compare for these lengths, with default parameters: those that pad, and for
+    /// two lengths only those that use both.
     pub fn all_for(lengths: &Lengths) -> Vec<Strategy> {
         let mut all = Self::all_padded();
         if lengths.second().is_some() {
@@ -157,7 +157,7 @@ impl Strategy {
         all
     }
 
-    /// Whether it makes optimizer steps, and not only batches: it must then know the number of
+    /// Whether it makes optimizer steps, not only batches. It must then know the number of
     /// [ranks](crate::Planner::canonical_ranks).
     pub fn makes_steps(&self) -> bool {
         matches!(self, Strategy::Proportional(_))

@@ -25,8 +25,8 @@ impl Group for Neighbours {
         let mut directions = rng.stream(Purpose::Direction);
         let (mut order, mut ends) = (Vec::with_capacity(sorted.len()), Vec::new());
         let mut places = Vec::new();
-        // Going through a shuffled list of places and passing over those in use picks the next
-        // start evenly among the unused, as drawing anew each time would.
+        // Going through a shuffled list of places and skipping those in use picks the next start evenly
+        // among the unused, as an independent draw each time would.
         for start in sort::shuffled(lengths.count(), rng, Purpose::Shuffle) {
             if line.used(start) {
                 continue;

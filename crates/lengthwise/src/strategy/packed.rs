@@ -12,17 +12,18 @@ use crate::strategy::group::{AT_LEAST_ONE, Group, Inner, at_least_one};
 #[doc = include_str!("packed.md")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packed {
-    /// The most positions of a row; without it, what the budget allows.
+    /// The maximum number of positions in a row. By default, what the budget allows.
     pub capacity: Option<u32>,
-    /// The most sequences of a row; without it, what the budget allows.
+    /// The maximum number of sequences in a row. By default, what the budget allows.
     pub at_most: Option<u32>,
     /// How many sequences of the random order are taken at a time, the longest first.
     pub window: u32,
 }
 
 impl Packed {
-    /// The longest of all first: the fewest rows that best fit is known to make. Those who meet are always
-    /// much the same, so it is for epochs that must not have more rows than others.
+    /// Takes the longest of all sequences first: the fewest rows that best fit is known to make. Its
+    /// rows are nearly the same in every epoch, so it is only for epochs that must not have more rows
+    /// than others.
     pub(crate) const LONGEST_FIRST: Self = Self { capacity: None, at_most: None, window: u32::MAX };
 }
 

@@ -13,7 +13,7 @@ use crate::strategy::group::{AT_LEAST_ONE, Group, Inner, at_least_one, bad};
 #[doc = include_str!("paired.md")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Paired {
-    /// The mean of the noise on both lengths, as a share of what a batch spans.
+    /// The mean of the noise on both lengths, as a share of the range of lengths in a batch.
     pub blur: f64,
     /// How many stripes of first lengths there are; without it, as many as pad least.
     pub stripes: Option<u32>,
@@ -55,7 +55,7 @@ impl Group for Paired {
             return Err(Error::NoSecond { what: "strategy `paired`".to_owned() });
         };
         let count = lengths.count();
-        // On a grid each sequence waits at its own shape, and random order gives the most company.
+        // On a grid, a batch is filled with sequences of one shape, and random order mixes most.
         if let PairRounding::Grid(_) = rounding {
             return Ok(Groups::trusted(sort::shuffled(count, rng, Purpose::Shuffle), vec![count]));
         }
@@ -110,10 +110,10 @@ impl Paired {
 
 /// What is known at every first length: how wide stripes should be.
 ///
-/// Where ρ sequences have each first length, second lengths blur over s, and a batch has n
-/// sequences, a stripe that is w wide has batches that span n·s / (ρ·w) second lengths. Each sequence
-/// is padded by half of both, and that is least where both are equal: w = √(n·s / ρ). Stripes are
-/// as wide as that at every first length; one factor for all of them is searched for.
+/// Let ρ be the number of sequences per first length, s the range of second lengths, and n the batch
+/// size. Batches in a stripe of width w span n·s / (ρ·w) second lengths. Each sequence is padded by
+/// half of both, and that is least if both are equal: w = √(n·s / ρ). Stripes are that wide at every
+/// first length; one factor for all of them is searched for.
 struct Field {
     /// Where each distinct first length is.
     steps: Staircase,
@@ -172,7 +172,7 @@ impl Field {
                 std::array::from_fn(|sum| upto[high][sum] - upto[low][sum]);
             let [a, b, aa, ab, bb] = [a, b, aa, ab, bb].map(|sum| sum / count);
             let (var_a, cov, var_b) = (aa - a * a, ab - a * b, bb - b * b);
-            // What is left of the blur when the mean rises with the first length.
+            // What is left of the variation when the mean rises with the first length.
             let explained = if var_a > 0.0 { cov * cov / var_a } else { 0.0 };
             let blur = (12.0 * (var_b - explained).max(0.0)).sqrt();
             let span = f64::from(histogram[high - 1].0 - histogram[low].0) + 1.0;

@@ -45,7 +45,7 @@ impl Group for Proportional {
             bad("proportional", "batches", &asked, &expected)
         })?;
         let sizes: Vec<u32> = strata.iter().flat_map(Stratum::batches).collect();
-        // What is left of equal shares are the shortest; who has one more is drawn at random.
+        // The sequences left over by equal shares are the shortest; which steps get one more is random.
         let mut more = vec![0; share.takers as usize];
         if strata[0].takes_more {
             for &taker in &sort::shuffled(share.takers, rng, Purpose::Draw)[..share.left as usize] {
@@ -69,14 +69,14 @@ impl Group for Proportional {
             ends.push(order.len() as u32);
         };
         for ranks in more.chunks(limit.ranks() as usize) {
-            // The longest first: what needs the most memory is met at once.
+            // The longest first, so that the largest need of memory comes at once.
             for (at, (start, &size)) in starts.iter_mut().zip(&sizes).enumerate().rev() {
                 for more in ranks {
                     batch(start, size + if at == 0 { *more } else { 0 });
                 }
             }
         }
-        // Where no batch has room for one more, each is a batch of its own.
+        // If no batch can take one more, each is a batch of its own.
         while starts[0] < shortest {
             batch(&mut starts[0], 1);
         }

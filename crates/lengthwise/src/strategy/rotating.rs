@@ -11,7 +11,7 @@ use crate::strategy::group::{Group, Inner, parameter};
 #[doc = include_str!("rotating.md")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rotating {
-    /// For how many epochs nobody may meet twice, at least.
+    /// The least number of epochs in a cycle, in which no two sequences share a batch twice.
     pub epochs: u32,
 }
 
@@ -31,8 +31,8 @@ impl Group for Rotating {
         let blocks = self.blocks(&descending(lengths), limit);
         let cycle = cycle(&blocks);
         let (rng, turn) = (rng.at_epoch(rng.epoch() / cycle), rng.epoch() % cycle);
-        // Who is in which stripe is random among equal lengths, and so is the order in a stripe; both
-        // stay the same for a whole cycle.
+        // Which stripe a sequence is in is random among equal lengths, and so is the order in a stripe;
+        // both stay the same for a whole cycle.
         let mut places = sort::shuffled(lengths.count(), &rng, Purpose::Cycle);
         sort::by_key(&mut places, |sequence| !lengths.of(sequence));
         let mut stripe_of = vec![0; places.len()];
@@ -75,7 +75,7 @@ fn descending(lengths: &Lengths) -> Vec<u32> {
     descending
 }
 
-/// For how many epochs no two sequences of any block meet twice.
+/// For how many epochs no two sequences of any block share a batch twice.
 fn cycle(blocks: &[Block]) -> u64 {
     blocks.iter().map(|block| block.turns).min().unwrap_or(1).into()
 }

@@ -1,4 +1,4 @@
-//! The planner of a stream, which is fed with lengths and makes steps.
+//! Plans the batches of a stream: takes lengths and makes steps.
 
 use xxhash_rust::xxh3::Xxh3;
 
@@ -11,20 +11,20 @@ use crate::stream::step::{Around, Line, Node};
 use crate::stream::streamer::{Pivot, Rounds, StreamState, Streamer};
 
 impl Streamer {
-    /// The planner of a new stream, for whoever has lengths and no iterator.
+    /// Starts to plan a new stream from lengths, without an iterator of items.
     pub fn feed(&self) -> Result<Feed, Error> {
         Feed::new(self, None)
     }
 
-    /// The planner of a stream that goes on from a state. A state of other settings is refused; the
-    /// number of ranks may be another. Lengths are to be pushed from [`StreamState::from`] on.
+    /// Resumes a stream from a state. A state of other settings is refused; the number of ranks may
+    /// change. Push the lengths from [`StreamState::from`] on.
     pub fn resume(&self, state: &StreamState) -> Result<Feed, Error> {
         Feed::new(self, Some(state))
     }
 }
 
-/// Plans the batches of a stream from lengths alone: they are pushed one after another, and steps are
-/// taken. [`Streamer::over`] does both for an iterator of items.
+/// Plans the batches of a stream from lengths alone: you push one length after another, and take steps.
+/// [`Streamer::over`] does both for an iterator of items.
 ///
 /// ```
 /// use lengthwise::{Budget, stream::Streamer};
@@ -64,7 +64,7 @@ pub struct StreamStep {
     positions: Vec<u64>,
     slots: Vec<u32>,
     lengths: Vec<u32>,
-    /// For each rank where its batch is, and its length.
+    /// For each rank, the range of its batch, and its length.
     batches: Vec<(usize, usize, u32)>,
     left_out: Vec<u64>,
     number: u64,
@@ -116,11 +116,12 @@ impl StreamStep {
     }
 }
 
-/// A sequence goes first under [`Pivot::Quantile`] when it has waited for so many windows of steps.
+/// Under [`Pivot::Quantile`], a sequence is taken first when it has waited for this many windows of
+/// steps.
 const PATIENCE: u128 = 2;
 
-/// Of the sequences around a quantile, one in so many of all that are held on either side, the oldest is
-/// the pivot: so nobody is passed over for long, and the pivots of different streams are still alike.
+/// The pivot is the oldest sequence near a quantile: within one in this many of all held sequences on
+/// either side. So no sequence waits long, and the pivots of different streams are still similar.
 const NEAR: u32 = 256;
 
 impl Feed {
@@ -176,16 +177,16 @@ impl Feed {
         self.rounds.learned()
     }
 
-    /// Whether the next step needs another sequence, or the word that there is none.
+    /// Whether the next step needs another sequence, or the end of the stream.
     pub fn needs(&self) -> bool {
         !self.ended && (self.again.is_some() || self.line.len() < self.streamer.window)
     }
 
-    /// Takes the length of the next sequence. Gives the slot in which it is held until a step has it:
-    /// a number below the window, for whoever keeps items. Gives none if it is not held, because it
-    /// is over-long and left out, or was in a batch before the stream was resumed.
+    /// Adds the length of the next sequence. Returns the slot that holds it until it is in a step: a
+    /// number below the window, under which you can keep its item. Returns `None` if it is not held,
+    /// because it is over-long and left out, or was in a batch before the stream was resumed.
     ///
-    /// Refused while none is [needed](Feed::needs).
+    /// It is an error to push while no sequence is [needed](Feed::needs).
     pub fn push(&mut self, length: u32) -> Result<Option<u32>, Error> {
         let position = self.read;
         if !self.needs() {
@@ -217,7 +218,7 @@ impl Feed {
         Ok(Some(slot))
     }
 
-    /// The stream has no more sequences.
+    /// Ends the stream: there are no more sequences.
     pub fn end(&mut self) -> Result<(), Error> {
         if let Some(state) = &self.again {
             return Err(Error::StreamTooShort { at: self.read, read: state.read });
@@ -226,7 +227,7 @@ impl Feed {
         Ok(())
     }
 
-    /// Makes the next step, with a batch for each rank. There is none while another sequence is
+    /// Makes the next step, with a batch for each rank. Returns `None` while another sequence is
     /// [needed](Feed::needs), and at the end.
     pub fn step(&mut self) -> Result<Option<&StreamStep>, Error> {
         if self.needs() {
@@ -252,7 +253,7 @@ impl Feed {
                 None => scaled(self.quantile(), count.div_ceil(ranks) as u32) as usize,
                 Some(pivot) => self.around.batch_with(pivot) / ranks,
             };
-            // What fills no step comes last.
+            // Batches that do not fill a step come last.
             self.around.keep_batches((step * ranks).min(count.saturating_sub(ranks)), ranks);
         } else {
             let near = || self.oldest_near(scaled(self.quantile(), self.line.len()));
@@ -263,14 +264,14 @@ impl Feed {
         Ok(Some(&self.step))
     }
 
-    /// Where the stream stands between two steps.
+    /// Returns the state of the stream between two steps.
     pub fn state(&self) -> StreamState {
         let now = || self.state_of(self.held_lengths().collect(), self.steps);
         self.again.clone().unwrap_or_else(now)
     }
 
-    /// Where the stream stood before the step that was made last, if nothing was pushed since: for
-    /// whoever could not use it.
+    /// Returns the state before the last step, if nothing was pushed since: for a caller that could not
+    /// use the step.
     pub fn state_before_step(&self) -> StreamState {
         let StreamStep { positions, lengths, slots, number, .. } = &self.step;
         if self.again.is_some() || self.steps != number + 1 || slots.is_empty() {
@@ -306,7 +307,7 @@ impl Feed {
         }
     }
 
-    /// Goes on with new sequences, once all that a state holds was read again.
+    /// Continues with new sequences, once all that a state holds were read again.
     fn stop_reading_again(&mut self) -> Result<(), Error> {
         let Some(state) = self.again.as_ref().filter(|state| self.read >= state.read) else {
             return Ok(());
@@ -319,10 +320,10 @@ impl Feed {
         Ok(())
     }
 
-    /// The sequence that the next step must have, if it must have one: under [`Pivot::Quantile`] the oldest
-    /// if it has waited for too many steps, where those before it read as many sequences each as all steps
-    /// did on average. Windows of sequences would not do: what fills a batch alone waits until its very
-    /// place is met, and the smaller its batch the more sequences come meanwhile.
+    /// The sequence that the next step must have, if any: under [`Pivot::Quantile`], the oldest one if
+    /// it has waited for too many steps, counted in mean steps of the stream so far. Counting windows
+    /// of sequences would not work: a sequence that fills a batch alone waits until its exact position
+    /// is drawn, and the smaller its batch, the more sequences arrive meanwhile.
     fn pivot(&self, oldest: u32) -> Option<u32> {
         let [read, steps, window] =
             [self.read, self.steps, self.streamer.window.into()].map(u128::from);
@@ -348,7 +349,7 @@ impl Feed {
         first.wrapping_add(steps as u32)
     }
 
-    /// Gives the batches to the ranks, in a random order, and lets go of their sequences.
+    /// Assigns the batches to the ranks, in a random order, and releases their sequences.
     fn assign(&mut self, random: &mut Stream) {
         let Self { step, around, line, .. } = self;
         std::mem::swap(&mut step.left_out, &mut self.passed);
@@ -371,7 +372,7 @@ impl Feed {
             step.batches.push((start, step.slots.len(), length));
         }
         for rank in around.batches.len()..self.streamer.ranks as usize {
-            // With fewer sequences than ranks the first come again.
+            // With fewer sequences than ranks, the first ones are repeated.
             step.batches.push(step.batches[rank % around.batches.len()]);
         }
         for last in (1..step.batches.len()).rev() {

@@ -1,4 +1,4 @@
-//! Batches of sequences that come one after another and are not known beforehand: see [`Streamer`].
+//! Batches of sequences that arrive one after another and are not known beforehand: see [`Streamer`].
 
 mod feed;
 mod over;

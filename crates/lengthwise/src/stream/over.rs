@@ -5,7 +5,8 @@ use crate::stream::feed::Feed;
 use crate::stream::streamer::{StreamState, Streamer};
 
 impl Streamer {
-    /// The batches of this rank over the items of an iterator, whose lengths `length` says.
+    /// Returns the batches of this rank over the items of an iterator; `length` returns the length of
+    /// an item.
     ///
     /// ```
     /// use lengthwise::{Budget, stream::Streamer};
@@ -26,7 +27,7 @@ impl Streamer {
         Ok(Batched::new(self.feed()?, self.rank, source.into_iter(), length))
     }
 
-    /// Goes on from a state. The source must begin at [`StreamState::from`].
+    /// Resumes from a state. The source must begin at [`StreamState::from`].
     ///
     /// ```
     /// use lengthwise::{Budget, stream::Streamer};
@@ -74,12 +75,12 @@ pub struct StreamBatch<T> {
     pub items: Vec<T>,
     /// Their positions in the stream, from 0.
     pub positions: Vec<u64>,
-    /// What they are padded to.
+    /// The batch length: what they are padded to.
     pub length: u32,
     /// The number of the step, from 0.
     pub step: u64,
-    /// The positions of over-long sequences that were left out since the step before: the first of
-    /// them, as many as the window has places.
+    /// The positions of over-long sequences that were left out since the step before, at most as many
+    /// as the window holds.
     pub left_out: Vec<u64>,
 }
 
@@ -88,12 +89,12 @@ impl<I: Iterator, F: FnMut(&I::Item) -> u32> Batched<I, F> {
         Self { source, length, feed, rank, items: Vec::new(), failed: false }
     }
 
-    /// Where the stream stands: after the batches that were given out.
+    /// Returns the state of the stream after the batches that were returned.
     pub fn state(&self) -> StreamState {
         self.feed.state()
     }
 
-    /// What it is planned by.
+    /// The planner of the stream.
     pub fn feed(&self) -> &Feed {
         &self.feed
     }
@@ -132,7 +133,7 @@ impl<I: Iterator, F: FnMut(&I::Item) -> u32> Batched<I, F> {
 impl<I: Iterator, F: FnMut(&I::Item) -> u32> Iterator for Batched<I, F> {
     type Item = Result<StreamBatch<I::Item>, Error>;
 
-    /// The next batch, or what is wrong with the stream; nothing comes after that.
+    /// Returns the next batch, or an error; nothing comes after an error.
     fn next(&mut self) -> Option<Self::Item> {
         if self.failed {
             return None;

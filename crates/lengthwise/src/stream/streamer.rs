@@ -1,5 +1,5 @@
-//! The settings of a stream, made definite for lengths that are not known; and where a stream stands, small
-//! enough to be in every checkpoint.
+//! The settings of a stream, resolved for lengths that are not known; and the state of a stream, small
+//! enough for every checkpoint.
 
 use crate::base::setting::{differ, difference, names, setters};
 use crate::cut::rungs;
@@ -28,11 +28,11 @@ pub struct Streamer {
 }
 
 impl Streamer {
-    /// How many sequences are held if nothing is said.
+    /// The default number of sequences held.
     pub const WINDOW: u32 = 4096;
 
-    /// A streamer with exact shapes, a window of 4,096 sequences, over-long sequences refused, one
-    /// rank, seed 0.
+    /// Returns a streamer with exact shapes, a window of 4,096 sequences, an error for over-long
+    /// sequences, one rank, and seed 0.
     pub fn new(budget: Budget) -> Self {
         Self {
             budget,
@@ -79,7 +79,7 @@ impl Streamer {
         }
         if self.pivot == Pivot::Quantile && self.ranks > 1 {
             let of = "the pivot of several ranks that read one stream";
-            let expected = "`oldest`; with a stream of its own each rank is the only one";
+            let expected = "`oldest`; if each rank has a stream of its own, each is the only rank";
             return Err(Error::bad_value(of, &self.pivot, expected));
         }
         Ok(())
@@ -88,25 +88,25 @@ impl Streamer {
 
 setters! {
 impl Streamer {
-    /// With these shapes. The rungs of a ladder that are not given are learned from the first window,
-    /// and kept; a sequence that is longer adds one.
+    /// Sets the shapes. Rungs of a ladder that are not given are learned from the first window, and
+    /// kept; a longer sequence adds one.
     pub fn shapes(mut self, shapes: Shapes) -> Self { self.shapes = shapes }
-    /// With at most so many sequences held: the more, the less padding.
+    /// Sets how many sequences are held at most. More sequences give less padding.
     pub fn window(mut self, sequences: u32) -> Self { self.window = sequences }
-    /// With steps that grow around this sequence.
+    /// Sets which sequence a step is built around.
     pub fn pivot(mut self, pivot: Pivot) -> Self { self.pivot = pivot }
-    /// With over-long sequences treated in this way.
+    /// Sets what happens to over-long sequences.
     pub fn over_long(mut self, over_long: OverLong) -> Self { self.over_long = over_long }
-    /// With the batches that fill no step of ranks treated in this way, at the end of the stream.
+    /// Sets what happens at the end of the stream to batches that do not fill a step of all ranks.
     pub fn tail(mut self, tail: Tail) -> Self { self.tail = tail }
-    /// With a batch for each of so many ranks in a step, of which `rank` takes its own. All read the
-    /// same stream.
+    /// Sets the rank and the number of ranks. A step has a batch for each rank, of which `rank` takes
+    /// its own. All ranks read the same stream.
     pub fn rank(mut self, rank: u32, ranks: u32) -> Self {
         (self.rank, self.ranks) = (rank, ranks)
     }
-    /// With this seed.
+    /// Sets the seed of all random choices.
     pub fn seed(mut self, seed: u64) -> Self { self.seed = seed }
-    /// With the randomness of this epoch, for streams that come again.
+    /// Sets the epoch, for streams that are read several times. Each epoch has other random choices.
     pub fn epoch(mut self, epoch: u64) -> Self { self.epoch = epoch }
 }
 }
@@ -114,17 +114,17 @@ impl Streamer {
 /// A window with more is a plan.
 const MOST_HELD: u32 = 1 << 28;
 
-/// Around which of the sequences that are held the next step grows.
+/// Which of the held sequences the next step is built around.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Pivot {
-    /// The one that has been held for longest: nobody waits for more steps than the window has
+    /// The sequence that has been held longest. No sequence waits for more steps than the window has
     /// sequences.
     #[default]
     Oldest,
-    /// The oldest near a place in the order of lengths that the seed and the number of the step decide:
-    /// so ranks with streams of their own have batches of like length at the same time. One that has
-    /// waited for two windows of steps goes first.
+    /// The oldest sequence near a position in the order of lengths, which follows from the seed and the
+    /// number of the step. So ranks with streams of their own have batches of similar length at the
+    /// same time. A sequence that has waited for two windows of steps is taken first.
     Quantile,
 }
 
@@ -138,11 +138,11 @@ impl Pivot {
 
 names!(Pivot, "pivot");
 
-/// Where a stream stands: what was read, and which of it is still held.
+/// The state of a stream: how much was read, and which sequences are still held.
 ///
-/// It is the same on every rank. [`Feed::state`](crate::stream::Feed::state) gives one, and
-/// [`Streamer::resume`] goes on from it, with the same number of ranks or another. The sequences that
-/// are held are not in it: the source is read again from [`from`](StreamState::from) on.
+/// It is the same on every rank. [`Feed::state`](crate::stream::Feed::state) returns one, and
+/// [`Streamer::resume`] resumes from it, with the same number of ranks or another. It does not contain
+/// the held sequences: the source is read again from [`from`](StreamState::from) on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamState {
     /// The settings that batches depend on, as `name=value` with spaces between.
@@ -161,7 +161,7 @@ pub struct StreamState {
     pub truncated: u64,
     /// The rungs of a ladder that was learned from the stream; empty if there is none.
     pub rungs: Vec<u32>,
-    /// The positions of the sequences that are held, rising.
+    /// The positions of the held sequences, in ascending order.
     pub held: Vec<u64>,
     /// A digest of their positions and lengths.
     pub lengths: u64,
@@ -171,14 +171,15 @@ impl StreamState {
     /// The version of states that this release makes and reads.
     pub const VERSION: u32 = 1;
 
-    /// The position from which the source must be read to go on.
+    /// The position from which the source must be read to resume.
     pub fn from(&self) -> u64 {
         self.held.first().copied().unwrap_or(self.read)
     }
 
     /// Refuses a state of another stream, or one that no stream can have.
     pub(crate) fn check(&self, streamer: &Streamer) -> Result<(), Error> {
-        // Where it is an error nothing over-long has been read: it may be treated otherwise from here on.
+        // If over-long sequences are an error, none has been read yet: the setting may change from here
+        // on.
         let state = match self.settings.strip_suffix("over_long=error") {
             Some(others) => format!("{others}over_long={}", streamer.over_long),
             None => self.settings.clone(),
@@ -207,7 +208,7 @@ impl StreamState {
     }
 }
 
-/// Shapes, budget and over-long sequences made definite for a stream, whose lengths are not known.
+/// Shapes, budget and over-long sequences, resolved for a stream whose lengths are not known.
 #[derive(Clone, Debug)]
 pub(crate) struct Rounds {
     shapes: Shapes,
@@ -233,7 +234,7 @@ impl Rounds {
         let rungs = match shapes {
             Shapes::Rungs(rungs) => rungs.clone(),
             _ if budget.depends_on_longest() => {
-                let expected = "`sequences`, `padded` or `cost`: nobody knows the longest length of a \
+                let expected = "`sequences`, `padded` or `cost`: the longest length is not known in a \
                                 stream, unless shapes are rungs that are given";
                 return Err(Error::bad_value("the budget of a stream", &budget, expected));
             }

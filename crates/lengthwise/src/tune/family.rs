@@ -1,5 +1,5 @@
-//! Strategies measured under given settings: those with one knob, from the least padding to the most
-//! mixing, and their curves.
+//! Strategies measured under given settings: those with one main parameter, from the least padding to
+//! the most mixing, and their curves.
 
 use crate::base::workspace::Workspace;
 use crate::data::lengths::Lengths;
@@ -76,9 +76,9 @@ impl Family {
         }
     }
 
-    /// The strategy at `knob`, from 0 (sorted, or nearly) to 1 (random, or nearly), where there are
-    /// about so many batches. The parameter goes up or down by equal factors, and is rounded to
-    /// three digits.
+    /// Returns the strategy at `knob`, from 0 (sorted, or nearly) to 1 (random, or nearly), for about
+    /// this many batches. The parameter goes up or down by equal factors, and is rounded to three
+    /// digits.
     pub fn at(self, knob: f64, lengths: &Lengths, batches: usize) -> Strategy {
         // Three digits are enough for a parameter, and do not depend on the last bit of a power.
         let between = |from: f64, to: f64| digits(from * (to / from).powf(knob), 2);
@@ -111,8 +111,8 @@ pub struct Curve {
 }
 
 impl Curve {
-    /// The padding rate at which the family mixes so much, between the two measured points around it, on
-    /// logarithmic axes. `None` outside what was measured.
+    /// Returns the padding rate at which the family reaches this mixing, interpolated between the two
+    /// measured points around it on logarithmic axes. `None` outside the measured range.
     pub fn padding_at(&self, level: f64, per: Per) -> Option<f64> {
         let mixing = |point: &Point| point.mixing.per(per);
         let known = |point: &&Point| mixing(point) > 0.0 && point.padding_rate > 0.0;
@@ -166,11 +166,11 @@ pub struct Conditions {
     pub shapes: Shapes,
     /// The user's seed.
     pub seed: u64,
-    /// How long a step takes, if that is known.
+    /// How long a batch takes, if that is known.
     pub cost_model: Option<CostModel>,
 }
 
-/// A strategy and what it was measured to give.
+/// A strategy and its measures.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
     /// The strategy.
@@ -248,7 +248,7 @@ impl Conditions {
     }
 }
 
-/// How many batches there are when nothing is mixed.
+/// The number of batches without any mixing.
 pub(crate) fn batch_count(
     workspace: &Workspace,
     lengths: &Lengths,

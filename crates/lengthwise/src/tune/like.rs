@@ -1,4 +1,4 @@
-//! The settings of equal memory, or of equal updates, for somebody who trains with a batch size today.
+//! The settings of equal memory, or of equal updates, if you train with a fixed batch size today.
 
 use std::{fmt, str::FromStr};
 
@@ -7,8 +7,9 @@ use crate::error::Error;
 use crate::limit::budget::Budget;
 use crate::limit::update::Update;
 
-/// "I train with this batch size today": a batch may take as much memory, `like` batches of the longest
-/// sequences. An update then has as much data as fits; or, if steps are kept, as many sequences as today.
+/// The batch size that you train with today. A batch may then take the same memory as that many of the
+/// longest sequences. An update has as much data as fits, or, if steps are kept, as many sequences as
+/// today.
 ///
 /// ```
 /// use lengthwise::{Budget, Update, tune::Like};
@@ -30,18 +31,18 @@ pub struct Like {
 const EXPECTED: &str = "a batch size from 1, as in `32`";
 
 impl Like {
-    /// The budget of as much memory.
+    /// The budget of equal memory.
     pub const fn budget(self) -> Budget {
         Budget::dynamic(self.batch_size)
     }
 
-    /// The update that keeps the optimizer steps of so many ranks, if they are kept.
+    /// The update that keeps the optimizer steps on this many ranks, if they are kept.
     pub fn update(self, ranks: u32) -> Option<Update> {
         let sequences = u64::from(self.batch_size) * u64::from(ranks);
         self.keep_steps.then_some(Update::Sequences(sequences))
     }
 
-    /// How many optimizer steps an epoch of so many sequences has today.
+    /// How many optimizer steps an epoch of this many sequences has today.
     pub(crate) fn steps(self, sequences: usize, ranks: u32) -> u64 {
         (sequences as u64).div_ceil(u64::from(self.batch_size) * u64::from(ranks))
     }

@@ -1,9 +1,9 @@
-//! What a recommended plan must keep.
+//! The limits of a recommended plan.
 
 use crate::tune::offer::Offer;
 
-/// What a plan must keep. What is not given has no limit, but for the step mix (at most 1: optimizer steps
-/// as mixed as random ones) and for mixing (at least 0.05).
+/// The limits of a plan. A field that is `None` has no limit, except the step mix (at most 1: optimizer
+/// steps as mixed as random ones) and mixing (at least 0.05).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Limits {
     /// At most this padding rate.
@@ -15,7 +15,7 @@ pub struct Limits {
     pub min_mates: Option<f64>,
     /// At most this many different shapes.
     pub max_shapes: Option<u32>,
-    /// At most this step mix; infinite for any.
+    /// At most this step mix; infinite for no limit.
     pub max_step_mix: Option<f64>,
     /// At least this many optimizer steps an epoch.
     pub min_steps: Option<u64>,
@@ -25,12 +25,12 @@ pub struct Limits {
     pub max_seconds: Option<f64>,
 }
 
-/// Random batches differ by so much from epoch to epoch, as a share of a limit.
+/// By how much random batches differ from epoch to epoch, as a share of a limit.
 const TOLERANCE: f64 = 0.01;
 /// Rows of a fixed number of tokens hold fewer sequences where these are long, which alone makes random rows
 /// differ by a little more than steps of a fixed number of sequences.
 const ROWS: f64 = 2.0;
-/// The mixing that is asked for where nothing is.
+/// The least mixing, if none is given.
 const MIXING: f64 = 0.05;
 
 impl Limits {
@@ -39,8 +39,8 @@ impl Limits {
         include_str!("tune.md")
     }
 
-    /// Refuses numbers that limit nothing or everything: the name of the limit, what was given, and what is
-    /// expected.
+    /// Refuses limits that exclude nothing or everything. Returns the name of the limit, the given
+    /// value, and what is expected.
     pub fn check(&self) -> Result<(), (&'static str, f64, &'static str)> {
         let outside =
             |given: Option<f64>, holds: fn(f64) -> bool| given.filter(|&given| !holds(given));
@@ -83,7 +83,7 @@ impl Limits {
         let over = |value: f64, most: Option<f64>| most.map_or(0.0, |most| value / most);
         let under = |value: f64, least: Option<f64>| least.map_or(0.0, |least| least / value);
         let steps = offer.optimizer_steps as f64;
-        // Random steps differ as random ones do, by as much as is measured of few.
+        // The measured variation of few random steps is itself uncertain.
         let chance = 1.0 + 3.0 * (2.0 / offer.measured_steps.max(1) as f64).sqrt();
         let allowed = if offer.random { chance.max(ROWS) } else { 1.0 };
         let step_mix = self.max_step_mix.unwrap_or(1.0) * allowed;
@@ -108,7 +108,7 @@ impl Limits {
         .collect()
     }
 
-    /// Where effective mates are limited, nothing else is asked of mixing.
+    /// If effective mates are limited, the default limit of mixing does not apply.
     fn least_mixing(&self) -> f64 {
         if self.min_mates.is_some() { 0.0 } else { MIXING }
     }

@@ -1,9 +1,10 @@
-//! Which way to batch suits the lengths and the model, and what each strategy gives for its padding.
+//! Recommends how to batch for given lengths and a given model, and measures what padding each strategy
+//! needs for its mixing.
 //!
-//! [`recommend()`] measures ways to batch on plans of a sample, predicts how long an epoch takes each, and
-//! gives the fastest that keeps the limits: above all, optimizer steps that are as mixed as random ones.
-//! Every face of lengthwise recommends what it says. [`frontier()`] measures curves: as the knob of a family
-//! of strategies turns from sorted to random, padding and mixing rise together.
+//! [`recommend()`] measures candidate settings on plans of a sample, predicts the time of an epoch for
+//! each, and returns the fastest one within the limits: above all, optimizer steps that are as mixed as
+//! random ones. The command line and Python use the same recommendation. [`frontier()`] measures
+//! curves: from sorted to random, padding and mixing of a family of strategies rise together.
 
 mod family;
 mod like;

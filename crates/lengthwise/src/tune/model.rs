@@ -1,4 +1,4 @@
-//! What kind of model is trained: how long a micro-batch and a new shape take it.
+//! The kind of model that is trained: how long a micro-batch and a new shape take.
 
 use std::{fmt, str::FromStr};
 
@@ -7,7 +7,7 @@ use crate::limit::cost::CostModel;
 
 /// The model that is trained, as far as a recommendation needs to know it.
 ///
-/// Without measured times, what a micro-batch and a new shape take is counted in the time of an update
+/// Without measured times, the times of a micro-batch and of a new shape are in units of an update
 /// without padding.
 ///
 /// ```
@@ -20,7 +20,7 @@ use crate::limit::cost::CostModel;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Model {
-    /// What its time follows, where it was not measured.
+    /// What its time depends on, if it was not measured.
     pub kind: Kind,
     /// Measured times, if there are any.
     pub cost: Option<CostModel>,
@@ -30,10 +30,10 @@ pub struct Model {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Kind {
-    /// Time follows the cells of a batch, padding included: attention, convolutions.
+    /// Time depends on the cells of a batch, padding included: attention, convolutions.
     #[default]
     Attention,
-    /// Time follows the length of a batch more than its size: recurrent networks.
+    /// Time depends on the batch length more than on the batch size: recurrent networks.
     Recurrent,
     /// It takes several sequences in one row, one after another: variable-length attention.
     Packed,
@@ -43,9 +43,9 @@ pub enum Kind {
 // take 60 ms.
 /// What a micro-batch takes besides its cells.
 const MICRO_BATCH: f64 = 1.0 / 48.0;
-/// What the host takes to launch one: 16 ms.
+/// The time that the host takes to launch one: 16 ms.
 const LAUNCH: f64 = 1.0 / 4.0;
-/// What a new shape takes: 100 ms.
+/// The time of a new shape: 100 ms.
 const NEW_SHAPE: f64 = 2.0;
 
 impl Model {
@@ -62,7 +62,8 @@ impl Model {
         self.kind == Kind::Packed
     }
 
-    /// How long batches take, in seconds if it was measured; a rank has so many tokens in an update.
+    /// How long batches take, in seconds if it was measured. `tokens` is the data of a rank in an
+    /// update.
     pub(crate) fn times(self, tokens: f64) -> CostModel {
         self.cost.unwrap_or(match self.kind {
             Kind::Recurrent => CostModel::RECURRENT,

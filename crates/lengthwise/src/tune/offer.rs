@@ -1,4 +1,4 @@
-//! Ways to batch, each measured.
+//! Candidate settings, each with its measures.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::planner::Planner;
 use crate::shape::shapes::Shapes;
 use crate::strategy::Strategy;
 
-/// A way to batch, and what it was measured to give.
+/// Settings to batch with, and their measures.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Offer {
     /// Its settings: strategy, shapes, size of an update and all else that makes its plans.
@@ -34,11 +34,11 @@ pub struct Offer {
     pub mixing: f64,
     /// The standard error of mixing.
     pub mixing_error: f64,
-    /// The size of the pool that batch-mates are in effect drawn from.
+    /// The size of the pool that batch-mates are effectively drawn from.
     pub effective_mates: f64,
     /// How much optimizer steps differ in length, compared with random ones.
     pub step_mix: f64,
-    /// The share of time that ranks wait for the slowest of each step.
+    /// The share of the ranks' time that is spent waiting for the slowest rank of each step.
     pub idle_share: f64,
     /// How long an epoch takes, compared with random batches.
     pub time: f64,
@@ -62,7 +62,7 @@ pub(super) struct Ruler<'a> {
     pub(super) workspace: &'a Workspace,
     /// A sample of the lengths, or all.
     pub(super) lengths: &'a Lengths,
-    /// How many times the sample all are.
+    /// The number of all lengths divided by the number in the sample.
     pub(super) times: f64,
     pub(super) ranks: u32,
     pub(super) cost: CostModel,
@@ -114,7 +114,7 @@ impl Ruler<'_> {
         }
         self.workspace.check_stop()?;
         let epochs = EPOCHS as f64;
-        // Nothing mixes where no sequence has batch-mates.
+        // Without batch-mates there is no mixing.
         let mixing = mixing(&plans).unwrap_or_default();
         let time = (time / epochs + self.cost.new_shape() * new_shapes as f64) * self.times;
         Ok(Offer {

@@ -24,11 +24,11 @@ use crate::tune::limits::Limits;
 use crate::tune::model::{Kind, Model};
 use crate::tune::offer::{Offer, Ruler};
 
-/// What is known before a recommendation.
+/// The input of a recommendation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wanted {
-    /// All settings but the strategy and the shapes. An update that is not given has as much data as a full
-    /// batch of every rank.
+    /// All settings except the strategy and the shapes. By default, an update has as much data as a
+    /// full batch of every rank.
     pub settings: Settings,
     /// Shapes, if they are decided.
     pub shapes: Option<Shapes>,
@@ -41,12 +41,12 @@ pub struct Wanted {
     pub model: Model,
     /// What plans must keep.
     pub limits: Limits,
-    /// How batches are made today, if that was said: what optimizer steps are compared with.
+    /// How you batch today, if that is given: optimizer steps are compared with it.
     pub like: Option<Like>,
 }
 
 impl Wanted {
-    /// What is recommended under a budget where nothing else is known.
+    /// The default input for a budget.
     pub fn new(budget: Budget) -> Self {
         Self {
             settings: Settings::new("", budget),
@@ -60,20 +60,21 @@ impl Wanted {
     }
 }
 
-/// How to batch, and what else there is to choose from.
+/// The recommended settings, and the other candidates.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Recommendation {
-    /// Every way that was measured, the recommended one first; those that break a limit come last.
+    /// Every candidate that was measured, the recommended one first; those that break a limit come
+    /// last.
     pub offers: Vec<Offer>,
     /// Random batches with the same size of an update: what all times are compared with.
     pub random: Offer,
     /// Packed rows, if the model was not said to take them.
     pub packed: Option<Offer>,
-    /// What would be recommended if the number of micro-batches were not decided.
+    /// The recommendation if the number of micro-batches were free.
     pub undecided: Option<Offer>,
-    /// Optimizer steps of an epoch today: with batches of the size that was said, otherwise with random
-    /// batches under the budget, one of each rank in a step.
+    /// Optimizer steps of an epoch today: with the given batch size, otherwise with random batches
+    /// under the budget, one per rank in a step.
     pub steps_before: u64,
     /// How long batches take, which all times follow.
     pub cost: CostModel,
@@ -82,36 +83,36 @@ pub struct Recommendation {
 }
 
 impl Recommendation {
-    /// What is recommended, or what comes nearest if nothing keeps the limits.
+    /// The recommended settings, or the nearest ones if none are within the limits.
     pub fn best(&self) -> &Offer {
         &self.offers[0]
     }
 
-    /// Whether what is recommended keeps all limits.
+    /// Whether the recommended settings are within all limits.
     pub fn within_limits(&self) -> bool {
         self.best().broken.is_empty()
     }
 
-    /// How many times as many sequences an update has as with random batches of one for each rank.
+    /// How many times larger an update is than one random batch per rank, in sequences.
     pub fn update_growth(&self) -> f64 {
         self.steps_before as f64 / self.best().optimizer_steps.max(1) as f64
     }
 }
 
-/// At most so many lengths are measured, unless steps are so large that more are needed.
+/// The most lengths that are measured, unless steps are so large that more are needed.
 const SAMPLE: usize = 1 << 14;
-/// At least so many steps are measured, if there are.
+/// The least number of steps that are measured, if there are enough.
 const STEPS: usize = 32;
 /// No sample is larger.
 const MOST: usize = 1 << 16;
 /// Micro-batches of a rank in a step that are tried.
 const MICRO_BATCHES: [u32; 10] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32];
-/// How much longer packed rows are than what they hold on average.
+/// The capacity of packed rows, as a multiple of the data that they hold on average.
 const ROOM: f64 = 1.01;
-/// Offers that take so little longer than the fastest are as fast.
+/// Candidates within this factor of the fastest count as equally fast.
 const AS_FAST: f64 = 1.02;
 
-/// Recommends how to batch: the least time of the ways that keep the limits.
+/// Recommends how to batch: the fastest settings within the limits.
 ///
 /// ```
 /// use lengthwise::{Budget, Example, tune::{Wanted, recommend}};
@@ -147,7 +148,7 @@ pub fn recommend_in(
         measured: wanted.model.cost.is_some(),
     };
     let (mut offers, random) = offers(&ruler, wanted, &data)?;
-    // Where nobody has batch-mates, none can change.
+    // Without batch-mates, none can change.
     let lone = (random.mixing == 0.0).then_some(0.0);
     let limits = Limits { min_mixing: wanted.limits.min_mixing.or(lone), ..wanted.limits };
     let mut packed = packed_offers(&ruler, wanted, &data, lengths.max());
@@ -191,7 +192,7 @@ struct Data {
 }
 
 impl Data {
-    /// Where an epoch has so many full batches.
+    /// For an epoch with this many full batches.
     fn new(lengths: &Lengths, wanted: &Wanted, full: usize) -> Self {
         let (total, ranks) = (lengths.total() as f64, f64::from(wanted.ranks));
         let update = wanted.settings.update.unwrap_or_else(|| {
@@ -220,7 +221,7 @@ impl Data {
 /// The settings of offers that make batches: with an update of this size, or as many batches a step as the
 /// loop takes.
 fn settings(wanted: &Wanted, update: Update) -> Settings {
-    // What the time of ranks follows, and the strata of proportional steps.
+    // This decides the time of ranks, and the strata of proportional steps.
     let recurrent = wanted.model.kind == Kind::Recurrent;
     let own = recurrent.then(|| wanted.model.times(1.0));
     Settings {
@@ -260,7 +261,8 @@ fn packed_offers(ruler: &Ruler, wanted: &Wanted, data: &Data, longest: u32) -> V
     // A row holds no more than a full batch.
     let rows = (data.tokens / data.full - 0.05).ceil();
     let rows = wanted.micro_batches.map_or(rows, f64::from).max(1.0);
-    // With some room in each, all fits into as many rows, and no row of few sequences is left.
+    // With some free space in each, all data fits into this number of rows, and no row of few sequences
+    // is left.
     let capacity = ((ROOM * (data.tokens / rows).min(data.full)).round() as u32).max(longest);
     let strategy: Strategy = Packed { capacity: Some(capacity), ..Packed::default() }.into();
     let settings =
@@ -280,7 +282,8 @@ fn ranked(offers: &mut [Offer], limits: &Limits) {
         let ((broken, time), (other_broken, other_time)) = (order(a), order(b));
         broken.total_cmp(&other_broken).then(time.total_cmp(&other_time))
     });
-    // Of those as fast, the one of fewest micro-batches, in which more sequences can meet.
+    // Of those that are equally fast, prefer the fewest micro-batches, in which batch-mates come from
+    // more sequences.
     let fastest = offers[0].time;
     let as_fast = |offer: &&Offer| offer.broken.is_empty() && offer.time <= AS_FAST * fastest;
     let few = |offer: &Offer| (offer.micro_batches, offer.shape_count as u64);
@@ -348,17 +351,18 @@ fn reason(best: &Offer, random: &Offer) -> String {
         == ("shuffled", &random.settings.shapes)
     {
         return format!(
-            "no way to batch is faster and keeps the limits: {} of all cells are padding",
+            "no faster way to batch is within the limits: {} of all cells are padding",
             percent(best.padding_rate)
         );
     }
     format!("{time}: {padding}, and {steps}")
 }
 
-/// The strategy and the shapes of plans that have batches, but no optimizer steps: of
-/// [shards](crate::shard), of sequences of two lengths, and where memory is bounded. Of one length, random
-/// order on a ladder of 16 rungs, or of as many as there are batches if they are fewer; `paired` with exact
-/// shapes for two; exact shapes where a strategy is given; `blurred` where only shapes are.
+/// The strategy and the shapes of plans without optimizer steps: for [shards](crate::shard), for
+/// sequences with two lengths, and for bounded memory. The default is random order on a ladder of 16
+/// rungs, or of as many rungs as there are batches if they are fewer; for two lengths it is `paired`
+/// with exact shapes. If a strategy is given, the default shapes are exact; if only shapes are given,
+/// the strategy is `blurred`.
 ///
 /// ```
 /// use lengthwise::{Budget, Example, Shapes, tune::batches_only};

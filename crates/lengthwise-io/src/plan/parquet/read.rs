@@ -67,10 +67,10 @@ pub(in crate::plan) fn stream(file: File) -> Result<(About, batchwise::Table), E
     let whole = |what: &str| Err(Error::of_plan(what).hint_to("read it as a whole"));
     let (columns, named) = table.columns().map_err(Error::not_a_plan)?;
     let Some((&sequences, of_batches)) = columns.split_last().filter(|_| !named) else {
-        return whole("has ids, and does not come batch by batch");
+        return whole("has ids, and cannot be read batch by batch");
     };
     if sequences != Column::Sequence {
-        return whole("is of pieces, and does not come batch by batch");
+        return whole("has chunks, and cannot be read batch by batch");
     }
     if of_batches.contains(&Column::SecondLength) {
         return Err(Error::not_a_plan("it has second batch lengths, against its version"));
@@ -210,7 +210,7 @@ impl Table {
                 hash_id(id, hash);
                 let rest = left.checked_sub(id.len() as u64);
                 left = rest.ok_or("its ids have more bytes than the file")?;
-                ids.push(str::from_utf8(id).map_err(|_| "an id is no text")?);
+                ids.push(str::from_utf8(id).map_err(|_| "an id is not valid UTF-8")?);
             }
             Ok(())
         })?;
@@ -318,7 +318,9 @@ impl Rows {
                 let piece = |((sequence, offset), length)| {
                     piece_at(chunks, (sequence, offset))
                         .filter(|&piece| chunks.get(piece).is_some_and(|it| it.length == length))
-                        .ok_or_else(|| "a batch has a piece that is not in the chunks".to_owned())
+                        .ok_or_else(|| {
+                            "a batch has a chunk that is not in the list of chunks".to_owned()
+                        })
                 };
                 sequences
                     .into_iter()
@@ -328,7 +330,7 @@ impl Rows {
                     .collect::<Result<_, _>>()?
             }
             _ => {
-                let what = "a batch has pieces, or sequences, where the chunks say otherwise";
+                let what = "a batch has chunks, or sequences, against the list of chunks";
                 return Err(what.to_owned());
             }
         };

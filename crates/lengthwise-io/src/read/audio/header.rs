@@ -197,7 +197,7 @@ fn data_size(
     }
     if promised > there {
         return Err(Error::new(format!(
-            "the header promises {promised} bytes of samples and only {there} are there"
+            "the header promises {promised} bytes of samples, but only {there} are there"
         ))
         .hint_to("the file is cut short: copy it again, or leave it out"));
     }
@@ -277,7 +277,7 @@ mod tests {
         let empty = [stereo.clone(), chunk(b"data", 0, &[]), chunk(b"LIST", 4, b"abcd")];
         assert_eq!(read(&file(b"RIFF", 56, &empty)), Ok((0, 16000)));
         let short = [stereo, chunk(b"data", 400, &[0; 13])];
-        let error = ": the header promises 400 bytes of samples and only 13 are there";
+        let error = ": the header promises 400 bytes of samples, but only 13 are there";
         assert_eq!(read(&file(b"RIFF", 436, &short)), Err(error.to_owned()));
     }
 

@@ -1,6 +1,6 @@
-//! A line of JSON with only the fields that are looked at. All of it is parsed, and what breaks the
-//! grammar is refused wherever it is; but texts and lists that nobody asked for are not kept, which
-//! is most of the work on a manifest with transcripts.
+//! A line of JSON with only the fields that are read. All of it is parsed, and invalid JSON is refused
+//! anywhere; but texts and lists in other fields are not kept, which is most of the work on a manifest
+//! with transcripts.
 
 use std::{borrow::Cow, fmt};
 
@@ -57,7 +57,7 @@ impl<'de> Visitor<'de> for &Kept {
                 fields.next_value::<IgnoredAny>()?;
                 continue;
             }
-            // Most readers take the last of two; which of them is right nobody knows.
+            // Most readers take the last of two; which of them is right is not known.
             if kept.insert(name.clone().into_owned(), fields.next_value()?).is_some() {
                 return Err(A::Error::custom(format!("field {} is there twice", quote(&name))));
             }

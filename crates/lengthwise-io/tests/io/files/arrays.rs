@@ -176,25 +176,25 @@ fn what_is_wrong_with_arrays_is_said() {
         the plan is cut off or not a plan: it has no array `piece_sequences`
         the plan is cut off or not a plan: it has no array `piece_lengths`
         the plan has been altered: its checksum is d92713f74675f25d, its content has a9dc0f869eee00a0
-        the plan is cut off or not a plan: it has `extra.npy`, which no plan has
+        the plan is cut off or not a plan: it has `extra.npy`, which is not part of a plan
         the plan has been altered: its checksum is d92713f74675f25d, its content has 9b8a36f17cd25759
         the plan has no checksum
         the plan is cut off or not a plan: budget `padded` cannot be `x` at line 1 column 88
         the plan has been altered: its digest is aa7462e0e9d4c965, its batches have ba7462e0e9d4c965
         the plan is cut off or not a plan: it has no ranks, or no batches for them
-        the plan is cut off or not a plan: array `ends` is no array of version 1.0
-        the plan is cut off or not a plan: array `ends` has type `<i4`, where plans have `<u4`
-        the plan is cut off or not a plan: array `ends` has type `>u4`, where plans have `<u4`
-        the plan is cut off or not a plan: array `ends` has type `|O`, where plans have `<u4`
+        the plan is cut off or not a plan: array `ends` is not an array of version 1.0
+        the plan is cut off or not a plan: array `ends` has type `<i4`, expected `<u4`
+        the plan is cut off or not a plan: array `ends` has type `>u4`, expected `<u4`
+        the plan is cut off or not a plan: array `ends` has type `|O`, expected `<u4`
         the plan is cut off or not a plan: array `ends` is in Fortran order
-        the plan is cut off or not a plan: array `ends` has shape `(1, 1)`, where plans have lists
-        the plan is cut off or not a plan: array `ends` has type `[('a', '<u4')]`, where plans have `<u4`
-        the plan is cut off or not a plan: array `ends` is to have 2 numbers, and has 4 bytes
-        the plan is cut off or not a plan: array `ends` is to have 18446744073709551615 numbers, and has 4 bytes
-        the plan is cut off or not a plan: the plan does not hold together: 1 batches and 8 batch lengths
+        the plan is cut off or not a plan: array `ends` has shape `(1, 1)`, expected one dimension
+        the plan is cut off or not a plan: array `ends` has type `[('a', '<u4')]`, expected `<u4`
+        the plan is cut off or not a plan: array `ends` should have 2 numbers, but has 4 bytes
+        the plan is cut off or not a plan: array `ends` should have 18446744073709551615 numbers, but has 4 bytes
+        the plan is cut off or not a plan: the plan is not valid: 1 batches and 8 batch lengths
         the plan is cut off or not a plan: 8 batches and positions of 0
-        the plan is cut off or not a plan: the plan does not hold together: the last batch ends at 10 of 0 sequences
-        the plan is cut off or not a plan: the chunks are not sequences cut into pieces
+        the plan is cut off or not a plan: the plan is not valid: the last batch ends at 10 of 0 sequences
+        the plan is cut off or not a plan: the chunks are not parts of the sequences
     "#]].assert_eq(
         &said.replace("\n  make the plan again, or copy the file again from where it was made", ""),
     );
@@ -247,10 +247,10 @@ fn what_is_wrong_with_ids_is_said() {
         the plan is cut off or not a plan: an id ends at 124, after 0 of 123
         the plan is cut off or not a plan: an id ends at 18446744073709551615, after 0 of 123
         the plan is cut off or not a plan: it has 11 ids for 10 sequences
-        the plan is cut off or not a plan: array `id_ends` has type `<u4`, where plans have `<u8`
-        the plan is cut off or not a plan: its ids are no text
+        the plan is cut off or not a plan: array `id_ends` has type `<u4`, expected `<u8`
+        the plan is cut off or not a plan: its ids are not valid UTF-8
         the plan is cut off or not a plan: an id ends at 9, after 0 of 0
-        the plan is cut off or not a plan: array `id_bytes` has type `<U1`, where plans have `|u1`
+        the plan is cut off or not a plan: array `id_bytes` has type `<U1`, expected `|u1`
     "#]]
     .assert_eq(
         &said.replace("\n  make the plan again, or copy the file again from where it was made", ""),
@@ -268,7 +268,7 @@ fn other_versions_are_refused_by_number() {
     let error = read_plan_from(&zipped(&later), Form::Npz).unwrap_err();
     assert!(!error.is_damaged());
     expect![[r#"
-        the plan has version 5, and this release reads versions 1 to 4
+        the plan has version 5, but this release reads versions 1 to 4
           use the release of lengthwise that wrote it
     "#]]
     .assert_eq(&said(&error));

@@ -111,7 +111,7 @@ pub(crate) fn kinds() -> Vec<PlanFile> {
         let ranks = Ranks::of(&schedule, None, &lengths);
         files.push(PlanFile::new(schedule.all_ranks(), &lengths).ranks(ranks));
     }
-    files.extend(Tail::ALL.into_iter().flat_map(dealt));
+    files.extend(Tail::ALL.into_iter().flat_map(assigned));
     files.extend(of_pairs());
     let with_ids: Vec<PlanFile> = files.iter().cloned().map(named).collect();
     files.extend(with_ids);
@@ -136,7 +136,7 @@ pub(crate) fn of_pairs() -> Vec<PlanFile> {
 }
 
 /// Files of all ranks, of one, of the beginning of an epoch, and of its rest.
-fn dealt(tail: Tail) -> Vec<PlanFile> {
+fn assigned(tail: Tail) -> Vec<PlanFile> {
     let lengths = lengths();
     let planner = Planner::new(Sorted, Budget::sequences(7)).tail(tail).accumulate(2);
     let plan = planner.plan(&lengths, 1).unwrap();

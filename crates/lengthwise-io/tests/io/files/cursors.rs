@@ -73,9 +73,9 @@ fn cursors_are_saved_and_read() {
         .map(|name| said(&read_cursor(&folder.path().join(name)).unwrap_err()))
         .concat();
     expect![[r#"
-        huge: has more than the 1048576 bytes that a cursor can have
+        huge: has more than 1048576 bytes, the most that a cursor can have
           use the cursor of another checkpoint
-        binary: is cut off or not a cursor: it is no text
+        binary: is cut off or not a cursor: it is not valid UTF-8
           use the cursor of another checkpoint
         empty: is cut off or not a cursor: EOF while parsing a value at line 1 column 0
           use the cursor of another checkpoint
@@ -124,19 +124,19 @@ fn what_is_wrong_is_said() {
     expect![[r#"
         the cursor is cut off or not a cursor: EOF while parsing a value at line 1 column 0
           use the cursor of another checkpoint
-        the cursor is cut off or not a cursor: it is no JSON object
+        the cursor is cut off or not a cursor: it is not a JSON object
           use the cursor of another checkpoint
-        the cursor is cut off or not a cursor: it is no JSON object
+        the cursor is cut off or not a cursor: it is not a JSON object
           use the cursor of another checkpoint
         the cursor is cut off or not a cursor: it has no version
           use the cursor of another checkpoint
-        the cursor has no `settings`, which is a text
+        the cursor has no `settings`, expected a text
           use the cursor of another checkpoint
-        the cursor has version 2, and this release reads version 1
+        the cursor has version 2, but this release reads version 1
           use the release of lengthwise that wrote it
-        the cursor has version "1", and this release reads version 1
+        the cursor has version "1", but this release reads version 1
           use the release of lengthwise that wrote it
-        the cursor has version 1e+300, and this release reads version 1
+        the cursor has version 1e+300, but this release reads version 1
           use the release of lengthwise that wrote it
         the cursor is cut off or not a cursor: recursion limit exceeded at line 1 column 128
           use the cursor of another checkpoint
@@ -144,27 +144,27 @@ fn what_is_wrong_is_said() {
           use the cursor of another checkpoint
         the cursor is cut off or not a cursor: it has no version
           use the cursor of another checkpoint
-        the cursor has no `settings`, which is a text
+        the cursor has no `settings`, expected a text
           use the cursor of another checkpoint
-        the cursor has `lengths` 81985529216486895, which is not sixteen hexadecimal digits
+        the cursor has `lengths` 81985529216486895, expected sixteen hexadecimal digits
           use the cursor of another checkpoint
-        the cursor has `lengths` "0123456789ABCDEF", which is not sixteen hexadecimal digits
+        the cursor has `lengths` "0123456789ABCDEF", expected sixteen hexadecimal digits
           use the cursor of another checkpoint
-        the cursor has `lengths` "é", which is not sixteen hexadecimal digits
+        the cursor has `lengths` "é", expected sixteen hexadecimal digits
           use the cursor of another checkpoint
-        the cursor has `seed` 1.8446744073709552e+19, which is not a whole number from 0 to 18446744073709551615
+        the cursor has `seed` 1.8446744073709552e+19, expected a whole number from 0 to 18446744073709551615
           use the cursor of another checkpoint
-        the cursor has `seed` -1, which is not a whole number from 0 to 18446744073709551615
+        the cursor has `seed` -1, expected a whole number from 0 to 18446744073709551615
           use the cursor of another checkpoint
-        the cursor has `epoch` 3.5, which is not a whole number from 0 to 18446744073709551615
+        the cursor has `epoch` 3.5, expected a whole number from 0 to 18446744073709551615
           use the cursor of another checkpoint
-        the cursor has `plan` null, which is not sixteen hexadecimal digits
+        the cursor has `plan` null, expected sixteen hexadecimal digits
           use the cursor of another checkpoint
-        the cursor has `segments` [8,[30],[6,4294967295]], which is not a list of pairs of whole numbers
+        the cursor has `segments` [8,[30],[6,4294967295]], expected a list of pairs of whole numbers
           use the cursor of another checkpoint
-        the cursor has `segments` [[8,30,1],[6,4294967295]], which is not a list of pairs of whole numbers
+        the cursor has `segments` [[8,30,1],[6,4294967295]], expected a list of pairs of whole numbers
           use the cursor of another checkpoint
-        the cursor has `segments` [[4294967296,30],[6,4294967295]], which is not a list of pairs of whole numbers
+        the cursor has `segments` [[4294967296,30],[6,4294967295]], expected a list of pairs of whole numbers
           use the cursor of another checkpoint
     "#]].assert_eq(&refused);
 }

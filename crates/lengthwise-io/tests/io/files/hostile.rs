@@ -97,7 +97,7 @@ fn the_same_in_other_bytes_is_said() {
     let error = read_plan_exact_from(&bytes, Form::Npz).unwrap_err();
     assert!(error.is_damaged());
     expect![[r#"
-        the plan says what it should, but is not as it was written, from byte 12 on: it was altered, or another program has saved it again
+        the plan has the right content, but other bytes than were written, from byte 12 on: it was altered, or another program has saved it again
           make the plan again, or copy the file again from where it was made
     "#]].assert_eq(&said(&error));
 }
@@ -216,9 +216,9 @@ fn what_is_wrong_is_said() {
           make the plan again, or copy the file again from where it was made
         the plan is cut off or not a plan: missing field `digest` at line 1 column 43
           make the plan again, or copy the file again from where it was made
-        the plan is cut off or not a plan: `digest` `xba7462e0e9d4c965` is no fingerprint
+        the plan is cut off or not a plan: `digest` `xba7462e0e9d4c965` is not a fingerprint
           make the plan again, or copy the file again from where it was made
-        the plan is cut off or not a plan: the plan does not hold together: 9 batches and 8 batch lengths
+        the plan is cut off or not a plan: the plan is not valid: 9 batches and 8 batch lengths
           make the plan again, or copy the file again from where it was made
         the plan is cut off or not a plan: number out of range at line 1 column 58
           make the plan again, or copy the file again from where it was made
@@ -226,7 +226,7 @@ fn what_is_wrong_is_said() {
           make the plan again, or copy the file again from where it was made
         the plan is cut off or not a plan: invalid value: integer `-1`, expected u32 at line 1 column 55
           make the plan again, or copy the file again from where it was made
-        the plan is cut off or not a plan: the plan does not hold together: 8 batches and 9 batch lengths
+        the plan is cut off or not a plan: the plan is not valid: 8 batches and 9 batch lengths
           make the plan again, or copy the file again from where it was made
         the plan is cut off or not a plan: 8 batches and positions of 9
           make the plan again, or copy the file again from where it was made
@@ -242,9 +242,9 @@ fn what_is_wrong_is_said() {
           make the plan again, or copy the file again from where it was made
         the plan is cut off or not a plan: it is of rank 2 of 2
           make the plan again, or copy the file again from where it was made
-        the plan is cut off or not a plan: the chunks are not sequences cut into pieces
+        the plan is cut off or not a plan: the chunks are not parts of the sequences
           make the plan again, or copy the file again from where it was made
-        the plan is cut off or not a plan: the chunks are not sequences cut into pieces
+        the plan is cut off or not a plan: the chunks are not parts of the sequences
           make the plan again, or copy the file again from where it was made
     "#]].assert_eq(&said);
 }
@@ -274,11 +274,11 @@ fn what_is_wrong_with_lines_is_said() {
           make the plan again, or copy the file again from where it was made
         line 1 of the plan is cut off or not a plan: a line is neither a batch nor the over-long sequences
           make the plan again, or copy the file again from where it was made
-        line 1 of the plan is cut off or not a plan: a batch has pieces, or sequences, where the chunks say otherwise
+        line 1 of the plan is cut off or not a plan: a batch has chunks, or sequences, against the list of chunks
           make the plan again, or copy the file again from where it was made
-        line 1 of the plan is cut off or not a plan: a batch has pieces, or sequences, where the chunks say otherwise
+        line 1 of the plan is cut off or not a plan: a batch has chunks, or sequences, against the list of chunks
           make the plan again, or copy the file again from where it was made
-        line 1 of the plan is cut off or not a plan: a batch has a piece that is not in the chunks
+        line 1 of the plan is cut off or not a plan: a batch has a chunk that is not in the list of chunks
           make the plan again, or copy the file again from where it was made
         line 9 of the plan is cut off or not a plan: its over-long sequences are not treated as it was made
           make the plan again, or copy the file again from where it was made
@@ -368,11 +368,11 @@ fn other_versions_are_refused_by_number() {
     })
     .concat();
     expect![[r#"
-        the plan has version 5, and this release reads versions 1 to 4
+        the plan has version 5, but this release reads versions 1 to 4
           use the release of lengthwise that wrote it
-        the plan has version 1.8446744073709552e+19, and this release reads versions 1 to 4
+        the plan has version 1.8446744073709552e+19, but this release reads versions 1 to 4
           use the release of lengthwise that wrote it
-        the plan has version 0, and this release reads versions 1 to 4
+        the plan has version 0, but this release reads versions 1 to 4
           use the release of lengthwise that wrote it
     "#]]
     .assert_eq(&refused);

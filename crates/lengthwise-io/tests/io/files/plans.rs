@@ -62,7 +62,7 @@ fn plans_are_read_back_as_they_were() {
     }
 }
 
-/// A plan that was read is dealt and continued as the plan itself.
+/// A plan that was read is assigned and resumed as the plan itself.
 #[test]
 fn a_plan_that_was_read_goes_on() {
     let lengths = lengths();
@@ -126,7 +126,7 @@ fn every_index_has_an_id() {
     }
 }
 
-/// Without the feature, whoever needs it is told so.
+/// Without the feature, the error says so.
 #[cfg(not(feature = "parquet"))]
 #[test]
 fn parquet_is_a_feature() {

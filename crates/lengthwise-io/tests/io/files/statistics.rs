@@ -63,7 +63,7 @@ fn damage_is_refused() {
     let error = statistics_from_bytes(b"12\n30\n").unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the file of statistics is cut off or not a file of statistics: it does not begin as they do"
+        "the file of statistics is cut off or not a file of statistics: it does not begin with their mark"
     );
 }
 

@@ -247,9 +247,9 @@ fn what_is_wrong_with_tables_is_said() {
         the plan is cut off or not a plan: batch 0 has `batch_length` 5 and 4
         the plan is cut off or not a plan: batch 0 has `batch_positions` 9 and 18446744073709551615
         the plan has been altered: its digest is 3f3b4fdf626f2fd7, its batches have f3118c5fb7ddf53e
-        the plan is cut off or not a plan: the plan does not hold together: batch 0 is empty
-        the plan is cut off or not a plan: `digest` `x3f3b4fdf626f2fd7` is no fingerprint
-        the plan is cut off or not a plan: a batch has pieces, or sequences, where the chunks say otherwise
+        the plan is cut off or not a plan: the plan is not valid: batch 0 is empty
+        the plan is cut off or not a plan: `digest` `x3f3b4fdf626f2fd7` is not a fingerprint
+        the plan is cut off or not a plan: a batch has chunks, or sequences, against the list of chunks
         the plan is cut off or not a plan: invalid type: integer `7`, expected an object of ranks at line 1 column 50
     "#]].assert_eq(
         &said.replace("\n  make the plan again, or copy the file again from where it was made", ""),
@@ -304,7 +304,7 @@ fn other_versions_are_refused_by_number() {
     let error = read_plan_from(&later.written(), Form::Parquet).unwrap_err();
     assert!(!error.is_damaged());
     expect![[r#"
-        the plan has version 5, and this release reads versions 1 to 4
+        the plan has version 5, but this release reads versions 1 to 4
           use the release of lengthwise that wrote it
     "#]]
     .assert_eq(&said(&error));

@@ -62,7 +62,7 @@ fn rates_must_agree_or_be_made_to() {
     write(root.path(), "a.wav", &wav(16000, 16000));
     write(root.path(), "b.wav", &wav(44100, 44100));
     let (text, hint) = fail(root.path(), &Reader::new());
-    assert_eq!(text, "d/b.wav: has 44100 samples a second where `a.wav` has 16000");
+    assert_eq!(text, "d/b.wav: has 44100 samples per second, but `a.wav` has 16000");
     assert!(hint.contains("`Reader::time(Time::Rate(16000.0))`"), "{hint}");
     let column = read(root.path(), &Reader::new().time(Time::Rate(8000.0))).unwrap();
     assert_eq!(column.lengths, [8000, 8000]);
@@ -81,7 +81,7 @@ fn what_is_no_audio_is_refused_by_name() {
         (&wav(0, 8000), "d/b/x.wav: holds no samples"),
         (
             &wav(9, 8000)[..50],
-            "d/b/x.wav: the header promises 18 bytes of samples and only 6 are there",
+            "d/b/x.wav: the header promises 18 bytes of samples, but only 6 are there",
         ),
     ] {
         let root = tempfile::tempdir().unwrap();
@@ -124,7 +124,7 @@ fn links_are_followed_but_not_in_circles() {
     assert!(column.ids.unwrap().iter().eq(["a/x.wav", "b/y.wav", "c.wav"]));
     symlink("../a", root.path().join("a/again")).unwrap();
     let (text, hint) = fail(root.path(), &Reader::new());
-    assert_eq!(text, "d/a/again: leads back to `a`, which was read already");
+    assert_eq!(text, "d/a/again: leads back to `a`, which was already read");
     assert_eq!(hint, "remove the link: every directory is read once");
     fs::remove_file(root.path().join("a/again")).unwrap();
     symlink("self.wav", root.path().join("self.wav")).unwrap();

@@ -61,7 +61,7 @@ fn cut_at_every_byte() {
     for (name, whole) in fixtures() {
         // The rows of a table before the cut are whole, and headers of FLAC end before it. The
         // index after the last message of an Arrow file is not needed. What went through a pipe does
-        // not know its size, and an odd number of bytes is filled up by one that nobody needs.
+        // not know its size, and an odd number of bytes is filled up by one that is not used.
         let unseen = ["csv", "jsonl", "json", "flac", "feather", "arrow", "pipe.wav"];
         let seen = !unseen.iter().any(|end| name.ends_with(end));
         let filled = ["sox-8.wav", "sox-alaw.wav", "ffmpeg-8.wav"].contains(&name.as_str());

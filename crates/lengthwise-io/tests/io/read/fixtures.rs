@@ -204,7 +204,7 @@ fn packed_by_zstd() {
             let (text, hint) = fail(name, &Reader::new());
             assert_eq!(
                 text,
-                format!("f: this build cannot read {what} files that are packed by zstd")
+                format!("f: this build cannot read {what} files compressed with zstd")
             );
             assert_eq!(hint, "build with the feature `zstd`");
         }

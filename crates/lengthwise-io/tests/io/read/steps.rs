@@ -30,12 +30,12 @@ fn bad_tables_are_refused_with_their_line_and_a_hint() {
     for (rows, message, hint) in [
         (
             "1,2",
-            "f:2: the record has 2 fields where the first has 3",
+            "f:2: the record has 2 fields, but the first has 3",
             "complete the record, or leave it out",
         ),
         (
             "1,2,3,4",
-            "f:2: the record has 4 fields where the first has 3",
+            "f:2: the record has 4 fields, but the first has 3",
             "put quotes round fields that hold the separator",
         ),
         ("1,2,3\n0,2,3", "f:3: column `batch_size` holds `0`, which is less than 1", whole),

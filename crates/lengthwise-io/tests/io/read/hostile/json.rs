@@ -3,11 +3,11 @@
 use super::{MISSING, NAME, NOTHING, RANGE, SECONDS, UTF8, ZERO, check};
 use lengthwise_io::Format;
 
-const LINES: &str = "write one JSON object or one number a line";
+const LINES: &str = "write one JSON object or one number per line";
 const LIST: &str =
-    "write one JSON object or one number a line; `jq -c '.[]'` makes such lines of a list";
+    "write one JSON object or one number per line; `jq -c '.[]'` makes such lines of a list";
 const ARRAY: &str =
-    "write one length a line; for a list of tokens, name its field with `Reader::column`";
+    "write one length per line; for a list of tokens, name its field with `Reader::column`";
 const FIELD: &str =
     "lengths are whole numbers from 1 to 4294967295; choose another one with `Reader::column`";
 const SAME: &str =
@@ -87,7 +87,7 @@ fn json_lines_and_fields() {
                 "frame",
                 b"{\"frames\": 1, \"id\": 2}",
                 "f:1: there is no field `frame`; the fields are `frames`, `id`",
-                "perhaps `frames` is meant; choose it with `Reader::column`",
+                "did you mean `frames`? choose it with `Reader::column`",
             ),
             (
                 "",
@@ -112,7 +112,7 @@ fn json_lines_and_fields() {
             (
                 "",
                 b"1\n{\"len\": 1}",
-                "f:2: the line holds an object where the first holds a number",
+                "f:2: the line holds an object, but the first holds a number",
                 "write every line the same way, as an object or as a number",
             ),
             (

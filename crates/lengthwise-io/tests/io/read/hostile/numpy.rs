@@ -103,7 +103,7 @@ fn values() {
             (
                 "",
                 &npy("'<u2'", "(3,)", b"\x01\x00\x01\x00\x01"),
-                "f: the header promises 3 values and only 2 are there",
+                "f: the header promises 3 values but only 2 are there",
                 "the file is cut short: copy or save it again",
             ),
             (

@@ -60,11 +60,11 @@ fn records_of_tables() {
     check(
         Format::Csv,
         &[
-            ("", b"id,len\na,1\n\nb\n", "f:4: the record has 1 field where the first has 2", short),
+            ("", b"id,len\na,1\n\nb\n", "f:4: the record has 1 field, but the first has 2", short),
             (
                 "",
                 b"id,len\na,b,1\n",
-                "f:2: the record has 3 fields where the first has 2",
+                "f:2: the record has 3 fields, but the first has 2",
                 "put quotes round fields that hold the separator",
             ),
             (
@@ -80,7 +80,7 @@ fn records_of_tables() {
         &[(
             "",
             b"id\tlen\n\"a\nb\"\t3\n",
-            "f:2: the record has 1 field where the first has 2",
+            "f:2: the record has 1 field, but the first has 2",
             short,
         )],
     );
@@ -95,7 +95,7 @@ fn columns_of_tables() {
                 "frame",
                 b"id,frames,words\n",
                 "f: there is no column `frame`; the columns are `id`, `frames`, `words`",
-                "perhaps `frames` is meant; choose it with `Reader::column`",
+                "did you mean `frames`? choose it with `Reader::column`",
             ),
             (
                 "9",
