@@ -15,13 +15,13 @@ pub(crate) const TABLE: &str =
     "leave out `Reader::column`, or say `Reader::format(\"csv\".parse()?)` if it is a table";
 
 const RANGE: &str = "lengths are whole numbers from 1 to 4294967295";
-const TEXTS: &str = "lengths are whole numbers from 1 to 4294967295; for a file of texts, say what \
+const TEXTS: &str = "lengths are whole numbers from 1 to 4294967295; for a file of texts, choose what \
                      to count, such as `Reader::unit(\"words\".parse()?)`";
 const AGAIN: &str = "copy the file again, or compress it again";
 const MISSING: &str = "write the length there, or leave out the sequences without one";
 const ZERO: &str = "leave empty sequences out: lengths start at 1";
-const SECONDS: &str = "lengths are whole numbers; if these are seconds, say how many frames they \
-                       make with `Reader::time(Time::FrameShift(0.01))` or `Reader::time(Time::Rate(100.0))`";
+const SECONDS: &str = "lengths are whole numbers; if these are seconds, convert them to frames \
+     with `Reader::time(Time::FrameShift(0.01))` or `Reader::time(Time::Rate(100.0))`";
 const NOTHING: &str = "write at least one length, or name another file";
 const NAME: &str = "choose one with `Reader::column(\"NAME\")`";
 const UTF8: &str = "save the file as UTF-8 text; of compressed files, gzip and zstd are read";
