@@ -7,6 +7,9 @@ use crate::svg::scale::Scale;
 use crate::svg::style::SeriesStyle;
 use crate::text::{counted, percent};
 
+/// What a label takes.
+const LABEL: f64 = 50.0;
+
 /// Padding against the number of rungs. `None` if there are not two ladders to compare.
 pub(crate) fn rungs(study: &Study) -> Option<String> {
     let points = &study.rungs.points;
@@ -19,7 +22,7 @@ pub(crate) fn rungs(study: &Study) -> Option<String> {
         "Padding against the number of rungs",
         HALF,
         (
-            Scale::doublings(f64::from(first.rungs) * 0.9, f64::from(last.rungs) * 1.15),
+            Scale::doublings(f64::from(first.rungs) * 0.9, f64::from(last.rungs) * 1.8),
             "rungs of the ladder",
         ),
         (Scale::linear(0.0, 100.0 * most * 1.12), "padding, in % of all cells"),
@@ -34,21 +37,29 @@ pub(crate) fn rungs(study: &Study) -> Option<String> {
     // Every ladder is a plan of one strategy, in the colour of what is recommended.
     let style = SeriesStyle(0);
     chart.line(style, "recommended", &drawn);
+    let own = study.rungs.recommended;
+    let own_x = own.map(|rungs| chart.x.place(f64::from(rungs)));
+    let mut before = f64::NEG_INFINITY;
     for (point, (x, y, text)) in points.iter().zip(&drawn) {
         let (x, y) = (chart.x.place(*x), chart.y.place(*y));
-        // The curve falls: to the right above a point there is room, but not at the end of the axis.
-        let (aside, anchor) = if point.rungs == last.rungs { (8.0, "end") } else { (4.0, "start") };
-        let (mut class, mut dot) = ("tick", String::new());
-        if study.rungs.recommended == Some(point.rungs) {
-            (class, dot) = ("label", style.large_dot(x, y, text));
-            dot = format!(
-                r#"<g class="series own {}" data-series="recommended">{dot}</g>"#,
-                style.classes()
-            );
+        let is_own = own == Some(point.rungs);
+        // A label takes some width to the right of its point; that of what is recommended comes first.
+        let clashes = |other: f64| (x - other).abs() < LABEL;
+        if !is_own && (clashes(before) || own_x.is_some_and(clashes)) {
+            continue;
+        }
+        before = x;
+        let class = if is_own { "label" } else { "tick" };
+        if is_own {
+            chart.add(format_args!(
+                r#"<g class="series own {}" data-series="recommended">{}</g>"#,
+                style.classes(),
+                style.large_dot(x, y, text)
+            ));
         }
         chart.add(format_args!(
-            r#"{dot}<text class="{class}" x="{:.1}" y="{:.1}" text-anchor="{anchor}">{}</text>"#,
-            x + aside,
+            r#"<text class="{class}" x="{:.1}" y="{:.1}">{}</text>"#,
+            x + 4.0,
             y - 9.0,
             percent(point.padding_rate)
         ));
