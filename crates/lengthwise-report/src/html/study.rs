@@ -48,11 +48,9 @@ impl Study {
         document(&self.source(), &main, ("study", "application/json", &json))
     }
 
-    /// What the lengths are. Examples are named in code marks, which a page does not show.
+    /// What the lengths are. Examples and columns are named in code marks, which a page does not show.
     fn source(&self) -> String {
-        let source = &self.comparison.input.source;
-        let example = source.strip_prefix("example `").and_then(|name| name.strip_suffix('`'));
-        example.map_or_else(|| source.clone(), |name| format!("example {name}"))
+        self.comparison.input.source.replace('`', "")
     }
 
     fn head(&self) -> String {
