@@ -26,7 +26,7 @@ pub use advice::{OfferFigures, Recommended};
 pub use compare::{Comparison, Figures, Input, Request, Row, Settings};
 pub use inspect::{Duplicates, Inspection};
 pub use manual::{Page, list_of_pages, page, pages};
-pub use picture::padding_picture;
+pub use picture::before_and_after;
 pub use study::Study;
 pub use text::{is_unsafe_to_print, one_line, percent_within};
 pub use text_table::Look;
