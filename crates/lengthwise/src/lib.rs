@@ -48,11 +48,7 @@ pub use shape::ladder::{ladder, ladder_padding_rate};
 pub use shape::shapes::Shapes;
 pub use strategy::Strategy;
 
-/// The README's example is a test too.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;
-
+/// The examples of the guides are tests too.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guides/rust.md")]
 #[doc = include_str!("../../../docs/guides/two-lengths.md")]

@@ -5,6 +5,8 @@ use std::{fs, path::Path};
 
 use lengthwise::Strategy;
 
+use crate::common::Folder;
+
 fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
@@ -88,4 +90,22 @@ fn every_setting_has_a_method_a_flag_and_a_keyword() {
         assert!(python.contains(&format!("///     `{typed}`: ")), "{typed}");
         assert!(name == "shard" || told.contains(&format!("set_item(\"{name}\", ")), "{name}");
     }
+}
+
+#[test]
+fn the_commands_of_the_readme_work() {
+    let lengths: String = (0..6000).map(|i| format!("{}\n", 50 + i * 7 % 900)).collect();
+    let folder = Folder::new().with("lengths.csv", format!("frames\n{lengths}"));
+    let readme = read("README.md");
+    let section = &readme[readme.find("## On your lengths").unwrap()..];
+    let section = &section[..section.find("\n## ").unwrap()];
+    let commands = section.lines().filter_map(|line| line.strip_prefix("lengthwise "));
+    let mut run = 0;
+    for command in commands.map(|line| line.split('#').next().unwrap().trim()) {
+        let output = folder.run(command);
+        assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
+        run += 1;
+    }
+    assert_eq!(run, 3);
+    assert!(readme.lines().count() <= 150, "{} lines", readme.lines().count());
 }

@@ -452,25 +452,6 @@ fn a_cost_model_decides_the_steps() {
 }
 
 #[test]
-fn the_commands_of_the_readme_work() {
-    let lengths: String =
-        (0..6000).flat_map(|i| [(50 + i * 7 % 900).to_string(), "\n".into()]).collect();
-    // An epoch of few steps, as it may well be.
-    let folder = Folder::new().with("lengths.csv", format!("frames\n{lengths}"));
-    let readme = include_str!("../../../../README.md");
-    let section = &readme[readme.find("## Several ranks").unwrap()..];
-    let section = &section[..section.find("\n## ").unwrap()];
-    let commands = section.lines().filter_map(|line| line.strip_prefix("$ lengthwise "));
-    let mut run = 0;
-    for command in commands {
-        let output = folder.run(command);
-        assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
-        run += 1;
-    }
-    assert_eq!(run, 5);
-}
-
-#[test]
 fn the_help_of_ranks() {
     let folder = Folder::new();
     let help = String::from_utf8(folder.run("plan -h").stdout).unwrap();
