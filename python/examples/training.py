@@ -23,12 +23,12 @@ class Model(nn.Module):
     def __init__(self):
         super().__init__()
         self.embed = nn.Embedding(100, 32, padding_idx=0)
-        self.rnn = nn.GRU(32, 32, batch_first=True)
+        self.layer = nn.TransformerEncoderLayer(32, nhead=2, dim_feedforward=64, batch_first=True)
         self.head = nn.Linear(32, 2)
 
     def forward(self, values):
-        states, _ = self.rnn(self.embed(values))
-        return self.head(states.mean(1))
+        states = self.layer(self.embed(values), src_key_padding_mask=values == 0)
+        return self.head(states[:, 0])
 
 
 model = Model()
