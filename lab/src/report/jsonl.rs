@@ -74,7 +74,7 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// The name and the seed are there for those who read a line alone.
+/// The name and the seed make a line readable on its own.
 #[derive(Serialize)]
 struct Line<'a> {
     run: usize,
