@@ -86,7 +86,11 @@ fn an_experiment_leaves_its_results_and_a_page() {
     assert_eq!(fs::read_to_string(folder.path().join("page.html")).unwrap(), page);
     // All is done already, and more epochs go on from there.
     let done = run(folder.path(), &["run", "small.toml", "--device", "cpu"]);
-    assert!(done.status.success() && !text(&done.stderr).contains("epoch"));
+    let told = text(&done.stderr);
+    assert!(done.status.success() && !told.contains("epoch"), "{told}");
+    assert!(told.contains("Nothing was trained"), "{told}");
+    assert!(told.contains(" run small.toml --device cpu --fresh\n"), "{told}");
+    assert!(!log.contains("Nothing was trained"), "{log}");
     let more = run(folder.path(), &["run", "small.toml", "--epochs", "4", "--device", "cpu"]);
     let log = text(&more.stderr);
     assert!(log.contains("epoch 4/4") && !log.contains("epoch 3/"), "{log}");

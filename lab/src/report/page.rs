@@ -60,7 +60,7 @@ impl Training {
             "<header>\n<p class=\"brand\">lengthwise training</p>\n<h1>{}</h1>\n\
              <p class=\"verdict\">{}</p>\n<dl>\n",
             escaped(&self.title),
-            escaped(&self.verdict().join(" "))
+            self.verdict().iter().map(|one| escaped(one)).collect::<Vec<_>>().join("<br>\n")
         );
         let own = [("trained".to_owned(), self.extent(rows))];
         for (what, value) in self.about.iter().chain(&own) {

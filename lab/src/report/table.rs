@@ -123,6 +123,7 @@ fn costs(rows: &[Row<'_>]) -> Vec<Column> {
     };
     let whole = |value: f64| compact(value.round());
     let one_decimal = |value: f64| format!("{value:.1}");
+    // Where every step has one batch, neither of two columns says anything new.
     let accumulated = rows.iter().filter_map(Row::batches_per_step).any(|each| each > 1.001);
     let mut speed = column(0, ["epoch", "s"], Best::Low, "median time of training in an epoch");
     "seconds per epoch".clone_into(&mut speed.heading);
@@ -141,8 +142,7 @@ fn costs(rows: &[Row<'_>]) -> Vec<Column> {
         column(3, ["frames", "per s"], Best::High, "median over the epochs, without padding")
             .cells(rows, |row| cell(row.rate(|epoch| epoch.frames), rate)),
         column(1, ["optimizer", "steps"], Best::Neither, "optimizer steps in an epoch")
-            .cells(rows, |row| cell(row.steps(), whole)),
-        // Where every step has one batch, that need not be said.
+            .cells(rows, |row| cell(row.steps().filter(|_| accumulated), whole)),
         column(
             2,
             ["batches", "per step"],
