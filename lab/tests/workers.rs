@@ -144,7 +144,9 @@ fn gradients_of_a_step_are_that_of_all_its_batches_as_one() {
                     assert!(most > 0.0);
                     for (one, all) in serial.iter().zip(&gradient) {
                         let apart = (one - all).abs() / most.max(1.0);
-                        assert!(apart <= 1e-6, "{}, {budget}: {one} and {all}", task.name);
+                        // Micro-batches are multiplied by their counts and divided by the sum, in 32 bits.
+                        let rounding = if update.is_some() { 5e-6 } else { 1e-6 };
+                        assert!(apart <= rounding, "{}, {budget}: {one} and {all}", task.name);
                     }
                 }
             });
@@ -364,7 +366,7 @@ fn what_cannot_be_is_refused() {
     let error = refused(&["run", "small.toml", "--workers", "1000"]);
     assert!(error.contains("1000") && error.contains("hint"), "{error}");
     let error = refused(&["run", "small.toml", "--workers", "100000"]);
-    assert!(error.contains("give it from 1 to 4096"), "{error}");
+    assert!(error.contains("a number from 1 to 4096"), "{error}");
     // All workers would report it: it is reported once, without a worker.
     assert!(refused(&["run", "small.toml", "--workers", "62"]).starts_with("error: sync: 61 "));
     fs::write(folder.path().join("x.toml"), format!("scaling = 4097\n{EXPERIMENT}")).unwrap();
