@@ -85,9 +85,10 @@ fn again(args: impl Iterator<Item = String>, by_cargo: bool) -> String {
     if words.is_empty() {
         words.push("run".to_owned());
     }
-    let program = match by_cargo {
-        true => "cargo run --release --manifest-path lab/Cargo.toml --",
-        false => "lengthwise-lab",
+    let program = if by_cargo {
+        "cargo run --release --manifest-path lab/Cargo.toml --"
+    } else {
+        "lengthwise-lab"
     };
     format!("{program} {} --fresh", words.join(" "))
 }
