@@ -3,7 +3,7 @@
     python compare.py [--rounds 7] [--seconds 3] [--threads 2] [--only T/B/H]
 
 Each round runs every shape with both, each in a process of its own. What counts is the ratio of each
-round; absolute times depend on who else uses the machine. Prints a table in Markdown.
+round; absolute times depend on what else runs on the machine. Prints a table in Markdown.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-//! What an experiment would do, in words.
+//! A description of an experiment, without training.
 
 use std::fmt::Write as _;
 
@@ -9,14 +9,14 @@ use crate::{
     trial,
 };
 
-/// What is learnt, by what model, and what the batches of every run are like. Nothing is trained.
+/// Describes the data, the model and the batches of every run. Nothing is trained.
 pub fn describe(experiment: &Experiment, task: &Task) -> Result<String, Error> {
     let Task { name, source, training, validation } = task;
     let lengths = evaluate::lengths(training)?;
     let model = Model::fitting(&experiment.model, training)?;
     let mut text = format!(
-        "{}\n\n{name} ({source}): {} sequences to learn from, {} to be examined on\n\
-         lengths {} to {}, {:.1} in the mean; {} parameters\n\n",
+        "{}\n\n{name} ({source}): {} sequences for training, {} for validation\n\
+         lengths {} to {}, mean {:.1}; {} parameters\n\n",
         experiment.title,
         training.len(),
         validation.len(),
@@ -45,11 +45,18 @@ pub fn describe(experiment: &Experiment, task: &Task) -> Result<String, Error> {
             measures.shapes,
             trained.described(),
         );
-        if trained.workers > 1 {
-            _ = write!(text, "{:24} {:>5} steps of each worker", "", schedule.len());
-            if trained.mode == Mode::Sync {
+        let each = schedule.accumulate();
+        if trained.workers > 1 || each > 1 {
+            _ = write!(text, "{:24} {:>5} optimizer steps", "", schedule.len());
+            if each > 1 {
+                _ = write!(text, " of {each} batches");
+            }
+            if trained.workers > 1 {
+                text.push_str(" on each worker");
+            }
+            if trained.workers > 1 && trained.mode == Mode::Sync {
                 let waiting = 100.0 * schedule.idle_share();
-                _ = write!(text, ", who waits {waiting:.1} % of the time by the plan");
+                _ = write!(text, "; workers wait for {waiting:.1} % of the time by the plan");
             }
             text.push('\n');
         }

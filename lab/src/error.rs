@@ -29,7 +29,7 @@ impl Error {
         self.hint.as_deref()
     }
 
-    /// With the worker before it, unless that is the first, who speaks for all.
+    /// With the worker before it, unless that is the first, which reports for all.
     #[must_use]
     pub fn of_worker(self, rank: usize) -> Self {
         if rank == 0 { self } else { self.within(&format!("worker {rank}")) }

@@ -1,8 +1,11 @@
 //! Experiments as files: a task, a model, and several ways to batch.
 
-use std::path::Path;
+use std::{fmt::Write as _, path::Path};
 
-use lengthwise::{Arrange, Budget, Planner, Shapes, Strategy};
+use lengthwise::{
+    Arrange, Budget, Chunks, Planner, Settings, Shapes, Strategy, Update,
+    tune::{Wanted, recommend},
+};
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
     de::{self, IgnoredAny},
@@ -13,8 +16,10 @@ use crate::{
     collective::{Mode, Together},
     data::{Source, Task, count, load},
     error::Error,
+    evaluate,
     learning::Learning,
     model::Size,
+    trial,
 };
 
 /// The experiments of the papers, which need no file: their names and what they say.
@@ -110,20 +115,78 @@ where
     }
 }
 
-/// How batches are made. What a run does not say is as for all, and what nobody says is exact shapes, and
-/// batches spread over the epoch.
+/// How sequences are grouped into batches.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Grouping {
+    /// By this strategy.
+    By(Strategy),
+    /// As `lengthwise plan` does without a strategy: by what is [recommended](recommend) for the data.
+    Recommended,
+}
+
+/// What is written for [`Grouping::Recommended`] and [`StepSize::Recommended`].
+const RECOMMENDED: &str = "recommended";
+
+impl std::fmt::Display for Grouping {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::By(strategy) => strategy.fmt(f),
+            Self::Recommended => f.write_str(RECOMMENDED),
+        }
+    }
+}
+
+impl std::str::FromStr for Grouping {
+    type Err = lengthwise::Error;
+
+    fn from_str(text: &str) -> Result<Self, lengthwise::Error> {
+        if text == RECOMMENDED { Ok(Self::Recommended) } else { text.parse().map(Self::By) }
+    }
+}
+
+/// How much data an optimizer step has.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum StepSize {
+    /// So much.
+    Of(Update),
+    /// As much as `lengthwise plan` chooses without a strategy: the tokens of a full batch without padding.
+    Recommended,
+}
+
+impl std::fmt::Display for StepSize {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Of(update) => update.fmt(f),
+            Self::Recommended => f.write_str(RECOMMENDED),
+        }
+    }
+}
+
+impl std::str::FromStr for StepSize {
+    type Err = lengthwise::Error;
+
+    fn from_str(text: &str) -> Result<Self, lengthwise::Error> {
+        if text == RECOMMENDED { Ok(Self::Recommended) } else { text.parse().map(Self::Of) }
+    }
+}
+
+/// How batches are made. A run's own settings replace those of `[batches]`. Without either, shapes are exact,
+/// batches are spread over the epoch, and every batch is an optimizer step.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Batches {
-    /// Which sequences come together.
-    pub strategy: Option<Named<Strategy>>,
-    /// What no batch exceeds.
+    /// The strategy, or `recommended`.
+    pub strategy: Option<Named<Grouping>>,
+    /// The limit of every batch.
     pub budget: Option<Named<Budget>>,
-    /// Which lengths batches may have.
+    /// The batch lengths that may occur.
     pub shapes: Option<Named<Shapes>>,
-    /// In which order batches come.
+    /// The order of the batches in the epoch.
     pub arrange: Option<Named<Arrange>>,
-    /// How long pieces are that sequences are cut into.
+    /// How much data an optimizer step has, or `recommended`. It then accumulates the gradients of as many
+    /// batches as that takes.
+    pub update: Option<Named<StepSize>>,
+    /// How long the pieces are that sequences are cut into.
     pub chunk: Option<u32>,
 }
 
@@ -137,6 +200,8 @@ pub struct Run {
     pub number: usize,
     /// How its batches are made.
     pub batches: Batches,
+    /// The settings that [`Experiment::recommend`] found, if its strategy or its update is `recommended`.
+    pub recommended: Option<Settings>,
     /// How many workers learn together, and how.
     pub together: Together,
 }
@@ -147,10 +212,11 @@ pub struct Run {
 #[serde(deny_unknown_fields)]
 struct RunTable {
     name: String,
-    strategy: Option<Named<Strategy>>,
+    strategy: Option<Named<Grouping>>,
     budget: Option<Named<Budget>>,
     shapes: Option<Named<Shapes>>,
     arrange: Option<Named<Arrange>>,
+    update: Option<Named<StepSize>>,
     chunk: Option<u32>,
     workers: Option<u32>,
     mode: Option<Mode>,
@@ -158,11 +224,13 @@ struct RunTable {
 
 impl From<RunTable> for Run {
     fn from(table: RunTable) -> Self {
-        let RunTable { name, strategy, budget, shapes, arrange, chunk, workers, mode } = table;
+        let RunTable { name, strategy, budget, shapes, arrange, update, chunk, workers, mode } =
+            table;
         Self {
             name,
             number: 0,
-            batches: Batches { strategy, budget, shapes, arrange, chunk },
+            batches: Batches { strategy, budget, shapes, arrange, update, chunk },
+            recommended: None,
             together: Together { workers, mode },
         }
     }
@@ -196,7 +264,7 @@ impl Trained {
         }
     }
 
-    /// How batches are made, and who learns from them, for people.
+    /// How batches are made, and by how many workers they are trained on, for people.
     pub fn described(&self) -> String {
         let Self { settings, workers, mode, .. } = self;
         match (workers, mode) {
@@ -206,7 +274,7 @@ impl Trained {
     }
 }
 
-/// More workers than anybody starts, of which a few thousand threads can be made.
+/// The most workers: as many threads can still be started.
 const WORKERS: u32 = 4096;
 
 impl Experiment {
@@ -266,8 +334,26 @@ impl Experiment {
             let what = format!("`scaling` is {}", experiment.scaling);
             return Err(wrong(what, &format!("give at most {WORKERS} workers")));
         }
-        experiment.trainings().map_err(|error| error.within(name))?;
+        experiment.check().map_err(|error| error.within(name))?;
         Ok(experiment)
+    }
+
+    /// Refuses seeds and runs that cannot be trained, as far as that is known without data.
+    fn check(&self) -> Result<(), Error> {
+        for (at, &seed) in self.seeds.iter().enumerate() {
+            if self.seeds[..at].contains(&seed) {
+                return Err(Error::new(
+                    format!("the seed {seed} is given twice"),
+                    "give every seed once: training again with the same seed gives the same result",
+                ));
+            }
+        }
+        for run in &self.runs {
+            self.grouping(run)?;
+            self.settings(run)?;
+            self.workers(run)?;
+        }
+        Ok(())
     }
 
     /// What is learnt, checked: from `data`, or as the experiment says. Paths of the experiment begin at
@@ -298,66 +384,142 @@ impl Experiment {
         of(&self.batches).or(first).unwrap_or(Budget::sequences(16))
     }
 
+    /// Decides on strategies and updates that are `recommended`: as `lengthwise plan` does without a strategy, for
+    /// the lengths of this task. Call it before [`trainings`](Self::trainings).
+    pub fn recommend(&mut self, task: &Task) -> Result<(), Error> {
+        let whole = evaluate::lengths(&task.training)?;
+        for at in 0..self.runs.len() {
+            let run = &self.runs[at];
+            let decided = self.grouping(run)? != Grouping::Recommended
+                && self.step_size(run) != Some(StepSize::Recommended);
+            if decided {
+                continue;
+            }
+            let within = |error: Error| error.within(&run.name);
+            let settings = self.settings(run)?;
+            let chunks = self.chunk(run).map(|size| trial::cut(&task.training, &whole, size));
+            let chunks = chunks.transpose().map_err(within)?;
+            let lengths = chunks.as_ref().map_or(&whole, Chunks::lengths);
+            let mut wanted = Wanted::new(settings.budget);
+            wanted.shapes =
+                run.batches.shapes.clone().or(self.batches.shapes.clone()).map(|of| of.0);
+            wanted.settings = settings;
+            let found = recommend(lengths, &wanted).map_err(|error| within(error.into()))?;
+            self.runs[at].recommended = Some(found.best().settings.clone());
+        }
+        Ok(())
+    }
+
     /// All trainings: every run from every seed, the runs of a seed one after another.
     pub fn trainings(&self) -> Result<Vec<Trained>, Error> {
-        let mut all = Vec::new();
-        for (at, &seed) in self.seeds.iter().enumerate() {
-            if self.seeds[..at].contains(&seed) {
-                return Err(Error::new(
-                    format!("the seed {seed} is given twice"),
-                    "give every seed once: the same training again tells nothing of chance",
-                ));
-            }
-            for run in &self.runs {
-                all.push(self.training(run, seed)?);
-            }
-        }
-        Ok(all)
+        self.check()?;
+        let each = self.seeds.iter().flat_map(|&seed| self.runs.iter().map(move |run| (run, seed)));
+        each.map(|(run, seed)| self.training(run, seed)).collect()
     }
 
     fn training(&self, run: &Run, seed: u64) -> Result<Trained, Error> {
-        let (own, all) = (&run.batches, &self.batches);
-        let missing = |what: &str| {
-            Error::new(
-                format!("the run {:?} has no {what}", run.name),
-                format!(
-                    "say it in its [[run]] or in [batches], such as {what} = {}",
-                    match what {
-                        "strategy" => "\"shuffled\"",
-                        _ => "\"sequences:16\"",
-                    }
-                ),
-            )
+        let recommended = || {
+            run.recommended.clone().ok_or_else(|| {
+                Error::new(
+                    format!("what is recommended for the run {:?} is not decided", run.name),
+                    "call `Experiment::recommend` with its data first",
+                )
+            })
         };
-        let strategy = own.strategy.clone().or_else(|| all.strategy.clone());
-        let strategy = strategy.ok_or_else(|| missing("strategy"))?.0;
-        if matches!(strategy, Strategy::Packed(_)) {
+        let settings = match self.grouping(run)? {
+            Grouping::Recommended => recommended()?,
+            Grouping::By(strategy) => {
+                let mut settings = self.settings(run)?;
+                if self.step_size(run) == Some(StepSize::Recommended) {
+                    settings.update = recommended()?.update;
+                }
+                Settings { strategy: strategy.to_string(), ..settings }
+            }
+        };
+        let chunk = self.chunk(run);
+        let mut text = format!(
+            "{} {} {} {}",
+            settings.strategy, settings.budget, settings.shapes, settings.arrange
+        );
+        if let Some(update) = settings.update {
+            _ = write!(text, " update {update}");
+        }
+        if let Some(model) = settings.cost_model {
+            _ = write!(text, " cost-model {model}");
+        }
+        if let Some(size) = chunk {
+            _ = write!(text, " chunks of {size}");
+        }
+        Ok(Trained {
+            name: run.name.clone(),
+            seed,
+            planner: Planner::named(settings)?.seed(seed),
+            chunk,
+            settings: text,
+            workers: self.workers(run)? as usize,
+            mode: run.together.mode.or(self.together.mode).unwrap_or_default(),
+        })
+    }
+
+    /// How a run groups sequences.
+    fn grouping(&self, run: &Run) -> Result<Grouping, Error> {
+        let own = run.batches.strategy.clone().or_else(|| self.batches.strategy.clone());
+        let grouping = own.ok_or_else(|| missing(run, "strategy", "recommended"))?.0;
+        if matches!(grouping, Grouping::By(Strategy::Packed(_))) {
             return Err(Error::new(
                 format!("the run {:?} packs several sequences into a row", run.name),
-                "the models here have a row for each sequence: give another `strategy`",
+                "the models here have one row per sequence: set another `strategy`",
             ));
         }
-        let budget = own.budget.or(all.budget).ok_or_else(|| missing("budget"))?.0;
-        let shapes = own.shapes.clone().or_else(|| all.shapes.clone()).map(|named| named.0);
-        let shapes = shapes.unwrap_or_default();
-        let arrange = own.arrange.or(all.arrange).map(|named| named.0).unwrap_or_default();
-        let chunk = own.chunk.or(all.chunk);
-        if chunk == Some(0) {
-            return Err(Error::new("chunks are from 1", "leave `chunk` out for whole sequences"));
-        }
-        let (own, all) = (run.together, self.together);
-        let (workers, mode) = (own.workers.or(all.workers).unwrap_or(1), own.mode.or(all.mode));
-        if !(1..=WORKERS).contains(&workers) {
-            return Err(Error::new(
-                format!("the run {:?} has {workers} workers", run.name),
-                format!("give it from 1 to {WORKERS}"),
-            ));
-        }
-        let pieces = chunk.map_or_else(String::new, |size| format!(" chunks of {size}"));
-        let settings = format!("{strategy} {budget} {shapes} {arrange}{pieces}");
-        let planner = Planner::new(strategy, budget).shapes(shapes).arrange(arrange).seed(seed);
-        let (name, workers) = (run.name.clone(), workers as usize);
-        let mode = mode.unwrap_or_default();
-        Ok(Trained { name, seed, planner, chunk, settings, workers, mode })
+        Ok(grouping)
     }
+
+    /// The settings of a run, all but its strategy and its seed.
+    fn settings(&self, run: &Run) -> Result<Settings, Error> {
+        let (own, all) = (&run.batches, &self.batches);
+        let budget = own.budget.or(all.budget);
+        let budget = budget.ok_or_else(|| missing(run, "budget", "sequences:16"))?.0;
+        if self.chunk(run) == Some(0) {
+            return Err(Error::new(
+                format!("the run {:?} has chunks of length 0", run.name),
+                "leave `chunk` out for whole sequences",
+            ));
+        }
+        let shapes = own.shapes.clone().or_else(|| all.shapes.clone()).map(|named| named.0);
+        Ok(Settings {
+            shapes: shapes.unwrap_or_default(),
+            arrange: own.arrange.or(all.arrange).map(|named| named.0).unwrap_or_default(),
+            update: match self.step_size(run) {
+                Some(StepSize::Of(update)) => Some(update),
+                Some(StepSize::Recommended) | None => None,
+            },
+            ..Settings::new("", budget)
+        })
+    }
+
+    fn step_size(&self, run: &Run) -> Option<StepSize> {
+        run.batches.update.or(self.batches.update).map(|named| named.0)
+    }
+
+    fn chunk(&self, run: &Run) -> Option<u32> {
+        run.batches.chunk.or(self.batches.chunk)
+    }
+
+    fn workers(&self, run: &Run) -> Result<u32, Error> {
+        let workers = run.together.workers.or(self.together.workers).unwrap_or(1);
+        if (1..=WORKERS).contains(&workers) {
+            return Ok(workers);
+        }
+        Err(Error::new(
+            format!("the run {:?} has {workers} workers", run.name),
+            format!("set `workers` to a number from 1 to {WORKERS}"),
+        ))
+    }
+}
+
+fn missing(run: &Run, what: &str, example: &str) -> Error {
+    Error::new(
+        format!("the run {:?} has no {what}", run.name),
+        format!("set it in its [[run]] or in [batches], such as {what} = \"{example}\""),
+    )
 }

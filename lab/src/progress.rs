@@ -102,6 +102,7 @@ fn fresh(epoch: u32) -> TrainingEpoch {
         epoch,
         seconds: 0.0,
         steps: 0,
+        batches: 0,
         sequences: 0,
         frames: 0,
         cells: 0,

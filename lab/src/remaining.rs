@@ -15,6 +15,8 @@ pub(crate) struct Remaining {
     /// Batches that repeat others, where there are fewer sequences than workers. They are not trained on.
     again: Vec<bool>,
     workers: usize,
+    /// Micro-batches of each worker in a step.
+    micro_batches: usize,
     /// How many steps others took before, and what share of all sequences they saw.
     before: usize,
     seen: f64,
@@ -34,9 +36,14 @@ impl Remaining {
             _ => (taken, 0),
         };
         let mut cursor = plan.schedule(ranks)?.cursor(0)?;
-        let segment = |taken: &Taken| Segment { ranks: taken.workers, steps: taken.steps };
-        cursor.segments = before.iter().map(segment).collect();
-        let batches = plan.resume(&cursor, ranks)?.all_ranks();
+        let segment = |taken: &Taken| -> Result<Segment, Error> {
+            // A step of several micro-batches has as many for each of the workers that took it.
+            let micro_batches = plan.schedule(taken.workers)?.accumulate();
+            Ok(Segment { ranks: taken.workers * micro_batches, steps: taken.steps })
+        };
+        cursor.segments = before.iter().map(segment).collect::<Result<_, _>>()?;
+        let schedule = plan.resume(&cursor, ranks)?;
+        let (batches, micro_batches) = (schedule.all_ranks(), schedule.accumulate() as usize);
         let mut met = HashSet::new();
         // A batch that repeats another has none but its sequences.
         let again = batches
@@ -47,7 +54,17 @@ impl Remaining {
         let seen = (all - met.len()) as f64 / all.max(1) as f64;
         let before = before.iter().map(|taken| taken.steps as usize).sum();
         let sync_points = Vec::new();
-        Ok(Self { batches, again, workers, before, seen, taken: own, begun: own, sync_points })
+        Ok(Self {
+            batches,
+            again,
+            workers,
+            micro_batches,
+            before,
+            seen,
+            taken: own,
+            begun: own,
+            sync_points,
+        })
     }
 
     /// The same from the beginning of an epoch.
@@ -62,8 +79,13 @@ impl Remaining {
         Ok((plan, remaining))
     }
 
+    /// Batches of all workers in a step.
+    fn per_step(&self) -> usize {
+        self.workers * self.micro_batches
+    }
+
     fn own_steps(&self) -> usize {
-        self.batches.len() / self.workers
+        self.batches.len() / self.per_step()
     }
 
     /// How many steps the epoch has, with those that others took.
@@ -81,13 +103,13 @@ impl Remaining {
         self.taken == self.own_steps()
     }
 
-    /// The next batch of a worker and its length; nothing where that is a repetition.
-    pub(crate) fn next(&self, rank: usize) -> Option<(&[u32], u32)> {
-        let at = self.taken * self.workers + rank;
-        if *self.again.get(at)? {
-            return None;
-        }
-        Some((self.batches.get(at)?, self.batches.batch_length(at)?))
+    /// The micro-batches of a worker in the next step, each with its length. A micro-batch that repeats
+    /// another is left out.
+    pub(crate) fn next(&self, rank: usize) -> Vec<(&[u32], u32)> {
+        let places = (self.taken * self.per_step() + rank..(self.taken + 1) * self.per_step())
+            .step_by(self.workers);
+        let batch = |at: usize| Some((self.batches.get(at)?, self.batches.batch_length(at)?));
+        places.filter(|&at| self.again.get(at) == Some(&false)).filter_map(batch).collect()
     }
 
     /// A step was taken.
@@ -112,7 +134,7 @@ impl Remaining {
         let mut from = 0;
         for &to in &self.sync_points {
             let mut loads = vec![0.0; self.workers];
-            for at in from * self.workers..to * self.workers {
+            for at in from * self.per_step()..to * self.per_step() {
                 let (Some(batch), Some(length)) =
                     (self.batches.get(at), self.batches.batch_length(at))
                 else {
@@ -135,7 +157,7 @@ impl Remaining {
 
 #[cfg(test)]
 mod tests {
-    use lengthwise::Budget;
+    use lengthwise::{Budget, Update};
 
     use super::*;
 
@@ -149,7 +171,7 @@ mod tests {
         let mut seen = Vec::new();
         while !remaining.is_over() {
             for rank in 0..remaining.workers {
-                seen.extend(remaining.next(rank).map(|(batch, _)| batch).unwrap_or_default());
+                seen.extend(remaining.next(rank).into_iter().flat_map(|(batch, _)| batch));
             }
             remaining.take();
         }
@@ -198,6 +220,32 @@ mod tests {
                 "{workers}"
             );
         }
+    }
+
+    #[test]
+    fn micro_batches_of_a_step_are_shared_by_the_workers() {
+        let lengths = Lengths::new((1..=200).collect::<Vec<u32>>()).unwrap();
+        let strategy: Strategy = "proportional:batches=4".parse().unwrap();
+        let planner = Planner::new(strategy, Budget::padded(1000)).update(Update::Sequences(20));
+        let plan = planner.plan(&lengths, 0).unwrap();
+        for (workers, micro_batches) in [(1, 4), (2, 2), (4, 1)] {
+            let mut remaining = Remaining::new(&plan, &[], workers).unwrap();
+            assert_eq!((remaining.steps(), remaining.next(0).len()), (10, micro_batches));
+            assert_eq!(seen(&mut remaining), (0..200).collect::<Vec<u32>>());
+        }
+        // Three steps with one worker, then two workers see all that is left.
+        let mut first = Remaining::new(&plan, &[], 1).unwrap();
+        let mut before = Vec::new();
+        for _ in 0..3 {
+            before.extend(first.next(0).into_iter().flat_map(|(batch, _)| batch.to_vec()));
+            first.take();
+        }
+        let taken = [Taken { workers: 1, steps: 3 }];
+        let mut rest = Remaining::new(&plan, &taken, 2).unwrap();
+        assert_eq!(rest.steps(), 10);
+        before.extend(seen(&mut rest));
+        before.sort_unstable();
+        assert_eq!(before, (0..200).collect::<Vec<u32>>());
     }
 
     #[test]

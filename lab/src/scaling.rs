@@ -1,4 +1,4 @@
-//! What more workers would take, by the plan and the time of measured steps.
+//! How long an epoch would take with more workers, by the plan and the time of measured steps.
 
 use std::iter::successors;
 
@@ -10,9 +10,8 @@ use crate::{collective::Mode, error::Error};
 /// How many sequences there are for each of the most workers: enough for all to have several batches.
 const SEQUENCES: usize = 512;
 
-/// An epoch on 1, 2, 4, … up to `most` workers who each wait for the others after every step, and on as
-/// many who wait for them at its end only. The sequences are given ones, as often over as `most`
-/// workers need.
+/// An epoch on 1, 2, 4, … up to `most` workers that wait for each other after every step, and on as many that
+/// wait only at its end. The given sequences are repeated as often as `most` workers need.
 pub(crate) fn scaling(
     planner: &Planner<Strategy>,
     lengths: &Lengths,

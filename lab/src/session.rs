@@ -26,13 +26,13 @@ use crate::{
     trial::{Setup, Trial},
 };
 
-/// Who looks on while an experiment runs.
+/// Follows an experiment while it runs.
 pub trait Watch {
     /// The workers of a training synchronized, after one or more of the steps that this epoch has.
     fn step(&mut self, training: usize, progress: &Progress, steps: Option<usize>, loss: f64);
     /// An epoch of a training is over.
     fn epoch(&mut self, training: usize, progress: &Progress);
-    /// Whether to stop as soon as everything is kept.
+    /// Whether to stop as soon as everything is saved.
     fn stop(&self) -> bool;
 }
 
@@ -44,9 +44,9 @@ pub struct Session<'a> {
     /// What tells the task from others.
     digest: u64,
     folder: PathBuf,
-    /// How often a training is kept within an epoch.
+    /// The time between checkpoints within an epoch.
     every: Duration,
-    /// Where every step is written down, if at all.
+    /// The folder of traces, if there is one.
     trace: Option<PathBuf>,
 }
 
@@ -65,6 +65,8 @@ pub struct Outcome {
     pub training: Training,
     /// Whether all is done.
     pub finished: bool,
+    /// Whether anything was trained; if not, all of it was kept from before.
+    pub trained: bool,
 }
 
 /// Where in its folder an experiment keeps what was measured.
@@ -124,7 +126,7 @@ impl<'a> Session<'a> {
                 format!("{}: another run is at work in this folder", self.folder.display()),
                 "wait until it ends, or name another folder with `--out`",
             )),
-            // Where a file system has no locks, nobody is kept out.
+            // A file system without locks keeps no other run out.
             Err(fs::TryLockError::Error(_)) => Ok(file),
             Ok(()) => {
                 // What others began to write and did not end, as they were killed.
@@ -214,15 +216,20 @@ impl<'a> Session<'a> {
         if world.size() > 1 {
             self.keep_new(&trials, &trainings, trace.is_some())?;
         }
+        let steps_of = |trials: &[Option<Trial<'_, E>>]| -> u64 {
+            trials.iter().flatten().map(|trial| trial.progress().steps).sum()
+        };
+        let kept = steps_of(&trials);
         let mut stopped = false;
         // A training that was kept within an epoch ends that first.
         for epoch in 0..*epochs as usize {
             for (at, (trial, training)) in trials.iter_mut().zip(&trainings).enumerate() {
-                // Those who have no part in a training hear here that all stop.
+                // Workers that have no part in a training learn here that all stop.
                 let mut told = vec![u8::from(stopped)];
                 world.broadcast(&mut told)?;
                 if told != [0] {
-                    return self.outcome(&setup, leads, &trainings, &trials, false);
+                    let trained = steps_of(&trials) > kept;
+                    return self.outcome(&setup, leads, &trainings, &trials, (false, trained));
                 }
                 if let Some(trial) = trial {
                     let turn = Turn { at, training, epoch };
@@ -235,7 +242,8 @@ impl<'a> Session<'a> {
                 self.write(&self.measured(engine, &trainings, &trials, &evaluator))?;
             }
         }
-        self.outcome(&setup, leads, &trainings, &trials, !stopped)
+        let trained = steps_of(&trials) > kept;
+        self.outcome(&setup, leads, &trainings, &trials, (!stopped, trained))
     }
 
     /// A training from its checkpoint, or from its beginning. All its workers call this together.
@@ -320,14 +328,14 @@ impl<'a> Session<'a> {
         checkpoint::save(&path, trial.model(), &self.identity(training), &snapshot)
     }
 
-    /// What was measured, kept too; nothing for those who do not lead.
+    /// What was measured, also saved; `None` on all workers but the first.
     fn outcome<E: Engine>(
         &self,
         setup: &Setup<'_, E>,
         leads: bool,
         trainings: &[Trained],
         trials: &[Option<Trial<'_, E>>],
-        finished: bool,
+        (finished, trained): (bool, bool),
     ) -> Result<Option<Outcome>, Error> {
         if !leads {
             return Ok(None);
@@ -337,7 +345,7 @@ impl<'a> Session<'a> {
             training.scaling = self.scaling(trainings, trials)?;
         }
         self.write(&training)?;
-        Ok(Some(Outcome { training, finished }))
+        Ok(Some(Outcome { training, finished, trained }))
     }
 
     /// What was kept of a training: read by the first worker, and heard by the others.
@@ -399,7 +407,7 @@ impl<'a> Session<'a> {
             let last = trial.progress().epochs.len();
             // The report says by itself what diverged.
             if trial.progress().ended == Some(Ended::Patience) && last <= *epochs as usize {
-                notes.push(format!("{name}, seed {seed}: ended after epoch {last}, as its validation loss did not fall any more."));
+                notes.push(format!("{name}, seed {seed}: stopped after epoch {last}, because its validation loss no longer fell."));
             }
         }
         let about = self.about(engine.name());
@@ -447,7 +455,7 @@ impl<'a> Session<'a> {
         );
         [
             ("task", format!("{name} ({source})")),
-            ("sequences", format!("{training} to learn from, {validation} to be examined on")),
+            ("sequences", format!("{training} for training, {validation} for validation")),
             ("model", format!("{layers} of {units}, {directions}")),
             ("learning", learning.to_lowercase()),
             ("engine", engine),

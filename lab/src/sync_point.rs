@@ -22,6 +22,7 @@ pub(crate) struct Done {
     pub(crate) frames: u64,
     pub(crate) cells: u64,
     pub(crate) peak_bytes: u64,
+    pub(crate) batches: u64,
 }
 
 /// What a worker requests at the next sync point.
@@ -50,7 +51,7 @@ pub struct Agreement {
     pub(crate) interval: u64,
 }
 
-const NUMBERS: usize = 11;
+const NUMBERS: usize = 12;
 
 /// Exchanges what each worker did and requests, and adds the work of all to the progress.
 pub(crate) fn synchronize(
@@ -75,6 +76,7 @@ pub(crate) fn synchronize(
         f64::from(u8::from(requests.stop)),
         f64::from(u8::from(requests.keep)),
         next,
+        done.batches as f64,
     ];
     let all = collective.share(&mine)?;
     let (all, _) = all.as_chunks::<NUMBERS>();
@@ -93,6 +95,7 @@ pub(crate) fn synchronize(
     current.sequences += total(4) as u64;
     current.frames += total(5) as u64;
     current.cells += total(6) as u64;
+    current.batches += total(11) as u64;
     current.peak_bytes = current.peak_bytes.max(most(7) as u64);
     // One worker may end what several began.
     if collective.size() > 1 || current.together.is_some() {

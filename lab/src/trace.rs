@@ -1,4 +1,4 @@
-//! Every step of every worker, as lines of JSON.
+//! Every micro-batch of every worker, as lines of JSON.
 
 use std::{
     fs::{self, File},
@@ -13,10 +13,10 @@ use crate::{
     collective::Collective,
     error::Error,
     experiment::Trained,
-    trial::{Stepped, Trial},
+    trial::{MicroBatch, Stepped, Trial},
 };
 
-/// Where a worker writes down its steps: a file of its own.
+/// The file that a worker writes its micro-batches to.
 #[derive(Debug)]
 pub(crate) struct Trace {
     file: File,
@@ -29,13 +29,13 @@ struct Line<'a> {
     seed: u64,
     workers: usize,
     epoch: u32,
-    /// Of the epoch, from 1.
+    /// The optimizer step of the epoch, from 1.
     step: usize,
     sequences: &'a [u32],
     length: u32,
     seconds: f64,
-    /// What tells the worker's parameters after the step from others.
-    parameters: String,
+    /// The digest of the worker's parameters after the step.
+    parameters: &'a str,
 }
 
 impl Trace {
@@ -48,7 +48,8 @@ impl Trace {
         Ok(Self { file, path })
     }
 
-    /// A line for a step. After the last step of an epoch, the progress is that of the next.
+    /// A line for each micro-batch of a step, or one without sequences if the worker had none. After the last
+    /// step of an epoch, the progress is that of the next.
     pub(crate) fn write<E: Engine>(
         &mut self,
         training: &Trained,
@@ -56,18 +57,32 @@ impl Trace {
         stepped: &Stepped,
     ) -> Result<(), Error> {
         let progress = trial.progress();
-        let Stepped { sequences, length, seconds, over, .. } = stepped;
+        let Stepped { batches, over, .. } = stepped;
         let (epoch, step) = match progress.epochs.last().filter(|_| *over) {
             Some(last) => (last.epoch, last.steps as usize),
             None => (progress.current.epoch, progress.steps_of_epoch()),
         };
         let Trained { name: run, seed, workers, .. } = training;
-        let (seed, workers, length, seconds) = (*seed, *workers, *length, *seconds);
         let parameters = format!("{:016x}", trial.digest()?);
-        let line = Line { run, seed, workers, epoch, step, sequences, length, seconds, parameters };
-        let mut text =
-            serde_json::to_string(&line).map_err(|error| cannot(&self.path, &error.into()))?;
-        text.push('\n');
+        let none = [MicroBatch { sequences: Vec::new(), length: 0, seconds: 0.0 }];
+        let batches = if batches.is_empty() { &none[..] } else { batches };
+        let mut text = String::new();
+        for MicroBatch { sequences, length, seconds } in batches {
+            let line = Line {
+                run,
+                seed: *seed,
+                workers: *workers,
+                epoch,
+                step,
+                sequences,
+                length: *length,
+                seconds: *seconds,
+                parameters: &parameters,
+            };
+            text +=
+                &serde_json::to_string(&line).map_err(|error| cannot(&self.path, &error.into()))?;
+            text.push('\n');
+        }
         // In one piece, and at once: it is to be there if this process is killed.
         self.file.write_all(text.as_bytes()).map_err(|error| cannot(&self.path, &error))
     }

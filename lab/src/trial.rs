@@ -88,19 +88,26 @@ impl<E: Engine> std::fmt::Debug for Trial<'_, E> {
     }
 }
 
-/// What a step did.
+/// What an optimizer step did.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stepped {
-    /// What this worker trained on.
-    pub sequences: Vec<u32>,
-    /// What they were padded to.
-    pub length: u32,
-    /// How long that took.
-    pub seconds: f64,
+    /// The micro-batches that this worker trained on: one, or several whose gradients were accumulated.
+    pub batches: Vec<MicroBatch>,
     /// What the workers agreed on, if they synchronized after this step.
     pub agreement: Option<Agreement>,
     /// Whether an epoch is over.
     pub over: bool,
+}
+
+/// One of the batches of an optimizer step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MicroBatch {
+    /// Its sequences.
+    pub sequences: Vec<u32>,
+    /// The length that they were padded to.
+    pub length: u32,
+    /// How long its gradient took.
+    pub seconds: f64,
 }
 
 impl<'a, E: Engine> Trial<'a, E> {
@@ -137,7 +144,7 @@ impl<'a, E: Engine> Trial<'a, E> {
         let (plan, _) = Remaining::of_epoch(&training.planner, &lengths, 0, collective.size())?;
         let largest = plan.measure(&lengths).largest_batch_cells;
         let (engine, needed) = (setup.engine, setup.model.bytes(largest));
-        if !engine.room(needed) {
+        if !engine.has_memory(needed) {
             return Err(Error::new(
                 format!("a batch of {largest} cells needs about {} MB", needed / 1_000_000),
                 "give a smaller budget, or a smaller model",
@@ -181,7 +188,7 @@ impl<'a, E: Engine> Trial<'a, E> {
         self.setup.model
     }
 
-    /// Who trains.
+    /// The workers that train together.
     pub fn collective(&self) -> &dyn Collective {
         self.collective
     }
@@ -206,7 +213,7 @@ impl<'a, E: Engine> Trial<'a, E> {
         Ok(xxh3_64(&of_floats(&self.setup.engine.download(&self.parameters)?)))
     }
 
-    /// The gradient of the last step: of this worker's batch, or of all workers' where it is one.
+    /// The gradient of the last step: of this worker's micro-batches, or of all workers' where it is one.
     pub fn gradient(&self) -> Result<Vec<f32>, Error> {
         Ok(self.setup.engine.download(&self.gradient)?)
     }
@@ -224,7 +231,7 @@ impl<'a, E: Engine> Trial<'a, E> {
         Ok(Snapshot { progress, weights, common })
     }
 
-    /// Trains on one batch. After the last of an epoch, the model is evaluated.
+    /// Takes an optimizer step. After the last of an epoch, the model is evaluated.
     pub fn step(&mut self, requests: Requests) -> Result<Stepped, Error> {
         let mut remaining = match self.remaining.take() {
             Some(remaining) => remaining,
@@ -258,7 +265,7 @@ impl<'a, E: Engine> Trial<'a, E> {
         let done =
             (self.progress.epochs.len() as f64 + remaining.share()) / f64::from(self.setup.epochs);
         let number = self.progress.steps + 1;
-        let mut stepped = self.compute(remaining.next(collective.rank()), number, done)?;
+        let mut stepped = self.compute(&remaining.next(collective.rank()), number, done)?;
         self.steps_since_sync += 1;
         remaining.take();
         self.progress.take(collective.size());
@@ -292,25 +299,22 @@ impl<'a, E: Engine> Trial<'a, E> {
         Ok(stepped)
     }
 
-    /// The work of this worker in a step: the gradient of its batch, and where workers train apart, the
-    /// update.
+    /// The work of this worker in a step: the gradient of its micro-batches, and where workers train
+    /// apart, the update.
     fn compute(
         &mut self,
-        batch: Option<(&[u32], u32)>,
+        batches: &[(&[u32], u32)],
         number: u64,
         done: f64,
     ) -> Result<Stepped, Error> {
         let _core = self.collective.core();
         let start = Instant::now();
-        let mut stepped = match batch {
-            Some((batch, length)) => self.gradient_of(batch, length)?,
-            None => Stepped::nothing(),
-        };
+        let mut batches = self.gradient_of_all(batches)?;
         if self.training.mode != Mode::Sync {
             if self.common.is_none() {
                 self.common = Some(self.setup.engine.download(&self.parameters)?);
             }
-            if !stepped.sequences.is_empty() {
+            if !batches.is_empty() {
                 self.update(number, done)?;
             }
         }
@@ -318,28 +322,61 @@ impl<'a, E: Engine> Trial<'a, E> {
             // Others may wait for this device.
             self.setup.engine.wait()?;
         }
-        stepped.seconds = start.elapsed().as_secs_f64();
-        self.done.work += stepped.seconds;
-        if !stepped.sequences.is_empty() {
-            let (size, length) = (stepped.sequences.len() as u32, stepped.length);
-            self.measured.push(Step { size, length, seconds: stepped.seconds });
+        let seconds = start.elapsed().as_secs_f64();
+        self.done.work += seconds;
+        // A device may end what it was asked for, and workers that train apart update, after the last.
+        let known: f64 = batches.iter().map(|batch| batch.seconds).sum();
+        if let Some(last) = batches.last_mut() {
+            last.seconds += seconds - known;
         }
-        Ok(stepped)
+        self.measured.extend(batches.iter().map(|MicroBatch { sequences, length, seconds }| {
+            Step { size: sequences.len() as u32, length: *length, seconds: *seconds }
+        }));
+        Ok(Stepped { batches, agreement: None, over: false })
     }
 
-    /// The gradient of a batch.
-    fn gradient_of(&mut self, batch: &[u32], length: u32) -> Result<Stepped, Error> {
+    /// The gradient of the mean loss over all micro-batches of a step. It is that of one batch that has
+    /// all their sequences, up to rounding: each counts by what its loss is a mean over.
+    fn gradient_of_all(&mut self, batches: &[(&[u32], u32)]) -> Result<Vec<MicroBatch>, Error> {
+        if batches.is_empty() {
+            return Ok(Vec::new());
+        }
+        let engine = self.setup.engine;
+        engine.clear(&mut self.gradient)?;
+        let several = batches.len() > 1;
+        let (mut all, mut counted) = (Vec::with_capacity(batches.len()), 0);
+        for &(batch, length) in batches {
+            let start = Instant::now();
+            counted += self.add_gradient_of(batch, length, several)?;
+            let seconds = start.elapsed().as_secs_f64();
+            all.push(MicroBatch { sequences: batch.to_vec(), length, seconds });
+        }
+        if several {
+            engine.scale(&mut self.gradient, 1.0 / counted.max(1) as f32)?;
+        }
+        Ok(all)
+    }
+
+    /// Adds the gradient of a batch: of the sum of its losses where several batches are accumulated, and
+    /// otherwise of their mean. Returns how many losses there are.
+    fn add_gradient_of(
+        &mut self,
+        batch: &[u32],
+        length: u32,
+        several: bool,
+    ) -> Result<usize, Error> {
         let Setup { engine, model, data, .. } = self.setup;
         engine.reset_peak();
         let resting = engine.peak_bytes();
         let pieces: Vec<Piece> = batch.iter().map(|&index| self.piece(index)).collect();
         let shown = Batch::new(data, &pieces, length as usize);
-        engine.clear(&mut self.gradient)?;
         let passed = model.pass(engine, &self.parameters, &shown)?;
-        let Loss { total, count, .. } = passed.backward(&mut self.gradient)?;
+        let weight = if several { passed.loss.count as f32 } else { 1.0 };
+        let Loss { total, count, .. } = passed.weighted_backward(weight, &mut self.gradient)?;
         let done = &mut self.done;
         done.loss += total;
         done.counted += count as u64;
+        done.batches += 1;
         done.sequences += pieces.len() as u64;
         done.frames += pieces.iter().map(|piece| piece.length as u64).sum::<u64>();
         done.cells += pieces.len() as u64 * u64::from(length);
@@ -347,7 +384,7 @@ impl<'a, E: Engine> Trial<'a, E> {
         let resting_parts = 4 * 4 * model.parameters() as u64;
         let needed = engine.peak_bytes().saturating_sub(resting) + resting_parts;
         done.peak_bytes = done.peak_bytes.max(needed);
-        Ok(Stepped { sequences: batch.to_vec(), length, ..Stepped::nothing() })
+        Ok(count)
     }
 
     /// Follows the gradient in a step of this number, when this part of the whole training is over.
@@ -518,12 +555,6 @@ impl<'a, E: Engine> Trial<'a, E> {
                 "their processors or devices may compute differently: use equal ones, or `--mode average`",
             )),
         }
-    }
-}
-
-impl Stepped {
-    fn nothing() -> Self {
-        Self { sequences: Vec::new(), length: 0, seconds: 0.0, agreement: None, over: false }
     }
 }
 

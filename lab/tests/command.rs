@@ -86,7 +86,11 @@ fn an_experiment_leaves_its_results_and_a_page() {
     assert_eq!(fs::read_to_string(folder.path().join("page.html")).unwrap(), page);
     // All is done already, and more epochs go on from there.
     let done = run(folder.path(), &["run", "small.toml", "--device", "cpu"]);
-    assert!(done.status.success() && !text(&done.stderr).contains("epoch"));
+    let told = text(&done.stderr);
+    assert!(done.status.success() && !told.contains("epoch"), "{told}");
+    assert!(told.contains("Nothing was trained"), "{told}");
+    assert!(told.contains(" run small.toml --device cpu --fresh\n"), "{told}");
+    assert!(!log.contains("Nothing was trained"), "{log}");
     let more = run(folder.path(), &["run", "small.toml", "--epochs", "4", "--device", "cpu"]);
     let log = text(&more.stderr);
     assert!(log.contains("epoch 4/4") && !log.contains("epoch 3/"), "{log}");
@@ -178,7 +182,7 @@ fn asked_to_stop_it_keeps_everything() {
     assert_eq!(output.status.code(), Some(130));
     assert!(output.stdout.is_empty());
     let log = text(&output.stderr);
-    assert!(log.ends_with("the same command goes on from here (kept in runs/small)\n"), "{log}");
+    assert!(log.ends_with("the same command continues from here (saved in runs/small)\n"), "{log}");
     assert!(Training::from_jsonl(&fs::read_to_string(&results).unwrap()).is_ok());
 }
 
@@ -263,7 +267,10 @@ fn the_experiment_of_the_guide_can_be_run() {
     fs::write(folder.path().join("guide.toml"), file).unwrap();
     let checked = run(folder.path(), &["check", "guide.toml"]);
     assert!(checked.status.success(), "{}", text(&checked.stderr));
-    assert!(text(&checked.stdout).contains("blurred:blur=0.02 padded:1200 exact spread"));
+    assert!(
+        text(&checked.stdout)
+            .contains("blurred:blur=0.02 dynamic:4 exact spread update sequences:16")
+    );
 }
 
 #[test]
@@ -399,7 +406,7 @@ fn to_begin_anew_leaves_the_files_of_others() {
     assert!(text(&output.stderr).contains("epoch 1/1"), "{}", text(&output.stderr));
     assert_eq!(fs::read(checkpoints.join("mine.safetensors")).unwrap(), b"precious");
     assert!(!checkpoints.join(".lengthwise-1-abc").exists());
-    // What cannot be trained makes nobody forget.
+    // What cannot be trained deletes nothing.
     fs::write(path.join("small.toml"), SMALL.replace("sequences:4", "padded:5")).unwrap();
     refused(path, &["run", "small.toml", "--fresh"]);
     assert!(path.join("runs/small/results.jsonl").exists());

@@ -10,6 +10,7 @@ fn epoch(epoch: u32, loss: f64, validation: Option<f64>) -> TrainingEpoch {
         epoch,
         seconds: 2.0,
         steps: 10,
+        batches: 10,
         sequences: 160,
         frames: 900,
         cells: 1000,
@@ -86,7 +87,8 @@ fn every_kind_of_records_has_a_page() {
             assert_ne!(section.contains("<figure"), says, "{id} of {what}");
         }
         // The other renderings are there as well.
-        assert!(!training.verdict().is_empty() && training.verdict().ends_with('.'), "{what}");
+        let verdict = training.verdict();
+        assert!(!verdict.is_empty() && verdict.iter().all(|one| one.ends_with('.')), "{what}");
         let text = training.table().text(Look::Starred, 100);
         assert!(!text.contains("NaN") && !text.contains('\u{1b}'), "{what}: {text}");
         let again = Training::from_jsonl(&training.to_jsonl()).unwrap();

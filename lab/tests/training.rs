@@ -1,8 +1,8 @@
-//! Trainings of every kind of model: padding changes nothing, threads change nothing, and what was
-//! stopped goes on as if it had not been.
+//! Trainings of every kind of model: padding changes nothing, threads change nothing, and a training that was
+//! stopped continues as if it had not been.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
-use lengthwise::{Budget, Planner, Strategy, strategy::SemiSorted};
+use lengthwise::{Budget, Planner, Strategy, Update, strategy::SemiSorted};
 use lengthwise_lab::{
     Evaluator, Learning, Optimizer, Requests, Schedule, Setup, Snapshot, Trained, Trial,
     batch::{Batch, Piece},
@@ -153,6 +153,10 @@ fn more_padding_changes_neither_losses_nor_gradients() {
 
 /// Trains to the end; where `stops` says so, the training is kept on disk and read back.
 fn train(task: &Task, epochs: u32, chunk: Option<u32>, stops: impl Fn(u64) -> bool) -> Snapshot {
+    train_as(&training(chunk), task, epochs, stops)
+}
+
+fn train_as(training: &Trained, task: &Task, epochs: u32, stops: impl Fn(u64) -> bool) -> Snapshot {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("kept");
     let model = Model::new(&size(), &task.training);
@@ -169,14 +173,13 @@ fn train(task: &Task, epochs: u32, chunk: Option<u32>, stops: impl Fn(u64) -> bo
         learning: &learning,
         epochs,
     };
-    let training = training(chunk);
-    let mut trial = Trial::new(setup, &training, &Alone).unwrap();
+    let mut trial = Trial::new(setup, training, &Alone).unwrap();
     while !trial.finished() {
         trial.step(Requests::default()).unwrap();
         if stops(trial.progress().steps) {
             save_checkpoint(&file, &model, "the same", &trial.snapshot().unwrap()).unwrap();
             let kept = load_checkpoint(&file, &model, "the same").unwrap().unwrap();
-            trial = Trial::resume(setup, &training, &Alone, kept).unwrap();
+            trial = Trial::resume(setup, training, &Alone, kept).unwrap();
         }
     }
     trial.snapshot().unwrap()
@@ -195,6 +198,22 @@ fn measured(snapshot: &Snapshot) -> Vec<String> {
         format!("{epoch:?}")
     };
     snapshot.progress.epochs.iter().map(timeless).collect()
+}
+
+#[test]
+fn steps_of_several_micro_batches_end_the_same_after_a_stop() {
+    let task = &tasks()[0];
+    let mut training = training(None);
+    training.planner = training.planner.update(Update::Sequences(8));
+    let whole = train_as(&training, task, 2, |_| false);
+    let epoch = &whole.progress.epochs[0];
+    // Of 22 sequences in batches of 4: three steps of two batches.
+    assert_eq!((epoch.steps, epoch.sequences), (3, 22));
+    for stop in [1, 2, 3, 5] {
+        let resumed = train_as(&training, task, 2, |steps| steps == stop);
+        assert_eq!(bits(&whole), bits(&resumed), "stopped after {stop}");
+        assert_eq!(measured(&whole), measured(&resumed), "stopped after {stop}");
+    }
 }
 
 #[test]

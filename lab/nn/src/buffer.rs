@@ -40,7 +40,7 @@ impl Store {
         Self { free: Vec::new(), waiting: 0, used: 0, most: 0, live: 0, peak: 0 }
     }
 
-    /// Room for so many numbers. It may hold fewer, and any.
+    /// Memory for so many numbers. It may hold fewer, with any values.
     fn take(&mut self, length: usize) -> Vec<f32> {
         let at = self.free.partition_point(|values| values.capacity() < length);
         // Much larger memory waits for others.
@@ -110,7 +110,7 @@ impl Buffer {
     pub(crate) fn any(length: usize) -> Self {
         let mut buffer = Self::used(length, false);
         if cfg!(debug_assertions) {
-            // Whoever reads them first is found by the tests.
+            // The tests find code that reads them before it writes them.
             buffer.fill(f32::NAN);
         }
         buffer

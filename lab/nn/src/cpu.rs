@@ -77,7 +77,7 @@ impl Engine for Cpu {
         buffer::reset_peak();
     }
 
-    fn room(&self, bytes: u64) -> bool {
+    fn has_memory(&self, bytes: u64) -> bool {
         let mut probe: Vec<u8> = Vec::new();
         let had = usize::try_from(bytes).is_ok_and(|bytes| probe.try_reserve_exact(bytes).is_ok());
         // Otherwise the compiler may leave out an allocation that nothing uses, and assume that it succeeds.
@@ -106,6 +106,13 @@ impl Engine for Cpu {
         check::count(add.len(), sum.len(), "what is added")?;
         for (sum, add) in sum.iter_mut().zip(add.iter()) {
             *sum += add;
+        }
+        Ok(())
+    }
+
+    fn scale(&self, buffer: &mut Buffer, factor: f32) -> Result<(), EngineError> {
+        for value in buffer.iter_mut() {
+            *value *= factor;
         }
         Ok(())
     }

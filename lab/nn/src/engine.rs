@@ -146,7 +146,7 @@ pub trait Engine {
     fn reset_peak(&self);
 
     /// Whether it may have so many bytes; what it says of more than it has, it need not know.
-    fn room(&self, bytes: u64) -> bool;
+    fn has_memory(&self, bytes: u64) -> bool;
 
     /// Waits until all that was asked of it is done.
     fn wait(&self) -> Result<(), EngineError> {
@@ -167,6 +167,9 @@ pub trait Engine {
 
     /// Adds one buffer to another.
     fn add(&self, sum: &mut Self::Buffer, add: &Self::Buffer) -> Result<(), EngineError>;
+
+    /// Multiplies all numbers by a factor.
+    fn scale(&self, buffer: &mut Self::Buffer, factor: f32) -> Result<(), EngineError>;
 
     /// Goes over all rows of a batch; gives the output of every place, and the trace.
     fn recurrent(

@@ -50,6 +50,11 @@ impl<'a, E: Engine> Tape<'a, E> {
         Self { engine, parameters, nodes: Vec::new() }
     }
 
+    /// The engine that it computes on.
+    pub fn engine(&self) -> &'a E {
+        self.engine
+    }
+
     fn push(&mut self, result: E::Buffer, origin: Origin<E>, wanted: bool) -> Value {
         self.nodes.push(Node { result, origin, wanted });
         Value(self.nodes.len() - 1)

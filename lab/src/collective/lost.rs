@@ -26,7 +26,7 @@ impl From<Lost> for Error {
     fn from(lost: Lost) -> Self {
         Error::new(
             lost.to_string(),
-            "the same command goes on from what was kept, with as many workers or another number",
+            "the same command continues from the last checkpoint, with as many workers or another number",
         )
     }
 }

@@ -106,7 +106,7 @@ impl<'de> Deserialize<'de> for Mode {
 }
 
 /// How many workers there are, and how they learn together. What is not said is as for all, and what
-/// nobody says is one worker, and [`Mode::Sync`].
+/// neither says is one worker, and [`Mode::Sync`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Together {

@@ -96,7 +96,7 @@ impl Processes {
         let universe = mpi::initialize()?;
         let communicator = universe.world();
         let world = Mpi { communicator, waiting: Waiting::new() };
-        // So that each is connected with each: one that finds nobody to connect with ends at once, and
+        // So that each is connected with each: one that finds no other to connect with ends at once, and
         // without a word.
         world.all_to_all(&vec![0; world.size()]).ok()?;
         Some(Self { world, _universe: universe })
@@ -180,7 +180,7 @@ impl Collective for Mpi {
     }
 
     fn broadcast(&self, words: &mut Vec<u8>) -> Result<(), Lost> {
-        // Those who have no part in a training may listen for long.
+        // Workers that have no part in a training may listen for long.
         let first = self.communicator.process_at_rank(0);
         let mut count = [words.len() as u64];
         scope(|scope| {

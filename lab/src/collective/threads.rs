@@ -71,7 +71,7 @@ impl All {
     fn lose(&self, rank: usize) {
         _ = self.lost.set(rank);
         for group in locked(&self.groups).values() {
-            // Whoever is about to wait has not looked yet, or waits already.
+            // A thread that is about to wait has not looked yet, or waits already.
             let _round = locked(&group.round);
             group.news.notify_all();
         }
@@ -145,7 +145,7 @@ impl Collective for Threads {
 }
 
 /// Runs `work` as each of `workers` threads, of which at most `cores` compute at a time. Gives what the
-/// first made; if any failed, who failed first, and why.
+/// first made; if any failed, which failed first, and why.
 pub fn on_threads<T: Send>(
     workers: usize,
     cores: usize,
@@ -172,7 +172,7 @@ pub fn on_threads<T: Send>(
             let there = thread.is_ok();
             threads.push(thread);
             if !there {
-                // Those who have begun would wait for this one.
+                // Threads that have begun would wait for this one.
                 all.lose(rank);
                 break;
             }

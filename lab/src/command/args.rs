@@ -1,29 +1,51 @@
-//! What can be typed.
+//! The arguments of the command.
 
 use std::{num::NonZero, path::PathBuf};
 
 use clap::{Parser, Subcommand, ValueEnum};
 use lengthwise_lab::collective::Mode;
 
-/// Train a model under several ways to batch, and see what each does to time, memory and error.
+/// Train a model under several ways to batch, and compare time, memory and error.
 ///
-/// Without arguments it learns online handwriting under three ways to batch, in a minute or two.
+/// Without arguments, it trains a small model that reads handwriting under four ways to batch: half a minute
+/// on two cores.
 #[derive(Debug, Parser)]
-#[command(name = "lengthwise-lab", version)]
+#[command(name = "lengthwise-lab", version, after_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
 }
 
+const EXAMPLES: &str = "\
+Examples:
+  lengthwise-lab run                 # the handwriting experiment
+  lengthwise-lab run note4 --seeds 1,2";
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Run an experiment: one that is built in, or a file.
+    /// Run an experiment: a built-in one, or a file.
+    #[command(after_help = "\
+Examples:
+  lengthwise-lab run handwriting --epochs 4 --fresh
+  lengthwise-lab run mine.toml --data recordings/")]
     Run(RunArgs),
     /// Read the data and plan all batches, without training.
+    #[command(after_help = "\
+Examples:
+  lengthwise-lab check handwriting
+  lengthwise-lab check mine.toml --data recordings/")]
     Check(CheckArgs),
-    /// List the experiments that are built in, or print one to begin a file of your own from.
+    /// List the built-in experiments, or print one to start your own file from.
+    #[command(after_help = "\
+Examples:
+  lengthwise-lab show
+  lengthwise-lab show handwriting > mine.toml")]
     Show(ShowArgs),
-    /// Show what an experiment measured: the table, and the page with `-o`.
+    /// Print the results of an experiment as a table, and write the page with `-o`.
+    #[command(after_help = "\
+Examples:
+  lengthwise-lab report runs/handwriting
+  lengthwise-lab report runs/handwriting -o page.html")]
     Report(ReportArgs),
 }
 
@@ -32,32 +54,31 @@ pub(crate) struct Chosen {
     /// The name of an experiment (see `show`), or a TOML file.
     #[arg(default_value = DEFAULT)]
     pub(crate) experiment: String,
-    /// Learn from this instead of what is built in: a folder with index.csv and .npy files, a folder of
+    /// Train on this data instead of generated data: a folder with index.csv and .npy files, a folder of
     /// WAV files, or a TSV file.
     #[arg(long, value_name = "PATH")]
     pub(crate) data: Option<PathBuf>,
-    /// How often all sequences are seen.
+    /// The number of epochs.
     #[arg(long, value_name = "N")]
     pub(crate) epochs: Option<NonZero<u32>>,
-    /// Where parameters and plans begin: every run is trained from each.
+    /// Seeds of parameters and plans: every run is trained once with each.
     #[arg(long, value_name = "SEED,…", value_delimiter = ',')]
     pub(crate) seeds: Vec<u64>,
-    /// How many recurrent layers the model has.
+    /// Recurrent layers of the model.
     #[arg(long, value_name = "N")]
     pub(crate) layers: Option<NonZero<u32>>,
-    /// How many cells each direction of a layer has.
+    /// LSTM cells in each direction of a layer.
     #[arg(long, value_name = "N")]
     pub(crate) units: Option<NonZero<u32>>,
-    /// Only the runs of these names.
+    /// Train only these runs, by name.
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
-    /// How many workers learn together, in runs that do not say so themselves [default: as the
-    /// experiment says; where it does not, 1, and under mpirun as many as it started].
+    /// Workers that train together, in runs that do not set their own [default: as the experiment sets it;
+    /// otherwise 1, or under mpirun the number of its processes].
     #[arg(long, value_name = "N")]
     pub(crate) workers: Option<NonZero<u32>>,
-    /// How they learn together, in runs that do not say so themselves: `sync`, one gradient in every
-    /// step, or `average`, one mean of their parameters in every epoch; `average:every=100,decay=1e-6`
-    /// for one in 100 steps.
+    /// How workers train together, in runs that do not set it: `sync` (one shared gradient per step) or `average`
+    /// (parameters averaged once per epoch). `average:every=100,decay=1e-6` averages every 100 steps.
     #[arg(long, value_name = "MODE")]
     pub(crate) mode: Option<Mode>,
 }
@@ -84,27 +105,27 @@ impl Default for Chosen {
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) chosen: Chosen,
-    /// Where results and trainings are kept [default: runs/EXPERIMENT, and runs/EXPERIMENT-DATA with
-    /// `--data`]. A run that was stopped goes on from there.
+    /// Save results and checkpoints in this folder [default: runs/EXPERIMENT, or runs/EXPERIMENT-DATA with
+    /// `--data`]. A run that was stopped continues from there.
     #[arg(long, short, value_name = "FOLDER")]
     pub(crate) out: Option<PathBuf>,
-    /// Begin anew, and forget what is kept in the folder.
+    /// Train anew, and delete the results and checkpoints in the folder.
     #[arg(long)]
     pub(crate) fresh: bool,
-    /// What to train on.
+    /// The device to train on.
     #[arg(long, value_enum, default_value_t = Device::Auto)]
     pub(crate) device: Device,
-    /// How many threads of the processor to use [default: all]. Results do not depend on it.
+    /// Threads of the processor [default: all]. Results do not depend on it.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
-    /// How often a training is kept within an epoch, in seconds.
+    /// Seconds between checkpoints within an epoch.
     #[arg(long, value_name = "SECONDS", default_value_t = SAVE_EVERY, value_parser = seconds)]
     pub(crate) save_every: f64,
-    /// Write down every step of every worker, as JSON lines in files of this folder: which sequences,
-    /// what they were padded to, how long it took, and a digest of the parameters.
+    /// Write every batch of every worker to JSON lines in this folder: its sequences, its batch length, its
+    /// time, and a digest of the parameters.
     #[arg(long, value_name = "FOLDER")]
     pub(crate) trace: Option<PathBuf>,
-    /// Show nothing but the results.
+    /// Print only the results.
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }
@@ -114,7 +135,7 @@ const SAVE_EVERY: f64 = 30.0;
 fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(seconds) if (0.0..=1e9).contains(&seconds) => Ok(seconds),
-        _ => Err("a number of seconds from 0".to_owned()),
+        _ => Err("expected a number of seconds from 0".to_owned()),
     }
 }
 
@@ -133,10 +154,10 @@ impl Default for RunArgs {
     }
 }
 
-/// What to train on.
+/// The device to train on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Device {
-    /// A CUDA device where there is one, and the processor otherwise.
+    /// A CUDA device if there is one, otherwise the processor.
     Auto,
     /// The processor.
     Cpu,
@@ -160,7 +181,7 @@ pub(crate) struct ShowArgs {
 pub(crate) struct ReportArgs {
     /// The folder of an experiment, or its results.jsonl.
     pub(crate) results: PathBuf,
-    /// Write the page with all curves.
+    /// Write the page with all curves to this file.
     #[arg(long, short, value_name = "HTML")]
     pub(crate) output: Option<PathBuf>,
     /// Print the table as Markdown.

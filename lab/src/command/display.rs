@@ -1,4 +1,4 @@
-//! What is seen while an experiment runs: one live line on a terminal, and lines of a log elsewhere.
+//! Progress while an experiment runs: one live line on a terminal, log lines elsewhere.
 
 use std::{
     io::{self, IsTerminal as _, Write as _},
@@ -16,7 +16,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 
 use super::output::STOPPED;
 
-/// Whether someone asked to stop.
+/// Whether a stop was requested.
 #[derive(Clone, Debug)]
 pub(super) struct Stop(Arc<AtomicBool>);
 
@@ -35,7 +35,7 @@ impl Stop {
         Ok(Self(asked))
     }
 
-    /// Whether someone did.
+    /// Whether it was.
     pub(super) fn asked(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
@@ -117,7 +117,7 @@ impl Display {
         }
     }
 
-    fn who(&self, training: usize) -> String {
+    fn label(&self, training: usize) -> String {
         let Trained { name, seed, .. } = &self.trainings[training];
         format!("{name}, seed {seed}")
     }
@@ -129,7 +129,7 @@ impl Display {
     }
 }
 
-/// Who had to wait for how long, and for whom more than by the plan.
+/// How long workers waited, and for which of them longer than by the plan.
 fn waiting(together: &Together) -> String {
     let workers = &together.workers;
     let percent = |share: f64| format!("{:.0}", 100.0 * share);
@@ -160,7 +160,7 @@ const MOST_SHOWN: usize = 8;
 /// How much more than by the plan workers may wait before one of them is called slow.
 const SLOW: f64 = 0.1;
 
-/// Nobody looks on.
+/// Shows nothing.
 pub(super) struct Unseen(pub(super) Stop);
 
 impl Watch for Unseen {
@@ -188,7 +188,7 @@ impl Watch for Display {
         let left = self.left().map(|left| format!(", {} left", HumanDuration(left)));
         let text = format!(
             "{}: epoch {}/{}, step {taken}/{steps}, loss {loss:.4}, {rate:.0} frames/s{}",
-            self.who(training),
+            self.label(training),
             over + 1.0,
             self.epochs,
             left.unwrap_or_default(),
@@ -210,7 +210,7 @@ impl Watch for Display {
         let waiting = epoch.together.as_ref().map(waiting).unwrap_or_default();
         self.say(&format!(
             "{}: epoch {}/{} in {:.1} s, loss {:.4}{}{waiting}",
-            self.who(training),
+            self.label(training),
             epoch.epoch,
             self.epochs,
             epoch.seconds,

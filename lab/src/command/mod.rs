@@ -52,8 +52,8 @@ fn train(args: &RunArgs) -> Result<ExitCode, Error> {
 }
 
 fn check(args: &CheckArgs) -> Result<ExitCode, Error> {
-    let (_, experiment) = experiment(&args.chosen)?;
-    let task = task(&experiment, &args.chosen)?;
+    let (_, mut experiment) = experiment(&args.chosen)?;
+    let task = task(&mut experiment, &args.chosen)?;
     print(&lengthwise_lab::describe(&experiment, &task)?)?;
     Ok(ExitCode::SUCCESS)
 }

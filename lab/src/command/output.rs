@@ -3,12 +3,15 @@
 use std::io::{self, Write as _};
 
 use lengthwise_lab::{Error, report::Training};
-use lengthwise_report::Look;
+use lengthwise_report::{Look, parts::text::wrapped};
 
 /// The exit code of an experiment that was stopped, as shells have it for Ctrl-C.
 pub(super) const STOPPED: u8 = 130;
 /// That of what could not be done.
 pub(super) const FAILED: u8 = 2;
+
+/// Sentences are hard to read in longer lines.
+const PROSE: usize = 100;
 
 /// Says what is wrong, and what to do about it.
 pub(super) fn complain(error: &Error) {
@@ -32,5 +35,7 @@ pub(super) fn summary(training: &Training) -> String {
         Some((width, _)) => (Look::Starred, width.0.into()),
         None => (Look::Plain, 200),
     };
-    format!("{}\n{}\n", training.table().text(look, width), training.verdict())
+    let verdict = training.verdict();
+    let verdict: String = verdict.iter().map(|line| wrapped(line, width.min(PROSE))).collect();
+    format!("{}\n{verdict}", training.table().text(look, width))
 }

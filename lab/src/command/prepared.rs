@@ -1,7 +1,7 @@
 //! The experiment that was named, with the settings of the command line.
 
 use std::{
-    fs,
+    env, fs,
     io::{self, Write as _},
     num::NonZero,
     path::{Path, PathBuf},
@@ -64,11 +64,33 @@ fn altered(mut experiment: Experiment, chosen: &Chosen) -> Result<Experiment, Er
     Ok(experiment)
 }
 
-/// What is learnt, checked.
-pub(super) fn task(experiment: &Experiment, chosen: &Chosen) -> Result<Task, Error> {
+/// Reads and checks the data, and decides how to batch it where that is to be recommended.
+pub(super) fn task(experiment: &mut Experiment, chosen: &Chosen) -> Result<Task, Error> {
     // Paths in a file begin where the file is.
     let folder = Path::new(&chosen.experiment).parent().unwrap_or(Path::new(""));
-    experiment.task(chosen.data.as_deref(), folder)
+    let task = experiment.task(chosen.data.as_deref(), folder)?;
+    experiment.recommend(&task)?;
+    Ok(task)
+}
+
+/// The command that was typed, with `--fresh`.
+fn again(args: impl Iterator<Item = String>, by_cargo: bool) -> String {
+    const PLAIN: &str = "-_./,:=+@%";
+    let quoted = |arg: String| {
+        let plain =
+            arg.chars().all(|c| c.is_alphanumeric() || PLAIN.contains(c)) && !arg.is_empty();
+        if plain { arg } else { format!("'{}'", arg.replace('\'', r"'\''")) }
+    };
+    let mut words: Vec<String> = args.map(quoted).collect();
+    if words.is_empty() {
+        words.push("run".to_owned());
+    }
+    let program = if by_cargo {
+        "cargo run --release --manifest-path lab/Cargo.toml --"
+    } else {
+        "lengthwise-lab"
+    };
+    format!("{program} {} --fresh", words.join(" "))
 }
 
 /// An experiment that can begin.
@@ -81,8 +103,8 @@ pub(super) struct Prepared {
 
 impl Prepared {
     pub(super) fn new(args: &RunArgs) -> Result<Self, Error> {
-        let (name, experiment) = experiment(&args.chosen)?;
-        let task = task(&experiment, &args.chosen)?;
+        let (name, mut experiment) = experiment(&args.chosen)?;
+        let task = task(&mut experiment, &args.chosen)?;
         let data = args.chosen.data.as_deref().and_then(Path::file_name);
         let folder = args.out.clone().unwrap_or_else(|| {
             let of = data.map(|data| format!("-{}", data.to_string_lossy())).unwrap_or_default();
@@ -98,19 +120,45 @@ impl Prepared {
 
     /// Says what came of it.
     pub(super) fn tell(&self, outcome: &Outcome) -> Result<ExitCode, Error> {
-        let Outcome { training, finished } = outcome;
+        let Outcome { training, finished, trained } = outcome;
         let folder = &self.folder;
         if !finished {
             _ = writeln!(
                 io::stderr(),
-                "stopped; the same command goes on from here (kept in {})",
+                "stopped; the same command continues from here (saved in {})",
                 folder.display()
             );
             return Ok(ExitCode::from(STOPPED));
         }
         print(&summary(training))?;
         let page = folder.join(lengthwise_lab::PAGE);
-        _ = writeln!(io::stderr(), "\nCurves and tables: {}", page.display());
+        _ = writeln!(io::stderr(), "\nReport with all curves: {}", page.display());
+        if !trained {
+            _ = writeln!(
+                io::stderr(),
+                "\nNothing was trained: these results were kept from an earlier run.\n\
+                 To train anew: {}",
+                again(env::args().skip(1), env::var_os("CARGO").is_some())
+            );
+        }
         Ok(ExitCode::SUCCESS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_to_train_anew_can_be_pasted() {
+        let told = |args: &[&str], by_cargo| again(args.iter().map(ToString::to_string), by_cargo);
+        assert_eq!(
+            told(&[], true),
+            "cargo run --release --manifest-path lab/Cargo.toml -- run --fresh"
+        );
+        assert_eq!(
+            told(&["run", "workers", "--only", "serial,sync 4"], false),
+            "lengthwise-lab run workers --only 'serial,sync 4' --fresh"
+        );
     }
 }

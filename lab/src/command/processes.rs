@@ -114,7 +114,8 @@ impl Prepared {
         let mut display = Display::new(&self.experiment, &name, args.quiet, stop)?;
         let outcome = machine.run(&session, world, &mut display)?;
         display.end();
-        let outcome = outcome.ok_or_else(|| Error::new("nobody leads", "report this"))?;
+        let outcome =
+            outcome.ok_or_else(|| Error::new("no worker returned results", "report this"))?;
         self.tell(&outcome)
     }
 }

@@ -1,4 +1,4 @@
-//! Who trains: this process, or threads of it.
+//! Training in this process, with one thread or several.
 
 use std::{env, num::NonZero, thread};
 
@@ -14,7 +14,7 @@ use super::{
     prepared::Prepared,
 };
 
-/// What those who start processes for MPI tell each of them: how many there are.
+/// The variables in which launchers of MPI give the number of processes.
 const SIZES: [&str; 3] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE"];
 
 /// Whether MPI has started this process.
@@ -84,7 +84,7 @@ pub(super) fn threads(prepared: &Prepared, args: &RunArgs, stop: &Stop) -> Resul
         });
         done.map_err(|(rank, error)| error.of_worker(rank))?
     };
-    outcome.ok_or_else(|| Error::new("nobody leads", "report this"))
+    outcome.ok_or_else(|| Error::new("no worker returned results", "report this"))
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! What must hold before anything is learnt. A mistake in the data is named by part and sequence, so
-//! that nobody finds it as a loss that is not a number, an hour later.
+//! Checks of the data before training. A mistake is named by part and sequence, so that it does not show up an
+//! hour later as a loss that is not a number.
 
 use super::error::{Error, count, quote};
 use super::{Dataset, Inputs, Ragged, Targets, Task, Words};

@@ -90,7 +90,7 @@ pub fn make(settings: &Settings) -> Task {
     };
     Task {
         name: "documents".into(),
-        source: format!("documents made from seed {}", settings.seed),
+        source: format!("documents generated with seed {}", settings.seed),
         training: part(Part::Training, settings.training),
         validation: part(Part::Validation, settings.validation),
     }

@@ -67,7 +67,7 @@ pub fn make(settings: &Settings) -> Task {
     };
     Task {
         name: "handwriting".into(),
-        source: format!("handwriting made from seed {}", settings.seed),
+        source: format!("handwriting generated with seed {}", settings.seed),
         training: part(Part::Training, settings.training),
         validation: part(Part::Validation, settings.validation),
     }

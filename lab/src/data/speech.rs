@@ -84,7 +84,7 @@ pub fn make(settings: &Settings) -> Task {
     };
     Task {
         name: "speech".into(),
-        source: format!("speech made from seed {}", settings.seed),
+        source: format!("speech generated with seed {}", settings.seed),
         training: part(Part::Training, settings.training),
         validation: part(Part::Validation, settings.validation),
     }

@@ -95,7 +95,7 @@ pub fn make(settings: &Settings) -> Task {
     };
     Task {
         name: "tags".into(),
-        source: format!("tags made from seed {}", settings.seed),
+        source: format!("tags generated with seed {}", settings.seed),
         training: part(Part::Training, settings.training),
         validation: part(Part::Validation, settings.validation),
     }

@@ -23,7 +23,7 @@ pub struct Settings {
     pub validation: u32,
     /// The most frames of a text. One letter is always read, however long it lasts.
     pub longest: u32,
-    /// How much of a frame nobody can know from the text.
+    /// How much of a frame does not follow from the text.
     pub noise: f64,
 }
 
@@ -79,7 +79,7 @@ pub fn make(settings: &Settings) -> Task {
     };
     Task {
         name: "voice".into(),
-        source: format!("voice made from seed {}", settings.seed),
+        source: format!("voice generated with seed {}", settings.seed),
         training: part(Part::Training, settings.training),
         validation: part(Part::Validation, settings.validation),
     }

@@ -127,7 +127,7 @@ impl Settings {
     fn by_table(&self, table: &Table) -> Result<Vec<Recording>, Error> {
         let (file, label) = (table.column("file")?, table.column("label")?);
         let group = self.join.as_ref().map(|join| table.column(&join.by)).transpose()?;
-        // A column `split` is heeded even when nobody says so.
+        // A column `split` counts even if no setting names it.
         let split = self.split.clone().or_else(|| table.find("split").map(|_| Split::default()));
         let parts = match split {
             Some(split) => split.parts(table)?,

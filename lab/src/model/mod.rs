@@ -97,9 +97,23 @@ impl<E: Engine> Passed<'_, E> {
         self.tape.get(self.said)
     }
 
-    /// Adds the gradient of the mean loss to `gradient`; gives the loss without it.
+    /// Adds the gradient of the mean loss to `gradient`; returns the loss without it.
     pub fn backward(self, gradient: &mut E::Buffer) -> Result<Loss<()>, EngineError> {
-        let Loss { total, count, correct, gradient: dy } = self.loss;
+        self.weighted_backward(1.0, gradient)
+    }
+
+    /// Adds `weight` times the gradient of the mean loss to `gradient`; returns the loss without it.
+    /// With the loss's own count as the weight, that is the gradient of its sum.
+    pub fn weighted_backward(
+        self,
+        weight: f32,
+        gradient: &mut E::Buffer,
+    ) -> Result<Loss<()>, EngineError> {
+        let Loss { total, count, correct, gradient: mut dy } = self.loss;
+        // A weight of 1 must not change a bit.
+        if weight.to_bits() != 1.0_f32.to_bits() {
+            self.tape.engine().scale(&mut dy, weight)?;
+        }
         self.tape.backward(self.said, dy, gradient)?;
         Ok(Loss { total, count, correct, gradient: () })
     }

@@ -74,7 +74,7 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// The name and the seed are there for those who read a line alone.
+/// The name and the seed make a line readable on its own.
 #[derive(Serialize)]
 struct Line<'a> {
     run: usize,
@@ -276,8 +276,8 @@ mod tests {
         training.runs[0].epochs[1].loss = f64::NAN;
         let expected = expect_test::expect![[r#"
             {"version":1,"title":"a small model on `speech`","about":[["model","2 layers of 128"],["device","CPU, 2 threads"]],"error":"character error rate","runs":[{"name":"shuffled","settings":"shuffled, budget sequences:16","seed":0}],"notes":["The data were made by a program."]}
-            {"run":0,"name":"shuffled","seed":0,"epoch":1,"seconds":10.0,"steps":655,"sequences":10480,"frames":5504096,"cells":8000000,"shapes":420,"peak_bytes":1234567890,"loss":1.7999999999999998,"validation":{"loss":2.4,"error":0.6,"more":[["word error rate",1.5]]}}
-            {"run":0,"name":"shuffled","seed":0,"epoch":2,"seconds":10.0,"steps":655,"sequences":10480,"frames":5504096,"cells":8000000,"shapes":420,"peak_bytes":1234567890,"loss":"nan"}
+            {"run":0,"name":"shuffled","seed":0,"epoch":1,"seconds":10.0,"steps":655,"batches":655,"sequences":10480,"frames":5504096,"cells":8000000,"shapes":420,"peak_bytes":1234567890,"loss":1.7999999999999998,"validation":{"loss":2.4,"error":0.6,"more":[["word error rate",1.5]]}}
+            {"run":0,"name":"shuffled","seed":0,"epoch":2,"seconds":10.0,"steps":655,"batches":655,"sequences":10480,"frames":5504096,"cells":8000000,"shapes":420,"peak_bytes":1234567890,"loss":"nan"}
         "#]];
         expected.assert_eq(&training.to_jsonl());
     }
@@ -319,7 +319,7 @@ mod tests {
               give lines as a training writes them: a head with `runs`, then one for each epoch
             line 1: the training has version 2, and this release reads 1
               use the release of lengthwise that wrote it
-            line 1: missing field `version`, at character 258
+            line 1: missing field `version`, at character 272
               give lines as a training writes them: a head with `runs`, then one for each epoch
             line 3: the line is cut off: EOF while parsing a string, at character 40
               leave the line out if the training was interrupted while it wrote it
@@ -333,9 +333,9 @@ mod tests {
               `seconds` is how long training took, 0 or more
             line 3: an epoch cannot take NaN seconds
               `seconds` is how long training took, 0 or more
-            line 3: invalid value: string "soon", expected a number, or one of "nan", "inf", "-inf", at character 260
+            line 3: invalid value: string "soon", expected a number, or one of "nan", "inf", "-inf", at character 274
               give lines as a training writes them: a head with `runs`, then one for each epoch
-            line 3: missing field `seconds`, at character 243
+            line 3: missing field `seconds`, at character 257
               give lines as a training writes them: a head with `runs`, then one for each epoch
             line 3: there are 5504096 frames in 10 cells
               `cells` counts frames with padding, `frames` without

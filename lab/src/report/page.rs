@@ -60,7 +60,7 @@ impl Training {
             "<header>\n<p class=\"brand\">lengthwise training</p>\n<h1>{}</h1>\n\
              <p class=\"verdict\">{}</p>\n<dl>\n",
             escaped(&self.title),
-            escaped(&self.sentences())
+            self.verdict().iter().map(|one| escaped(one)).collect::<Vec<_>>().join("<br>\n")
         );
         let own = [("trained".to_owned(), self.extent(rows))];
         for (what, value) in self.about.iter().chain(&own) {
@@ -87,14 +87,22 @@ impl Training {
             }
             _ => String::new(),
         };
+        let steps: Vec<u64> =
+            rows.iter().filter_map(|row| Some(row.steps()?.round() as u64)).collect();
+        let steps = match &steps[..] {
+            [first, rest @ ..] if rest.iter().all(|other| other == first) => {
+                format!(" of {}", counted(*first, "optimizer step"))
+            }
+            _ => String::new(),
+        };
         if even {
             let names = match rows.len() {
                 1 => "1\u{a0}strategy".to_owned(),
                 several => format!("{several}\u{a0}strategies"),
             };
-            format!("{names}, {}, {epochs}{workers}", counted(seeds as u64, "seed"))
+            format!("{names}, {}, {epochs}{steps}{workers}", counted(seeds as u64, "seed"))
         } else {
-            format!("{}, {epochs}{workers}", counted(self.runs.len() as u64, "run"))
+            format!("{}, {epochs}{steps}{workers}", counted(self.runs.len() as u64, "run"))
         }
     }
 
@@ -278,13 +286,13 @@ fn table_section(page: &mut String, table: &TrainingTable) {
     );
 }
 
-/// More columns than this have less room each.
-const ROOMY: usize = 11;
+/// More columns than this are set closer together.
+const WIDE: usize = 11;
 
 fn table_of(table: &TrainingTable) -> String {
     // What is the same for all is said in the head of the page.
     let columns: Vec<&Column> = table.columns.iter().filter(|column| !column.is_idle()).collect();
-    let dense = if columns.len() > ROOMY { "dense " } else { "" };
+    let dense = if columns.len() > WIDE { "dense " } else { "" };
     let mut text = format!(
         "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"table of \
          strategies\"><table class=\"{dense}long-names\">\n<thead><tr><th scope=\"col\" \

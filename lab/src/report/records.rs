@@ -64,8 +64,12 @@ pub struct TrainingEpoch {
     /// device for each, which is the work of the slowest worker between sync points, and the exchanges.
     #[serde(with = "number")]
     pub seconds: f64,
-    /// How many steps the optimiser took; of several workers, each of them.
+    /// How many optimizer steps were taken; of several workers, by each of them.
     pub steps: u64,
+    /// How many batches there were, of all workers together: more than steps if gradients are accumulated. 0 if
+    /// they were not counted.
+    #[serde(default)]
+    pub batches: u64,
     /// How many sequences were trained on.
     pub sequences: u64,
     /// How many frames they have, without padding.

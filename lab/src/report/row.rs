@@ -144,6 +144,20 @@ impl Row<'_> {
         mean(&self.epochs().map(|epoch| epoch.shapes as f64).collect::<Vec<_>>())
     }
 
+    /// The mean number of optimizer steps in an epoch.
+    pub(super) fn steps(&self) -> Option<f64> {
+        mean(&self.epochs().map(|epoch| epoch.steps as f64).collect::<Vec<_>>())
+    }
+
+    /// The mean number of batches that each worker has in an optimizer step, if they were counted.
+    pub(super) fn batches_per_step(&self) -> Option<f64> {
+        let each = self.epochs().filter(|epoch| epoch.batches > 0).map(|epoch| {
+            let workers = epoch.together.as_ref().map_or(1, |together| together.workers.len());
+            epoch.batches as f64 / (epoch.steps * workers.max(1) as u64) as f64
+        });
+        mean(&each.collect::<Vec<_>>()).filter(|mean| mean.is_finite())
+    }
+
     /// The most memory of all epochs, if it was measured.
     pub(super) fn peak_bytes(&self) -> Option<f64> {
         let most = self.epochs().map(|epoch| epoch.peak_bytes).max()?;
@@ -300,7 +314,7 @@ mod tests {
         let row = &training.rows()[0];
         assert_eq!(row.outcome(|v| Some(v.error)), Outcome::Values(vec![0.4, 0.3]));
         assert_eq!(row.behind(2).count(), 0);
-        assert!(!training.verdict().contains("Not all are done"));
+        assert!(!training.verdict().concat().contains("Not all runs are done"));
         let mut broken = epoch(2, 0.001, 0.9);
         (broken.loss, broken.validation) = (f64::NAN, None);
         let runs = vec![run("a", 1, vec![epoch(1, 2.0, 0.5), broken])];

@@ -21,7 +21,7 @@ impl Mean {
 }
 
 /// Whether the means of two samples differ by more than chance explains: by Welch's test at 5 %,
-/// divided by the number of pairs of rows that somebody could have picked these two from (Bonferroni).
+/// divided by the number of pairs of rows that these two could have been picked from (Bonferroni).
 /// Fewer than two values on a side show nothing.
 pub(super) fn differ(one: &[f64], other: &[f64], pairs: usize) -> bool {
     let (Some(mean_1), Some(mean_2)) = (mean(one), mean(other)) else { return false };

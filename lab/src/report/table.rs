@@ -35,11 +35,11 @@ enum Best {
 #[derive(Clone, Debug)]
 pub(super) struct Column {
     dispensable: u8,
-    /// Two lines where there is little room: what it is, and its unit.
+    /// Two lines, for narrow tables: what it is, and its unit.
     short: [String; 2],
     /// Its name in one line.
     pub(super) heading: String,
-    /// What it means, for those who point at it.
+    /// What it means, shown when pointed at.
     pub(super) meaning: String,
     best: Best,
     pub(super) cells: Vec<Cell>,
@@ -122,6 +122,9 @@ fn costs(rows: &[Row<'_>]) -> Vec<Column> {
         value.map_or_else(Cell::default, |value| Cell::new(value, show(value)))
     };
     let whole = |value: f64| compact(value.round());
+    let one_decimal = |value: f64| format!("{value:.1}");
+    // Where every step has one batch, neither of two columns says anything new.
+    let accumulated = rows.iter().filter_map(Row::batches_per_step).any(|each| each > 1.001);
     let mut speed = column(0, ["epoch", "s"], Best::Low, "median time of training in an epoch");
     "seconds per epoch".clone_into(&mut speed.heading);
     let [workers, waiting, by_plan] = together(rows);
@@ -138,6 +141,15 @@ fn costs(rows: &[Row<'_>]) -> Vec<Column> {
             .cells(rows, |row| cell(row.rate(|epoch| epoch.sequences), rate)),
         column(3, ["frames", "per s"], Best::High, "median over the epochs, without padding")
             .cells(rows, |row| cell(row.rate(|epoch| epoch.frames), rate)),
+        column(1, ["optimizer", "steps"], Best::Neither, "optimizer steps in an epoch")
+            .cells(rows, |row| cell(row.steps().filter(|_| accumulated), whole)),
+        column(
+            2,
+            ["batches", "per step"],
+            Best::Neither,
+            "batches of an optimizer step, on each worker",
+        )
+        .cells(rows, |row| cell(row.batches_per_step().filter(|_| accumulated), one_decimal)),
         column(0, ["padding", "%"], Best::Low, "empty cells of all cells").cells(rows, |row| {
             cell(row.padding().map(|share| 100.0 * share), |p| format!("{p:.2}"))
         }),
@@ -153,7 +165,7 @@ fn costs(rows: &[Row<'_>]) -> Vec<Column> {
     ]
 }
 
-/// The columns of workers, which are empty where nobody has several.
+/// The columns of workers, which are empty if no row has several.
 fn together(rows: &[Row<'_>]) -> [Column; 3] {
     let any = any_together(rows);
     let share = |share: Option<f64>| match share {
@@ -438,7 +450,7 @@ mod tests {
         expected.assert_eq(&training().table().markdown());
     }
 
-    /// Runs that are not done, that diverged, that have nothing; and memory that nobody measured.
+    /// Runs that are not done, that diverged, that have nothing; and memory that was not measured.
     #[test]
     fn a_table_of_what_is_not_whole() {
         let mut wrong = epoch(2, 3.0, f64::NAN);
@@ -513,7 +525,7 @@ mod tests {
             waiting, seed 0: has 0 of 2 epochs.
         "#]];
         expected.assert_eq(&training.table().text(Look::Starred, 120));
-        // One alone, whoever wrote it down, is none of several.
+        // A single worker in a record does not count as several.
         let alone = shared(1, &[(4.0, 0.0, 0.0)]);
         let training = Training { runs: vec![run("a", 0, vec![alone])], ..training };
         assert!(!training.table().markdown().contains("work"));

@@ -8,6 +8,7 @@ pub(super) fn epoch(epoch: u32, seconds: f64, error: f64) -> TrainingEpoch {
         epoch,
         seconds,
         steps: 655,
+        batches: 655,
         sequences: 10_480,
         frames: 5_504_096,
         cells: 8_000_000,

@@ -17,25 +17,20 @@ struct Rival<'a> {
 }
 
 impl Training {
-    /// Which strategy is fastest, which has the least error, and which reaches the error of the first
-    /// row first, in two or three sentences. Differences that the seeds cannot show are called that:
-    /// they are tested by Welch's test at 5 % over all pairs of rows.
-    pub fn verdict(&self) -> String {
-        self.sentences().replace('\u{a0}', " ")
-    }
-
-    /// The verdict with spaces that do not break.
-    pub(super) fn sentences(&self) -> String {
+    /// Which way to batch is fastest, whether errors differ, which way reaches the error of the first row
+    /// first, and what to do: short sentences. Differences that the seeds cannot show are called that: they
+    /// are tested by Welch's test at 5 % over all pairs of rows. Numbers and units have a space between them
+    /// that does not break.
+    pub fn verdict(&self) -> Vec<String> {
         let rows = self.rows();
         if rows.is_empty() {
-            return "Nothing was trained.".to_owned();
+            return vec!["Nothing was trained.".to_owned()];
         }
         if rows.iter().all(|row| row.last_epoch() == 0) {
-            return "No epoch is over yet.".to_owned();
+            return vec!["No epoch is over yet.".to_owned()];
         }
-        let mut sentences = vec![speed(&rows)];
-        sentences.push(self.errors(&rows));
-        sentences.extend(race(&rows));
+        let mut sentences = speed(&rows);
+        sentences.extend(self.errors(&rows));
         sentences.extend(more_workers(&rows));
         let most = rows.iter().map(Row::last_epoch).max().unwrap_or(0);
         let (least, most) = rows
@@ -44,23 +39,22 @@ impl Training {
             .map(Row::last_epoch)
             .fold((u32::MAX, 0), |(low, high), at| (low.min(at), high.max(at)));
         if least < most {
-            sentences.push(format!("Not all are done: rows have from {least} to {most} epochs."));
+            sentences
+                .push(format!("Not all runs are done: rows have from {least} to {most} epochs."));
+        } else {
+            sentences.extend(race(&rows).unwrap_or_default());
         }
         if rows.len() == 1 {
             sentences.push("There is no other strategy to compare it with.".to_owned());
         }
-        sentences.retain(|sentence| !sentence.is_empty());
-        sentences.join(" ")
+        sentences
     }
 
-    /// Who has the least error.
-    fn errors(&self, rows: &[Row<'_>]) -> String {
+    /// Which rows have the lowest error, and which diverged.
+    fn errors(&self, rows: &[Row<'_>]) -> Vec<String> {
         let error = one_line(&self.error);
         let of = |row: &Row<'_>| row.outcome(|v| Some(v.error));
-        let mut rivals = rivals(rows, |row| {
-            let sample = of(row).values().to_vec();
-            Some((mean(&sample).filter(|mean| mean.is_finite())?, sample))
-        });
+        let mut rivals = of_errors(rows);
         let lost: Vec<String> = rows
             .iter()
             .filter_map(|row| match of(row) {
@@ -71,113 +65,144 @@ impl Training {
                 _ => None,
             })
             .collect();
-        let lost =
-            if lost.is_empty() { String::new() } else { format!("{} diverged.", lost.join(", ")) };
+        let lost = (!lost.is_empty()).then(|| format!("{} diverged.", lost.join(", ")));
         let Some(at) = best(&rivals) else {
-            return if lost.is_empty() { "No errors were measured.".to_owned() } else { lost };
+            return vec![lost.unwrap_or_else(|| "No errors were measured.".to_owned())];
         };
+        let one_seed = one_seed(&rivals);
         let best = rivals.swap_remove(at);
         let name = one_line(best.name);
         let found = percent(best.value);
         let first = rivals.iter().find(|rival| rival.name == rows[0].name);
         let against = first
-            .map(|first| format!(" against {} with {}", percent(first.value), one_line(first.name)))
+            .map(|first| {
+                format!(", against {} with {}", percent(first.value), one_line(first.name))
+            })
             .unwrap_or_default();
         let alike = alike(&best, &rivals, rows.len());
-        let one_seed = best.sample.len() < 2 || rivals.iter().any(|rival| rival.sample.len() < 2);
-        let told = if rivals.is_empty() {
-            format!("{name} comes to a {error} of {found}.")
+        let mut told = Vec::new();
+        if rivals.is_empty() {
+            told.push(format!("{name} has a {error} of {found}."));
         } else if one_seed {
-            format!(
-                "{name} has the least {error}, {found}{against}; with one seed nobody can say whether \
-                 that is chance."
-            )
+            told.push(format!("{name} has the lowest {error}: {found}{against}."));
+            told.push("One seed cannot show whether that is chance.".to_owned());
         } else if alike.len() == rivals.len() {
             let highest = rivals.iter().map(|rival| rival.value).fold(best.value, f64::max);
-            format!(
-                "In {error} there is no difference that {} can show: {}.",
+            told.push(format!(
+                "The {error} does not differ by more than {} show: {}.",
                 seeds(&best, &rivals),
                 range(&name, &found, &percent(highest))
-            )
-        } else if alike.is_empty() {
-            format!("{name} has the least {error}, {found}{against}.")
+            ));
         } else {
-            format!(
-                "{name} has the least {error}, {found}{against}, but no difference from {} that {} can \
-                 show.",
-                listed(&alike),
-                seeds(&best, &rivals)
-            )
-        };
-        [told, lost].join(" ").trim().to_owned()
+            told.push(format!("{name} has the lowest {error}: {found}{against}."));
+            if !alike.is_empty() {
+                let with = listed(&alike);
+                let seeds = begun(&seeds(&best, &rivals));
+                told.push(format!("{seeds} show no difference from {with}."));
+            }
+        }
+        told.extend(lost);
+        told
     }
 }
 
-/// Who is fastest.
-fn speed(rows: &[Row<'_>]) -> String {
-    let mut rivals = rivals(rows, |row| Some((row.seconds()?, row.seconds_of_runs())));
-    let Some(at) = best(&rivals) else { return String::new() };
+/// The rows that have errors, by their mean.
+fn of_errors<'a>(rows: &'a [Row<'a>]) -> Vec<Rival<'a>> {
+    rivals(rows, |row| {
+        let sample = row.outcome(|v| Some(v.error)).values().to_vec();
+        Some((mean(&sample).filter(|mean| mean.is_finite())?, sample))
+    })
+}
+
+/// The rows that have a time, by their median.
+fn of_seconds<'a>(rows: &'a [Row<'a>]) -> Vec<Rival<'a>> {
+    rivals(rows, |row| Some((row.seconds()?, row.seconds_of_runs())))
+}
+
+/// Which row is fastest.
+fn speed(rows: &[Row<'_>]) -> Vec<String> {
+    let mut rivals = of_seconds(rows);
+    let Some(at) = best(&rivals) else { return Vec::new() };
+    let several = !one_seed(&rivals);
     let best = rivals.swap_remove(at);
     let (name, took) = (one_line(best.name), time(best.value));
     if rivals.is_empty() {
-        return format!("An epoch of {name} takes {took}\u{a0}s.");
+        return vec![format!("An epoch of {name} takes {took}\u{a0}s.")];
     }
     let against = match rivals.iter().find(|rival| rival.name == rows[0].name) {
         Some(first) if first.value > 0.0 => {
-            let share = percent(best.value / first.value);
-            format!(", {share} of the {}\u{a0}s of {}", time(first.value), one_line(first.name))
+            let less = percent(1.0 - best.value / first.value);
+            format!(", {less} less than {} ({}\u{a0}s)", one_line(first.name), time(first.value))
         }
         _ => String::new(),
     };
     let alike = alike(&best, &rivals, rows.len());
-    let several = best.sample.len() > 1 && rivals.iter().all(|rival| rival.sample.len() > 1);
     if several && alike.len() == rivals.len() {
         let slowest = rivals.iter().map(|rival| rival.value).fold(best.value, f64::max);
-        return format!(
-            "In the time of an epoch there is no difference that {} can show: {}.",
+        return vec![format!(
+            "The time of an epoch does not differ by more than {} show: {}.",
             seeds(&best, &rivals),
             range(&name, &format!("{took}\u{a0}s"), &format!("{}\u{a0}s", time(slowest)))
-        );
+        )];
     }
-    let but = if several && !alike.is_empty() {
-        format!("; {} cannot tell it from {}", seeds(&best, &rivals), listed(&alike))
-    } else {
-        String::new()
-    };
-    format!("{name} is fastest: an epoch takes {took}\u{a0}s{against}{but}.")
+    let mut told = vec![format!("{name} is the fastest: {took}\u{a0}s per epoch{against}.")];
+    if several && !alike.is_empty() {
+        told.push(format!(
+            "{} show no difference in time from {}.",
+            begun(&seeds(&best, &rivals)),
+            listed(&alike)
+        ));
+    }
+    told
 }
 
-/// Who reaches what the first row came to first.
-fn race(rows: &[Row<'_>]) -> Option<String> {
+/// Which row is the first to have no more errors than the first row ended with, and so what to do.
+fn race(rows: &[Row<'_>]) -> Option<Vec<String>> {
     let (target, first) = (Training::target(rows)?, rows.first()?);
     let own = first.seconds_to(target)?;
     let times = rows.iter().filter_map(|row| Some((row.seconds_to(target)?, row.name)));
     let (soonest, winner) = times.min_by(|a, b| a.0.total_cmp(&b.0))?;
-    let name = one_line(first.name);
     if rows.len() == 1 {
         return None;
     }
-    if winner == first.name || soonest >= own {
-        return Some(format!(
-            "None reaches the error of {name} ({}) sooner than {name} itself, in {}\u{a0}s of \
-             training{}.",
-            percent(target),
-            time(own),
-            nearly(rows, own).unwrap_or_default()
+    let (name, took) = (one_line(first.name), time(own));
+    let target = percent(target);
+    let mut told = Vec::new();
+    let choice = if winner == first.name || soonest >= own {
+        told.push(format!(
+            "No other way reaches the final error of {name} ({target}) sooner than {name} itself, after \
+             {took}\u{a0}s of training."
         ));
-    }
-    Some(format!(
-        "{} is first to have no more errors than {name} in the end ({}): after {}\u{a0}s of training, {} \
-         of the {}\u{a0}s that {name} takes.",
-        one_line(winner),
-        percent(target),
-        time(soonest),
-        percent(soonest / own),
-        time(own)
-    ))
+        told.extend(nearly(rows, own));
+        match better(rows) {
+            Some(better) => format!("use {better} for fewer errors"),
+            None => format!("keep {name}"),
+        }
+    } else {
+        let winner = one_line(winner);
+        told.push(format!(
+            "{winner} is the first to reach the final error of {name} ({target}): after {}\u{a0}s of \
+             training, where {name} takes {took}\u{a0}s.",
+            time(soonest),
+        ));
+        format!("use {winner}")
+    };
+    told.push(if one_seed(&of_errors(rows)) {
+        "What to do: train with more seeds before you choose, such as `--seeds 1,2,3`.".to_owned()
+    } else {
+        format!("What to do: {choice}.")
+    });
+    Some(told)
 }
 
-/// Who is done sooner than the first row, and ends with more errors only by what may be chance.
+/// The row of the lowest error, if that is measurably lower than the error of the first.
+fn better(rows: &[Row<'_>]) -> Option<String> {
+    let rivals = of_errors(rows);
+    let (lowest, first) = (&rivals[best(&rivals)?], rivals.first()?);
+    differ(&first.sample, &lowest.sample, pairs(rows.len())).then(|| one_line(lowest.name))
+}
+
+/// Which row is done sooner than the first one, and ends with more errors only by what may be chance.
 fn nearly(rows: &[Row<'_>], own: f64) -> Option<String> {
     let of = |row: &Row<'_>| row.outcome(|v| Some(v.error)).values().to_vec();
     let first = of(rows.first()?);
@@ -189,7 +214,7 @@ fn nearly(rows: &[Row<'_>], own: f64) -> Option<String> {
     });
     let (end, name) = done.min_by(|a, b| a.0.seconds.total_cmp(&b.0.seconds))?;
     Some(format!(
-        "; {} ends with {} after {}\u{a0}s, a difference that may be chance",
+        "{} ends with {} after {}\u{a0}s; the difference may be chance.",
         one_line(name),
         percent(end.mean),
         time(end.seconds)
@@ -232,9 +257,9 @@ fn more_workers(rows: &[Row<'_>]) -> Option<String> {
     let (many, few) = (of(most).min_by(by)?, of(fewest).min_by(by)?);
     let waits = match (many.idle(), many.predicted()) {
         (Some(idle), Some(plan)) => {
-            format!("; they wait {} of it, {} by the plan", percent(idle), percent(plan))
+            format!("; they wait for {} of it ({} by the plan)", percent(idle), percent(plan))
         }
-        (Some(idle), None) => format!("; they wait {} of it", percent(idle)),
+        (Some(idle), None) => format!("; they wait for {} of it", percent(idle)),
         (None, _) => String::new(),
     };
     // A row needs its name where its number is not enough.
@@ -257,6 +282,11 @@ fn alike(best: &Rival<'_>, others: &[Rival<'_>], rows: usize) -> Vec<String> {
     others.iter().filter(same).map(|rival| one_line(rival.name)).collect()
 }
 
+/// Whether a row has a single seed, which shows nothing of chance.
+fn one_seed(rivals: &[Rival<'_>]) -> bool {
+    rivals.iter().any(|rival| rival.sample.len() < 2)
+}
+
 /// How many seeds all rows have.
 fn seeds(best: &Rival<'_>, others: &[Rival<'_>]) -> String {
     let count = best.sample.len();
@@ -267,7 +297,13 @@ fn seeds(best: &Rival<'_>, others: &[Rival<'_>]) -> String {
     }
 }
 
-/// From the best, which somebody has, to the worst.
+/// With a capital letter, as a sentence begins.
+fn begun(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+/// From the best, with the name of its row, to the worst.
 fn range(name: &str, best: &str, worst: &str) -> String {
     if best == worst { format!("all have {best}") } else { format!("{best} ({name}) to {worst}") }
 }
@@ -335,25 +371,81 @@ mod tests {
             waiting,
             hostile,
         ] {
-            told += &training.verdict();
-            told.push('\n');
+            told += &training.verdict().join("\n").replace('\u{a0}', " ");
+            told.push_str("\n\n");
         }
         let expected = expect_test::expect![[r#"
-            semi-sorted is fastest: an epoch takes 6.10 s, 60.4 % of the 10.1 s of shuffled. semi-sorted has the least character error rate, 18.4 % against 20.4 % with shuffled. semi-sorted is first to have no more errors than shuffled in the end (20.4 %): after 18.3 s of training, 45.3 % of the 40.4 s that shuffled takes.
-            b is fastest: an epoch takes 1.01 s, 50.2 % of the 2.01 s of a. b has the least character error rate, 21.0 % against 31.0 % with a. b is first to have no more errors than a in the end (31.0 %): after 2.02 s of training, 50.2 % of the 4.02 s that a takes.
-            b is fastest: an epoch takes 1.01 s, 50.2 % of the 2.01 s of a. In character error rate there is no difference that 3 seeds can show: all have 31.0 %. b is first to have no more errors than a in the end (31.0 %): after 2.02 s of training, 50.2 % of the 4.02 s that a takes.
-            b is fastest: an epoch takes 1.01 s, 50.2 % of the 2.01 s of a. In character error rate there is no difference that 3 seeds can show: 31.0 % (a) to 31.7 %. None reaches the error of a (31.0 %) sooner than a itself, in 4.02 s of training; b ends with 31.7 % after 2.02 s, a difference that may be chance.
-            a is fastest: an epoch takes 1.01 s. a has the least character error rate, 21.0 %. None reaches the error of a (21.0 %) sooner than a itself, in 2.02 s of training.
-            a is fastest: an epoch takes 2.01 s; 3 seeds cannot tell it from b. b has the least character error rate, 21.0 % against 31.0 % with a, but no difference from c that 3 seeds can show. None reaches the error of a (31.0 %) sooner than a itself, in 4.02 s of training.
-            b is fastest: an epoch takes 1.00 s, 50.0 % of the 2.00 s of a. b has the least character error rate, 20.0 % against 30.0 % with a; with one seed nobody can say whether that is chance. b is first to have no more errors than a in the end (30.0 %): after 2.00 s of training, 50.0 % of the 4.00 s that a takes.
-            b is fastest: an epoch takes 1.01 s, 50.4 % of the 2.00 s of a. b has the least character error rate, 21.0 % against 30.5 % with a. b is first to have no more errors than a in the end (30.5 %): after 2.02 s of training, 50.4 % of the 4.01 s that a takes.
-            An epoch of a takes 2.00 s. a comes to a character error rate of 30.0 %. There is no other strategy to compare it with.
-            b is fastest: an epoch takes 1.00 s, 49.9 % of the 2.00 s of a. a comes to a character error rate of 30.5 %. b (1 of 2 runs) diverged. None reaches the error of a (30.5 %) sooner than a itself, in 4.01 s of training.
-            b is fastest: an epoch takes 1.00 s, 50.1 % of the 2.00 s of a. a has the least character error rate, 30.5 %. None reaches the error of a (30.5 %) sooner than a itself, in 4.01 s of training. Not all are done: rows have from 1 to 2 epochs.
-            b is fastest: an epoch takes 1.00 s, 50.0 % of the 2.00 s of a. No errors were measured.
+            semi-sorted is the fastest: 6.10 s per epoch, 39.6 % less than shuffled (10.1 s).
+            semi-sorted has the lowest character error rate: 18.4 %, against 20.4 % with shuffled.
+            semi-sorted is the first to reach the final error of shuffled (20.4 %): after 18.3 s of training, where shuffled takes 40.4 s.
+            What to do: use semi-sorted.
+
+            b is the fastest: 1.01 s per epoch, 49.8 % less than a (2.01 s).
+            b has the lowest character error rate: 21.0 %, against 31.0 % with a.
+            b is the first to reach the final error of a (31.0 %): after 2.02 s of training, where a takes 4.02 s.
+            What to do: use b.
+
+            b is the fastest: 1.01 s per epoch, 49.8 % less than a (2.01 s).
+            The character error rate does not differ by more than 3 seeds show: all have 31.0 %.
+            b is the first to reach the final error of a (31.0 %): after 2.02 s of training, where a takes 4.02 s.
+            What to do: use b.
+
+            b is the fastest: 1.01 s per epoch, 49.8 % less than a (2.01 s).
+            The character error rate does not differ by more than 3 seeds show: 31.0 % (a) to 31.7 %.
+            No other way reaches the final error of a (31.0 %) sooner than a itself, after 4.02 s of training.
+            b ends with 31.7 % after 2.02 s; the difference may be chance.
+            What to do: keep a.
+
+            a is the fastest: 1.01 s per epoch.
+            a has the lowest character error rate: 21.0 %.
+            No other way reaches the final error of a (21.0 %) sooner than a itself, after 2.02 s of training.
+            What to do: keep a.
+
+            a is the fastest: 2.01 s per epoch.
+            3 seeds show no difference in time from b.
+            b has the lowest character error rate: 21.0 %, against 31.0 % with a.
+            3 seeds show no difference from c.
+            No other way reaches the final error of a (31.0 %) sooner than a itself, after 4.02 s of training.
+            What to do: use b for fewer errors.
+
+            b is the fastest: 1.00 s per epoch, 50.0 % less than a (2.00 s).
+            b has the lowest character error rate: 20.0 %, against 30.0 % with a.
+            One seed cannot show whether that is chance.
+            b is the first to reach the final error of a (30.0 %): after 2.00 s of training, where a takes 4.00 s.
+            What to do: train with more seeds before you choose, such as `--seeds 1,2,3`.
+
+            b is the fastest: 1.01 s per epoch, 49.6 % less than a (2.00 s).
+            b has the lowest character error rate: 21.0 %, against 30.5 % with a.
+            b is the first to reach the final error of a (30.5 %): after 2.02 s of training, where a takes 4.01 s.
+            What to do: use b.
+
+            An epoch of a takes 2.00 s.
+            a has a character error rate of 30.0 %.
+            There is no other strategy to compare it with.
+
+            b is the fastest: 1.00 s per epoch, 50.1 % less than a (2.00 s).
+            a has a character error rate of 30.5 %.
+            b (1 of 2 runs) diverged.
+            No other way reaches the final error of a (30.5 %) sooner than a itself, after 4.01 s of training.
+            What to do: keep a.
+
+            b is the fastest: 1.00 s per epoch, 49.9 % less than a (2.00 s).
+            a has the lowest character error rate: 30.5 %.
+            Not all runs are done: rows have from 1 to 2 epochs.
+
+            b is the fastest: 1.00 s per epoch, 50.0 % less than a (2.00 s).
+            No errors were measured.
+
             Nothing was trained.
+
             No epoch is over yet.
-            b\n is fastest: an epoch takes 1.00 s, 50.0 % of the 2.00 s of \u{1b}[31m. b\n has the least character error rate, 20.0 % against 30.0 % with \u{1b}[31m; with one seed nobody can say whether that is chance. b\n is first to have no more errors than \u{1b}[31m in the end (30.0 %): after 2.00 s of training, 50.0 % of the 4.00 s that \u{1b}[31m takes.
+
+            b\n is the fastest: 1.00 s per epoch, 50.0 % less than \u{1b}[31m (2.00 s).
+            b\n has the lowest character error rate: 20.0 %, against 30.0 % with \u{1b}[31m.
+            One seed cannot show whether that is chance.
+            b\n is the first to reach the final error of \u{1b}[31m (30.0 %): after 2.00 s of training, where \u{1b}[31m takes 4.00 s.
+            What to do: train with more seeds before you choose, such as `--seeds 1,2,3`.
+
         "#]];
         expected.assert_eq(&told);
     }
@@ -372,8 +464,8 @@ mod tests {
         let one = || vec![epoch(1, 20.0, 0.5), epoch(2, 20.0, 0.4)];
         assert_eq!(
             told(vec![("one", one()), ("six", six(5.0)), ("faster\n", six(4.0))]),
-            "With 6 workers (faster\\n) an epoch takes 20.0 % of the time of 1 worker; they wait 2.5 % \
-             of it, 3.0 % by the plan."
+            "With 6 workers (faster\\n) an epoch takes 20.0 % of the time of 1 worker; they wait for 2.5 % \
+             of it (3.0 % by the plan)."
         );
         // No names where the numbers are enough.
         for others in [vec![], vec![("six", six(5.0))]] {

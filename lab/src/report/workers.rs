@@ -6,7 +6,7 @@ use super::{
     student::mean,
 };
 
-/// Nobody has measured so many seconds.
+/// More seconds than any measurement has.
 const LONGEST: f64 = 1e12;
 /// By how much shares of time must differ to be worth a sentence.
 const MUCH: f64 = 0.05;
@@ -120,7 +120,7 @@ impl Row<'_> {
     }
 }
 
-/// Who makes others wait, if they wait much longer than by the plan. That is whoever waits least.
+/// The worker that others wait for, if they wait much longer than by the plan: the one that waits least.
 pub(super) fn late(workers: &[Worker]) -> Option<Late> {
     let least = workers.iter().map(|one| one.idle).reduce(f64::min)?;
     let most = workers.iter().map(|one| one.idle).reduce(f64::max)?;
@@ -182,7 +182,7 @@ mod tests {
         let workers = rows[0].each_worker();
         assert_eq!((workers[0].work, workers[0].wait, workers[0].idle), (3.0, 1.0, 0.25));
         assert_eq!((workers[1].rank, workers[1].epochs, workers[1].predicted), (1, 2, Some(0.1)));
-        // One alone has nobody to wait for.
+        // One alone has no other to wait for.
         assert_eq!(rows[1].workers(), Some(Count { least: 1, most: 1 }));
         assert_eq!((rows[1].idle(), rows[1].predicted()), (None, None));
         assert_eq!(rows[2].workers(), None);
@@ -241,7 +241,7 @@ mod tests {
         assert_eq!(of(&[0.07, 0.07, 0.0]), None);
         assert_eq!(of(&[0.2, 0.2, 0.01, 0.19]), Some(vec![2]));
         assert_eq!(of(&[0.0, 0.2, 0.01, 0.19]), Some(vec![0, 2]));
-        // All wait, and for nobody in particular.
+        // All wait, and for none in particular.
         assert_eq!(of(&[0.2, 0.21, 0.2, 0.19]), Some(vec![]));
         assert_eq!(of(&[0.2, 0.2]), Some(vec![]));
         assert_eq!(late(&workers(&[0.0, 0.3], None)), None);

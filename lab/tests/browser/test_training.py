@@ -23,8 +23,9 @@ def test_everything_is_there(train, show):
     page = show(train(WHOLE))
     assert page.title() == "lengthwise: an encoder on `speech`"
     verdict = plain(page.inner_text(".verdict"))
-    assert verdict.startswith("sorted is fastest: an epoch takes 6.11 s, 61.0 % of the 10.0 s of shuffled.")
-    assert "that 3 seeds can show" in verdict and "is first to have no more errors than shuffled" in verdict
+    assert verdict.startswith("sorted is the fastest: 6.11 s per epoch, 39.0 % less than shuffled (10.0 s).")
+    assert "3 seeds show" in verdict and "is the first to reach the final error of shuffled" in verdict
+    assert "What to do: " in verdict
     assert page.eval_on_selector_all("section", "all => all.map(s => s.id)") == SECTIONS
     assert page.eval_on_selector_all("figure", "all => all.map(f => f.dataset.name)") == FIGURES
     assert "5 strategies, 3 seeds, 12 epochs" in plain(page.inner_text("dl >> nth=0"))
@@ -196,7 +197,7 @@ def test_data_with_little_to_show_says_so(train, show):
     assert "loss" not in silent.inner_text("thead")
 
     single = show(train(trainings.lines(trainings.whole(seeds=1))))
-    assert "with one seed nobody can say whether that is chance" in single.inner_text(".verdict")
+    assert "One seed cannot show whether that is chance." in single.inner_text(".verdict")
     assert single.locator(".band, .sd").count() == 0 and "bands" not in single.inner_text("main")
 
     waiting = show(train(trainings.lines([("shuffled", 0, [])])))

@@ -19,7 +19,7 @@ def test_everything_is_there(train, show):
     page = show(train(TEAMS))
     assert page.eval_on_selector_all("section", "all => all.map(s => s.id)") == SECTIONS
     verdict = plain(page.inner_text(".verdict"))
-    assert "With 6 workers an epoch takes 16.9 % of the time of 1 worker; they wait 3.0 % of it, 3.0 % by the plan." in verdict
+    assert "With 6 workers an epoch takes 16.9 % of the time of 1 worker; they wait for 3.0 % of it (3.0 % by the plan)." in verdict
     headings = [plain(text) for text in page.locator("#strategies thead th").all_inner_texts()]
     assert headings[1:5] == ["workers", "seconds per epoch", "waiting, %", "by plan, %"]
     cells = lambda name: [plain(one) for one in page.locator(f"#strategies tr[data-series='{name}'] td").all_inner_texts()]

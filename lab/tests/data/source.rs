@@ -24,7 +24,7 @@ fn what_is_made_needs_no_path() {
     }
     let none = read("kind = \"speech\"\nvalidation = 0").unwrap();
     let said = load(&none).unwrap_err().to_string();
-    assert_eq!(said, "speech made from seed 1: the validation part has no sequences");
+    assert_eq!(said, "speech generated with seed 1: the validation part has no sequences");
 }
 
 #[test]

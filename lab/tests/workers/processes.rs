@@ -132,7 +132,7 @@ fn one_of_four_processes_is_killed_and_three_go_on() {
         assert!(log.contains(&format!("process rank {rank} with PID")), "{log}");
         told += u32::from(
             log.contains(&format!("{name}: a worker is lost"))
-                && log.contains("goes on from what was kept"),
+                && log.contains("continues from the last checkpoint"),
         );
         let place = checkpoint(&path.join(&name));
         let over = place["epochs"].as_array().unwrap().len() as u32;

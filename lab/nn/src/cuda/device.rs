@@ -269,7 +269,7 @@ impl Device {
         staging.busy.push((class, address));
         staging.busy_bytes += class;
         let pinned = address as *mut u8;
-        // SAFETY: all three are at least as long as `bytes`, and the pinned memory is nobody else's. The device reads
+        // SAFETY: all three are at least as long as `bytes`, and nothing else uses the pinned memory. The device reads
         // it later; it is not used again before the device has been waited for.
         unsafe {
             std::ptr::copy_nonoverlapping(values.as_ptr().cast::<u8>(), pinned, bytes);

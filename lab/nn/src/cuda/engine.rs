@@ -34,7 +34,7 @@ impl Engine for Cuda {
     }
 
     /// An allocation that fails says so itself.
-    fn room(&self, _: u64) -> bool {
+    fn has_memory(&self, _: u64) -> bool {
         true
     }
 
@@ -66,6 +66,13 @@ impl Engine for Cuda {
         let sum = sum.change(&self.device)?;
         // SAFETY: both have `count` numbers.
         unsafe { self.device.each(Kernel::Add, count, arguments![count, sum, add.at()]) }
+    }
+
+    fn scale(&self, buffer: &mut CudaBuffer, factor: f32) -> Result<(), EngineError> {
+        let count = buffer.count();
+        let buffer = buffer.change(&self.device)?;
+        // SAFETY: the buffer has `count` numbers.
+        unsafe { self.device.each(Kernel::Scale, count, arguments![count, buffer, factor]) }
     }
 
     fn recurrent(
@@ -302,12 +309,7 @@ impl Engine for Cuda {
     fn clip(&self, gradient: &mut CudaBuffer, most: f32) -> Result<f32, EngineError> {
         let length = self.length_of(gradient)?;
         if length > most {
-            let count = gradient.count();
-            let gradient = gradient.change(&self.device)?;
-            // SAFETY: the gradient has `count` numbers.
-            unsafe {
-                self.device.each(Kernel::Scale, count, arguments![count, gradient, most / length])
-            }?;
+            self.scale(gradient, most / length)?;
         }
         Ok(length)
     }

@@ -57,7 +57,7 @@ impl Drop for Memory {
 
 /// Numbers in the device's memory, for the engine that made it.
 ///
-/// A layer keeps its output for the way back, so memory may have two owners; who changes it then has
+/// A layer keeps its output for the way back, so memory may have two owners; one that changes it then has
 /// a copy made.
 #[derive(Debug)]
 pub struct CudaBuffer(pub(super) Arc<Memory>);

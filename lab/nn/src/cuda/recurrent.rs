@@ -8,7 +8,7 @@ use super::{
     kernels::{Kernel, LayerWords, arguments},
     memory::{CudaBuffer, Memory},
     span::{Matrix, Span},
-    split::{Room, Split},
+    split::{Limits, Split},
 };
 use crate::{
     batch::Frame,
@@ -108,10 +108,10 @@ impl Cuda {
         parameters.holds(at, layer.parameters(), "parameters")?;
         x.is(frame.cells() * layer.inputs, "the input of a recurrent layer")?;
         let device = &self.device;
-        let room = Room { blocks: device.blocks, shared: device.shared };
+        let limits = Limits { blocks: device.blocks, shared: device.shared };
         let split = device
             .cooperates
-            .then(|| Split::new(room, layer.directions(), frame.rows(), layer.units))
+            .then(|| Split::new(limits, layer.directions(), frame.rows(), layer.units))
             .flatten();
         let lengths = self.lengths(frame)?;
         Ok(Pass { cuda: self, layer, frame, lengths, parameters: parameters.at().skip(at), split })
@@ -141,7 +141,7 @@ impl Cuda {
         )?;
         let trace = CudaTrace { gates, cells: states, outputs: Arc::new(outputs) };
         if let Some(split) = &pass.split {
-            // Whoever waits for an output waits until not all of its bits are set.
+            // A block that waits for an output waits until not all of its bits are set.
             device.fill(trace.outputs.at(), 0xff)?;
             for (blocks, words) in pass.launches(split, split.forward_tiles) {
                 // SAFETY: the trace and the parameters are of this layer and batch, and the split is of their sizes.

@@ -6,8 +6,8 @@ const DEPTH: usize = 16;
 /// The most threads of a block.
 const THREADS: usize = 512;
 
-/// The most rows that are dealt with at a time, over 4. Of more rows, one part travels while the other
-/// is dealt with.
+/// The most rows that are processed at a time, over 4. Of more rows, one part is transferred while the other
+/// is processed.
 const TILES: usize = 4;
 
 /// How the units and rows of a layer are split over blocks that run at the same time.
@@ -23,7 +23,7 @@ pub(super) struct Split {
     pub(super) group_rows: usize,
     /// How many groups there are.
     pub(super) groups: usize,
-    /// The rows that are dealt with at a time on the way there, over 4.
+    /// The rows that are processed at a time in the forward pass, over 4.
     pub(super) forward_tiles: usize,
     /// The same on the way back.
     pub(super) backward_tiles: usize,
@@ -33,7 +33,7 @@ pub(super) struct Split {
 
 /// What a device has.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Room {
+pub(super) struct Limits {
     /// The blocks that run at the same time.
     pub(super) blocks: usize,
     /// The shared memory of a block, in bytes.
@@ -43,12 +43,17 @@ pub(super) struct Room {
 impl Split {
     /// The best way to split a layer, or none when its weights do not fit in the registers of the
     /// device.
-    pub(super) fn new(room: Room, directions: usize, rows: usize, units: usize) -> Option<Self> {
+    pub(super) fn new(
+        limits: Limits,
+        directions: usize,
+        rows: usize,
+        units: usize,
+    ) -> Option<Self> {
         let widths = [5, 4, 3];
         let choices = widths.into_iter().flat_map(|width| [(width, true), (width, false)]);
         choices
             .filter_map(|(width_log, together)| {
-                Self::of(room, directions, rows, units, width_log, together)
+                Self::of(limits, directions, rows, units, width_log, together)
             })
             .min_by_key(|split| split.cost(directions))
     }
@@ -62,7 +67,7 @@ impl Split {
 
     /// The split with so many units to a block, if it fits.
     fn of(
-        room: Room,
+        limits: Limits,
         directions: usize,
         rows: usize,
         units: usize,
@@ -72,7 +77,7 @@ impl Split {
         let slices = units.div_ceil(DEPTH).next_multiple_of(4);
         let blocks = units.div_ceil(1 << width_log);
         let at_once = if together { directions } else { 1 };
-        let most = room.blocks / (blocks * at_once);
+        let most = limits.blocks / (blocks * at_once);
         if slices << width_log > THREADS || most == 0 {
             return None;
         }
@@ -89,10 +94,10 @@ impl Split {
             backward_tiles: group_tiles.min(TILES),
             together,
         };
-        while split.forward_shared() > room.shared {
+        while split.forward_shared() > limits.shared {
             split.forward_tiles = split.forward_tiles.checked_sub(1).filter(|&tiles| tiles > 0)?;
         }
-        while split.backward_shared() > room.shared {
+        while split.backward_shared() > limits.shared {
             split.backward_tiles =
                 split.backward_tiles.checked_sub(1).filter(|&tiles| tiles > 0)?;
         }
@@ -139,22 +144,22 @@ impl Split {
 mod tests {
     use super::*;
 
-    const ROOM: Room = Room { blocks: 132, shared: 232_448 };
+    const LIMITS: Limits = Limits { blocks: 132, shared: 232_448 };
 
     #[test]
     fn everything_is_dealt_with_at_the_same_time() {
         for directions in [1, 2] {
             for rows in [1, 3, 16, 64, 65, 500] {
                 for units in [1, 8, 21, 48, 100, 128, 250, 512, 1000, 1024] {
-                    let split = Split::new(ROOM, directions, rows, units).unwrap();
+                    let split = Split::new(LIMITS, directions, rows, units).unwrap();
                     let at_once = if split.together { directions } else { 1 };
-                    assert!(split.blocks * split.groups * at_once <= ROOM.blocks);
+                    assert!(split.blocks * split.groups * at_once <= LIMITS.blocks);
                     assert!(split.blocks << split.width_log >= units);
                     assert!(split.groups * split.group_rows >= rows);
                     assert!((split.groups - 1) * split.group_rows < rows, "a group of no rows");
                     assert!(split.slices * DEPTH >= units && split.slices.is_multiple_of(4));
                     assert!(split.threads() <= THREADS && split.threads().is_multiple_of(32));
-                    assert!(split.backward_shared() <= ROOM.shared);
+                    assert!(split.backward_shared() <= LIMITS.shared);
                 }
             }
         }
@@ -162,7 +167,7 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_not_split() {
-        assert_eq!(Split::new(ROOM, 2, 16, 1025), None);
-        assert_eq!(Split::new(Room { blocks: 10, ..ROOM }, 1, 16, 512), None);
+        assert_eq!(Split::new(LIMITS, 2, 16, 1025), None);
+        assert_eq!(Split::new(Limits { blocks: 10, ..LIMITS }, 1, 16, 512), None);
     }
 }

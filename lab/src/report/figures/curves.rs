@@ -142,7 +142,7 @@ impl<'a> Curves<'a> {
     }
 
     /// By the logarithm where the first values are so high that differences of the last would not be
-    /// seen; else from zero, where that leaves room.
+    /// seen; else from zero, if there is space.
     fn y_scale(&self) -> (Scale, bool) {
         let least = self.points().map(|point| point.least).fold(f64::INFINITY, f64::min);
         let most = self.points().map(|point| point.most).fold(f64::NEG_INFINITY, f64::max);
@@ -151,7 +151,7 @@ impl<'a> Curves<'a> {
         if least > 0.0 && most > 4.0 * least {
             return (Scale::logarithmic(least.max(1e-6 * most) * 0.9, most * 1.1), true);
         }
-        // Where all are equal, they are in the middle of some room.
+        // If all are equal, they are in the middle.
         let gap = if most > least { 0.05 * (most - least) } else { 0.2 * most.abs().max(0.01) };
         let low = if least >= 0.0 && least <= 0.5 * most { 0.0 } else { least - gap };
         (Scale::linear(low, most + gap), false)
@@ -171,7 +171,7 @@ fn first(text: &str) -> usize {
     text.chars().next().map_or(0, char::len_utf8)
 }
 
-/// What has room beside an axis.
+/// What fits beside an axis.
 pub(super) fn shortened(what: &str) -> String {
     if what.chars().count() <= 40 {
         return what.to_owned();

@@ -10,8 +10,8 @@ use lengthwise_report::parts::{
 };
 
 const WIDTH: f64 = 1000.0;
-/// Room for the names of workers, and for what they wait. Both are on the left: where there is little
-/// room, that is seen first.
+/// The width of the names of workers, and of how long they wait. Both are on the left, which is seen first on a
+/// narrow screen.
 const NAMES: f64 = 86.0;
 const BARS: f64 = 240.0;
 const ROW: f64 = 24.0;
@@ -30,7 +30,7 @@ pub(in crate::report) fn drawn(workers: &[Worker]) -> Vec<Worker> {
     drawn
 }
 
-/// Those that others wait for have names that stand out. `None` if nobody took any time.
+/// Those that others wait for have names that stand out. `None` if no worker took any time.
 pub(in crate::report) fn workers(
     row: &Row<'_>,
     drawn: &[Worker],

@@ -15,7 +15,7 @@ use lengthwise_report::parts::{
     text::{counted, percent, time},
 };
 
-/// Nothing where nobody has several workers.
+/// Nothing if no row has several workers.
 pub(super) fn workers_section(page: &mut String, rows: &[Row<'_>]) {
     if !any_together(rows) {
         return;
@@ -31,7 +31,7 @@ pub(super) fn workers_section(page: &mut String, rows: &[Row<'_>]) {
         "workers",
         "Workers",
         "How long each worker computes in an epoch, and how long it waits for slower ones, with a core or \
-         a device for each: means over epochs and seeds. Who waits least is who others wait for.",
+         a device for each: means over epochs and seeds. The others wait for the worker that waits least.",
         &content,
     );
 }
