@@ -92,14 +92,17 @@ fn explain_lists_and_explains() {
     let text = |arguments: &str| String::from_utf8(folder.run(arguments).stdout).unwrap();
     assert_eq!(text("explain padded"), text("explain budget"));
     assert_eq!(text("explain alternated:bins=3"), text("explain alternated"));
-    assert!(text("explain steps").starts_with("# Steps over ranks"));
+    assert!(text("explain steps").starts_with("Steps over ranks"));
     for name in ["stratified", "aligned", "in-order", "split", "repeat", "drop", "tail", "cursor"] {
         assert_eq!(text(&format!("explain {name}")), text("explain steps"), "{name}");
     }
-    assert!(text("explain shuffled").starts_with("# shuffled"));
+    assert!(text("explain shuffled").starts_with("shuffled\n"));
+    for name in ["glossary", "words"] {
+        assert!(text(&format!("explain {name}")).contains("batch-mates"), "{name}");
+    }
     let all = folder.json("explain --json");
-    // Nine pages are about something else.
-    assert_eq!(all.as_array().unwrap().len(), lengthwise::Strategy::all().len() + 9);
+    // Ten pages are about something else.
+    assert_eq!(all.as_array().unwrap().len(), lengthwise::Strategy::all().len() + 10);
     expect![[r#"
         $ lengthwise explain neighbors
         error: unknown strategy `neighbors`
@@ -178,7 +181,7 @@ fn settings_are_explained_under_every_name() {
     }
     assert_eq!(first("strategies"), first(""));
     let said = refusal(&folder, "explain steams");
-    assert!(said.contains("nothing is called `steams`"), "{said}");
+    assert!(said.contains("there is no page `steams`"), "{said}");
     for name in ["blurred", "paired", "budget", "cost", "stream", "tune"] {
         assert!(said.contains(&format!("`{name}`")), "{name}: {said}");
     }
@@ -238,4 +241,79 @@ fn a_full_disk_is_an_error() {
     let output = folder.command("compare --epochs 1").stdout(full).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).starts_with("error: standard output: "));
+}
+
+/// The commands of a text, one a line; those that a backslash continues are joined.
+fn commands(text: &str) -> Vec<String> {
+    let joined = text.replace("\\\n", " ");
+    let lines = joined.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
+    lines.filter(|line| line.contains("lengthwise ")).collect()
+}
+
+/// Runs commands in a shell, one after the other in one folder; all must succeed.
+#[cfg(unix)]
+fn run_in_shell(folder: &Folder, commands: &[String]) {
+    let here = Path::new(env!("CARGO_BIN_EXE_lengthwise")).parent().unwrap();
+    let path = format!("{}:{}", here.display(), std::env::var("PATH").unwrap());
+    for command in commands {
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-ec", command]).current_dir(folder.folder()).env("PATH", &path);
+        let output = shell.output().unwrap();
+        assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn every_help_ends_with_two_examples_that_work() {
+    let folder = Folder::new();
+    let help = |arguments: &str, columns: &str| {
+        let output = folder.command(arguments).env("COLUMNS", columns).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let whole = help("--help", "100");
+    assert!(whole.contains("Exit codes:") && whole.contains("128+N"), "{whole}");
+    let list = whole.split("Commands:\n").nth(1).unwrap().split("\n\n").next().unwrap();
+    let names = list.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    let names: Vec<&str> = names.filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(names.len() >= 14, "{names:?}");
+    let arguments =
+        names.iter().filter(|&&name| name != "help").map(|name| format!("{name} --help"));
+    for arguments in arguments.chain(["--help".to_owned()]) {
+        // The same commands, however narrow the terminal is.
+        let [wide, narrow] = ["100", "40"].map(|columns| {
+            let text = help(&arguments, columns);
+            let examples = text.split("Examples:\n").nth(1).unwrap_or_default();
+            commands(&examples.replace("&& lengthwise", "; lengthwise"))
+        });
+        assert_eq!(wide, narrow, "{arguments}");
+        assert_eq!(wide.len(), 2, "{arguments}: {wide:?}");
+        run_in_shell(&folder, &wide);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn the_commands_of_every_page_work() {
+    let folder = Folder::new();
+    let pages = folder.json("explain --json");
+    for page in pages.as_array().unwrap() {
+        let (name, text) = (&page["name"], page["text"].as_str().unwrap());
+        let block = text.split("```sh\n").nth(1).and_then(|rest| rest.split("\n```").next());
+        let lines: Vec<String> = block.expect("commands").lines().map(str::to_owned).collect();
+        assert!(lines.iter().any(|line| line.contains("lengthwise ")), "{name}");
+        run_in_shell(&folder, &lines);
+    }
+}
+
+#[test]
+fn manual_pages_have_examples_and_exit_codes() {
+    let folder = Folder::new();
+    let page = String::from_utf8(folder.run("man").stdout).unwrap();
+    for section in [".SH EXAMPLES", ".SH \"EXIT STATUS\""] {
+        assert!(page.contains(section), "{page}");
+    }
+    assert!(folder.run("man -o man").status.success());
+    let page = fs::read_to_string(folder.path("man/lengthwise-tune.1")).unwrap();
+    assert!(page.contains("lengthwise tune \\-\\-example speech"), "{page}");
 }

@@ -229,3 +229,33 @@ fn bad_settings_are_refused_with_a_hint() {
 
     "#]].assert_eq(&said);
 }
+
+/// What a new user is likely to try first.
+#[test]
+fn tips_say_what_to_do() {
+    let folder = Folder::new()
+        .with("good.txt", "100\n200\n300\n")
+        .with("array.npz", b"PK\x03\x04 and more")
+        .with("dur.csv", "id,duration\na,3\nb,12\nc,7\n")
+        .with("utt2dur", "a 3\nb 12\n");
+    fs::create_dir(folder.path("kaldi")).unwrap();
+    fs::write(folder.path("kaldi/wav.scp"), "a a.wav\n").unwrap();
+    let said = refusals(
+        &folder,
+        &[
+            "compare good.txt --budget padded:20,000",
+            "compare array.npz",
+            "compare dur.csv",
+            "compare utt2dur",
+            "compare kaldi",
+        ],
+    );
+    expect![[r#""#]].assert_eq(&said);
+    let seed = String::from_utf8(folder.run("compare good.txt --seed -1").stderr).unwrap();
+    assert!(seed.contains("from 0 to 18446744073709551615") && !seed.contains("-- -1"), "{seed}");
+    // A table of Kaldi is found in its folder, and seconds can be made lengths.
+    fs::write(folder.path("kaldi/utt2num_frames"), "a 30\nb 60\n").unwrap();
+    for arguments in ["ladder kaldi", "ladder dur.csv --rate 100", "ladder dur.csv --rate 1"] {
+        assert!(folder.run(arguments).status.success(), "{arguments}");
+    }
+}
