@@ -184,12 +184,12 @@ pub(crate) struct Frontier {
 
     /// Points on every curve
     #[arg(long, value_name = "COUNT", default_value_t = 13,
-          value_parser = whole(2..=1000))]
+          value_parser = whole(2..=1000_u32))]
     pub(crate) steps: u32,
 
     /// Epochs to plan for every point
     #[arg(long, value_name = "COUNT", default_value_t = 4,
-          value_parser = whole(2..=100))]
+          value_parser = whole(2..=100_u32))]
     pub(crate) epochs: u32,
 
     /// Print JSON

@@ -89,7 +89,7 @@ const MAN: usize = 76;
 
 /// The manual page of the command of this name, with its examples and exit codes.
 fn man_page(command: clap::Command, name: &str) -> Result<Vec<u8>, Failure> {
-    let has_commands = command.has_subcommands();
+    let (has_commands, has_version) = (command.has_subcommands(), command.get_version().is_some());
     let man = Man::new(command);
     let mut page = Vec::new();
     man.render_title(&mut page)?;
@@ -110,6 +110,8 @@ fn man_page(command: clap::Command, name: &str) -> Result<Vec<u8>, Failure> {
     for (code, meaning) in examples::EXIT_CODES {
         writeln!(page, ".TP\n{code}\n{}", literal(&meaning.replace('`', "")))?;
     }
-    man.render_version_section(&mut page)?;
+    if has_version {
+        man.render_version_section(&mut page)?;
+    }
     Ok(page)
 }

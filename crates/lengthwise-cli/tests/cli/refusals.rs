@@ -250,7 +250,33 @@ fn tips_say_what_to_do() {
             "compare kaldi",
         ],
     );
-    expect![[r#""#]].assert_eq(&said);
+    expect![[r#"
+        $ lengthwise compare good.txt --budget padded:20,000
+        error: budget `padded` cannot be `20,000`
+
+        hint: it must be written without commas: `padded:20000`
+
+        $ lengthwise compare array.npz
+        error: array.npz: is an archive (.npz, .zip or .xlsx), not a file of lengths
+
+        hint: save the lengths alone: `numpy.save("lengths.npy", lengths)`, or as a .csv file
+
+        $ lengthwise compare dur.csv
+        error: dur.csv: `duration` holds seconds, by its name
+
+        hint: say how many frames they make with `--frame-shift 0.01` or `--rate 100`; `--rate 1` takes the numbers as they are
+
+        $ lengthwise compare utt2dur
+        error: utt2dur: utt2dur holds seconds, and a plan needs whole numbers
+
+        hint: say how many frames they make with `--frame-shift 0.01` or `--rate 100`
+
+        $ lengthwise compare kaldi
+        error: kaldi: is a data folder of Kaldi without utt2num_frames and utt2dur
+
+        hint: make one of them with Kaldi: `utils/data/get_utt2num_frames.sh kaldi`
+
+    "#]].assert_eq(&said);
     let seed = String::from_utf8(folder.run("compare good.txt --seed -1").stderr).unwrap();
     assert!(seed.contains("from 0 to 18446744073709551615") && !seed.contains("-- -1"), "{seed}");
     // A table of Kaldi is found in its folder, and seconds can be made lengths.

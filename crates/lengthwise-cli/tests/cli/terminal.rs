@@ -130,7 +130,17 @@ fn streams_are_known_by_how_they_begin() {
         let text = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
         text.lines().last().unwrap().to_owned() + "\n"
     };
-    expect![[r#""#]].assert_eq(
+    expect![[r#"
+        padding 74.53 %
+        padding 25.00 %
+        padding 0.00 %
+        hint: save it, and name the file
+        hint: save the lengths alone: `numpy.save("lengths.npy", lengths)`, or as a .csv file
+        hint: say what the numbers are: `--format utt2num_frames` or `--format utt2dur`
+        hint: say how many frames they make with `--frame-shift 0.01` or `--rate 100`
+        hint: lengths are whole numbers from 1 to 4294967295; write one on each line
+        hint: lengths are whole numbers from 1 to 4294967295; for a file of texts, say what to count, such as `--unit words`
+    "#]].assert_eq(
         &[
             said(TABLE.as_bytes()),
             said(b"utt;frames\na;30\nb;60\n"),
