@@ -361,6 +361,6 @@ pub(crate) fn loaded<'py>(py: Python<'py>, json: &str) -> PyResult<Bound<'py, Py
 pub(crate) fn explain(name: Option<Given<String>>) -> Result<String> {
     Ok(match name {
         Some(name) => page(&name.0)?.text,
-        None => list_of_pages(),
+        None => list_of_pages(100),
     })
 }

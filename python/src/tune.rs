@@ -265,6 +265,6 @@ impl Tuning {
     }
 
     fn __repr__(&self) -> String {
-        self.tuning.to_text(100)
+        self.tuning.to_text(lengthwise_report::Look::Plain, 100)
     }
 }

@@ -7,14 +7,14 @@ use crate::remedies;
 /// Why a command ended early: one line, and what to do about it.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// Whoever read our output has had enough: not an error.
+    /// What reads our output has stopped reading: not an error.
     ReaderGone,
     /// Settings or lengths that cannot be planned.
     Plan(lengthwise::Error),
     /// A file that cannot be read or written.
     File(lengthwise_io::Error),
     /// The work was done, and the answer is no.
-    CheckFailed(String),
+    CheckFailed { what: String, hint: String },
     /// Anything else.
     Other { what: String, hint: String },
 }
@@ -24,6 +24,11 @@ impl Failure {
         Failure::Other { what: what.into(), hint: hint.into() }
     }
 
+    /// A check that failed, and what to do about it.
+    pub(crate) fn check(what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Failure::CheckFailed { what: what.into(), hint: hint.into() }
+    }
+
     /// A plan that cannot be made, said with more than the error knows.
     pub(crate) fn of_plan(what: String, error: &lengthwise::Error) -> Self {
         Failure::new(what, error.remedy().map(remedies::of_plan).unwrap_or_default())
@@ -31,15 +36,17 @@ impl Failure {
 
     /// 1 if a check failed, 2 for bad usage or input.
     pub(crate) fn exit_code(&self) -> u8 {
-        if matches!(self, Failure::CheckFailed(_)) { 1 } else { 2 }
+        if matches!(self, Failure::CheckFailed { .. }) { 1 } else { 2 }
     }
 
     pub(crate) fn hint(&self) -> Option<String> {
         match self {
-            Failure::ReaderGone | Failure::CheckFailed(_) => None,
+            Failure::ReaderGone => None,
             Failure::Plan(error) => error.remedy().map(remedies::of_plan),
             Failure::File(error) => error.remedy().map(remedies::of_file),
-            Failure::Other { hint, .. } => Some(hint.clone()),
+            Failure::CheckFailed { hint, .. } | Failure::Other { hint, .. } => {
+                Some(hint.clone()).filter(|hint| !hint.is_empty())
+            }
         }
     }
 }
@@ -50,7 +57,7 @@ impl fmt::Display for Failure {
             Failure::ReaderGone => Ok(()),
             Failure::Plan(error) => error.fmt(f),
             Failure::File(error) => error.fmt(f),
-            Failure::CheckFailed(what) | Failure::Other { what, .. } => f.write_str(what),
+            Failure::CheckFailed { what, .. } | Failure::Other { what, .. } => f.write_str(what),
         }
     }
 }

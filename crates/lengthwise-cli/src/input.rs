@@ -1,11 +1,6 @@
 //! From arguments to lengths.
 
-use std::{
-    fmt::Write as _,
-    io::{self, BufRead as _},
-    path::Path,
-    sync::Arc,
-};
+use std::{fmt::Write as _, io, path::Path, sync::Arc};
 
 use lengthwise::{Chunks, Example, Lengths, Pairs};
 use lengthwise_io::{
@@ -179,8 +174,7 @@ impl Source {
         }
         let reader = self.reader(Reader::new())?;
         let column = if path == Path::new("-") {
-            let format = self.format()?.unwrap_or(Format::Text);
-            reader.map_from(io::stdin().lock(), "standard input", format)?
+            reader.map_unnamed(io::stdin().lock(), "standard input")?
         } else {
             reader.map_path_with(path, telling(path))?
         };
@@ -202,7 +196,8 @@ impl Source {
             return Err(Failure::new(what, "save it, and name the file"));
         }
         let (column, counted) = if path == Path::new("-") {
-            (self.read_stream(&self.reader(reader)?)?, true)
+            let column = self.reader(reader)?.read_unnamed(io::stdin().lock(), "standard input")?;
+            (column, true)
         } else {
             self.read_side(path, reader)?
         };
@@ -271,7 +266,7 @@ impl Source {
         let column = Some(name.to_owned());
         let second = Self { column, frame_shift: None, rate: None, ids: None, ..self.clone() };
         let (read, texts) =
-            second.read_side(path, Reader::new()).map_err(|failure| match failure {
+            second.read_side(path, Reader::new().any_name()).map_err(|failure| match failure {
                 // The option that was wrong.
                 Failure::File(error) => {
                     let hint = error.remedy().map(remedies::of_second).unwrap_or_default();
@@ -303,27 +298,6 @@ impl Source {
             ("byte", "bytes"),
         ];
         units.into_iter().find_map(|(part, unit)| name.contains(part).then_some(unit))
-    }
-
-    /// Reads standard input, which has no name that tells its format: it is text if nothing is said.
-    fn read_stream(&self, reader: &Reader) -> Result<Column, Failure> {
-        let (mut stream, format) = (io::stdin().lock(), self.format()?);
-        let looks_like = match (format, &self.unit) {
-            (None, None) => stream.fill_buf().ok().and_then(guessed),
-            _ => None,
-        };
-        let column = reader.read_from(stream, "standard input", format.unwrap_or(Format::Text));
-        column.map_err(|error| match looks_like {
-            Some("parquet" | "audio") => Failure::new(
-                error.to_string(),
-                "this looks like a file that cannot be read from a stream: save it, and name the file",
-            ),
-            Some(name) => Failure::new(
-                error.to_string(),
-                format!("standard input is read as text; if it is {name}, say `--format {name}`"),
-            ),
-            None => error.into(),
-        })
     }
 
     fn format(&self) -> Result<Option<Format>, Failure> {
@@ -368,32 +342,6 @@ fn say_skipped(path: &Path, count: u64, first: Option<u64>) {
         (None, count) => format!("{count} files that are not audio left out"),
     };
     printer::say(&format!("{}: {skipped}", path.display()));
-}
-
-/// What begins like this, if it is not lines of lengths.
-fn guessed(start: &[u8]) -> Option<&'static str> {
-    let magic = [
-        (&b"\x93NUMPY"[..], "npy"),
-        (b"PAR1", "parquet"),
-        (b"ARROW1", "arrow"),
-        (b"\xff\xff\xff\xff", "arrow"),
-        (b"RIFF", "audio"),
-        (b"fLaC", "audio"),
-    ];
-    if let Some((_, name)) = magic.into_iter().find(|(magic, _)| start.starts_with(magic)) {
-        return Some(name);
-    }
-    let line = start.split(|&byte| byte == b'\n').next()?;
-    let line = str::from_utf8(line).ok()?.trim_ascii();
-    let words: Vec<&str> = line.split_ascii_whitespace().collect();
-    match words[..] {
-        _ if line.starts_with('{') => Some("jsonl"),
-        _ if line.contains('\t') => Some("tsv"),
-        _ if line.contains(',') => Some("csv"),
-        [_, number] if number.parse::<u32>().is_ok() => Some("utt2num_frames"),
-        [_, number] if number.parse::<f64>().is_ok() => Some("utt2dur"),
-        _ => None,
-    }
 }
 
 /// Shows how far the reading of a file is.
@@ -450,27 +398,6 @@ mod tests {
         assert_eq!(quoted("a/b-1.csv"), "a/b-1.csv");
         assert_eq!(quoted("it's"), r"'it'\''s'");
         assert_eq!(quoted("a'\n\u{1b}\\\u{202e}"), r"$'a\'\n\u001b\\\u202e'");
-    }
-
-    #[test]
-    fn streams_are_known_by_how_they_begin() {
-        let guesses = [
-            (&b"utt,frames\na,3\n"[..], Some("csv")),
-            (b"utt\tframes\n", Some("tsv")),
-            (b"{\"duration\": 1}\n", Some("jsonl")),
-            (b"\x93NUMPY\x01\0", Some("npy")),
-            (b"ARROW1\0\0", Some("arrow")),
-            (b"PAR1", Some("parquet")),
-            (b"RIFF....WAVE", Some("audio")),
-            (b"a 12\nb 30\n", Some("utt2num_frames")),
-            (b"a 1.5\nb 3\n", Some("utt2dur")),
-            (b"12\n30\n", None),
-            (b"some words of text\n", None),
-            (b"", None),
-        ];
-        for (start, format) in guesses {
-            assert_eq!(guessed(start), format, "{start:?}");
-        }
     }
 
     #[test]

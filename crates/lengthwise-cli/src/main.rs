@@ -15,14 +15,12 @@ mod signals;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use crate::args::{Args, Command};
 use crate::failure::Failure;
 
 fn main() -> ExitCode {
     lengthwise_io::guard::quiet_panics();
-    let args = match Args::try_parse() {
+    let args = match Args::typed(printer::page_width()) {
         Ok(args) => args,
         Err(other) => return help_or_complaint(&other),
     };
@@ -50,15 +48,17 @@ fn main() -> ExitCode {
     }
 }
 
-/// Prints the help that was asked for, or what cannot be understood; fails also if it cannot be
-/// printed, unless whoever reads it has had enough.
+/// Prints the help that was asked for, or what cannot be understood; fails also if help cannot be
+/// printed, unless what reads it has stopped reading.
 fn help_or_complaint(what: &clap::Error) -> ExitCode {
-    match what.print().map_err(Failure::from) {
-        Err(failure) if !matches!(failure, Failure::ReaderGone) && !what.use_stderr() => {
-            failed(&failure)
-        }
-        _ => ExitCode::from(u8::try_from(what.exit_code()).unwrap_or(2)),
+    if what.use_stderr() {
+        printer::usage_error(what);
+    } else if let Err(failure) = what.print().map_err(Failure::from)
+        && !matches!(failure, Failure::ReaderGone)
+    {
+        return failed(&failure);
     }
+    ExitCode::from(u8::try_from(what.exit_code()).unwrap_or(2))
 }
 
 fn failed(failure: &Failure) -> ExitCode {

@@ -8,7 +8,7 @@ use std::{
 };
 
 use clap::ValueEnum;
-use lengthwise_report::{Look, one_line};
+use lengthwise_report::{Look, Screen, filled, one_line, wrapped};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -70,14 +70,45 @@ pub(crate) fn is_plain() -> bool {
 
 /// How wide a table may be: as wide as the terminal, or as it likes.
 pub(crate) fn width() -> usize {
-    if !io::stdout().is_terminal() {
-        return usize::MAX;
-    }
-    match terminal_size::terminal_size() {
-        Some((terminal_size::Width(width), _)) if width > 0 => width.into(),
-        _ => env::var("COLUMNS").ok().and_then(|width| width.parse().ok()).unwrap_or(80),
-    }
+    columns(&io::stdout()).unwrap_or(usize::MAX)
 }
+
+/// How wide a page of text is: as the terminal, but not so wide that lines are hard to follow.
+pub(crate) fn page_width() -> usize {
+    columns(&io::stdout()).unwrap_or(PAGE).min(PAGE)
+}
+
+pub(crate) fn screen() -> Screen {
+    Screen { width: page_width(), coloured: colour(io::stdout().is_terminal()) }
+}
+
+/// The widest page.
+const PAGE: usize = 100;
+
+/// How many characters a line of an output may have: as many as its terminal has, or else as `COLUMNS`
+/// says.
+#[cfg(unix)]
+fn columns(output: &(impl IsTerminal + std::os::fd::AsFd)) -> Option<usize> {
+    columns_of(output.is_terminal(), || terminal_size::terminal_size_of(output))
+}
+
+#[cfg(not(unix))]
+fn columns(output: &impl IsTerminal) -> Option<usize> {
+    columns_of(output.is_terminal(), terminal_size::terminal_size)
+}
+
+fn columns_of(
+    is_terminal: bool,
+    size: impl Fn() -> Option<(terminal_size::Width, terminal_size::Height)>,
+) -> Option<usize> {
+    let own = size().filter(|(width, _)| is_terminal && width.0 > 0);
+    let said = || env::var("COLUMNS").ok()?.parse().ok().filter(|&width| width > 0);
+    let own = own.map(|(width, _)| usize::from(width.0));
+    own.or_else(said).or(is_terminal.then_some(80)).map(|width| width.max(NARROWEST))
+}
+
+/// What is narrower breaks every line.
+const NARROWEST: usize = 20;
 
 /// Whether what goes to a terminal, or not, is coloured.
 fn colour(terminal: bool) -> bool {
@@ -91,15 +122,44 @@ fn colour(terminal: bool) -> bool {
     }
 }
 
-/// Says something on standard error, on one line that is safe to print whatever names are in it.
+/// Says something on standard error, which is safe to print whatever names are in it.
 pub(crate) fn say(text: &str) {
     if !asked().0 {
         complain(&one_line(text));
     }
 }
 
+/// Writes a paragraph to standard error, in lines as wide as the terminal.
 fn complain(text: &str) {
-    _ = writeln!(io::stderr(), "{text}");
+    let width = columns(&io::stderr()).unwrap_or(usize::MAX);
+    _ = write!(io::stderr(), "{}", wrapped(&kept_together(text), width));
+}
+
+/// What clap says about arguments that it cannot understand, in lines as wide as the terminal.
+pub(crate) fn usage_error(error: &clap::Error) {
+    let coloured = colour(io::stderr().is_terminal());
+    let text = error.render();
+    let text = if coloured { text.ansi().to_string() } else { text.to_string() };
+    let width = columns(&io::stderr()).unwrap_or(usize::MAX);
+    for line in text.lines() {
+        let indent = " ".repeat(2 + line.len() - line.trim_start().len());
+        _ = write!(io::stderr(), "{}", filled(line, width, "", &indent));
+    }
+}
+
+/// Text whose short pieces of code are not broken.
+fn kept_together(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, (code, after))) =
+        rest.split_once('`').and_then(|(before, rest)| Some((before, rest.split_once('`')?)))
+    {
+        let short = code.chars().count() <= 30;
+        let code = if short { code.replace(' ', "\u{a0}") } else { code.to_owned() };
+        kept.extend([before, "`", &code, "`"]);
+        rest = after;
+    }
+    kept + rest
 }
 
 /// A name from a file without what would steer a terminal, and not too long.
@@ -121,7 +181,8 @@ pub(crate) fn failure(failure: &Failure) {
     let [red, cyan, end] = if coloured { ["\x1b[1;31m", "\x1b[1;36m", "\x1b[0m"] } else { [""; 3] };
     complain(&format!("{red}error{end}: {}", one_line(&failure.to_string())));
     if let Some(hint) = failure.hint() {
-        complain(&format!("\n{cyan}hint{end}: {}", one_line(&hint)));
+        _ = writeln!(io::stderr());
+        complain(&format!("{cyan}hint{end}: {}", one_line(&hint)));
     }
 }
 
@@ -141,7 +202,10 @@ impl Progress {
 
     pub(crate) fn at(&mut self, text: &str) {
         if io::stderr().is_terminal() && !asked().0 && self.is_long() {
-            _ = write!(io::stderr(), "\r\x1b[2K{}", one_line(text));
+            // A line that the terminal breaks cannot be taken back.
+            let width = columns(&io::stderr()).unwrap_or(80).saturating_sub(1);
+            let line: String = one_line(text).chars().take(width).collect();
+            _ = write!(io::stderr(), "\r\x1b[2K{line}");
             self.shown = Some(Instant::now());
         }
     }

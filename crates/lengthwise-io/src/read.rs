@@ -5,7 +5,7 @@
 //!
 //! Each group of modules uses only itself and those before it: what a length is (`number`, `time`, `unit`);
 //! where lengths go (`column`, `map`); what is asked for (`columns`, `request`); lines,
-//! records and cells; one module for each format; and `reader`, which chooses by the format.
+//! records and cells; how a format is guessed (`guess`); one module for each format; and `reader`, which chooses by the format.
 
 mod format;
 mod number;
@@ -27,6 +27,8 @@ mod request;
 mod cells;
 mod lines;
 mod records;
+
+mod guess;
 
 #[cfg(feature = "arrow")]
 mod arrow;

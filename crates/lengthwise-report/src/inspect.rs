@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::advice::Recommended;
 use crate::histogram::{Bin, bins, length_at};
-use crate::text::{one_line, plural, wrapped};
+use crate::text::{command_lines, one_line, plural, wrapped};
 
 /// What a set of lengths is like.
 #[derive(Clone, Debug, Serialize)]
@@ -194,7 +194,8 @@ impl Inspection {
         if let Some(recommended) = &self.recommended {
             text.push('\n');
             text.extend(recommended.lines().iter().map(|said| line(said)));
-            text.extend(recommended.command.iter().map(|command| format!("\n{command}\n")));
+            let commands = recommended.command.iter();
+            text.extend(commands.map(|command| format!("\n{}", command_lines(command, width))));
         }
         for warning in &self.warnings {
             _ = write!(text, "\n{}", line(&format!("warning: {}", one_line(warning))));

@@ -13,6 +13,7 @@ mod histogram;
 mod html;
 mod inspect;
 mod manual;
+mod markdown;
 pub mod parts;
 mod picture;
 mod study;
@@ -26,8 +27,11 @@ pub use advice::{OfferFigures, Recommended};
 pub use compare::{Comparison, Figures, Input, Request, Row, Settings};
 pub use inspect::{Duplicates, Inspection};
 pub use manual::{Page, list_of_pages, page, pages};
+pub use markdown::Screen;
 pub use picture::before_and_after;
 pub use study::Study;
-pub use text::{is_unsafe_to_print, one_line, percent_within};
+pub use text::{
+    command_lines, filled, is_unsafe_to_print, noun, one_line, percent_within, wrapped,
+};
 pub use text_table::Look;
 pub use tuning::{PointFigures, Tuning};

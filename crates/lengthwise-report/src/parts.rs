@@ -33,9 +33,8 @@ pub mod svg {
 
 /// Tables of text.
 pub mod table {
-    pub use crate::text_table::{
-        Look, TextColumn, TextTable, distinct, stars_of_best, visible_width,
-    };
+    pub use crate::text::visible_width;
+    pub use crate::text_table::{Look, TextColumn, TextTable, distinct, stars_of_best};
 }
 
 /// Words and numbers as people read them.

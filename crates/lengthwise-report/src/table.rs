@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::compare::{Comparison, Row, Settings};
-use crate::text::{one_line, percent_within, plural, wrapped};
+use crate::text::{command_lines, one_line, percent_within, plural, wrapped};
 use crate::text_table::{Look, TextColumn, TextTable, stars_of_best};
 
 /// Which end of a column is the good one.
@@ -115,7 +115,12 @@ impl Comparison {
         if let Some(recommended) = &self.recommended {
             table.push('\n');
             table.extend(recommended.lines().iter().map(|line| wrapped(line, width)));
-            table.extend(recommended.command.iter().map(|command| format!("\n{command}\n")));
+            table.extend(
+                recommended
+                    .command
+                    .iter()
+                    .map(|command| format!("\n{}", command_lines(command, width))),
+            );
         }
         table
     }
@@ -225,7 +230,7 @@ mod tests {
     use super::*;
     use crate::{
         compare::{Figures, Input},
-        text_table::visible_width,
+        text::visible_width,
     };
 
     fn row(strategy: &str, batches: f64, padding_rate: f64, mixing: Option<[f64; 2]>) -> Row {

@@ -43,30 +43,157 @@ pub fn escaped(text: &str) -> String {
     safe
 }
 
-/// Lines of at most so many characters, broken between words; what follows a break is indented. Words
-/// that belong together have a space between them that does not break, and that becomes a plain one.
+/// Lines of at most `width` characters, broken between words; lines after a break are indented.
 pub fn wrapped(line: &str, width: usize) -> String {
-    let mut text = String::with_capacity(line.len() + 1);
-    let mut at = 0;
-    for word in line.split(' ') {
-        let length = word.chars().count();
-        if at > 0 && at + 1 + length > width {
-            text.push_str("\n  ");
-            at = 2;
-        } else if at > 0 {
-            text.push(' ');
+    filled(line, width, "", "  ")
+}
+
+/// Text in lines of at most `width` characters, broken between words: the first line begins with
+/// `first`, the others with `rest`. A space that does not break becomes a plain one, and a word that is
+/// wider than a line stays whole. Colours take no width.
+pub fn filled(text: &str, width: usize, first: &str, rest: &str) -> String {
+    let mut filled = String::with_capacity(text.len() + first.len() + 1);
+    filled.push_str(first);
+    let (mut at, mut begun) = (places(first), false);
+    for word in text.split(' ') {
+        let length = places(word);
+        if begun && at + 1 + length > width {
+            filled.push('\n');
+            filled.push_str(rest);
+            at = places(rest);
+        } else if begun {
+            filled.push(' ');
             at += 1;
         }
-        text.push_str(&word.replace('\u{a0}', " "));
+        filled.push_str(&word.replace('\u{a0}', " "));
         at += length;
+        begun = true;
     }
-    text.push('\n');
-    text
+    filled.push('\n');
+    filled
+}
+
+/// How many places a line takes on a terminal: colours take none, nor do spaces at its end.
+pub fn visible_width(line: &str) -> usize {
+    places(line.trim_end())
+}
+
+/// How many characters are seen of a text.
+fn places(text: &str) -> usize {
+    let (mut count, mut characters) = (0, text.chars());
+    while let Some(character) = characters.next() {
+        if character == '\u{1b}' {
+            // A colour is an escape up to its `m`.
+            characters.by_ref().find(|&character| character == 'm');
+        } else {
+            count += 1;
+        }
+    }
+    count
+}
+
+/// A shell command in lines of at most `width` characters, which can be pasted as they are: all but the
+/// last end in a backslash. An option stays beside its value, and nothing in quotes is broken.
+pub fn command_lines(command: &str, width: usize) -> String {
+    if visible_width(command) <= width {
+        return format!("{command}\n");
+    }
+    let (mut lines, mut line) = (String::new(), String::new());
+    for words in shell_words(command) {
+        // A backslash and the space before it follow; two spaces come before.
+        let whole = words.join(" ");
+        let pieces = if visible_width(&whole) + 4 > width { words } else { vec![&*whole] };
+        for piece in pieces {
+            if !line.is_empty() && visible_width(&line) + 1 + visible_width(piece) + 2 > width {
+                lines += &format!("{line} \\\n");
+                line = format!("  {piece}");
+            } else {
+                line += if line.is_empty() { "" } else { " " };
+                line += piece;
+            }
+        }
+    }
+    lines + &line + "\n"
+}
+
+/// The words of a command, each option with its value.
+fn shell_words(command: &str) -> Vec<Vec<&str>> {
+    let (mut breaks, mut quote, mut escaped) = (vec![], None, false);
+    for (at, character) in command.char_indices() {
+        let dollar = command[..at].ends_with('$');
+        match (quote, character) {
+            _ if escaped => escaped = false,
+            (None | Some('"' | '$'), '\\') => escaped = true,
+            (None, '\'') => quote = Some(if dollar { '$' } else { '\'' }),
+            (None, '"') => quote = Some('"'),
+            (Some('\'' | '$'), '\'') | (Some('"'), '"') => quote = None,
+            (None, ' ') => breaks.push(at),
+            _ => {}
+        }
+    }
+    let mut words: Vec<Vec<&str>> = Vec::new();
+    let (mut start, mut after_option) = (0, false);
+    for end in breaks.into_iter().chain([command.len()]) {
+        let word = &command[start..end];
+        let is_option = word.len() > 1 && word.starts_with('-');
+        match words.last_mut().filter(|_| after_option && !is_option) {
+            Some(last) => last.push(word),
+            None => words.push(vec![word]),
+        }
+        (start, after_option) = (end + 1, is_option);
+    }
+    words
+}
+
+/// A line of Python in lines of at most `width` characters: broken between arguments, where Python
+/// allows it.
+pub(crate) fn python_lines(line: &str, width: usize) -> String {
+    let indent = line.len() - line.trim_start().len();
+    let (mut lines, mut rest, mut depth) = (String::new(), line.to_owned(), 0);
+    while visible_width(&rest) > width {
+        let Some((inside, at)) = python_break(&rest, width, depth) else { break };
+        lines += rest[..at].trim_end();
+        lines.push('\n');
+        rest = format!("{:1$}{2}", "", indent + 4, rest[at..].trim_start());
+        depth = inside;
+    }
+    lines + &rest + "\n"
+}
+
+/// Where to break a line that begins inside so many brackets, and inside how many it is broken: behind a
+/// comma or an opening bracket, outside strings, so that what is before it fits. Of all such places it is
+/// the last one inside the fewest brackets.
+fn python_break(line: &str, width: usize, mut depth: u32) -> Option<(u32, usize)> {
+    let (mut quote, mut places) = (None, Vec::new());
+    for (at, character) in line.char_indices() {
+        match (quote, character) {
+            (Some(open), close) if open == close => quote = None,
+            (Some(_), _) => {}
+            (None, '"' | '\'') => quote = Some(character),
+            (None, '#') => break,
+            (None, '(' | '[' | '{') => {
+                depth += 1;
+                places.push((depth, at + 1));
+            }
+            (None, ')' | ']' | '}') => depth = depth.saturating_sub(1),
+            (None, ',') if depth > 0 => places.push((depth, at + 1)),
+            _ => {}
+        }
+    }
+    let end = line.trim_end().len();
+    let fits = places.into_iter();
+    fits.filter(|&(_, at)| at < end && visible_width(&line[..at]) <= width)
+        .min_by_key(|&(depth, at)| (depth, usize::MAX - at))
 }
 
 /// So many of what this word names: with an s where they are not one.
 pub fn counted(count: u64, noun: &str) -> String {
     format!("{}\u{a0}{noun}{}", grouped(count), plural(count as usize))
+}
+
+/// The noun behind this number: in the singular, or in the plural.
+pub fn noun<'a>(count: u64, one: &'a str, many: &'a str) -> &'a str {
+    if count == 1 { one } else { many }
 }
 
 /// What a noun ends in behind this number.
@@ -207,5 +334,37 @@ mod tests {
         assert_eq!(wrapped("one two three four", 9), "one two\n  three\n  four\n");
         assert_eq!(wrapped("one two", usize::MAX), "one two\n");
         assert_eq!(wrapped("one two\u{a0}three", 8), "one\n  two three\n");
+        assert_eq!(filled("one two three", 9, "- ", "  "), "- one two\n  three\n");
+        assert_eq!(filled("uncuttable word", 4, "", ""), "uncuttable\nword\n");
+        // Colours take no width.
+        assert_eq!(wrapped("\u{1b}[1mone\u{1b}[0m two", 7), "\u{1b}[1mone\u{1b}[0m two\n");
+    }
+
+    #[test]
+    fn commands_can_be_pasted_at_any_width() {
+        let command =
+            r"lengthwise plan 'a b.csv' --column $'it\'s x' --budget padded:20000 -o plan.json";
+        assert_eq!(command_lines(command, 100), format!("{command}\n"));
+        let narrow = command_lines(command, 32);
+        let expected = "lengthwise plan 'a b.csv' \\\n  --column $'it\\'s x' \\\n  --budget padded:20000 \\\n  -o \
+                        plan.json\n";
+        assert_eq!(narrow, expected);
+        assert!(narrow.lines().all(|line| visible_width(line) <= 32));
+        // What a shell makes of it is the command.
+        for width in 1..100 {
+            let lines = command_lines(command, width);
+            assert_eq!(lines.replace(" \\\n  ", " ").trim_end(), command, "{width}");
+        }
+    }
+
+    #[test]
+    fn calls_are_broken_between_arguments() {
+        let call = "plan = lw.plan(lengths, \"blurred, or not\", budget=\"padded:20000\")";
+        assert_eq!(python_lines(call, 80), format!("{call}\n"));
+        let expected =
+            "plan = lw.plan(lengths,\n    \"blurred, or not\",\n    budget=\"padded:20000\")\n";
+        assert_eq!(python_lines(call, 30), expected);
+        // Nothing outside brackets is broken.
+        assert_eq!(python_lines("a, b = some_function", 8), "a, b = some_function\n");
     }
 }

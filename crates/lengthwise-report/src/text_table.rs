@@ -2,7 +2,7 @@
 
 use std::{fmt::Write as _, ptr};
 
-use crate::text::wrapped;
+use crate::text::{visible_width, wrapped};
 
 /// How a table looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,15 +42,25 @@ pub struct TextColumn {
 }
 
 impl TextTable {
-    /// The table, at most `width` characters wide if that can be done by leaving columns out.
+    /// The table, at most `width` characters wide. In a narrow one columns are left out; if the rest
+    /// does not fit either, names stand on lines of their own, and then more columns go.
     pub fn text(&self, look: Look, width: usize) -> String {
         let mut columns: Vec<&TextColumn> = self.columns.iter().collect();
-        let mut lines = self.lines(&columns, look);
+        let (mut stacked, mut lines) = (false, self.lines(&columns, look, false));
         while lines.iter().any(|line| visible_width(line) > width) {
-            let last = (0..columns.len()).max_by_key(|&at| columns[at].dispensable);
-            let Some(at) = last.filter(|&at| columns[at].dispensable > 0) else { break };
-            columns.remove(at);
-            lines = self.lines(&columns, look);
+            let most = columns.iter().map(|column| column.dispensable).max().unwrap_or(0);
+            if most > 0 {
+                columns.remove(
+                    columns.iter().rposition(|column| column.dispensable == most).unwrap_or(0),
+                );
+            } else if !stacked {
+                stacked = true;
+            } else if columns.len() > 2 {
+                columns.pop();
+            } else {
+                break;
+            }
+            lines = self.lines(&columns, look, stacked);
         }
         let mut table = String::new();
         for (number, line) in lines.iter().enumerate() {
@@ -73,19 +83,28 @@ impl TextTable {
         }
         if !names.is_empty() {
             let names = names.iter().map(|name| name.trim()).collect::<Vec<_>>().join(", ");
-            let line = format!("not shown: {names}; there is room in a wider terminal, or in JSON");
+            let line = format!("not shown: {names}; a wider terminal or JSON has them");
             table += &wrapped(&line, width);
         }
         table
     }
 
-    /// The lines of the table with these columns: two of headings, then one for each row.
-    fn lines(&self, columns: &[&TextColumn], look: Look) -> Vec<String> {
+    /// The lines of the table with these columns: two of headings, then one for each row, or two if names
+    /// are stacked upon their rows.
+    fn lines(&self, columns: &[&TextColumn], look: Look, stacked: bool) -> Vec<String> {
         let names = ["", self.corner].into_iter().chain(self.names.iter().map(String::as_str));
         let width = names.clone().map(|name| name.chars().count()).chain([8]).max().unwrap_or(8);
-        let mut lines: Vec<String> = names.map(|name| format!("{name:width$}")).collect();
+        let mut lines: Vec<String> = match stacked {
+            false => names.map(|name| format!("{name:width$}")).collect(),
+            true => vec![String::new(); 2 + self.names.len()],
+        };
         for column in columns {
             add(&mut lines, column, look);
+        }
+        if stacked {
+            let rows = lines.split_off(2);
+            let named = self.names.iter().zip(rows);
+            lines.extend(named.flat_map(|(name, row)| [name.clone(), row]));
         }
         lines
     }
@@ -105,13 +124,6 @@ fn add(lines: &mut [String], column: &TextColumn, look: Look) {
         };
         _ = write!(line, "  {text}");
     }
-}
-
-/// How many places a line takes on a terminal: colours take none.
-pub fn visible_width(line: &str) -> usize {
-    let codes = ["\x1b[1;32m", "\x1b[1m", "\x1b[0m"];
-    let colours: usize = codes.iter().map(|code| code.len() * line.matches(code).count()).sum();
-    line.trim_end().chars().count() - colours
 }
 
 /// Which cells show what the best one shows; none, if most do: what most have is no distinction.

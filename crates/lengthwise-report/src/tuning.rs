@@ -6,7 +6,8 @@ use lengthwise::tune::{Point, Recommendation};
 use serde::{Deserialize, Serialize};
 
 use crate::advice::{OfferFigures, Recommended};
-use crate::text::wrapped;
+use crate::text::{command_lines, python_lines, wrapped};
+use crate::text_table::{Look, TextColumn, TextTable};
 
 /// What tuning found.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -61,12 +62,12 @@ impl Tuning {
     }
 
     /// What was found as a table, a few sentences and the lines that use it.
-    pub fn to_text(&self, width: usize) -> String {
+    pub fn to_text(&self, look: Look, width: usize) -> String {
         let mut shown: Vec<&OfferFigures> = self.candidates.iter().take(SHOWN).collect();
         if !shown.iter().any(|offer| is_same(offer, &self.random)) {
             shown.push(&self.random);
         }
-        let mut text = table(&shown);
+        let mut text = table(&shown).text(look, width);
         let hidden = self.candidates.len().saturating_sub(SHOWN);
         if hidden > 0 {
             _ = writeln!(text, "({hidden} more with --json)");
@@ -77,9 +78,10 @@ impl Tuning {
             text += &wrapped(&line, width);
         }
         text.push('\n');
-        for line in recommended.command.iter().chain([&recommended.python]) {
-            _ = writeln!(text, "{line}");
+        if let Some(command) = &recommended.command {
+            text += &command_lines(command, width);
         }
+        text += &python_lines(&recommended.python, width);
         text
     }
 
@@ -95,37 +97,34 @@ fn is_same(one: &OfferFigures, other: &OfferFigures) -> bool {
         == (&other.strategy, &other.shapes, other.micro_batches)
 }
 
-/// One line for every way to batch.
-fn table(offers: &[&OfferFigures]) -> String {
-    let seconds = offers.iter().any(|offer| offer.predicted_seconds.is_some());
-    let mut text = String::from(
-        "                                     micro-  padding          mixing   step  updates  idle   time\n\
-         strategy                  shapes     batches       %  shapes       %    mix  / epoch     %  ratio",
-    );
-    text += if seconds { "   epoch s\n" } else { "\n" };
-    for offer in offers {
-        let seconds = offer.predicted_seconds.map(|seconds| format!("{seconds:>10.2}"));
-        _ = writeln!(
-            text,
-            "{:26}{:11}{:>7}{:>8.1}{:>8.0}{:>8.0}{:>7.2}{:>9}{:>6.1}{:>7.2}{}{}",
-            offer.strategy,
-            offer.shapes,
-            offer.micro_batches,
-            100.0 * offer.padding_rate,
-            offer.shape_count,
-            100.0 * offer.mixing,
-            offer.step_mix,
-            offer.optimizer_steps,
-            100.0 * offer.idle_share,
-            offer.time,
-            seconds.unwrap_or_default(),
-            match offer.broken_limits.as_slice() {
-                [] => String::new(),
-                broken => format!("  breaks: {}", broken.join(", ")),
-            }
-        );
+/// One row for every way to batch.
+fn table(offers: &[&OfferFigures]) -> TextTable {
+    let column = |heading: [&str; 2], dispensable, text: &dyn Fn(&OfferFigures) -> String| {
+        let cells: Vec<String> = offers.iter().map(|offer| text(offer)).collect();
+        let starred = vec![false; cells.len()];
+        TextColumn { dispensable, heading: heading.map(str::to_owned), cells, starred }
+    };
+    let mut columns = vec![
+        column(["", "shapes"], 0, &|offer| offer.shapes.clone()),
+        column(["micro-", "batches"], 0, &|offer| offer.micro_batches.to_string()),
+        column(["padding", "%"], 0, &|offer| format!("{:.1}", 100.0 * offer.padding_rate)),
+        column(["number", "of shapes"], 2, &|offer| format!("{:.0}", offer.shape_count)),
+        column(["mixing", "%"], 1, &|offer| format!("{:.0}", 100.0 * offer.mixing)),
+        column(["step", "mix"], 3, &|offer| format!("{:.2}", offer.step_mix)),
+        column(["updates", "/ epoch"], 2, &|offer| offer.optimizer_steps.to_string()),
+        column(["idle", "%"], 4, &|offer| format!("{:.1}", 100.0 * offer.idle_share)),
+        column(["time", "ratio"], 0, &|offer| format!("{:.2}", offer.time)),
+    ];
+    if offers.iter().any(|offer| offer.predicted_seconds.is_some()) {
+        columns.push(column(["epoch", "s"], 1, &|offer| {
+            offer.predicted_seconds.map_or("-".to_owned(), |seconds| format!("{seconds:.2}"))
+        }));
     }
-    text
+    if offers.iter().any(|offer| !offer.broken_limits.is_empty()) {
+        columns.push(column(["breaks", "limits on"], 1, &|offer| offer.broken_limits.join(", ")));
+    }
+    let names = offers.iter().map(|offer| offer.strategy.clone()).collect();
+    TextTable { corner: "strategy", names, columns, star: "" }
 }
 
 /// A measured point of a family.

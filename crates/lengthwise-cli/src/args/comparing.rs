@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, value_parser};
+use clap::Args;
 
+use crate::args::number::{real, whole};
 use crate::args::shared::{Advice, Input, Ranks, Settings};
 
 #[derive(Debug, Args)]
@@ -49,9 +50,9 @@ pub(crate) struct Comparing {
     #[command(flatten)]
     pub(crate) settings: Settings,
 
-    /// Epochs to plan and average over; freshness needs two
+    /// Epochs to plan and average over; mixing needs at least two
     #[arg(long, value_name = "COUNT", default_value_t = 5,
-          value_parser = value_parser!(u32).range(1..))]
+          value_parser = whole(1..=u32::MAX))]
     pub(crate) epochs: u32,
 
     #[command(flatten)]
@@ -129,38 +130,38 @@ pub(crate) struct Tune {
     pub(crate) ranks: Ranks,
 
     /// At most this share of padding, such as 0.05
-    #[arg(long, value_name = "SHARE", help_heading = "Limits")]
+    #[arg(long, value_name = "SHARE", help_heading = "Limits", value_parser = real)]
     pub(crate) max_padding: Option<f64>,
 
     /// At least this mixing, from 0 to 1: how freely batch-mates change between epochs, where 1 is random
     /// shuffling [default: 0.05]
-    #[arg(long, value_name = "SHARE", help_heading = "Limits")]
+    #[arg(long, value_name = "SHARE", help_heading = "Limits", value_parser = real)]
     pub(crate) min_mixing: Option<f64>,
 
-    /// At least this many effective mates
-    #[arg(long, value_name = "MATES", help_heading = "Limits")]
+    /// At least this many effective batch-mates: the size of the pool that they are drawn from
+    #[arg(long, value_name = "MATES", help_heading = "Limits", value_parser = real)]
     pub(crate) min_mates: Option<f64>,
 
     /// At most this many different shapes
     #[arg(long, value_name = "COUNT", help_heading = "Limits",
-          value_parser = value_parser!(u32).range(1..))]
+          value_parser = whole(1..=u32::MAX))]
     pub(crate) max_shapes: Option<u32>,
 
-    /// At most this step mix: how much optimizer steps differ in length, where 1 is as random ones; inf for
+    /// At most this step mix: how much optimizer steps differ in length, where 1 is like random steps; inf for
     /// any [default: 1]
-    #[arg(long, value_name = "MIX", help_heading = "Limits")]
+    #[arg(long, value_name = "MIX", help_heading = "Limits", value_parser = real)]
     pub(crate) max_step_mix: Option<f64>,
 
-    /// At least this many optimizer steps an epoch
-    #[arg(long, value_name = "STEPS", help_heading = "Limits")]
+    /// At least this many optimizer steps per epoch
+    #[arg(long, value_name = "STEPS", help_heading = "Limits", value_parser = whole(0..=u64::MAX))]
     pub(crate) min_optimizer_steps: Option<u64>,
 
-    /// At most this many optimizer steps an epoch
-    #[arg(long, value_name = "STEPS", help_heading = "Limits")]
+    /// At most this many optimizer steps per epoch
+    #[arg(long, value_name = "STEPS", help_heading = "Limits", value_parser = whole(0..=u64::MAX))]
     pub(crate) max_optimizer_steps: Option<u64>,
 
-    /// At most this many seconds an epoch, by the cost model
-    #[arg(long, value_name = "SECONDS", help_heading = "Limits", requires = "cost_model")]
+    /// At most this many seconds per epoch, by the cost model
+    #[arg(long, value_name = "SECONDS", help_heading = "Limits", requires = "cost_model", value_parser = real)]
     pub(crate) max_seconds: Option<f64>,
 
     /// How long steps take: a preset, coefficients, or a file of `lengthwise cost`
@@ -186,17 +187,17 @@ pub(crate) struct Frontier {
     pub(crate) shapes: String,
 
     /// Seed of all randomness
-    #[arg(long, value_name = "SEED", default_value_t = 0, help_heading = "Settings")]
+    #[arg(long, value_name = "SEED", default_value_t = 0, help_heading = "Settings", value_parser = whole(0..=u64::MAX))]
     pub(crate) seed: u64,
 
     /// Points on every curve
     #[arg(long, value_name = "COUNT", default_value_t = 13,
-          value_parser = value_parser!(u32).range(2..=1000))]
+          value_parser = whole(2..=1000_u32))]
     pub(crate) steps: u32,
 
     /// Epochs to plan for every point
     #[arg(long, value_name = "COUNT", default_value_t = 4,
-          value_parser = value_parser!(u32).range(2..=100))]
+          value_parser = whole(2..=100_u32))]
     pub(crate) epochs: u32,
 
     /// Print JSON
@@ -209,9 +210,9 @@ pub(crate) struct Ladder {
     #[command(flatten)]
     pub(crate) input: Input,
 
-    /// How many batch lengths
+    /// Number of batch lengths
     #[arg(long, value_name = "COUNT", default_value_t = 8,
-          value_parser = value_parser!(u32).range(1..))]
+          value_parser = whole(1..=u32::MAX))]
     pub(crate) rungs: u32,
 
     /// Print JSON

@@ -1,12 +1,14 @@
 //! What can be typed.
 
 pub(crate) mod comparing;
+pub(crate) mod examples;
+mod number;
 pub(crate) mod planning;
 pub(crate) mod shared;
 
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::args::comparing::{Compare, Cost, Frontier, Inspect, Ladder, Report, Tune};
 use crate::args::planning::{Plan, Statistics, Stream, Verify};
@@ -19,7 +21,7 @@ pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
 
-    /// Say nothing on standard error but errors
+    /// Suppress everything on stderr except errors
     #[arg(long, short, global = true, help_heading = "Output", display_order = 900)]
     pub(crate) quiet: bool,
 
@@ -35,42 +37,65 @@ pub(crate) struct Args {
     pub(crate) color: When,
 }
 
+impl Args {
+    /// What was typed. Help is in lines of at most `width` characters.
+    pub(crate) fn typed(width: usize) -> Result<Self, clap::Error> {
+        let mut command = command(width);
+        let matches = command.try_get_matches_from_mut(std::env::args_os())?;
+        Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+    }
+}
+
+/// The commands and options, with examples in lines of at most `width` characters.
+pub(crate) fn command(width: usize) -> clap::Command {
+    let ended = |command: clap::Command| {
+        let own = command.get_after_help().map(ToString::to_string);
+        let help = examples::after_help(command.get_name(), own.as_deref(), width);
+        // A negative number is a wrong value then, and not an option that nobody knows.
+        let with_values = command.mut_args(|argument| {
+            let option = !argument.is_positional() && argument.get_action().takes_values();
+            if option { argument.allow_negative_numbers(true) } else { argument }
+        });
+        with_values.after_help(help).term_width(width)
+    };
+    ended(Args::command()).mut_subcommands(ended)
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Show what the lengths are like, and what they do to random batches
+    /// Show the distribution of the lengths and what padding costs
     Inspect(Inspect),
-    /// Show what every strategy does to padding, batches, shapes and freshness
+    /// Compare strategies: padding, batches, shapes and mixing
     Compare(Compare),
-    /// Write a comparison with figures as one HTML page
+    /// Write a comparison with figures to one HTML page
     Report(Report),
     /// Plan the batches of one epoch
     Plan(Plan),
-    /// Plan the batches of a stream of lengths as they come
+    /// Plan batches from a stream of lengths as they arrive
     Stream(Stream),
-    /// Find the best strategy within limits on padding, company and shapes
+    /// Recommend settings within limits on padding, mixing and shapes
     Tune(Tune),
-    /// Measure padding against freshness for every family of strategies
+    /// Measure padding against mixing for every family of strategies
     Frontier(Frontier),
-    /// Find the batch lengths that pad the least
+    /// Find the batch lengths with the least padding
     Ladder(Ladder),
     /// Fit a cost model to measured training steps
     Cost(Cost),
-    /// Gather what all shards of a corpus are like, so that each can be planned by itself
+    /// Compute summary statistics of shards, so that each node can plan its own shard
     Statistics(Statistics),
-    /// Check that a plan file is whole, and right for its lengths
+    /// Check that a plan file is complete and matches its lengths
     Verify(Verify),
-    /// Print a script that completes commands and options in a shell
+    /// Print a completion script for a shell
     Completions(Completions),
-    /// Print the manual page, or write one for every command
+    /// Print the manual page, or write the pages of all commands
     Man(Man),
-    /// Explain a strategy, or budgets, cost models, shapes, arrangements, steps, streams and shards
+    /// Explain a strategy, a setting or a word, with examples
     Explain(Explain),
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Explain {
-    /// A strategy, or budgets, cost models, shapes, arrangements, steps, streams, shards, tune;
-    /// without it, the list of all
+    /// A strategy, a setting such as budget, or glossary [default: list all pages]
     #[arg(value_name = "NAME")]
     pub(crate) name: Vec<String>,
 
@@ -87,7 +112,7 @@ pub(crate) struct Completions {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Man {
-    /// Write the pages of all commands to this folder, instead of printing that of the whole
+    /// Write the pages of all commands to this folder instead of printing one
     #[arg(short, long, value_name = "FOLDER", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
 

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, value_parser};
+use clap::Args;
 
+use crate::args::number::{real, whole};
 use crate::args::shared::{Advice, Input, Ranks, Settings, Source};
 use crate::memory;
 
@@ -39,7 +40,7 @@ pub(crate) struct Plan {
     pub(crate) settings: Settings,
 
     /// Epoch to plan; each has a plan of its own
-    #[arg(long, value_name = "EPOCH", default_value_t = 0)]
+    #[arg(long, value_name = "EPOCH", default_value_t = 0, value_parser = whole(0..=u64::MAX))]
     pub(crate) epoch: u64,
 
     #[command(flatten)]
@@ -71,7 +72,7 @@ pub(crate) struct Plan {
 pub(crate) struct Part {
     /// Batches of a step on any number of ranks that divides it
     #[arg(long, value_name = "RANKS", conflicts_with = "accumulate",
-          value_parser = value_parser!(u32).range(1..))]
+          value_parser = whole(1..=u32::MAX))]
     pub(crate) canonical_ranks: Option<u32>,
 
     /// Make the same number of batches, and so of steps, in every epoch
@@ -84,18 +85,18 @@ pub(crate) struct Part {
     pub(crate) cost_model: Option<String>,
 
     /// Only the batches of this rank, from 0 [default: all ranks, step by step]
-    #[arg(long, value_name = "RANK")]
+    #[arg(long, value_name = "RANK", value_parser = whole(0..=u32::MAX))]
     pub(crate) rank: Option<u32>,
 
     /// Only the first steps
-    #[arg(long, value_name = "STEPS")]
+    #[arg(long, value_name = "STEPS", value_parser = whole(0..=u32::MAX))]
     pub(crate) take: Option<u32>,
 
-    /// Write where the epoch stands after these steps to this file
+    /// Write a cursor, the position in the epoch after these steps, to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) cursor: Option<PathBuf>,
 
-    /// Go on from where the epoch stands by this file; may be repeated, with the file of each rank
+    /// Resume from a cursor; may be repeated, with the file of each rank
     #[arg(long, value_name = "FILE")]
     pub(crate) resume: Vec<PathBuf>,
 }
@@ -109,11 +110,11 @@ pub(crate) struct Shards {
     pub(crate) statistics: Option<PathBuf>,
 
     /// Which shard of the corpus the input is, from 0
-    #[arg(long, value_name = "SHARD", requires_all = ["statistics", "of"])]
+    #[arg(long, value_name = "SHARD", requires_all = ["statistics", "of"], value_parser = whole(0..=u32::MAX))]
     pub(crate) shard: Option<u32>,
 
     /// How many shards there are
-    #[arg(long, value_name = "SHARDS", requires = "shard")]
+    #[arg(long, value_name = "SHARDS", requires = "shard", value_parser = whole(0..=u32::MAX))]
     pub(crate) of: Option<u32>,
 
     /// Instead of a plan, write how many batches the shard needs to this .lws file, to be merged into
@@ -130,7 +131,7 @@ pub(crate) struct Shards {
     lengths. Run `lengthwise explain stream` to read more."
 )]
 pub(crate) struct Stream {
-    /// File with a length on each line, packed by gzip or zstd or not; `-`, or nothing, is standard
+    /// File with a length on each line, optionally compressed by gzip or zstd; `-`, or nothing, is standard
     /// input, read as it comes
     #[arg(value_name = "INPUT", conflicts_with = "example", help_heading = "Input")]
     pub(crate) path: Option<PathBuf>,
@@ -158,7 +159,7 @@ pub(crate) struct Stream {
 
     /// How many sequences are held at most; the more, the less padding
     #[arg(long, value_name = "SEQUENCES", default_value_t = lengthwise::stream::Streamer::WINDOW,
-          help_heading = "Settings")]
+          help_heading = "Settings", value_parser = whole(0..=u32::MAX))]
     pub(crate) window: u32,
 
     /// What happens to sequences that exceed the budget alone: error, alone, drop or truncate
@@ -166,20 +167,20 @@ pub(crate) struct Stream {
     pub(crate) over_long: String,
 
     /// Seed of all randomness
-    #[arg(long, value_name = "SEED", default_value_t = 0, help_heading = "Settings")]
+    #[arg(long, value_name = "SEED", default_value_t = 0, help_heading = "Settings", value_parser = whole(0..=u64::MAX))]
     pub(crate) seed: u64,
 
     /// Epoch, for streams that come again
-    #[arg(long, value_name = "EPOCH", default_value_t = 0, help_heading = "Settings")]
+    #[arg(long, value_name = "EPOCH", default_value_t = 0, help_heading = "Settings", value_parser = whole(0..=u64::MAX))]
     pub(crate) epoch: u64,
 
     /// Number of ranks that read this stream; a step has a batch for each
     #[arg(long, value_name = "RANKS", default_value_t = 1, help_heading = "Ranks",
-          value_parser = value_parser!(u32).range(1..))]
+          value_parser = whole(1..=u32::MAX))]
     pub(crate) world_size: u32,
 
     /// Only the batches of this rank, from 0 [default: all ranks, step by step]
-    #[arg(long, value_name = "RANK", help_heading = "Ranks")]
+    #[arg(long, value_name = "RANK", help_heading = "Ranks", value_parser = whole(0..=u32::MAX))]
     pub(crate) rank: Option<u32>,
 
     /// What happens at the end to batches that fill no step: split, repeat or drop
@@ -190,7 +191,7 @@ pub(crate) struct Stream {
     #[arg(long, value_name = "PIVOT", default_value = "oldest", help_heading = "Ranks")]
     pub(crate) pivot: String,
 
-    /// Keep where the stream stands in this file; go on from there if it is there
+    /// Save the state of the stream in this file, and resume from it if it exists
     #[arg(long, value_name = "FILE", help_heading = "State")]
     pub(crate) state: Option<PathBuf>,
 
@@ -198,8 +199,8 @@ pub(crate) struct Stream {
     #[arg(long, requires = "state", help_heading = "State")]
     pub(crate) from_position: bool,
 
-    /// Stop after so many steps
-    #[arg(long, value_name = "STEPS", help_heading = "State")]
+    /// Stop after this many steps
+    #[arg(long, value_name = "STEPS", help_heading = "State", value_parser = whole(0..=u64::MAX))]
     pub(crate) take: Option<u64>,
 }
 
@@ -218,11 +219,11 @@ pub(crate) struct Statistics {
     pub(crate) format: Option<String>,
 
     /// The numbers are seconds: make frames of them, one every so many seconds
-    #[arg(long, value_name = "SECONDS", conflicts_with = "rate", help_heading = "Input")]
+    #[arg(long, value_name = "SECONDS", conflicts_with = "rate", help_heading = "Input", value_parser = real)]
     pub(crate) frame_shift: Option<f64>,
 
     /// The numbers are seconds: make frames or samples of them, so many a second
-    #[arg(long, value_name = "PER_SECOND", help_heading = "Input")]
+    #[arg(long, value_name = "PER_SECOND", help_heading = "Input", value_parser = real)]
     pub(crate) rate: Option<f64>,
 
     /// The values are texts: count their words, characters, bytes, or tokens:FILE
@@ -234,7 +235,7 @@ pub(crate) struct Statistics {
     pub(crate) skip_blank: bool,
 
     /// Cut sequences into pieces of at most this length, as the plans will
-    #[arg(long, value_name = "LENGTH", help_heading = "Input")]
+    #[arg(long, value_name = "LENGTH", help_heading = "Input", value_parser = whole(0..=u32::MAX))]
     pub(crate) chunk: Option<u32>,
 
     /// Write the statistics to this .lws file

@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, value_parser};
+use clap::Args;
 use lengthwise::{
     Budget, Error, Update,
     tune::{Like, Wanted},
 };
 
+use crate::args::number::{real, whole};
 use crate::cost_model;
 use crate::failure::Failure;
 
@@ -19,7 +20,7 @@ pub(crate) struct Input {
     pub(crate) source: Source,
 
     /// Cut sequences into pieces of at most this length, and plan the pieces
-    #[arg(long, value_name = "LENGTH")]
+    #[arg(long, value_name = "LENGTH", value_parser = whole(0..=u32::MAX))]
     pub(crate) chunk: Option<u32>,
 }
 
@@ -28,8 +29,8 @@ pub(crate) struct Input {
 #[command(next_help_heading = "Input")]
 pub(crate) struct Source {
     /// File of lengths: .csv, .tsv, .jsonl, .npy, .parquet, .arrow, .feather, .txt with one length
-    /// a line, Kaldi's `utt2num_frames` or `utt2dur`, packed by gzip or zstd or not; a folder of WAV and
-    /// FLAC files; `-` is standard input
+    /// per line, Kaldi's `utt2num_frames` or `utt2dur`, optionally compressed by gzip or zstd; a folder of WAV and
+    /// FLAC files, or a Kaldi data folder; `-` is standard input
     #[arg(value_name = "INPUT", conflicts_with = "example")]
     pub(crate) path: Option<PathBuf>,
 
@@ -53,11 +54,11 @@ pub(crate) struct Source {
     pub(crate) format: Option<String>,
 
     /// The numbers are seconds: make frames of them, one every so many seconds
-    #[arg(long, value_name = "SECONDS", requires = "path", conflicts_with = "rate")]
+    #[arg(long, value_name = "SECONDS", requires = "path", conflicts_with = "rate", value_parser = real)]
     pub(crate) frame_shift: Option<f64>,
 
     /// The numbers are seconds: make frames or samples of them, so many a second
-    #[arg(long, value_name = "PER_SECOND", requires = "path")]
+    #[arg(long, value_name = "PER_SECOND", requires = "path", value_parser = real)]
     pub(crate) rate: Option<f64>,
 
     /// The values are texts, one a line or in a column: count their words, characters, bytes, or
@@ -89,17 +90,17 @@ pub(crate) struct Settings {
     pub(crate) over_long: String,
 
     /// Seed of all randomness
-    #[arg(long, value_name = "SEED", default_value_t = 0)]
+    #[arg(long, value_name = "SEED", default_value_t = 0, value_parser = whole(0..=u64::MAX))]
     pub(crate) seed: u64,
 }
 
-/// How batches are dealt to several ranks.
+/// How batches are assigned to several ranks.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Ranks")]
 pub(crate) struct Ranks {
-    /// Number of ranks, which all take the same number of steps
+    /// Number of ranks; all take the same number of steps
     #[arg(long, value_name = "RANKS", default_value_t = 1,
-          value_parser = value_parser!(u32).range(1..))]
+          value_parser = whole(1..=u32::MAX))]
     pub(crate) world_size: u32,
 
     /// Which batches make a step: stratified, aligned or in-order [default: stratified if all batches
@@ -113,7 +114,7 @@ pub(crate) struct Ranks {
 
     /// Micro-batches that each rank takes in an optimizer step, to accumulate gradients [default: 1 where a
     /// strategy is given, as many as recommended where none is]
-    #[arg(long, value_name = "BATCHES", value_parser = value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "BATCHES", value_parser = whole(1..=u32::MAX))]
     pub(crate) accumulate: Option<u32>,
 
     /// Data of an optimizer step over all ranks, as in tokens:100000 or sequences:256: it decides how many

@@ -21,9 +21,14 @@ pub(crate) fn page(command: &Command) -> String {
         }
     }
     if let Some(after) = command.get_after_long_help().or_else(|| command.get_after_help()) {
-        let after = after.to_string();
-        let (title, rest) = after.split_once(":\n").unwrap_or(("Examples", &after));
-        _ = write!(text, "\n## {title}\n\n```text\n{}\n```\n", rest.trim_matches('\n'));
+        for part in after.to_string().split("\n\n") {
+            _ = match part.split_once(":\n") {
+                Some((title, rest)) => {
+                    write!(text, "\n## {title}\n\n```text\n{}\n```\n", rest.trim_matches('\n'))
+                }
+                None => write!(text, "\n{}\n", plain(part)),
+            };
+        }
     }
     text
 }

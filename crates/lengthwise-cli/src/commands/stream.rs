@@ -15,6 +15,7 @@ use lengthwise::{
     stream::{Feed, Picked, StreamState, StreamStep, Streamer},
 };
 use lengthwise_io::{Written, read_stream_state, save_stream_state};
+use lengthwise_report::noun;
 use serde::Serialize;
 
 use self::lines::Lines;
@@ -64,7 +65,7 @@ pub(crate) fn run(args: &Stream) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What the thread that waits for signals must know. Nobody holds it while reading or writing.
+/// What the thread that waits for signals must know. It is not held while reading or writing.
 struct Standing {
     feed: Feed,
     /// Whether the last step is made, but not yet written.
@@ -160,7 +161,8 @@ impl Streaming<'_> {
         let Total { batches, sequences, cells, positions, .. } = self.total;
         let padding = 100.0 * (1.0 - positions as f64 / cells.max(1) as f64);
         let padding = if cells == 0 { String::new() } else { format!(", {padding:.2} % padding") };
-        printer::say(&format!("{sequences} sequences in {batches} batches{padding}"));
+        let of = [noun(sequences, "sequence", "sequences"), noun(batches, "batch", "batches")];
+        printer::say(&format!("{sequences} {} in {batches} {}{padding}", of[0], of[1]));
         let standing = signals::locked(&self.shared);
         let (left_out, truncated) = standing.feed.over_long();
         for (count, what) in [(left_out, "left out"), (truncated, "to be truncated")] {

@@ -32,9 +32,13 @@ pub(crate) fn run(args: &Tune) -> Result<(), Failure> {
     printer::print(&if args.json {
         tuning.to_json() + "\n"
     } else {
-        tuning.to_text(printer::width())
+        tuning.to_text(printer::look(), printer::width())
     })?;
-    if tuning.within_limits { Ok(()) } else { Err(Failure::CheckFailed(tuning.nearest())) }
+    if tuning.within_limits {
+        Ok(())
+    } else {
+        Err(Failure::check(tuning.nearest(), "raise the limits, or leave one out"))
+    }
 }
 
 fn limits(args: &Tune) -> Result<Limits, Failure> {

@@ -5,6 +5,7 @@ mod checks;
 
 use lengthwise::{Chunks, Counts};
 use lengthwise_io::{Exact, Ids, PlanFile, Reader, read_plan_exact};
+use lengthwise_report::{noun, one_line, wrapped};
 use serde::Serialize;
 
 use crate::args::planning::Verify;
@@ -29,7 +30,7 @@ pub(crate) fn run(args: &Verify) -> Result<(), Failure> {
     let right = args.memory.map_or_else(|| verify(args), |bound| bounded::verify(args, bound));
     let (checks, failed) = match &right {
         Ok(right) => (Some(&right.checks[..]), None),
-        Err(Failure::CheckFailed(what)) => (None, Some(what.as_str())),
+        Err(Failure::CheckFailed { what, .. }) => (None, Some(what.as_str())),
         Err(_) => return right.map(|_| ()),
     };
     if args.json {
@@ -37,13 +38,15 @@ pub(crate) fn run(args: &Verify) -> Result<(), Failure> {
         return right.map(|_| ());
     }
     let right = right?;
-    printer::print(&format!(
-        "{}: {} sequences in {} batches; {}\n",
-        args.plan.display(),
-        right.sequences,
-        right.batches,
+    let (sequences, batches) = (right.sequences, right.batches);
+    let line = format!(
+        "{}: {sequences} {} in {batches} {}; {}",
+        one_line(&args.plan.display().to_string()),
+        noun(sequences, "sequence", "sequences"),
+        noun(batches, "batch", "batches"),
         right.sentence()
-    ))
+    );
+    printer::print(&wrapped(&line, printer::width()))
 }
 
 fn verify(args: &Verify) -> Result<Verified, Failure> {
@@ -82,7 +85,7 @@ fn same_lengths(file: &PlanFile, input: &Sequences) -> Result<(), String> {
     let (two, one) = (file.plan.second_batch_lengths(), input.lengths().second().is_none());
     let source = &input.source;
     if planned != given && two.is_some() && one {
-        return Err(format!("was made for two lengths, and {source} is one; say `--second`"));
+        return Err(format!("was made for two lengths, and {source} has one"));
     }
     same_digest(planned, given, source)?;
     let pieces = |chunks: &Chunks| -> Vec<_> {

@@ -36,7 +36,7 @@ impl Folder {
     pub(crate) fn command(&self, arguments: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_lengthwise"));
         command.args(arguments.split_whitespace()).current_dir(self.0.path());
-        command.env_remove("NO_COLOR").stdin(Stdio::null());
+        command.env_remove("NO_COLOR").env_remove("COLUMNS").stdin(Stdio::null());
         command
     }
 

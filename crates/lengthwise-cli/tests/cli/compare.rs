@@ -111,21 +111,21 @@ fn tune_finds_the_best_within_limits() {
         .expect("tune --example bimodal --max-padding 0.1 --budget dynamic:16", &expect![[r#"
             exit 0
             --- stdout
-                                                 micro-  padding          mixing   step  updates  idle   time
-            strategy                  shapes     batches       %  shapes       %    mix  / epoch     %  ratio
-            proportional:batches=8    ladder:16        8     9.1      16      19   0.02      178   0.0   0.57
-            proportional:batches=8    ladder:32        8     7.6      27      19   0.02      178   0.0   0.57
-            proportional:batches=6    exact            6     9.2     455      27   0.03      178   0.0   0.65
-            proportional:batches=8    exact            8     6.1     546      20   0.02      178   0.0   0.81
-            proportional:batches=12   ladder:16       12     6.7      18      13   0.02      178   0.0   0.86
-            proportional:batches=12   ladder:32       12     5.1      34      12   0.01      178   0.0   0.86
-            proportional:batches=16   ladder:16       16     6.0      23       7   0.01      178   0.0   1.14
-            proportional:batches=16   ladder:32       16     4.1      36       9   0.01      178   0.0   1.15
-            proportional:batches=12   exact           12     3.3     728      11   0.01      178   0.0   1.17
-            proportional:batches=16   exact           16     2.2     826       9   0.01      178   0.0   1.35
-            proportional:batches=24   ladder:16       24     5.7      24       7   0.01      178   0.0   1.71
-            proportional:batches=24   ladder:32       24     2.7      40       6   0.01      178   0.0   1.72
-            shuffled                  exact            3    61.3     294     100   0.95      178   0.0   1.00  breaks: padding
+                                                 micro-  padding     number  mixing  step  updates  idle   time     breaks
+            strategy                    shapes  batches        %  of shapes       %   mix  / epoch     %  ratio  limits on
+            proportional:batches=8   ladder:16        8      9.1         16      19  0.02      178   0.0   0.57
+            proportional:batches=8   ladder:32        8      7.6         27      19  0.02      178   0.0   0.57
+            proportional:batches=6       exact        6      9.2        455      27  0.03      178   0.0   0.65
+            proportional:batches=8       exact        8      6.1        546      20  0.02      178   0.0   0.81
+            proportional:batches=12  ladder:16       12      6.7         18      13  0.02      178   0.0   0.86
+            proportional:batches=12  ladder:32       12      5.1         34      12  0.01      178   0.0   0.86
+            proportional:batches=16  ladder:16       16      6.0         23       7  0.01      178   0.0   1.14
+            proportional:batches=16  ladder:32       16      4.1         36       9  0.01      178   0.0   1.15
+            proportional:batches=12      exact       12      3.3        728      11  0.01      178   0.0   1.17
+            proportional:batches=16      exact       16      2.2        826       9  0.01      178   0.0   1.35
+            proportional:batches=24  ladder:16       24      5.7         24       7  0.01      178   0.0   1.71
+            proportional:batches=24  ladder:32       24      2.7         40       6  0.01      178   0.0   1.72
+            shuffled                     exact        3     61.3        294     100  0.95      178   0.0   1.00    padding
             (22 more with --json)
 
             recommended: proportional:batches=8, shapes ladder:16, 8 micro-batches per update: an epoch takes 0.57 of the time of random batches: 9.1 % of all cells are padding instead of 61 %, and every optimizer step looks like the data (step mix 0.02)
@@ -139,25 +139,27 @@ fn tune_finds_the_best_within_limits() {
     folder.expect("tune --max-padding 0.001 --min-mates 5000", &expect![[r#"
         exit 1
         --- stdout
-                                             micro-  padding          mixing   step  updates  idle   time
-        strategy                  shapes     batches       %  shapes       %    mix  / epoch     %  ratio
-        proportional:batches=12   exact           12     1.0     704       6   0.03      655   0.0   1.99  breaks: padding, effective mates
-        shuffled                  ladder:32        1     1.9      32       3  15.94      655   0.0   0.68  breaks: padding, effective mates, step mix
-        blurred:blur=0.02         exact            1     2.3     463       7  15.87      655   0.0   0.94  breaks: padding, effective mates, step mix
-        blurred:blur=0.005        exact            1     0.6     533       2  16.01      655   0.0   0.86  breaks: padding, effective mates, step mix
-        proportional:batches=8    exact            8     2.6     620      17   0.07      655   0.0   1.37  breaks: padding, effective mates
-        proportional:batches=12   ladder:32       12     2.8      35      13   0.02      655   0.0   1.97  breaks: padding, effective mates
-        shuffled                  ladder:16        2     3.7      19       5   7.19      655   0.0   0.71  breaks: padding, effective mates, step mix
-        proportional:batches=8    ladder:32        8     4.3      32      17   0.07      655   0.0   1.31  breaks: padding, effective mates
-        proportional:batches=6    exact            6     4.5     562      14   0.07      655   0.0   1.06  breaks: padding, effective mates
-        proportional:batches=12   ladder:16       12     4.6      19       4   0.03      655   0.0   1.97  breaks: padding, effective mates
-        blurred:blur=0.05         exact            1     5.2     422      16  15.36      655   0.0   0.99  breaks: padding, effective mates, step mix
-        proportional:batches=8    ladder:16        8     5.8      16      17   0.07      655   0.0   1.31  breaks: padding, effective mates
-        shuffled                  exact            1    31.5     112     100   1.03      655   0.0   1.00  breaks: padding
+                                             micro-  padding     number  mixing   step  updates  idle   time                              breaks
+        strategy                    shapes  batches        %  of shapes       %    mix  / epoch     %  ratio                           limits on
+        proportional:batches=12      exact       12      1.0        704       6   0.03      655   0.0   1.99            padding, effective mates
+        shuffled                 ladder:32        1      1.9         32       3  15.94      655   0.0   0.68  padding, effective mates, step mix
+        blurred:blur=0.02            exact        1      2.3        463       7  15.87      655   0.0   0.94  padding, effective mates, step mix
+        blurred:blur=0.005           exact        1      0.6        533       2  16.01      655   0.0   0.86  padding, effective mates, step mix
+        proportional:batches=8       exact        8      2.6        620      17   0.07      655   0.0   1.37            padding, effective mates
+        proportional:batches=12  ladder:32       12      2.8         35      13   0.02      655   0.0   1.97            padding, effective mates
+        shuffled                 ladder:16        2      3.7         19       5   7.19      655   0.0   0.71  padding, effective mates, step mix
+        proportional:batches=8   ladder:32        8      4.3         32      17   0.07      655   0.0   1.31            padding, effective mates
+        proportional:batches=6       exact        6      4.5        562      14   0.07      655   0.0   1.06            padding, effective mates
+        proportional:batches=12  ladder:16       12      4.6         19       4   0.03      655   0.0   1.97            padding, effective mates
+        blurred:blur=0.05            exact        1      5.2        422      16  15.36      655   0.0   0.99  padding, effective mates, step mix
+        proportional:batches=8   ladder:16        8      5.8         16      17   0.07      655   0.0   1.31            padding, effective mates
+        shuffled                     exact        1     31.5        112     100   1.03      655   0.0   1.00                             padding
         (22 more with --json)
 
         --- stderr
         error: nothing keeps the limits on padding and effective mates; the nearest is proportional:batches=12 with shapes exact and 12 micro-batches per update (0.98 % padding, step mix 0.03, mixing 6.3 %, 704 shapes)
+
+        hint: raise the limits, or leave one out
     "#]]);
     let choice =
         folder.json("tune --max-seconds 35 --cost-model recurrent --budget padded:51200 --json");

@@ -45,10 +45,10 @@ const HOUSES: [(&str, &[&str]); 4] = [
     (
         "lengthwise-report",
         &[
-            "histogram manual picture text",
-            "advice",
-            "compare tuning",
-            "inspect study svg text_table",
+            "histogram picture text",
+            "advice markdown text_table",
+            "compare manual tuning",
+            "inspect study svg",
             "figures table",
             "html",
             "parts",

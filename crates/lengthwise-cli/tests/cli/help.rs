@@ -28,78 +28,93 @@ fn explain_lists_and_explains() {
               rotating:epochs=16          no two sequences share a batch twice in a cycle of epochs
               proportional                every step has its share of each stratum of lengths
               packed                      several sequences in a row, for models that keep them apart
-              paired:blur=0.1             for two lengths: stripes of the first, each by the second, with noise on both
+              paired:blur=0.1             for two lengths: stripes of the first, each by the second, with noise
+                                          on both
 
-            Other settings
-              budget                      sequences, padded, dynamic, cost
-              cost                        recurrent, encoder, paper-2
-              shapes                      exact, multiple, ladder
-              arrange                     as-built, shuffled, spread, short-first, long-first
-              steps                       stratified, aligned, in-order
-              stream                      batches of data as it comes
-              shards                      parts of a corpus that are planned apart
-              mixing                      how freely batch-mates change
-              tune                        how a strategy is chosen
+            Settings
+              budget                      the limit of every batch: sequences, padded, dynamic, cost
+              cost                        how long a training step takes: recurrent, encoder, paper-2
+              shapes                      which batch lengths may occur: exact, multiple, ladder
+              arrange                     the order of the batches: as-built, shuffled, spread, short-first,
+                                          long-first
+              steps                       which ranks process which batches: stratified, aligned, in-order
 
-            Examples
+            More
+              stream                      batches from data that arrives one by one
+              shards                      plan a dataset whose lengths are on several nodes
+              mixing                      how freely batch-mates change between epochs
+              tune                        how settings are recommended
+              glossary                    the words that lengthwise uses
+
+            Built-in lengths (--example)
               speech                      10,480 read sentences in frames, like LJSpeech
               documents                   6,000 web documents in tokens, with a heavy tail
               bimodal                     8,000 recordings in frames: short commands and long dictation
 
-            `lengthwise explain NAME` explains a strategy or a setting.
+            Run 'lengthwise explain NAME' to read a page.
             --- stderr
         "#]],
     );
     folder.expect("explain alternated", &expect![[r#"
         exit 0
         --- stdout
-        # alternated
+        alternated
 
-        ## What it does
+        What it does
 
-        Shuffles all sequences, divides them into `bins` bins of equal count, sorts odd bins from short to
-        long and even bins from long to short, and cuts batches from the resulting order, across the ends of
-        bins. Because the direction alternates, neighbours across the end of a bin have similar lengths.
+          Shuffles all sequences, divides them into 'bins' bins of equal count, sorts odd bins from short to
+          long and even bins from long to short, and cuts batches from the resulting order, across the ends
+          of bins. Because the direction alternates, neighbours across the end of a bin have similar
+          lengths.
 
-        ## When to use it
+        When to use it
 
-        When batch-mates should come from a random part of the data. One bin is the same as `sorted`; as many
-        bins as batches is nearly `shuffled`. In this order, the batch length rises and falls once every two bins.
+          When batch-mates should come from a random part of the data. One bin is the same as 'sorted'; as
+          many bins as batches is nearly 'shuffled'. In this order, the batch length rises and falls once
+          every two bins.
 
-        ## Cost
+        Cost
 
-        O(N) time (two radix sorts), at most 20 bytes of memory per sequence.
+          O(N) time (two radix sorts), at most 20 bytes of memory per sequence.
 
-        ## Parameters
+        Parameters
 
-        - `bins` (default 64): the paper's N.
+          - bins (default 64): the paper's N.
 
-        ## Example
+        Examples
 
-        ```
-        use lengthwise::{Arrange, Budget, Lengths, Planner, strategy::Alternated};
+          On the command line:
 
-        let lengths = Lengths::new([31, 7, 12, 90])?;
-        let planner = Planner::new(Alternated { bins: 1 }, Budget::sequences(2)).arrange(Arrange::AsBuilt);
-        assert_eq!(planner.plan(&lengths, 0)?.get(0), Some(&[1, 2][..]));
-        ```
+            lengthwise plan --example speech --strategy alternated:bins=64 --budget sequences:16 \
+              -o plan.json
 
-        ## Reference
+          In Python:
 
-        Paper 1, section 4.
+            import lengthwise as lw
+
+            lengths = lw.example("speech")
+            plan = lw.plan(lengths, "alternated:bins=64", budget=16)
+            print(len(plan), plan.measure().padding_rate)
+
+        Reference
+
+          Paper 1, section 4.
         --- stderr
     "#]]);
     let text = |arguments: &str| String::from_utf8(folder.run(arguments).stdout).unwrap();
     assert_eq!(text("explain padded"), text("explain budget"));
     assert_eq!(text("explain alternated:bins=3"), text("explain alternated"));
-    assert!(text("explain steps").starts_with("# Steps over ranks"));
+    assert!(text("explain steps").starts_with("Steps over ranks"));
     for name in ["stratified", "aligned", "in-order", "split", "repeat", "drop", "tail", "cursor"] {
         assert_eq!(text(&format!("explain {name}")), text("explain steps"), "{name}");
     }
-    assert!(text("explain shuffled").starts_with("# shuffled"));
+    assert!(text("explain shuffled").starts_with("shuffled\n"));
+    for name in ["glossary", "words"] {
+        assert!(text(&format!("explain {name}")).contains("batch-mates"), "{name}");
+    }
     let all = folder.json("explain --json");
-    // Nine pages are about something else.
-    assert_eq!(all.as_array().unwrap().len(), lengthwise::Strategy::all().len() + 9);
+    // Ten pages are about something else.
+    assert_eq!(all.as_array().unwrap().len(), lengthwise::Strategy::all().len() + 10);
     expect![[r#"
         $ lengthwise explain neighbors
         error: unknown strategy `neighbors`
@@ -124,21 +139,20 @@ fn help_has_one_line_for_every_command() {
             Usage: lengthwise [OPTIONS] <COMMAND>
 
             Commands:
-              inspect      Show what the lengths are like, and what they do to random batches
-              compare      Show what every strategy does to padding, batches, shapes and freshness
-              report       Write a comparison with figures as one HTML page
+              inspect      Show the distribution of the lengths and what padding costs
+              compare      Compare strategies: padding, batches, shapes and mixing
+              report       Write a comparison with figures to one HTML page
               plan         Plan the batches of one epoch
-              stream       Plan the batches of a stream of lengths as they come
-              tune         Find the best strategy within limits on padding, company and shapes
-              frontier     Measure padding against freshness for every family of strategies
-              ladder       Find the batch lengths that pad the least
+              stream       Plan batches from a stream of lengths as they arrive
+              tune         Recommend settings within limits on padding, mixing and shapes
+              frontier     Measure padding against mixing for every family of strategies
+              ladder       Find the batch lengths with the least padding
               cost         Fit a cost model to measured training steps
-              statistics   Gather what all shards of a corpus are like, so that each can be planned by itself
-              verify       Check that a plan file is whole, and right for its lengths
-              completions  Print a script that completes commands and options in a shell
-              man          Print the manual page, or write one for every command
-              explain      Explain a strategy, or budgets, cost models, shapes, arrangements, steps, streams and
-                           shards
+              statistics   Compute summary statistics of shards, so that each node can plan its own shard
+              verify       Check that a plan file is complete and matches its lengths
+              completions  Print a completion script for a shell
+              man          Print the manual page, or write the pages of all commands
+              explain      Explain a strategy, a setting or a word, with examples
               help         Print this message or the help of the given subcommand(s)
 
             Options:
@@ -146,9 +160,19 @@ fn help_has_one_line_for_every_command() {
               -V, --version  Print version
 
             Output:
-              -q, --quiet         Say nothing on standard error but errors
+              -q, --quiet         Suppress everything on stderr except errors
                   --color <WHEN>  Colours: auto, always or never [default: auto] [possible values: auto, always,
                                   never]
+
+            Exit codes:
+              0      Success
+              1      A check failed: `verify` found a fault, or nothing keeps the limits given to `tune`
+              2      Wrong usage, wrong input, or a file that cannot be read or written
+              128+N  Ended by signal N, such as 130 for Ctrl-C
+
+            Examples:
+              lengthwise inspect --example speech
+              lengthwise compare --example speech --budget padded:12800 --report report.html
             --- stderr
         "#]],
     );
@@ -178,7 +202,7 @@ fn settings_are_explained_under_every_name() {
     }
     assert_eq!(first("strategies"), first(""));
     let said = refusal(&folder, "explain steams");
-    assert!(said.contains("nothing is called `steams`"), "{said}");
+    assert!(said.contains("there is no page `steams`"), "{said}");
     for name in ["blurred", "paired", "budget", "cost", "stream", "tune"] {
         assert!(said.contains(&format!("`{name}`")), "{name}: {said}");
     }
@@ -238,4 +262,79 @@ fn a_full_disk_is_an_error() {
     let output = folder.command("compare --epochs 1").stdout(full).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).starts_with("error: standard output: "));
+}
+
+/// The commands of a text, one a line; those that a backslash continues are joined.
+fn commands(text: &str) -> Vec<String> {
+    let joined = text.replace("\\\n", " ");
+    let lines = joined.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
+    lines.filter(|line| line.contains("lengthwise ")).collect()
+}
+
+/// Runs commands in a shell, one after the other in one folder; all must succeed.
+#[cfg(unix)]
+fn run_in_shell(folder: &Folder, commands: &[String]) {
+    let here = Path::new(env!("CARGO_BIN_EXE_lengthwise")).parent().unwrap();
+    let path = format!("{}:{}", here.display(), std::env::var("PATH").unwrap());
+    for command in commands {
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-ec", command]).current_dir(folder.folder()).env("PATH", &path);
+        let output = shell.output().unwrap();
+        assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn every_help_ends_with_two_examples_that_work() {
+    let folder = Folder::new();
+    let help = |arguments: &str, columns: &str| {
+        let output = folder.command(arguments).env("COLUMNS", columns).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let whole = help("--help", "100");
+    assert!(whole.contains("Exit codes:") && whole.contains("128+N"), "{whole}");
+    let list = whole.split("Commands:\n").nth(1).unwrap().split("\n\n").next().unwrap();
+    let names = list.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    let names: Vec<&str> = names.filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(names.len() >= 14, "{names:?}");
+    let arguments =
+        names.iter().filter(|&&name| name != "help").map(|name| format!("{name} --help"));
+    for arguments in arguments.chain(["--help".to_owned()]) {
+        // The same commands, however narrow the terminal is.
+        let [wide, narrow] = ["100", "40"].map(|columns| {
+            let text = help(&arguments, columns);
+            let examples = text.split("Examples:\n").nth(1).unwrap_or_default();
+            commands(&examples.replace("&& lengthwise", "; lengthwise"))
+        });
+        assert_eq!(wide, narrow, "{arguments}");
+        assert_eq!(wide.len(), 2, "{arguments}: {wide:?}");
+        run_in_shell(&folder, &wide);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn the_commands_of_every_page_work() {
+    let folder = Folder::new();
+    let pages = folder.json("explain --json");
+    for page in pages.as_array().unwrap() {
+        let (name, text) = (&page["name"], page["text"].as_str().unwrap());
+        let block = text.split("```sh\n").nth(1).and_then(|rest| rest.split("\n```").next());
+        let lines: Vec<String> = block.expect("commands").lines().map(str::to_owned).collect();
+        assert!(lines.iter().any(|line| line.contains("lengthwise ")), "{name}");
+        run_in_shell(&folder, &lines);
+    }
+}
+
+#[test]
+fn manual_pages_have_examples_and_exit_codes() {
+    let folder = Folder::new();
+    let page = String::from_utf8(folder.run("man").stdout).unwrap();
+    for section in [".SH EXAMPLES", ".SH \"EXIT STATUS\""] {
+        assert!(page.contains(section), "{page}");
+    }
+    assert!(folder.run("man -o man").status.success());
+    let page = fs::read_to_string(folder.path("man/lengthwise-tune.1")).unwrap();
+    assert!(page.contains("lengthwise tune \\-\\-example speech"), "{page}");
 }

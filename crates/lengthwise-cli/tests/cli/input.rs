@@ -241,6 +241,8 @@ fn ids_are_in_plan_files_and_verified() {
         --- stdout
         --- stderr
         error: plan.json: has the id `c\u{1b}` for sequence 2, which is `e\u{1b}` in renamed.csv, `frames`
+
+        hint: make the plan again with `lengthwise plan`; if you did not change the file, please report this
     "#]]);
     folder.run("plan table.csv --budget padded:20 --ids --chunk 3 -o plan.json");
     folder.expect("verify plan.json renamed.csv --ids", &expect![[r#"
@@ -248,5 +250,7 @@ fn ids_are_in_plan_files_and_verified() {
         --- stdout
         --- stderr
         error: plan.json: has the id `c\u{1b}` for piece 6, which is `e\u{1b}` in renamed.csv, `frames` in pieces of at most 3
+
+        hint: make the plan again with `lengthwise plan`; if you did not change the file, please report this
     "#]]);
 }

@@ -27,7 +27,7 @@ fn pairs_are_planned_and_verified() {
         }
         let alone = folder.run(&format!("verify plan.{form} data.csv --column frames"));
         assert_eq!(alone.status.code(), Some(1));
-        assert!(String::from_utf8_lossy(&alone.stderr).contains("say `--second`"));
+        assert!(String::from_utf8_lossy(&alone.stderr).contains("with `--second NAME`"));
     }
 }
 

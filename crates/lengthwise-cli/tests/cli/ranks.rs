@@ -458,8 +458,7 @@ fn the_help_of_ranks() {
     let ranks = &help[help.find("Ranks:").unwrap()..help.find("Output:").unwrap()];
     expect![[r#"
         Ranks:
-              --world-size <RANKS>       Number of ranks, which all take the same number of steps [default:
-                                         1]
+              --world-size <RANKS>       Number of ranks; all take the same number of steps [default: 1]
               --steps <STEPS>            Which batches make a step: stratified, aligned or in-order
                                          [default: stratified if all batches take about the same time,
                                          aligned if not; in-order as built]
@@ -478,9 +477,9 @@ fn the_help_of_ranks() {
               --rank <RANK>              Only the batches of this rank, from 0 [default: all ranks, step by
                                          step]
               --take <STEPS>             Only the first steps
-              --cursor <FILE>            Write where the epoch stands after these steps to this file
-              --resume <FILE>            Go on from where the epoch stands by this file; may be repeated,
-                                         with the file of each rank
+              --cursor <FILE>            Write a cursor, the position in the epoch after these steps, to
+                                         this file
+              --resume <FILE>            Resume from a cursor; may be repeated, with the file of each rank
               --memory <SIZE>            Plan with at most so much memory, as in 500MB or 8GiB, the lengths
                                          in a file that is mapped: the same plan, without ids, for
                                          strategies that sort; others say what they take
@@ -497,7 +496,7 @@ fn the_help_of_ranks() {
     folder.expect("verify -h", &expect![[r#"
         exit 0
         --- stdout
-        Check that a plan file is whole, and right for its lengths
+        Check that a plan file is complete and matches its lengths
 
         Usage: lengthwise verify [OPTIONS] <PLAN> [INPUT]
 
@@ -528,15 +527,21 @@ fn the_help_of_ranks() {
               --memory <SIZE>          Read the plan batch by batch, with at most so much memory, as in
                                        500MB or 8GiB; the checksum is looked at, and not every byte
           [INPUT]                      File of lengths: .csv, .tsv, .jsonl, .npy, .parquet, .arrow,
-                                       .feather, .txt with one length a line, Kaldi's `utt2num_frames` or
-                                       `utt2dur`, packed by gzip or zstd or not; a folder of WAV and FLAC
-                                       files; `-` is standard input
+                                       .feather, .txt with one length per line, Kaldi's `utt2num_frames` or
+                                       `utt2dur`, optionally compressed by gzip or zstd; a folder of WAV and
+                                       FLAC files, or a Kaldi data folder; `-` is standard input
 
         Output:
               --json          Print JSON
-          -q, --quiet         Say nothing on standard error but errors
+          -q, --quiet         Suppress everything on stderr except errors
               --color <WHEN>  Colours: auto, always or never [default: auto] [possible values: auto, always,
                               never]
+
+        Examples:
+          lengthwise plan --example speech --budget padded:12800 -o plan.json && lengthwise verify \
+            plan.json --example speech
+          lengthwise plan --example bimodal --budget padded:40000 -o plan.npz && lengthwise verify \
+            plan.npz --json
         --- stderr
     "#]]);
 }

@@ -229,3 +229,59 @@ fn bad_settings_are_refused_with_a_hint() {
 
     "#]].assert_eq(&said);
 }
+
+/// What a new user is likely to try first.
+#[test]
+fn tips_say_what_to_do() {
+    let folder = Folder::new()
+        .with("good.txt", "100\n200\n300\n")
+        .with("array.npz", b"PK\x03\x04 and more")
+        .with("dur.csv", "id,duration\na,3\nb,12\nc,7\n")
+        .with("utt2dur", "a 3\nb 12\n");
+    fs::create_dir(folder.path("kaldi")).unwrap();
+    fs::write(folder.path("kaldi/wav.scp"), "a a.wav\n").unwrap();
+    let said = refusals(
+        &folder,
+        &[
+            "compare good.txt --budget padded:20,000",
+            "compare array.npz",
+            "compare dur.csv",
+            "compare utt2dur",
+            "compare kaldi",
+        ],
+    );
+    expect![[r#"
+        $ lengthwise compare good.txt --budget padded:20,000
+        error: budget `padded` cannot be `20,000`
+
+        hint: it must be written without commas: `padded:20000`
+
+        $ lengthwise compare array.npz
+        error: array.npz: is an archive (.npz, .zip or .xlsx), not a file of lengths
+
+        hint: save the lengths alone: `numpy.save("lengths.npy", lengths)`, or as a .csv file
+
+        $ lengthwise compare dur.csv
+        error: dur.csv: `duration` holds seconds, by its name
+
+        hint: say how many frames they make with `--frame-shift 0.01` or `--rate 100`; `--rate 1` takes the numbers as they are
+
+        $ lengthwise compare utt2dur
+        error: utt2dur: utt2dur holds seconds, and a plan needs whole numbers
+
+        hint: say how many frames they make with `--frame-shift 0.01` or `--rate 100`
+
+        $ lengthwise compare kaldi
+        error: kaldi: is a data folder of Kaldi without utt2num_frames and utt2dur
+
+        hint: make one of them with Kaldi: `utils/data/get_utt2num_frames.sh kaldi`
+
+    "#]].assert_eq(&said);
+    let seed = String::from_utf8(folder.run("compare good.txt --seed -1").stderr).unwrap();
+    assert!(seed.contains("from 0 to 18446744073709551615") && !seed.contains("-- -1"), "{seed}");
+    // A table of Kaldi is found in its folder, and seconds can be made lengths.
+    fs::write(folder.path("kaldi/utt2num_frames"), "a 30\nb 60\n").unwrap();
+    for arguments in ["ladder kaldi", "ladder dur.csv --rate 100", "ladder dur.csv --rate 1"] {
+        assert!(folder.run(arguments).status.success(), "{arguments}");
+    }
+}

@@ -73,33 +73,84 @@ fn ids_and_settings_cannot_steer() {
     }
 }
 
-/// Standard input has no name that tells its format.
+/// Nothing is wider than the terminal but single words, and no word is broken.
 #[test]
-fn standard_input_that_is_not_text_has_a_hint() {
+fn text_wraps_at_the_width_of_the_terminal() {
+    let folder = Folder::new().with("table.csv", TABLE).with("other.csv", "a,b\n1,2\n");
+    for arguments in [
+        "explain",
+        "explain blurred",
+        "explain glossary",
+        "tune --example speech",
+        "inspect --example speech",
+        "compare --example speech --epochs 2 --strategy shuffled --strategy length-buckets",
+        "compare other.csv",
+        "compare table.csv --budget padded:250",
+        "compare --seed -1",
+        "plan --example speech --budget padded:12800 --world-size 8 -o plan.json",
+        "verify plan.json --example bimodal",
+    ] {
+        let run = |columns: Option<&str>| {
+            let mut command = folder.command(arguments);
+            columns.map(|columns| command.env("COLUMNS", columns));
+            let Output { stdout, stderr, .. } = command.output().unwrap();
+            String::from_utf8([stdout, stderr].concat()).unwrap()
+        };
+        for width in [40, 60, 80, 200] {
+            let text = run(Some(&width.to_string()));
+            let wide = text
+                .lines()
+                .find(|line| line.trim_end().chars().count() > width && line.trim().contains(' '));
+            assert_eq!(wide, None, "{arguments}, {width}");
+        }
+        // Every word is there at another width too; tables have fewer columns.
+        if !["tune", "inspect", "compare --example"].iter().any(|it| arguments.starts_with(it)) {
+            let words = |text: &str| {
+                text.split_whitespace().filter(|&it| it != "\\").collect::<Vec<_>>().join(" ")
+            };
+            assert_eq!(words(&run(Some("40"))), words(&run(Some("80"))), "{arguments}");
+        }
+    }
+}
+
+/// What is refused without a file name that tells the format.
+#[test]
+fn streams_are_known_by_how_they_begin() {
     let folder = Folder::new();
-    let hint = |content: &[u8]| {
-        let mut command = folder.command("inspect -");
-        let mut child = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let said = |content: &[u8]| {
+        let mut command = folder.command("ladder - --rungs 1");
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
         child.stdin.take().unwrap().write_all(content).unwrap();
         let output = child.wait_with_output().unwrap();
-        assert_eq!(output.status.code(), Some(2));
-        let text = String::from_utf8(output.stderr).unwrap();
+        let text = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
         text.lines().last().unwrap().to_owned() + "\n"
     };
     expect![[r#"
-        hint: standard input is read as text; if it is csv, say `--format csv`
-        hint: standard input is read as text; if it is jsonl, say `--format jsonl`
-        hint: standard input is read as text; if it is npy, say `--format npy`
-        hint: this looks like a file that cannot be read from a stream: save it, and name the file
-        hint: lengths are whole numbers from 1 to 4294967295; for a file of texts, choose what to count, such as `--unit words`
-    "#]]
-    .assert_eq(
+        padding 74.53 %
+        padding 25.00 %
+        padding 0.00 %
+        hint: save it, and name the file
+        hint: save the lengths alone: `numpy.save("lengths.npy", lengths)`, or as a .csv file
+        hint: say what the numbers are: `--format utt2num_frames` or `--format utt2dur`
+        hint: say how many frames they make with `--frame-shift 0.01` or `--rate 100`
+        hint: lengths are whole numbers from 1 to 4294967295; write one on each line
+        hint: lengths are whole numbers from 1 to 4294967295; for a file of texts, say what to count, such as `--unit words`
+    "#]].assert_eq(
         &[
-            hint(TABLE.as_bytes()),
-            hint(b"{\"frames\": 3}\n"),
-            hint(b"\x93NUMPY\x01\0"),
-            hint(b"PAR1\x15\0"),
-            hint(b"words and more words\n"),
+            said(TABLE.as_bytes()),
+            said(b"utt;frames\na;30\nb;60\n"),
+            said(b"{\"frames\": 3}\n"),
+            said(b"PAR1\x15\0"),
+            said(b"PK\x03\x04"),
+            said(b"a 12\nb 30\n"),
+            said(b"a 1.5\nb 3\n"),
+            said(b"12 30\n13 31\n"),
+            said(b"words and more words\n"),
         ]
         .concat(),
     );

@@ -69,6 +69,8 @@ fn plans_are_verified() {
         --- stdout
         --- stderr
         error: plain.json: was made for other lengths: their digest is 0b42b6c9404e6913, that of other.csv, `frames` is d58f1dc93cda9568
+
+        hint: verify it with the lengths that it was made for, and the same `--column`, `--unit`, `--rate` and `--frame-shift`; for these lengths, make a new plan with `lengthwise plan`
     "#]]);
     folder.expect("verify plain.json other.csv --json", &expect![[r#"
         exit 1
@@ -76,12 +78,16 @@ fn plans_are_verified() {
         {"version":1,"ok":false,"failed":"plain.json: was made for other lengths: their digest is 0b42b6c9404e6913, that of other.csv, `frames` is d58f1dc93cda9568"}
         --- stderr
         error: plain.json: was made for other lengths: their digest is 0b42b6c9404e6913, that of other.csv, `frames` is d58f1dc93cda9568
+
+        hint: verify it with the lengths that it was made for, and the same `--column`, `--unit`, `--rate` and `--frame-shift`; for these lengths, make a new plan with `lengthwise plan`
     "#]]);
     folder.expect("verify pieces.jsonl --example bimodal", &expect![[r#"
         exit 1
         --- stdout
         --- stderr
         error: pieces.jsonl: was made for other lengths: their digest is 0d63194824b76bb2, that of example `bimodal` in pieces of at most 3 is 580064f60a902627
+
+        hint: verify it with the lengths that it was made for, and the same `--column`, `--unit`, `--rate` and `--frame-shift`; for these lengths, make a new plan with `lengthwise plan`
     "#]]);
 }
 
@@ -114,11 +120,13 @@ fn plans_for_other_programs_are_written_and_verified() {
     folder.expect(
         "verify cut.npz",
         &expect![[r#"
-        exit 1
-        --- stdout
-        --- stderr
-        error: cut.npz: is cut off or not a plan: its zip is cut off or damaged
-    "#]],
+            exit 1
+            --- stdout
+            --- stderr
+            error: cut.npz: is cut off or not a plan: its zip is cut off or damaged
+
+            hint: make the plan again, or copy the file again from where it was made
+        "#]],
     );
     folder.expect("verify altered.npz --json", &expect![[r#"
         exit 1
@@ -126,6 +134,8 @@ fn plans_for_other_programs_are_written_and_verified() {
         {"version":1,"ok":false,"failed":"altered.npz: is cut off or not a plan: array `indices` cannot be read: Invalid checksum"}
         --- stderr
         error: altered.npz: is cut off or not a plan: array `indices` cannot be read: Invalid checksum
+
+        hint: make the plan again, or copy the file again from where it was made
     "#]]);
 }
 
@@ -161,17 +171,21 @@ fn tables_are_written_and_verified() {
     folder.expect(
         "verify cut.parquet",
         &expect![[r#"
-        exit 1
-        --- stdout
-        --- stderr
-        error: cut.parquet: is cut off or not a plan: it does not begin and end as a Parquet file
-    "#]],
+            exit 1
+            --- stdout
+            --- stderr
+            error: cut.parquet: is cut off or not a plan: it does not begin and end as a Parquet file
+
+            hint: make the plan again, or copy the file again from where it was made
+        "#]],
     );
     folder.expect("verify altered.parquet", &expect![[r#"
         exit 1
         --- stdout
         --- stderr
         error: altered.parquet: has been altered: its checksum is 7bbb77748f24c391, its content has 7cbb77748f24c391
+
+        hint: make the plan again, or copy the file again from where it was made
     "#]]);
 }
 
@@ -212,11 +226,13 @@ fn damaged_plans_fail_the_check() {
     folder.expect(
         "verify cut.jsonl",
         &expect![[r#"
-        exit 1
-        --- stdout
-        --- stderr
-        error: cut.jsonl: is cut off or not a plan: its end has no version
-    "#]],
+            exit 1
+            --- stdout
+            --- stderr
+            error: cut.jsonl: is cut off or not a plan: its end has no version
+
+            hint: make the plan again, or copy the file again from where it was made
+        "#]],
     );
     folder.expect("verify altered.json --json", &expect![[r#"
         exit 1
@@ -224,15 +240,19 @@ fn damaged_plans_fail_the_check() {
         {"version":1,"ok":false,"failed":"altered.json: has been altered: its checksum is 135f4fc6a055d493, its content has 819bcd75a6f1983b"}
         --- stderr
         error: altered.json: has been altered: its checksum is 135f4fc6a055d493, its content has 819bcd75a6f1983b
+
+        hint: make the plan again, or copy the file again from where it was made
     "#]]);
     folder.expect(
         "verify old.json",
         &expect![[r#"
-        exit 1
-        --- stdout
-        --- stderr
-        error: old.json: has no checksum
-    "#]],
+            exit 1
+            --- stdout
+            --- stderr
+            error: old.json: has no checksum
+
+            hint: make the plan again, or copy the file again from where it was made
+        "#]],
     );
     let said = refusals(
         &folder,
@@ -329,10 +349,22 @@ fn wrong_plans_fail_the_check_with_what_is_wrong() {
     expect![[r#"
         plan.json: 4 sequences in 2 batches; checksum, digest, lengths, sequences, budget and counts are right, and no sequence is longer than its batch
         error: plan.json: has sequences that are not among the 4 of the input: 4
+
+        hint: make the plan again with `lengthwise plan`; if you did not change the file, please report this
         error: plan.json: has sequences that are there too often: 3
+
+        hint: make the plan again with `lengthwise plan`; if you did not change the file, please report this
         error: plan.json: has sequences that are missing: 1
+
+        hint: make the plan again with `lengthwise plan`; if you did not change the file, please report this
         error: plan.json: has sequences that are longer than the batch length: 1
+
+        hint: make the plan again with `lengthwise plan`; if you did not change the file, please report this
         error: plan.json: has batches that exceed the budget sequences:2: 0
+
+        hint: make the plan again with `lengthwise plan`; if you did not change the file, please report this
         error: plan.json: has batches with other positions than are listed: 1
+
+        hint: make the plan again with `lengthwise plan`; if you did not change the file, please report this
     "#]].assert_eq(&said);
 }

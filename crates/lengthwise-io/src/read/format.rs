@@ -1,6 +1,5 @@
 //! The formats lengths come in, their names on the command line, and how a file name gives its
-//! format away. A file without a telling name is plain text: that reader takes the least for
-//! granted, and says on the first line when it was the wrong guess.
+//! format away. A file without a telling name is known by how it begins.
 
 use std::{fmt, path::Path, str::FromStr};
 
@@ -55,6 +54,11 @@ impl Format {
     /// assert_eq!(Format::from_path(Path::new("lengths")), Format::Text);
     /// ```
     pub fn from_path(path: &Path) -> Format {
+        Self::of_name(path).unwrap_or(Format::Text)
+    }
+
+    /// The format that the name of `path` stands for, if it stands for one.
+    pub(crate) fn of_name(path: &Path) -> Option<Format> {
         let extension = |path: &Path| {
             let extension = path.extension().and_then(|extension| extension.to_str());
             extension.unwrap_or("").to_ascii_lowercase()
@@ -64,11 +68,11 @@ impl Format {
             _ => path.to_owned(),
         };
         match inner.file_name().and_then(|name| name.to_str()) {
-            Some("utt2num_frames") => return Format::Utt2NumFrames,
-            Some("utt2dur" | "reco2dur") => return Format::Utt2Dur,
+            Some("utt2num_frames") => return Some(Format::Utt2NumFrames),
+            Some("utt2dur" | "reco2dur") => return Some(Format::Utt2Dur),
             _ => {}
         }
-        match extension(&inner).as_str() {
+        Some(match extension(&inner).as_str() {
             "csv" => Format::Csv,
             "tsv" => Format::Tsv,
             "jsonl" | "ndjson" | "json" => Format::Jsonl,
@@ -76,8 +80,9 @@ impl Format {
             "wav" | "wave" | "flac" => Format::Audio,
             "parquet" | "pq" => Format::Parquet,
             "arrow" | "arrows" | "feather" | "ipc" => Format::Arrow,
-            _ => Format::Text,
-        }
+            "txt" => Format::Text,
+            _ => return None,
+        })
     }
 
     fn name(self) -> &'static str {

@@ -1,11 +1,16 @@
 //! Kaldi's tables of lengths: on every line an utterance and its number of frames, as in
 //! `utt2num_frames`, or its seconds, as in `utt2dur`. The file name says which of the two.
 
-use std::io::Read;
+use std::{
+    io::Read,
+    path::{Path, PathBuf},
+};
 
 use crate::error::Error;
 use crate::read::request::{Measure, Request};
-use crate::read::{column::Column, columns::IdColumn, lines::Lines, number::Reason};
+use crate::read::{
+    column::Column, columns::IdColumn, format::Format, lines::Lines, number::Reason,
+};
 use crate::text::quote;
 
 /// What the second field of a line is.
@@ -36,6 +41,29 @@ pub(crate) fn read<R: Read>(reader: R, table: Table, request: &Request) -> Resul
     }
     lines.blanks.note(&mut column);
     Ok(column)
+}
+
+/// The table of lengths in a data folder of Kaldi, if the folder is one: frames, or seconds where they are
+/// asked for or where there is nothing else.
+pub(crate) fn table_in(
+    folder: &Path,
+    wanted: Option<Format>,
+    seconds: bool,
+) -> Result<Option<(PathBuf, Format)>, Error> {
+    let there = |format: Format| {
+        let file = folder.join(format.to_string());
+        (wanted.is_none_or(|wanted| wanted == format) && file.is_file()).then_some((file, format))
+    };
+    let (frames, durations) = (there(Format::Utt2NumFrames), there(Format::Utt2Dur));
+    let found = if seconds { durations.or(frames) } else { frames.or(durations) };
+    if found.is_none() && wanted.is_none() && folder.join("wav.scp").is_file() {
+        return Err(Error::new("is a data folder of Kaldi without utt2num_frames and utt2dur")
+            .hint_with(
+                "make one of them with Kaldi: `utils/data/get_utt2num_frames.sh {}`",
+                &[&folder.display().to_string()],
+            ));
+    }
+    Ok(found)
 }
 
 fn check(table: Table, request: &Request) -> Result<(), Error> {

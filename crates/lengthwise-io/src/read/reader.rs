@@ -1,8 +1,12 @@
 //! One reading: what is asked for, by a builder, and the one fallible step that does it.
 
-use std::{io::Read, path::Path};
+use std::{
+    io::Read,
+    path::{Path, PathBuf},
+};
 
 use crate::error::Error;
+use crate::read::guess::{self, peeked};
 use crate::read::open::{Progress, Told, is_directory, open};
 use crate::read::request::{BlankLines, Measure, Request};
 use crate::read::unit::{Counter, Unit};
@@ -43,6 +47,7 @@ pub struct Reader {
     time: Option<Time>,
     unit: Option<Unit>,
     numbers_only: bool,
+    any_name: bool,
     blank_lines: BlankLines,
 }
 
@@ -106,6 +111,13 @@ impl Reader {
         Self { numbers_only: true, ..self }
     }
 
+    /// Takes whole numbers as lengths even from a column that is named like seconds, such as `duration`.
+    /// They are refused otherwise, because [`time`](Self::time) should say how many frames they make.
+    #[must_use]
+    pub fn any_name(self) -> Self {
+        Self { any_name: true, ..self }
+    }
+
     /// What becomes of blank lines in a file of texts.
     #[must_use]
     pub fn blank_lines(self, blank_lines: BlankLines) -> Self {
@@ -124,10 +136,16 @@ impl Reader {
         path: &Path,
         mut progress: impl FnMut(Progress),
     ) -> Result<Column, Error> {
-        let format = self.format_of(path);
-        let request = self.request(format);
-        let column = request.and_then(|asked| read_format(path, format, &asked, &mut progress));
-        column.map_err(|error| error.of(path))
+        let mut read = || {
+            let (file, format) = self.located(path)?;
+            let request = self.request(format.unwrap_or(Format::Text))?;
+            let mut column = read_format(&file, format, &request, &mut progress)?;
+            if file != path {
+                column.name = file.file_name().map(|name| name.to_string_lossy().into_owned());
+            }
+            Ok(column)
+        };
+        read().map_err(|error: Error| error.of(path))
     }
 
     /// Reads lengths from any reader, such as standard input. Messages call it `source`.
@@ -139,7 +157,16 @@ impl Reader {
         source: &str,
         format: Format,
     ) -> Result<Column, Error> {
-        let column = self.request(format).and_then(|request| stream(reader, format, &request));
+        let column = self.request(format);
+        let column = column.and_then(|request| stream(reader, Some(format), &request));
+        column.map_err(|error| error.in_source(source))
+    }
+
+    /// Reads lengths from a reader without a telling name: in the format that was asked for, or in the one
+    /// that it begins like.
+    pub fn read_unnamed(&self, reader: impl Read, source: &str) -> Result<Column, Error> {
+        let request = self.request(self.format.unwrap_or(Format::Text));
+        let column = request.and_then(|request| stream(reader, self.format, &request));
         column.map_err(|error| error.in_source(source))
     }
 
@@ -155,18 +182,19 @@ impl Reader {
         mut progress: impl FnMut(Progress),
     ) -> Result<MappedColumn, Error> {
         let mut map = || {
-            let format = self.format_of(path);
-            let request = Request { spooled: true, ..self.request(format)? };
+            let (path, format) = self.located(path)?;
+            let request = self.request(format.unwrap_or(Format::Text))?;
+            let request = Request { spooled: true, ..request };
             // A pipe must not be opened twice.
-            if format == Format::Npy && path.is_file() {
-                let file = open(path)?;
+            if format == Some(Format::Npy) && path.is_file() {
+                let file = open(&path)?;
                 if let Some(map) = npy::in_place(&file, &request)? {
-                    return MappedColumn::in_place(map, file, path.to_owned());
+                    return MappedColumn::in_place(map, file, path);
                 }
             }
-            MappedColumn::of(read_format(path, format, &request, &mut progress)?)
+            MappedColumn::of(read_format(&path, format, &request, &mut progress)?)
         };
-        map().map_err(|error| error.of(path))
+        map().map_err(|error: Error| error.of(path))
     }
 
     /// Reads like [`read_from`](Self::read_from), and keeps the lengths as
@@ -177,14 +205,43 @@ impl Reader {
         source: &str,
         format: Format,
     ) -> Result<MappedColumn, Error> {
-        let request = self.request(format).map(|request| Request { spooled: true, ..request });
+        self.spooled(reader, source, Some(format))
+    }
+
+    /// Reads like [`read_unnamed`](Self::read_unnamed), and keeps the lengths as
+    /// [`map_path_with`](Self::map_path_with) does.
+    pub fn map_unnamed(&self, reader: impl Read, source: &str) -> Result<MappedColumn, Error> {
+        self.spooled(reader, source, self.format)
+    }
+
+    fn spooled(
+        &self,
+        reader: impl Read,
+        source: &str,
+        format: Option<Format>,
+    ) -> Result<MappedColumn, Error> {
+        let request = self.request(format.unwrap_or(Format::Text));
+        let request = request.map(|request| Request { spooled: true, ..request });
         let column = request.and_then(|request| stream(reader, format, &request));
         column.and_then(MappedColumn::of).map_err(|error| error.in_source(source))
     }
 
-    fn format_of(&self, path: &Path) -> Format {
-        let usual = || if path.is_dir() { Format::Audio } else { Format::from_path(path) };
-        self.format.unwrap_or_else(usual)
+    /// The file to read, which is in the folder at `path` if that is one of Kaldi, and its format unless
+    /// only how it begins can tell.
+    fn located(&self, path: &Path) -> Result<(PathBuf, Option<Format>), Error> {
+        let known = self.format.or_else(|| Format::of_name(path));
+        if path.is_dir() {
+            return Ok(match kaldi::table_in(path, self.format, self.time.is_some())? {
+                Some((table, format)) => (table, Some(format)),
+                None => (path.to_owned(), Some(self.format.unwrap_or(Format::Audio))),
+            });
+        }
+        if known.is_some() || self.unit.is_some() || !path.is_file() {
+            return Ok((path.to_owned(), known));
+        }
+        let opened = unpacked(open(path)?).map_err(Error::io)?;
+        let (start, _) = peeked(opened).map_err(Error::io)?;
+        Ok((path.to_owned(), Some(guess::format(&start)?)))
     }
 
     fn request(&self, format: Format) -> Result<Request<'_>, Error> {
@@ -205,26 +262,28 @@ impl Reader {
         let own = (self.own_ids && named).then_some(&IdColumn::Usual);
         let (column, ids) = (self.column.as_deref(), self.ids.as_ref().or(own));
         let blank_lines = self.blank_lines;
-        Ok(Request { column, ids, measure, blank_lines, spooled: false })
+        Ok(Request { column, ids, measure, blank_lines, spooled: false, any_name: self.any_name })
     }
 }
 
 fn read_format(
     path: &Path,
-    format: Format,
+    format: Option<Format>,
     request: &Request,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Column, Error> {
     if path.is_dir() {
         return match format {
-            Format::Audio => audio::directory(path, request, progress),
+            Some(Format::Audio) => audio::directory(path, request, progress),
             _ => Err(is_directory()),
         };
     }
     match format {
-        Format::Audio => audio::file(path, request),
+        Some(Format::Audio) => audio::file(path, request),
         #[cfg(feature = "parquet")]
-        Format::Parquet => filled(crate::read::parquet::read(open(path)?, request, progress)?),
+        Some(Format::Parquet) => {
+            filled(crate::read::parquet::read(open(path)?, request, progress)?, request)
+        }
         _ => {
             let reader = open(path)?;
             let of = reader.metadata().map_or(0, |about| about.len());
@@ -233,12 +292,23 @@ fn read_format(
     }
 }
 
-fn stream(reader: impl Read, format: Format, request: &Request) -> Result<Column, Error> {
-    let mut reader = unpacked(reader).map_err(Error::io)?;
+/// Reads in a format; without one, in that which the stream begins like.
+fn stream(reader: impl Read, format: Option<Format>, request: &Request) -> Result<Column, Error> {
+    let reader = unpacked(reader).map_err(Error::io)?;
+    let texts = matches!(request.measure, Measure::Texts(_));
+    let (mut reader, format, start): (Box<dyn Read>, _, _) = match format {
+        None if texts => (Box::new(reader), Format::Text, Vec::new()),
+        None | Some(Format::Csv) => {
+            let (start, whole) = peeked(reader).map_err(|cause| Error::io(cause).at(1))?;
+            let format = format.map_or_else(|| guess::format(&start), Ok)?;
+            (Box::new(whole), format, start)
+        }
+        Some(format) => (Box::new(reader), format, Vec::new()),
+    };
     // One copy of every reader is enough; they read pieces of 64 KiB.
     let reader: &mut dyn Read = &mut reader;
-    filled(match format {
-        Format::Csv => delimited::read(reader, Dialect::Csv, request),
+    let column = match format {
+        Format::Csv => delimited::read(reader, guess::dialect(&start), request),
         Format::Tsv => delimited::read(reader, Dialect::Tsv, request),
         Format::Jsonl => jsonl::read(reader, request),
         Format::Text => text::read(reader, request),
@@ -254,13 +324,15 @@ fn stream(reader: impl Read, format: Format, request: &Request) -> Result<Column
         #[cfg(feature = "parquet")]
         Format::Parquet => Err(needs_path("a Parquet file is read from its end")),
         Format::Audio => Err(needs_path("audio is read from files")),
-    }?)
+    }?;
+    filled(column, request)
 }
 
-fn filled(mut column: Column) -> Result<Column, Error> {
+fn filled(mut column: Column, request: &Request) -> Result<Column, Error> {
     if column.count() == 0 {
         return Err(Error::no_lengths());
     }
+    request.refuse_seconds(column.name.as_deref())?;
     // A list that grows holds up to twice what it needs.
     column.lengths.shrink_to_fit();
     Ok(column)

@@ -17,6 +17,18 @@ use crate::text::quote;
 pub(crate) enum Dialect {
     Csv,
     Tsv,
+    /// A CSV file as spreadsheets write it where a comma stands in numbers.
+    Semicolon,
+}
+
+impl Dialect {
+    pub(crate) fn separator(self) -> u8 {
+        match self {
+            Dialect::Csv => b',',
+            Dialect::Tsv => b'\t',
+            Dialect::Semicolon => b';',
+        }
+    }
 }
 
 /// A field without white space and without quotes round it.
@@ -47,8 +59,8 @@ impl<R: Read> Records<R> {
         let reader = ReaderBuilder::new()
             .has_headers(false)
             .flexible(true)
-            .delimiter(if dialect == Dialect::Csv { b',' } else { b'\t' })
-            .quoting(dialect == Dialect::Csv)
+            .delimiter(dialect.separator())
+            .quoting(dialect != Dialect::Tsv)
             // A return before the newline stays in the last field, where `clean` drops it; the
             // reader's own rule for it would leave the line numbers one behind.
             .terminator(Terminator::Any(b'\n'))

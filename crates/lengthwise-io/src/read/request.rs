@@ -108,6 +108,8 @@ pub(crate) struct Request<'a> {
     pub(crate) blank_lines: BlankLines,
     /// Whether lengths go to a file rather than stay in memory.
     pub(crate) spooled: bool,
+    /// Whether numbers are lengths even where their column is named like seconds.
+    pub(crate) any_name: bool,
 }
 
 impl Request<'_> {
@@ -118,6 +120,20 @@ impl Request<'_> {
         }
         Err(Error::new(format!("{what} has no columns to choose from"))
             .hint_to("leave out {column}, or say {format=csv} if it is a table"))
+    }
+
+    /// Refuses whole numbers from a column that is named like seconds: they are no lengths yet.
+    pub(crate) fn refuse_seconds(&self, name: Option<&str>) -> Result<(), Error> {
+        let Some(name) = name.filter(|_| !self.any_name) else { return Ok(()) };
+        let last = name.rsplit('.').next().unwrap_or(name).to_lowercase();
+        let seconds = columns::DURATIONS.split(' ').any(|known| known == last);
+        if !seconds || !matches!(self.measure, Measure::Numbers | Measure::NumbersOnly) {
+            return Ok(());
+        }
+        Err(Error::new(format!("{} holds seconds, by its name", quote(name))).hint_to(
+            "say how many frames they make with {frame-shift=0.01} or {rate=100}; {rate=1} takes the \
+             numbers as they are",
+        ))
     }
 
     /// Refuses a unit for a format without texts.
@@ -131,7 +147,7 @@ impl Request<'_> {
     #[cfg(test)]
     pub(crate) fn plain(column: Option<&str>) -> Request<'_> {
         let (measure, blank_lines) = (Measure::Numbers, BlankLines::Refuse);
-        Request { column, ids: None, measure, blank_lines, spooled: false }
+        Request { column, ids: None, measure, blank_lines, spooled: false, any_name: false }
     }
 
     pub(crate) fn column(&self, name: Option<String>) -> Column {

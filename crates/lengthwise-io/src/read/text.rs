@@ -40,10 +40,18 @@ fn numbers<R: Read>(
 #[cold]
 fn refuse(line: u64, text: &[u8], reason: number::Reason) -> Error {
     match str::from_utf8(text) {
-        Ok(text) if reason == number::Reason::NotNumber => reason
-            .error("", text)
-            .at(line)
-            .also("for a file of texts, choose what to count, such as {unit=words}"),
+        Ok(text) if reason == number::Reason::NotNumber => {
+            let error = reason.error("", text).at(line);
+            let is_number = |field: &str| number::is_number(field.trim().as_bytes());
+            let fields = text.split([',', ';', '\t']);
+            if fields.clone().count() > 1 && fields.clone().any(is_number) {
+                error.also("for a table, say {format=csv} or {format=tsv}")
+            } else if text.split_ascii_whitespace().all(is_number) {
+                error.also("write one on each line")
+            } else {
+                error.also("for a file of texts, choose what to count, such as {unit=words}")
+            }
+        }
         Ok(text) => reason.error("", text).at(line),
         Err(_) => Error::not_utf8(line),
     }

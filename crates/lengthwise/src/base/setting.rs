@@ -45,12 +45,27 @@ impl<'a> Setting<'a> {
                 None => setting.pairs.push((part, "")),
             }
         }
+        if let Some(plain) = setting.without_commas() {
+            let (given, expected) =
+                (rest.trim(), format!("written without commas: `{name}:{plain}`"));
+            return Err(Error::bad_value(setting.what, given, &expected));
+        }
         for (at, (key, value)) in setting.pairs.iter().enumerate() {
             if setting.pairs[..at].iter().any(|(before, _)| before == key) {
                 return Err(Error::bad_value(setting.of(key), value, "given only once"));
             }
         }
         Ok(setting)
+    }
+
+    /// The number that is meant by one with commas at every third digit, as in `padded:20,000`.
+    fn without_commas(&self) -> Option<String> {
+        let digits =
+            |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let first = self.value.filter(|first| digits(first) && first.len() <= 3)?;
+        let groups = self.pairs.iter().map(|&(key, _)| key);
+        let groups: Vec<&str> = groups.take_while(|key| key.len() == 3 && digits(key)).collect();
+        (!groups.is_empty()).then(|| first.to_owned() + &groups.concat())
     }
 
     /// The part that has no key, as a number.

@@ -8,7 +8,7 @@ use lengthwise::{
     tune::{Like, batches_only_in, recommend_in},
 };
 use lengthwise_io::{Ranks, read_cursor, read_statistics, save_statistics};
-use lengthwise_report::Recommended;
+use lengthwise_report::{Recommended, noun};
 
 use crate::args::planning;
 use crate::commands::plan::output::say_some;
@@ -106,7 +106,8 @@ pub(super) fn save_needs(path: &Path, needs: &Statistics) -> Result<(), Failure>
     save_statistics(path, needs)?;
     if let Some(needs) = needs.needs() {
         let (shard, of) = (needs.shards[0][0], needs.of);
-        printer::say(&format!("shard {shard} of {of} needs {} batches", needs.most));
+        let batches = noun(needs.most.into(), "batch", "batches");
+        printer::say(&format!("shard {shard} of {of} needs {} {batches}", needs.most));
     }
     Ok(())
 }
@@ -122,7 +123,7 @@ pub(super) fn say_shard(shard: Shard, plan: &Plan) {
     ));
 }
 
-/// Batches dealt to ranks.
+/// Batches assigned to ranks.
 pub(super) struct Part {
     pub(super) plan: Plan,
     pub(super) ranks: Ranks,
@@ -166,7 +167,7 @@ pub(super) fn refused(args: &planning::Part, error: Error) -> Failure {
     }
 }
 
-/// Deals the batches to ranks, and takes what was asked for; nothing if all of it is for one rank.
+/// Assigns the batches to ranks, and takes what was asked for; nothing if all of it is for one rank.
 pub(super) fn take(
     args: &planning::Plan,
     plan: &Plan,

@@ -35,10 +35,16 @@ pub(super) fn say_plan(
         format!(" ({first:.2} % of the first, {second:.2} % of the second)")
     });
     printer::say(&format!(
-        "{} {} in {} batches ({}, shapes {}), {:.2} % padding{sides}, digest {digest:016x}",
+        "{} {} in {} {} ({}, shapes {}), {:.2} % padding{sides}, digest {digest:016x}",
         measures.sequences,
-        if input.chunks.is_some() { "pieces of sequences" } else { "sequences" },
+        match (input.chunks.is_some(), measures.sequences == 1) {
+            (false, false) => "sequences",
+            (false, true) => "sequence",
+            (true, false) => "pieces of sequences",
+            (true, true) => "piece of a sequence",
+        },
         measures.batches,
+        if measures.batches == 1 { "batch" } else { "batches" },
         made.strategy,
         made.shapes,
         100.0 * measures.padding_rate,

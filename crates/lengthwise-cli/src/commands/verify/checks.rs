@@ -5,7 +5,7 @@ use std::path::Path;
 use lengthwise::{Lengths, OverLong, Provenance};
 
 use crate::failure::Failure;
-use crate::printer;
+use crate::{printer, remedies};
 
 pub(super) struct Verified {
     pub(super) sequences: u64,
@@ -37,12 +37,24 @@ impl Verified {
 
 /// A file that was read and is not right has failed a check; one that cannot be read has not.
 pub(super) fn refused(error: lengthwise_io::Error) -> Failure {
-    if error.is_damaged() { Failure::CheckFailed(error.to_string()) } else { Failure::File(error) }
+    if !error.is_damaged() {
+        return Failure::File(error);
+    }
+    let hint = error.remedy().map(remedies::of_file).unwrap_or_default();
+    Failure::check(error.to_string(), hint)
 }
 
 /// A plan that is not right for its lengths.
 pub(super) fn failed(plan: &Path, what: &str) -> Failure {
-    Failure::CheckFailed(format!("{}: {what}", plan.display()))
+    let hint = if what.starts_with("was made for two lengths") {
+        "name the second column with `--second NAME`"
+    } else if what.starts_with("was made for") {
+        "verify it with the lengths that it was made for, and the same `--column`, `--unit`, `--rate` and \
+         `--frame-shift`; for these lengths, make a new plan with `lengthwise plan`"
+    } else {
+        "make the plan again with `lengthwise plan`; if you did not change the file, please report this"
+    };
+    Failure::check(format!("{}: {what}", plan.display()), hint)
 }
 
 /// The one check that is not of something the plan has.
