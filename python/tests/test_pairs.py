@@ -144,7 +144,7 @@ def test_plain_loaders_round_both_lengths_up(shapes, first, second):
         ({"shapes": "ladder:8"}, "ladders of two lengths"),
         ({"shapes": "ladder:8+multiple:8"}, "ladders of two lengths"),
         ({"shapes": "multiple:8+ladder:8"}, "ladders of two lengths"),
-        ({"budget": "padded:1500", "over_long": "truncate"}, "cut one by the other"),
+        ({"budget": "padded:1500", "over_long": "truncate"}, "how far one length is cut depends"),
     ],
 )
 def test_plain_loaders_that_cannot_know_both_lengths_are_refused(settings, wrong):
