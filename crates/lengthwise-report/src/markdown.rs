@@ -1,6 +1,8 @@
 //! Pages for a terminal, from the Markdown that they are written in: headings, paragraphs, lists, tables,
 //! quotes and code.
 
+use std::fmt::Write as _;
+
 use crate::text::{command_lines, filled, python_lines, visible_width};
 
 /// What a page is shown on.
@@ -33,10 +35,8 @@ pub(crate) fn rendered(page: &str, screen: Screen) -> String {
             code.for_each(|line| shown += &screen.code(line, language));
         } else if line.starts_with('#') {
             let text = screen.inline(line.trim_start_matches('#').trim(), Around::Heading);
-            shown += &match screen.coloured {
-                true => format!("{HEADING}{text}{END}\n"),
-                false => format!("{text}\n"),
-            };
+            let (begin, end) = if screen.coloured { (HEADING, END) } else { ("", "") };
+            _ = writeln!(shown, "{begin}{text}{end}");
         } else if line.starts_with('|') {
             let mut rows = vec![line];
             while let Some(row) = lines.next_if(|row| row.starts_with('|')) {
@@ -158,7 +158,7 @@ impl Screen {
             };
             // An item that begins with its name needs no quotes to be told apart.
             let bare = around == Around::Heading || (around == Around::Item && shown.is_empty());
-            shown += &match (self.coloured, bare) {
+            let piece = match (self.coloured, bare) {
                 (true, _) if around == Around::Heading => piece,
                 (true, _) => {
                     // Each line of a piece that is broken has its colour.
@@ -169,6 +169,7 @@ impl Screen {
                 (false, true) => piece,
                 (false, false) => format!("'{piece}'"),
             };
+            shown += &piece;
         }
         shown
     }

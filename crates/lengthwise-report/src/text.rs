@@ -105,7 +105,7 @@ pub fn command_lines(command: &str, width: usize) -> String {
         let pieces = if visible_width(&whole) + 4 > width { words } else { vec![&*whole] };
         for piece in pieces {
             if !line.is_empty() && visible_width(&line) + 1 + visible_width(piece) + 2 > width {
-                lines += &format!("{line} \\\n");
+                _ = writeln!(lines, "{line} \\");
                 line = format!("  {piece}");
             } else {
                 line += if line.is_empty() { "" } else { " " };
@@ -168,7 +168,6 @@ fn python_break(line: &str, width: usize, mut depth: u32) -> Option<(u32, usize)
     for (at, character) in line.char_indices() {
         match (quote, character) {
             (Some(open), close) if open == close => quote = None,
-            (Some(_), _) => {}
             (None, '"' | '\'') => quote = Some(character),
             (None, '#') => break,
             (None, '(' | '[' | '{') => {

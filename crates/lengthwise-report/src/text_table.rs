@@ -94,17 +94,18 @@ impl TextTable {
     fn lines(&self, columns: &[&TextColumn], look: Look, stacked: bool) -> Vec<String> {
         let names = ["", self.corner].into_iter().chain(self.names.iter().map(String::as_str));
         let width = names.clone().map(|name| name.chars().count()).chain([8]).max().unwrap_or(8);
-        let mut lines: Vec<String> = match stacked {
-            false => names.map(|name| format!("{name:width$}")).collect(),
-            true => vec![String::new(); 2 + self.names.len()],
+        let mut lines: Vec<String> = if stacked {
+            vec![String::new(); 2 + self.names.len()]
+        } else {
+            names.map(|name| format!("{name:width$}")).collect()
         };
         for column in columns {
             add(&mut lines, column, look);
         }
         if stacked {
             let rows = lines.split_off(2);
-            let named = self.names.iter().zip(rows);
-            lines.extend(named.flat_map(|(name, row)| [name.clone(), row]));
+            let both = self.names.iter().zip(rows);
+            lines.extend(both.flat_map(|(name, row)| [name.clone(), row]));
         }
         lines
     }

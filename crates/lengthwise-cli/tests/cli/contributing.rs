@@ -94,7 +94,8 @@ fn every_setting_has_a_method_a_flag_and_a_keyword() {
 
 #[test]
 fn the_commands_of_the_readme_work() {
-    let lengths: String = (0..6000).map(|i| format!("{}\n", 50 + i * 7 % 900)).collect();
+    let lengths: String =
+        (0..6000).flat_map(|i| [(50 + i * 7 % 900).to_string(), "\n".into()]).collect();
     let folder = Folder::new().with("lengths.csv", format!("frames\n{lengths}"));
     let readme = read("README.md");
     let section = &readme[readme.find("## On your lengths").unwrap()..];

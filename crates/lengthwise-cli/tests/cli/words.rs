@@ -66,7 +66,9 @@ fn collect(path: &Path, ending: &str, files: &mut Vec<PathBuf>) {
         let mut entries: Vec<PathBuf> =
             path.read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
         entries.sort();
-        entries.iter().for_each(|entry| collect(entry, ending, files));
+        for entry in &entries {
+            collect(entry, ending, files);
+        }
     } else if path.to_string_lossy().ends_with(ending) {
         files.push(path.to_owned());
     }

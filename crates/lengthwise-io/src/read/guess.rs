@@ -15,7 +15,7 @@ const START: usize = 1 << 14;
 pub(crate) fn peeked<R: Read>(mut reader: R) -> io::Result<(Vec<u8>, impl Read + use<R>)> {
     let mut start = Vec::new();
     let mut piece = [0; 1024];
-    while start.len() < START && start.iter().filter(|&&byte| byte == b'\n').count() < 4 {
+    while start.len() < START && start.split(|&byte| byte == b'\n').count() <= 4 {
         match reader.read(&mut piece) {
             Ok(0) => break,
             Ok(read) => start.extend_from_slice(&piece[..read]),

@@ -208,9 +208,9 @@ fn item(step: &[u32], parts: &[(u32, u32)]) -> Item {
     Item { rank: (log * f64::from(1 << 26)) as u32, log, cells, largest }
 }
 
-/// The steps in the given order, each with its batches in their slots: rank r of W takes the slots r, r
-/// + W, r + 2W, … If ranks take several batches, these are assigned round by round: in each round, the
-/// slowest batch goes to the rank with the least work so far.
+/// The steps in the given order, each with its batches in their slots: rank r of W takes the slots
+/// `r`, `r + W`, `r + 2W`, … If ranks take several batches, these are assigned round by round: in each
+/// round, the slowest batch goes to the rank with the least work so far.
 fn placed(
     slots: &[u32],
     order: &[u32],
