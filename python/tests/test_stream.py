@@ -134,7 +134,7 @@ def test_nothing_comes_after_an_error_and_the_state_is_right(failing, wrong):
     for _ in range(2):
         with pytest.raises(StateError, match="failed before, at position 300") as error:
             next(running)
-        assert "go on from its state" in error.value.hint
+        assert "resume from its state" in error.value.hint
     rest = lw.stream_batches(items(), state=running.state(), **SETTINGS)
     assert plain(given) + plain(rest) == whole
 
