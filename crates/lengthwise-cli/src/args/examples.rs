@@ -70,8 +70,8 @@ pub(crate) const ALL: [(&str, [&str; 2]); 15] = [
     (
         "cost",
         [
-            "printf '%s\\n' batch_size,batch_length,seconds 8,100,0.011 8,200,0.021 16,200,0.041 | lengthwise cost -",
-            "printf '%s\\n' batch_size,batch_length,seconds 8,100,0.011 8,200,0.021 16,200,0.041 | lengthwise cost - -o model.json --json",
+            "printf '%s\\n' batch_size,batch_length,seconds 8,100,0.011 8,200,0.021 16,100,0.021 16,200,0.041 | lengthwise cost -",
+            "printf '%s\\n' batch_size,batch_length,seconds 8,100,0.011 8,200,0.021 16,100,0.021 16,200,0.041 | lengthwise cost - -o model.json --json",
         ],
     ),
     (
