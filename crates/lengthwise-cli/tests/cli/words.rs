@@ -6,6 +6,17 @@ use crate::common::Folder;
 
 /// Where users read: files, and folders with the endings of the files in them.
 const PLACES: &[(&str, &str)] = &[
+    ("README.md", ""),
+    ("CONTRIBUTING.md", ""),
+    ("DESIGN.md", ""),
+    ("docs", ".md"),
+    ("docs/notebooks", ".ipynb"),
+    ("lab/README.md", ""),
+    ("lab/experiments", ".md"),
+    ("lab/src/command", ".rs"),
+    ("benches/README.md", ""),
+    ("crates/lengthwise-cli/src", ".rs"),
+    ("crates/lengthwise-report/src", ".rs"),
     ("crates/lengthwise/src", ".md"),
     ("crates/lengthwise/src/error", ".rs"),
     ("crates/lengthwise-io/src/error.rs", ""),
@@ -15,8 +26,24 @@ const PLACES: &[(&str, &str)] = &[
     ("python/examples", ".py"),
 ];
 
-/// Commands whose help is checked.
-const HELP: &[&str] = &["plan", "ladder", "verify", "inspect", "explain", "cost", "stream"];
+/// Commands whose help is checked; without a name, that of the program.
+const HELP: &[&str] = &[
+    "",
+    "inspect",
+    "compare",
+    "report",
+    "plan",
+    "stream",
+    "tune",
+    "frontier",
+    "ladder",
+    "cost",
+    "statistics",
+    "verify",
+    "completions",
+    "man",
+    "explain",
+];
 
 /// The replaced words, and what to write instead.
 const REPLACED: &[(&str, &str)] = &[
