@@ -19,7 +19,7 @@ use crate::remedies;
 pub(crate) struct Sequences {
     /// What they are, for people.
     pub(crate) source: String,
-    /// The column that was chosen where nobody named one.
+    /// The column that was chosen because none was named.
     pub(crate) chosen: Option<String>,
     /// What the lengths count, if that is known.
     pub(crate) unit: Option<&'static str>,

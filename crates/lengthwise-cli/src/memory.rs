@@ -36,7 +36,7 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
         _ => return Err(expected()),
     };
     let bytes = number * unit;
-    // The largest is 2^63 bytes, which nobody has.
+    // The largest is 2^63 bytes, which no machine has.
     if (1.0..9e18).contains(&bytes) { Ok(bytes as u64) } else { Err(expected()) }
 }
 

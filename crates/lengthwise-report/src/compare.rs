@@ -197,7 +197,7 @@ pub struct Figures {
     /// The share of time that ranks wait for the slowest of each step; see
     /// [`Schedule::idle_share`](lengthwise::Schedule::idle_share).
     pub idle_share: f64,
-    /// What the idle share is at least, however these batches are dealt to steps.
+    /// The least idle share that any assignment of these batches to steps could have.
     pub idle_bound: f64,
     /// The time of an epoch compared with random batches, as the recommendation estimates it: by the model
     /// that is trained. It counts new shapes. Absent if nothing is recommended.

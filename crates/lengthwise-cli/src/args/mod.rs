@@ -51,7 +51,7 @@ pub(crate) fn command(width: usize) -> clap::Command {
     let ended = |command: clap::Command| {
         let own = command.get_after_help().map(ToString::to_string);
         let help = examples::after_help(command.get_name(), own.as_deref(), width);
-        // A negative number is a wrong value then, and not an option that nobody knows.
+        // A negative number is a wrong value then, and not an unknown option.
         let with_values = command.mut_args(|argument| {
             let option = !argument.is_positional() && argument.get_action().takes_values();
             if option { argument.allow_negative_numbers(true) } else { argument }

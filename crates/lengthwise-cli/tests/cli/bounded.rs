@@ -79,7 +79,7 @@ fn what_cannot_keep_the_bound_is_refused() {
         hint: raise the bound to 35.3MB or more: `--memory 35.3MB`; `shuffled`, `sorted`, `semi-sorted`, `blurred` and buckets of lengths take least
 
         $ lengthwise plan many.npy --budget padded:100000 --world-size 4 --memory 1GB
-        error: dealing batches to ranks and steps takes the whole plan in memory, 8 bytes for each sequence, which `--memory` does not bound
+        error: assigning batches to ranks and steps takes the whole plan in memory, 8 bytes for each sequence, which `--memory` does not bound
 
         hint: leave out `--memory`, or plan the whole epoch for one rank
 

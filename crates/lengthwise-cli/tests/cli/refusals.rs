@@ -267,9 +267,9 @@ fn tips_say_what_to_do() {
         hint: say how many frames they make with `--frame-shift 0.01` or `--rate 100`; `--rate 1` takes the numbers as they are
 
         $ lengthwise compare utt2dur
-        error: utt2dur: utt2dur holds seconds, and a plan needs whole numbers
+        error: utt2dur: utt2dur holds seconds, but a plan needs whole numbers
 
-        hint: say how many frames they make with `--frame-shift 0.01` or `--rate 100`
+        hint: convert them to frames with `--frame-shift 0.01` or `--rate 100`
 
         $ lengthwise compare kaldi
         error: kaldi: is a data folder of Kaldi without utt2num_frames and utt2dur

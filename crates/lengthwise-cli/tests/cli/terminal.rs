@@ -137,9 +137,9 @@ fn streams_are_known_by_how_they_begin() {
         hint: save it, and name the file
         hint: save the lengths alone: `numpy.save("lengths.npy", lengths)`, or as a .csv file
         hint: say what the numbers are: `--format utt2num_frames` or `--format utt2dur`
-        hint: say how many frames they make with `--frame-shift 0.01` or `--rate 100`
+        hint: convert them to frames with `--frame-shift 0.01` or `--rate 100`
         hint: lengths are whole numbers from 1 to 4294967295; write one on each line
-        hint: lengths are whole numbers from 1 to 4294967295; for a file of texts, say what to count, such as `--unit words`
+        hint: lengths are whole numbers from 1 to 4294967295; for a file of texts, choose what to count, such as `--unit words`
     "#]].assert_eq(
         &[
             said(TABLE.as_bytes()),

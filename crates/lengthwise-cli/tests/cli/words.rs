@@ -16,7 +16,7 @@ const PLACES: &[(&str, &str)] = &[
     ("lab/src/command", ".rs"),
     ("benches/README.md", ""),
     ("crates/lengthwise-cli/src", ".rs"),
-    ("crates/lengthwise-report/src", ".rs"),
+    ("crates/lengthwise-report/src/html", ".rs"),
     ("crates/lengthwise/src", ".md"),
     ("crates/lengthwise/src/error", ".rs"),
     ("crates/lengthwise-io/src/error.rs", ""),

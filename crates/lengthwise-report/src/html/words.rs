@@ -50,7 +50,7 @@ pub(super) struct Paper {
 pub(super) const DOETSCH: Paper = Paper {
     id: "doetsch",
     cited: "Doetsch et al. 2017",
-    entry: "P. Doetsch, P. Golik, H. Ney: <i>A comprehensive study of batch construction strategies for \
+    entry: "P. Doetsch, P. Golik, H. Ney: <i>A comparative study of batch construction strategies for \
             recurrent neural networks in MXNet</i>, 2017",
 };
 pub(super) const GE: Paper = Paper {

@@ -113,7 +113,7 @@ fn refuse(args: &Plan) -> Result<(), Failure> {
         || given
         || cursors
     {
-        "dealing batches to ranks and steps takes the whole plan in memory, 8 bytes for each \
+        "assigning batches to ranks and steps takes the whole plan in memory, 8 bytes for each \
          sequence, which `--memory` does not bound"
     } else if part.constant_steps {
         "a constant number of steps takes five plans in memory, which `--memory` does not bound"

@@ -22,7 +22,7 @@ pub(super) fn write_lines<'a>(
     Ok(())
 }
 
-/// Says what a plan is like, which column was taken where nobody named one, and what is over-long.
+/// Says what a plan is like, which column was taken if none was named, and what is over-long.
 pub(super) fn say_plan(
     measures: &Measures,
     made: &Provenance,
