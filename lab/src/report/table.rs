@@ -481,7 +481,7 @@ mod tests {
             waiting        0       -         -        -                 -                 -             -
 
             * best of its column, and what these seeds cannot tell from it
-            not shown: seeds, sequences per s, frames per s; there is room in a wider terminal, or in JSON
+            not shown: seeds, sequences per s, frames per s; a wider terminal or JSON has them
 
             plain, seed 1: has 1 of 3 epochs; only its time and padding count.
             wild, seed 0: diverged in epoch 2.
@@ -519,7 +519,7 @@ mod tests {
             waiting        0         -       -         -           -         -        -            -               -             -
 
             * best of its column, and what these seeds cannot tell from it
-            not shown: seeds, by plan %, frames per s, peak MB; there is room in a wider terminal, or in JSON
+            not shown: seeds, by plan %, frames per s, peak MB; a wider terminal or JSON has them
 
             odd, seed 0: has 1 of 2 epochs; its results are those so far.
             waiting, seed 0: has 0 of 2 epochs.
