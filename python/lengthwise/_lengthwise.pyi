@@ -65,7 +65,7 @@ class Comparison:
         """
     def save_html(self, /, path: str | PathLike[str], *, papers: bool = False) -> None:
         """
-        Writes the report to the .html file `path`. An error leaves no partial file. `papers=True` adds the
+        Writes the report to the .html file `path`. An error leaves no partial file. `papers` adds the
         papers' tuning curves.
         """
     @property
@@ -75,7 +75,7 @@ class Comparison:
         """
     def to_html(self, /, *, papers: bool = False) -> str:
         """
-        Returns the report as one HTML page, which needs no network and no other files. `papers=True` adds
+        Returns the report as one HTML page, which needs no network and no other files. `papers` adds
         the papers' tuning curves.
         """
     def to_json(self, /) -> str:

@@ -194,14 +194,14 @@ impl Comparison {
         self.comparison.to_json()
     }
 
-    /// Returns the report as one HTML page, which needs no network and no other files. `papers=True` adds
+    /// Returns the report as one HTML page, which needs no network and no other files. `papers` adds
     /// the papers' tuning curves.
     #[pyo3(signature = (*, papers = false))]
     fn to_html(&self, py: Python<'_>, papers: bool) -> Result<String> {
         py.detach(|| self.page(papers))
     }
 
-    /// Writes the report to the .html file `path`. An error leaves no partial file. `papers=True` adds the
+    /// Writes the report to the .html file `path`. An error leaves no partial file. `papers` adds the
     /// papers' tuning curves.
     #[pyo3(signature = (path, *, papers = false))]
     fn save_html(&self, py: Python<'_>, path: Given<PathBuf>, papers: bool) -> Result<()> {
