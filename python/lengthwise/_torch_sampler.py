@@ -482,7 +482,8 @@ class _Running(Iterator[Batch]):
         """Says it if all that differs is for how many ranks the steps were planned."""
         theirs, own = state.get("canonical_ranks"), self.sampler._settings.get("canonical_ranks")
         cursors = [json.loads(cursor) for cursor in (state["cursor"], plan.schedule(self.world_size).cursor(0))]
-        follow = ("batches=", "ranks=") + (("strategy=", "shapes=") if self.sampler._recommended else ())
+        recommended = ("strategy=", "shapes=", "arrange=", "steps=") if self.sampler._recommended else ()
+        follow = ("batches=", "ranks=", *recommended)
         for cursor in cursors:  # Of the settings, only these follow from the number of ranks.
             cursor["settings"] = [each for each in cursor["settings"].split() if not each.startswith(follow)]
         same = all(cursors[0][name] == cursors[1][name] for name in ("settings", "lengths", "seed", "epoch"))
