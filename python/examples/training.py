@@ -33,7 +33,7 @@ class Model(nn.Module):
 
 model = Model()
 optimizer = torch.optim.Adam(model.parameters())
-sampler = BatchSampler(lengths, like="32,keep=steps")
+sampler = BatchSampler(lengths, like="32,keep=steps")  # lengths[i] is the length of data[i]
 loader = DataLoader(data, batch_sampler=sampler, collate_fn=collate)
 for epoch in range(2):
     start, cells, updates = time.perf_counter(), 0, 0

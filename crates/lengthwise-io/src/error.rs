@@ -108,6 +108,10 @@ impl Error {
             io::ErrorKind::NotFound => "check the path".into(),
             io::ErrorKind::PermissionDenied => "make the file readable, or name another one".into(),
             io::ErrorKind::OutOfMemory => "raise the limit on memory".into(),
+            _ if message.contains("symbolic links") => {
+                "name the file that the symbolic link should point to: this one points to itself"
+                    .into()
+            }
             _ if message.ends_with(DAMAGED) => "copy the file again, or compress it again".into(),
             _ => Remedy::default(),
         };

@@ -63,7 +63,7 @@ impl Recommended {
                 optimizer_steps_before: found.steps_before,
                 reason: found.reason.clone(),
                 remarks: remarks(found),
-                command: input.map(|input| command(best, input, ranks)),
+                command: input.map(|input| command(settings, input, ranks)),
                 python: python(best, ranks),
             }
         })
@@ -134,9 +134,8 @@ fn remarks(found: &Recommendation) -> Vec<String> {
     [Some(steps), undecided, packed, few].into_iter().flatten().collect()
 }
 
-/// The settings that make the plans of an offer, by name: those that a plan has anyway are left out.
-fn settings(offer: &Offer) -> Vec<(&'static str, String)> {
-    let settings = &offer.settings;
+/// The settings of plans, by name: those that a plan has anyway are left out.
+fn named(settings: &Settings) -> Vec<(&'static str, String)> {
     let mut all = vec![
         ("strategy", settings.strategy.clone()),
         ("budget", settings.budget.to_string()),
@@ -150,24 +149,25 @@ fn settings(offer: &Offer) -> Vec<(&'static str, String)> {
     all
 }
 
-fn command(offer: &Offer, input: &str, ranks: u32) -> String {
+/// The command that plans these lengths with these settings.
+pub(crate) fn command(settings: &Settings, input: &str, ranks: u32) -> String {
     let mut command = format!("lengthwise plan {input}");
-    for (name, value) in settings(offer) {
+    for (name, value) in named(settings) {
         _ = write!(command, " --{name} {value}");
     }
-    if offer.settings.accumulate > 1 {
-        _ = write!(command, " --accumulate {}", offer.settings.accumulate);
+    if settings.accumulate > 1 {
+        _ = write!(command, " --accumulate {}", settings.accumulate);
     }
     if ranks > 1 {
         _ = write!(command, " --world-size {ranks}");
     }
-    _ = write!(command, " --seed {}", offer.settings.seed);
+    _ = write!(command, " --seed {}", settings.seed);
     command
 }
 
 fn python(offer: &Offer, ranks: u32) -> String {
     let mut call = String::from("lw.plan(lengths");
-    for (name, value) in settings(offer) {
+    for (name, value) in named(&offer.settings) {
         _ = match name {
             "strategy" => write!(call, ", \"{value}\""),
             name => write!(call, ", {}=\"{value}\"", name.replace('-', "_")),

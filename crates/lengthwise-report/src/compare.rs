@@ -9,7 +9,7 @@ use lengthwise::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::advice::Recommended;
+use crate::advice::{self, Recommended};
 
 /// What to compare, and under which settings.
 #[derive(Clone, Debug)]
@@ -61,6 +61,10 @@ pub struct Comparison {
     /// What is recommended, whatever is compared; nothing for sequences of two lengths.
     #[serde(default)]
     pub recommended: Option<Recommended>,
+    /// The command that plans the least padding of all rows, for sequences of two lengths, which no command
+    /// recommends a plan for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub least_padding: Option<String>,
     /// A row for every strategy, in the order asked for, and one for what is recommended.
     pub rows: Vec<Row>,
 }
@@ -256,6 +260,13 @@ impl Comparison {
                 (row.mean.time_ratio, row.sd.time_ratio) = (None, None);
             }
         }
+        let two = request.typed.filter(|_| lengths.second().is_some());
+        let least = two.and_then(|input| {
+            let least = |a: &&Row, b: &&Row| a.mean.padding_rate.total_cmp(&b.mean.padding_rate);
+            let strategy = rows.iter().min_by(least)?.strategy.clone();
+            let settings = lengthwise::Settings { strategy, ..settings.clone() };
+            Some(advice::command(&settings, input, request.world_size))
+        });
         Ok(Self {
             version: 1,
             input: Input {
@@ -282,6 +293,7 @@ impl Comparison {
                 cost_model: settings.cost_model.map(|model| model.to_string()),
             },
             recommended,
+            least_padding: least,
             rows,
         })
     }
@@ -289,7 +301,7 @@ impl Comparison {
     /// Whether a table needs the column with this heading.
     pub(crate) fn has_column(&self, heading: &str) -> bool {
         match heading.split([' ', ',']).next() {
-            Some("rank" | "idle") => self.settings.world_size > 1,
+            Some("idle") => self.settings.world_size > 1,
             Some("epoch") => self.settings.cost_model.is_some(),
             Some("first" | "second") => {
                 self.rows.iter().any(|row| row.mean.second_padding_rate.is_some())

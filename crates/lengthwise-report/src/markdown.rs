@@ -36,7 +36,9 @@ pub(crate) fn rendered(page: &str, screen: Screen) -> String {
         } else if line.starts_with('#') {
             let text = screen.inline(line.trim_start_matches('#').trim(), Around::Heading);
             let (begin, end) = if screen.coloured { (HEADING, END) } else { ("", "") };
-            _ = writeln!(shown, "{begin}{text}{end}");
+            for line in filled(&text, screen.width, "", "").lines() {
+                _ = writeln!(shown, "{begin}{line}{end}");
+            }
         } else if line.starts_with('|') {
             let mut rows = vec![line];
             while let Some(row) = lines.next_if(|row| row.starts_with('|')) {

@@ -59,7 +59,7 @@ const COLUMNS: [Column; 17] = {
             |row| Some(row.mean.mean_batch_length),
             Alone(times::<1, 1>),
         ),
-        Column(["", "steps"], 1, Low, |row| Some(row.mean.steps), Alone(short)),
+        Column(["sequential", "steps"], 3, Low, |row| Some(row.mean.steps), Alone(short)),
         Column(["", "shapes"], 0, Low, |row| Some(row.mean.shapes), Alone(tenths)),
         Column(
             ["mixing", "%"],
@@ -83,7 +83,13 @@ const COLUMNS: [Column; 17] = {
             |row| Some(row.mean.lag1_correlation),
             Alone(correlation),
         ),
-        Column(["rank", "steps"], 3, Neither, |row| Some(row.mean.optimizer_steps), Alone(tenths)),
+        Column(
+            ["optimizer", "steps"],
+            3,
+            Neither,
+            |row| Some(row.mean.optimizer_steps),
+            Alone(tenths),
+        ),
         Column(["idle", "%"], 0, Low, |row| Some(row.mean.idle_share), TENTHS),
         Column(["idle", "at least"], 4, Neither, |row| Some(row.mean.idle_bound), TENTHS),
         Column(["epoch", "s"], 0, Low, |row| row.mean.predicted_seconds, Alone(seconds)),
@@ -121,6 +127,12 @@ impl Comparison {
                     .iter()
                     .map(|command| format!("\n{}", command_lines(command, width))),
             );
+        }
+        if let Some(command) = &self.least_padding {
+            let line = "no plan is recommended for two lengths; this one has the least padding of those above:";
+            table.push('\n');
+            table += &wrapped(line, width);
+            _ = write!(table, "\n{}", command_lines(command, width));
         }
         table
     }
@@ -277,7 +289,7 @@ mod tests {
             tail: "split".to_owned(),
             cost_model: None,
         };
-        Comparison { version: 1, input, settings, recommended: None, rows }
+        Comparison { version: 1, input, settings, recommended: None, least_padding: None, rows }
     }
 
     #[test]
@@ -286,11 +298,11 @@ mod tests {
             example `speech`: 10480 sequences of length 88 to 800, mean 525.2
             budget sequences:16, shapes exact, arrange shuffled, seed 0, 5 epochs, 8 ranks in stratified steps, tail split, time by cells
 
-                                  padding     sd    batch                     mixing   error   step   lag-1    rank   idle       idle   plan
-            strategy    batches         %      %   length    steps   shapes        %       %    mix   corr.   steps      %   at least     ms
-            shuffled        655     32.00   0.00      0.0   123.5k        0      100*      3   0.00    0.00       0    0.0        0.0   0.00
-            sorted          655      0.10*  0.00      0.0   123.5k        0    0.284   0.002   0.00    0.00       0    0.0        0.0   0.00
-            neighbours    655.4      0.40   0.00      0.0   123.5k        0        -       -   0.00    0.00       0    0.0        0.0   0.00
+                                  padding     sd    batch   sequential            mixing   error   step   lag-1   optimizer   idle       idle   plan
+            strategy    batches         %      %   length        steps   shapes        %       %    mix   corr.       steps      %   at least     ms
+            shuffled        655     32.00   0.00      0.0       123.5k        0      100*      3   0.00    0.00           0    0.0        0.0   0.00
+            sorted          655      0.10*  0.00      0.0       123.5k        0    0.284   0.002   0.00    0.00           0    0.0        0.0   0.00
+            neighbours    655.4      0.40   0.00      0.0       123.5k        0        -       -   0.00    0.00           0    0.0        0.0   0.00
 
             * best of its column
         "#]];
@@ -322,11 +334,11 @@ mod tests {
             example `speech`: 10480 sequences of length 88 to 800, mean 525.2
             budget sequences:16, shapes exact, arrange shuffled, seed 0, 5 epochs, cost model a=0,b=0,c=1,d=0
 
-                                  padding     sd    batch                     mixing   error   step   lag-1    epoch   plan
-            strategy    batches         %      %   length    steps   shapes        %       %    mix   corr.        s     ms
-            shuffled        655     32.00   0.00      0.0   123.5k        0      100*      3   0.00    0.00     1926   0.00
-            sorted          655      0.10*  0.00      0.0   123.5k        0    0.284   0.002   0.00    0.00    12.35   0.00
-            neighbours    655.4      0.40   0.00      0.0   123.5k        0        -       -   0.00    0.00   0.0123*  0.00
+                                  padding     sd    batch   sequential            mixing   error   step   lag-1   optimizer    epoch   plan
+            strategy    batches         %      %   length        steps   shapes        %       %    mix   corr.       steps        s     ms
+            shuffled        655     32.00   0.00      0.0       123.5k        0      100*      3   0.00    0.00           0     1926   0.00
+            sorted          655      0.10*  0.00      0.0       123.5k        0    0.284   0.002   0.00    0.00           0    12.35   0.00
+            neighbours    655.4      0.40   0.00      0.0       123.5k        0        -       -   0.00    0.00           0   0.0123*  0.00
 
             * best of its column
         "#]];

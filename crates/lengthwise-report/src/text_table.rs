@@ -41,6 +41,14 @@ pub struct TextColumn {
     pub starred: Vec<bool>,
 }
 
+impl TextColumn {
+    /// A column in which no cell stands out.
+    pub fn plain(dispensable: u8, heading: [&str; 2], cells: Vec<String>) -> Self {
+        let starred = vec![false; cells.len()];
+        Self { dispensable, heading: heading.map(str::to_owned), cells, starred }
+    }
+}
+
 impl TextTable {
     /// The table, at most `width` characters wide. In a narrow one columns are left out; if the rest
     /// does not fit either, names stand on lines of their own, and then more columns go.

@@ -100,9 +100,7 @@ fn is_same(one: &OfferFigures, other: &OfferFigures) -> bool {
 /// One row for every way to batch.
 fn table(offers: &[&OfferFigures]) -> TextTable {
     let column = |heading: [&str; 2], dispensable, text: &dyn Fn(&OfferFigures) -> String| {
-        let cells: Vec<String> = offers.iter().map(|offer| text(offer)).collect();
-        let starred = vec![false; cells.len()];
-        TextColumn { dispensable, heading: heading.map(str::to_owned), cells, starred }
+        TextColumn::plain(dispensable, heading, offers.iter().map(|offer| text(offer)).collect())
     };
     let mut columns = vec![
         column(["", "shapes"], 0, &|offer| offer.shapes.clone()),

@@ -134,6 +134,25 @@ fn a_model_changes_the_choice() {
     assert!(found(&lengths, &wanted).best().packed);
 }
 
+/// Small updates of a recurrent network: micro-batches cost more than they save.
+#[test]
+fn nothing_slower_than_random_is_recommended() {
+    for example in Example::ALL {
+        let lengths = example.lengths();
+        for model in ["attention", "recurrent", "a=0.05,b=1e-4"] {
+            for size in [8, 32] {
+                let like: Like = format!("{size},keep=steps").parse().unwrap();
+                let model = model.parse().unwrap();
+                let mut wanted = Wanted { model, like: Some(like), ..Wanted::new(like.budget()) };
+                wanted.settings.update = like.update(1);
+                let found = found(&lengths, &wanted);
+                let best = found.best();
+                assert!(!found.random.broken.is_empty() || best.time <= 1.0, "{size}: {best:?}");
+            }
+        }
+    }
+}
+
 /// Every limit is kept by what is recommended, and what breaks one says so.
 #[test]
 fn limits_are_kept_or_said_to_be_broken() {

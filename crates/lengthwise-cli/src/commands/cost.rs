@@ -7,6 +7,8 @@ use lengthwise::{
     cost::{Fit, Step},
 };
 use lengthwise_io::{CostModelFile, MeasuredStep, WorstStep, read_steps, read_steps_from, save};
+use lengthwise_report::parts::table::{TextColumn, TextTable};
+use lengthwise_report::{Look, noun, wrapped};
 
 use crate::args::comparing::Cost;
 use crate::failure::Failure;
@@ -53,16 +55,23 @@ pub(crate) fn run(args: &Cost) -> Result<(), Failure> {
             fit.r2
         ));
     }
-    printer::print(&if args.json { json } else { readable(&fit, &worst, &measured) })
+    printer::print(&if args.json {
+        json
+    } else {
+        readable(&fit, &worst, &measured, printer::width())
+    })
 }
 
-fn readable(fit: &Fit, worst: &WorstStep, measured: &[MeasuredStep]) -> String {
-    let mut text = format!(
-        "{} measured steps\n\nseconds of a step of B sequences padded to L: \
-         a + b*L + c*B*L + d*B*L*L{}\n\n",
-        fit.rows,
-        if fit.model.launch() > 0.0 { ", and at least h" } else { "" },
-    );
+fn readable(fit: &Fit, worst: &WorstStep, measured: &[MeasuredStep], width: usize) -> String {
+    let line = |line: String| wrapped(&line, width);
+    let rows = fit.rows;
+    let mut text = line(format!("{rows} measured {}", noun(rows as u64, "step", "steps")));
+    text.push('\n');
+    text += &line(format!(
+        "seconds of a step of B sequences padded to L: a + b*L + c*B*L + d*B*L*L{}",
+        if fit.model.launch() > 0.0 { ", and at least h" } else { "" }
+    ));
+    text.push('\n');
     let units = [
         "s for a step",
         "s for each position of the batch length",
@@ -75,31 +84,40 @@ fn readable(fit: &Fit, worst: &WorstStep, measured: &[MeasuredStep]) -> String {
     for ((name, value), unit) in "abcdh".chars().zip(values).zip(units) {
         _ = writeln!(text, "  {name}  {value:<10.3e}{unit}");
     }
-    _ = writeln!(
-        text,
-        "\nmean error {:.1} %, r2 {:.4}\nworst error {:+.1} %, on line {}: batch size {}, batch length {}",
-        100.0 * fit.mean_relative_error,
-        fit.r2,
+    text.push('\n');
+    text += &line(format!("mean error {:.1} %, r2 {:.4}", 100.0 * fit.mean_relative_error, fit.r2));
+    text += &line(format!(
+        "worst error {:+.1} %, on line {}: batch size {}, batch length {}",
         100.0 * worst.relative_error,
         worst.line,
         worst.batch_size,
         worst.batch_length
-    );
-    text.push_str("\n  batch size  batch length  measured ms  predicted ms  error %\n");
-    for step in spread(measured) {
-        let predicted = fit.model.seconds(step.batch_size, step.batch_length);
-        _ = writeln!(
-            text,
-            "  {:>10}  {:>12}  {:>11.3}  {:>12.3}  {:>+7.1}",
-            step.batch_size,
-            step.batch_length,
-            1e3 * step.seconds,
-            1e3 * predicted,
-            100.0 * (predicted / step.seconds - 1.0)
-        );
+    ));
+    text.push('\n');
+    text += &table(&fit.model, &spread(measured)).text(Look::Plain, width);
+    text.push('\n');
+    text + &line(format!("as a setting: {}", fit.model))
+}
+
+/// Measured steps beside what the model predicts.
+fn table(model: &CostModel, steps: &[MeasuredStep]) -> TextTable {
+    let predicted = |step: &MeasuredStep| model.seconds(step.batch_size, step.batch_length);
+    let column = |heading: [&str; 2], dispensable, cell: &dyn Fn(&MeasuredStep) -> String| {
+        TextColumn::plain(dispensable, heading, steps.iter().map(cell).collect())
+    };
+    TextTable {
+        corner: "batch size",
+        names: steps.iter().map(|step| format!("{:>10}", step.batch_size)).collect(),
+        columns: vec![
+            column(["batch", "length"], 0, &|step| step.batch_length.to_string()),
+            column(["measured", "ms"], 1, &|step| format!("{:.3}", 1e3 * step.seconds)),
+            column(["predicted", "ms"], 1, &|step| format!("{:.3}", 1e3 * predicted(step))),
+            column(["error", "%"], 0, &|step| {
+                format!("{:+.1}", 100.0 * (predicted(step) / step.seconds - 1.0))
+            }),
+        ],
+        star: "",
     }
-    _ = writeln!(text, "\nas a setting: {}", fit.model);
-    text
 }
 
 fn spread(measured: &[MeasuredStep]) -> Vec<MeasuredStep> {

@@ -1,10 +1,9 @@
 //! `lengthwise frontier`
 
-use std::fmt::Write as _;
-
 use lengthwise::measure::Per;
 use lengthwise::tune::{Conditions, Curve, Family, frontier};
-use lengthwise_report::{PointFigures, one_line, percent_within};
+use lengthwise_report::parts::table::{TextColumn, TextTable};
+use lengthwise_report::{Look, PointFigures, noun, one_line, percent_within, wrapped};
 use serde::Serialize;
 
 use crate::args::comparing::Frontier;
@@ -76,7 +75,7 @@ pub(crate) fn run(args: &Frontier) -> Result<(), Failure> {
     if args.json {
         return printer::print_pretty_json(&answer);
     }
-    printer::print(&readable(&answer, args, lengths.len()))
+    printer::print(&readable(&answer, args, lengths.len(), printer::width()))
 }
 
 fn level(curves: &[Curve], mixing: f64, per: Per) -> Level {
@@ -95,46 +94,71 @@ fn level(curves: &[Curve], mixing: f64, per: Per) -> Level {
     }
 }
 
-fn readable(answer: &Answer, args: &Frontier, sequences: usize) -> String {
+fn readable(answer: &Answer, args: &Frontier, sequences: usize, width: usize) -> String {
     let Answer { source, budget, shapes, .. } = answer;
-    let mut text = format!("{}: {sequences} sequences\n", one_line(source));
     let Frontier { seed, epochs, .. } = args;
-    _ = writeln!(text, "budget {budget}, shapes {shapes}, seed {seed}, {epochs} epochs\n");
-    for curve in &answer.curves {
-        text += &table(&curve.points);
+    let lines = [
+        format!(
+            "{}: {sequences} {}",
+            one_line(source),
+            noun(sequences as u64, "sequence", "sequences")
+        ),
+        format!(
+            "budget {budget}, shapes {shapes}, seed {seed}, {epochs} {}",
+            noun(u64::from(*epochs), "epoch", "epochs")
+        ),
+    ];
+    let mut text: String = lines.iter().map(|line| wrapped(line, width)).collect();
+    let tables = answer.curves.iter().map(|curve| of_points(&curve.points));
+    for table in tables.chain([of_levels(&answer.levels)]) {
         text.push('\n');
-    }
-    text += "     at mixing  blurred %  best other %                       ratio\n";
-    let percent =
-        |rate: Option<f64>| rate.map_or("-".to_owned(), |rate| format!("{:.2}", 100.0 * rate));
-    for level in &answer.levels {
-        _ = writeln!(
-            text,
-            "{:>14}{:>11}{:>14}  {:18}{:>8}",
-            format!("{:.0} % / {}", 100.0 * level.mixing, level.per),
-            percent(level.blurred),
-            percent(level.best_other),
-            level.best_other_family.unwrap_or("-"),
-            level.ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.2}"))
-        );
+        text += &table.text(Look::Plain, width);
     }
     text
 }
 
-/// One line for every point, with the mixing per pair of batch-mates and per sequence.
-fn table(points: &[PointFigures]) -> String {
-    let mut text = String::from(
-        "strategy                     padding %   batches   shapes   mixing %   per sequence %\n",
-    );
-    for point in points {
-        let PointFigures { strategy, batches, shapes, .. } = point;
-        _ = writeln!(
-            text,
-            "{strategy:28}{:>10.2}{batches:>10.0}{shapes:>9.0}{:>11}{:>17}",
-            100.0 * point.padding_rate,
-            percent_within(point.mixing, point.mixing_error),
-            percent_within(point.mixing_per_sequence, point.mixing_per_sequence_error),
-        );
+/// One row for every point, with the mixing per pair of batch-mates and per sequence.
+fn of_points(points: &[PointFigures]) -> TextTable {
+    let column = |heading: [&str; 2], dispensable, cell: &dyn Fn(&PointFigures) -> String| {
+        TextColumn::plain(dispensable, heading, points.iter().map(cell).collect())
+    };
+    TextTable {
+        corner: "strategy",
+        names: points.iter().map(|point| point.strategy.clone()).collect(),
+        columns: vec![
+            column(["padding", "%"], 0, &|point| format!("{:.2}", 100.0 * point.padding_rate)),
+            column(["", "batches"], 2, &|point| format!("{:.0}", point.batches)),
+            column(["", "shapes"], 1, &|point| format!("{:.0}", point.shapes)),
+            column(["mixing", "per pair %"], 0, &|point| {
+                percent_within(point.mixing, point.mixing_error)
+            }),
+            column(["mixing", "per sequence %"], 0, &|point| {
+                percent_within(point.mixing_per_sequence, point.mixing_per_sequence_error)
+            }),
+        ],
+        star: "",
     }
-    text
+}
+
+/// One row for every level of mixing.
+fn of_levels(levels: &[Level]) -> TextTable {
+    let column = |heading: [&str; 2], dispensable, cell: &dyn Fn(&Level) -> Option<String>| {
+        let cell = |level| cell(level).unwrap_or_else(|| "-".to_owned());
+        TextColumn::plain(dispensable, heading, levels.iter().map(cell).collect())
+    };
+    let percent = |rate: Option<f64>| rate.map(|rate| format!("{:.2}", 100.0 * rate));
+    TextTable {
+        corner: "at mixing",
+        names: levels
+            .iter()
+            .map(|level| format!("{:.0} % per {}", 100.0 * level.mixing, level.per))
+            .collect(),
+        columns: vec![
+            column(["blurred:", "padding %"], 0, &|level| percent(level.blurred)),
+            column(["best other:", "padding %"], 0, &|level| percent(level.best_other)),
+            column(["", "which"], 1, &|level| level.best_other_family.map(str::to_owned)),
+            column(["", "ratio"], 0, &|level| level.ratio.map(|ratio| format!("{ratio:.2}"))),
+        ],
+        star: "",
+    }
 }

@@ -1,12 +1,13 @@
 //! `lengthwise statistics`
 
-use std::{fmt::Write as _, path::Path};
+use std::path::Path;
 
 use lengthwise::{
     Error,
     shard::{Needs, Statistics},
 };
 use lengthwise_io::{is_statistics, read_statistics, save_statistics};
+use lengthwise_report::{noun, wrapped};
 use serde::Serialize;
 
 use crate::args::planning;
@@ -42,7 +43,7 @@ pub(crate) fn run(args: &planning::Statistics) -> Result<(), Failure> {
     if args.json {
         printer::print_json(&Answer::new(&all))
     } else {
-        printer::print(&readable(&all))
+        printer::print(&readable(&all, printer::width()))
     }
 }
 
@@ -126,41 +127,46 @@ impl<'a> Answer<'a> {
     }
 }
 
-fn readable(all: &Statistics) -> String {
-    let mut text = String::new();
+fn readable(all: &Statistics, width: usize) -> String {
+    let mut lines = Vec::new();
     if all.count() > 0 {
-        let classes = all.histogram().len();
+        let classes = all.histogram().len() as u64;
         let kept = if all.is_exact() {
-            format!("{classes} distinct lengths, each counted")
+            format!("{classes} distinct {}, each counted", noun(classes, "length", "lengths"))
         } else {
             format!("{classes} classes of lengths, each at most 0.1 % wide")
         };
         let (count, min, max) = (all.count(), all.min(), all.max());
         let (mean, total, digest) = (all.mean(), all.total(), all.digest());
-        _ = writeln!(
-            text,
-            "{count} sequences from {min} to {max}, mean {mean:.1}, {total} in all\n{kept}; digest \
-             {digest:016x}"
-        );
+        lines.push(format!(
+            "{count} {} from {min} to {max}, mean {mean:.1}, {total} in all",
+            noun(count, "sequence", "sequences")
+        ));
+        lines.push(format!("{kept}; digest {digest:016x}"));
     }
-    text + &all.needs().map_or("what shards need was not counted yet\n".to_owned(), needed)
+    match all.needs() {
+        Some(needs) => lines.extend(needed(needs)),
+        None => lines.push("how many batches the shards need was not counted yet".to_owned()),
+    }
+    lines.iter().map(|line| wrapped(line, width)).collect()
 }
 
-fn needed(needs: &Needs) -> String {
-    let Needs { settings, of, most, least, .. } = needs;
-    let mut text = format!("with {settings}\n");
-    _ = match needs.first_missing() {
-        Some(first) => writeln!(
-            text,
+fn needed(needs: &Needs) -> [String; 3] {
+    let &Needs { ref settings, of, most, least, .. } = needs;
+    let batches = noun(u64::from(most), "batch", "batches");
+    let counted = match needs.first_missing() {
+        Some(first) => format!(
             "{} of {of} shards were counted; shard {first} is the first that is missing",
             needs.counted()
         ),
-        None => writeln!(text, "all {of} shards were counted: each takes {most} batches an epoch"),
+        None if of == 1 => {
+            format!("the only shard was counted: it takes {most} {batches} an epoch")
+        }
+        None => format!("all {of} shards were counted: each takes {most} {batches} an epoch"),
     };
-    _ = writeln!(
-        text,
-        "they need {least} to {most}; {:.1} % of all batches are there because others need more",
+    let added = format!(
+        "they need {least} to {most}; {:.1} % of all batches are extra, to match the largest shard",
         100.0 * needs.added_share()
     );
-    text
+    [format!("with {settings}"), counted, added]
 }

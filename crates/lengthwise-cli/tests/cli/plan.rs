@@ -57,14 +57,14 @@ fn a_plan_as_json() {
     folder.expect("plan ten.csv --budget padded:7 --over-long drop --json", &expect![[r#"
         exit 0
         --- stdout
-        {"version":1,"digest":"917ccf1ed2e5ba35","batches":[[4],[8],[9],[2],[5],[6],[3],[0]],"batch_lengths":[7,2,6,4,1,3,7,5],"left_out":[1,7],"positions":[7,2,6,4,1,3,7,5],"made":{"strategy":"proportional:batches=1","budget":"padded:7","shapes":"ladder:16","arrange":"as-built","over_long":"drop","together":true,"steps":"in-order","batches_per_step":1,"tail":"split","accumulate":1,"canonical_ranks":1,"update":"tokens:7","seed":0,"epoch":0,"lengths":"0b42b6c9404e6913"},"ranks":{"world_size":1,"accumulate":1,"steps":8,"step_counts":{"sequences":[1,1,1,1,1,1,1,1],"positions":[7,2,6,4,1,3,7,5]},"step_mix":1.0},"checksum":"f559c09d803b5483"}
+        {"version":1,"digest":"8a9abea4f75a0fd2","batches":[[0],[2],[3],[8],[9],[6],[4],[5]],"batch_lengths":[5,4,7,2,6,3,7,1],"left_out":[1,7],"positions":[5,4,7,2,6,3,7,1],"made":{"strategy":"shuffled","budget":"padded:7","shapes":"exact","arrange":"spread","over_long":"drop","steps":"stratified","batches_per_step":2,"tail":"split","accumulate":1,"canonical_ranks":1,"update":"tokens:7","seed":0,"epoch":0,"lengths":"0b42b6c9404e6913"},"ranks":{"world_size":1,"accumulate":2,"steps":4,"step_counts":{"sequences":[2,2,2,2],"positions":[9,9,9,8]},"step_mix":0.2381},"checksum":"9b2e99c61a111739"}
         --- stderr
-        8 sequences in 8 batches (proportional:batches=1, shapes ladder:16), 0.00 % padding, digest 917ccf1ed2e5ba35
+        8 sequences in 8 batches (shuffled, shapes exact), 0.00 % padding, digest 8a9abea4f75a0fd2
         lengths are those of `frames`; `--column` chooses others
         2 over-long, left out: 1, 7
-        1 rank in 8 in-order steps, 0.0 % idle (at least 0.0 %), time by cells
-        step mix 1.00 (1 is as random steps, 0 all steps alike), about 4 tokens a step
-        recommended: proportional:batches=1, shapes ladder:16: an epoch takes 1.01 of the time of random batches: 0.0 % of all cells are padding instead of 1.4 %, and optimizer steps differ in length as step mix 1.0 says
+        1 rank with 2 batches each in 4 stratified steps, 0.0 % idle (at least 0.0 %), time by cells
+        step mix 0.24 (1 is as random steps, 0 all steps alike), about 8 tokens a step
+        recommended: shuffled, shapes exact, 2 micro-batches per update: no faster way to batch is within the limits: 1.4 % of all cells are padding
         updates per epoch: 7, with random batches 8; each has 1.14 times the data (rules of thumb: the learning rate times 1.14 for SGD, times 1.07 for Adam)
         if the model takes packed rows (variable-length attention), packed:capacity=9 takes 0.99 of random's time
     "#]]);

@@ -49,13 +49,13 @@ fn statistics_are_gathered_in_any_order() {
     folder.expect(
         "statistics all.lws",
         &expect![[r#"
-        exit 0
-        --- stdout
-        800 sequences from 10 to 299, mean 153.0, 122370 in all
-        290 distinct lengths, each counted; digest 3ed49b0dfb027907
-        what shards need was not counted yet
-        --- stderr
-    "#]],
+            exit 0
+            --- stdout
+            800 sequences from 10 to 299, mean 153.0, 122370 in all
+            290 distinct lengths, each counted; digest 3ed49b0dfb027907
+            how many batches the shards need was not counted yet
+            --- stderr
+        "#]],
     );
     folder.expect(
         "statistics all.lws needs-0.lws needs-2.lws",

@@ -22,6 +22,9 @@ pub(super) fn answer(comparison: &Comparison) -> String {
         }
         html += "</ul>\n";
     }
+    if let Some(command) = &comparison.least_padding {
+        html += &paste("command", "On the command line", command);
+    }
     html + "</section>\n"
 }
 

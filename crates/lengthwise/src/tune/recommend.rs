@@ -285,7 +285,9 @@ fn ranked(offers: &mut [Offer], limits: &Limits) {
     // Of those that are equally fast, prefer the fewest micro-batches, in which batch-mates come from
     // more sequences.
     let fastest = offers[0].time;
-    let as_fast = |offer: &&Offer| offer.broken.is_empty() && offer.time <= AS_FAST * fastest;
+    // Nothing is recommended that takes longer than random batches, if these are within the limits.
+    let most = if fastest <= 1.0 { (AS_FAST * fastest).min(1.0) } else { AS_FAST * fastest };
+    let as_fast = |offer: &&Offer| offer.broken.is_empty() && offer.time <= most;
     let few = |offer: &Offer| (offer.micro_batches, offer.shape_count as u64);
     let fewest = offers.iter().take_while(as_fast).enumerate().min_by_key(|(_, offer)| few(offer));
     if let Some((place, _)) = fewest {

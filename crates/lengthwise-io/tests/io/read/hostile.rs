@@ -17,6 +17,7 @@ pub(crate) const TABLE: &str =
 const RANGE: &str = "lengths are whole numbers from 1 to 4294967295";
 const TEXTS: &str = "lengths are whole numbers from 1 to 4294967295; for a file of texts, choose what \
                      to count, such as `Reader::unit(\"words\".parse()?)`";
+const LINES: &str = "lengths are whole numbers from 1 to 4294967295; write one on each line";
 const AGAIN: &str = "copy the file again, or compress it again";
 const MISSING: &str = "write the length there, or leave out the sequences without one";
 const ZERO: &str = "leave empty sequences out: lengths start at 1";
@@ -60,8 +61,8 @@ fn text() {
             ("", b"NaN\n", "f:1: `NaN` is not a finite number", MISSING),
             ("", b"inf\n", "f:1: `inf` is not a finite number", MISSING),
             ("", b"8589934592\n", "f:1: `8589934592` is more than 4294967295", RANGE),
-            ("", b"1 2\n", "f:1: `1 2` is not a number", TEXTS),
-            ("", b"1\r2\r", "f:1: `1\\r2` is not a number", TEXTS),
+            ("", b"1 2\n", "f:1: `1 2` is not a number", LINES),
+            ("", b"1\r2\r", "f:1: `1\\r2` is not a number", LINES),
             ("", b"\x1b[2J\n", "f:1: `\\u{1b}[2J` is not a number", TEXTS),
             ("", b"1\n\xff\xfe\n", "f:2: the line is not valid UTF-8", UTF8),
             ("", b"\x1f\x8b\x08\x00", "f:1: the gzip data is cut short or damaged", AGAIN),
