@@ -151,7 +151,7 @@ class BatchSampler(Sampler[list[int]]):
         self._given = given_ranks(rank, world_size, process_group, device_mesh)
         recommended = self._recommended = is_recommended(self._settings, lengths)
         # Whether the number of batches of a step was recommended, and not asked for.
-        self._chose_accumulation = recommended and not makes_steps(self._settings) and not any(
+        self._chose_accumulation = recommended and not any(
             settings.get(name) is not None for name in ("accumulate", "canonical_ranks")
         )
         self._plans_steps = makes_steps(self._settings) or recommended

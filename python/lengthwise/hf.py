@@ -96,7 +96,7 @@ class _Progress(TrainerCallback):
 class TrainerMixin:
     """Put this before ``Trainer`` in the bases of a class to train and evaluate on planned batches.
 
-    ``batches`` holds the settings of :class:`lengthwise.torch.BatchSampler`, of which ``budget`` is required. These
+    ``batches`` holds the settings of :class:`lengthwise.torch.BatchSampler`; ``budget`` or ``like`` is required. These
     are its own:
 
     - ``lengths``: the lengths of the training set, or a function that returns the lengths of a dataset;
@@ -112,7 +112,7 @@ class TrainerMixin:
     ``seed``, of the training arguments.
 
     Args:
-        batches: The settings, such as ``{"budget": "padded:20000"}``.
+        batches: The settings, such as ``{"like": "32,keep=steps"}`` or ``{"budget": "padded:20000"}``.
         args: The arguments of ``Trainer``, by position.
         keywords: The arguments of ``Trainer``, by name.
     """
@@ -131,9 +131,12 @@ class TrainerMixin:
     def __init__(self, *args: Any, batches: TrainerSettings, **keywords: Any) -> None:
         self._batch_settings: dict[str, Any] = dict(batches)
         strategy = self._batch_settings.get("strategy") or ""
-        if "budget" not in self._batch_settings and not strategy.startswith("packed:"):
+        sized = any(self._batch_settings.get(name) is not None for name in ("budget", "like"))
+        if not sized and not strategy.startswith("packed:"):
             raise SettingError(
-                "`batches` has no budget", hint='give one, as in batches={"budget": "padded:20000"}'
+                "`batches` has no budget",
+                hint='give one, as in batches={"budget": "padded:20000"}, or the batch size that you have today, as '
+                'in batches={"like": "32,keep=steps"}',
             )
         self._evaluation_setting = self._batch_settings.pop("evaluation", True)
         if not isinstance(self._evaluation_setting, (bool, Mapping)):

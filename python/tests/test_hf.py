@@ -378,3 +378,22 @@ def test_a_number_of_your_own_that_is_not_planned_is_refused(tmp_path, monkeypat
     monkeypatch.setattr(trainer, "is_deepspeed_enabled", True)
     with pytest.raises(SettingError, match="DeepSpeed was told already"):
         trainer.get_train_dataloader()
+
+
+def test_todays_batch_size_is_enough_to_plan(tmp_path, lengths):
+    dataset = Items(lengths, ("input_ids", "attention_mask", "labels"))
+    collator = transformers.DataCollatorForSeq2Seq(tokenizer())
+    arguments = transformers.TrainingArguments(
+        str(tmp_path), report_to=[], use_cpu=True, disable_tqdm=True, remove_unused_columns=False, save_strategy="no",
+        logging_strategy="no", num_train_epochs=1,
+    )  # fmt: skip
+
+    def made(batches):
+        return PlannedTrainer(Model(), arguments, train_dataset=dataset, data_collator=collator, batches=batches)
+
+    trainer = made({"like": "16,keep=steps", "column": "input_ids"})
+    trainer.train()
+    assert trainer.state.global_step == -(-len(lengths) // 16)
+    with pytest.raises(SettingError, match="no budget") as refused:
+        made({"column": "input_ids"})
+    assert 'batches={"like": "32,keep=steps"}' in refused.value.hint

@@ -61,11 +61,14 @@ def test_mistakes_are_named(lengths, settings, says):
     assert caught.value.hint
 
 
-def test_a_sampler_says_that_steps_have_several_batches(lengths):
+@pytest.mark.parametrize(
+    "size", [{"budget": "padded:900"}, {"like": "16,keep=steps"}, {"budget": "padded:900", "update": "tokens:700"}]
+)
+def test_a_sampler_says_that_steps_have_several_batches(lengths, size):
     pytest.importorskip("torch")
     from lengthwise.torch import BatchSampler, steps
 
-    sampler = BatchSampler(lengths, budget="padded:900", rank=0, world_size=1)
+    sampler = BatchSampler(lengths, **size, rank=0, world_size=1)
     with pytest.warns(lw.LengthwiseWarning, match=r"`for step in lengthwise.torch.steps\(loader\)`"):
         batches = list(sampler)
     assert everything_once([list(batch) for batch in batches])
@@ -73,8 +76,8 @@ def test_a_sampler_says_that_steps_have_several_batches(lengths):
         warnings.simplefilter("error")
         # No warning if you count steps yourself; and only one.
         list(sampler)
-        assert all(len(list(step)) > 1 for step in steps(BatchSampler(lengths, budget="padded:900", rank=0, world_size=1)))
-        counted = BatchSampler(lengths, budget="padded:900", rank=0, world_size=1)
+        assert all(len(list(step)) > 1 for step in steps(BatchSampler(lengths, **size, rank=0, world_size=1)))
+        counted = BatchSampler(lengths, **size, rank=0, world_size=1)
         assert len(counted) % counted.accumulate == 0 and len(list(counted)) == len(counted)
         one = BatchSampler(lengths, budget="padded:900", rank=0, world_size=1, accumulate=1)
         assert one.accumulate == 1 and list(one)

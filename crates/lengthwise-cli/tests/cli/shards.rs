@@ -66,7 +66,7 @@ fn statistics_are_gathered_in_any_order() {
         290 distinct lengths, each counted; digest 3ed49b0dfb027907
         with strategy=shuffled budget=padded:4000 shapes=ladder:16 over-long=error
         2 of 4 shards were counted; shard 1 is the first that is missing
-        they need 15 to 15; 0.0 % of all batches are there because others need more
+        they need 15 to 15; 0.0 % of all batches are extra, to match the largest shard
         --- stderr
     "#]],
     );
@@ -79,7 +79,7 @@ fn statistics_are_gathered_in_any_order() {
         290 distinct lengths, each counted; digest 3ed49b0dfb027907
         with strategy=shuffled budget=padded:4000 shapes=ladder:16 over-long=error
         all 4 shards were counted: each takes 15 batches an epoch
-        they need 15 to 15; 0.0 % of all batches are there because others need more
+        they need 15 to 15; 0.0 % of all batches are extra, to match the largest shard
         --- stderr
     "#]],
     );
