@@ -28,11 +28,17 @@ pub(super) fn answer(comparison: &Comparison) -> String {
     html + "</section>\n"
 }
 
-/// Lines to paste. The button that copies them is made by the script.
+/// Lines to paste, in which no option is broken behind its dashes. The button that copies them is made by the
+/// script.
 fn paste(id: &str, label: &str, lines: &str) -> String {
+    let word = |word: &str| match word.strip_prefix('-') {
+        Some(_) => format!("<span>{}</span>", escaped(word)),
+        None => escaped(word),
+    };
+    let line = |line: &str| line.split(' ').map(word).collect::<Vec<_>>().join(" ");
     format!(
         "<div class=\"paste\" id=\"{id}\"><p>{label}</p><pre tabindex=\"0\"><code>{}</code></pre></div>\n",
-        lines.lines().map(escaped).collect::<Vec<_>>().join("\n")
+        lines.lines().map(line).collect::<Vec<_>>().join("\n")
     )
 }
 
