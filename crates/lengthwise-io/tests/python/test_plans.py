@@ -212,7 +212,7 @@ def test_what_numpy_saves_is_the_same_plan_in_other_bytes(tmp_path):
         ("ends", lambda ends: np.asfortranarray(np.stack([ends, ends])), "Fortran order"),
         ("ends", lambda ends: ends.reshape(1, -1), "shape `(1, "),
         ("indices", lambda indices: indices[::-1], "its checksum is"),
-        ("made", lambda _: np.zeros(3, "u4"), "`made.npy`, which no plan has"),
+        ("made", lambda _: np.zeros(3, "u4"), "`made.npy`, which is not part of a plan"),
     ],
 )
 def test_other_arrays_are_refused(name, array, said, tmp_path):
