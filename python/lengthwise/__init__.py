@@ -6,6 +6,7 @@ every epoch.
 >>> len(plan), plan[0][:3].tolist(), plan.batch_lengths[:3].tolist()  # doctest: +SKIP
 
 - ``lengthwise.plan`` plans one epoch, and :class:`Planner` plans many.
+- ``lengthwise.balance`` divides the sequences of one step over ranks and micro-batches.
 - ``lengthwise.stream_batches`` batches data that arrives one item after another.
 - ``lengthwise.torch`` has the batch sampler for PyTorch.
 - ``lengthwise.hf`` plans the batches of the Hugging Face ``Trainer``.
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from ._checks import check_settings as _check_settings
 from ._describe import described as _described
 from ._lengthwise import (
+    BalancedStep,
     Chunks,
     Comparison,
     CostModel,
@@ -35,6 +37,7 @@ from ._lengthwise import (
     Schedule,
     Statistics,
     Tuning,
+    balance,
     compare,
     effective_mates,
     example,
@@ -70,6 +73,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "ArgumentTypeError",
+    "BalancedStep",
     "BudgetError",
     "Chunks",
     "Comparison",
@@ -94,6 +98,7 @@ __all__ = [
     "Statistics",
     "StreamBatch",
     "Tuning",
+    "balance",
     "calibrate",
     "compare",
     "effective_mates",
@@ -129,7 +134,7 @@ def plan(
 
 def __getattr__(name: str) -> Any:
     # `lw.torch.pad_collate` works without importing torch before it is used.
-    if name in ("torch", "hf", "arrays", "calibration"):
+    if name in ("torch", "hf", "arrays", "calibration", "seqlen_balancing"):
         import importlib
 
         return importlib.import_module(f"{__name__}.{name}")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ._checks import WHOLE
-from .errors import LengthsError
+from .errors import LengthsError, SettingError
 
 
 def array(lengths: Any) -> np.ndarray:
@@ -45,6 +45,27 @@ def array(lengths: Any) -> np.ndarray:
         if shown is not None:
             raise LengthsError(f"sequence {index} has length {shown}", hint=WHOLE, index=index)
     return np.array(values, dtype=np.float64)
+
+
+def ids(given: Any) -> np.ndarray:
+    """A number for each id, the same for equal ids."""
+    if hasattr(given, "detach") and hasattr(given, "cpu"):
+        given = given.detach().cpu().numpy()
+    elif hasattr(given, "to_numpy"):
+        given = given.to_numpy()
+    if isinstance(given, np.ndarray) and given.ndim == 1 and given.dtype.kind in "iub":
+        return np.unique(given, return_inverse=True)[1].astype(np.uint32)
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+        raise SettingError(
+            f"cannot interpret {_named(given)} as ids", hint="give a list or an array with one id for each sequence"
+        )
+    numbers: dict[Any, int] = {}
+    try:
+        return np.fromiter((numbers.setdefault(key, len(numbers)) for key in given), np.uint32)
+    except TypeError:
+        raise SettingError(
+            "an id cannot be hashed", hint="give ids that are numbers, texts or tuples of these"
+        ) from None
 
 
 def _named(value: object) -> str:

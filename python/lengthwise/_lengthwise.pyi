@@ -5,7 +5,68 @@ from _typeshed import SupportsGetItem, SupportsLenAndGetItem
 from os import PathLike
 from typing import Any, SupportsFloat, SupportsIndex, final
 
-__all__ = ["Batches", "Chunks", "Comparison", "CostModel", "Feed", "Fit", "Inspection", "Lengths", "Measures", "Mixing", "Plan", "Planner", "Schedule", "Statistics", "Tuning", "_errors", "compare", "effective_mates", "example", "explain", "inspect", "ladder", "load_plan", "mixing", "read_lengths", "tune"]
+__all__ = ["BalancedStep", "Batches", "Chunks", "Comparison", "CostModel", "Feed", "Fit", "Inspection", "Lengths", "Measures", "Mixing", "Plan", "Planner", "Schedule", "Statistics", "Tuning", "_errors", "balance", "compare", "effective_mates", "example", "explain", "inspect", "ladder", "load_plan", "mixing", "partitions", "read_lengths", "tune"]
+
+@final
+class BalancedStep:
+    """
+    The sequences of one step, divided over ranks and micro-batches. `lengthwise.balance` makes it.
+    `step[rank]` is the list of that rank's micro-batches: arrays of indices.
+    """
+    def __eq__(self, value: object, /) -> bool: ...
+    def __getitem__(self, rank: SupportsIndex, /) -> list[np.ndarray]:
+        """
+        The micro-batches of one rank.
+        """
+    def __len__(self, /) -> int:
+        """
+        The number of ranks.
+        """
+    def __ne__(self, value: object, /) -> bool: ...
+    def __reduce__(self, /) -> tuple[Any, tuple[str]]: ...
+    def __repr__(self, /) -> str: ...
+    @staticmethod
+    def _restore(json: str) -> BalancedStep: ...
+    @property
+    def ends(self, /) -> np.ndarray:
+        """
+        Where each micro-batch ends in `order`.
+        """
+    @property
+    def idle_share(self, /) -> float:
+        """
+        The share of the ranks' time that is spent waiting for the slowest one.
+        """
+    @property
+    def loads(self, /) -> np.ndarray:
+        """
+        The cost of all sequences of each rank.
+        """
+    @property
+    def lower_bound(self, /) -> float:
+        """
+        No division takes less: the mean over the ranks, or the time of what cannot be divided.
+        """
+    @property
+    def micro_batches(self, /) -> int:
+        """
+        How many micro-batches each rank has. Some are empty if there are too few sequences.
+        """
+    @property
+    def order(self, /) -> np.ndarray:
+        """
+        All sequences, one micro-batch after another: those of the first rank, then those of the second, and so on.
+        """
+    @property
+    def restore(self, /) -> np.ndarray:
+        """
+        The place of every sequence in `order`: `results[restore]` puts results that come in that order back.
+        """
+    @property
+    def time(self, /) -> float:
+        """
+        How long the slowest rank takes.
+        """
 
 @final
 class Batches:
@@ -899,6 +960,31 @@ def _errors() -> list[Any]:
     An example of every error of planning, as Python gets it: for tests.
     """
 
+def balance(lengths: Any, ranks: SupportsIndex, *, capacity: SupportsIndex | None = None, cost: CostModel | str | PathLike[str] | None = None, together: Any | None = None, share: str = "batch", kind: Any | None = None, min_micro_batches: SupportsIndex = 1, max_micro_batches: SupportsIndex | None = None, speeds: Any | None = None) -> BalancedStep:
+    """
+    Divides the sequences of one step over ranks and micro-batches: the same number of micro-batches on every
+    rank, none over the capacity, the fewest that fit, and about the same work for every rank.
+
+    Args:
+        `lengths`: The length of each sequence, as for `Planner`. Here a length can be 0.
+        `ranks`: The number of ranks.
+        `capacity`: The most positions of a micro-batch, a hard limit. By default, each rank has one micro-batch
+            of any size.
+        `cost`: How long a sequence takes, as `cost_model` for `Planner`; of its terms, `c` and `d` count. An
+            example is "attention:hidden=4096,layers=32". By default, the time is the length.
+        `together`: An id for each sequence: those with the same id stay in one micro-batch. By default, sequences
+            are independent.
+        `share`: What sequences with the same id share: "batch", or "rank" if they may be in different
+            micro-batches of one rank. The default is "batch".
+        `kind`: Another id for each sequence: a micro-batch has sequences of one kind only. By default, all kinds
+            mix.
+        `min_micro_batches`: The fewest micro-batches of a rank. The default is 1.
+        `max_micro_batches`: The most micro-batches of a rank: an error if more are needed. By default, there is no
+            limit.
+        `speeds`: How fast each rank is: one of speed 2 gets twice the work of one of speed 1. By default, all are
+            equally fast.
+    """
+
 def compare(lengths: Any, strategies: Any | None = None, *, budget: str | SupportsIndex | None = None, like: str | SupportsIndex | None = None, model: CostModel | str | PathLike[str] | None = None, shapes: str | None = None, arrange: str = "spread", over_long: str = "error", epochs: SupportsIndex = 5, world_size: SupportsIndex = 1, accumulate: SupportsIndex | None = None, update: str | None = None, steps: str | None = None, tail: str = "split", cost_model: CostModel | str | PathLike[str] | None = None, seed: SupportsIndex = 0, source: str = "lengths") -> Comparison:
     """
     Compares strategies: plans several epochs with each of them, and measures the plans.
@@ -1004,6 +1090,17 @@ def mixing(plans: SupportsGetItem[int, Plan]) -> Mixing | None:
 
     Args:
         `plans`: Plans of the same lengths for different epochs.
+    """
+
+def partitions(costs: Any, parts: SupportsIndex, *, equal_size: bool = False) -> list[list[int]]:
+    """
+    Divides costs into parts of about the same sum. Returns the indices of each part, in ascending order.
+
+    Args:
+        `costs`: The cost of each item: numbers from 0.
+        `parts`: How many parts.
+        `equal_size`: Whether all parts have the same number of items, or numbers that differ by one if that cannot
+            be. The default is `False`.
     """
 
 def read_lengths(path: str | PathLike[str], *, column: str | None = None, format: str | None = None, frame_shift: SupportsFloat | SupportsIndex | None = None, rate: SupportsFloat | SupportsIndex | None = None, unit: str | None = None) -> np.ndarray:

@@ -223,19 +223,24 @@ fn read(array: &Bound<'_, PyAny>) -> Result<lengthwise::Lengths> {
         )*};
     }
     whole!(i64, i32, u64, u16, i16, u8, i8);
-    if let Some(values) = values::<f32>(array) {
-        return floats(values?.into_iter().map(f64::from));
+    Ok(lengthwise::Lengths::new(floats(array)?)?)
+}
+
+/// Reads such an array, in which numbers may be 0.
+pub(crate) fn whole_numbers(array: &Bound<'_, PyAny>) -> Result<Vec<u32>> {
+    macro_rules! whole {
+        ($($number:ty),*) => {$(
+            if let Some(values) = values::<$number>(array) {
+                let length = |(index, value): (usize, $number)| {
+                    let given = || lengthwise::Error::BadLength { index, given: value.to_string() };
+                    u32::try_from(value).map_err(|_| given())
+                };
+                return Ok(values?.into_iter().enumerate().map(length).collect::<Result<_, _>>()?);
+            }
+        )*};
     }
-    if let Some(values) = values::<f64>(array) {
-        return floats(values?.into_iter());
-    }
-    let dtype = array.cast::<PyUntypedArray>().map(|array| array.dtype().to_string());
-    let dtype = dtype.unwrap_or_else(|_| "objects".to_owned());
-    Err(Failure::own(
-        "LengthsError",
-        format!("cannot interpret an array of {dtype} as lengths"),
-        "give whole numbers, one for each sequence",
-    ))
+    whole!(i64, u32, i32, u64, u16, i16, u8, i8);
+    floats(array)
 }
 
 /// The numbers of an array of this type. One copy, which is the column that plans are made from.
@@ -252,12 +257,24 @@ fn values<T: Element + Copy>(array: &Bound<'_, PyAny>) -> Option<Result<Vec<T>>>
 }
 
 /// Floats that are whole are lengths.
-fn floats(values: impl Iterator<Item = f64>) -> Result<lengthwise::Lengths> {
+fn floats(array: &Bound<'_, PyAny>) -> Result<Vec<u32>> {
+    let values = match (values::<f32>(array), values::<f64>(array)) {
+        (Some(values), _) => values?.into_iter().map(f64::from).collect(),
+        (None, Some(values)) => values?,
+        (None, None) => {
+            let dtype = array.cast::<PyUntypedArray>().map(|array| array.dtype().to_string());
+            let dtype = dtype.unwrap_or_else(|_| "objects".to_owned());
+            return Err(Failure::own(
+                "LengthsError",
+                format!("cannot interpret an array of {dtype} as lengths"),
+                "give whole numbers, one for each sequence",
+            ));
+        }
+    };
     let whole = |(index, value): (usize, f64)| {
         let is_whole = value.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&value);
         let given = || lengthwise::Error::BadLength { index, given: value.to_string() };
         is_whole.then_some(value as u32).ok_or_else(given)
     };
-    let lengths: Vec<u32> = values.enumerate().map(whole).collect::<Result<_, _>>()?;
-    Ok(lengthwise::Lengths::new(lengths)?)
+    Ok(values.into_iter().enumerate().map(whole).collect::<Result<_, _>>()?)
 }

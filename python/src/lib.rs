@@ -8,6 +8,7 @@
 #![expect(clippy::too_many_arguments, reason = "each is a setting with a name in Python")]
 #![expect(clippy::struct_field_names, reason = "a class holds the type of Rust that has its name")]
 
+mod balance;
 mod compare;
 mod cost;
 mod error;
@@ -31,6 +32,7 @@ use pyo3::prelude::*;
 mod _lengthwise {
     #[pymodule_export]
     use super::{
+        balance::{BalancedStep, balance, partitions},
         compare::{Comparison, Inspection, compare, explain, inspect},
         cost::{CostModel, Fit},
         error::_errors,

@@ -90,6 +90,10 @@ impl<'a> Files<'a> {
                 files.writes("report", "-o", (!args.json).then_some(&args.output), PAGE)
             }
             Command::Plan(args) => files.plan(args),
+            Command::Balance(args) => {
+                let files = files.source(&args.input.source).model(args.cost_model.as_deref());
+                files.writes("step", "-o", args.output.as_deref(), &["json"])
+            }
             Command::Stream(args) => {
                 let piped = args.example.is_none().then_some(Path::new("-"));
                 let files = files.reads(INPUT, args.path.as_deref().or(piped));

@@ -304,7 +304,7 @@ impl Source {
         Ok(self.format.as_deref().map(str::parse).transpose()?)
     }
 
-    fn reader(&self, mut reader: Reader) -> Result<Reader, Failure> {
+    pub(crate) fn reader(&self, mut reader: Reader) -> Result<Reader, Failure> {
         if let Some(column) = &self.column {
             reader = reader.column(column);
         }

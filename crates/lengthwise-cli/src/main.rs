@@ -31,6 +31,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => commands::compare::run(&args),
         Command::Report(args) => commands::compare::report(&args),
         Command::Plan(args) => commands::plan::run(&args),
+        Command::Balance(args) => commands::balance::run(&args),
         Command::Stream(args) => commands::stream::run(&args),
         Command::Tune(args) => commands::tune::run(&args),
         Command::Frontier(args) => commands::frontier::run(&args),

@@ -12,6 +12,7 @@ pub(crate) struct PerSequence(u64);
 
 pub(crate) const INSPECT: PerSequence = PerSequence(40);
 pub(crate) const COMPARE: PerSequence = PerSequence(80);
+pub(crate) const BALANCE: PerSequence = PerSequence(200);
 pub(crate) const PLAN: PerSequence = PerSequence(32);
 pub(crate) const TUNE: PerSequence = PerSequence(48);
 pub(crate) const FRONTIER: PerSequence = PerSequence(64);

@@ -128,7 +128,9 @@ pub fn read_cost_model(path: &Path) -> Result<CostModel, Error> {
 /// and all else is a file.
 pub fn model_file(given: &str) -> Option<&Path> {
     let given = given.trim();
-    let preset = CostModel::PRESETS.iter().any(|preset| preset.name == given);
+    let preset = CostModel::PRESETS.iter().any(|preset| preset.name == given)
+        // It needs a size, and is refused without one.
+        || given == "attention";
     (!preset && !given.contains('=') && !given.is_empty()).then(|| Path::new(given))
 }
 

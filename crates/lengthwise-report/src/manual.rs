@@ -5,8 +5,8 @@ mod examples;
 use std::fmt::Write as _;
 
 use lengthwise::{
-    Arrange, Budget, CostModel, Error, Example, Shapes, Steps, Strategy, Tail, measure::Mixing,
-    shard::Shard, stream::Streamer, tune::Limits,
+    Arrange, Budget, CostModel, Error, Example, Shapes, Steps, Strategy, Tail, balance::Balance,
+    measure::Mixing, shard::Shard, stream::Streamer, tune::Limits,
 };
 use serde::Serialize;
 
@@ -58,6 +58,7 @@ pub fn pages() -> Vec<Page> {
         setting("shapes", &Shapes::NAMES, "which batch lengths may occur", Shapes::explain()),
         setting("arrange", &Arrange::NAMES, "the order of the batches", Arrange::explain()),
         setting("steps", &Steps::NAMES, "which ranks process which batches", Steps::explain()),
+        topic("balance", "divide one step over ranks and micro-batches", Balance::explain()),
         topic("stream", "batches from data that arrives one by one", Streamer::explain()),
         topic("shards", "plan a dataset whose lengths are on several nodes", Shard::explain()),
         topic("mixing", "how freely batch-mates change between epochs", Mixing::explain()),

@@ -4,6 +4,7 @@
     reason = "jobs of `simd` are compiled for every kind of processor, with all they call"
 )]
 
+pub mod balance;
 mod base;
 mod cut;
 mod data;
@@ -44,7 +45,7 @@ pub use plan::measure::{Counts, Measures};
 pub use plan::settings::{Provenance, Settings};
 pub use planner::Planner;
 pub use ranks::schedule::{Cursor, Schedule, Segment};
-pub use shape::ladder::{ladder, ladder_padding_rate};
+pub use shape::ladder::ladder;
 pub use shape::shapes::Shapes;
 pub use strategy::Strategy;
 

@@ -1,6 +1,7 @@
 //! One program for all tests: each would link the crate again.
 
 mod api;
+mod balance;
 mod beyond;
 mod common;
 mod cost;

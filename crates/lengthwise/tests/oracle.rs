@@ -5,7 +5,8 @@
 use lengthwise::{
     Arrange, Budget, Lengths, Planner,
     custom::{Group, Groups, Purpose, ResolvedBudget, Rng},
-    ladder, ladder_padding_rate,
+    ladder,
+    measure::ladder_padding_rate,
     strategy::{Alternated, SemiSorted},
 };
 use proptest::{collection::vec, prelude::*};

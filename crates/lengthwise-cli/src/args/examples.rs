@@ -3,7 +3,7 @@
 use lengthwise_report::{command_lines, filled};
 
 /// Two examples for each command; those of the whole come first.
-pub(crate) const ALL: [(&str, [&str; 2]); 15] = [
+pub(crate) const ALL: [(&str, [&str; 2]); 16] = [
     (
         "lengthwise",
         [
@@ -37,6 +37,13 @@ pub(crate) const ALL: [(&str, [&str; 2]); 15] = [
         [
             "lengthwise plan --example speech --budget padded:12800 -o plan.json",
             "lengthwise plan --example speech --budget padded:12800 --world-size 8 --rank 0 -o rank-0.jsonl",
+        ],
+    ),
+    (
+        "balance",
+        [
+            "lengthwise balance --example documents --world-size 8 --capacity 32768",
+            "seq 20 400 | lengthwise balance - --world-size 4 --capacity 4096 --cost-model attention:hidden=4096,layers=32 --json",
         ],
     ),
     (

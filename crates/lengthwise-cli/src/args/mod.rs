@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::args::comparing::{Compare, Cost, Frontier, Inspect, Ladder, Report, Tune};
-use crate::args::planning::{Plan, Statistics, Stream, Verify};
+use crate::args::planning::{Balance, Plan, Statistics, Stream, Verify};
 use crate::printer::When;
 
 /// Plan the batches of variable-length sequences: little padding, few shapes, new batch-mates in every epoch.
@@ -71,6 +71,8 @@ pub(crate) enum Command {
     Report(Report),
     /// Plan the batches of one epoch
     Plan(Plan),
+    /// Divide the sequences of one step over ranks and micro-batches of equal work
+    Balance(Balance),
     /// Plan batches from a stream of lengths as they arrive
     Stream(Stream),
     /// Recommend settings within limits on padding, mixing and shapes

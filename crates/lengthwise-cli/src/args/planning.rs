@@ -125,6 +125,71 @@ pub(crate) struct Shards {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Balance {
+    #[command(flatten)]
+    pub(crate) input: Input,
+
+    /// Number of ranks
+    #[arg(long, value_name = "RANKS", value_parser = whole(1..=u32::MAX), help_heading = "Settings")]
+    pub(crate) world_size: u32,
+
+    /// Most positions of a micro-batch, a hard limit [default: one micro-batch of any size for each rank]
+    #[arg(long, value_name = "POSITIONS", value_parser = whole(1..=u32::MAX), help_heading = "Settings")]
+    pub(crate) capacity: Option<u32>,
+
+    /// How long a sequence takes: attention:hidden=4096,layers=32, a preset, coefficients, or a file of
+    /// `lengthwise cost` [default: its length]
+    #[arg(long, value_name = "MODEL", help_heading = "Settings")]
+    pub(crate) cost_model: Option<String>,
+
+    /// Column of ids: sequences with the same id stay together
+    #[arg(long, value_name = "COLUMN", requires = "path", help_heading = "Settings")]
+    pub(crate) together: Option<String>,
+
+    /// What sequences with the same id share: a batch or a rank
+    #[arg(
+        long,
+        value_name = "WHAT",
+        default_value = "batch",
+        requires = "together",
+        help_heading = "Settings"
+    )]
+    pub(crate) share: Share,
+
+    /// Column of ids: a micro-batch has sequences of one kind only
+    #[arg(long, value_name = "COLUMN", requires = "path", help_heading = "Settings")]
+    pub(crate) kind: Option<String>,
+
+    /// Fewest micro-batches of a rank
+    #[arg(long, value_name = "BATCHES", default_value_t = 1, value_parser = whole(1..=u32::MAX),
+          help_heading = "Settings")]
+    pub(crate) min_micro_batches: u32,
+
+    /// Most micro-batches of a rank: an error if more are needed
+    #[arg(long, value_name = "BATCHES", value_parser = whole(1..=u32::MAX), help_heading = "Settings")]
+    pub(crate) max_micro_batches: Option<u32>,
+
+    /// How fast each rank is, as in 1,1,2 [default: equally fast]
+    #[arg(long, value_name = "SPEEDS", value_delimiter = ',', value_parser = real, help_heading = "Settings")]
+    pub(crate) speeds: Vec<f64>,
+
+    /// Write the step to this .json file
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Print JSON, with the sequences of every micro-batch
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+}
+
+/// What sequences that stay together share.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub(crate) enum Share {
+    Batch,
+    Rank,
+}
+
+#[derive(Debug, Args)]
 #[command(
     after_help = "One line of JSON is written for each batch as soon as it is made, as in plan files: \
     the positions of its sequences in the stream (from 0), what they are padded to, and the sum of their \

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use lengthwise::{ladder, ladder_padding_rate};
+use lengthwise::{ladder, measure::ladder_padding_rate};
 use serde::Serialize;
 
 use crate::args::comparing::Ladder;

@@ -1,5 +1,6 @@
 //! One file for each command.
 
+pub(crate) mod balance;
 pub(crate) mod compare;
 pub(crate) mod cost;
 pub(crate) mod frontier;

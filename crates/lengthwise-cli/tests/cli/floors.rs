@@ -28,7 +28,7 @@ const HOUSES: [(&str, &[&str]); 4] = [
             "planner",
             "ranks",
             "stream",
-            "tune example",
+            "tune example balance",
             "cost custom measure shard",
         ],
     ),

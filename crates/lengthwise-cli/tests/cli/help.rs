@@ -40,6 +40,7 @@ fn explain_lists_and_explains() {
               steps                       which ranks process which batches: stratified, aligned, in-order
 
             More
+              balance                     divide one step over ranks and micro-batches
               stream                      batches from data that arrives one by one
               shards                      plan a dataset whose lengths are on several nodes
               mixing                      how freely batch-mates change between epochs
@@ -113,8 +114,8 @@ fn explain_lists_and_explains() {
         assert!(text(&format!("explain {name}")).contains("batch-mates"), "{name}");
     }
     let all = folder.json("explain --json");
-    // Ten pages are about something else.
-    assert_eq!(all.as_array().unwrap().len(), lengthwise::Strategy::all().len() + 10);
+    // Eleven pages are about something else.
+    assert_eq!(all.as_array().unwrap().len(), lengthwise::Strategy::all().len() + 11);
     expect![[r#"
         $ lengthwise explain neighbors
         error: unknown strategy `neighbors`
@@ -143,6 +144,7 @@ fn help_has_one_line_for_every_command() {
               compare      Compare strategies: padding, batches, shapes and mixing
               report       Write a comparison with figures to one HTML page
               plan         Plan the batches of one epoch
+              balance      Divide the sequences of one step over ranks and micro-batches of equal work
               stream       Plan batches from a stream of lengths as they arrive
               tune         Recommend settings within limits on padding, mixing and shapes
               frontier     Measure padding against mixing for every family of strategies

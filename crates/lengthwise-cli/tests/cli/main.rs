@@ -4,6 +4,7 @@
 //! One binary: each one more would link all that reads Parquet and Arrow once more.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+mod balance;
 mod bounded;
 mod common;
 mod compare;

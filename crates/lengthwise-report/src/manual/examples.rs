@@ -13,7 +13,7 @@ pub(super) fn of(name: &str) -> Option<&'static Shown> {
     ALL.iter().find(|(page, _)| *page == name).map(|(_, shown)| shown)
 }
 
-const ALL: [(&str, Shown); 24] = [
+const ALL: [(&str, Shown); 25] = [
     (
         "shuffled",
         Shown {
@@ -264,6 +264,16 @@ print(len(plan))",
 planner = lw.Planner(lw.example(\"speech\"), \"blurred\", budget=\"padded:12800\")
 mixing = lw.mixing([planner.plan(epoch) for epoch in range(4)])
 print(mixing.per_pair, mixing.per_sequence)",
+        },
+    ),
+    (
+        "balance",
+        Shown {
+            commands: "lengthwise balance --example documents --world-size 8 --capacity 32768",
+            python: "import lengthwise as lw
+
+step = lw.balance(lw.example(\"documents\"), 8, capacity=32768)
+print(step.micro_batches, step.idle_share, [len(batch) for batch in step[0]])",
         },
     ),
     (

@@ -66,6 +66,8 @@ const KEYS: [&str; 6] = ["a", "b", "c", "d", "h", "s"];
 /// The largest coefficient. With it no sum over an epoch overflows.
 const MOST: f64 = 1e9;
 const EXPECTED: &str = "a number from 0 to 1000000000";
+/// Sizes of Transformers.
+const SIZE: &str = "a whole number from 1 to 1000000";
 
 impl CostModel {
     /// The preset `recurrent`.
@@ -110,6 +112,22 @@ impl CostModel {
         Self { a: batch, b: 0.0, c: 1.0, d: 0.0, h: launch, s: new_shape }
     }
 
+    /// The model of a Transformer by the operations of its architecture: forward and backward pass, with
+    /// feed-forward layers four times as wide as the others. Times are those of a device that does 10¹⁵ operations
+    /// a second. Causal attention has half the pairs of positions.
+    pub fn attention(hidden: u32, layers: u32, causal: bool) -> Result<Self, Error> {
+        for (name, size) in [("hidden size", hidden), ("number of layers", layers)] {
+            if !(1..=1_000_000).contains(&size) {
+                let of = format!("the {name} of the cost model");
+                return Err(Error::bad_value(of, &size, SIZE));
+            }
+        }
+        let (hidden, layers) = (f64::from(hidden), f64::from(layers));
+        // A pass backward takes two forward.
+        let each = 3.0 * layers * hidden / 1e15;
+        Self::new(0.0, 0.0, 24.0 * hidden * each, if causal { 2.0 } else { 4.0 } * each)
+    }
+
     /// The preset with this name.
     pub fn preset(name: &str) -> Result<Self, Error> {
         let preset = PRESETS.iter().find(|preset| preset.name == name);
@@ -147,6 +165,14 @@ impl CostModel {
         self.a + self.b * f64::from(longest) + self.c * f64::from(row) + self.d * squares
     }
 
+    /// What one sequence adds to the time of a packed row: its positions, and its pairs of positions. A model of
+    /// sequential steps alone counts these.
+    pub(crate) fn of_sequence(&self, length: u32) -> f64 {
+        let length = f64::from(length);
+        let own = self.c * length + self.d * (length * length);
+        if self.c > 0.0 || self.d > 0.0 { own } else { (self.a + self.b) * length }
+    }
+
     /// The manual page of cost models with the list of presets, in Markdown.
     pub fn explain() -> String {
         let presets = PRESETS.iter().map(|preset| {
@@ -176,7 +202,24 @@ impl CostModel {
     /// Reads a model from the parts of a setting: a preset's name, or coefficients.
     pub(crate) fn read(setting: &mut Setting) -> Result<Self, Error> {
         if let Some(name) = setting.value.take() {
+            if name == "attention" {
+                let expected = "given with its size, as in `attention:hidden=4096,layers=32`";
+                return Err(Error::bad_value("the cost model", name, expected));
+            }
             return Self::preset(name);
+        }
+        if let Some(hidden) = setting.number("attention:hidden", SIZE)? {
+            let of = setting.of("layers");
+            let layers = setting.number("layers", SIZE)?;
+            let layers = layers.ok_or_else(|| Error::bad_value(of, "", SIZE))?;
+            let causal = match setting.text("causal") {
+                None | Some("yes") => true,
+                Some("no") => false,
+                Some(other) => {
+                    return Err(Error::bad_value(setting.of("causal"), other, "yes or no"));
+                }
+            };
+            return Self::attention(hidden, layers, causal);
         }
         let mut coefficients = [0.0; 6];
         for (coefficient, key) in coefficients.iter_mut().zip(KEYS) {

@@ -43,7 +43,7 @@ pub fn ladder(lengths: &Lengths, rungs: u32) -> Vec<u32> {
 /// The padding rate when every sequence is padded to the next rung at or above it.
 ///
 /// ```
-/// use lengthwise::{Lengths, ladder_padding_rate};
+/// use lengthwise::{Lengths, measure::ladder_padding_rate};
 ///
 /// let lengths = Lengths::new([8, 10])?;
 /// assert!((ladder_padding_rate(&lengths, &[10]) - 0.1).abs() < 1e-12);

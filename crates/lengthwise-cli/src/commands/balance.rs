@@ -1,0 +1,144 @@
+//! `lengthwise balance`
+
+use std::{collections::HashMap, io::Write as _};
+
+use lengthwise::balance::{Balance, Step, Together, balance};
+use lengthwise_io::{IdColumn, Ids, Reader, save};
+use lengthwise_report::{noun, one_line, wrapped};
+use serde::Serialize;
+
+use crate::args::planning::{self, Share};
+use crate::failure::Failure;
+use crate::input::Sequences;
+use crate::{cost_model, memory, printer, signals};
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    version: u32,
+    ranks: u32,
+    micro_batches: u32,
+    idle_share: f64,
+    time: f64,
+    lower_bound: f64,
+    loads: &'a [f64],
+    /// For each rank its micro-batches, for each of these its sequences.
+    sequences: Vec<Vec<&'a [u32]>>,
+}
+
+pub(crate) fn run(args: &planning::Balance) -> Result<(), Failure> {
+    if let Some(path) = &args.output
+        && path.extension().is_none_or(|extension| extension != "json")
+    {
+        let what = format!("{}: unknown format of a step", path.display());
+        return Err(Failure::new(what, "name the file .json"));
+    }
+    let mut wanted = Balance::new(args.world_size).min_micro_batches(args.min_micro_batches);
+    if let Some(capacity) = args.capacity {
+        wanted = wanted.capacity(capacity);
+    }
+    if let Some(model) = &args.cost_model {
+        wanted = wanted.cost(cost_model::named(model)?);
+    }
+    if let Some(most) = args.max_micro_batches {
+        wanted = wanted.max_micro_batches(most);
+    }
+    if !args.speeds.is_empty() {
+        wanted = wanted.speeds(args.speeds.clone());
+    }
+    let input = args.input.read_or_default(memory::BALANCE)?.of_one_length("balance")?;
+    if let Some(column) = &args.together {
+        let share = match args.share {
+            Share::Batch => Together::Batch,
+            Share::Rank => Together::Rank,
+        };
+        wanted = wanted.together(numbered(&ids(args, column)?), share);
+    }
+    if let Some(column) = &args.kind {
+        wanted = wanted.kinds(numbered(&ids(args, column)?));
+    }
+    let lengths = input.lengths().as_slice();
+    let step = balance(lengths, &wanted).map_err(|error| input.named(error))?;
+    let json = || answer(&step);
+    if let Some(path) = &args.output {
+        signals::writing(path);
+        let text = serde_json::to_string(&json())
+            .map_err(|error| Failure::new(error.to_string(), "report this"))?;
+        save(path, |file| writeln!(file, "{text}"))?;
+    }
+    if args.json {
+        printer::print_json(&json())
+    } else {
+        printer::print(&readable(&step, args, &input))
+    }
+}
+
+fn answer(step: &Step) -> Answer<'_> {
+    let of_rank = |rank| (0..step.micro_batches()).map(|at| step.micro_batch(rank, at)).collect();
+    Answer {
+        version: 1,
+        ranks: step.ranks(),
+        micro_batches: step.micro_batches(),
+        idle_share: step.idle_share(),
+        time: step.time(),
+        lower_bound: step.lower_bound(),
+        loads: step.loads(),
+        sequences: (0..step.ranks()).map(of_rank).collect(),
+    }
+}
+
+/// The ids of the sequences in another column of the file.
+fn ids(args: &planning::Balance, column: &str) -> Result<Ids, Failure> {
+    let source = &args.input.source;
+    let Some(path) = source.path.as_deref().filter(|path| path.as_os_str() != "-") else {
+        let what = format!("column `{column}` is in no file that can be read twice");
+        return Err(Failure::new(what, "save the table, and name the file"));
+    };
+    let reader = source.reader(Reader::new())?.ids(IdColumn::Named(column.to_owned()));
+    let read = reader.read_path(path)?;
+    read.ids.ok_or_else(|| {
+        let what = format!("{}: has no column `{column}`", path.display());
+        Failure::new(what, "name a column of the table")
+    })
+}
+
+/// A number for each id, the same for equal ones.
+fn numbered(ids: &Ids) -> Vec<u32> {
+    let mut numbers: HashMap<&str, u32> = HashMap::new();
+    ids.iter()
+        .map(|id| {
+            let next = numbers.len() as u32;
+            *numbers.entry(id).or_insert(next)
+        })
+        .collect()
+}
+
+fn readable(step: &Step, args: &planning::Balance, input: &Sequences) -> String {
+    let lengths = input.lengths();
+    let (ranks, each) = (u64::from(step.ranks()), u64::from(step.micro_batches()));
+    let mut divided = format!(
+        "{ranks} {}, {each} {} each",
+        noun(ranks, "rank", "ranks"),
+        noun(each, "micro-batch", "micro-batches")
+    );
+    if let Some(capacity) = args.capacity {
+        divided += &format!(" of at most {capacity} positions");
+    }
+    let (slowest, bound) = (step.time(), step.lower_bound());
+    let over = if bound > 0.0 { 100.0 * (slowest / bound - 1.0) } else { 0.0 };
+    let lines = [
+        format!(
+            "{}: {} {}, {} positions in all",
+            one_line(&input.source),
+            lengths.len(),
+            noun(lengths.len() as u64, "sequence", "sequences"),
+            lengths.total()
+        ),
+        divided,
+        format!(
+            "the slowest rank takes {over:.2} % longer than any division must; ranks wait {:.2} % of the time",
+            100.0 * step.idle_share()
+        ),
+        "`--json` prints the sequences of every micro-batch".to_owned(),
+    ];
+    lines.iter().map(|line| wrapped(line, printer::width())).collect()
+}

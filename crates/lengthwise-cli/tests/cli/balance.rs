@@ -1,0 +1,62 @@
+//! `lengthwise balance`
+
+use crate::common::Folder;
+
+#[test]
+fn a_step_is_divided() {
+    let folder = Folder::new();
+    let found = folder.json("balance --example documents --world-size 8 --capacity 32768 --json");
+    assert_eq!((found["version"].as_u64(), found["ranks"].as_u64()), (Some(1), Some(8)));
+    let ranks = found["sequences"].as_array().unwrap();
+    let each = found["micro_batches"].as_u64().unwrap() as usize;
+    assert!(ranks.len() == 8 && ranks.iter().all(|rank| rank.as_array().unwrap().len() == each));
+    let batches = ranks.iter().flat_map(|rank| rank.as_array().unwrap());
+    let mut all: Vec<u64> = batches
+        .flat_map(|batch| batch.as_array().unwrap())
+        .map(|sequence| sequence.as_u64().unwrap())
+        .collect();
+    all.sort_unstable();
+    assert!(all.into_iter().eq(0..6000));
+    assert!(found["idle_share"].as_f64().unwrap() < 0.001);
+    let text = String::from_utf8(
+        folder.run("balance --example documents --world-size 8 --capacity 32768").stdout,
+    );
+    let text = text.unwrap();
+    assert!(text.contains("8 ranks, ") && text.contains("of at most 32768 positions"), "{text}");
+}
+
+#[test]
+fn columns_say_what_stays_together() {
+    let rows: String = (0..60)
+        .map(|at| format!("{},p{},{}\n", 10 + at * 7 % 50, at / 2, ["a", "b"][at / 30]))
+        .collect();
+    let folder = Folder::new().with("pairs.csv", format!("length,pair,set\n{rows}"));
+    let found = folder.json(
+        "balance pairs.csv --column length --world-size 3 --capacity 200 --together pair --kind set -o step.json --json",
+    );
+    for batch in
+        found["sequences"].as_array().unwrap().iter().flat_map(|rank| rank.as_array().unwrap())
+    {
+        let batch: Vec<u64> =
+            batch.as_array().unwrap().iter().map(|it| it.as_u64().unwrap()).collect();
+        assert!(batch.iter().all(|sequence| batch.contains(&(sequence ^ 1))), "{batch:?}");
+        assert!(batch.iter().all(|sequence| (sequence < &30) == (batch[0] < 30)), "{batch:?}");
+    }
+    let written = std::fs::read_to_string(folder.path("step.json")).unwrap();
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&written).unwrap(), found);
+    for (wrong, says) in [
+        ("--capacity 20", "over the capacity of 20"),
+        ("--capacity 60 --together pair", "the capacity"),
+        ("--together nothing", "nothing"),
+        ("--share rank", "--together"),
+        ("--capacity 60 --max-micro-batches 1", "largest number of micro-batches"),
+        ("--speeds 1,2", "number of speeds"),
+        ("--cost-model attention", "attention:hidden"),
+        ("-o step.txt", "step.txt"),
+    ] {
+        let output =
+            folder.run(&format!("balance pairs.csv --column length --world-size 3 {wrong}"));
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(2) && said.contains(says), "{wrong}: {said}");
+    }
+}

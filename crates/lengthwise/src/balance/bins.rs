@@ -1,0 +1,173 @@
+//! How many micro-batches of a capacity are needed, and sequences in as many.
+
+use std::cmp::Reverse;
+
+/// What is placed as one: a sequence, or several that stay together.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Item {
+    /// Its positions.
+    pub(crate) tokens: u64,
+    /// How long it takes.
+    pub(crate) cost: f64,
+    /// What it may share a micro-batch with.
+    pub(crate) kind: u32,
+}
+
+/// A micro-batch that is being filled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Bin {
+    pub(crate) tokens: u64,
+    pub(crate) items: u32,
+    pub(crate) kind: u32,
+}
+
+impl Bin {
+    /// Whether it can take this item as well.
+    pub(crate) fn takes(&self, item: &Item, capacity: u64) -> bool {
+        self.items == 0 && item.tokens <= capacity
+            || self.kind == item.kind && self.tokens + item.tokens <= capacity
+    }
+
+    pub(crate) fn add(&mut self, item: &Item) {
+        *self = Self { tokens: self.tokens + item.tokens, items: self.items + 1, kind: item.kind };
+    }
+
+    pub(crate) fn remove(&mut self, item: &Item) {
+        self.tokens -= item.tokens;
+        self.items -= 1;
+    }
+}
+
+/// No division into micro-batches has fewer: by the sum of the tokens of each kind, and by the items of which no
+/// two fit together (Martello and Toth's bound L2).
+pub(crate) fn least(items: &[Item], capacity: u64) -> u64 {
+    let mut of_kind: Vec<(u32, u64)> = items.iter().map(|item| (item.kind, item.tokens)).collect();
+    of_kind.sort_unstable_by_key(|&(kind, tokens)| (kind, Reverse(tokens)));
+    of_kind.chunk_by(|a, b| a.0 == b.0).map(|tokens| least_of_kind(tokens, capacity)).sum()
+}
+
+fn least_of_kind(tokens: &[(u32, u64)], capacity: u64) -> u64 {
+    let all: u64 = tokens.iter().map(|item| item.1).sum();
+    let mut best = if tokens.is_empty() { 0 } else { all.div_ceil(capacity.max(1)).max(1) };
+    // Of those above half the capacity no two fit together.
+    let halves = tokens.partition_point(|item| 2 * item.1 > capacity);
+    let mut sums = vec![0; tokens.len() + 1];
+    for (at, item) in tokens.iter().enumerate() {
+        sums[at + 1] = sums[at] + item.1;
+    }
+    // Items of at least `small` do not fit into what is left beside those above `capacity - small`.
+    for end in halves..=tokens.len() {
+        let small = if end == halves { capacity / 2 + 1 } else { tokens[end - 1].1 };
+        let alone = tokens.partition_point(|item| item.1 + small > capacity).min(halves);
+        let beside = (halves - alone) as u64 * capacity - (sums[halves] - sums[alone]);
+        let others = (sums[end] - sums[halves]).saturating_sub(beside);
+        best = best.max(halves as u64 + others.div_ceil(capacity.max(1)));
+    }
+    best
+}
+
+/// The items in at most `count` bins, by best fit, the largest first; by trying what else there is if that fails.
+/// Gives the bin of each item.
+pub(crate) fn packed(items: &[Item], capacity: u64, count: usize) -> Option<Vec<u32>> {
+    let mut order: Vec<u32> = (0..items.len() as u32).collect();
+    order.sort_by_key(|&item| Reverse(items[item as usize].tokens));
+    best_fit(items, &order, capacity, count).or_else(|| {
+        let mut search = Search {
+            items,
+            order: &order,
+            capacity,
+            count,
+            left: SEARCH / (1 + items.len() / 64),
+            bins: Vec::new(),
+            bin_of: vec![0; items.len()],
+        };
+        (search.place(0, items.iter().map(|item| item.tokens).sum()) == Some(true))
+            .then_some(search.bin_of)
+    })
+}
+
+fn best_fit(items: &[Item], order: &[u32], capacity: u64, count: usize) -> Option<Vec<u32>> {
+    let mut bins: Vec<Bin> = Vec::new();
+    let mut bin_of = vec![0; items.len()];
+    // Bins by kind and free space.
+    let mut by_space: std::collections::BTreeSet<(u32, u64, u32)> =
+        std::collections::BTreeSet::new();
+    for &at in order {
+        let item = &items[at as usize];
+        let found = by_space
+            .range((item.kind, item.tokens, 0)..=(item.kind, u64::MAX, u32::MAX))
+            .next()
+            .copied();
+        let bin = if let Some(found) = found {
+            by_space.remove(&found);
+            found.2
+        } else {
+            if bins.len() == count || item.tokens > capacity {
+                return None;
+            }
+            bins.push(Bin::default());
+            bins.len() as u32 - 1
+        };
+        bins[bin as usize].add(item);
+        by_space.insert((item.kind, capacity - bins[bin as usize].tokens, bin));
+        bin_of[at as usize] = bin;
+    }
+    Some(bin_of)
+}
+
+/// So many placements are tried.
+const SEARCH: usize = 20_000;
+
+/// Tries every bin for every item, the largest item first, as long as there are tries left.
+struct Search<'a> {
+    items: &'a [Item],
+    order: &'a [u32],
+    capacity: u64,
+    count: usize,
+    left: usize,
+    bins: Vec<Bin>,
+    bin_of: Vec<u32>,
+}
+
+impl Search<'_> {
+    /// Whether the items from this one on can be placed; nothing if there are no tries left.
+    fn place(&mut self, at: usize, to_place: u64) -> Option<bool> {
+        let Some(&item) = self.order.get(at) else { return Some(true) };
+        self.left = self.left.checked_sub(1)?;
+        let free: u64 = self.bins.iter().map(|bin| self.capacity - bin.tokens).sum();
+        if free + (self.count - self.bins.len()) as u64 * self.capacity < to_place {
+            return Some(false);
+        }
+        let own = self.items[item as usize];
+        let mut tried = Vec::new();
+        for bin in 0..self.bins.len() {
+            let before = self.bins[bin];
+            if tried.contains(&(before.tokens, before.kind)) || !before.takes(&own, self.capacity) {
+                continue;
+            }
+            tried.push((before.tokens, before.kind));
+            self.bins[bin].add(&own);
+            self.bin_of[item as usize] = bin as u32;
+            let whole = self.bins[bin].tokens == self.capacity;
+            if self.place(at + 1, to_place - own.tokens)? {
+                return Some(true);
+            }
+            self.bins[bin] = before;
+            // Nothing is better for a bin than to be full.
+            if whole {
+                return Some(false);
+            }
+        }
+        if self.bins.len() < self.count && own.tokens <= self.capacity {
+            let mut bin = Bin::default();
+            bin.add(&own);
+            self.bin_of[item as usize] = self.bins.len() as u32;
+            self.bins.push(bin);
+            if self.place(at + 1, to_place - own.tokens)? {
+                return Some(true);
+            }
+            self.bins.pop();
+        }
+        Some(false)
+    }
+}

@@ -1,0 +1,368 @@
+//! Units of work on ranks, and exchanges of them until all ranks work equally long.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, binary_heap::PeekMut};
+use std::ops::Range;
+
+use crate::balance::bins::{Bin, Item};
+
+/// What is divided, and by which limits.
+#[derive(Clone, Copy)]
+pub(crate) struct Work<'a> {
+    pub(crate) items: &'a [Item],
+    /// What stays on one rank: the items of each unit are one after another, the largest first.
+    pub(crate) units: &'a [Unit],
+    /// The positions of a micro-batch.
+    pub(crate) capacity: u64,
+    /// How fast each rank is.
+    pub(crate) speeds: &'a [f64],
+    /// Whether every rank has the same number of units.
+    pub(crate) equal: bool,
+}
+
+/// Items that stay on one rank.
+#[derive(Clone, Debug)]
+pub(crate) struct Unit {
+    pub(crate) items: Range<usize>,
+    pub(crate) cost: f64,
+}
+
+/// Where everything is.
+pub(crate) struct Loads<'a> {
+    work: Work<'a>,
+    /// Micro-batches of a rank.
+    each: usize,
+    /// The bin of each item; those of a rank come one after another.
+    pub(crate) bin_of: Vec<u32>,
+    bins: Vec<Bin>,
+    /// The cost of all items of each rank.
+    pub(crate) costs: Vec<f64>,
+    /// The units of each rank, the costliest first.
+    members: Vec<Vec<u32>>,
+    scratch: Vec<Bin>,
+}
+
+/// A unit of one rank for none or one of another, and how long the slower of both takes then.
+struct Exchange {
+    gives: u32,
+    takes: Option<u32>,
+    slower: f64,
+}
+
+/// A time this near to the least possible one is good enough.
+const NEAR: f64 = 5e-4;
+/// So many ranks are tried as partners of the slowest one, and so many units around the best one.
+const PARTNERS: usize = 12;
+const AROUND: usize = 6;
+/// A smaller gain is one of rounding.
+const GAIN: f64 = 1e-12;
+
+impl<'a> Loads<'a> {
+    pub(crate) fn new(work: Work<'a>, each: usize) -> Self {
+        let ranks = work.speeds.len();
+        Self {
+            work,
+            each,
+            bin_of: vec![u32::MAX; work.items.len()],
+            bins: vec![Bin::default(); each * ranks],
+            costs: vec![0.0; ranks],
+            members: vec![Vec::new(); ranks],
+            scratch: Vec::with_capacity(each),
+        }
+    }
+
+    pub(crate) fn time(&self, rank: usize) -> f64 {
+        self.costs[rank] / self.work.speeds[rank]
+    }
+
+    /// Where the items of a unit would go if they were put on a rank without another unit of it, if there is
+    /// space: each into the micro-batch in which it leaves the least.
+    fn places(&mut self, rank: usize, unit: u32, without: Option<u32>) -> Option<Vec<u32>> {
+        let first = rank * self.each;
+        let Work { items, units, capacity, .. } = self.work;
+        let unit = &units[unit as usize].items;
+        if let (None, [item]) = (without, &items[unit.clone()]) {
+            return best_bin(&self.bins[first..first + self.each], item, capacity)
+                .map(|bin| vec![(first + bin) as u32]);
+        }
+        self.scratch.clear();
+        self.scratch.extend_from_slice(&self.bins[first..first + self.each]);
+        for item in without.into_iter().flat_map(|unit| units[unit as usize].items.clone()) {
+            self.scratch[self.bin_of[item] as usize - first].remove(&items[item]);
+        }
+        let mut places = Vec::with_capacity(unit.len());
+        for item in &items[unit.clone()] {
+            let bin = best_bin(&self.scratch, item, capacity)?;
+            self.scratch[bin].add(item);
+            places.push((first + bin) as u32);
+        }
+        Some(places)
+    }
+
+    /// Puts a unit into these bins.
+    fn put(&mut self, unit: u32, places: &[u32]) {
+        let Work { items, units, .. } = self.work;
+        let unit = &units[unit as usize];
+        for (item, &bin) in unit.items.clone().zip(places) {
+            self.bins[bin as usize].add(&items[item]);
+            self.bin_of[item] = bin;
+        }
+        if let Some(&bin) = places.first() {
+            self.costs[bin as usize / self.each] += unit.cost;
+        }
+    }
+
+    /// Puts every unit, the costliest first, on the rank that has the least to do and space for it. Stops if
+    /// there is none. `order` has the costliest first.
+    pub(crate) fn fill(&mut self, order: &[u32]) -> bool {
+        if self.work.equal {
+            return self.fill_in_rounds(order);
+        }
+        let mut full: Vec<Reverse<(u64, u32)>> = Vec::new();
+        let ranks = 0..self.costs.len() as u32;
+        let mut ranks: BinaryHeap<_> = ranks.map(|rank| Reverse((0, rank))).collect();
+        for &unit in order {
+            let places = loop {
+                let Some(mut least) = ranks.peek_mut() else { return false };
+                let rank = least.0.1 as usize;
+                if let Some(places) = self.places(rank, unit, None) {
+                    let cost = self.costs[rank] + self.work.units[unit as usize].cost;
+                    // Numbers that are not negative have the order of their bits.
+                    least.0.0 = (cost / self.work.speeds[rank]).to_bits();
+                    break places;
+                }
+                full.push(PeekMut::pop(least));
+            };
+            ranks.extend(full.drain(..));
+            self.put(unit, &places);
+        }
+        true
+    }
+
+    /// The same with one unit for every rank in each round.
+    fn fill_in_rounds(&mut self, order: &[u32]) -> bool {
+        let mut ranks: Vec<usize> = (0..self.costs.len()).collect();
+        for round in order.chunks(ranks.len()) {
+            ranks.sort_by(|&a, &b| self.time(a).total_cmp(&self.time(b)).then(a.cmp(&b)));
+            for (&unit, &rank) in round.iter().zip(&ranks) {
+                let Some(places) = self.places(rank, unit, None) else { return false };
+                self.put(unit, &places);
+            }
+        }
+        true
+    }
+
+    /// Takes micro-batches as they were packed, for units of one item: the costliest first, each on the rank that
+    /// is done first with it.
+    pub(crate) fn fill_from(&mut self, packed: &[u32]) {
+        let Work { items, speeds, .. } = self.work;
+        let mut costs: Vec<(f64, usize)> = (0..self.bins.len()).map(|bin| (0.0, bin)).collect();
+        for (item, &bin) in items.iter().zip(packed) {
+            costs[bin as usize].0 += item.cost;
+        }
+        costs.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let (mut filled, mut loads) = (vec![0; speeds.len()], vec![0.0; speeds.len()]);
+        let mut renamed = vec![0; self.bins.len()];
+        for (cost, bin) in costs {
+            let open = (0..speeds.len()).filter(|&rank| filled[rank] < self.each);
+            let time = |rank: usize| (loads[rank] + cost) / speeds[rank];
+            let Some(rank) = open.min_by(|&a, &b| time(a).total_cmp(&time(b))) else { break };
+            renamed[bin] = (rank * self.each + filled[rank]) as u32;
+            filled[rank] += 1;
+            loads[rank] += cost;
+        }
+        for unit in 0..self.work.units.len() as u32 {
+            let item = self.work.units[unit as usize].items.start;
+            self.put(unit, &[renamed[packed[item] as usize]]);
+        }
+    }
+
+    /// Exchanges units of the slowest rank, until it takes about `least`, or nothing helps.
+    pub(crate) fn refine(&mut self, order: &[u32], least: f64) {
+        self.list_members(order);
+        let ranks = self.costs.len();
+        let mut by_time: Vec<usize> = (0..ranks).collect();
+        for _ in 0..40 + 8 * ranks {
+            by_time
+                .sort_unstable_by(|&a, &b| self.time(a).total_cmp(&self.time(b)).then(a.cmp(&b)));
+            let Some((&slowest, others)) = by_time.split_last() else { return };
+            if self.time(slowest) <= (1.0 + NEAR) * least {
+                return;
+            }
+            // The fastest ones, and others that are evenly spaced.
+            let (fastest, rest) = others.split_at(PARTNERS.min(others.len()));
+            let spaced = rest.iter().step_by(1 + rest.len() / PARTNERS);
+            let mut best: Option<(usize, Exchange)> = None;
+            for &other in fastest.iter().chain(spaced) {
+                if let Some(found) = self.exchange(slowest, other)
+                    && best.as_ref().is_none_or(|(_, best)| found.slower < best.slower)
+                {
+                    best = Some((other, found));
+                }
+            }
+            let Some((other, exchange)) = best else { return };
+            self.carry_out([slowest, other], &exchange);
+        }
+    }
+
+    fn list_members(&mut self, order: &[u32]) {
+        self.members.iter_mut().for_each(Vec::clear);
+        for &unit in order {
+            let item = self.work.units[unit as usize].items.start;
+            self.members[self.bin_of[item] as usize / self.each].push(unit);
+        }
+    }
+
+    fn cost(&self, unit: u32) -> f64 {
+        self.work.units[unit as usize].cost
+    }
+
+    /// The best exchange between a slow rank and a faster one, if any makes the slower of both faster.
+    fn exchange(&mut self, slow: usize, fast: usize) -> Option<Exchange> {
+        let before = self.time(slow);
+        let [s, f] = [slow, fast].map(|rank| self.work.speeds[rank]);
+        // Both would take equally long if the slow rank had so much less to do, and the other so much more.
+        let wanted = (before - self.time(fast)) * s * f / (s + f);
+        let mut best: Option<Exchange> = None;
+        let unlimited = self.work.capacity == u64::MAX;
+        let (mut given, mut last) = (0, f64::NAN);
+        while let Some(&gives) = self.members[slow].get(given) {
+            given += 1;
+            let cost = self.cost(gives);
+            // A unit of the same cost can do no more, unless there may be space for one and not for the other.
+            if unlimited && cost.total_cmp(&last).is_eq() {
+                continue;
+            }
+            last = cost;
+            let ideal = cost - wanted;
+            let place = self.members[fast].partition_point(|&unit| self.cost(unit) > ideal);
+            let from = place.saturating_sub(AROUND / 2);
+            let alone = (!self.work.equal).then_some(None);
+            let around = (from..self.members[fast].len().min(from + AROUND)).map(Some);
+            for at in alone.into_iter().chain(around) {
+                let takes = at.map(|at| self.members[fast][at]);
+                let more = cost - takes.map_or(0.0, |unit| self.cost(unit));
+                let slower = f64::max((self.costs[slow] - more) / s, (self.costs[fast] + more) / f);
+                let limit = best.as_ref().map_or(before * (1.0 - GAIN), |best| best.slower);
+                if slower < limit
+                    && self.places(fast, gives, takes).is_some()
+                    && takes.is_none_or(|unit| self.places(slow, unit, Some(gives)).is_some())
+                {
+                    best = Some(Exchange { gives, takes, slower });
+                }
+            }
+        }
+        best
+    }
+
+    fn carry_out(&mut self, [slow, fast]: [usize; 2], &Exchange { gives, takes, .. }: &Exchange) {
+        let into = self.places(fast, gives, takes);
+        let back = takes.and_then(|unit| self.places(slow, unit, Some(gives)));
+        self.take(gives, slow);
+        if let Some(unit) = takes {
+            self.take(unit, fast);
+        }
+        for (unit, rank, places) in [(Some(gives), fast, into), (takes, slow, back)] {
+            let Some((unit, places)) = unit.zip(places) else { continue };
+            self.put(unit, &places);
+            let cost = self.cost(unit);
+            let at = self.members[rank].partition_point(|&member| self.cost(member) > cost);
+            self.members[rank].insert(at, unit);
+        }
+    }
+
+    fn take(&mut self, unit: u32, rank: usize) {
+        let Work { items, units, .. } = self.work;
+        for item in units[unit as usize].items.clone() {
+            self.bins[self.bin_of[item] as usize].remove(&items[item]);
+        }
+        self.costs[rank] -= self.cost(unit);
+        self.members[rank].retain(|&member| member != unit);
+    }
+
+    /// Gives ranks that have fewer units than micro-batches some of the cheapest of others, as long as these have
+    /// more: an empty micro-batch is work for nothing.
+    pub(crate) fn share_out(&mut self) {
+        if self.work.equal {
+            return;
+        }
+        for poor in 0..self.costs.len() {
+            while self.members[poor].len() < self.each {
+                let rich =
+                    (0..self.costs.len()).filter(|&rank| self.members[rank].len() > self.each);
+                let Some(rich) = rich.max_by(|&a, &b| self.time(a).total_cmp(&self.time(b))) else {
+                    return;
+                };
+                let cheapest = self.members[rich].iter().rev().copied();
+                let cheapest: Vec<u32> = cheapest.take(AROUND).collect();
+                let found =
+                    cheapest.into_iter().find(|&unit| self.places(poor, unit, None).is_some());
+                let Some(gives) = found else { break };
+                let slower = 0.0;
+                self.carry_out([rich, poor], &Exchange { gives, takes: None, slower });
+            }
+        }
+    }
+
+    /// Divides the items of each rank evenly among its micro-batches: the largest first, each into the one with
+    /// the fewest positions. Where they do not fit like that, they stay, and no micro-batch is empty if another
+    /// one can give.
+    pub(crate) fn even_out(&mut self) {
+        let Work { items, capacity, .. } = self.work;
+        let mut of_rank: Vec<Vec<usize>> = vec![Vec::new(); self.costs.len()];
+        for (item, &bin) in self.bin_of.iter().enumerate() {
+            of_rank[bin as usize / self.each].push(item);
+        }
+        for (rank, mut own) in of_rank.into_iter().enumerate() {
+            own.sort_by_key(|&item| Reverse(items[item].tokens));
+            let first = rank * self.each;
+            let mut bins = vec![Bin::default(); self.each];
+            let even: Option<Vec<usize>> = own
+                .iter()
+                .map(|&item| {
+                    let open =
+                        (0..self.each).filter(|&bin| bins[bin].takes(&items[item], capacity));
+                    let bin = open.min_by_key(|&bin| (bins[bin].tokens, bins[bin].items, bin))?;
+                    bins[bin].add(&items[item]);
+                    Some(bin)
+                })
+                .collect();
+            if let Some(places) = even {
+                for (item, bin) in own.into_iter().zip(places) {
+                    self.bin_of[item] = (first + bin) as u32;
+                }
+            } else {
+                self.fill_empty(rank, &own);
+            }
+        }
+    }
+
+    /// Gives each empty micro-batch of a rank an item of the one with the most.
+    fn fill_empty(&mut self, rank: usize, own: &[usize]) {
+        let bins = rank * self.each..(rank + 1) * self.each;
+        for empty in bins.clone() {
+            if self.bins[empty].items > 0 {
+                continue;
+            }
+            let Some(fullest) = bins.clone().max_by_key(|&bin| self.bins[bin].items) else {
+                return;
+            };
+            let Some(&item) = own.iter().find(|&&item| self.bin_of[item] as usize == fullest)
+            else {
+                return;
+            };
+            if self.bins[fullest].items < 2 {
+                return;
+            }
+            self.bins[fullest].remove(&self.work.items[item]);
+            self.bins[empty].add(&self.work.items[item]);
+            self.bin_of[item] = empty as u32;
+        }
+    }
+}
+
+/// The bin in which the item leaves the least space, if it fits into any; an empty one last.
+fn best_bin(bins: &[Bin], item: &Item, capacity: u64) -> Option<usize> {
+    let fits = (0..bins.len()).filter(|&bin| bins[bin].takes(item, capacity));
+    fits.max_by_key(|&bin| (bins[bin].tokens, Reverse(bin)))
+}

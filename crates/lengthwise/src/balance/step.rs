@@ -1,0 +1,448 @@
+//! The settings of one step, and what comes of it.
+
+use crate::balance::bins::{Item, least, packed};
+use crate::balance::loads::{Loads, Unit, Work};
+use crate::error::Error;
+use crate::limit::cost::CostModel;
+
+/// How the sequences of one step are divided.
+///
+/// ```
+/// use lengthwise::balance::{Balance, balance};
+///
+/// let lengths = [900, 20, 480, 33, 512, 77, 640, 250];
+/// let step = balance(&lengths, &Balance::new(2).capacity(1000))?;
+/// assert_eq!(step.micro_batches(), 2); // on each rank: the fewest of at most 1000 positions
+/// assert!(step.iter().all(|(_, batch)| batch.iter().map(|&i| lengths[i as usize]).sum::<u32>() <= 1000));
+/// assert!(step.idle_share() < 0.01);
+/// # Ok::<(), lengthwise::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Balance {
+    ranks: u32,
+    capacity: Option<u32>,
+    cost: Option<CostModel>,
+    together: Option<(Together, Vec<u32>)>,
+    kinds: Option<Vec<u32>>,
+    least: u32,
+    most: Option<u32>,
+    speeds: Option<Vec<f64>>,
+}
+
+/// What sequences of one group share.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Together {
+    /// One micro-batch.
+    #[default]
+    Batch,
+    /// One rank.
+    Rank,
+}
+
+impl Balance {
+    /// The manual page, in Markdown.
+    pub const fn explain() -> &'static str {
+        include_str!("balance.md")
+    }
+
+    /// Divides over this many ranks; the time of a sequence is its length, and a rank has one micro-batch.
+    pub fn new(ranks: u32) -> Self {
+        Self {
+            ranks,
+            capacity: None,
+            cost: None,
+            together: None,
+            kinds: None,
+            least: 1,
+            most: None,
+            speeds: None,
+        }
+    }
+
+    /// No micro-batch has more positions than this. Ranks have as many micro-batches as that needs.
+    #[must_use]
+    pub fn capacity(self, positions: u32) -> Self {
+        Self { capacity: Some(positions), ..self }
+    }
+
+    /// The time of a sequence by this cost model: c·L + d·L². What a model says of batches as a whole is the same
+    /// for every rank.
+    #[must_use]
+    pub fn cost(self, model: CostModel) -> Self {
+        Self { cost: Some(model), ..self }
+    }
+
+    /// Keeps sequences that have the same id in `groups` on one rank, or in one micro-batch.
+    #[must_use]
+    pub fn together(self, groups: Vec<u32>, share: Together) -> Self {
+        Self { together: Some((share, groups)), ..self }
+    }
+
+    /// A micro-batch has sequences of one kind only, given the kind of each sequence.
+    #[must_use]
+    pub fn kinds(self, kinds: Vec<u32>) -> Self {
+        Self { kinds: Some(kinds), ..self }
+    }
+
+    /// Gives each rank at least this many micro-batches.
+    #[must_use]
+    pub fn min_micro_batches(self, count: u32) -> Self {
+        Self { least: count, ..self }
+    }
+
+    /// Refuses to give a rank more micro-batches than this.
+    #[must_use]
+    pub fn max_micro_batches(self, count: u32) -> Self {
+        Self { most: Some(count), ..self }
+    }
+
+    /// How fast each rank is: one of speed 2 gets twice as much to do as one of speed 1.
+    #[must_use]
+    pub fn speeds(self, speeds: Vec<f64>) -> Self {
+        Self { speeds: Some(speeds), ..self }
+    }
+}
+
+/// The sequences of a step, divided over ranks and micro-batches.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Step {
+    /// The sequences, one micro-batch after another: those of the first rank, then those of the second, and so on.
+    order: Vec<u32>,
+    /// Where each micro-batch ends in the order.
+    ends: Vec<u32>,
+    micro_batches: u32,
+    loads: Vec<f64>,
+    times: Vec<f64>,
+    bound: f64,
+}
+
+impl Step {
+    /// How many ranks there are.
+    pub fn ranks(&self) -> u32 {
+        self.loads.len() as u32
+    }
+
+    /// How many micro-batches each rank has.
+    pub fn micro_batches(&self) -> u32 {
+        self.micro_batches
+    }
+
+    /// One micro-batch of a rank: the indices of its sequences. It is empty if there are too few sequences, or
+    /// none of that number.
+    pub fn micro_batch(&self, rank: u32, number: u32) -> &[u32] {
+        if rank >= self.ranks() || number >= self.micro_batches {
+            return &[];
+        }
+        let batch = (rank * self.micro_batches + number) as usize;
+        let start = if batch == 0 { 0 } else { self.ends[batch - 1] };
+        &self.order[start as usize..self.ends[batch] as usize]
+    }
+
+    /// All micro-batches with the rank of each: those of the first rank, then those of the second, and so on.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &[u32])> {
+        let numbers =
+            (0..self.ranks()).flat_map(|rank| (0..self.micro_batches).map(move |of| (rank, of)));
+        numbers.map(|(rank, number)| (rank, self.micro_batch(rank, number)))
+    }
+
+    /// The sequences, one micro-batch after another.
+    pub fn order(&self) -> &[u32] {
+        &self.order
+    }
+
+    /// Where each micro-batch ends in [`order`](Step::order).
+    pub fn ends(&self) -> &[u32] {
+        &self.ends
+    }
+
+    /// The place of every sequence in [`order`](Step::order): `results[restore[i]]` belongs to sequence `i` if the
+    /// results come in that order.
+    pub fn restore(&self) -> Vec<u32> {
+        let mut restore = vec![0; self.order.len()];
+        for (place, &sequence) in (0..).zip(&self.order) {
+            restore[sequence as usize] = place;
+        }
+        restore
+    }
+
+    /// The sum of the costs of each rank's sequences.
+    pub fn loads(&self) -> &[f64] {
+        &self.loads
+    }
+
+    /// How long the slowest rank takes: the largest load divided by its rank's speed.
+    pub fn time(&self) -> f64 {
+        self.times.iter().copied().fold(0.0, f64::max)
+    }
+
+    /// No division takes less: the mean over ranks, or the time of what cannot be divided.
+    pub fn lower_bound(&self) -> f64 {
+        self.bound
+    }
+
+    /// The share of the ranks' time that is spent waiting for the slowest one.
+    pub fn idle_share(&self) -> f64 {
+        let (slowest, worked) = (self.time(), self.times.iter().sum::<f64>());
+        let all = slowest * self.times.len() as f64;
+        if all > 0.0 { (1.0 - worked / all).max(0.0) } else { 0.0 }
+    }
+}
+
+/// Divides the sequences of one step over ranks and micro-batches: the same number of micro-batches on every rank,
+/// none over the capacity, the fewest that fit, and about the same work for every rank. A length can be 0.
+pub fn balance(lengths: &[u32], wanted: &Balance) -> Result<Step, Error> {
+    let cost = |length: u32| match wanted.cost {
+        None => f64::from(length),
+        Some(model) => model.of_sequence(length),
+    };
+    let costs: Vec<f64> = lengths.iter().map(|&length| cost(length)).collect();
+    let speeds = wanted.checked(lengths)?;
+    let capacity = wanted.capacity.map_or(u64::MAX, u64::from);
+    let Parts { items, sequences, units } = wanted.parts(lengths, &costs);
+    check_capacity(&items, &sequences, lengths, wanted.capacity)?;
+    let work = Work { items: &items, units: &units, capacity, speeds: &speeds, equal: false };
+    let bound = lower_bound(work);
+    let fewest = least(&items, capacity).div_ceil(u64::from(wanted.ranks)).max(1);
+    let mut each = fewest.max(u64::from(wanted.least)) as usize;
+    let order = costliest_first(&units);
+    let alone = units.len() == items.len();
+    let loads = loop {
+        if let Some(most) = wanted.most.filter(|&most| each > most as usize) {
+            let expected = format!("at least {each}: fewer cannot hold all sequences");
+            return Err(Error::bad_value("the largest number of micro-batches", &most, expected));
+        }
+        let mut loads = Loads::new(work, each);
+        let filled = loads.fill(&order) || {
+            let count = each * wanted.ranks as usize;
+            let found = alone.then(|| packed(&items, capacity, count)).flatten();
+            loads = Loads::new(work, each);
+            found.as_ref().is_some_and(|found| {
+                loads.fill_from(found);
+                true
+            })
+        };
+        if filled {
+            loads.refine(&order, bound);
+            loads.share_out();
+            loads.even_out();
+            break loads;
+        }
+        each += 1;
+    };
+    Ok(Step::new(&loads, &items, &sequences, each, &speeds, bound))
+}
+
+/// Divides costs into parts of about the same sum; if `equal`, the numbers of costs in two parts differ by at most
+/// one. Returns the indices of each part, in rising order.
+///
+/// ```
+/// let parts = lengthwise::balance::partitions(&[5.0, 4.0, 3.0, 2.0, 2.0], 2, false)?;
+/// assert_eq!(parts, [[0, 2], [1, 3, 4]].map(Vec::from));
+/// # Ok::<(), lengthwise::Error>(())
+/// ```
+pub fn partitions(costs: &[f64], parts: u32, equal: bool) -> Result<Vec<Vec<u32>>, Error> {
+    check_ranks(parts)?;
+    let bad = costs.iter().position(|cost| !(cost.is_finite() && *cost >= 0.0));
+    if let Some(index) = bad {
+        return Err(Error::bad_value(format!("cost {index}"), &costs[index], "a number from 0"));
+    }
+    let items: Vec<Item> = costs.iter().map(|&cost| Item { tokens: 0, cost, kind: 0 }).collect();
+    let unit = |(at, item): (usize, &Item)| Unit { items: at..at + 1, cost: item.cost };
+    let units: Vec<Unit> = items.iter().enumerate().map(unit).collect();
+    let speeds = vec![1.0; parts as usize];
+    let work = Work { items: &items, units: &units, capacity: u64::MAX, speeds: &speeds, equal };
+    let order = costliest_first(&units);
+    let mut loads = Loads::new(work, 1);
+    loads.fill(&order);
+    loads.refine(&order, lower_bound(work));
+    loads.share_out();
+    let mut found = vec![Vec::new(); parts as usize];
+    for (index, &part) in (0..).zip(&loads.bin_of) {
+        found[part as usize].push(index);
+    }
+    Ok(found)
+}
+
+/// What is placed: the items, which sequences each of them has, and what stays on one rank.
+struct Parts {
+    items: Vec<Item>,
+    sequences: Vec<Vec<u32>>,
+    units: Vec<Unit>,
+}
+
+impl Balance {
+    /// The speeds of the ranks; refuses settings that cannot be.
+    fn checked(&self, lengths: &[u32]) -> Result<Vec<f64>, Error> {
+        check_ranks(self.ranks)?;
+        if self.capacity == Some(0) || self.least == 0 {
+            let of = if self.least == 0 { "the number of micro-batches" } else { "the capacity" };
+            return Err(Error::bad_value(of, &0, "a number from 1"));
+        }
+        let ids = self.together.as_ref().map(|(_, ids)| ("the groups", ids));
+        for (what, ids) in ids.into_iter().chain(self.kinds.as_ref().map(|ids| ("the kinds", ids)))
+        {
+            if ids.len() != lengths.len() {
+                let expected = format!("one for each of the {} sequences", lengths.len());
+                return Err(Error::bad_value(
+                    format!("the number of {}", &what[4..]),
+                    &ids.len(),
+                    expected,
+                ));
+            }
+        }
+        if let (Some((Together::Batch, groups)), Some(kinds)) = (&self.together, &self.kinds) {
+            let mut of_group: Vec<(u32, u32, usize)> = groups
+                .iter()
+                .zip(kinds)
+                .zip(0..)
+                .map(|((&group, &kind), at)| (group, kind, at))
+                .collect();
+            of_group.sort_unstable();
+            if let Some(pair) =
+                of_group.windows(2).find(|pair| pair[0].0 == pair[1].0 && pair[0].1 != pair[1].1)
+            {
+                let of = format!("the kind of sequence {}", pair[1].2);
+                let expected =
+                    format!("{}, that of sequence {}, which is in its group", pair[0].1, pair[0].2);
+                return Err(Error::bad_value(of, &pair[1].1, expected));
+            }
+        }
+        let speeds = self.speeds.clone().unwrap_or_else(|| vec![1.0; self.ranks as usize]);
+        if speeds.len() != self.ranks as usize {
+            let expected = format!("one for each of the {} ranks", self.ranks);
+            return Err(Error::bad_value("the number of speeds", &speeds.len(), expected));
+        }
+        match speeds.iter().position(|speed| !(speed.is_finite() && *speed > 0.0)) {
+            Some(rank) => {
+                let of = format!("the speed of rank {rank}");
+                Err(Error::bad_value(of, &speeds[rank], "a number above 0"))
+            }
+            None => Ok(speeds),
+        }
+    }
+
+    fn parts(&self, lengths: &[u32], costs: &[f64]) -> Parts {
+        let kind = |sequence: usize| self.kinds.as_ref().map_or(0, |kinds| kinds[sequence]);
+        // By group; each sequence is one of its own where there are none.
+        let mut order: Vec<usize> = (0..lengths.len()).collect();
+        let group = |sequence: usize| match &self.together {
+            Some((_, groups)) => groups[sequence] as usize,
+            None => sequence,
+        };
+        if self.together.is_some() {
+            order.sort_by_key(|&sequence| (group(sequence), std::cmp::Reverse(lengths[sequence])));
+        }
+        let share = self.together.as_ref().map_or(Together::Batch, |(share, _)| *share);
+        let mut parts = Parts { items: Vec::new(), sequences: Vec::new(), units: Vec::new() };
+        for members in order.chunk_by(|&a, &b| group(a) == group(b)) {
+            let start = parts.items.len();
+            let cost = members.iter().map(|&sequence| costs[sequence]).sum();
+            let item = |members: &[usize]| Item {
+                tokens: members.iter().map(|&sequence| u64::from(lengths[sequence])).sum(),
+                cost: members.iter().map(|&sequence| costs[sequence]).sum(),
+                kind: members.first().map_or(0, |&sequence| kind(sequence)),
+            };
+            let one = match share {
+                Together::Batch => members.len(),
+                Together::Rank => 1,
+            };
+            for members in members.chunks(one) {
+                parts.items.push(item(members));
+                parts.sequences.push(members.iter().map(|&sequence| sequence as u32).collect());
+            }
+            parts.units.push(Unit { items: start..parts.items.len(), cost });
+        }
+        parts
+    }
+}
+
+fn check_ranks(ranks: u32) -> Result<(), Error> {
+    if ranks == 0 {
+        Err(Error::bad_value("the number of ranks", &0, "a number from 1"))
+    } else {
+        Ok(())
+    }
+}
+
+/// Refuses what no micro-batch can hold.
+fn check_capacity(
+    items: &[Item],
+    sequences: &[Vec<u32>],
+    lengths: &[u32],
+    capacity: Option<u32>,
+) -> Result<(), Error> {
+    let Some(capacity) = capacity else { return Ok(()) };
+    let over = |item: &Item| item.tokens > u64::from(capacity);
+    let largest = items.iter().map(|item| item.tokens).max().unwrap_or(0);
+    let all = items.iter().zip(sequences).filter(|(item, _)| over(item));
+    let Some((item, members)) = all.min_by_key(|(_, members)| members[0]) else { return Ok(()) };
+    if let [sequence] = members[..] {
+        let index = sequence as usize;
+        let count = items.iter().filter(|item| over(item)).count();
+        return Err(Error::OverCapacity {
+            index,
+            length: lengths[index],
+            cells: item.tokens,
+            capacity,
+            count,
+            largest,
+            treatment: "error",
+        });
+    }
+    let expected = format!(
+        "at least {largest}: the {} sequences in the group of sequence {} have {} positions",
+        members.len(),
+        members[0],
+        item.tokens
+    );
+    Err(Error::bad_value("the capacity", &capacity, expected))
+}
+
+fn costliest_first(units: &[Unit]) -> Vec<u32> {
+    // Numbers that are not negative have the order of their bits.
+    let mut keys: Vec<(u64, u32)> =
+        units.iter().zip(0..).map(|(unit, at)| (!unit.cost.to_bits(), at)).collect();
+    keys.sort_unstable();
+    keys.into_iter().map(|(_, at)| at).collect()
+}
+
+fn lower_bound(work: Work) -> f64 {
+    let (all, largest) = work
+        .units
+        .iter()
+        .fold((0.0, 0.0), |(all, largest), unit| (all + unit.cost, f64::max(largest, unit.cost)));
+    let fastest = work.speeds.iter().copied().fold(0.0, f64::max);
+    f64::max(all / work.speeds.iter().sum::<f64>(), largest / fastest)
+}
+
+impl Step {
+    fn new(
+        loads: &Loads,
+        items: &[Item],
+        sequences: &[Vec<u32>],
+        each: usize,
+        speeds: &[f64],
+        bound: f64,
+    ) -> Self {
+        let mut batches: Vec<(f64, Vec<u32>)> = vec![(0.0, Vec::new()); each * speeds.len()];
+        for ((item, sequences), &bin) in items.iter().zip(sequences).zip(&loads.bin_of) {
+            let (cost, members) = &mut batches[bin as usize];
+            *cost += item.cost;
+            members.extend_from_slice(sequences);
+        }
+        for rank in batches.chunks_mut(each) {
+            // Ranks that wait for each other after every micro-batch wait least if all have the longest first.
+            rank.sort_by(|a, b| b.0.total_cmp(&a.0));
+        }
+        let (mut order, mut ends) = (Vec::new(), Vec::with_capacity(batches.len()));
+        for (_, mut members) in batches {
+            members.sort_unstable();
+            order.append(&mut members);
+            ends.push(order.len() as u32);
+        }
+        let times = (0..speeds.len()).map(|rank| loads.time(rank)).collect();
+        Self { order, ends, micro_batches: each as u32, loads: loads.costs.clone(), times, bound }
+    }
+}

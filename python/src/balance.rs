@@ -1,0 +1,239 @@
+//! One step divided over ranks and micro-batches.
+
+use lengthwise::balance::{Balance, Together};
+use numpy::{PyArray1, PyArrayMethods as _};
+use pyo3::{exceptions::PyIndexError, prelude::*};
+
+use crate::error::{Failure, Result};
+use crate::lengths::{Lengths, whole_numbers};
+use crate::pickle::{Reduced, damaged, from_json, reduced, to_json};
+use crate::settings::{Given, Value, given, plain, text};
+
+/// The sequences of one step, divided over ranks and micro-batches. `lengthwise.balance` makes it.
+/// `step[rank]` is the list of that rank's micro-batches: arrays of indices.
+#[pyclass(frozen, eq, sequence, module = "lengthwise")]
+#[derive(Debug, PartialEq)]
+pub(crate) struct BalancedStep(lengthwise::balance::Step);
+
+/// Lengths of which some may be 0.
+#[derive(Debug)]
+pub(crate) struct Sizes(Vec<u32>);
+
+impl Value for Sizes {
+    fn read(given: Borrowed<'_, '_, PyAny>) -> Result<Self> {
+        if let Ok(lengths) = given.cast::<Lengths>() {
+            return Ok(Self(lengths.get().0.as_slice().to_vec()));
+        }
+        let array = given.py().import("lengthwise._convert")?.call_method1("array", (given,))?;
+        Ok(Self(whole_numbers(&array)?))
+    }
+}
+
+/// An id for each sequence: anything that can be compared and hashed.
+#[derive(Debug)]
+pub(crate) struct Ids(Vec<u32>);
+
+impl Value for Ids {
+    fn read(given: Borrowed<'_, '_, PyAny>) -> Result<Self> {
+        let numbers = given.py().import("lengthwise._convert")?.call_method1("ids", (given,))?;
+        Ok(Self(
+            numbers.cast::<PyArray1<u32>>().map_err(PyErr::from)?.to_vec().map_err(PyErr::from)?,
+        ))
+    }
+}
+
+/// Divides the sequences of one step over ranks and micro-batches: the same number of micro-batches on every
+/// rank, none over the capacity, the fewest that fit, and about the same work for every rank.
+///
+/// Args:
+///     `lengths`: The length of each sequence, as for `Planner`. Here a length can be 0.
+///     `ranks`: The number of ranks.
+///     `capacity`: The most positions of a micro-batch, a hard limit. By default, each rank has one micro-batch
+///         of any size.
+///     `cost`: How long a sequence takes, as `cost_model` for `Planner`; of its terms, `c` and `d` count. An
+///         example is "attention:hidden=4096,layers=32". By default, the time is the length.
+///     `together`: An id for each sequence: those with the same id stay in one micro-batch. By default, sequences
+///         are independent.
+///     `share`: What sequences with the same id share: "batch", or "rank" if they may be in different
+///         micro-batches of one rank. The default is "batch".
+///     `kind`: Another id for each sequence: a micro-batch has sequences of one kind only. By default, all kinds
+///         mix.
+///     `min_micro_batches`: The fewest micro-batches of a rank. The default is 1.
+///     `max_micro_batches`: The most micro-batches of a rank: an error if more are needed. By default, there is no
+///         limit.
+///     `speeds`: How fast each rank is: one of speed 2 gets twice the work of one of speed 1. By default, all are
+///         equally fast.
+#[pyfunction]
+#[pyo3(signature = (
+    lengths,
+    ranks,
+    *,
+    capacity = None,
+    cost = None,
+    together = None,
+    share: "str" = "batch",
+    kind = None,
+    min_micro_batches: "SupportsIndex" = 1,
+    max_micro_batches = None,
+    speeds = None,
+))]
+pub(crate) fn balance(
+    py: Python<'_>,
+    lengths: Given<Sizes>,
+    ranks: Given<u32>,
+    capacity: Option<Given<u32>>,
+    cost: Option<Given<lengthwise::CostModel>>,
+    together: Option<Given<Ids>>,
+    #[pyo3(from_py_with = text)] share: &str,
+    kind: Option<Given<Ids>>,
+    #[pyo3(from_py_with = plain)] min_micro_batches: u32,
+    max_micro_batches: Option<Given<u32>>,
+    speeds: Option<Given<Vec<f64>>>,
+) -> Result<BalancedStep> {
+    let mut wanted = Balance::new(ranks.0).min_micro_batches(min_micro_batches);
+    let share = match share {
+        "batch" => Together::Batch,
+        "rank" => Together::Rank,
+        _ => {
+            return Err(Failure::setting(
+                format!("`share` is {share:?}"),
+                "give \"batch\" or \"rank\"",
+            ));
+        }
+    };
+    if let Some(capacity) = given(capacity) {
+        wanted = wanted.capacity(capacity);
+    }
+    if let Some(cost) = given(cost) {
+        wanted = wanted.cost(cost);
+    }
+    if let Some(ids) = given(together) {
+        wanted = wanted.together(ids.0, share);
+    }
+    if let Some(ids) = given(kind) {
+        wanted = wanted.kinds(ids.0);
+    }
+    if let Some(most) = given(max_micro_batches) {
+        wanted = wanted.max_micro_batches(most);
+    }
+    if let Some(speeds) = given(speeds) {
+        wanted = wanted.speeds(speeds);
+    }
+    Ok(BalancedStep(py.detach(|| lengthwise::balance::balance(&lengths.0.0, &wanted))?))
+}
+
+/// Divides costs into parts of about the same sum. Returns the indices of each part, in ascending order.
+///
+/// Args:
+///     `costs`: The cost of each item: numbers from 0.
+///     `parts`: How many parts.
+///     `equal_size`: Whether all parts have the same number of items, or numbers that differ by one if that cannot
+///         be. The default is `False`.
+#[pyfunction]
+#[pyo3(signature = (costs, parts, *, equal_size = false))]
+pub(crate) fn partitions(
+    py: Python<'_>,
+    costs: Given<Vec<f64>>,
+    parts: Given<u32>,
+    equal_size: bool,
+) -> Result<Vec<Vec<u32>>> {
+    Ok(py.detach(|| lengthwise::balance::partitions(&costs.0, parts.0, equal_size))?)
+}
+
+#[pymethods]
+impl BalancedStep {
+    #[staticmethod]
+    fn _restore(json: &str) -> Result<Self> {
+        let step: lengthwise::balance::Step = from_json(json, "BalancedStep")?;
+        let (mut order, ends) = (step.order().to_vec(), step.ends());
+        order.sort_unstable();
+        let whole = order.iter().copied().eq(0..order.len() as u32)
+            && ends.is_sorted()
+            && ends.last().map_or(0, |&end| end as usize) == order.len()
+            && ends.len() as u64 == u64::from(step.ranks()) * u64::from(step.micro_batches());
+        if !whole {
+            return Err(damaged("BalancedStep", "its parts do not agree"));
+        }
+        Ok(Self(step))
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, (String,)>> {
+        reduced::<Self, _>(py, (to_json(&self.0)?,))
+    }
+
+    /// The number of ranks.
+    fn __len__(&self) -> usize {
+        self.0.ranks() as usize
+    }
+
+    /// The micro-batches of one rank.
+    fn __getitem__<'py>(
+        &self,
+        py: Python<'py>,
+        rank: i64,
+    ) -> PyResult<Vec<Bound<'py, PyArray1<u32>>>> {
+        let ranks = self.0.ranks();
+        let at = if rank < 0 { rank + i64::from(ranks) } else { rank };
+        let found = u32::try_from(at).ok().filter(|&rank| rank < ranks);
+        let rank = found.ok_or_else(|| PyIndexError::new_err(format!("rank {rank} of {ranks}")))?;
+        let batches = 0..self.0.micro_batches();
+        Ok(batches.map(|at| PyArray1::from_slice(py, self.0.micro_batch(rank, at))).collect())
+    }
+
+    /// How many micro-batches each rank has. Some are empty if there are too few sequences.
+    #[getter]
+    fn micro_batches(&self) -> u32 {
+        self.0.micro_batches()
+    }
+
+    /// All sequences, one micro-batch after another: those of the first rank, then those of the second, and so on.
+    #[getter]
+    fn order<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
+        PyArray1::from_slice(py, self.0.order())
+    }
+
+    /// Where each micro-batch ends in `order`.
+    #[getter]
+    fn ends<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
+        PyArray1::from_slice(py, self.0.ends())
+    }
+
+    /// The place of every sequence in `order`: `results[restore]` puts results that come in that order back.
+    #[getter]
+    fn restore<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
+        PyArray1::from_vec(py, self.0.restore())
+    }
+
+    /// The cost of all sequences of each rank.
+    #[getter]
+    fn loads<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        PyArray1::from_slice(py, self.0.loads())
+    }
+
+    /// How long the slowest rank takes.
+    #[getter]
+    fn time(&self) -> f64 {
+        self.0.time()
+    }
+
+    /// No division takes less: the mean over the ranks, or the time of what cannot be divided.
+    #[getter]
+    fn lower_bound(&self) -> f64 {
+        self.0.lower_bound()
+    }
+
+    /// The share of the ranks' time that is spent waiting for the slowest one.
+    #[getter]
+    fn idle_share(&self) -> f64 {
+        self.0.idle_share()
+    }
+
+    fn __repr__(&self) -> String {
+        let (sequences, ranks, each) =
+            (self.0.order().len(), self.0.ranks(), self.0.micro_batches());
+        let (plural, idle) = (if each == 1 { "" } else { "es" }, 100.0 * self.0.idle_share());
+        format!(
+            "BalancedStep({sequences} sequences on {ranks} ranks, {each} micro-batch{plural} each, {idle:.2} % idle)"
+        )
+    }
+}
