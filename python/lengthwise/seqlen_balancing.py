@@ -56,7 +56,7 @@ def get_seqlen_balanced_partitions(seqlen_list: Sequence[int], k_partitions: int
         assert len(seqlen_list) % k_partitions == 0, (
             f"{len(seqlen_list)} items cannot be divided equally into {k_partitions} partitions"
         )
-    return _partitions([float(length) for length in seqlen_list], k_partitions, equal_size=equal_size)
+    return _partitions(seqlen_list, k_partitions, equal_size=equal_size)
 
 
 def karmarkar_karp(seqlen_list: Sequence[int], k_partitions: int, equal_size: bool) -> list[list[int]]:

@@ -7,7 +7,7 @@ use pyo3::{exceptions::PyIndexError, prelude::*};
 use crate::error::{Failure, Result};
 use crate::lengths::{Lengths, whole_numbers};
 use crate::pickle::{Reduced, damaged, from_json, reduced, to_json};
-use crate::settings::{Given, Value, given, plain, text};
+use crate::settings::{Given, Value, expected, given, plain, text};
 
 /// The sequences of one step, divided over ranks and micro-batches. `lengthwise.balance` makes it.
 /// `step[rank]` is the list of that rank's micro-batches: arrays of indices.
@@ -39,6 +39,16 @@ impl Value for Ids {
         Ok(Self(
             numbers.cast::<PyArray1<u32>>().map_err(PyErr::from)?.to_vec().map_err(PyErr::from)?,
         ))
+    }
+}
+
+/// A number for each item.
+#[derive(Debug)]
+pub(crate) struct Costs(Vec<f64>);
+
+impl Value for Costs {
+    fn read(given: Borrowed<'_, '_, PyAny>) -> Result<Self> {
+        Ok(Self(given.extract().map_err(|_| expected("a list of numbers", given))?))
     }
 }
 
@@ -133,11 +143,11 @@ pub(crate) fn balance(
 #[pyo3(signature = (costs, parts, *, equal_size = false))]
 pub(crate) fn partitions(
     py: Python<'_>,
-    costs: Given<Vec<f64>>,
+    costs: Given<Costs>,
     parts: Given<u32>,
     equal_size: bool,
 ) -> Result<Vec<Vec<u32>>> {
-    Ok(py.detach(|| lengthwise::balance::partitions(&costs.0, parts.0, equal_size))?)
+    Ok(py.detach(|| lengthwise::balance::partitions(&costs.0.0, parts.0, equal_size))?)
 }
 
 #[pymethods]

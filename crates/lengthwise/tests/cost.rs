@@ -89,7 +89,7 @@ fn bad_models_and_budgets_of_seconds_are_refused_with_a_hint() {
         `a` of the cost model cannot be `2`
           it must be given only once
         unknown parameter `e` of the cost model
-          its parameters are `a`, `b`, `c`, `d`, `h`, `s`
+          its parameters are `attention:hidden`, `a`, `b`, `c`, `d`, `h`, `s`
         unknown cost model `a`
           one of `recurrent`, `encoder`, `paper-2`
         `b` of the cost model cannot be `inf`
@@ -113,7 +113,7 @@ fn bad_models_and_budgets_of_seconds_are_refused_with_a_hint() {
         unknown parameter `c` of budget `cost`
           its parameters are `limit`, `at-most`, `multiple-of`
         unknown parameter `rule` of budget `cost`
-          its parameters are `a`, `b`, `c`, `d`, `h`, `s`, `limit`, `at-most`, `multiple-of`
+          its parameters are `attention:hidden`, `a`, `b`, `c`, `d`, `h`, `s`, `limit`, `at-most`, `multiple-of`
         `at-most` of budget `cost` cannot be `0`
           it must be a whole number from 1
     "#]]
@@ -501,5 +501,30 @@ fn presets_follow_from_their_measurements() {
                 fit.model
             );
         }
+    }
+}
+
+/// A pair of positions of a Transformer costs as much as a position does by its hidden size.
+#[test]
+fn models_by_architecture() {
+    let ratio = |text: &str| {
+        let [a, b, c, d] = text.parse::<CostModel>().unwrap().coefficients();
+        assert_eq!([a, b], [0.0; 2]);
+        c / d
+    };
+    assert!((ratio("attention:hidden=4096,layers=32,causal=no") - 24_576.0).abs() < 1e-6);
+    assert!((ratio("attention:hidden=2048,layers=8") - 24_576.0).abs() < 1e-6);
+    // 6 operations for each of 12·512² weights and each position, and as many for the attention of 512 positions.
+    let model: CostModel = "attention:hidden=512,layers=1,causal=no".parse().unwrap();
+    let operations = 512.0 * (72.0 * 512.0 * 512.0 + 12.0 * 512.0 * 512.0);
+    assert!((model.seconds(1, 512) / (operations / 1e15) - 1.0).abs() < 1e-12);
+    assert!("cost:attention:hidden=512,layers=12,limit=0.05".parse::<Budget>().is_ok());
+    for wrong in [
+        "attention",
+        "attention:hidden=0,layers=1",
+        "attention:hidden=8",
+        "attention:hidden=8,layers=1,causal=2",
+    ] {
+        assert!(wrong.parse::<CostModel>().is_err(), "{wrong}");
     }
 }

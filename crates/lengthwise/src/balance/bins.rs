@@ -41,29 +41,37 @@ impl Bin {
 /// No division into micro-batches has fewer: by the sum of the tokens of each kind, and by the items of which no
 /// two fit together (Martello and Toth's bound L2).
 pub(crate) fn least(items: &[Item], capacity: u64) -> u64 {
-    let mut of_kind: Vec<(u32, u64)> = items.iter().map(|item| (item.kind, item.tokens)).collect();
-    of_kind.sort_unstable_by_key(|&(kind, tokens)| (kind, Reverse(tokens)));
-    of_kind.chunk_by(|a, b| a.0 == b.0).map(|tokens| least_of_kind(tokens, capacity)).sum()
+    let Some(first) = items.first() else { return 0 };
+    if items.iter().all(|item| item.kind == first.kind) {
+        return least_of_kind(items.iter().map(|item| item.tokens).collect(), capacity);
+    }
+    let mut by_kind: Vec<&Item> = items.iter().collect();
+    by_kind.sort_by_key(|item| item.kind);
+    let kinds = by_kind.chunk_by(|a, b| a.kind == b.kind);
+    kinds.map(|kind| least_of_kind(kind.iter().map(|item| item.tokens).collect(), capacity)).sum()
 }
 
-fn least_of_kind(tokens: &[(u32, u64)], capacity: u64) -> u64 {
-    let all: u64 = tokens.iter().map(|item| item.1).sum();
-    let mut best = if tokens.is_empty() { 0 } else { all.div_ceil(capacity.max(1)).max(1) };
-    // Of those above half the capacity no two fit together.
-    let halves = tokens.partition_point(|item| 2 * item.1 > capacity);
-    let mut sums = vec![0; tokens.len() + 1];
-    for (at, item) in tokens.iter().enumerate() {
-        sums[at + 1] = sums[at] + item.1;
+fn least_of_kind(mut tokens: Vec<u64>, capacity: u64) -> u64 {
+    let all: u64 = tokens.iter().sum();
+    let mut best = all.div_ceil(capacity.max(1)).max(1);
+    // Of those above half the capacity no two fit together. Without them, the sum says all.
+    if tokens.iter().all(|&own| 2 * own <= capacity) {
+        return best;
     }
-    // Items of at least `small` do not fit into what is left beside those above `capacity - small`.
-    for end in halves..=tokens.len() {
-        let small = if end == halves { capacity / 2 + 1 } else { tokens[end - 1].1 };
-        let alone = tokens.partition_point(|item| item.1 + small > capacity).min(halves);
-        let beside = (halves - alone) as u64 * capacity - (sums[halves] - sums[alone]);
-        let others = (sums[end] - sums[halves]).saturating_sub(beside);
-        best = best.max(halves as u64 + others.div_ceil(capacity.max(1)));
+    tokens.sort_unstable_by(|a, b| b.cmp(a));
+    let halves = tokens.partition_point(|&own| 2 * own > capacity);
+    // Items of at least `small` do not fit beside those above `capacity - small`, which are the first `alone`: they
+    // go into the space beside the other halves, or into further micro-batches.
+    let (mut alone, mut beside, mut others) = (halves, 0, 0);
+    for &small in &tokens[halves..] {
+        others += small;
+        while alone > 0 && tokens[alone - 1] + small <= capacity {
+            alone -= 1;
+            beside += capacity - tokens[alone];
+        }
+        best = best.max(halves as u64 + u64::saturating_sub(others, beside).div_ceil(capacity));
     }
-    best
+    best.max(halves as u64)
 }
 
 /// The items in at most `count` bins, by best fit, the largest first; by trying what else there is if that fails.

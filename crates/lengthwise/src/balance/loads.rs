@@ -14,6 +14,8 @@ pub(crate) struct Work<'a> {
     pub(crate) units: &'a [Unit],
     /// The positions of a micro-batch.
     pub(crate) capacity: u64,
+    /// Whether all items can share a micro-batch.
+    pub(crate) one_kind: bool,
     /// How fast each rank is.
     pub(crate) speeds: &'a [f64],
     /// Whether every rank has the same number of units.
@@ -40,6 +42,8 @@ pub(crate) struct Loads<'a> {
     /// The units of each rank, the costliest first.
     members: Vec<Vec<u32>>,
     scratch: Vec<Bin>,
+    /// Where the items of a unit would go.
+    found: Vec<u32>,
 }
 
 /// A unit of one rank for none or one of another, and how long the slower of both takes then.
@@ -68,6 +72,7 @@ impl<'a> Loads<'a> {
             costs: vec![0.0; ranks],
             members: vec![Vec::new(); ranks],
             scratch: Vec::with_capacity(each),
+            found: Vec::new(),
         }
     }
 
@@ -75,28 +80,37 @@ impl<'a> Loads<'a> {
         self.costs[rank] / self.work.speeds[rank]
     }
 
-    /// Where the items of a unit would go if they were put on a rank without another unit of it, if there is
-    /// space: each into the micro-batch in which it leaves the least.
-    fn places(&mut self, rank: usize, unit: u32, without: Option<u32>) -> Option<Vec<u32>> {
+    /// Whether the items of a unit have space on a rank without another unit of it; finds where, each in the
+    /// micro-batch in which it leaves the least.
+    fn finds(&mut self, rank: usize, unit: u32, without: Option<u32>) -> bool {
         let first = rank * self.each;
         let Work { items, units, capacity, .. } = self.work;
-        let unit = &units[unit as usize].items;
-        if let (None, [item]) = (without, &items[unit.clone()]) {
-            return best_bin(&self.bins[first..first + self.each], item, capacity)
-                .map(|bin| vec![(first + bin) as u32]);
+        let unit = &items[units[unit as usize].items.clone()];
+        let own = first..first + self.each;
+        self.found.clear();
+        if let (None, [item]) = (without, unit) {
+            let bin = best_bin(&self.bins[own], item, capacity);
+            self.found.extend(bin.map(|bin| (first + bin) as u32));
+            return bin.is_some();
         }
         self.scratch.clear();
-        self.scratch.extend_from_slice(&self.bins[first..first + self.each]);
+        self.scratch.extend_from_slice(&self.bins[own]);
         for item in without.into_iter().flat_map(|unit| units[unit as usize].items.clone()) {
             self.scratch[self.bin_of[item] as usize - first].remove(&items[item]);
         }
-        let mut places = Vec::with_capacity(unit.len());
-        for item in &items[unit.clone()] {
-            let bin = best_bin(&self.scratch, item, capacity)?;
+        for item in unit {
+            let Some(bin) = best_bin(&self.scratch, item, capacity) else { return false };
             self.scratch[bin].add(item);
-            places.push((first + bin) as u32);
+            self.found.push((first + bin) as u32);
         }
-        Some(places)
+        true
+    }
+
+    /// Puts a unit where it was found to have space.
+    fn put_found(&mut self, unit: u32) {
+        let found = std::mem::take(&mut self.found);
+        self.put(unit, &found);
+        self.found = found;
     }
 
     /// Puts a unit into these bins.
@@ -122,19 +136,19 @@ impl<'a> Loads<'a> {
         let ranks = 0..self.costs.len() as u32;
         let mut ranks: BinaryHeap<_> = ranks.map(|rank| Reverse((0, rank))).collect();
         for &unit in order {
-            let places = loop {
+            loop {
                 let Some(mut least) = ranks.peek_mut() else { return false };
                 let rank = least.0.1 as usize;
-                if let Some(places) = self.places(rank, unit, None) {
+                if self.finds(rank, unit, None) {
                     let cost = self.costs[rank] + self.work.units[unit as usize].cost;
                     // Numbers that are not negative have the order of their bits.
                     least.0.0 = (cost / self.work.speeds[rank]).to_bits();
-                    break places;
+                    break;
                 }
                 full.push(PeekMut::pop(least));
-            };
+            }
             ranks.extend(full.drain(..));
-            self.put(unit, &places);
+            self.put_found(unit);
         }
         true
     }
@@ -145,8 +159,10 @@ impl<'a> Loads<'a> {
         for round in order.chunks(ranks.len()) {
             ranks.sort_by(|&a, &b| self.time(a).total_cmp(&self.time(b)).then(a.cmp(&b)));
             for (&unit, &rank) in round.iter().zip(&ranks) {
-                let Some(places) = self.places(rank, unit, None) else { return false };
-                self.put(unit, &places);
+                if !self.finds(rank, unit, None) {
+                    return false;
+                }
+                self.put_found(unit);
             }
         }
         true
@@ -197,7 +213,11 @@ impl<'a> Loads<'a> {
                 if let Some(found) = self.exchange(slowest, other)
                     && best.as_ref().is_none_or(|(_, best)| found.slower < best.slower)
                 {
+                    let enough = found.slower <= f64::midpoint(self.time(slowest), least);
                     best = Some((other, found));
+                    if enough {
+                        break;
+                    }
                 }
             }
             let Some((other, exchange)) = best else { return };
@@ -213,6 +233,11 @@ impl<'a> Loads<'a> {
         }
     }
 
+    /// Whether everything has space everywhere.
+    fn is_unlimited(&self) -> bool {
+        self.work.one_kind && self.work.capacity == u64::MAX
+    }
+
     fn cost(&self, unit: u32) -> f64 {
         self.work.units[unit as usize].cost
     }
@@ -224,13 +249,12 @@ impl<'a> Loads<'a> {
         // Both would take equally long if the slow rank had so much less to do, and the other so much more.
         let wanted = (before - self.time(fast)) * s * f / (s + f);
         let mut best: Option<Exchange> = None;
-        let unlimited = self.work.capacity == u64::MAX;
         let (mut given, mut last) = (0, f64::NAN);
         while let Some(&gives) = self.members[slow].get(given) {
             given += 1;
             let cost = self.cost(gives);
             // A unit of the same cost can do no more, unless there may be space for one and not for the other.
-            if unlimited && cost.total_cmp(&last).is_eq() {
+            if self.is_unlimited() && cost.total_cmp(&last).is_eq() {
                 continue;
             }
             last = cost;
@@ -245,8 +269,9 @@ impl<'a> Loads<'a> {
                 let slower = f64::max((self.costs[slow] - more) / s, (self.costs[fast] + more) / f);
                 let limit = best.as_ref().map_or(before * (1.0 - GAIN), |best| best.slower);
                 if slower < limit
-                    && self.places(fast, gives, takes).is_some()
-                    && takes.is_none_or(|unit| self.places(slow, unit, Some(gives)).is_some())
+                    && (self.is_unlimited()
+                        || self.finds(fast, gives, takes)
+                            && takes.is_none_or(|unit| self.finds(slow, unit, Some(gives))))
                 {
                     best = Some(Exchange { gives, takes, slower });
                 }
@@ -256,14 +281,17 @@ impl<'a> Loads<'a> {
     }
 
     fn carry_out(&mut self, [slow, fast]: [usize; 2], &Exchange { gives, takes, .. }: &Exchange) {
-        let into = self.places(fast, gives, takes);
-        let back = takes.and_then(|unit| self.places(slow, unit, Some(gives)));
-        self.take(gives, slow);
+        self.finds(fast, gives, takes);
+        let into = self.found.clone();
+        let mut back = Vec::new();
         if let Some(unit) = takes {
+            self.finds(slow, unit, Some(gives));
+            back.clone_from(&self.found);
             self.take(unit, fast);
         }
+        self.take(gives, slow);
         for (unit, rank, places) in [(Some(gives), fast, into), (takes, slow, back)] {
-            let Some((unit, places)) = unit.zip(places) else { continue };
+            let Some(unit) = unit else { continue };
             self.put(unit, &places);
             let cost = self.cost(unit);
             let at = self.members[rank].partition_point(|&member| self.cost(member) > cost);
@@ -295,8 +323,7 @@ impl<'a> Loads<'a> {
                 };
                 let cheapest = self.members[rich].iter().rev().copied();
                 let cheapest: Vec<u32> = cheapest.take(AROUND).collect();
-                let found =
-                    cheapest.into_iter().find(|&unit| self.places(poor, unit, None).is_some());
+                let found = cheapest.into_iter().find(|&unit| self.finds(poor, unit, None));
                 let Some(gives) = found else { break };
                 let slower = 0.0;
                 self.carry_out([rich, poor], &Exchange { gives, takes: None, slower });
@@ -308,6 +335,9 @@ impl<'a> Loads<'a> {
     /// the fewest positions. Where they do not fit like that, they stay, and no micro-batch is empty if another
     /// one can give.
     pub(crate) fn even_out(&mut self) {
+        if self.each == 1 {
+            return;
+        }
         let Work { items, capacity, .. } = self.work;
         let mut of_rank: Vec<Vec<usize>> = vec![Vec::new(); self.costs.len()];
         for (item, &bin) in self.bin_of.iter().enumerate() {

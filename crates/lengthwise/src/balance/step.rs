@@ -200,13 +200,20 @@ pub fn balance(lengths: &[u32], wanted: &Balance) -> Result<Step, Error> {
     let costs: Vec<f64> = lengths.iter().map(|&length| cost(length)).collect();
     let speeds = wanted.checked(lengths)?;
     let capacity = wanted.capacity.map_or(u64::MAX, u64::from);
-    let Parts { items, sequences, units } = wanted.parts(lengths, &costs);
-    check_capacity(&items, &sequences, lengths, wanted.capacity)?;
-    let work = Work { items: &items, units: &units, capacity, speeds: &speeds, equal: false };
+    let parts = wanted.parts(lengths, &costs);
+    check_capacity(&parts, lengths, wanted.capacity)?;
+    let Parts { items, units, .. } = &parts;
+    let one_kind = wanted.kinds.is_none();
+    let work = Work { items, units, capacity, one_kind, speeds: &speeds, equal: false };
     let bound = lower_bound(work);
-    let fewest = least(&items, capacity).div_ceil(u64::from(wanted.ranks)).max(1);
+    let fewest = if wanted.capacity.is_none() && wanted.kinds.is_none() {
+        1
+    } else {
+        least(items, capacity)
+    };
+    let fewest = fewest.div_ceil(u64::from(wanted.ranks)).max(1);
     let mut each = fewest.max(u64::from(wanted.least)) as usize;
-    let order = costliest_first(&units);
+    let order = costliest_first(units);
     let alone = units.len() == items.len();
     let loads = loop {
         if let Some(most) = wanted.most.filter(|&most| each > most as usize) {
@@ -216,7 +223,7 @@ pub fn balance(lengths: &[u32], wanted: &Balance) -> Result<Step, Error> {
         let mut loads = Loads::new(work, each);
         let filled = loads.fill(&order) || {
             let count = each * wanted.ranks as usize;
-            let found = alone.then(|| packed(&items, capacity, count)).flatten();
+            let found = alone.then(|| packed(items, capacity, count)).flatten();
             loads = Loads::new(work, each);
             found.as_ref().is_some_and(|found| {
                 loads.fill_from(found);
@@ -231,7 +238,7 @@ pub fn balance(lengths: &[u32], wanted: &Balance) -> Result<Step, Error> {
         }
         each += 1;
     };
-    Ok(Step::new(&loads, &items, &sequences, each, &speeds, bound))
+    Ok(Step::new(&loads, &parts, each, &speeds, bound))
 }
 
 /// Divides costs into parts of about the same sum; if `equal`, the numbers of costs in two parts differ by at most
@@ -252,7 +259,8 @@ pub fn partitions(costs: &[f64], parts: u32, equal: bool) -> Result<Vec<Vec<u32>
     let unit = |(at, item): (usize, &Item)| Unit { items: at..at + 1, cost: item.cost };
     let units: Vec<Unit> = items.iter().enumerate().map(unit).collect();
     let speeds = vec![1.0; parts as usize];
-    let work = Work { items: &items, units: &units, capacity: u64::MAX, speeds: &speeds, equal };
+    let (capacity, one_kind) = (u64::MAX, true);
+    let work = Work { items: &items, units: &units, capacity, one_kind, speeds: &speeds, equal };
     let order = costliest_first(&units);
     let mut loads = Loads::new(work, 1);
     loads.fill(&order);
@@ -268,8 +276,18 @@ pub fn partitions(costs: &[f64], parts: u32, equal: bool) -> Result<Vec<Vec<u32>
 /// What is placed: the items, which sequences each of them has, and what stays on one rank.
 struct Parts {
     items: Vec<Item>,
-    sequences: Vec<Vec<u32>>,
+    /// The sequences of the first item, then those of the second, and so on; and where those of each end.
+    sequences: Vec<u32>,
+    ends: Vec<u32>,
     units: Vec<Unit>,
+}
+
+impl Parts {
+    /// The sequences of an item.
+    fn of(&self, item: usize) -> &[u32] {
+        let start = if item == 0 { 0 } else { self.ends[item - 1] };
+        &self.sequences[start as usize..self.ends[item] as usize]
+    }
 }
 
 impl Balance {
@@ -325,17 +343,29 @@ impl Balance {
 
     fn parts(&self, lengths: &[u32], costs: &[f64]) -> Parts {
         let kind = |sequence: usize| self.kinds.as_ref().map_or(0, |kinds| kinds[sequence]);
-        // By group; each sequence is one of its own where there are none.
-        let mut order: Vec<usize> = (0..lengths.len()).collect();
-        let group = |sequence: usize| match &self.together {
-            Some((_, groups)) => groups[sequence] as usize,
-            None => sequence,
+        let count = lengths.len();
+        let Some((share, groups)) = &self.together else {
+            let item = |(at, (&length, &cost)): (usize, (&u32, &f64))| Item {
+                tokens: u64::from(length),
+                cost,
+                kind: kind(at),
+            };
+            return Parts {
+                items: lengths.iter().zip(costs).enumerate().map(item).collect(),
+                sequences: (0..count as u32).collect(),
+                ends: (1..=count as u32).collect(),
+                units: costs
+                    .iter()
+                    .zip(0..)
+                    .map(|(&cost, at)| Unit { items: at..at + 1, cost })
+                    .collect(),
+            };
         };
-        if self.together.is_some() {
-            order.sort_by_key(|&sequence| (group(sequence), std::cmp::Reverse(lengths[sequence])));
-        }
-        let share = self.together.as_ref().map_or(Together::Batch, |(share, _)| *share);
-        let mut parts = Parts { items: Vec::new(), sequences: Vec::new(), units: Vec::new() };
+        let mut order: Vec<usize> = (0..count).collect();
+        let group = |sequence: usize| groups[sequence];
+        order.sort_by_key(|&sequence| (group(sequence), std::cmp::Reverse(lengths[sequence])));
+        let mut parts =
+            Parts { items: Vec::new(), sequences: Vec::new(), ends: Vec::new(), units: Vec::new() };
         for members in order.chunk_by(|&a, &b| group(a) == group(b)) {
             let start = parts.items.len();
             let cost = members.iter().map(|&sequence| costs[sequence]).sum();
@@ -350,7 +380,8 @@ impl Balance {
             };
             for members in members.chunks(one) {
                 parts.items.push(item(members));
-                parts.sequences.push(members.iter().map(|&sequence| sequence as u32).collect());
+                parts.sequences.extend(members.iter().map(|&sequence| sequence as u32));
+                parts.ends.push(parts.sequences.len() as u32);
             }
             parts.units.push(Unit { items: start..parts.items.len(), cost });
         }
@@ -367,24 +398,23 @@ fn check_ranks(ranks: u32) -> Result<(), Error> {
 }
 
 /// Refuses what no micro-batch can hold.
-fn check_capacity(
-    items: &[Item],
-    sequences: &[Vec<u32>],
-    lengths: &[u32],
-    capacity: Option<u32>,
-) -> Result<(), Error> {
+fn check_capacity(parts: &Parts, lengths: &[u32], capacity: Option<u32>) -> Result<(), Error> {
     let Some(capacity) = capacity else { return Ok(()) };
-    let over = |item: &Item| item.tokens > u64::from(capacity);
-    let largest = items.iter().map(|item| item.tokens).max().unwrap_or(0);
-    let all = items.iter().zip(sequences).filter(|(item, _)| over(item));
-    let Some((item, members)) = all.min_by_key(|(_, members)| members[0]) else { return Ok(()) };
-    if let [sequence] = members[..] {
+    let largest = parts.items.iter().map(|item| item.tokens).max().unwrap_or(0);
+    if largest <= u64::from(capacity) {
+        return Ok(());
+    }
+    let over = |item: &usize| parts.items[*item].tokens > u64::from(capacity);
+    let all = (0..parts.items.len()).filter(over);
+    let count = all.clone().count();
+    let Some(item) = all.min_by_key(|&item| parts.of(item).first()) else { return Ok(()) };
+    let (members, tokens) = (parts.of(item), parts.items[item].tokens);
+    if let [sequence] = *members {
         let index = sequence as usize;
-        let count = items.iter().filter(|item| over(item)).count();
         return Err(Error::OverCapacity {
             index,
             length: lengths[index],
-            cells: item.tokens,
+            cells: tokens,
             capacity,
             count,
             largest,
@@ -392,10 +422,9 @@ fn check_capacity(
         });
     }
     let expected = format!(
-        "at least {largest}: the {} sequences in the group of sequence {} have {} positions",
+        "at least {largest}: the {} sequences in the group of sequence {} have {tokens} positions",
         members.len(),
-        members[0],
-        item.tokens
+        members.iter().min().copied().unwrap_or_default(),
     );
     Err(Error::bad_value("the capacity", &capacity, expected))
 }
@@ -418,29 +447,35 @@ fn lower_bound(work: Work) -> f64 {
 }
 
 impl Step {
-    fn new(
-        loads: &Loads,
-        items: &[Item],
-        sequences: &[Vec<u32>],
-        each: usize,
-        speeds: &[f64],
-        bound: f64,
-    ) -> Self {
-        let mut batches: Vec<(f64, Vec<u32>)> = vec![(0.0, Vec::new()); each * speeds.len()];
-        for ((item, sequences), &bin) in items.iter().zip(sequences).zip(&loads.bin_of) {
-            let (cost, members) = &mut batches[bin as usize];
-            *cost += item.cost;
-            members.extend_from_slice(sequences);
+    fn new(loads: &Loads, parts: &Parts, each: usize, speeds: &[f64], bound: f64) -> Self {
+        let mut batches: Vec<(f64, u32)> =
+            (0..(each * speeds.len()) as u32).map(|bin| (0.0, bin)).collect();
+        let mut sizes = vec![0; batches.len()];
+        for (item, &bin) in loads.bin_of.iter().enumerate() {
+            batches[bin as usize].0 += parts.items[item].cost;
+            sizes[bin as usize] += parts.of(item).len() as u32;
         }
         for rank in batches.chunks_mut(each) {
             // Ranks that wait for each other after every micro-batch wait least if all have the longest first.
             rank.sort_by(|a, b| b.0.total_cmp(&a.0));
         }
-        let (mut order, mut ends) = (Vec::new(), Vec::with_capacity(batches.len()));
-        for (_, mut members) in batches {
-            members.sort_unstable();
-            order.append(&mut members);
-            ends.push(order.len() as u32);
+        let (mut places, mut ends, mut end) =
+            (vec![0; batches.len()], Vec::with_capacity(batches.len()), 0);
+        for &(_, bin) in &batches {
+            places[bin as usize] = end as usize;
+            end += sizes[bin as usize];
+            ends.push(end);
+        }
+        let mut order = vec![0; parts.sequences.len()];
+        for (item, &bin) in loads.bin_of.iter().enumerate() {
+            let (place, own) = (&mut places[bin as usize], parts.of(item));
+            order[*place..*place + own.len()].copy_from_slice(own);
+            *place += own.len();
+        }
+        let mut start = 0;
+        for &end in &ends {
+            order[start as usize..end as usize].sort_unstable();
+            start = end;
         }
         let times = (0..speeds.len()).map(|rank| loads.time(rank)).collect();
         Self { order, ends, micro_batches: each as u32, loads: loads.costs.clone(), times, bound }
