@@ -1,6 +1,6 @@
 //! `lengthwise balance`
 
-use std::{collections::HashMap, io::Write as _};
+use std::{collections::HashMap, fmt::Write as _, io::Write as _};
 
 use lengthwise::balance::{Balance, Step, Together, balance};
 use lengthwise_io::{IdColumn, Ids, Reader, save};
@@ -121,7 +121,7 @@ fn readable(step: &Step, args: &planning::Balance, input: &Sequences) -> String 
         noun(each, "micro-batch", "micro-batches")
     );
     if let Some(capacity) = args.capacity {
-        divided += &format!(" of at most {capacity} positions");
+        _ = write!(divided, " of at most {capacity} positions");
     }
     let (slowest, bound) = (step.time(), step.lower_bound());
     let over = if bound > 0.0 { 100.0 * (slowest / bound - 1.0) } else { 0.0 };

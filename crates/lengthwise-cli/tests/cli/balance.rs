@@ -27,9 +27,8 @@ fn a_step_is_divided() {
 
 #[test]
 fn columns_say_what_stays_together() {
-    let rows: String = (0..60)
-        .map(|at| format!("{},p{},{}\n", 10 + at * 7 % 50, at / 2, ["a", "b"][at / 30]))
-        .collect();
+    let row = |at: usize| format!("{},p{},{}", 10 + at * 7 % 50, at / 2, ["a", "b"][at / 30]);
+    let rows = (0..60).map(row).collect::<Vec<_>>().join("\n");
     let folder = Folder::new().with("pairs.csv", format!("length,pair,set\n{rows}"));
     let found = folder.json(
         "balance pairs.csv --column length --world-size 3 --capacity 200 --together pair --kind set -o step.json --json",
