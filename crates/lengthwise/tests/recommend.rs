@@ -134,6 +134,17 @@ fn a_model_changes_the_choice() {
     assert!(found(&lengths, &wanted).best().packed);
 }
 
+/// Also where shapes are given, times are compared with those of batches as they are without any plan.
+#[test]
+fn random_batches_are_random_on_a_ladder_too() {
+    let lengths = Example::Speech.lengths();
+    let free = found(&lengths, &Wanted::new(Budget::dynamic(32)));
+    let shapes = Some(Shapes::Ladder(32));
+    let given = found(&lengths, &Wanted { shapes, ..Wanted::new(Budget::dynamic(32)) });
+    assert_eq!((given.random.padding_rate, given.random.time), (free.random.padding_rate, 1.0));
+    assert!(given.best().time < 1.0 && given.best().settings.shapes == Shapes::Ladder(32));
+}
+
 /// Small updates of a recurrent network: micro-batches cost more than they save.
 #[test]
 fn nothing_slower_than_random_is_recommended() {

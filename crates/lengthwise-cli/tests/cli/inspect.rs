@@ -103,7 +103,7 @@ fn shells_can_complete_and_packages_have_pages() {
     assert!(folder.run("man -o pages").status.success());
     let page = fs::read_to_string(folder.path("pages/lengthwise-plan.1")).unwrap();
     assert!(page.contains("lengthwise plan") && page.contains("world\\-size"), "{page}");
-    assert_eq!(fs::read_dir(folder.path("pages")).unwrap().count(), 15);
+    assert_eq!(fs::read_dir(folder.path("pages")).unwrap().count(), 16);
 }
 
 #[test]

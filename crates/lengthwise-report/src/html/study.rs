@@ -92,7 +92,9 @@ impl Study {
         let mut text = match self.comparison.settings.epochs {
             1 => "Measured in one epoch.".to_owned(),
             epochs => {
-                format!("Means over {epochs} epochs, ± the standard deviation between epochs.")
+                format!(
+                    "Means over {epochs} epochs, ± the standard deviation between epochs; of mixing, the standard error."
+                )
             }
         };
         if self.comparison.recommended.is_some() {

@@ -23,6 +23,8 @@ pub(super) fn answer(comparison: &Comparison) -> String {
         html += "</ul>\n";
     }
     if let Some(command) = &comparison.least_padding {
+        html += "<p>No plan is recommended for two lengths. This command plans the least padding of the table; \
+                 look at its step mix there: far above 1, updates are biased.</p>\n";
         html += &paste("command", "On the command line", command);
     }
     html + "</section>\n"
@@ -130,11 +132,17 @@ fn changes(comparison: &Comparison) -> String {
             "<div><dt>{name}</dt><dd><span>{before}</span> → <b>{after}</b></dd></div>"
         );
     }
-    html + "</dl>\n<p class=\"note\">random batches → recommended; all figures are in the table.</p>\n"
+    html + "</dl>\n<p class=\"note\">random batches → recommended; the table has the others.</p>\n"
 }
 
 fn random(comparison: &Comparison) -> Option<&Row> {
-    comparison.rows.iter().find(|row| row.strategy == "shuffled" && !row.recommended)
+    // On a ladder, random order makes batches of one length each, which shuffled batches are not.
+    let random = |row: &&Row| row.strategy == "shuffled" && !row.recommended;
+    comparison
+        .rows
+        .iter()
+        .find(random)
+        .filter(|_| !comparison.settings.shapes.starts_with("ladder"))
 }
 
 /// The least padding of all rows.

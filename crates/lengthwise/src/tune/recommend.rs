@@ -159,8 +159,8 @@ pub fn recommend_in(
         }
         offer.broken = limits.broken(offer).into_iter().map(|(name, _)| name).collect();
     };
-    offers.iter_mut().chain(&mut packed).for_each(finish);
-    let random_offer = offers[0].clone();
+    let mut random_offer = random.clone();
+    offers.iter_mut().chain(&mut packed).chain([&mut random_offer]).for_each(finish);
     if wanted.model.takes_rows() {
         offers.append(&mut packed);
     }
@@ -238,9 +238,15 @@ fn offers(ruler: &Ruler, wanted: &Wanted, data: &Data) -> Result<(Vec<Offer>, Of
     let settings = settings(wanted, data.update);
     // A loop that is fixed has steps of full batches, but for strategies that make steps themselves.
     let in_steps = Settings { update: Some(data.update), accumulate: 1, ..settings.clone() };
-    let exact = wanted.shapes.clone().unwrap_or(Shapes::Exact);
-    let random = ruler.measure(Shuffled.into(), exact, &settings)?;
-    let mut offers = vec![random.clone()];
+    let given = wanted.shapes.clone().unwrap_or(Shapes::Exact);
+    let mut offers = vec![ruler.measure(Shuffled.into(), given, &settings)?];
+    // On a ladder, random order makes batches of one length each, which shuffled batches are not.
+    let random = match &wanted.shapes {
+        Some(Shapes::Ladder(_) | Shapes::Rungs(_)) => {
+            ruler.measure(Shuffled.into(), Shapes::Exact, &settings)?
+        }
+        _ => offers[0].clone(),
+    };
     for (strategy, shapes) in ways(wanted, data.sequences) {
         let settings = if strategy.makes_steps() { &in_steps } else { &settings };
         match ruler.measure(strategy, shapes, settings) {
