@@ -246,7 +246,7 @@ pub fn balance(lengths: &[u32], wanted: &Balance) -> Result<Step, Error> {
 ///
 /// ```
 /// let parts = lengthwise::balance::partitions(&[5.0, 4.0, 3.0, 2.0, 2.0], 2, false)?;
-/// assert_eq!(parts, [[0, 2], [1, 3, 4]].map(Vec::from));
+/// assert_eq!(parts, [vec![1, 3, 4], vec![0, 2]]); // 8 and 8
 /// # Ok::<(), lengthwise::Error>(())
 /// ```
 pub fn partitions(costs: &[f64], parts: u32, equal: bool) -> Result<Vec<Vec<u32>>, Error> {
