@@ -100,6 +100,7 @@ WAYS: dict[str, Callable] = {
     "semi-sorted 0.1, 1 batch": single(strategy="semi-sorted:noise=0.1", budget="padded:45000"),
     "blurred 0.3, 1 batch": single(strategy="blurred:blur=0.3", shapes="exact", budget="padded:86000"),
     "grouped 32": grouped(32),
+    "default": updates(budget="padded:29000"),
     "proportional": updates(strategy="proportional", shapes="ladder:16", budget="padded:29000"),
     "proportional 4": updates(strategy="proportional:batches=4", shapes="ladder:16", budget="padded:29000"),
     "proportional 8": updates(strategy="proportional:batches=8", shapes="ladder:16", budget="padded:29000"),
