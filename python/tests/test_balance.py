@@ -72,6 +72,9 @@ def test_groups_and_kinds():
     ("settings", "says"),
     [
         ({"ranks": 0}, "number of ranks"),
+        ({"ranks": 2**32 - 1}, "at most 1048576"),
+        ({"ranks": 2, "min_micro_batches": 2**32 - 1}, "at most 524288"),
+        ({"ranks": 2**16, "min_micro_batches": 2**16}, "at most 16"),
         ({"ranks": 2, "capacity": 3}, "over the capacity of 3"),
         ({"ranks": 2, "capacity": 9, "max_micro_batches": 1}, "largest number of micro-batches"),
         ({"ranks": 2, "share": "gpu"}, "`share` is \"gpu\""),

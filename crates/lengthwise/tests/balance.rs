@@ -249,3 +249,57 @@ fn what_cannot_be_is_refused() {
     assert!(partitions(&[1.0, f64::NAN], 2, false).unwrap_err().to_string().contains("cost 1"));
     assert!(partitions(&[1.0], 0, false).is_err());
 }
+
+/// Refused before there is memory for them: each of these would take gigabytes.
+#[test]
+fn absurd_numbers_are_refused() {
+    let lengths = [3, 9, 12];
+    for (wanted, says) in [
+        (
+            Balance::new(u32::MAX),
+            "the number of ranks cannot be `4294967295`; it must be at most 1048576",
+        ),
+        (
+            Balance::new(2).min_micro_batches(u32::MAX),
+            "the number of micro-batches of a rank cannot be `4294967295`; it must be at most 524288",
+        ),
+        (
+            Balance::new(1 << 16).min_micro_batches(1 << 16),
+            "the number of micro-batches of a rank cannot be `65536`; it must be at most 16",
+        ),
+    ] {
+        let error = balance(&lengths, &wanted).unwrap_err();
+        let said = format!("{error}; {}", error.hint().unwrap_or_default());
+        assert!(said.starts_with(says), "{said}");
+    }
+    // One group on one rank, whose micro-batches all other ranks would have to have as well.
+    let wanted = Balance::new(2000).capacity(12).together(vec![1; 1000], Together::Rank);
+    let error = balance(&[12; 1000], &wanted).unwrap_err().to_string();
+    assert!(error.starts_with("the number of micro-batches of a rank cannot be"), "{error}");
+    assert!(partitions(&[1.0], u32::MAX, false).unwrap_err().to_string().contains("4294967295"));
+    // The most that there can be.
+    let step = balance(&lengths, &Balance::new(1 << 10).min_micro_batches(1 << 10)).unwrap();
+    assert_eq!(step.iter().filter(|(_, batch)| !batch.is_empty()).count(), 3);
+    assert_eq!(balance(&lengths, &Balance::new(1 << 20)).unwrap().ranks(), 1 << 20);
+}
+
+#[test]
+fn loads_are_the_sums_of_their_sequences() {
+    let model = CostModel::new(0.0, 0.0, 0.1, 1e-7).unwrap();
+    for seed in 0..20 {
+        let lengths = lengths(700, 16_384, seed);
+        let wanted =
+            Balance::new(5).capacity(20_000).cost(model).speeds(vec![1.0, 0.7, 1.1, 1.3, 3.0]);
+        let step = balance(&lengths, &wanted).unwrap();
+        for (rank, &load) in (0..).zip(step.loads()) {
+            let own = step.iter().filter(|&(of, _)| of == rank).flat_map(|(_, batch)| batch);
+            let cost = |&at: &u32| {
+                let length = f64::from(lengths[at as usize]);
+                0.1 * length + 1e-7 * length * length
+            };
+            let sum: f64 = own.map(cost).sum();
+            assert_eq!(sum.to_bits(), load.to_bits(), "{sum} {load}");
+        }
+        assert!(step.time() >= step.lower_bound());
+    }
+}

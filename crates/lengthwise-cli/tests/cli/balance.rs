@@ -50,6 +50,7 @@ fn columns_say_what_stays_together() {
         ("--share rank", "--together"),
         ("--capacity 60 --max-micro-batches 1", "largest number of micro-batches"),
         ("--speeds 1,2", "number of speeds"),
+        ("--min-micro-batches 4000000000", "at most 349525"),
         ("--cost-model attention", "attention:hidden"),
         ("-o step.txt", "step.txt"),
     ] {
@@ -58,4 +59,7 @@ fn columns_say_what_stays_together() {
         let said = String::from_utf8(output.stderr).unwrap();
         assert!(output.status.code() == Some(2) && said.contains(says), "{wrong}: {said}");
     }
+    let output = folder.run("balance pairs.csv --column length --world-size 4294967295");
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(2) && said.contains("at most 1048576"), "{said}");
 }

@@ -2,6 +2,8 @@
 
 mod bins;
 mod loads;
+mod settings;
 mod step;
 
-pub use step::{Balance, Step, Together, balance, partitions};
+pub use settings::{Balance, Together};
+pub use step::{Step, balance, partitions};

@@ -1,108 +1,9 @@
-//! The settings of one step, and what comes of it.
+//! One step, divided.
 
 use crate::balance::bins::{Item, least, packed};
 use crate::balance::loads::{Loads, Unit, Work};
+use crate::balance::settings::{Balance, Together, check_count};
 use crate::error::Error;
-use crate::limit::cost::CostModel;
-
-/// How the sequences of one step are divided.
-///
-/// ```
-/// use lengthwise::balance::{Balance, balance};
-///
-/// let lengths = [900, 20, 480, 33, 512, 77, 640, 250];
-/// let step = balance(&lengths, &Balance::new(2).capacity(1000))?;
-/// assert_eq!(step.micro_batches(), 2); // on each rank: the fewest of at most 1000 positions
-/// assert!(step.iter().all(|(_, batch)| batch.iter().map(|&i| lengths[i as usize]).sum::<u32>() <= 1000));
-/// assert!(step.idle_share() < 0.01);
-/// # Ok::<(), lengthwise::Error>(())
-/// ```
-#[derive(Clone, Debug)]
-pub struct Balance {
-    ranks: u32,
-    capacity: Option<u32>,
-    cost: Option<CostModel>,
-    together: Option<(Together, Vec<u32>)>,
-    kinds: Option<Vec<u32>>,
-    least: u32,
-    most: Option<u32>,
-    speeds: Option<Vec<f64>>,
-}
-
-/// What sequences of one group share.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Together {
-    /// One micro-batch.
-    #[default]
-    Batch,
-    /// One rank.
-    Rank,
-}
-
-impl Balance {
-    /// The manual page, in Markdown.
-    pub const fn explain() -> &'static str {
-        include_str!("balance.md")
-    }
-
-    /// Divides over this many ranks; the time of a sequence is its length, and a rank has one micro-batch.
-    pub fn new(ranks: u32) -> Self {
-        Self {
-            ranks,
-            capacity: None,
-            cost: None,
-            together: None,
-            kinds: None,
-            least: 1,
-            most: None,
-            speeds: None,
-        }
-    }
-
-    /// No micro-batch has more positions than this. Ranks have as many micro-batches as that needs.
-    #[must_use]
-    pub fn capacity(self, positions: u32) -> Self {
-        Self { capacity: Some(positions), ..self }
-    }
-
-    /// The time of a sequence by this cost model: c·L + d·L². What a model says of batches as a whole is the same
-    /// for every rank.
-    #[must_use]
-    pub fn cost(self, model: CostModel) -> Self {
-        Self { cost: Some(model), ..self }
-    }
-
-    /// Keeps sequences that have the same id in `groups` on one rank, or in one micro-batch.
-    #[must_use]
-    pub fn together(self, groups: Vec<u32>, share: Together) -> Self {
-        Self { together: Some((share, groups)), ..self }
-    }
-
-    /// A micro-batch has sequences of one kind only, given the kind of each sequence.
-    #[must_use]
-    pub fn kinds(self, kinds: Vec<u32>) -> Self {
-        Self { kinds: Some(kinds), ..self }
-    }
-
-    /// Gives each rank at least this many micro-batches.
-    #[must_use]
-    pub fn min_micro_batches(self, count: u32) -> Self {
-        Self { least: count, ..self }
-    }
-
-    /// Refuses to give a rank more micro-batches than this.
-    #[must_use]
-    pub fn max_micro_batches(self, count: u32) -> Self {
-        Self { most: Some(count), ..self }
-    }
-
-    /// How fast each rank is: one of speed 2 gets twice as much to do as one of speed 1.
-    #[must_use]
-    pub fn speeds(self, speeds: Vec<f64>) -> Self {
-        Self { speeds: Some(speeds), ..self }
-    }
-}
 
 /// The sequences of a step, divided over ranks and micro-batches.
 #[derive(Clone, Debug, PartialEq)]
@@ -135,7 +36,7 @@ impl Step {
         if rank >= self.ranks() || number >= self.micro_batches {
             return &[];
         }
-        let batch = (rank * self.micro_batches + number) as usize;
+        let batch = rank as usize * self.micro_batches as usize + number as usize;
         let start = if batch == 0 { 0 } else { self.ends[batch - 1] };
         &self.order[start as usize..self.ends[batch] as usize]
     }
@@ -197,8 +98,9 @@ pub fn balance(lengths: &[u32], wanted: &Balance) -> Result<Step, Error> {
         None => f64::from(length),
         Some(model) => model.of_sequence(length),
     };
+    wanted.check(lengths)?;
     let costs: Vec<f64> = lengths.iter().map(|&length| cost(length)).collect();
-    let speeds = wanted.checked(lengths)?;
+    let speeds = wanted.speeds.clone().unwrap_or_else(|| vec![1.0; wanted.ranks as usize]);
     let capacity = wanted.capacity.map_or(u64::MAX, u64::from);
     let parts = wanted.parts(lengths, &costs);
     check_capacity(&parts, lengths, wanted.capacity)?;
@@ -212,14 +114,18 @@ pub fn balance(lengths: &[u32], wanted: &Balance) -> Result<Step, Error> {
         least(items, capacity)
     };
     let fewest = fewest.div_ceil(u64::from(wanted.ranks)).max(1);
-    let mut each = fewest.max(u64::from(wanted.least)) as usize;
-    let order = costliest_first(units);
     let alone = units.len() == items.len();
+    // A unit has all its items on one rank.
+    let of_unit = |unit: &Unit| least(&items[unit.items.clone()], capacity);
+    let of_units = if alone { 1 } else { units.iter().map(of_unit).max().unwrap_or(1) };
+    let mut each = fewest.max(of_units).max(u64::from(wanted.least)) as usize;
+    let order = costliest_first(units);
     let loads = loop {
         if let Some(most) = wanted.most.filter(|&most| each > most as usize) {
             let expected = format!("at least {each}: fewer cannot hold all sequences");
             return Err(Error::bad_value("the largest number of micro-batches", &most, expected));
         }
+        wanted.check_micro_batches(each as u64, lengths.len())?;
         let mut loads = Loads::new(work, each);
         let filled = loads.fill(&order) || {
             let count = each * wanted.ranks as usize;
@@ -238,7 +144,7 @@ pub fn balance(lengths: &[u32], wanted: &Balance) -> Result<Step, Error> {
         }
         each += 1;
     };
-    Ok(Step::new(&loads, &parts, each, &speeds, bound))
+    Ok(Step::new(&loads.bin_of, &parts, each, &costs, &speeds, bound))
 }
 
 /// Divides costs into parts of about the same sum; if `equal`, the numbers of costs in two parts differ by at most
@@ -250,7 +156,7 @@ pub fn balance(lengths: &[u32], wanted: &Balance) -> Result<Step, Error> {
 /// # Ok::<(), lengthwise::Error>(())
 /// ```
 pub fn partitions(costs: &[f64], parts: u32, equal: bool) -> Result<Vec<Vec<u32>>, Error> {
-    check_ranks(parts)?;
+    check_count("the number of parts", parts, costs.len())?;
     let bad = costs.iter().position(|cost| !(cost.is_finite() && *cost >= 0.0));
     if let Some(index) = bad {
         return Err(Error::bad_value(format!("cost {index}"), &costs[index], "a number from 0"));
@@ -291,56 +197,6 @@ impl Parts {
 }
 
 impl Balance {
-    /// The speeds of the ranks; refuses settings that cannot be.
-    fn checked(&self, lengths: &[u32]) -> Result<Vec<f64>, Error> {
-        check_ranks(self.ranks)?;
-        if self.capacity == Some(0) || self.least == 0 {
-            let of = if self.least == 0 { "the number of micro-batches" } else { "the capacity" };
-            return Err(Error::bad_value(of, &0, "a number from 1"));
-        }
-        let ids = self.together.as_ref().map(|(_, ids)| ("the groups", ids));
-        for (what, ids) in ids.into_iter().chain(self.kinds.as_ref().map(|ids| ("the kinds", ids)))
-        {
-            if ids.len() != lengths.len() {
-                let expected = format!("one for each of the {} sequences", lengths.len());
-                return Err(Error::bad_value(
-                    format!("the number of {}", &what[4..]),
-                    &ids.len(),
-                    expected,
-                ));
-            }
-        }
-        if let (Some((Together::Batch, groups)), Some(kinds)) = (&self.together, &self.kinds) {
-            let mut of_group: Vec<(u32, u32, usize)> = groups
-                .iter()
-                .zip(kinds)
-                .zip(0..)
-                .map(|((&group, &kind), at)| (group, kind, at))
-                .collect();
-            of_group.sort_unstable();
-            if let Some(pair) =
-                of_group.windows(2).find(|pair| pair[0].0 == pair[1].0 && pair[0].1 != pair[1].1)
-            {
-                let of = format!("the kind of sequence {}", pair[1].2);
-                let expected =
-                    format!("{}, that of sequence {}, which is in its group", pair[0].1, pair[0].2);
-                return Err(Error::bad_value(of, &pair[1].1, expected));
-            }
-        }
-        let speeds = self.speeds.clone().unwrap_or_else(|| vec![1.0; self.ranks as usize]);
-        if speeds.len() != self.ranks as usize {
-            let expected = format!("one for each of the {} ranks", self.ranks);
-            return Err(Error::bad_value("the number of speeds", &speeds.len(), expected));
-        }
-        match speeds.iter().position(|speed| !(speed.is_finite() && *speed > 0.0)) {
-            Some(rank) => {
-                let of = format!("the speed of rank {rank}");
-                Err(Error::bad_value(of, &speeds[rank], "a number above 0"))
-            }
-            None => Ok(speeds),
-        }
-    }
-
     fn parts(&self, lengths: &[u32], costs: &[f64]) -> Parts {
         let kind = |sequence: usize| self.kinds.as_ref().map_or(0, |kinds| kinds[sequence]);
         let count = lengths.len();
@@ -386,14 +242,6 @@ impl Balance {
             parts.units.push(Unit { items: start..parts.items.len(), cost });
         }
         parts
-    }
-}
-
-fn check_ranks(ranks: u32) -> Result<(), Error> {
-    if ranks == 0 {
-        Err(Error::bad_value("the number of ranks", &0, "a number from 1"))
-    } else {
-        Ok(())
     }
 }
 
@@ -447,11 +295,18 @@ fn lower_bound(work: Work) -> f64 {
 }
 
 impl Step {
-    fn new(loads: &Loads, parts: &Parts, each: usize, speeds: &[f64], bound: f64) -> Self {
+    fn new(
+        bin_of: &[u32],
+        parts: &Parts,
+        each: usize,
+        costs: &[f64],
+        speeds: &[f64],
+        bound: f64,
+    ) -> Self {
         let mut batches: Vec<(f64, u32)> =
             (0..(each * speeds.len()) as u32).map(|bin| (0.0, bin)).collect();
         let mut sizes = vec![0; batches.len()];
-        for (item, &bin) in loads.bin_of.iter().enumerate() {
+        for (item, &bin) in bin_of.iter().enumerate() {
             batches[bin as usize].0 += parts.items[item].cost;
             sizes[bin as usize] += parts.of(item).len() as u32;
         }
@@ -467,7 +322,7 @@ impl Step {
             ends.push(end);
         }
         let mut order = vec![0; parts.sequences.len()];
-        for (item, &bin) in loads.bin_of.iter().enumerate() {
+        for (item, &bin) in bin_of.iter().enumerate() {
             let (place, own) = (&mut places[bin as usize], parts.of(item));
             order[*place..*place + own.len()].copy_from_slice(own);
             *place += own.len();
@@ -477,7 +332,17 @@ impl Step {
             order[start as usize..end as usize].sort_unstable();
             start = end;
         }
-        let times = (0..speeds.len()).map(|rank| loads.time(rank)).collect();
-        Self { order, ends, micro_batches: each as u32, loads: loads.costs.clone(), times, bound }
+        // From the sequences themselves: sums that changed with every exchange would be off by their rounding.
+        let mut loads = Vec::with_capacity(speeds.len());
+        let mut start = 0;
+        for ends in ends.chunks(each) {
+            let end = ends.last().map_or(start, |&end| end as usize);
+            loads.push(order[start..end].iter().map(|&sequence| costs[sequence as usize]).sum());
+            start = end;
+        }
+        let times: Vec<f64> = loads.iter().zip(speeds).map(|(load, speed)| load / speed).collect();
+        // The two are sums in different orders, so the bound can be above by a rounding.
+        let bound = times.iter().copied().fold(0.0, f64::max).min(bound);
+        Self { order, ends, micro_batches: each as u32, loads, times, bound }
     }
 }
