@@ -152,7 +152,8 @@ fn one_plan(example: Example, planner: &Planner<Strategy>, all: &Lengths, cells:
     let schedule = plan.schedule(SHARDS as u32).expect("there are enough sequences");
     let plans: Vec<Plan> =
         (0..EPOCHS).map(|epoch| planner.plan(all, epoch).expect("as before")).collect();
-    let idle = schedule.idle_share_by(|size, length| f64::from(size) * f64::from(length));
+    let cells_only = CostModel::new(0.0, 0.0, 1.0, 0.0).expect("a cost model");
+    let idle = schedule.idle_share_by(&cells_only);
     let cut = ("one plan", "assigned to 1,000 ranks");
     row(example, cut, all, cells, &plans, (schedule.len(), idle, time))
 }

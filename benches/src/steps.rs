@@ -70,7 +70,7 @@ fn measure(set: &str, lengths: &Lengths, world_size: u32) -> [Row; 2] {
     [Steps::Stratified, Steps::Aligned].map(|steps| {
         let planner = Planner::new(Blurred { blur: 0.005 }, budget).steps(steps);
         let schedule = schedule(planner.plan(lengths, 0));
-        let duration = schedule.duration_by(|size, length| model.seconds(size, length));
+        let duration = schedule.duration_by(&model);
         let variance = variances(&schedule, lengths);
         Row {
             set: set.to_owned(),

@@ -26,8 +26,8 @@ pub(crate) fn scaling(
     for workers in doubled.take_while(|&workers| workers <= most) {
         let schedule = plan.schedule(workers)?;
         let steps = schedule.len() as u64;
-        let seconds = schedule.duration_by(|size, length| cost.seconds(size, length));
-        let idle = schedule.idle_share_by(|size, length| cost.seconds(size, length));
+        let seconds = schedule.duration_by(&cost);
+        let idle = schedule.idle_share_by(&cost);
         let name = |mode: Mode| mode.name().to_owned();
         sync.push(Scaling { name: name(Mode::Sync), workers, steps, seconds, idle });
         let mut loads = vec![0.0; workers as usize];

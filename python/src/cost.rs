@@ -70,8 +70,8 @@ impl CostModel {
     }
 
     /// Returns how many seconds the epoch of a `plan` takes, with one batch in each step.
-    fn epoch_seconds(&self, plan: &Plan) -> f64 {
-        self.0.epoch_seconds(&plan.plan)
+    fn epoch_seconds(&self, plan: &Plan) -> Result<f64> {
+        Ok(self.0.epoch_seconds(&plan.plan)?)
     }
 
     /// The coefficients a, b, c and d.

@@ -59,8 +59,8 @@ type Pickled<'py> = (Bound<'py, PyBytes>, Lengths);
 impl Plan {
     #[staticmethod]
     fn _restore(py: Python<'_>, file: &[u8], lengths: Column) -> Result<Self> {
-        let file = py.detach(|| read_plan_from(file, Form::Npz))?;
-        Ok(Self::new(file.plan, &lengths.0))
+        let plan = py.detach(|| read_plan_from(file, Form::Npz))?.plan;
+        Ok(Self::new(plan.with_lengths(&lengths.0)?, &lengths.0))
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, Pickled<'py>>> {
@@ -376,5 +376,5 @@ pub(crate) fn load_plan(py: Python<'_>, path: Given<PathBuf>, lengths: Column) -
             "give the lengths that the plan was made for, in the same order",
         ));
     }
-    Ok(Plan::new(plan, &lengths.0))
+    Ok(Plan::new(plan.with_lengths(&lengths.0)?, &lengths.0))
 }

@@ -371,9 +371,8 @@ impl Row {
                 step_mix_token_quartiles: mix.token_quartiles,
                 idle_share: schedule.idle_share(),
                 idle_bound: schedule.idle_bound(),
-                time_ratio: cost.map(|model| schedule.seconds(&model, request.lengths)),
-                predicted_seconds: cost_model
-                    .map(|model| schedule.seconds(&model, request.lengths)),
+                time_ratio: cost.map(|model| schedule.seconds(&model)),
+                predicted_seconds: cost_model.map(|model| schedule.seconds(&model)),
                 ..Figures::from(measures)
             });
             let before = shapes.len();

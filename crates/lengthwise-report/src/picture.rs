@@ -62,7 +62,7 @@ text {{ font: 15px system-ui, sans-serif; fill: #6e7781; }}
             MARGIN + number as f64 * (panel + MARGIN),
             PANEL.0,
             100.0 * schedule.all_ranks().measure(lengths).padding_rate,
-            schedule.seconds(&cost, lengths)
+            schedule.seconds(&cost)
         );
         draw(&mut svg, &schedule, lengths, updates);
         svg += "</g>\n";

@@ -19,6 +19,7 @@ mod promises;
 mod ranks;
 mod recommend;
 mod resume;
+mod rows;
 mod settings;
 mod shards;
 mod stability;

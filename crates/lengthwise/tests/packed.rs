@@ -212,10 +212,10 @@ fn time_follows_the_sequences_of_a_row() {
     let lengths = Lengths::new([100; 64]).unwrap();
     let plan = packed(800).plan(&lengths, 0).unwrap();
     let model = CostModel::new(0.0, 0.0, 1.0, 0.01).unwrap();
-    let seconds = model.epoch_seconds(&plan);
+    let seconds = model.epoch_seconds(&plan).unwrap();
     assert!((seconds - 64.0 * (100.0 + 0.01 * 1e4)).abs() < 1e-6, "{seconds}");
     let schedule = plan.schedule(2).unwrap();
-    let duration = schedule.duration_by(|size, length| model.seconds(size, length));
+    let duration = schedule.duration_by(&model);
     assert!((duration - seconds / 2.0).abs() < 1e-6);
 }
 
@@ -260,7 +260,12 @@ fn rows_keep_every_limit() {
         let capacity = lengths.max() * (1 + random.below(9)) + random.below(50);
         let at_most = 1 + random.below(20);
         let window = 1 + random.below(40);
-        let strategy = Packed { capacity: Some(capacity), at_most: Some(at_most), window };
+        let strategy = Packed {
+            capacity: Some(capacity),
+            at_most: Some(at_most),
+            window,
+            ..Packed::default()
+        };
         let planner = Planner::new(strategy, Budget::padded(u64::MAX)).seed(u64::from(at_most));
         let planner =
             if random.below(2) == 0 { planner.constant_steps(&lengths).unwrap() } else { planner };

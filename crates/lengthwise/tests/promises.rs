@@ -316,6 +316,16 @@ impl Case {
                 (size - 1) * shortest <= capacity(count)
             }
             Kind::Dynamic(count, _) => rows * (a + b) <= capacity(count),
+            Kind::Cost(model, limit) if packed => {
+                // Every sequence attends to itself, and padding to nothing.
+                let held = batch.iter().map(|&one| f64::from(self.both(one)[0].min(pad[0])));
+                let [a, b, c, d] = model.coefficients();
+                let [longest, squares] = held.fold([0.0; 2], |[longest, squares], length| {
+                    [f64::max(longest, length), squares + length * length]
+                });
+                let row = a + b * longest + c * f64::from(pad[0]) + d * squares;
+                row.max(model.launch()) <= limit * (1.0 + 1e-12)
+            }
             Kind::Cost(model, limit) => model.seconds(rows as u32, pad[0] + pad[1]) <= limit,
         };
         fits && self.at_most.is_none_or(|most| size <= u64::from(most))

@@ -43,15 +43,19 @@ impl Batches {
         self.iter().enumerate().map(shape)
     }
 
-    /// The same where a batch may be a row that its sequences share: it counts as its sequences if
-    /// all had their mean length, rounded up.
-    pub(crate) fn weighed(&self, packed: bool) -> impl ExactSizeIterator<Item = (u32, u32)> {
-        self.shapes().map(move |shape| weighed(shape, packed))
+    /// The sequences of every batch and what it is padded to, in order.
+    pub(crate) fn padded(&self) -> impl ExactSizeIterator<Item = (&[u32], Pad)> {
+        (0..self.len()).map(|batch| (self.get(batch), self.pad(batch)))
     }
 
     /// The sequences of every batch, in order.
     pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &[u32]> + Clone {
         (0..self.len()).map(|batch| self.get(batch))
+    }
+
+    /// The sequences at the place of a batch.
+    pub(crate) fn sequences(&self, span: Span) -> &[u32] {
+        &self.indices[span.start as usize..(span.start + span.size) as usize]
     }
 
     /// Adds a batch.
@@ -63,11 +67,6 @@ impl Batches {
             self.seconds.push(pad.second);
         }
     }
-}
-
-/// What a batch of this size and batch length counts as where it may be a row.
-pub(crate) fn weighed((size, length): (u32, u32), packed: bool) -> (u32, u32) {
-    (size, if packed { length.div_ceil(size.max(1)) } else { length })
 }
 
 /// Batches in an order, each anywhere among the indices: no sequence moves when that changes.

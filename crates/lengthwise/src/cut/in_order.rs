@@ -7,7 +7,7 @@ use crate::cut::batches::{Batches, Span, Spans};
 use crate::cut::rungs;
 use crate::data::lengths::Lengths;
 use crate::error::Error;
-use crate::limit::capacity::{Open, Row};
+use crate::limit::capacity::Open;
 use crate::limit::resolved::{ByCells, Fill, Growing, ResolvedBudget};
 use crate::order::groups::{GroupKind, Groups, Order};
 use crate::order::keyed::Flat;
@@ -17,7 +17,7 @@ use crate::shape::rounding::{PairRounding, Rounding};
 pub(crate) fn rows(
     groups: Groups,
     lengths: &Lengths,
-    row: Row,
+    limit: &ResolvedBudget,
     rounding: &Rounding,
 ) -> Result<Batches, Error> {
     let Groups { order: Order::Flat(Flat { order: indices, .. }), mut ends, .. } = groups else {
@@ -29,8 +29,7 @@ pub(crate) fn rows(
     ends.retain(|&end| end > 0);
     for &end in &ends {
         let members = &indices[start as usize..end as usize];
-        let sum = members.iter().map(|&sequence| u64::from(lengths.of(sequence))).sum();
-        row.check(members, sum)?;
+        let sum = limit.check_row(members, lengths)?;
         sums.push(rounding.of(sum as u32));
         start = end;
     }

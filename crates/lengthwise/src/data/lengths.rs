@@ -36,7 +36,7 @@ pub struct Lengths {
 impl Lengths {
     /// Takes lengths that are `u32` already.
     pub fn new(lengths: impl Into<Vec<u32>>) -> Result<Self, Error> {
-        Self::of_values(Values::Own(lengths.into()))
+        Self::of_values(Values::Own(Arc::new(lengths.into())))
     }
 
     /// Takes lengths that are in memory owned elsewhere, such as a memory-mapped file. Nothing is
@@ -123,6 +123,11 @@ impl Lengths {
         self.values.as_slice()
     }
 
+    /// The same, to be kept.
+    pub(crate) fn values(&self) -> Values {
+        self.values.clone()
+    }
+
     /// The number of sequences.
     #[expect(clippy::len_without_is_empty, reason = "never empty")]
     pub fn len(&self) -> usize {
@@ -182,15 +187,15 @@ impl Lengths {
     }
 }
 
-/// Lengths that are owned, or in memory owned elsewhere.
+/// Lengths that are owned, or in memory owned elsewhere. Clones share them.
 #[derive(Clone)]
-enum Values {
-    Own(Vec<u32>),
+pub(crate) enum Values {
+    Own(Arc<Vec<u32>>),
     Shared(Arc<dyn AsRef<[u32]> + Send + Sync>),
 }
 
 impl Values {
-    fn as_slice(&self) -> &[u32] {
+    pub(crate) fn as_slice(&self) -> &[u32] {
         match self {
             Values::Own(own) => own,
             Values::Shared(shared) => (**shared).as_ref(),

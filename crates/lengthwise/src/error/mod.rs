@@ -421,6 +421,13 @@ pub enum Error {
         says("the plan is not valid: {what}"),
         advises("make the plan again: it is damaged"),
         like { what: text("batch 3 is empty") };
+    /// A restored plan of packed rows without the lengths that it was made for.
+    NoRowLengths
+        is Setting,
+        says("the plan has packed rows and was restored without its lengths, and the time of a row depends on \
+              them"),
+        advises("give it the lengths that it was made for"),
+        like {};
     /// The work was stopped before its end, as its caller asked
     /// ([`Workspace::stopped_by`](crate::Workspace::stopped_by)).
     Stopped

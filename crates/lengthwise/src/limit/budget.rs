@@ -150,9 +150,18 @@ impl Budget {
     }
 
     /// The same for a row of this many sequences.
-    pub(crate) fn admits_row(&self, sequences: u32, length: u32, longest: u64) -> bool {
-        let row = Open { size: 1, length, second: 0 };
-        self.capacity(longest).holds(row) && sequences <= self.most()
+    pub(crate) fn admits_row(
+        &self,
+        sequences: impl ExactSizeIterator<Item = u32>,
+        length: u32,
+        longest: u64,
+    ) -> bool {
+        let count = sequences.len() as u32;
+        let holds = match self.capacity(longest) {
+            Capacity::Seconds { model, limit } => model.row_seconds(length, sequences) <= limit,
+            capacity => capacity.holds(Open { size: 1, length, second: 0 }),
+        };
+        holds && count <= self.most()
     }
 
     /// The cost model, if it is a budget of seconds.

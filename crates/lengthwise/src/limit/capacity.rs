@@ -3,6 +3,7 @@
 use crate::data::lengths::Pad;
 use crate::error::Error;
 use crate::limit::cost::CostModel;
+use crate::math::largest;
 
 /// Limits on the cells of sequences with two lengths: batch size × batch length, of each side. All
 /// given limits hold.
@@ -171,6 +172,36 @@ impl Open {
     #[inline(always)]
     pub(crate) fn with(self, padded: u32) -> Self {
         Self { size: self.size + 1, length: self.length.max(padded), second: 0 }
+    }
+}
+
+/// What the sequences of one row may cost together, if the budget is one of seconds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RowCost {
+    pub(crate) model: CostModel,
+    pub(crate) limit: f64,
+    /// What is left for the sequences, whichever is the longest.
+    pub(crate) space: f64,
+}
+
+impl RowCost {
+    /// For sequences of up to this length.
+    pub(crate) fn new(model: CostModel, limit: f64, longest: u32) -> Self {
+        let [a, b, ..] = model.coefficients();
+        Self { model, limit, space: limit - a - b * f64::from(longest) }
+    }
+
+    /// No row has more positions.
+    pub(crate) fn most_positions(&self) -> u32 {
+        largest(u32::MAX, |row| self.model.row_seconds(row, [1]) <= self.limit)
+    }
+
+    /// Which part of a row a sequence of this length is; all of it if it fits only alone.
+    pub(crate) fn part(&self, length: u32) -> f64 {
+        let [_, _, c, d] = self.model.coefficients();
+        let length = f64::from(length);
+        let own = (c * length + d * length * length) / self.space;
+        if self.space > 0.0 && own < 1.0 { own } else { 1.0 }
     }
 }
 

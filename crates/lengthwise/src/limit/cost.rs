@@ -156,7 +156,13 @@ impl CostModel {
         self.a + self.b * length + self.c * cells + self.d * (cells * length)
     }
 
-    /// The same for a packed row of `row` positions with sequences of these lengths.
+    /// How many seconds a packed row of `row` positions takes that holds sequences of these lengths. In a
+    /// packed row each sequence attends only to itself, and padding to nothing.
+    pub fn row_seconds(&self, row: u32, lengths: impl IntoIterator<Item = u32>) -> f64 {
+        self.computing_row(row, lengths.into_iter()).max(self.h)
+    }
+
+    /// The same without its launch.
     pub(crate) fn computing_row(&self, row: u32, lengths: impl Iterator<Item = u32>) -> f64 {
         let of_row = |(longest, squares): (u32, f64), length: u32| {
             (longest.max(length), squares + f64::from(length) * f64::from(length))

@@ -5,7 +5,9 @@ use std::sync::{Arc, LazyLock};
 
 use crate::base::workspace::Workspace;
 use crate::data::lengths::{Lengths, Pad};
-use crate::limit::capacity::{Capacity, Open, Row, Rule};
+use crate::error::Error;
+use crate::limit::capacity::{Capacity, Open, Row, RowCost, Rule};
+use crate::limit::cost::CostModel;
 use crate::limit::update::Update;
 use crate::shape::rounding::{PairRounding, Rounding};
 use crate::shape::shapes::Shapes;
@@ -30,6 +32,10 @@ pub struct ResolvedBudget<'a> {
     multiple_of: u32,
     rule: Rule,
     row: Row,
+    /// What the sequences of a row may cost together, if the budget is one of seconds and rows are not padded.
+    row_cost: Option<RowCost>,
+    /// How long batches take, if that is known.
+    pub(crate) cost_model: Option<CostModel>,
     /// How much data an optimizer step has, if that is given, and over how many ranks.
     update: Option<Update>,
     ranks: u32,
@@ -52,9 +58,16 @@ impl<'a> ResolvedBudget<'a> {
             multiple_of,
             rule,
             row: Row { capacity: u32::MAX, at_most: u32::MAX },
+            row_cost: None,
+            cost_model: None,
             update: None,
             ranks: 1,
         }
+    }
+
+    /// How long batches take, if a cost model was given, or comes with the budget.
+    pub fn cost_model(&self) -> Option<CostModel> {
+        self.cost_model
     }
 
     /// What a row may hold, if several sequences share it: limited by the strategy, the budget and the
@@ -63,8 +76,31 @@ impl<'a> ResolvedBudget<'a> {
         self.row
     }
 
+    pub(crate) fn row_cost(&self) -> Option<RowCost> {
+        self.row_cost
+    }
+
+    /// Refuses rows that hold too much: a strategy may be the user's own.
+    pub(crate) fn check_row(&self, row: &[u32], lengths: &Lengths) -> Result<u64, Error> {
+        let held = row.iter().map(|&sequence| lengths.of(sequence));
+        let sum = held.clone().map(u64::from).sum();
+        self.row.check(row, sum)?;
+        match self.row_cost {
+            Some(RowCost { model, limit, .. }) if model.row_seconds(sum as u32, held) > limit => {
+                Err(Error::BadGroups { what: format!("a row takes more than {limit} seconds") })
+            }
+            _ => Ok(sum),
+        }
+    }
+
     /// With a row that keeps the budget too, and that the shapes can round up to.
-    pub(crate) fn with_row_within(self, row: Row, shapes: &Shapes) -> Self {
+    pub(crate) fn with_row_within(self, row: Row, shapes: &Shapes, longest: u32) -> Self {
+        if let (Capacity::Seconds { model, limit }, Shapes::Exact) = (self.capacity, shapes) {
+            let row_cost = RowCost::new(model, limit, longest);
+            let capacity = row.capacity.min(row_cost.most_positions());
+            let at_most = row.at_most.min(self.at_most);
+            return Self { row: Row { capacity, at_most }, row_cost: Some(row_cost), ..self };
+        }
         let longest = self.capacity.longest_alone();
         let capacity = shapes.longest_within(row.capacity.min(longest));
         let at_most = row.at_most.min(self.at_most);

@@ -1,7 +1,14 @@
 //! Several sequences in one row, one after another.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::base::rng::{Purpose, Rng};
 use crate::data::lengths::Lengths;
-use crate::limit::capacity::Row;
+use crate::limit::capacity::{Row, RowCost};
+use crate::limit::cost::CostModel;
+use crate::limit::resolved::ResolvedBudget;
+use crate::order::sort;
 
 /// Best fit: takes the sequences in the given order, and puts each into the row in which it leaves the
 /// least free space, or into a new row if it fits nowhere. Returns the sequences row by row, and where
@@ -10,12 +17,41 @@ use crate::limit::capacity::Row;
 /// Rows that can take no more are put away, so the time is O(sequences), whatever the capacity.
 /// Capacities above 65,536 are divided into as many steps; of rows within one step it is not always
 /// the fullest that is taken.
-pub(crate) fn pack(order: &[u32], lengths: &Lengths, row: Row) -> (Vec<u32>, Vec<u32>) {
+///
+/// With a limit on what a row costs, the space of a row is what it may cost instead of positions.
+pub(crate) fn pack(
+    order: &[u32],
+    lengths: &Lengths,
+    row: Row,
+    cost: Option<RowCost>,
+) -> (Vec<u32>, Vec<u32>) {
+    let Some(cost) = cost else {
+        return best_fit(order, |sequence| lengths.of(sequence), lengths.min(), row);
+    };
+    let units = |length: u32| {
+        let share = cost.part(length).max(f64::from(length) / f64::from(row.capacity));
+        // Rounded up, so that rows keep their limit; one that is a whole row stays one.
+        ((share * f64::from(UNITS)).ceil() as u32).clamp(1, UNITS)
+    };
+    let row = Row { capacity: UNITS, ..row };
+    best_fit(order, |sequence| units(lengths.of(sequence)), units(lengths.min()), row)
+}
+
+/// What a row may cost is divided into so many units.
+const UNITS: u32 = 1 << 30;
+
+/// The same for any space that a sequence takes.
+fn best_fit(
+    order: &[u32],
+    space: impl Fn(u32) -> u32,
+    least: u32,
+    row: Row,
+) -> (Vec<u32>, Vec<u32>) {
     let mut best_fit = BestFit::new(row.capacity);
     let (mut free, mut sizes): (Vec<u32>, Vec<u32>) = (Vec::new(), Vec::new());
     let mut row_of = Vec::with_capacity(order.len());
     for &sequence in order {
-        let length = lengths.of(sequence);
+        let length = space(sequence);
         let taken = best_fit.take(length, &free).unwrap_or_else(|| {
             free.push(row.capacity);
             sizes.push(0);
@@ -24,12 +60,207 @@ pub(crate) fn pack(order: &[u32], lengths: &Lengths, row: Row) -> (Vec<u32>, Vec
         let at = taken as usize;
         free[at] -= length;
         sizes[at] += 1;
-        if free[at] >= lengths.min() && sizes[at] < row.at_most {
+        if free[at] >= least && sizes[at] < row.at_most {
             best_fit.put(taken, free[at]);
         }
         row_of.push(taken);
     }
     gathered(order, &row_of, sizes)
+}
+
+/// A sequence that is to be put into a row.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Piece {
+    /// What it adds to the time of its row.
+    pub(crate) cost: f64,
+    pub(crate) sequence: u32,
+    pub(crate) length: u32,
+}
+
+/// A row that is being filled.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Filled {
+    pub(crate) positions: u64,
+    pub(crate) cost: f64,
+    pub(crate) sequences: Vec<u32>,
+}
+
+/// The sequences in `count` rows of about the same cost: the costliest comes first, and each goes to the row that
+/// costs the least so far and has space for it. Nothing if they do not fit, or a row would cost more than `most`. A
+/// row is empty if there are fewer sequences than rows.
+pub(crate) fn evenly(
+    pieces: &mut [Piece],
+    count: usize,
+    row: Row,
+    most: f64,
+) -> Option<Vec<Filled>> {
+    // Equally long ones stay in their order.
+    pieces.sort_by(|a, b| b.cost.total_cmp(&a.cost));
+    let least = pieces.iter().map(|piece| u64::from(piece.length)).min().unwrap_or(0);
+    let capacity = u64::from(row.capacity);
+    let mut rows = vec![Filled::default(); count];
+    // Costs are not negative: their bits have their order.
+    let mut open: BinaryHeap<Reverse<(u64, usize)>> =
+        (0..count).map(|at| Reverse((0, at))).collect();
+    let mut passed = Vec::new();
+    for piece in pieces {
+        let at = loop {
+            let Reverse((cost, at)) = open.pop()?;
+            if rows[at].positions + u64::from(piece.length) <= capacity {
+                break at;
+            }
+            passed.push(Reverse((cost, at)));
+        };
+        let into = &mut rows[at];
+        if into.cost + piece.cost > most {
+            return None;
+        }
+        into.positions += u64::from(piece.length);
+        into.cost += piece.cost;
+        into.sequences.push(piece.sequence);
+        if into.positions + least <= capacity && into.sequences.len() < row.at_most as usize {
+            open.push(Reverse((into.cost.to_bits(), at)));
+        }
+        open.extend(passed.drain(..));
+    }
+    Some(rows)
+}
+
+/// Rows of equal cost: the sequences are taken in the given order, as many at a time as fill [`ROWS`] rows or as
+/// `window` has, and divided evenly among as many rows as cost what a row should cost. A sequence that costs more
+/// than that has a row of its own.
+pub(crate) struct Even<'a> {
+    lengths: &'a Lengths,
+    row: Row,
+    model: CostModel,
+    /// What a row should cost.
+    target: f64,
+    /// What a row may cost at most.
+    most: f64,
+    window: usize,
+}
+
+/// How many rows are filled at a time: enough for costs to be equal, and few enough for new batch-mates in every
+/// epoch.
+const ROWS: f64 = 128.0;
+
+/// Rows are even enough if the one that costs least costs this much of the one that costs most.
+const EVEN: f64 = 0.99;
+
+/// How full rows are on average, in percent, the fullest first: the fewer positions, the more sequences can move.
+const FULL: [u32; 12] = [100, 98, 96, 94, 92, 90, 87, 84, 80, 75, 70, 60];
+
+impl<'a> Even<'a> {
+    pub(crate) fn new(
+        lengths: &'a Lengths,
+        limit: &ResolvedBudget,
+        model: CostModel,
+        window: u32,
+    ) -> Self {
+        let row = limit.row();
+        let most = limit.row_cost().map_or(f64::INFINITY, |cost| cost.space);
+        let [mut all, mut count] = [0.0; 2];
+        for &(length, of_length) in lengths.population() {
+            all += f64::from(of_length) * f64::from(length);
+            count += f64::from(of_length);
+        }
+        let of_rows = ROWS * f64::from(row.capacity) * count / all;
+        let window = if window > 1 { window as usize } else { (of_rows as usize).max(1) };
+        let mut even = Self { lengths, row, model, target: 0.0, most, window };
+        let key = format!("balance {} {} {most} {window} {model}", row.capacity, row.at_most);
+        let full = lengths.remembered(&key, || vec![even.fullest()]);
+        even.target = even.target_of(full[0]);
+        even
+    }
+
+    /// Rows as full as they can be, in percent, and still even: tried on two windows.
+    fn fullest(&self) -> u32 {
+        let order = sort::shuffled(self.lengths.count(), &Rng::new(0, 0), Purpose::Shuffle);
+        let is_even = |full: &&u32| {
+            let tried = Self { target: self.target_of(**full), ..*self };
+            order.chunks(tried.window).take(2).all(|window| {
+                let costs = tried.shared(window).1.into_iter().map(|row| row.cost);
+                let (least, most) =
+                    costs.fold((f64::INFINITY, 0.0), |(l, m), cost| (cost.min(l), cost.max(m)));
+                least >= EVEN * most
+            })
+        };
+        FULL.iter().find(is_even).copied().unwrap_or(FULL[FULL.len() - 1])
+    }
+
+    /// What a row costs that is so full, in percent, of sequences that do not cost more than a row.
+    fn target_of(&self, full: u32) -> f64 {
+        let capacity = f64::from(self.row.capacity) * f64::from(full) / 100.0;
+        let mut target = f64::INFINITY;
+        loop {
+            let [mut cost, mut positions] = [0.0; 2];
+            for &(length, count) in self.lengths.population() {
+                let own = self.model.of_sequence(length);
+                if own <= target {
+                    cost += own * f64::from(count);
+                    positions += f64::from(length) * f64::from(count);
+                }
+            }
+            if positions == 0.0 {
+                return target;
+            }
+            let next = cost / positions * capacity;
+            // Without the costliest sequences a row costs less, and so on: it ends with the cheapest.
+            if next >= target * (1.0 - 1e-9) {
+                return target.min(self.most);
+            }
+            target = next;
+        }
+    }
+
+    /// The sequences that cost more than a row should, and rows of the others.
+    fn shared(&self, window: &[u32]) -> (Vec<u32>, Vec<Filled>) {
+        let (mut alone, mut pieces) = (Vec::new(), Vec::new());
+        let (mut cost, mut positions) = (0.0, 0);
+        for &sequence in window {
+            let length = self.lengths.of(sequence);
+            let piece = Piece { cost: self.model.of_sequence(length), sequence, length };
+            if piece.cost >= self.target {
+                alone.push(sequence);
+            } else {
+                cost += piece.cost;
+                positions += u64::from(length);
+                pieces.push(piece);
+            }
+        }
+        if pieces.is_empty() {
+            return (alone, Vec::new());
+        }
+        let least = positions.div_ceil(self.row.capacity.into()) as usize;
+        let least = least.max(pieces.len().div_ceil(self.row.at_most as usize));
+        let mut count = ((cost / self.target).round() as usize).max(least);
+        loop {
+            count = count.min(pieces.len());
+            if let Some(mut rows) = evenly(&mut pieces, count, self.row, self.most) {
+                rows.retain(|row| !row.sequences.is_empty());
+                return (alone, rows);
+            }
+            // A row for each sequence always fits.
+            count += 1 + count / 64;
+        }
+    }
+
+    /// The sequences row by row, and where each row ends.
+    pub(crate) fn pack(&self, order: &[u32]) -> (Vec<u32>, Vec<u32>) {
+        let (mut packed, mut ends) = (Vec::with_capacity(order.len()), Vec::new());
+        for window in order.chunks(self.window) {
+            let (alone, rows) = self.shared(window);
+            for sequence in alone {
+                packed.push(sequence);
+                ends.push(packed.len() as u32);
+            }
+            for row in rows {
+                packed.extend(row.sequences);
+                ends.push(packed.len() as u32);
+            }
+        }
+        (packed, ends)
+    }
 }
 
 /// The sequences row by row, each row in the order in which they came.
@@ -179,7 +410,6 @@ impl BestFit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::rng::{Purpose, Rng};
 
     /// Best fit as it is defined, by looking at every row.
     fn plain(order: &[u32], lengths: &Lengths, row: Row) -> Vec<Vec<u32>> {
@@ -227,7 +457,7 @@ mod tests {
                 sums
             };
             assert_eq!(
-                sums(rows(&pack(&order, &lengths, row))),
+                sums(rows(&pack(&order, &lengths, row, None))),
                 sums(plain(&order, &lengths, row))
             );
         }
@@ -244,7 +474,7 @@ mod tests {
             let lengths = Lengths::new(lengths).unwrap();
             let order: Vec<u32> = (0..lengths.count()).rev().collect();
             let row = Row { capacity, at_most };
-            let packed = pack(&order, &lengths, row);
+            let packed = pack(&order, &lengths, row, None);
             let mut seen = packed.0.clone();
             seen.sort_unstable();
             assert_eq!(seen, (0..300).collect::<Vec<_>>());
@@ -262,7 +492,7 @@ mod tests {
         for capacity in [100_002, 1_999_999_998, u32::MAX - 1] {
             let lengths = Lengths::new([capacity / 2; 64]).unwrap();
             let order: Vec<u32> = (0..64).collect();
-            let packed = pack(&order, &lengths, Row { capacity, at_most: u32::MAX });
+            let packed = pack(&order, &lengths, Row { capacity, at_most: u32::MAX }, None);
             assert_eq!(packed.1.len(), 32, "{capacity}");
         }
     }

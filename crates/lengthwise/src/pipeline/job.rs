@@ -123,6 +123,7 @@ impl<'a> Job<'a> {
             (None, None) => self.resolve_lengths(lengths)?,
         };
         (resolved.limit.workspace, resolved.limit.memory) = (self.workspace, memory);
+        resolved.limit.cost_model = self.settings.cost_model.or(self.settings.budget.model());
         let Settings { update, canonical_ranks, .. } = *self.settings;
         resolved.limit = resolved.limit.with_update(update, canonical_ranks.unwrap_or(1));
         Ok(Some(resolved))
@@ -167,10 +168,14 @@ impl<'a> Job<'a> {
         let (shapes, budget) = (&self.settings.shapes, &self.settings.budget);
         let Shapes::Ladder(rungs @ 1..) = *shapes else {
             let Resolved { rounding, limit } = self.resolve_lengths(lengths)?;
-            return Ok(Resolved { rounding, limit: limit.with_row_within(row, shapes) });
+            return Ok(Resolved {
+                rounding,
+                limit: limit.with_row_within(row, shapes, lengths.longest()),
+            });
         };
         let limit = budget.resolve(lengths.longest())?;
-        let limit = limit.rounded(lengths, Arc::new(Rounding::Exact)).with_row_within(row, shapes);
+        let limit = limit.rounded(lengths, Arc::new(Rounding::Exact));
+        let limit = limit.with_row_within(row, shapes, lengths.longest());
         let edges = row_rungs(lengths, limit.row(), rungs)?;
         let rounding = Arc::new(Rounding::Rungs(Staircase::new(edges, lengths)));
         Ok(Resolved { rounding, limit })
@@ -182,7 +187,7 @@ fn row_rungs(lengths: &Lengths, row: Row, rungs: u32) -> Result<Vec<u32>, Error>
     let sample = lengths.part().map(|all| Lengths::new(all.sample(SAMPLE))).transpose()?;
     let all = sample.as_ref().unwrap_or(lengths);
     let order = sort::shuffled(all.count(), &Rng::new(0, 0), Purpose::Shuffle);
-    let (order, ends) = pack(&order, all, row);
+    let (order, ends) = pack(&order, all, row, None);
     let starts = std::iter::once(&0).chain(&ends);
     let sums = starts.zip(&ends).map(|(&start, &end)| {
         order[start as usize..end as usize].iter().map(|&sequence| all.of(sequence)).sum()

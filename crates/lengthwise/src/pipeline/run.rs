@@ -1,9 +1,9 @@
 //! The other stages: sequences are grouped, groups are cut into batches, and batches are arranged.
 
 use crate::base::rng::{Purpose, Rng};
-use crate::cut::batches::{Spans, weighed};
+use crate::cut::batches::Spans;
 use crate::cut::in_order::{cut, rows};
-use crate::data::lengths::{Lengths, Pad};
+use crate::data::lengths::{Lengths, Pad, Values};
 use crate::data::over_long::OverLong;
 use crate::error::Error;
 use crate::limit::cost::CostModel;
@@ -11,7 +11,7 @@ use crate::limit::resolved::ResolvedBudget;
 use crate::limit::too_long::Admitted;
 use crate::order::groups::{Drawn, GroupKind, Groups};
 use crate::pipeline::job::{Job, Resolved};
-use crate::plan::arrange::{Arrange, Steps, Time, in_step, items, shuffle};
+use crate::plan::arrange::{Arrange, Clock, Steps, Time, in_step, items, shuffle};
 use crate::plan::epoch::SpanPlan;
 use crate::plan::settings::{Corpus, Found, Provenance, Settings};
 use crate::strategy::group::Group;
@@ -69,20 +69,22 @@ impl Job<'_> {
         };
         let made = Provenance::new(settings, found);
         self.check_batches(grouped.batches.len())?;
-        let batches = self.workspace.stage("arrange", || arranged(grouped.batches, &made, &rng));
-        Ok(SpanPlan::new(batches, admitted.over, made))
+        let rows = made.packed.then(|| self.lengths.values());
+        let clock = Clock { time: made.time(), rows: rows.as_ref().map(Values::as_slice) };
+        let batches =
+            self.workspace.stage("arrange", || arranged(grouped.batches, &made, clock, &rng));
+        Ok(SpanPlan::new(batches, admitted.over, made, rows))
     }
 }
 
 /// The last stage: the batches in the order of the epoch.
-fn arranged(batches: Spans, made: &Provenance, rng: &Rng) -> Spans {
+fn arranged(batches: Spans, made: &Provenance, clock: Clock, rng: &Rng) -> Spans {
     if made.arrange == Arrange::AsBuilt {
         return batches;
     }
     let items = items(&batches, made.packed);
     let order = if let Some(shard) = made.shard {
-        let shapes = batches.shapes().map(|shape| weighed(shape, made.packed));
-        let work: Vec<f64> = shapes.map(|(size, length)| made.time().of(size, length)).collect();
+        let work: Vec<f64> = batches.iter().map(|(batch, pad)| clock.of(batch, pad)).collect();
         let rng = Rng::new(made.seed, made.epoch);
         in_step(&items, &work, (made.arrange, made.steps), shard, &rng)
     } else {
@@ -325,7 +327,7 @@ fn build(
     }
     let Groups { drawn, kind, per_step, .. } = groups;
     let batches = limit.workspace.stage("cut", || match kind {
-        GroupKind::Row => rows(groups, lengths, limit.row(), rounding).map(Spans::from),
+        GroupKind::Row => rows(groups, lengths, limit, rounding).map(Spans::from),
         _ => Ok(cut(groups, limit, rounding)),
     })?;
     let batches = match drawn {

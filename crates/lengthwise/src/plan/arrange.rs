@@ -3,7 +3,8 @@
 
 use crate::base::rng::{Purpose, Rng};
 use crate::base::setting::names;
-use crate::cut::batches::{Spans, weighed};
+use crate::cut::batches::Spans;
+use crate::data::lengths::Pad;
 use crate::data::shard::Shard;
 use crate::limit::cost::CostModel;
 use crate::math::ln;
@@ -73,7 +74,7 @@ impl Arrange {
 
 /// What batches, or rows, are to an arrangement. Of rows the mean length counts.
 pub(crate) fn items(batches: &Spans, packed: bool) -> Vec<Item> {
-    let row = |shape: (u32, u32)| Item::row(weighed(shape, true).1, shape.1);
+    let row = |(size, length)| Item::row(mean(size, length), length);
     batches.shapes().map(if packed { row } else { Item::batch }).collect()
 }
 
@@ -318,6 +319,68 @@ impl Time {
             Time::Seconds(model) => model.seconds(size, length),
         }
     }
+
+    /// How long a packed row takes that holds these lengths.
+    fn of_row(self, row: u32, lengths: impl Iterator<Item = u32>) -> f64 {
+        match self {
+            Time::Cells | Time::Length => f64::from(row),
+            Time::Seconds(model) => model.row_seconds(row, lengths),
+        }
+    }
+
+    /// What one sequence adds to the time of a packed row.
+    pub(crate) fn of_sequence(self, length: u32) -> f64 {
+        match self {
+            Time::Cells | Time::Length => f64::from(length),
+            Time::Seconds(model) => model.of_sequence(length),
+        }
+    }
+}
+
+/// How long the batches of a plan take.
+#[derive(Clone, Copy)]
+pub(crate) struct Clock<'a> {
+    pub(crate) time: Time,
+    /// The lengths of all sequences, if batches are rows.
+    pub(crate) rows: Option<&'a [u32]>,
+}
+
+impl Clock<'_> {
+    pub(crate) fn of(self, batch: &[u32], pad: Pad) -> f64 {
+        match self.rows {
+            None => self.time.of(batch.len() as u32, pad.joint()),
+            Some(lengths) => self.time.of_row(pad.first, held(batch, pad, lengths)),
+        }
+    }
+
+    /// What a batch is to its step.
+    pub(crate) fn part(self, (batch, pad): (&[u32], Pad)) -> Part {
+        let (size, length) = (batch.len() as u32, pad.joint());
+        let time = self.of(batch, pad);
+        let Some(lengths) = self.rows else { return Part { size, length, time, largest: time } };
+        let largest = held(batch, pad, lengths).max().unwrap_or(0);
+        Part { size, length: mean(size, length), time, largest: self.time.of_sequence(largest) }
+    }
+}
+
+/// The lengths in a row. A truncated sequence fills it and no more.
+pub(crate) fn held(row: &[u32], pad: Pad, lengths: &[u32]) -> impl Iterator<Item = u32> {
+    row.iter().map(move |&sequence| lengths[sequence as usize].min(pad.first))
+}
+
+/// A batch that is to be assigned: its size, what it is padded to, or the mean length in a row, how long it takes,
+/// and how much of that the longest sequence of a row does.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Part {
+    pub(crate) size: u32,
+    pub(crate) length: u32,
+    pub(crate) time: f64,
+    pub(crate) largest: f64,
+}
+
+/// The mean length in a row, rounded up.
+fn mean(size: u32, row: u32) -> u32 {
+    row.div_ceil(size.max(1))
 }
 
 names!(Arrange, "arrangement");

@@ -4,11 +4,14 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
+use crate::base::digest::hex;
 use crate::base::digest::{Digest, digest};
 use crate::base::workspace::Workspace;
 use crate::cut::batches::{Batches, Spans};
+use crate::data::lengths::{Lengths, Values};
 use crate::data::over_long::OverLong;
 use crate::error::Error;
+use crate::plan::arrange::{Clock, Time};
 use crate::plan::settings::Provenance;
 
 /// All batches of one epoch, in order. A plan is immutable, and copies share their memory.
@@ -30,16 +33,24 @@ pub struct Plan {
     over_long: Arc<[u32]>,
     made: Arc<Provenance>,
     digest: OnceLock<u64>,
+    /// The lengths of all sequences, if batches are rows: the time of a row depends on those in it.
+    rows: Option<Values>,
 }
 
 impl Plan {
-    pub(crate) fn new(batches: Batches, over_long: Vec<u32>, made: Provenance) -> Self {
+    pub(crate) fn new(
+        batches: Batches,
+        over_long: Vec<u32>,
+        made: Provenance,
+        rows: Option<Values>,
+    ) -> Self {
         let (batches, made) = (Arc::new(batches), Arc::new(made));
-        Self { batches, over_long: over_long.into(), made, digest: OnceLock::new() }
+        Self { batches, over_long: over_long.into(), made, digest: OnceLock::new(), rows }
     }
 
     /// Restores a plan that was made earlier or elsewhere, from the sequences of all batches, where
-    /// each batch ends, what each is padded to, and the over-long sequences.
+    /// each batch ends, what each is padded to, and the over-long sequences. A plan of packed rows needs
+    /// [its lengths](Plan::with_lengths) as well before it can be assigned to ranks.
     pub fn restore(
         made: Provenance,
         indices: Vec<u32>,
@@ -60,7 +71,8 @@ impl Plan {
             }
             None => {
                 let (lengths, seconds) = (batch_lengths, Vec::new());
-                return Ok(Self::new(Batches { indices, ends, lengths, seconds }, over_long, made));
+                let batches = Batches { indices, ends, lengths, seconds };
+                return Ok(Self::new(batches, over_long, made, None));
             }
         };
         Err(Error::BadPlan { what })
@@ -77,6 +89,28 @@ impl Plan {
             None => return Ok(self.with_batches(Batches { seconds, ..(*self.batches).clone() })),
         };
         Err(Error::BadPlan { what })
+    }
+
+    /// Returns the same plan with the lengths it was made for. Only a restored plan of packed rows needs
+    /// them: how long a row takes depends on the lengths in it.
+    pub fn with_lengths(&self, lengths: &Lengths) -> Result<Self, Error> {
+        let [planned, given] = [self.made.lengths, lengths.digest()];
+        if planned != given {
+            let [planned, given] = [planned, given].map(hex);
+            let what =
+                format!("it was made for lengths with digest {planned}, and these have {given}");
+            return Err(Error::BadPlan { what });
+        }
+        Ok(Self { rows: self.is_packed().then(|| lengths.values()), ..self.clone() })
+    }
+
+    /// How long its batches take; an error if that depends on lengths that are not known.
+    pub(crate) fn clock(&self, time: Time) -> Result<Clock<'_>, Error> {
+        let rows = self.rows.as_ref().map(Values::as_slice);
+        if self.is_packed() && rows.is_none() {
+            return Err(Error::NoRowLengths);
+        }
+        Ok(Clock { time, rows })
     }
 
     /// Other batches made in the same way.
@@ -256,19 +290,25 @@ pub struct SpanPlan {
     over_long: Vec<u32>,
     made: Provenance,
     digest: OnceLock<u64>,
+    rows: Option<Values>,
 }
 
 /// The memory per batch while batches are arranged, and later while they are measured and written.
 pub(crate) const OF_BATCH: u64 = 128;
 
 impl SpanPlan {
-    pub(crate) fn new(batches: Spans, over_long: Vec<u32>, made: Provenance) -> Self {
-        Self { batches, over_long, made, digest: OnceLock::new() }
+    pub(crate) fn new(
+        batches: Spans,
+        over_long: Vec<u32>,
+        made: Provenance,
+        rows: Option<Values>,
+    ) -> Self {
+        Self { batches, over_long, made, digest: OnceLock::new(), rows }
     }
 
     /// The same plan with its batches one after another.
     pub fn gathered(self, workspace: &Workspace) -> Result<Plan, Error> {
-        let Self { batches, over_long, made, digest: _ } = self;
+        let Self { batches, over_long, made, digest: _, rows } = self;
         let sequences = batches.sequences();
         if let Some(bound) = workspace.memory
             && !batches.is_gathered(sequences as u32)
@@ -278,7 +318,7 @@ impl SpanPlan {
             Error::check_memory(needed, bound, what)?;
         }
         let batches = workspace.stage("gather", || batches.gathered(workspace));
-        Ok(Plan::new(batches, over_long, made))
+        Ok(Plan::new(batches, over_long, made, rows))
     }
 
     /// How it was made.

@@ -5,7 +5,9 @@ use std::iter::Sum;
 use crate::base::threads;
 use crate::base::workspace::Workspace;
 use crate::data::lengths::{Lengths, Pad};
+use crate::error::Error;
 use crate::limit::cost::CostModel;
+use crate::plan::arrange::Time;
 use crate::plan::epoch::{Plan, SpanPlan};
 
 /// What the loss of a batch, or of all batches of a step, is a sum over.
@@ -186,11 +188,11 @@ impl SpanPlan {
 }
 
 impl CostModel {
-    /// How many seconds the steps of an epoch take, one batch a step. A packed row counts as its
-    /// sequences if all had their mean length, rounded up.
-    pub fn epoch_seconds(&self, plan: &Plan) -> f64 {
-        let shapes = plan.batches.weighed(plan.is_packed());
-        shapes.map(|(size, length)| self.seconds(size, length)).sum()
+    /// How many seconds the steps of an epoch take, one batch a step. It is an error if the plan has packed
+    /// rows, was restored, and was not given [its lengths](Plan::with_lengths).
+    pub fn epoch_seconds(&self, plan: &Plan) -> Result<f64, Error> {
+        let clock = plan.clock(Time::Seconds(*self))?;
+        Ok(plan.batches.padded().map(|(batch, pad)| clock.of(batch, pad)).sum())
     }
 }
 

@@ -228,7 +228,8 @@ impl Provenance {
             let strategy = self.strategy.parse::<Strategy>().ok();
             let row = strategy.and_then(|strategy| strategy.row());
             let keeps = |row: Row| batch_length <= row.capacity && size <= row.at_most;
-            return row.is_none_or(keeps) && self.budget.admits_row(size, batch_length, longest);
+            let held = batch.iter().map(|&it| lengths.of(it).min(batch_length));
+            return row.is_none_or(keeps) && self.budget.admits_row(held, batch_length, longest);
         }
         self.budget.admits(Open { size, length: batch_length, second }, shortest, longest)
     }
@@ -270,6 +271,17 @@ impl Provenance {
             Some(0) => Err(Error::NoRanks),
             Some(per_step) => Ok(per_step),
         }
+    }
+
+    /// Among how many ranks the batches of a step are shared, as far as that is known: what makes a step must not
+    /// depend on anything else. With canonical ranks it is not known, and each batch may be on a rank of its own.
+    pub(crate) fn ranks_of_step(&self, per_step: u32) -> u32 {
+        let ranks = match (self.planned_ranks(), self.canonical_ranks) {
+            (Some(planned), _) => planned,
+            (None, Some(_)) => per_step,
+            (None, None) => per_step / self.accumulate,
+        };
+        ranks.clamp(1, per_step)
     }
 
     /// The settings that decide which batches make which step, by name; long ones as a fingerprint.

@@ -6,9 +6,9 @@ use crate::cut::batches::{Batches, Span, split_costliest};
 use crate::data::lengths::Pad;
 use crate::math::{largest, ln};
 use crate::order::sort;
-use crate::plan::arrange::{Arrange, Item, Steps, Tail, Time, in_step};
+use crate::plan::arrange::{Arrange, Clock, Item, Part, Steps, Tail, Time, in_step};
 use crate::plan::settings::Provenance;
-use crate::ranks::balance;
+use crate::ranks::{balance, rows};
 
 /// Batches assigned to steps. Batches are named by number: first those that were assigned, then those that
 /// were made from broken ones.
@@ -65,9 +65,9 @@ impl Assigned {
         &mut self,
         batches: &Batches,
         order: Vec<u32>,
-        parts: &mut Vec<(u32, u32)>,
+        parts: &mut Vec<Part>,
         per_step: usize,
-        made: &Provenance,
+        (made, clock): (&Provenance, Clock),
     ) -> (Vec<u32>, Vec<u32>) {
         let left = order.len() % per_step;
         if left == 0 {
@@ -83,23 +83,30 @@ impl Assigned {
                 (kept, Vec::new())
             }
             Tail::Repeat => {
+                if made.packed && made.steps == Steps::Stratified {
+                    return rows::repeated(order, left, per_step);
+                }
                 let (kept, held) = hold_out(order, left, made.steps);
                 let last = filled(&kept, &held, per_step, made.steps);
                 (kept, last)
             }
             Tail::Split => {
-                let (kept, held) = held_to_split(&order, parts, per_step, made.steps);
+                let (kept, held) = if made.packed && made.steps == Steps::Stratified {
+                    rows::held_to_split(&order, parts, per_step)
+                } else {
+                    held_to_split(&order, parts, per_step, made.steps)
+                };
                 let steps = (held.len() + per_step - left) / per_step;
                 let count = steps * per_step;
-                let mut last = split(batches, &held, count, made, &mut self.pieces);
-                parts.extend(self.pieces.weighed(made.packed));
+                let mut last = split(batches, &held, count, (made, clock), &mut self.pieces);
+                parts.extend(self.pieces.padded().map(|piece| clock.part(piece)));
                 match made.steps {
                     // One from each stratum of the parts as well.
                     Steps::Stratified => {
                         let step = |step: usize| last[step..].iter().step_by(steps).copied();
                         last = (0..steps).flat_map(step).collect();
                     }
-                    Steps::Aligned => sort_by_time(&mut last, parts, made.time()),
+                    Steps::Aligned => sort_by_time(&mut last, parts),
                     Steps::InOrder => {}
                 }
                 self.broken = held;
@@ -110,11 +117,11 @@ impl Assigned {
 }
 
 /// Assigns batches to steps of `per_step` each. How many ranks share a step decides only the slots of
-/// its batches, not which batches it has. `parts` are the size and the length of each batch.
+/// its batches, not which batches it has.
 pub(crate) fn assign(
     batches: &Batches,
     (per_step, world_size): (u32, u32),
-    made: &Provenance,
+    (made, clock): (&Provenance, Clock),
     rng: &Rng,
 ) -> Assigned {
     let (per_step, world_size) = (per_step as usize, world_size as usize);
@@ -124,11 +131,15 @@ pub(crate) fn assign(
         assigned.slots = (0..batches.len() as u32).collect();
         return assigned;
     }
-    let mut parts: Vec<(u32, u32)> = batches.weighed(made.packed).collect();
-    let order = ranked(&parts, made.steps, made.time());
-    let (kept, last) = assigned.set_aside(batches, order, &mut parts, per_step, made);
+    let mut parts: Vec<Part> = batches.padded().map(|batch| clock.part(batch)).collect();
+    let order = ranked(&parts, made);
+    let (kept, last) = assigned.set_aside(batches, order, &mut parts, per_step, (made, clock));
     assigned.slots = match made.steps {
         Steps::InOrder | Steps::Aligned => kept,
+        Steps::Stratified if made.packed => {
+            let ranks = made.ranks_of_step(per_step as u32) as usize;
+            rows::matched(&kept, &parts, (per_step, ranks), &own)
+        }
         Steps::Stratified => balance::matched(&kept, &parts, per_step, &own),
     };
     assigned.slots.extend(last);
@@ -142,15 +153,12 @@ pub(crate) fn assign(
 /// The steps in the order of the epoch, each with its batches in their slots.
 fn arranged(
     slots: &[u32],
-    parts: &[(u32, u32)],
+    parts: &[Part],
     (per_step, world_size): (usize, usize),
     made: &Provenance,
     [rng, own]: [&Rng; 2],
 ) -> Vec<u32> {
-    let time = |slot: u32| {
-        let (size, length) = parts[slot as usize];
-        made.time().of(size, length)
-    };
+    let time = |slot: u32| parts[slot as usize].time;
     let order = match made.arrange {
         // As built: a step comes when the first of its batches would.
         Arrange::AsBuilt => {
@@ -170,34 +178,35 @@ fn arranged(
             }
         }
     };
-    placed(slots, &order, per_step, world_size, own, time)
+    placed(slots, &order, (per_step, world_size), made.packed, own, time)
 }
 
 /// All batches in the order in which steps are made of them.
-fn ranked(parts: &[(u32, u32)], steps: Steps, time: Time) -> Vec<u32> {
+fn ranked(parts: &[Part], made: &Provenance) -> Vec<u32> {
     let mut order: Vec<u32> = (0..parts.len() as u32).collect();
-    match steps {
+    match made.steps {
         Steps::InOrder => {}
-        Steps::Aligned if time == Time::Length => {
-            sort::by_key(&mut order, |batch| parts[batch as usize].0);
-            sort::by_key(&mut order, |batch| parts[batch as usize].1);
+        Steps::Aligned if made.time() == Time::Length => {
+            sort::by_key(&mut order, |batch| parts[batch as usize].size);
+            sort::by_key(&mut order, |batch| parts[batch as usize].length);
         }
-        Steps::Aligned => sort_by_time(&mut order, parts, time),
-        Steps::Stratified => sort::by_key(&mut order, |batch| parts[batch as usize].1),
+        Steps::Stratified if !made.packed => {
+            sort::by_key(&mut order, |batch| parts[batch as usize].length);
+        }
+        Steps::Aligned | Steps::Stratified => sort_by_time(&mut order, parts),
     }
     order
 }
 
-fn sort_by_time(order: &mut [u32], parts: &[(u32, u32)], time: Time) {
-    let times: Vec<f64> = parts.iter().map(|&(size, length)| time.of(size, length)).collect();
-    order.sort_by(|&a, &b| times[a as usize].total_cmp(&times[b as usize]));
+fn sort_by_time(order: &mut [u32], parts: &[Part]) {
+    order.sort_by(|&a, &b| parts[a as usize].time.total_cmp(&parts[b as usize].time));
 }
 
 /// What a step is to an arrangement.
-fn item(step: &[u32], parts: &[(u32, u32)]) -> Item {
+fn item(step: &[u32], parts: &[Part]) -> Item {
     let (mut cells, mut logs, mut largest) = (0.0, 0.0, 0);
     for &slot in step {
-        let (size, length) = parts[slot as usize];
+        let Part { size, length, .. } = parts[slot as usize];
         let own = u64::from(size) * u64::from(length);
         largest = own.max(largest);
         cells += own as f64;
@@ -209,34 +218,32 @@ fn item(step: &[u32], parts: &[(u32, u32)]) -> Item {
 }
 
 /// The steps in the given order, each with its batches in their slots: rank r of W takes the slots
-/// `r`, `r + W`, `r + 2W`, … If ranks take several batches, these are assigned round by round: in each
-/// round, the slowest batch goes to the rank with the least work so far.
+/// `r`, `r + W`, `r + 2W`, … If ranks take several batches, these are assigned [round by
+/// round](rows::in_rounds).
 fn placed(
     slots: &[u32],
     order: &[u32],
-    per_step: usize,
-    world_size: usize,
+    (per_step, world_size): (usize, usize),
+    rows: bool,
     rng: &Rng,
     time: impl Fn(u32) -> f64,
 ) -> Vec<u32> {
     let mut random = rng.stream(Purpose::Assign);
     let mut placed = vec![0; slots.len()];
     let mut by_time: Vec<(f64, u32)> = Vec::with_capacity(per_step);
-    let mut ranks: Vec<(f64, usize)> = Vec::with_capacity(world_size);
     for (&step, places) in order.iter().zip(placed.chunks_mut(per_step)) {
         by_time.clear();
         let step = &slots[step as usize * per_step..][..per_step];
         by_time.extend(step.iter().map(|&slot| (time(slot), slot)));
-        by_time.sort_by(|a, b| b.0.total_cmp(&a.0));
         // No rank has the slowest batch of every step.
         let first = random.below(world_size as u32) as usize;
-        ranks.clear();
-        ranks.extend((0..world_size).map(|rank| (0.0, (rank + first) % world_size)));
-        for (round, batches) in by_time.chunks(world_size).enumerate() {
-            ranks.sort_by(|a, b| a.0.total_cmp(&b.0));
-            for (&(time, slot), (load, rank)) in batches.iter().zip(&mut ranks) {
-                places[round * world_size + *rank] = slot;
-                *load += time;
+        let mut ranks = rows::in_rounds(&mut by_time, world_size, first);
+        if rows {
+            rows::exchange(&mut ranks, &time);
+        }
+        for (rank, batches) in ranks {
+            for (round, slot) in batches.into_iter().enumerate() {
+                places[round * world_size + rank] = slot;
             }
         }
     }
@@ -287,7 +294,7 @@ pub(crate) fn filled(kept: &[u32], held: &[u32], per_step: usize, steps: Steps) 
 /// and as few as possible are repeated.
 pub(crate) fn held_to_split(
     order: &[u32],
-    parts: &[(u32, u32)],
+    parts: &[Part],
     per_step: usize,
     steps: Steps,
 ) -> (Vec<u32>, Vec<u32>) {
@@ -297,7 +304,7 @@ pub(crate) fn held_to_split(
     let more = std::iter::once(0).chain((0..).map(|power| 1 << power));
     for more in more.take_while(|&more| more < 2 * whole.max(1)).map(|more| whole.min(more)) {
         let (kept, held) = hold_out(order.to_vec(), left + more * per_step, steps);
-        let sequences: u64 = held.iter().map(|&batch| u64::from(parts[batch as usize].0)).sum();
+        let sequences: u64 = held.iter().map(|&batch| u64::from(parts[batch as usize].size)).sum();
         if sequences >= ((more + 1) * per_step) as u64 {
             return (kept, held);
         }
@@ -314,7 +321,7 @@ pub(crate) fn split(
     batches: &Batches,
     held: &[u32],
     count: usize,
-    made: &Provenance,
+    (made, clock): (&Provenance, Clock),
     pieces: &mut Batches,
 ) -> Vec<u32> {
     let mut held = held.to_vec();
@@ -325,14 +332,22 @@ pub(crate) fn split(
     for batch in held {
         pool.push(batches.get(batch as usize), batches.pad(batch as usize));
     }
-    let chosen =
-        if made.packed { split_rows(&pool, count) } else { split_batches(&pool, count, made) };
     let first = (batches.len() + pieces.len()) as u32;
-    for piece in &chosen {
-        let sequences = piece.start as usize..(piece.start + piece.size) as usize;
-        pieces.push(&pool.indices[sequences], piece.pad);
+    if made.packed {
+        let parts = rows::divided(&pool, count, &made.shapes, clock);
+        let mut order: Vec<(f64, usize)> =
+            parts.padded().map(|(row, pad)| clock.of(row, pad)).zip(0..).collect();
+        order.sort_by(|a, b| a.0.total_cmp(&b.0));
+        for (_, part) in order {
+            pieces.push(parts.get(part), parts.pad(part));
+        }
+    } else {
+        for piece in split_batches(&pool, count, made) {
+            pieces.push(pool.sequences(piece), piece.pad);
+        }
     }
-    (0..count as u32).map(|at| first + at % chosen.len() as u32).collect()
+    let made = (batches.len() + pieces.len()) as u32 - first;
+    (0..count as u32).map(|at| first + at % made).collect()
 }
 
 fn split_batches(pool: &Batches, count: usize, made: &Provenance) -> Vec<Span> {
@@ -356,15 +371,6 @@ fn split_batches(pool: &Batches, count: usize, made: &Provenance) -> Vec<Span> {
         }
     }
     split_costliest(best, count, 1, &cost)
-}
-
-/// Splits rows into `count` parts, between sequences; the rows with the most sequences are split. A
-/// part keeps the batch length of its row, and with it the shape.
-fn split_rows(rows: &Batches, count: usize) -> Vec<Span> {
-    let sequences = |size: u32, _| f64::from(size);
-    let mut chosen = split_costliest(rows.spans().collect(), count, 1, &sequences);
-    chosen.sort_by_key(|piece| piece.pad.first.div_ceil(piece.size));
-    chosen
 }
 
 /// Cuts the pool from the front into parts of at most `limit`, or of one sequence. Batches that belong
@@ -408,7 +414,7 @@ mod tests {
             let slots: Vec<u32> = (0..2 * per_step as u32).collect();
             let time = |slot: u32| f64::from(100 + slot % 17);
             let rng = Rng::new(1, 0);
-            let placed = placed(&slots, &[1, 0], per_step, world_size, &rng, time);
+            let placed = placed(&slots, &[1, 0], (per_step, world_size), false, &rng, time);
             for (step, places) in [1, 0].into_iter().zip(placed.chunks(per_step)) {
                 let mut members = places.to_vec();
                 members.sort_unstable();

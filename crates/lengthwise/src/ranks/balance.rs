@@ -7,6 +7,7 @@
 
 use crate::base::rng::{Purpose, Rng};
 use crate::math::ln;
+use crate::plan::arrange::Part;
 
 /// Exchanges tried for each batch in one pass.
 const TRIES: usize = 4;
@@ -28,7 +29,7 @@ const REACH: u32 = 3;
 
 /// Steps of one batch from each of `per_step` strata, one after another. `kept` has the batches by
 /// length, and a whole number of steps of them.
-pub(crate) fn matched(kept: &[u32], parts: &[(u32, u32)], per_step: usize, rng: &Rng) -> Vec<u32> {
+pub(crate) fn matched(kept: &[u32], parts: &[Part], per_step: usize, rng: &Rng) -> Vec<u32> {
     let steps = kept.len() / per_step;
     let mut slots = vec![0; kept.len()];
     let mut words = rng.words(Purpose::Match, kept.len() as u32);
@@ -54,7 +55,7 @@ type Drift = [f64; 3];
 /// sequences cannot be balanced where some batches have many more sequences than others.
 const WEIGHTS: Drift = [4.0, 1.0, 0.25];
 
-fn exchange(slots: &mut [u32], parts: &[(u32, u32)], per_step: usize, rng: &Rng) {
+fn exchange(slots: &mut [u32], parts: &[Part], per_step: usize, rng: &Rng) {
     let steps = slots.len() / per_step;
     let drifts = drifts(slots, parts, steps);
     let sum = |step: &[u32]| {
@@ -63,7 +64,7 @@ fn exchange(slots: &mut [u32], parts: &[(u32, u32)], per_step: usize, rng: &Rng)
     let mut sums: Vec<Drift> = slots.chunks(per_step).map(sum).collect();
     let mut random = rng.stream(Purpose::Swap);
     let mut before = f64::INFINITY;
-    let sequences = slots.iter().map(|&slot| u64::from(parts[slot as usize].0)).sum();
+    let sequences = slots.iter().map(|&slot| u64::from(parts[slot as usize].size)).sum();
     for _ in 0..passes(slots.len(), sequences) {
         // Not the mean over sequences, which often cannot come near.
         let apart: f64 = sums.iter().map(|sum| off([sum[0], sum[1], 0.0])).sum();
@@ -89,10 +90,10 @@ fn exchange(slots: &mut [u32], parts: &[(u32, u32)], per_step: usize, rng: &Rng)
     }
 }
 
-fn drifts(slots: &[u32], parts: &[(u32, u32)], steps: usize) -> Vec<Drift> {
-    let logs: Vec<f64> = parts.iter().map(|&(_, length)| ln(f64::from(length))).collect();
+fn drifts(slots: &[u32], parts: &[Part], steps: usize) -> Vec<Drift> {
+    let logs: Vec<f64> = parts.iter().map(|part| ln(f64::from(part.length))).collect();
     let weights = |slot: u32| -> Drift {
-        let (size, length) = parts[slot as usize];
+        let Part { size, length, .. } = parts[slot as usize];
         [f64::from(size) * f64::from(length), 1.0, f64::from(size)]
     };
     let [mut means, mut totals, mut variances] = [Drift::default(); 3];
@@ -108,7 +109,7 @@ fn drifts(slots: &[u32], parts: &[(u32, u32)], steps: usize) -> Vec<Drift> {
     }
     // The variance of a step's sum if every sequence were drawn on its own.
     for &slot in slots {
-        let (size, length) = parts[slot as usize];
+        let Part { size, length, .. } = parts[slot as usize];
         let own = [f64::from(length), 1.0 / f64::from(size), 1.0];
         for (measure, own) in own.into_iter().enumerate() {
             let apart = own * (logs[slot as usize] - means[measure]);

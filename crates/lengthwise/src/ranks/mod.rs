@@ -2,5 +2,6 @@
 
 pub(crate) mod assign;
 pub(crate) mod balance;
+pub(crate) mod rows;
 pub(crate) mod schedule;
 pub(crate) mod step_mix;

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use crate::base::digest::hex;
 use crate::base::rng::Rng;
 use crate::base::setting::{differ, difference};
-use crate::cut::batches::{Batches, weighed};
+use crate::cut::batches::Batches;
 use crate::data::lengths::{Lengths, Pad};
 use crate::error::Error;
 use crate::limit::cost::CostModel;
+use crate::plan::arrange::{Clock, Time, held};
 use crate::plan::epoch::Plan;
 use crate::plan::measure::Counts;
 use crate::ranks::assign::{Assigned, assign};
@@ -104,46 +105,50 @@ impl Schedule {
 
     /// The share of the ranks' time that is spent waiting for the slowest rank of each step. The time
     /// of a batch comes from the cost model of the plan; without one it is the batch length for
-    /// `aligned` steps, and the cells for others.
+    /// `aligned` steps, and the cells for others. The time of a packed row comes from the lengths in it.
     pub fn idle_share(&self) -> f64 {
-        let time = self.plan.provenance().time();
-        self.idle_share_by(|size, length| time.of(size, length))
+        self.idle_share_in(self.plan.provenance().time())
     }
 
-    /// The idle share if `time` gives the time of a batch from its size and length. A packed row counts
-    /// as if all its sequences had their mean length, rounded up.
-    pub fn idle_share_by(&self, time: impl Fn(u32, u32) -> f64) -> f64 {
-        let (work, slowest) = self.times(|slot| self.time_by(slot, &time), 0.0);
+    /// The idle share by another cost model.
+    pub fn idle_share_by(&self, model: &CostModel) -> f64 {
+        self.idle_share_in(Time::Seconds(*model))
+    }
+
+    fn idle_share_in(&self, time: Time) -> f64 {
+        let clock = self.clock(time);
+        let (work, slowest) = self.times(|slot| self.time_of(slot, clock), 0.0);
         waiting(work, f64::from(self.world_size) * slowest)
     }
 
-    /// How long all steps take, if each waits for its slowest rank and `time` gives the time of a batch
-    /// from its size and length, such as [`CostModel::seconds`].
-    pub fn duration_by(&self, time: impl Fn(u32, u32) -> f64) -> f64 {
-        self.times(|slot| self.time_by(slot, &time), 0.0).1
+    /// How many seconds all steps take by a cost model, if each waits for its slowest rank.
+    pub fn duration_by(&self, model: &CostModel) -> f64 {
+        let clock = self.clock(Time::Seconds(*model));
+        self.times(|slot| self.time_of(slot, clock), 0.0).1
     }
 
-    /// The same in seconds by a cost model. A rank launches its batches ahead while it computes: a step
-    /// takes as long as the launches of its batches or their computation, whichever is longer. In a
-    /// packed row each sequence attends only to itself, and padding to nothing. Panics if `lengths` has
-    /// fewer sequences than the lengths that the plan was made for.
-    pub fn seconds(&self, model: &CostModel, lengths: &Lengths) -> f64 {
-        let (packed, lengths) = (self.plan.is_packed(), lengths.as_slice());
+    /// The same, but a rank launches its batches ahead while it computes: a step takes as long as the
+    /// launches of its batches or their computation, whichever is longer.
+    pub fn seconds(&self, model: &CostModel) -> f64 {
+        let rows = self.clock(Time::Cells).rows;
         let computing = |slot| {
             let (batch, pad) = self.batch(slot);
-            if !packed {
-                return model.computing(batch.len() as u32, pad.joint());
+            match rows {
+                None => model.computing(batch.len() as u32, pad.joint()),
+                Some(lengths) => model.computing_row(pad.first, held(batch, pad, lengths)),
             }
-            let held = batch.iter().map(|&sequence| lengths[sequence as usize].min(pad.first));
-            model.computing_row(pad.first, held)
         };
         self.times(computing, model.launch() * f64::from(self.accumulate())).1
     }
 
-    /// How long a batch takes, where `time` says it of a size and a length.
-    fn time_by(&self, slot: u32, time: &impl Fn(u32, u32) -> f64) -> f64 {
-        let (size, length) = self.weighed(slot);
-        time(size, length)
+    /// How long its batches take. A schedule is only made of a plan that knows what it depends on.
+    fn clock(&self, time: Time) -> Clock<'_> {
+        self.plan.clock(time).unwrap_or(Clock { time, rows: None })
+    }
+
+    fn time_of(&self, slot: u32, clock: Clock) -> f64 {
+        let (batch, pad) = self.batch(slot);
+        clock.of(batch, pad)
     }
 
     /// What all ranks work together, and what the slowest rank of each step works: no step takes less than
@@ -165,14 +170,18 @@ impl Schedule {
     /// A lower bound of the idle share, for any assignment of these batches to steps of the same size:
     /// each step must wait for its longest batch, and it is best if the longest ones are together.
     pub fn idle_bound(&self) -> f64 {
-        let time = self.plan.provenance().time();
-        self.idle_bound_by(|size, length| time.of(size, length))
+        self.idle_bound_in(self.plan.provenance().time())
     }
 
-    /// The lower bound if `time` gives the time of a batch from its size and length.
-    pub fn idle_bound_by(&self, time: impl Fn(u32, u32) -> f64) -> f64 {
-        let shapes = self.steps().flatten().map(|&slot| self.weighed(slot));
-        let mut times: Vec<f64> = shapes.map(|(size, length)| time(size, length)).collect();
+    /// The lower bound by another cost model.
+    pub fn idle_bound_by(&self, model: &CostModel) -> f64 {
+        self.idle_bound_in(Time::Seconds(*model))
+    }
+
+    fn idle_bound_in(&self, time: Time) -> f64 {
+        let clock = self.clock(time);
+        let mut times: Vec<f64> =
+            self.steps().flatten().map(|&slot| self.time_of(slot, clock)).collect();
         let work: f64 = times.iter().sum();
         times.sort_unstable_by(|a, b| b.total_cmp(a));
         let longest: f64 = times.iter().step_by(self.per_step as usize).sum();
@@ -216,12 +225,6 @@ impl Schedule {
 
     pub(crate) fn batch(&self, slot: u32) -> (&[u32], Pad) {
         self.assigned.batch(&self.batches, slot)
-    }
-
-    /// Its size and what its sequences are padded to, or the mean of them if they share a row.
-    fn weighed(&self, slot: u32) -> (u32, u32) {
-        let (batch, pad) = self.batch(slot);
-        weighed((batch.len() as u32, pad.joint()), self.plan.is_packed())
     }
 }
 
@@ -272,6 +275,7 @@ impl Plan {
     pub fn resume(&self, cursor: &Cursor, world_size: u32) -> Result<Schedule, Error> {
         cursor.check(self)?;
         let made = self.provenance();
+        let clock = self.clock(made.time())?;
         let per_step = made.per_step(world_size)?;
         let sequences = self.indices().len();
         if sequences < per_step as usize {
@@ -279,7 +283,8 @@ impl Plan {
         }
         let assign = |batches: &Batches, places: (u32, u32), segments: &[Segment]| {
             let turn = 1 + segments.len() as u32;
-            assign(batches, places, made, &Rng::new(made.seed, made.epoch).at_turn(turn))
+            let rng = Rng::new(made.seed, made.epoch).at_turn(turn);
+            assign(batches, places, (made, clock), &rng)
         };
         let (mut batches, mut before) = (Arc::clone(&self.batches), Vec::new());
         let segments = cursor.merged();

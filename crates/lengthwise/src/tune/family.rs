@@ -232,6 +232,11 @@ impl Conditions {
         let mean =
             |of: fn(&Measures) -> f64| measures.iter().map(of).sum::<f64>() / measures.len() as f64;
         let mixing = mixing(&plans).unwrap_or_default();
+        let seconds = self.cost_model.map(|model| {
+            let each = plans.iter().map(|plan| model.epoch_seconds(plan));
+            Ok(each.sum::<Result<f64, Error>>()? / plans.len() as f64)
+        });
+        let seconds = seconds.transpose()?;
         Ok(Point {
             strategy,
             padding_rate: mean(|m| m.padding_rate),
@@ -241,9 +246,7 @@ impl Conditions {
             shapes: mean(|m| m.shapes as f64),
             mixing,
             effective_mates: mixing.effective_mates,
-            seconds: self.cost_model.map(|model| {
-                plans.iter().map(|plan| model.epoch_seconds(plan)).sum::<f64>() / plans.len() as f64
-            }),
+            seconds,
         })
     }
 }

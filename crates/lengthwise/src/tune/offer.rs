@@ -101,15 +101,14 @@ impl Ruler<'_> {
             let places = schedule.len() * schedule.accumulate() as usize;
             new_shapes = if epoch == 0 { 0 } else { (shapes.len() - before).min(places) };
             let measures = plan.measure(self.lengths);
-            let seconds = |size: u32, length: u32| self.cost.seconds(size, length);
             micro_batches = schedule.accumulate();
             steps += schedule.len();
             padding += measures.padding_rate;
             sizes += measures.sequences as f64 / measures.batches.max(1) as f64;
             shape_count += of_plan.len() as f64;
             step_mix += schedule.step_mix(self.lengths).log_length;
-            idle += schedule.idle_share_by(seconds);
-            time += schedule.seconds(&self.cost, self.lengths);
+            idle += schedule.idle_share_by(&self.cost);
+            time += schedule.seconds(&self.cost);
             plans.push(plan);
         }
         self.workspace.check_stop()?;
