@@ -235,3 +235,26 @@ def test_plain_loaders_keep_the_capacity_too(lengths):
     short = BatchSampler([3, 3, 3], "packed:capacity=9")
     with pytest.raises(lw.LengthsError, match="12 cells, and the budget is 9: its 4 items"):
         pack_collate(short)([torch.zeros(3)] * 4)
+
+
+def test_ranks_wait_as_long_as_the_lengths_in_their_rows_say(tmp_path):
+    lengths = np.random.default_rng(0).lognormal(7, 1.3, 20_000).clip(1, 32_768).astype(np.uint32)
+    model = lw.CostModel("attention:hidden=4096,layers=32")
+    _, _, c, d = model.coefficients
+
+    def idle(schedule: lw.Schedule) -> float:
+        rows = [(c * row + d * row**2).sum() for row in (lengths[row].astype(float) for row in schedule.all_ranks())]
+        steps = np.reshape(rows, (len(schedule), schedule.accumulate, schedule.world_size)).sum(1)
+        return 1 - steps.mean() / steps.max(1).mean()
+
+    for strategy in ("packed", "packed:balance=cost"):
+        plan = lw.plan(lengths, strategy, budget="padded:32768", cost_model=model, seed=1)
+        schedule = plan.schedule(8)
+        assert schedule.idle_share == pytest.approx(idle(schedule), abs=1e-6)
+        assert schedule.idle_share < 0.03
+        plan.save(tmp_path / "plan.npz")
+        again = lw.load_plan(tmp_path / "plan.npz", lengths)
+        assert again.schedule(8).all_ranks() == schedule.all_ranks()
+        assert model.epoch_seconds(again) == pytest.approx((c * lengths + d * lengths.astype(float) ** 2).sum())
+    with pytest.raises(lw.SettingError, match="balance"):
+        lw.plan(lengths, "packed:balance=cost", budget="padded:32768")

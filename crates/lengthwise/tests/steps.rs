@@ -5,8 +5,8 @@
 use std::collections::BTreeSet;
 
 use lengthwise::{
-    Arrange, Budget, Error, Example, Lengths, OverLong, Pairs, Plan, Planner, Schedule, Shapes,
-    Strategy, Update,
+    Arrange, Budget, CostModel, Error, Example, Lengths, OverLong, Pairs, Plan, Planner, Schedule,
+    Shapes, Strategy, Update,
     shard::Shard,
     strategy::{Packed, Proportional, Shuffled, Sorted},
 };
@@ -259,4 +259,26 @@ fn what_cannot_be_is_refused() {
     assert!(error.contains("proportional"), "{error}");
     let sorted = Planner::new(Sorted, Budget::dynamic(8)).plan(&lengths, 0).unwrap();
     assert!(sorted.schedule(1).unwrap().step_mix(&lengths).log_length > 5.0);
+}
+
+/// With a cost model, ranks share the batches of a planned step by their time: the same steps, and less waiting.
+#[test]
+fn ranks_share_planned_steps_by_time() {
+    let lengths = Example::Documents.lengths();
+    let model: CostModel = "attention:hidden=1024,layers=12".parse().unwrap();
+    let planner = || {
+        Planner::new(Proportional { batches: Some(16) }, Budget::padded(16_384))
+            .update(Update::Tokens(120_000))
+            .canonical_ranks(8)
+    };
+    let plain = planner().plan(&lengths, 0).unwrap().schedule(8).unwrap();
+    let timed = planner().cost_model(model).plan(&lengths, 0).unwrap().schedule(8).unwrap();
+    let steps = |schedule: &Schedule| -> Vec<BTreeSet<Vec<u32>>> {
+        let each = 8 * schedule.accumulate() as usize;
+        let all: Vec<Vec<u32>> = schedule.all_ranks().iter().map(<[u32]>::to_vec).collect();
+        all.chunks(each).map(|step| step.iter().cloned().collect()).collect()
+    };
+    assert_eq!(steps(&plain), steps(&timed));
+    let [before, after] = [&plain, &timed].map(|schedule| schedule.idle_share_by(&model));
+    assert!(after < 0.4 * before, "{before} {after}");
 }

@@ -143,9 +143,14 @@ pub(crate) fn assign(
         Steps::Stratified => balance::matched(&kept, &parts, per_step, &own),
     };
     assigned.slots.extend(last);
+    let places = (per_step, world_size);
     if made.steps != Steps::InOrder {
-        assigned.slots =
-            arranged(&assigned.slots, &parts, (per_step, world_size), made, [rng, &own]);
+        assigned.slots = arranged(&assigned.slots, &parts, places, made, [rng, &own]);
+    } else if made.batches_per_step.is_some() && made.cost_model.is_some() {
+        // Steps that were planned stay as they are; which rank takes which batch is free.
+        let steps: Vec<u32> = (0..(assigned.slots.len() / per_step) as u32).collect();
+        let time = |slot: u32| parts[slot as usize].time;
+        assigned.slots = placed(&assigned.slots, &steps, places, true, &own, time);
     }
     assigned
 }
@@ -219,12 +224,12 @@ fn item(step: &[u32], parts: &[Part]) -> Item {
 
 /// The steps in the given order, each with its batches in their slots: rank r of W takes the slots
 /// `r`, `r + W`, `r + 2W`, … If ranks take several batches, these are assigned [round by
-/// round](rows::in_rounds).
+/// round](rows::in_rounds), and then exchanged if that is asked for.
 fn placed(
     slots: &[u32],
     order: &[u32],
     (per_step, world_size): (usize, usize),
-    rows: bool,
+    exchange: bool,
     rng: &Rng,
     time: impl Fn(u32) -> f64,
 ) -> Vec<u32> {
@@ -238,7 +243,7 @@ fn placed(
         // No rank has the slowest batch of every step.
         let first = random.below(world_size as u32) as usize;
         let mut ranks = rows::in_rounds(&mut by_time, world_size, first);
-        if rows {
+        if exchange {
             rows::exchange(&mut ranks, &time);
         }
         for (rank, batches) in ranks {
