@@ -1,4 +1,4 @@
-"""One step over ranks: lengthwise against verl's partitioner and against packages that fill rows.
+"""One step over ranks: lengthwise against verl's partitioner, against packages that fill rows, and against bounds.
 
     python compare.py [--verl FILE] [--rounds 5] [--out runs.jsonl]
 
@@ -162,6 +162,36 @@ def packers(rounds: int) -> list[dict[str, Any]]:
     return found
 
 
+def shared(rounds: int) -> list[dict[str, Any]]:
+    """Long sequences over several ranks: the time against the least possible and against whole sequences."""
+    rows = []
+    for count, ranks in [(64, 8), (256, 64), (1024, 64), (4096, 64), (16384, 512)]:
+        for tail in ("lognormal", "16 x the mean", "131072"):
+            for communication in (0, 1000, 8000):
+                over, ratio, split, took, number = [], [], [], [], []
+                for trial in range(10):
+                    lengths = drawn(count, 131072, trial)
+                    longest = {"lognormal": [], "16 x the mean": [16 * int(lengths.mean())] * 3, "131072": [131072] * 2}[tail]
+                    lengths[: len(longest)] = longest
+                    whole = lw.balance(lengths, ranks, cost=WORK)
+                    settings = {"capacity": 32768, "cost": WORK, "split": [1, 2, 4, 8], "communication": communication}
+                    own, step = seconds(lambda lengths=lengths, settings=settings: lw.balance(lengths, ranks, **settings), rounds)
+                    over.append(step.time / step.lower_bound)
+                    ratio.append(step.time / whole.time)
+                    batches = zip((batch for rank in step for batch in rank), step.degrees.ravel(), strict=True)
+                    split.append(sum(len(batch) / degree for batch, degree in batches if degree > 1))
+                    number.append(step.micro_batches)
+                    took.append(own)
+                rows.append(
+                    {
+                        "task": "context", "sequences": count, "ranks": ranks, "tail": tail, "communication": communication,
+                        "trials": 10, "over_median": float(np.median(over)), "over_worst": max(over), "of_whole": float(np.median(ratio)),
+                        "split": float(np.median(split)), "micro_batches": float(np.median(number)), "s": float(np.median(took)),
+                    }  # fmt: skip
+                )
+    return rows
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--verl", type=Path)
@@ -169,7 +199,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
     verl = verl_functions(arguments.verl) if arguments.verl else {}
-    rows = [*partitioners(verl, arguments.rounds), *capacities(verl, arguments.rounds), *packers(arguments.rounds)]
+    rows = [*partitioners(verl, arguments.rounds), *capacities(verl, arguments.rounds), *packers(arguments.rounds), *shared(arguments.rounds)]
     for row in rows:
         print(json.dumps({key: round(value, 6) if isinstance(value, float) else value for key, value in row.items()}))
     if arguments.out:

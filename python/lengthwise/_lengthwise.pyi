@@ -28,6 +28,12 @@ class BalancedStep:
     @staticmethod
     def _restore(json: str) -> BalancedStep: ...
     @property
+    def degrees(self, /) -> np.ndarray:
+        """
+        How many ranks share each micro-batch: one row for each rank, one column for each of its micro-batches. Ranks
+        k·s to k·s + s − 1 share a micro-batch of degree s, under the same number.
+        """
+    @property
     def ends(self, /) -> np.ndarray:
         """
         Where each micro-batch ends in `order`.
@@ -40,12 +46,12 @@ class BalancedStep:
     @property
     def loads(self, /) -> np.ndarray:
         """
-        The cost of all sequences of each rank.
+        The cost of all sequences of each rank: of one that several ranks share, what this rank takes for it.
         """
     @property
     def lower_bound(self, /) -> float:
         """
-        No division takes less: the mean over the ranks, or the time of what cannot be divided.
+        No division takes less: the mean over the ranks, or the time of what cannot be divided further.
         """
     @property
     def micro_batches(self, /) -> int:
@@ -56,11 +62,18 @@ class BalancedStep:
     def order(self, /) -> np.ndarray:
         """
         All sequences, one micro-batch after another: those of the first rank, then those of the second, and so on.
+        A micro-batch that several ranks share is there once.
         """
     @property
     def restore(self, /) -> np.ndarray:
         """
         The place of every sequence in `order`: `results[restore]` puts results that come in that order back.
+        """
+    @property
+    def starts(self, /) -> np.ndarray:
+        """
+        When each micro-batch starts, from the start of the step: one row for each rank, one column for each of its
+        micro-batches. Ranks that share a micro-batch start it together, and no rank waits before its last one ends.
         """
     @property
     def time(self, /) -> float:
@@ -960,7 +973,7 @@ def _errors() -> list[Any]:
     An example of every error of planning, as Python gets it: for tests.
     """
 
-def balance(lengths: Any, ranks: SupportsIndex, *, capacity: SupportsIndex | None = None, cost: CostModel | str | PathLike[str] | None = None, together: Any | None = None, share: str = "batch", kind: Any | None = None, min_micro_batches: SupportsIndex = 1, max_micro_batches: SupportsIndex | None = None, speeds: Any | None = None) -> BalancedStep:
+def balance(lengths: Any, ranks: SupportsIndex, *, capacity: SupportsIndex | None = None, cost: CostModel | str | PathLike[str] | None = None, together: Any | None = None, share: str = "batch", kind: Any | None = None, min_micro_batches: SupportsIndex = 1, max_micro_batches: SupportsIndex | None = None, speeds: Any | None = None, split: Any | None = None, communication: SupportsFloat | SupportsIndex | None = None) -> BalancedStep:
     """
     Divides the sequences of one step over ranks and micro-batches: the same number of micro-batches on every
     rank, none over the capacity, the fewest that fit, and about the same work for every rank.
@@ -983,6 +996,12 @@ def balance(lengths: Any, ranks: SupportsIndex, *, capacity: SupportsIndex | Non
             limit.
         `speeds`: How fast each rank is: one of speed 2 gets twice the work of one of speed 1. By default, all are
             equally fast.
+        `split`: Over how many ranks a sequence may be split, as in `[1, 2, 4, 8]`: one of these is chosen for each
+            sequence, to make the step short. Each must divide the next one, and the last one `ranks`. Not with
+            `together` or `speeds`. By default, no ranks share a sequence.
+        `communication`: What ranks that share a sequence take for each position that they receive from others, in the
+            unit of `cost`: a sequence of length L and cost C takes C/s + communication·L·(s − 1)/s on each of s
+            ranks. The default is 0.
     """
 
 def compare(lengths: Any, strategies: Any | None = None, *, budget: str | SupportsIndex | None = None, like: str | SupportsIndex | None = None, model: CostModel | str | PathLike[str] | None = None, shapes: str | None = None, arrange: str = "spread", over_long: str = "error", epochs: SupportsIndex = 5, world_size: SupportsIndex = 1, accumulate: SupportsIndex | None = None, update: str | None = None, steps: str | None = None, tail: str = "split", cost_model: CostModel | str | PathLike[str] | None = None, seed: SupportsIndex = 0, source: str = "lengths") -> Comparison:

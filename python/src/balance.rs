@@ -1,12 +1,12 @@
 //! One step divided over ranks and micro-batches.
 
 use lengthwise::balance::{Balance, Together};
-use numpy::{PyArray1, PyArrayMethods as _};
+use numpy::{Element, PyArray1, PyArray2, PyArrayMethods as _};
 use pyo3::{exceptions::PyIndexError, prelude::*};
 
 use crate::error::{Failure, Result};
 use crate::lengths::{Lengths, whole_numbers};
-use crate::pickle::{Reduced, damaged, from_json, reduced, to_json};
+use crate::pickle::{Reduced, from_json, reduced, to_json};
 use crate::settings::{Given, Value, expected, given, plain, text};
 
 /// The sequences of one step, divided over ranks and micro-batches. `lengthwise.balance` makes it.
@@ -73,6 +73,12 @@ impl Value for Costs {
 ///         limit.
 ///     `speeds`: How fast each rank is: one of speed 2 gets twice the work of one of speed 1. By default, all are
 ///         equally fast.
+///     `split`: Over how many ranks a sequence may be split, as in `[1, 2, 4, 8]`: one of these is chosen for each
+///         sequence, to make the step short. Each must divide the next one, and the last one `ranks`. Not with
+///         `together` or `speeds`. By default, no ranks share a sequence.
+///     `communication`: What ranks that share a sequence take for each position that they receive from others, in the
+///         unit of `cost`: a sequence of length L and cost C takes C/s + communication·L·(s − 1)/s on each of s
+///         ranks. The default is 0.
 #[pyfunction]
 #[pyo3(signature = (
     lengths,
@@ -86,6 +92,8 @@ impl Value for Costs {
     min_micro_batches: "SupportsIndex" = 1,
     max_micro_batches = None,
     speeds = None,
+    split = None,
+    communication = None,
 ))]
 pub(crate) fn balance(
     py: Python<'_>,
@@ -99,6 +107,8 @@ pub(crate) fn balance(
     #[pyo3(from_py_with = plain)] min_micro_batches: u32,
     max_micro_batches: Option<Given<u32>>,
     speeds: Option<Given<Vec<f64>>>,
+    split: Option<Given<Vec<u32>>>,
+    communication: Option<Given<f64>>,
 ) -> Result<BalancedStep> {
     let mut wanted = Balance::new(ranks.0).min_micro_batches(min_micro_batches);
     let share = match share {
@@ -129,6 +139,12 @@ pub(crate) fn balance(
     if let Some(speeds) = given(speeds) {
         wanted = wanted.speeds(speeds);
     }
+    if let Some(degrees) = given(split) {
+        wanted = wanted.split(degrees);
+    }
+    if let Some(cost) = given(communication) {
+        wanted = wanted.communication(cost);
+    }
     Ok(BalancedStep(py.detach(|| lengthwise::balance::balance(&lengths.0.0, &wanted))?))
 }
 
@@ -154,17 +170,7 @@ pub(crate) fn partitions(
 impl BalancedStep {
     #[staticmethod]
     fn _restore(json: &str) -> Result<Self> {
-        let step: lengthwise::balance::Step = from_json(json, "BalancedStep")?;
-        let (mut order, ends) = (step.order().to_vec(), step.ends());
-        order.sort_unstable();
-        let whole = order.iter().copied().eq(0..order.len() as u32)
-            && ends.is_sorted()
-            && ends.last().map_or(0, |&end| end as usize) == order.len()
-            && ends.len() as u64 == u64::from(step.ranks()) * u64::from(step.micro_batches());
-        if !whole {
-            return Err(damaged("BalancedStep", "its parts do not agree"));
-        }
-        Ok(Self(step))
+        Ok(Self(from_json(json, "BalancedStep")?))
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, (String,)>> {
@@ -196,7 +202,22 @@ impl BalancedStep {
         self.0.micro_batches()
     }
 
+    /// How many ranks share each micro-batch: one row for each rank, one column for each of its micro-batches. Ranks
+    /// k·s to k·s + s − 1 share a micro-batch of degree s, under the same number.
+    #[getter]
+    fn degrees<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyArray2<u32>>> {
+        self.table(py, |rank, number| self.0.degree(rank, number))
+    }
+
+    /// When each micro-batch starts, from the start of the step: one row for each rank, one column for each of its
+    /// micro-batches. Ranks that share a micro-batch start it together, and no rank waits before its last one ends.
+    #[getter]
+    fn starts<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyArray2<f64>>> {
+        self.table(py, |rank, number| self.0.span(rank, number).start)
+    }
+
     /// All sequences, one micro-batch after another: those of the first rank, then those of the second, and so on.
+    /// A micro-batch that several ranks share is there once.
     #[getter]
     fn order<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
         PyArray1::from_slice(py, self.0.order())
@@ -214,7 +235,7 @@ impl BalancedStep {
         PyArray1::from_vec(py, self.0.restore())
     }
 
-    /// The cost of all sequences of each rank.
+    /// The cost of all sequences of each rank: of one that several ranks share, what this rank takes for it.
     #[getter]
     fn loads<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         PyArray1::from_slice(py, self.0.loads())
@@ -226,7 +247,7 @@ impl BalancedStep {
         self.0.time()
     }
 
-    /// No division takes less: the mean over the ranks, or the time of what cannot be divided.
+    /// No division takes less: the mean over the ranks, or the time of what cannot be divided further.
     #[getter]
     fn lower_bound(&self) -> f64 {
         self.0.lower_bound()
@@ -242,8 +263,26 @@ impl BalancedStep {
         let (sequences, ranks, each) =
             (self.0.order().len(), self.0.ranks(), self.0.micro_batches());
         let (plural, idle) = (if each == 1 { "" } else { "es" }, 100.0 * self.0.idle_share());
+        let split = match self.0.sequences_by_degree().range(2..).map(|(_, count)| count).sum() {
+            0 => String::new(),
+            count => format!("{count} of them split, "),
+        };
         format!(
-            "BalancedStep({sequences} sequences on {ranks} ranks, {each} micro-batch{plural} each, {idle:.2} % idle)"
+            "BalancedStep({sequences} sequences on {ranks} ranks, {split}{each} micro-batch{plural} each, {idle:.2} % idle)"
         )
+    }
+}
+
+impl BalancedStep {
+    /// A value for each micro-batch of each rank.
+    fn table<'py, T: Element>(
+        &self,
+        py: Python<'py>,
+        value: impl Fn(u32, u32) -> T,
+    ) -> Result<Bound<'py, PyArray2<T>>> {
+        let (ranks, each) = (self.0.ranks(), self.0.micro_batches());
+        let slots = (0..ranks).flat_map(|rank| (0..each).map(move |number| (rank, number)));
+        let values = PyArray1::from_iter(py, slots.map(|(rank, number)| value(rank, number)));
+        Ok(values.reshape([ranks as usize, each as usize])?)
     }
 }

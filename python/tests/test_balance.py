@@ -84,6 +84,15 @@ def test_groups_and_kinds():
         ({"ranks": 2, "speeds": [1]}, "number of speeds"),
         ({"ranks": 2, "cost": "attention"}, "attention:hidden"),
         ({"ranks": 2, "cost": "attention:hidden=4096"}, "layers"),
+        ({"ranks": 2, "split": [1, 4]}, "a multiple of 4"),
+        ({"ranks": 4, "split": [4, 1]}, "each a multiple of the one before"),
+        ({"ranks": 4, "split": []}, "at least one"),
+        ({"ranks": 4, "split": "no"}, "split"),
+        ({"ranks": 2, "split": [1, 2], "speeds": [1, 1]}, "different speeds"),
+        ({"ranks": 2, "split": [1, 2], "together": [1, 1, 2, 2]}, "together"),
+        ({"ranks": 2, "split": [1, 2], "capacity": 3}, "at least 5"),
+        ({"ranks": 2, "split": [1, 2], "communication": -1}, "a number from 0"),
+        ({"ranks": 2, "communication": 1}, "without degrees of a split"),
     ],
 )
 def test_mistakes_are_named(settings, says):
@@ -92,6 +101,38 @@ def test_mistakes_are_named(settings, says):
     assert says in f"{caught.value} {caught.value.hint}"
     with pytest.raises(lw.LengthsError, match="sequence 1 has length -1"):
         lw.balance([4, -1], 2)
+
+
+def test_ranks_share_long_sequences():
+    lengths = np.concatenate([drawn(300), [60000, 90000]])
+    cost, work = "c=24576,d=1", 24576.0 * lengths + lengths.astype(float) ** 2
+    with pytest.raises(lw.LengthwiseError):
+        lw.balance(lengths, 16, capacity=16384, cost=cost)
+    step = lw.balance(lengths, 16, capacity=16384, cost=cost, split=[1, 2, 4, 8], communication=100)
+    assert step.degrees.shape == step.starts.shape == (16, step.micro_batches)
+    clock, seen = np.zeros(16), np.zeros(302, int)
+    for number in range(step.micro_batches):
+        for rank in range(16):
+            batch, degree = step[rank][number], step.degrees[rank, number]
+            assert (-(-lengths[batch] // degree)).sum() <= 16384
+            group = range(rank - rank % degree, rank - rank % degree + degree)
+            assert all((step[other][number] == batch).all() and step.degrees[other, number] == degree for other in group)
+            # All ranks of the group are free at once.
+            assert all(clock[other] == pytest.approx(step.starts[other, number]) for other in group if other >= rank)
+            assert len({step.starts[other, number] for other in group}) == 1
+            clock[rank] += work[batch].sum() / degree + 100 * lengths[batch].sum() * (degree - 1) / degree
+            seen[batch] += rank == group[0]
+    assert (seen == 1).all()
+    assert clock == pytest.approx(step.loads) and clock.max() == pytest.approx(step.time)
+    assert step.lower_bound <= step.time < 1.01 * step.lower_bound
+    assert "of them split" in repr(step)
+    assert pickle.loads(pickle.dumps(step)) == step
+    whole = lw.balance(lengths, 16, cost=cost)
+    assert step.time < 0.6 * whole.time and (whole.degrees == 1).all()
+    module, (json,) = step.__reduce__()
+    for wrong in [json.replace('"degrees":[', '"degrees":[7,'), json.replace('"batch_of":[0,', '"batch_of":[4000000,')]:
+        with pytest.raises(lw.LengthwiseError, match="do not agree"):
+            module(wrong)
 
 
 def test_partitions_are_even():

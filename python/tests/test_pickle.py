@@ -323,7 +323,10 @@ TABLE = {
     ],
     "SettingError": [(error(lw.SettingError), told)],
     "StateError": [(error(lw.StateError), told)],
-    "BalancedStep": [(lambda: lw.balance(LENGTHS, 3, capacity=4000), itself)],
+    "BalancedStep": [
+        (lambda: lw.balance(LENGTHS, 3, capacity=4000), itself),
+        (lambda: lw.balance(LENGTHS, 4, capacity=4000, split=[1, 4]), itself),
+    ],
     "Statistics": [
         (lambda: lw.Statistics(LENGTHS), itself),
         (lambda: shard_planner().needs(), lambda made: (made, made.needs, made.to_bytes())),

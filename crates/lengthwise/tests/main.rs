@@ -22,6 +22,7 @@ mod resume;
 mod rows;
 mod settings;
 mod shards;
+mod split;
 mod stability;
 mod steps;
 mod stream;

@@ -173,6 +173,17 @@ pub(crate) struct Balance {
     #[arg(long, value_name = "SPEEDS", value_delimiter = ',', value_parser = real, help_heading = "Settings")]
     pub(crate) speeds: Vec<f64>,
 
+    /// Over how many ranks a sequence may be split, as in 1,2,4,8: each divides the next one, and the last one
+    /// the number of ranks [default: no ranks share a sequence]
+    #[arg(long, value_name = "DEGREES", value_delimiter = ',', value_parser = whole(1..=u32::MAX),
+          conflicts_with_all = ["together", "speeds"], help_heading = "Settings")]
+    pub(crate) split: Vec<u32>,
+
+    /// What ranks that share a sequence take for each position that they receive, in the unit of the cost
+    /// [default: 0]
+    #[arg(long, value_name = "COST", value_parser = real, requires = "split", help_heading = "Settings")]
+    pub(crate) communication: Option<f64>,
+
     /// Write the step to this .json file
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,

@@ -23,6 +23,16 @@ struct Answer<'a> {
     loads: &'a [f64],
     /// For each rank its micro-batches, for each of these its sequences.
     sequences: Vec<Vec<&'a [u32]>>,
+    /// How ranks share sequences, if they may.
+    #[serde(flatten)]
+    split: Option<Split>,
+}
+
+/// For each rank, for each of its micro-batches.
+#[derive(Serialize)]
+struct Split {
+    degrees: Vec<Vec<u32>>,
+    starts: Vec<Vec<f64>>,
 }
 
 pub(crate) fn run(args: &planning::Balance) -> Result<(), Failure> {
@@ -45,6 +55,12 @@ pub(crate) fn run(args: &planning::Balance) -> Result<(), Failure> {
     if !args.speeds.is_empty() {
         wanted = wanted.speeds(args.speeds.clone());
     }
+    if !args.split.is_empty() {
+        wanted = wanted.split(args.split.clone());
+    }
+    if let Some(cost) = args.communication {
+        wanted = wanted.communication(cost);
+    }
     let input = args.input.read_or_default(memory::BALANCE)?.of_one_length("balance")?;
     if let Some(column) = &args.together {
         let share = match args.share {
@@ -58,7 +74,7 @@ pub(crate) fn run(args: &planning::Balance) -> Result<(), Failure> {
     }
     let lengths = input.lengths().as_slice();
     let step = balance(lengths, &wanted).map_err(|error| input.named(error))?;
-    let json = || answer(&step);
+    let json = || answer(&step, !args.split.is_empty());
     if let Some(path) = &args.output {
         signals::writing(path);
         let text = serde_json::to_string(&json())
@@ -72,8 +88,11 @@ pub(crate) fn run(args: &planning::Balance) -> Result<(), Failure> {
     }
 }
 
-fn answer(step: &Step) -> Answer<'_> {
-    let of_rank = |rank| (0..step.micro_batches()).map(|at| step.micro_batch(rank, at)).collect();
+fn answer(step: &Step, is_split: bool) -> Answer<'_> {
+    let numbers = 0..step.micro_batches();
+    let of_rank = |rank| numbers.clone().map(|at| step.micro_batch(rank, at)).collect();
+    let degrees = |rank| numbers.clone().map(|at| step.degree(rank, at)).collect();
+    let starts = |rank| numbers.clone().map(|at| step.span(rank, at).start).collect();
     Answer {
         version: 1,
         ranks: step.ranks(),
@@ -83,6 +102,10 @@ fn answer(step: &Step) -> Answer<'_> {
         lower_bound: step.lower_bound(),
         loads: step.loads(),
         sequences: (0..step.ranks()).map(of_rank).collect(),
+        split: is_split.then(|| Split {
+            degrees: (0..step.ranks()).map(degrees).collect(),
+            starts: (0..step.ranks()).map(starts).collect(),
+        }),
     }
 }
 
@@ -125,7 +148,7 @@ fn readable(step: &Step, args: &planning::Balance, input: &Sequences) -> String 
     }
     let (slowest, bound) = (step.time(), step.lower_bound());
     let over = if bound > 0.0 { 100.0 * (slowest / bound - 1.0) } else { 0.0 };
-    let lines = [
+    let mut lines = vec![
         format!(
             "{}: {} {}, {} positions in all",
             one_line(&input.source),
@@ -140,5 +163,21 @@ fn readable(step: &Step, args: &planning::Balance, input: &Sequences) -> String 
         ),
         "`--json` prints the sequences of every micro-batch".to_owned(),
     ];
+    if !args.split.is_empty() {
+        lines.insert(2, shared(step));
+    }
     lines.iter().map(|line| wrapped(line, printer::width())).collect()
+}
+
+/// How many sequences are split over how many ranks.
+fn shared(step: &Step) -> String {
+    let mut counts = step.sequences_by_degree();
+    counts.retain(|&degree, count| degree > 1 && *count > 0);
+    if counts.is_empty() {
+        return "no sequence is split".to_owned();
+    }
+    let split = counts.iter().rev().map(|(degree, &count)| {
+        format!("{count} {} over {degree} ranks", noun(u64::from(count), "sequence", "sequences"))
+    });
+    format!("split: {}", split.collect::<Vec<_>>().join(", "))
 }

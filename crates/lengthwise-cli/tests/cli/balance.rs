@@ -53,6 +53,13 @@ fn columns_say_what_stays_together() {
         ("--min-micro-batches 4000000000", "at most 349525"),
         ("--cost-model attention", "attention:hidden"),
         ("-o step.txt", "step.txt"),
+        ("--split 1,2", "a multiple of 2"),
+        ("--split 3,1", "each a multiple of the one before"),
+        ("--split 1,3 --speeds 1,1,1", "--speeds"),
+        ("--split 1,3 --together pair", "--together"),
+        ("--communication 1", "--split"),
+        ("--split 1,3 --communication -1", "a number from 0"),
+        ("--split 1,3 --capacity 19", "at least 20"),
     ] {
         let output =
             folder.run(&format!("balance pairs.csv --column length --world-size 3 {wrong}"));
@@ -62,4 +69,31 @@ fn columns_say_what_stays_together() {
     let output = folder.run("balance pairs.csv --column length --world-size 4294967295");
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.code() == Some(2) && said.contains("at most 1048576"), "{said}");
+}
+
+#[test]
+fn long_sequences_are_split() {
+    let lengths = "9000 400 500 300 700 600 20000 800 900 200 450 350".replace(' ', "\n");
+    let folder = Folder::new().with("lengths.txt", lengths);
+    let command = "balance lengths.txt --world-size 4 --capacity 8192 --split 1,2,4";
+    let text = String::from_utf8(folder.run(command).stdout).unwrap();
+    assert!(text.contains("split: 2 sequences over 4 ranks, 1 sequence over 2 ranks"), "{text}");
+    let found = folder.json(&format!("{command} --json"));
+    let table = |name: &str| -> Vec<Vec<serde_json::Value>> {
+        serde_json::from_value(found[name].clone()).unwrap()
+    };
+    let (sequences, degrees, starts) = (table("sequences"), table("degrees"), table("starts"));
+    for rank in 0..4 {
+        // No two ranks can hold sequence 6, and no single rank sequence 0.
+        assert_eq!(sequences[rank][0], serde_json::json!([0, 6]));
+        assert_eq!(degrees[rank], if rank < 2 { [4, 2, 1] } else { [4, 1, 1] });
+        assert_eq!(starts[rank][..2], [0.0, 7250.0]);
+    }
+    assert_eq!(sequences[0][1], sequences[1][1]);
+    assert_eq!((&found["time"], &found["lower_bound"]), (&8550.0.into(), &8550.0.into()));
+    let costly = folder.json(&format!("{command} --communication 0.5 --json"));
+    assert!(costly["time"].as_f64() > found["time"].as_f64());
+    // Without a split, the output has none.
+    let whole = folder.json("balance lengths.txt --world-size 4 --json");
+    assert!(whole.get("degrees").is_none() && whole.get("starts").is_none());
 }

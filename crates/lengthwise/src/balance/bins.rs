@@ -77,6 +77,9 @@ fn least_of_kind(mut tokens: Vec<u64>, capacity: u64) -> u64 {
 /// The items in at most `count` bins, by best fit, the largest first; by trying what else there is if that fails.
 /// Gives the bin of each item.
 pub(crate) fn packed(items: &[Item], capacity: u64, count: usize) -> Option<Vec<u32>> {
+    let all = items.iter().map(|item| item.tokens).sum();
+    // What can hold all of them is as good as no limit, and can be summed.
+    let capacity = capacity.min(all);
     let mut order: Vec<u32> = (0..items.len() as u32).collect();
     order.sort_by_key(|&item| Reverse(items[item as usize].tokens));
     best_fit(items, &order, capacity, count).or_else(|| {
@@ -89,8 +92,7 @@ pub(crate) fn packed(items: &[Item], capacity: u64, count: usize) -> Option<Vec<
             bins: Vec::new(),
             bin_of: vec![0; items.len()],
         };
-        (search.place(0, items.iter().map(|item| item.tokens).sum()) == Some(true))
-            .then_some(search.bin_of)
+        (search.place(0, all) == Some(true)).then_some(search.bin_of)
     })
 }
 
@@ -143,7 +145,8 @@ impl Search<'_> {
         let Some(&item) = self.order.get(at) else { return Some(true) };
         self.left = self.left.checked_sub(1)?;
         let free: u64 = self.bins.iter().map(|bin| self.capacity - bin.tokens).sum();
-        if free + (self.count - self.bins.len()) as u64 * self.capacity < to_place {
+        let unused = (self.count - self.bins.len()) as u64;
+        if unused.saturating_mul(self.capacity).saturating_add(free) < to_place {
             return Some(false);
         }
         let own = self.items[item as usize];

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, binary_heap::PeekMut};
 use std::ops::Range;
 
-use crate::balance::bins::{Bin, Item};
+use crate::balance::bins::{Bin, Item, packed};
 
 /// What is divided, and by which limits.
 #[derive(Clone, Copy)]
@@ -37,8 +37,12 @@ pub(crate) struct Loads<'a> {
     /// The bin of each item; those of a rank come one after another.
     pub(crate) bin_of: Vec<u32>,
     bins: Vec<Bin>,
-    /// The cost of all items of each rank.
+    /// The cost of all items of each rank, and of what it had before.
     pub(crate) costs: Vec<f64>,
+    /// How many micro-batches of each rank are taken already: its first ones.
+    taken: Vec<usize>,
+    /// Whether everything has space everywhere.
+    is_unlimited: bool,
     /// The units of each rank, the costliest first.
     members: Vec<Vec<u32>>,
     scratch: Vec<Bin>,
@@ -54,22 +58,40 @@ struct Exchange {
 }
 
 /// A time this near to the least possible one is good enough.
-const NEAR: f64 = 5e-4;
+pub(crate) const NEAR: f64 = 5e-4;
 /// So many ranks are tried as partners of the slowest one, and so many units around the best one.
 const PARTNERS: usize = 12;
 const AROUND: usize = 6;
 /// A smaller gain is one of rounding.
 const GAIN: f64 = 1e-12;
 
+/// What the ranks have already: work, and micro-batches that nothing else can join.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Before {
+    pub(crate) costs: Vec<f64>,
+    pub(crate) taken: Vec<usize>,
+}
+
+impl Before {
+    /// Nothing.
+    pub(crate) fn nothing(ranks: usize) -> Self {
+        Self { costs: vec![0.0; ranks], taken: vec![0; ranks] }
+    }
+}
+
 impl<'a> Loads<'a> {
-    pub(crate) fn new(work: Work<'a>, each: usize) -> Self {
+    pub(crate) fn new(work: Work<'a>, each: usize, before: Before) -> Self {
         let ranks = work.speeds.len();
         Self {
             work,
             each,
             bin_of: vec![u32::MAX; work.items.len()],
             bins: vec![Bin::default(); each * ranks],
-            costs: vec![0.0; ranks],
+            is_unlimited: work.one_kind
+                && work.capacity == u64::MAX
+                && before.taken.iter().all(|&taken| taken < each),
+            costs: before.costs,
+            taken: before.taken,
             members: vec![Vec::new(); ranks],
             scratch: Vec::with_capacity(each),
             found: Vec::new(),
@@ -80,13 +102,23 @@ impl<'a> Loads<'a> {
         self.costs[rank] / self.work.speeds[rank]
     }
 
+    /// How long the slowest rank takes.
+    pub(crate) fn slowest(&self) -> f64 {
+        (0..self.costs.len()).map(|rank| self.time(rank)).fold(0.0, f64::max)
+    }
+
+    /// The micro-batches of a rank that can be filled.
+    fn open(&self, rank: usize) -> Range<usize> {
+        rank * self.each + self.taken[rank]..(rank + 1) * self.each
+    }
+
     /// Whether the items of a unit have space on a rank without another unit of it; finds where, each in the
     /// micro-batch in which it leaves the least.
     fn finds(&mut self, rank: usize, unit: u32, without: Option<u32>) -> bool {
-        let first = rank * self.each;
+        let own = self.open(rank);
+        let first = own.start;
         let Work { items, units, capacity, .. } = self.work;
         let unit = &items[units[unit as usize].items.clone()];
-        let own = first..first + self.each;
         self.found.clear();
         if let (None, [item]) = (without, unit) {
             let bin = best_bin(&self.bins[own], item, capacity);
@@ -133,15 +165,15 @@ impl<'a> Loads<'a> {
             return self.fill_in_rounds(order);
         }
         let mut full: Vec<Reverse<(u64, u32)>> = Vec::new();
-        let ranks = 0..self.costs.len() as u32;
-        let mut ranks: BinaryHeap<_> = ranks.map(|rank| Reverse((0, rank))).collect();
+        // Numbers that are not negative have the order of their bits.
+        let start = |rank: u32| Reverse((self.time(rank as usize).to_bits(), rank));
+        let mut ranks: BinaryHeap<_> = (0..self.costs.len() as u32).map(start).collect();
         for &unit in order {
             loop {
                 let Some(mut least) = ranks.peek_mut() else { return false };
                 let rank = least.0.1 as usize;
                 if self.finds(rank, unit, None) {
                     let cost = self.costs[rank] + self.work.units[unit as usize].cost;
-                    // Numbers that are not negative have the order of their bits.
                     least.0.0 = (cost / self.work.speeds[rank]).to_bits();
                     break;
                 }
@@ -168,17 +200,28 @@ impl<'a> Loads<'a> {
         true
     }
 
+    /// The same for units of one item, if it failed: packs micro-batches as full as they can be, and puts them on
+    /// ranks.
+    pub(crate) fn fill_packed(&mut self) -> bool {
+        let count = self.bins.len() - self.taken.iter().sum::<usize>();
+        let found = packed(self.work.items, self.work.capacity, count);
+        found.is_some_and(|packed| {
+            self.fill_from(&packed, count);
+            true
+        })
+    }
+
     /// Takes micro-batches as they were packed, for units of one item: the costliest first, each on the rank that
     /// is done first with it.
-    pub(crate) fn fill_from(&mut self, packed: &[u32]) {
+    fn fill_from(&mut self, packed: &[u32], count: usize) {
         let Work { items, speeds, .. } = self.work;
-        let mut costs: Vec<(f64, usize)> = (0..self.bins.len()).map(|bin| (0.0, bin)).collect();
+        let mut costs: Vec<(f64, usize)> = (0..count).map(|bin| (0.0, bin)).collect();
         for (item, &bin) in items.iter().zip(packed) {
             costs[bin as usize].0 += item.cost;
         }
         costs.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        let (mut filled, mut loads) = (vec![0; speeds.len()], vec![0.0; speeds.len()]);
-        let mut renamed = vec![0; self.bins.len()];
+        let (mut filled, mut loads) = (self.taken.clone(), self.costs.clone());
+        let mut renamed = vec![0; count];
         for (cost, bin) in costs {
             let open = (0..speeds.len()).filter(|&rank| filled[rank] < self.each);
             let time = |rank: usize| (loads[rank] + cost) / speeds[rank];
@@ -233,11 +276,6 @@ impl<'a> Loads<'a> {
         }
     }
 
-    /// Whether everything has space everywhere.
-    fn is_unlimited(&self) -> bool {
-        self.work.one_kind && self.work.capacity == u64::MAX
-    }
-
     fn cost(&self, unit: u32) -> f64 {
         self.work.units[unit as usize].cost
     }
@@ -254,7 +292,7 @@ impl<'a> Loads<'a> {
             given += 1;
             let cost = self.cost(gives);
             // A unit of the same cost can do no more, unless there may be space for one and not for the other.
-            if self.is_unlimited() && cost.total_cmp(&last).is_eq() {
+            if self.is_unlimited && cost.total_cmp(&last).is_eq() {
                 continue;
             }
             last = cost;
@@ -269,7 +307,7 @@ impl<'a> Loads<'a> {
                 let slower = f64::max((self.costs[slow] - more) / s, (self.costs[fast] + more) / f);
                 let limit = best.as_ref().map_or(before * (1.0 - GAIN), |best| best.slower);
                 if slower < limit
-                    && (self.is_unlimited()
+                    && (self.is_unlimited
                         || self.finds(fast, gives, takes)
                             && takes.is_none_or(|unit| self.finds(slow, unit, Some(gives))))
                 {
@@ -309,21 +347,24 @@ impl<'a> Loads<'a> {
     }
 
     /// Gives ranks that have fewer units than micro-batches some of the cheapest of others, as long as these have
-    /// more: an empty micro-batch is work for nothing.
-    pub(crate) fn share_out(&mut self) {
+    /// more: an empty micro-batch is work for nothing. No rank takes longer than `longest` by that.
+    pub(crate) fn share_out(&mut self, longest: f64) {
         if self.work.equal {
             return;
         }
         for poor in 0..self.costs.len() {
-            while self.members[poor].len() < self.each {
-                let rich =
-                    (0..self.costs.len()).filter(|&rank| self.members[rank].len() > self.each);
+            while self.members[poor].len() < self.open(poor).len() {
+                let ranks = 0..self.costs.len();
+                let rich = ranks.filter(|&rank| self.members[rank].len() > self.open(rank).len());
                 let Some(rich) = rich.max_by(|&a, &b| self.time(a).total_cmp(&self.time(b))) else {
                     return;
                 };
                 let cheapest = self.members[rich].iter().rev().copied();
                 let cheapest: Vec<u32> = cheapest.take(AROUND).collect();
-                let found = cheapest.into_iter().find(|&unit| self.finds(poor, unit, None));
+                let found = cheapest.into_iter().find(|&unit| {
+                    let time = (self.costs[poor] + self.cost(unit)) / self.work.speeds[poor];
+                    time <= longest && self.finds(poor, unit, None)
+                });
                 let Some(gives) = found else { break };
                 let slower = 0.0;
                 self.carry_out([rich, poor], &Exchange { gives, takes: None, slower });
@@ -345,21 +386,21 @@ impl<'a> Loads<'a> {
         }
         for (rank, mut own) in of_rank.into_iter().enumerate() {
             own.sort_by_key(|&item| Reverse(items[item].tokens));
-            let first = rank * self.each;
-            let mut bins = vec![Bin::default(); self.each];
+            let open = self.open(rank);
+            let mut bins = vec![Bin::default(); open.len()];
             let even: Option<Vec<usize>> = own
                 .iter()
                 .map(|&item| {
-                    let open =
-                        (0..self.each).filter(|&bin| bins[bin].takes(&items[item], capacity));
-                    let bin = open.min_by_key(|&bin| (bins[bin].tokens, bins[bin].items, bin))?;
+                    let fits =
+                        (0..bins.len()).filter(|&bin| bins[bin].takes(&items[item], capacity));
+                    let bin = fits.min_by_key(|&bin| (bins[bin].tokens, bins[bin].items, bin))?;
                     bins[bin].add(&items[item]);
                     Some(bin)
                 })
                 .collect();
             if let Some(places) = even {
                 for (item, bin) in own.into_iter().zip(places) {
-                    self.bin_of[item] = (first + bin) as u32;
+                    self.bin_of[item] = (open.start + bin) as u32;
                 }
             } else {
                 self.fill_empty(rank, &own);
@@ -369,7 +410,7 @@ impl<'a> Loads<'a> {
 
     /// Gives each empty micro-batch of a rank an item of the one with the most.
     fn fill_empty(&mut self, rank: usize, own: &[usize]) {
-        let bins = rank * self.each..(rank + 1) * self.each;
+        let bins = self.open(rank);
         for empty in bins.clone() {
             if self.bins[empty].items > 0 {
                 continue;
@@ -395,4 +436,13 @@ impl<'a> Loads<'a> {
 fn best_bin(bins: &[Bin], item: &Item, capacity: u64) -> Option<usize> {
     let fits = (0..bins.len()).filter(|&bin| bins[bin].takes(item, capacity));
     fits.max_by_key(|&bin| (bins[bin].tokens, Reverse(bin)))
+}
+
+/// Units in the order in which they are placed.
+pub(crate) fn costliest_first(units: &[Unit]) -> Vec<u32> {
+    // Numbers that are not negative have the order of their bits.
+    let mut keys: Vec<(u64, u32)> =
+        units.iter().zip(0..).map(|(unit, at)| (!unit.cost.to_bits(), at)).collect();
+    keys.sort_unstable();
+    keys.into_iter().map(|(_, at)| at).collect()
 }

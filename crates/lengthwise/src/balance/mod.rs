@@ -1,9 +1,13 @@
 #![doc = include_str!("balance.md")]
 
 mod bins;
+mod degrees;
+mod divide;
 mod loads;
 mod settings;
+mod split;
 mod step;
 
+pub use divide::{balance, partitions};
 pub use settings::{Balance, Together};
-pub use step::{Step, balance, partitions};
+pub use step::Step;

@@ -25,6 +25,8 @@ pub struct Balance {
     pub(super) least: u32,
     pub(super) most: Option<u32>,
     pub(super) speeds: Option<Vec<f64>>,
+    pub(super) split: Option<Vec<u32>>,
+    pub(super) communication: Option<f64>,
 }
 
 /// What sequences of one group share.
@@ -55,6 +57,8 @@ impl Balance {
             least: 1,
             most: None,
             speeds: None,
+            split: None,
+            communication: None,
         }
     }
 
@@ -95,6 +99,32 @@ impl Balance {
         Self { most: Some(count), ..self }
     }
 
+    /// Lets ranks share a sequence: each is split over as many of them as one of these degrees says, which is chosen
+    /// to make the step short. Each degree must divide the next one, and the last one the number of ranks. Ranks
+    /// k·s to k·s + s − 1 share what is split over s ranks.
+    ///
+    /// ```
+    /// use lengthwise::balance::{Balance, balance};
+    ///
+    /// let lengths = [8000, 700, 500, 900, 1100, 300, 500, 1000];
+    /// let whole = balance(&lengths, &Balance::new(4))?;
+    /// let split = balance(&lengths, &Balance::new(4).split(vec![1, 2, 4]))?;
+    /// assert_eq!((whole.time(), split.time()), (8000.0, 3250.0));
+    /// # Ok::<(), lengthwise::Error>(())
+    /// ```
+    #[must_use]
+    pub fn split(self, degrees: Vec<u32>) -> Self {
+        Self { split: Some(degrees), ..self }
+    }
+
+    /// What ranks that share a sequence take for each position that they receive from others, by the unit of the
+    /// costs. A sequence of length L and cost C takes C/s + communication·L·(s − 1)/s on each of s ranks. The default
+    /// is 0.
+    #[must_use]
+    pub fn communication(self, cost: f64) -> Self {
+        Self { communication: Some(cost), ..self }
+    }
+
     /// How fast each rank is: one of speed 2 gets twice as much to do as one of speed 1.
     #[must_use]
     pub fn speeds(self, speeds: Vec<f64>) -> Self {
@@ -119,7 +149,39 @@ impl Balance {
         if let (Some((Together::Batch, groups)), Some(kinds)) = (&self.together, &self.kinds) {
             check_kinds_of_groups(groups, kinds)?;
         }
-        self.speeds.as_ref().map_or(Ok(()), |speeds| check_speeds(speeds, self.ranks))
+        self.speeds.as_ref().map_or(Ok(()), |speeds| check_speeds(speeds, self.ranks))?;
+        self.check_split()
+    }
+
+    fn check_split(&self) -> Result<(), Error> {
+        if let Some(cost) = self.communication.filter(|cost| !(cost.is_finite() && *cost >= 0.0)) {
+            return Err(Error::bad_value("the cost of communication", &cost, "a number from 0"));
+        }
+        let Some(degrees) = &self.split else {
+            return match self.communication {
+                Some(cost) => {
+                    let expected = "left out without degrees of a split: no ranks share a sequence";
+                    Err(Error::bad_value("the cost of communication", &cost, expected))
+                }
+                None => Ok(()),
+            };
+        };
+        check_degrees(degrees, self.ranks)?;
+        let refused =
+            [(self.together.is_some(), "together"), (self.speeds.is_some(), "different speeds")];
+        match refused.into_iter().find(|&(is_given, _)| is_given) {
+            Some((_, what)) => {
+                let expected = format!("left out with `{what}`, which needs whole sequences");
+                Err(Error::bad_value("the degrees of a split", &listed(degrees), expected))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The most micro-batches of a rank.
+    pub(super) fn most_micro_batches(&self, sequences: usize) -> u64 {
+        let most = most(sequences) / u64::from(self.ranks);
+        self.most.map_or(most, |own| most.min(u64::from(own)))
     }
 
     /// Refuses more micro-batches of each rank than there can be on all ranks together.
@@ -147,6 +209,29 @@ pub(super) fn check_count(of: &str, count: u32, sequences: usize) -> Result<(), 
         return Ok(());
     }
     Err(Error::bad_value(of, &count, format!("at most {most} for {sequences} sequences")))
+}
+
+/// Refuses degrees whose groups of ranks do not lie in each other.
+fn check_degrees(degrees: &[u32], ranks: u32) -> Result<(), Error> {
+    let of = "the degrees of a split";
+    let do_nest =
+        |pair: &[u32]| pair[0] > 0 && pair[0] < pair[1] && pair[1].is_multiple_of(pair[0]);
+    let Some(&widest) = degrees.last() else {
+        return Err(Error::bad_value(of, "", "at least one, as in 1,2,4,8"));
+    };
+    if widest == 0 || !degrees.windows(2).all(do_nest) {
+        let expected = "rising numbers from 1, each a multiple of the one before, as in 1,2,4,8";
+        return Err(Error::bad_value(of, &listed(degrees), expected));
+    }
+    if !ranks.is_multiple_of(widest) {
+        let expected = format!("a multiple of {widest}, the largest degree of a split");
+        return Err(Error::bad_value("the number of ranks", &ranks, expected));
+    }
+    Ok(())
+}
+
+fn listed(numbers: &[u32]) -> String {
+    numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
 }
 
 fn check_positive(of: &str, number: Option<u32>) -> Result<(), Error> {

@@ -1,22 +1,65 @@
 //! One step, divided.
 
-use crate::balance::bins::{Item, least, packed};
-use crate::balance::loads::{Loads, Unit, Work};
-use crate::balance::settings::{Balance, Together, check_count};
-use crate::error::Error;
+use std::{collections::BTreeMap, ops::Range};
 
 /// The sequences of a step, divided over ranks and micro-batches.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(try_from = "Stored"))]
 pub struct Step {
     /// The sequences, one micro-batch after another: those of the first rank, then those of the second, and so on.
     order: Vec<u32>,
     /// Where each micro-batch ends in the order.
     ends: Vec<u32>,
+    /// How many ranks share each micro-batch.
+    degrees: Vec<u32>,
     micro_batches: u32,
+    /// The micro-batches of the first rank, then those of the second, and so on.
+    batch_of: Vec<u32>,
+    /// When each of these starts.
+    starts: Vec<f64>,
     loads: Vec<f64>,
     times: Vec<f64>,
     bound: f64,
+}
+
+/// A step as it was written, before its parts are known to agree.
+#[cfg(feature = "serde")]
+#[derive(serde::Deserialize)]
+struct Stored {
+    order: Vec<u32>,
+    ends: Vec<u32>,
+    degrees: Vec<u32>,
+    micro_batches: u32,
+    batch_of: Vec<u32>,
+    starts: Vec<f64>,
+    loads: Vec<f64>,
+    times: Vec<f64>,
+    bound: f64,
+}
+
+#[cfg(feature = "serde")]
+impl TryFrom<Stored> for Step {
+    type Error = &'static str;
+
+    fn try_from(stored: Stored) -> Result<Self, Self::Error> {
+        let Stored { order, ends, degrees, micro_batches, batch_of, starts, loads, times, bound } =
+            stored;
+        let mut sequences = order.clone();
+        sequences.sort_unstable();
+        let slots = loads.len() as u64 * u64::from(micro_batches);
+        let do_agree = sequences.into_iter().eq(0..order.len() as u32)
+            && ends.is_sorted()
+            && ends.last().map_or(0, |&end| end as usize) == order.len()
+            && degrees.len() == ends.len()
+            && batch_of.iter().all(|&batch| (batch as usize) < ends.len())
+            && [batch_of.len(), starts.len()].iter().all(|&count| count as u64 == slots)
+            && times.len() == loads.len();
+        if !do_agree {
+            return Err("its parts do not agree");
+        }
+        Ok(Self { order, ends, degrees, micro_batches, batch_of, starts, loads, times, bound })
+    }
 }
 
 impl Step {
@@ -33,22 +76,51 @@ impl Step {
     /// One micro-batch of a rank: the indices of its sequences. It is empty if there are too few sequences, or
     /// none of that number.
     pub fn micro_batch(&self, rank: u32, number: u32) -> &[u32] {
-        if rank >= self.ranks() || number >= self.micro_batches {
-            return &[];
-        }
-        let batch = rank as usize * self.micro_batches as usize + number as usize;
+        let Some(slot) = self.slot(rank, number) else { return &[] };
+        let batch = self.batch_of[slot] as usize;
         let start = if batch == 0 { 0 } else { self.ends[batch - 1] };
         &self.order[start as usize..self.ends[batch] as usize]
     }
 
-    /// All micro-batches with the rank of each: those of the first rank, then those of the second, and so on.
+    /// How many ranks share a micro-batch: 1, or a degree of [`Balance::split`](crate::balance::Balance::split). The ranks of a group have it under
+    /// the same number. It is 0 if there is none of that number.
+    pub fn degree(&self, rank: u32, number: u32) -> u32 {
+        self.slot(rank, number).map_or(0, |slot| self.degrees[self.batch_of[slot] as usize])
+    }
+
+    /// How many sequences there are of each degree: those that so many ranks share.
+    pub fn sequences_by_degree(&self) -> BTreeMap<u32, u32> {
+        let (mut counts, mut start) = (BTreeMap::new(), 0);
+        for (&degree, &end) in self.degrees.iter().zip(&self.ends) {
+            *counts.entry(degree).or_default() += end - start;
+            start = end;
+        }
+        counts
+    }
+
+    /// When a rank starts a micro-batch, and when it is done with it, from the start of the step. All ranks that
+    /// share a micro-batch start it together.
+    pub fn span(&self, rank: u32, number: u32) -> Range<f64> {
+        let end = self.times.get(rank as usize).copied().unwrap_or(0.0);
+        let start = |number| self.slot(rank, number).map_or(end, |slot| self.starts[slot]);
+        start(number)..start(number.saturating_add(1))
+    }
+
+    fn slot(&self, rank: u32, number: u32) -> Option<usize> {
+        let is_there = rank < self.ranks() && number < self.micro_batches;
+        is_there.then(|| rank as usize * self.micro_batches as usize + number as usize)
+    }
+
+    /// All micro-batches with the rank of each: those of the first rank, then those of the second, and so on. One
+    /// that several ranks share comes once for each of them.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &[u32])> {
         let numbers =
             (0..self.ranks()).flat_map(|rank| (0..self.micro_batches).map(move |of| (rank, of)));
         numbers.map(|(rank, number)| (rank, self.micro_batch(rank, number)))
     }
 
-    /// The sequences, one micro-batch after another.
+    /// The sequences, one micro-batch after another. A micro-batch that several ranks share is there once, with
+    /// those of the first of them.
     pub fn order(&self) -> &[u32] {
         &self.order
     }
@@ -68,7 +140,7 @@ impl Step {
         restore
     }
 
-    /// The sum of the costs of each rank's sequences.
+    /// The sum of the costs of each rank's sequences: of one that several ranks share, what this rank takes for it.
     pub fn loads(&self) -> &[f64] {
         &self.loads
     }
@@ -78,7 +150,7 @@ impl Step {
         self.times.iter().copied().fold(0.0, f64::max)
     }
 
-    /// No division takes less: the mean over ranks, or the time of what cannot be divided.
+    /// No division takes less: the mean over ranks, or the time of what cannot be divided further.
     pub fn lower_bound(&self) -> f64 {
         self.bound
     }
@@ -91,258 +163,68 @@ impl Step {
     }
 }
 
-/// Divides the sequences of one step over ranks and micro-batches: the same number of micro-batches on every rank,
-/// none over the capacity, the fewest that fit, and about the same work for every rank. A length can be 0.
-pub fn balance(lengths: &[u32], wanted: &Balance) -> Result<Step, Error> {
-    let cost = |length: u32| match wanted.cost {
-        None => f64::from(length),
-        Some(model) => model.of_sequence(length),
-    };
-    wanted.check(lengths)?;
-    let costs: Vec<f64> = lengths.iter().map(|&length| cost(length)).collect();
-    let speeds = wanted.speeds.clone().unwrap_or_else(|| vec![1.0; wanted.ranks as usize]);
-    let capacity = wanted.capacity.map_or(u64::MAX, u64::from);
-    let parts = wanted.parts(lengths, &costs);
-    check_capacity(&parts, lengths, wanted.capacity)?;
-    let Parts { items, units, .. } = &parts;
-    let one_kind = wanted.kinds.is_none();
-    let work = Work { items, units, capacity, one_kind, speeds: &speeds, equal: false };
-    let bound = lower_bound(work);
-    let fewest = if wanted.capacity.is_none() && wanted.kinds.is_none() {
-        1
-    } else {
-        least(items, capacity)
-    };
-    let fewest = fewest.div_ceil(u64::from(wanted.ranks)).max(1);
-    let alone = units.len() == items.len();
-    // A unit has all its items on one rank.
-    let of_unit = |unit: &Unit| least(&items[unit.items.clone()], capacity);
-    let of_units = if alone { 1 } else { units.iter().map(of_unit).max().unwrap_or(1) };
-    let mut each = fewest.max(of_units).max(u64::from(wanted.least)) as usize;
-    let order = costliest_first(units);
-    let loads = loop {
-        if let Some(most) = wanted.most.filter(|&most| each > most as usize) {
-            let expected = format!("at least {each}: fewer cannot hold all sequences");
-            return Err(Error::bad_value("the largest number of micro-batches", &most, expected));
-        }
-        wanted.check_micro_batches(each as u64, lengths.len())?;
-        let mut loads = Loads::new(work, each);
-        let filled = loads.fill(&order) || {
-            let count = each * wanted.ranks as usize;
-            let found = alone.then(|| packed(items, capacity, count)).flatten();
-            loads = Loads::new(work, each);
-            found.as_ref().is_some_and(|found| {
-                loads.fill_from(found);
-                true
-            })
-        };
-        if filled {
-            loads.refine(&order, bound);
-            loads.share_out();
-            loads.even_out();
-            break loads;
-        }
-        each += 1;
-    };
-    Ok(Step::new(&loads.bin_of, &parts, each, &costs, &speeds, bound))
-}
-
-/// Divides costs into parts of about the same sum; if `equal`, the numbers of costs in two parts differ by at most
-/// one. Returns the indices of each part, in rising order.
-///
-/// ```
-/// let parts = lengthwise::balance::partitions(&[5.0, 4.0, 3.0, 2.0, 2.0], 2, false)?;
-/// assert_eq!(parts, [vec![1, 3, 4], vec![0, 2]]); // 8 and 8
-/// # Ok::<(), lengthwise::Error>(())
-/// ```
-pub fn partitions(costs: &[f64], parts: u32, equal: bool) -> Result<Vec<Vec<u32>>, Error> {
-    check_count("the number of parts", parts, costs.len())?;
-    let bad = costs.iter().position(|cost| !(cost.is_finite() && *cost >= 0.0));
-    if let Some(index) = bad {
-        return Err(Error::bad_value(format!("cost {index}"), &costs[index], "a number from 0"));
-    }
-    let items: Vec<Item> = costs.iter().map(|&cost| Item { tokens: 0, cost, kind: 0 }).collect();
-    let unit = |(at, item): (usize, &Item)| Unit { items: at..at + 1, cost: item.cost };
-    let units: Vec<Unit> = items.iter().enumerate().map(unit).collect();
-    let speeds = vec![1.0; parts as usize];
-    let (capacity, one_kind) = (u64::MAX, true);
-    let work = Work { items: &items, units: &units, capacity, one_kind, speeds: &speeds, equal };
-    let order = costliest_first(&units);
-    let mut loads = Loads::new(work, 1);
-    loads.fill(&order);
-    loads.refine(&order, lower_bound(work));
-    loads.share_out();
-    let mut found = vec![Vec::new(); parts as usize];
-    for (index, &part) in (0..).zip(&loads.bin_of) {
-        found[part as usize].push(index);
-    }
-    Ok(found)
-}
-
-/// What is placed: the items, which sequences each of them has, and what stays on one rank.
-struct Parts {
-    items: Vec<Item>,
-    /// The sequences of the first item, then those of the second, and so on; and where those of each end.
-    sequences: Vec<u32>,
+/// The micro-batches, and those of each rank.
+pub(super) struct Slots {
+    order: Vec<u32>,
     ends: Vec<u32>,
-    units: Vec<Unit>,
+    degrees: Vec<u32>,
+    /// Micro-batches of a rank.
+    each: usize,
+    /// The micro-batches of the first rank, then those of the second, and so on.
+    pub(super) batch_of: Vec<u32>,
 }
 
-impl Parts {
-    /// The sequences of an item.
-    fn of(&self, item: usize) -> &[u32] {
-        let start = if item == 0 { 0 } else { self.ends[item - 1] };
-        &self.sequences[start as usize..self.ends[item] as usize]
+impl Slots {
+    pub(super) fn new(each: usize) -> Self {
+        let (order, ends, degrees, batch_of) = Default::default();
+        Self { order, ends, degrees, each, batch_of }
     }
-}
 
-impl Balance {
-    fn parts(&self, lengths: &[u32], costs: &[f64]) -> Parts {
-        let kind = |sequence: usize| self.kinds.as_ref().map_or(0, |kinds| kinds[sequence]);
-        let count = lengths.len();
-        let Some((share, groups)) = &self.together else {
-            let item = |(at, (&length, &cost)): (usize, (&u32, &f64))| Item {
-                tokens: u64::from(length),
-                cost,
-                kind: kind(at),
-            };
-            return Parts {
-                items: lengths.iter().zip(costs).enumerate().map(item).collect(),
-                sequences: (0..count as u32).collect(),
-                ends: (1..=count as u32).collect(),
-                units: costs
-                    .iter()
-                    .zip(0..)
-                    .map(|(&cost, at)| Unit { items: at..at + 1, cost })
-                    .collect(),
-            };
-        };
-        let mut order: Vec<usize> = (0..count).collect();
-        let group = |sequence: usize| groups[sequence];
-        order.sort_by_key(|&sequence| (group(sequence), std::cmp::Reverse(lengths[sequence])));
-        let mut parts =
-            Parts { items: Vec::new(), sequences: Vec::new(), ends: Vec::new(), units: Vec::new() };
-        for members in order.chunk_by(|&a, &b| group(a) == group(b)) {
-            let start = parts.items.len();
-            let cost = members.iter().map(|&sequence| costs[sequence]).sum();
-            let item = |members: &[usize]| Item {
-                tokens: members.iter().map(|&sequence| u64::from(lengths[sequence])).sum(),
-                cost: members.iter().map(|&sequence| costs[sequence]).sum(),
-                kind: members.first().map_or(0, |&sequence| kind(sequence)),
-            };
-            let one = match share {
-                Together::Batch => members.len(),
-                Together::Rank => 1,
-            };
-            for members in members.chunks(one) {
-                parts.items.push(item(members));
-                parts.sequences.extend(members.iter().map(|&sequence| sequence as u32));
-                parts.ends.push(parts.sequences.len() as u32);
-            }
-            parts.units.push(Unit { items: start..parts.items.len(), cost });
-        }
-        parts
+    /// Adds a micro-batch that so many ranks share. Returns its number.
+    pub(super) fn add(&mut self, sequences: &[u32], degree: u32) -> u32 {
+        let start = self.order.len();
+        self.order.extend_from_slice(sequences);
+        self.order[start..].sort_unstable();
+        self.ends.push(self.order.len() as u32);
+        self.degrees.push(degree);
+        self.ends.len() as u32 - 1
     }
-}
-
-/// Refuses what no micro-batch can hold.
-fn check_capacity(parts: &Parts, lengths: &[u32], capacity: Option<u32>) -> Result<(), Error> {
-    let Some(capacity) = capacity else { return Ok(()) };
-    let largest = parts.items.iter().map(|item| item.tokens).max().unwrap_or(0);
-    if largest <= u64::from(capacity) {
-        return Ok(());
-    }
-    let over = |item: &usize| parts.items[*item].tokens > u64::from(capacity);
-    let all = (0..parts.items.len()).filter(over);
-    let count = all.clone().count();
-    let Some(item) = all.min_by_key(|&item| parts.of(item).first()) else { return Ok(()) };
-    let (members, tokens) = (parts.of(item), parts.items[item].tokens);
-    if let [sequence] = *members {
-        let index = sequence as usize;
-        return Err(Error::OverCapacity {
-            index,
-            length: lengths[index],
-            cells: tokens,
-            capacity,
-            count,
-            largest,
-            treatment: "error",
-        });
-    }
-    let expected = format!(
-        "at least {largest}: the {} sequences in the group of sequence {} have {tokens} positions",
-        members.len(),
-        members.iter().min().copied().unwrap_or_default(),
-    );
-    Err(Error::bad_value("the capacity", &capacity, expected))
-}
-
-fn costliest_first(units: &[Unit]) -> Vec<u32> {
-    // Numbers that are not negative have the order of their bits.
-    let mut keys: Vec<(u64, u32)> =
-        units.iter().zip(0..).map(|(unit, at)| (!unit.cost.to_bits(), at)).collect();
-    keys.sort_unstable();
-    keys.into_iter().map(|(_, at)| at).collect()
-}
-
-fn lower_bound(work: Work) -> f64 {
-    let (all, largest) = work
-        .units
-        .iter()
-        .fold((0.0, 0.0), |(all, largest), unit| (all + unit.cost, f64::max(largest, unit.cost)));
-    let fastest = work.speeds.iter().copied().fold(0.0, f64::max);
-    f64::max(all / work.speeds.iter().sum::<f64>(), largest / fastest)
 }
 
 impl Step {
-    fn new(
-        bin_of: &[u32],
-        parts: &Parts,
-        each: usize,
-        costs: &[f64],
+    /// A step of these micro-batches, given the time of a sequence on a rank of speed 1.
+    pub(super) fn new(
+        slots: Slots,
+        time_of: impl Fn(u32) -> f64,
         speeds: &[f64],
         bound: f64,
     ) -> Self {
-        let mut batches: Vec<(f64, u32)> =
-            (0..(each * speeds.len()) as u32).map(|bin| (0.0, bin)).collect();
-        let mut sizes = vec![0; batches.len()];
-        for (item, &bin) in bin_of.iter().enumerate() {
-            batches[bin as usize].0 += parts.items[item].cost;
-            sizes[bin as usize] += parts.of(item).len() as u32;
-        }
-        for rank in batches.chunks_mut(each) {
-            // Ranks that wait for each other after every micro-batch wait least if all have the longest first.
-            rank.sort_by(|a, b| b.0.total_cmp(&a.0));
-        }
-        let (mut places, mut ends, mut end) =
-            (vec![0; batches.len()], Vec::with_capacity(batches.len()), 0);
-        for &(_, bin) in &batches {
-            places[bin as usize] = end as usize;
-            end += sizes[bin as usize];
-            ends.push(end);
-        }
-        let mut order = vec![0; parts.sequences.len()];
-        for (item, &bin) in bin_of.iter().enumerate() {
-            let (place, own) = (&mut places[bin as usize], parts.of(item));
-            order[*place..*place + own.len()].copy_from_slice(own);
-            *place += own.len();
-        }
-        let mut start = 0;
-        for &end in &ends {
-            order[start as usize..end as usize].sort_unstable();
-            start = end;
-        }
-        // From the sequences themselves: sums that changed with every exchange would be off by their rounding.
-        let mut loads = Vec::with_capacity(speeds.len());
-        let mut start = 0;
-        for ends in ends.chunks(each) {
-            let end = ends.last().map_or(start, |&end| end as usize);
-            loads.push(order[start..end].iter().map(|&sequence| costs[sequence as usize]).sum());
-            start = end;
+        let Slots { order, ends, degrees, each, batch_of } = slots;
+        let (mut starts, mut loads) = (Vec::with_capacity(batch_of.len()), Vec::new());
+        for (own, speed) in batch_of.chunks(each).zip(speeds) {
+            // From the sequences themselves: sums that changed with every exchange would be off by their rounding.
+            let mut load = 0.0;
+            for &batch in own {
+                starts.push(load / speed);
+                let start = if batch == 0 { 0 } else { ends[batch as usize - 1] };
+                let sequences = &order[start as usize..ends[batch as usize] as usize];
+                load = sequences.iter().fold(load, |load, &sequence| load + time_of(sequence));
+            }
+            loads.push(load);
         }
         let times: Vec<f64> = loads.iter().zip(speeds).map(|(load, speed)| load / speed).collect();
         // The two are sums in different orders, so the bound can be above by a rounding.
         let bound = times.iter().copied().fold(0.0, f64::max).min(bound);
-        Self { order, ends, micro_batches: each as u32, loads, times, bound }
+        Self {
+            order,
+            ends,
+            degrees,
+            micro_batches: each as u32,
+            batch_of,
+            starts,
+            loads,
+            times,
+            bound,
+        }
     }
 }
