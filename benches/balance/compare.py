@@ -128,6 +128,9 @@ def packers(rounds: int) -> list[dict[str, Any]]:
 
     def add(name: str, function: Callable[[], list]) -> None:
         took, rows = seconds(function, 4 * rounds)
+        keep(name, took, rows)
+
+    def keep(name: str, took: float, rows: list) -> None:
         sums = [int(lengths[np.asarray(row, dtype=int)].sum()) for row in rows]
         found.append(
             {"task": "rows", "name": name, "s": took, "rows": len(rows), "over": max(sums) > capacity, "idle": float(waiting(rows))}
@@ -159,7 +162,73 @@ def packers(rounds: int) -> list[dict[str, Any]]:
             )
     except ImportError:
         pass
+    try:
+        keep("online-dynamic-batching, for one rank", *online(lengths, capacity, ranks, rounds))
+    except ImportError:
+        pass
     return found
+
+
+def online(lengths: np.ndarray, capacity: int, ranks: int, rounds: int) -> tuple[float, list]:
+    """The groups that online-dynamic-batching makes of what each rank has: the seconds for one rank, and the groups.
+
+    All ranks group at once, and exchange the sizes of their groups. Here they do it one after another in one process,
+    with the exchange made for them: its own function runs unchanged, except that it is given the gathered sizes.
+    """
+    import torch
+    from odb import grouping
+
+    class Gathered(Exception):
+        pass
+
+    class Exchange:
+        def __init__(self) -> None:
+            self.rank, self.sizes, self.collected = 0, None, []
+
+        def get_world_size(self, group: Any) -> int:
+            return ranks
+
+        def get_rank(self, group: Any) -> int:
+            return self.rank
+
+        def all_gather_into_tensor(self, all_sizes: Any, own: Any, group: Any) -> None:
+            if self.sizes is None:
+                self.collected.append(own)
+                raise Gathered
+            all_sizes.copy_(self.sizes)
+
+    window = -(-len(lengths) // ranks)  # all that a rank has is one buffer
+    exchange = Exchange()
+    before, grouping.dist = grouping.dist, exchange
+
+    def samples(rank: int) -> list:
+        # As a distributed sampler divides: in turns. No memory is behind the ids.
+        return [[{"input_ids": torch.zeros(1).expand(int(lengths[at])), "at": at} for at in range(rank, len(lengths), ranks)]]
+
+    def grouped(rank: int) -> list:
+        exchange.rank = rank
+        groups, left, _, _ = grouping.grouping_data(
+            own[rank], capacity, "all ranks", idx_budget=window, join_mode=True, max_groups=window
+        )
+        assert not left, "sequences that wait for the next window"
+        return [[sample["at"] for sample in group] for group in groups]
+
+    try:
+        own = [samples(rank) for rank in range(ranks)]
+        for rank in range(ranks):
+            try:
+                grouped(rank)
+            except Gathered:
+                pass
+        exchange.sizes = torch.cat(exchange.collected)
+        took, of_ranks = seconds(lambda: [grouped(rank) for rank in range(ranks)], rounds)
+    finally:
+        grouping.dist = before
+    cells = max(len(group) * int(lengths[group].max()) for groups in of_ranks for group in groups)
+    assert cells <= capacity, "padding included, its batches keep the budget"
+    assert len({len(groups) for groups in of_ranks}) == 1
+    assert sorted(at for groups in of_ranks for group in groups for at in group) == list(range(len(lengths)))
+    return took / ranks, [groups[number] for number in range(len(of_ranks[0])) for groups in of_ranks]
 
 
 def shared(rounds: int) -> list[dict[str, Any]]:
