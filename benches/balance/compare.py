@@ -178,6 +178,8 @@ def online(lengths: np.ndarray, capacity: int, ranks: int, rounds: int) -> tuple
     import torch
     from odb import grouping
 
+    torch.set_num_threads(1)  # its tensors are small: threads only wait for each other
+
     class Gathered(Exception):
         pass
 
