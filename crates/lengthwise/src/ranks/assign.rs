@@ -91,11 +91,11 @@ impl Assigned {
                 (kept, last)
             }
             Tail::Split => {
-                let (kept, held) = if made.packed && made.steps == Steps::Stratified {
-                    rows::held_to_split(&order, parts, per_step)
-                } else {
-                    held_to_split(&order, parts, per_step, made.steps)
-                };
+                let of_rows = made.packed && made.steps == Steps::Stratified;
+                let of_rows = of_rows.then(|| rows::held_to_split(&order, parts, per_step));
+                let (kept, held) = of_rows
+                    .flatten()
+                    .unwrap_or_else(|| held_to_split(&order, parts, per_step, made.steps));
                 let steps = (held.len() + per_step - left) / per_step;
                 let count = steps * per_step;
                 let mut last = split(batches, &held, count, (made, clock), &mut self.pieces);
@@ -146,7 +146,7 @@ pub(crate) fn assign(
     let places = (per_step, world_size);
     if made.steps != Steps::InOrder {
         assigned.slots = arranged(&assigned.slots, &parts, places, made, [rng, &own]);
-    } else if made.batches_per_step.is_some() && made.cost_model.is_some() {
+    } else if made.batches_per_step.is_some() && made.cost_model.is_some() && world_size > 1 {
         // Steps that were planned stay as they are; which rank takes which batch is free.
         let steps: Vec<u32> = (0..(assigned.slots.len() / per_step) as u32).collect();
         let time = |slot: u32| parts[slot as usize].time;

@@ -177,12 +177,13 @@ pub(crate) fn exchange(ranks: &mut OfRanks, time: impl Fn(u32) -> f64) {
 }
 
 /// The rows to divide among one step, where `order` has all rows by time: as many as do not fill a step. They are of all
-/// times, as far as no sequence in them makes that step so long that ranks wait.
+/// times, as far as no sequence in them makes that step so long that ranks wait. Nothing if their sequences are too few
+/// for a step.
 pub(crate) fn held_to_split(
     order: &[u32],
     parts: &[Part],
     per_step: usize,
-) -> (Vec<u32>, Vec<u32>) {
+) -> Option<(Vec<u32>, Vec<u32>)> {
     let of = |row: u32| parts[row as usize];
     let (steps, left) = (order.len() / per_step, order.len() % per_step);
     let mean = order.iter().map(|&row| of(row).time).sum::<f64>() / order.len() as f64;
@@ -199,14 +200,13 @@ pub(crate) fn held_to_split(
     chosen.sort_unstable();
     let sequences: u64 = chosen.iter().map(|&at| u64::from(of(order[at]).size)).sum();
     if sequences < per_step as u64 {
-        // Too few for a step: those of more rows.
-        return super::assign::held_to_split(order, parts, per_step, crate::Steps::Stratified);
+        return None;
     }
     let mut next = chosen.iter().copied().peekable();
     let (held, kept) =
         (0..order.len()).partition::<Vec<usize>, _>(|at| next.next_if_eq(at).is_some());
     let rows = |places: Vec<usize>| places.into_iter().map(|at| order[at]).collect();
-    (rows(kept), rows(held))
+    Some((rows(kept), rows(held)))
 }
 
 /// The rows that fill steps, and a last step of the others and of rows again, where `order` has all rows by time: rows
