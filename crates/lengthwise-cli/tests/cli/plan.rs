@@ -51,7 +51,7 @@ fn a_plan_as_json() {
         step mix 0.11 (1 is as random steps, 0 all steps alike), about 26 tokens a step
         recommended: proportional:batches=4, shapes ladder:16, 4 micro-batches per update: an epoch takes 0.83 of the time of random batches: 1.9 % of all cells are padding instead of 22 %, and every optimizer step looks like the data (step mix 0.11)
         updates per epoch: 2, with random batches 3; each has 1.50 times the data (rules of thumb: the learning rate times 1.50 for SGD, times 1.22 for Adam)
-        if the model takes packed rows (variable-length attention), packed:capacity=13 takes 0.98 of random's time
+        if the model takes packed rows (variable-length attention), packed:capacity=13 takes 0.97 of random's time
         batches have 2.1 sequences on average: is the budget right?
     "#]]);
     folder.expect("plan ten.csv --budget padded:7 --over-long drop --json", &expect![[r#"
