@@ -10,7 +10,7 @@ use std::{
 };
 
 use lengthwise::{
-    Arrange, Budget, Error, Example, Lengths, Plan, Planner, Shapes, Strategy,
+    Arrange, Budget, CostModel, Error, Example, Lengths, Plan, Planner, Shapes, Strategy,
     custom::{Purpose, Rng},
     measure::{effective_mates, mate_repeat_rate},
     shard::{Shard, Statistics},
