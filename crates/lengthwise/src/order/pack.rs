@@ -145,10 +145,10 @@ pub(crate) struct Even<'a> {
 const ROWS: f64 = 128.0;
 
 /// Rows are even enough if the one that costs least costs this much of the one that costs most.
-const EVEN: f64 = 0.99;
+const EVEN: f64 = 0.995;
 
 /// How full rows are on average, in percent, the fullest first: the fewer positions, the more sequences can move.
-const FULL: [u32; 12] = [100, 98, 96, 94, 92, 90, 87, 84, 80, 75, 70, 60];
+const FULL: [u32; 14] = [100, 98, 96, 95, 94, 93, 92, 90, 88, 85, 80, 75, 70, 60];
 
 impl<'a> Even<'a> {
     pub(crate) fn new(
@@ -173,12 +173,12 @@ impl<'a> Even<'a> {
         even
     }
 
-    /// Rows as full as they can be, in percent, and still even: tried on two windows.
+    /// Rows as full as they can be, in percent, and still even: tried on four windows.
     fn fullest(&self) -> u32 {
         let order = sort::shuffled(self.lengths.count(), &Rng::new(0, 0), Purpose::Shuffle);
         let is_even = |full: &&u32| {
             let tried = Self { target: self.target_of(**full), ..*self };
-            order.chunks(tried.window).take(2).all(|window| {
+            order.chunks(tried.window).take(4).all(|window| {
                 let costs = tried.shared(window).1.into_iter().map(|row| row.cost);
                 let (least, most) =
                     costs.fold((f64::INFINITY, 0.0), |(l, m), cost| (cost.min(l), cost.max(m)));
