@@ -270,12 +270,21 @@ fn packed_offers(ruler: &Ruler, wanted: &Wanted, data: &Data, longest: u32) -> V
     // With some free space in each, all data fits into this number of rows, and no row of few sequences
     // is left.
     let capacity = ((ROOM * (data.tokens / rows).min(data.full)).round() as u32).max(longest);
-    let strategy: Strategy = Packed { capacity: Some(capacity), ..Packed::default() }.into();
+    let packed = Packed { capacity: Some(capacity), ..Packed::default() };
     let settings =
         Settings { update: None, accumulate: rows as u32, ..settings(wanted, data.update) };
+    let mut strategies = vec![packed];
+    // Ranks that take one row each wait for the costliest.
+    if wanted.ranks > 1 && settings.cost_model.is_some() {
+        strategies.push(Packed { equal_cost: true, ..packed });
+    }
     let shapes = or(wanted, &[Shapes::Ladder(1), Shapes::Ladder(4), Shapes::Exact]);
-    let measure = |shapes| ruler.measure(strategy.clone(), shapes, &settings).ok();
-    shapes.into_iter().filter_map(measure).collect()
+    let measure = |(strategy, shapes): (Packed, &Shapes)| {
+        ruler.measure(strategy.into(), shapes.clone(), &settings).ok()
+    };
+    let ways =
+        strategies.into_iter().flat_map(|strategy| shapes.iter().map(move |s| (strategy, s)));
+    ways.filter_map(measure).collect()
 }
 
 /// Puts the recommended offer first, then the others by time; those that break limits come last.
