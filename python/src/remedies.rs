@@ -21,7 +21,7 @@ pub(crate) fn of_file(remedy: &FileRemedy) -> String {
             Setting::FrameShift => ("frame_shift", false),
             Setting::Rate => ("rate", false),
             Setting::Memory => return "reading it batch by batch".to_owned(),
-            Setting::CostModel => return "`CostModel.save`".to_owned(),
+            Setting::CostModel => return "`Fit.save`".to_owned(),
             Setting::SkipBlank | Setting::Feature => return String::new(),
         };
         match value {

@@ -78,7 +78,7 @@ def test_groups_and_kinds():
         ({"ranks": 2, "capacity": 3}, "over the capacity of 3"),
         ({"ranks": 2, "capacity": 9, "max_micro_batches": 1}, "largest number of micro-batches"),
         ({"ranks": 2, "share": "gpu"}, "`share` is \"gpu\""),
-        ({"ranks": 2, "together": [1, 2]}, "number of groups"),
+        ({"ranks": 2, "together": [1, 2]}, "number of ids of groups"),
         ({"ranks": 2, "kind": "abcd"}, "ids"),
         ({"ranks": 2, "kind": [[1], [2], [3], [4]]}, "hashed"),
         ({"ranks": 2, "speeds": [1]}, "number of speeds"),

@@ -234,8 +234,8 @@ fn what_cannot_be_is_refused() {
         (Balance::new(1).capacity(12).max_micro_batches(1), "at least 2"),
         (Balance::new(2).speeds(vec![1.0]), "number of speeds"),
         (Balance::new(2).speeds(vec![1.0, 0.0]), "speed of rank 1"),
-        (Balance::new(2).kinds(vec![1]), "number of kinds"),
-        (Balance::new(2).together(vec![1], Together::Rank), "number of groups"),
+        (Balance::new(2).kinds(vec![1]), "number of ids of kinds"),
+        (Balance::new(2).together(vec![1], Together::Rank), "number of ids of groups"),
         (Balance::new(2).capacity(20).together(vec![1; 3], Together::Batch), "group of sequence 0"),
         (
             Balance::new(2).kinds(vec![1, 1, 2]).together(vec![1; 3], Together::Batch),

@@ -1,8 +1,9 @@
 //! Packed rows by their true cost: what a schedule says of waiting ranks is what a simulation finds.
 
 use lengthwise::{
-    Budget, CostModel, Error, Lengths, Plan, Planner, Schedule, Steps, Tail,
+    Budget, CostModel, Error, Example, Lengths, Plan, Planner, Schedule, Steps, Tail,
     custom::{Purpose, Rng},
+    measure::mixing,
     strategy::Packed,
 };
 
@@ -215,5 +216,30 @@ fn a_budget_of_seconds_counts_the_sequences_of_a_row() {
                 Planner::new(strategy, Budget::cost(model, limit)).plan(&lengths, 0).unwrap();
             assert!(plan.batch_lengths().iter().all(|&length| length <= 20_000));
         }
+    }
+}
+
+/// Rows of equal cost are not many more than others, and new in every epoch, also if they are few.
+#[test]
+fn few_rows_of_equal_cost_are_new_in_every_epoch() {
+    let equal = Lengths::new(vec![512; 2047]).unwrap();
+    let cases = [
+        (Example::Speech.lengths(), 8192),
+        (Lengths::new(&Example::Speech.lengths().as_slice()[..500]).unwrap(), 8192),
+        (Lengths::new(&Example::Documents.lengths().as_slice()[..1500]).unwrap(), 32_768),
+        (equal, 8192),
+    ];
+    for (lengths, capacity) in cases {
+        let planner = |equal_cost| {
+            let strategy = Packed { equal_cost, ..Packed::default() };
+            Planner::new(strategy, Budget::padded(capacity)).cost_model(model())
+        };
+        let plans = |equal_cost| -> Vec<Plan> {
+            (0..4).map(|epoch| planner(equal_cost).plan(&lengths, epoch).unwrap()).collect()
+        };
+        let (best_fit, even) = (plans(false), plans(true));
+        assert!(even[0].len() <= best_fit[0].len() + 1 + best_fit[0].len() / 10);
+        let mixing = mixing(&even).unwrap().per_pair;
+        assert!(mixing > 0.8, "{} sequences: {mixing}", lengths.len());
     }
 }

@@ -183,7 +183,7 @@ fn check_capacity(parts: &Parts, lengths: &[u32], capacity: Option<u32>) -> Resu
             capacity,
             count,
             largest,
-            treatment: "error",
+            treatment: "balance",
         });
     }
     let expected = format!(

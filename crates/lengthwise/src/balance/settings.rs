@@ -144,8 +144,8 @@ impl Balance {
         check_positive("the number of micro-batches", Some(self.least))?;
         self.check_micro_batches(u64::from(self.least), lengths.len())?;
         let groups = self.together.as_ref().map(|(_, groups)| groups);
-        check_ids("the number of groups", groups, lengths)?;
-        check_ids("the number of kinds", self.kinds.as_ref(), lengths)?;
+        check_ids("the number of ids of groups", groups, lengths)?;
+        check_ids("the number of ids of kinds", self.kinds.as_ref(), lengths)?;
         if let (Some((Together::Batch, groups)), Some(kinds)) = (&self.together, &self.kinds) {
             check_kinds_of_groups(groups, kinds)?;
         }
@@ -167,8 +167,7 @@ impl Balance {
             };
         };
         check_degrees(degrees, self.ranks)?;
-        let refused =
-            [(self.together.is_some(), "together"), (self.speeds.is_some(), "different speeds")];
+        let refused = [(self.together.is_some(), "together"), (self.speeds.is_some(), "speeds")];
         match refused.into_iter().find(|&(is_given, _)| is_given) {
             Some((_, what)) => {
                 let expected = format!("left out with `{what}`, which needs whole sequences");

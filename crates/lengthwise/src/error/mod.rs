@@ -150,6 +150,9 @@ pub enum Error {
               {capacity}{}", by_shapes(*length, *cells), so_do_others(*count)),
         remedy(Some(match *treatment {
             "error" => Remedy::RaiseCapacity(*largest),
+            "balance" => Remedy::Advice(format!(
+                "raise the capacity to at least {largest}, or split long sequences over several ranks"
+            )),
             _ => Remedy::Advice(format!(
                 "`{treatment}` leaves nothing to plan; raise the capacity, up to {largest}"
             )),

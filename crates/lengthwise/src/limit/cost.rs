@@ -215,9 +215,11 @@ impl CostModel {
             return Self::preset(name);
         }
         if let Some(hidden) = setting.number("attention:hidden", SIZE)? {
-            let of = setting.of("layers");
             let layers = setting.number("layers", SIZE)?;
-            let layers = layers.ok_or_else(|| Error::bad_value(of, "", SIZE))?;
+            let layers = layers.ok_or_else(|| {
+                let expected = "given with `layers`, as in `attention:hidden=4096,layers=32`";
+                Error::bad_value("the cost model", &format!("attention:hidden={hidden}"), expected)
+            })?;
             let causal = match setting.text("causal") {
                 None | Some("yes") => true,
                 Some("no") => false,

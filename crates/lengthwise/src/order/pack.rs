@@ -73,6 +73,8 @@ fn best_fit(
 pub(crate) struct Piece {
     /// What it adds to the time of its row.
     pub(crate) cost: f64,
+    /// Those of the highest come first.
+    pub(crate) key: f64,
     pub(crate) sequence: u32,
     pub(crate) length: u32,
 }
@@ -85,8 +87,8 @@ pub(crate) struct Filled {
     pub(crate) sequences: Vec<u32>,
 }
 
-/// The sequences in `count` rows of about the same cost: the costliest comes first, and each goes to the row that
-/// costs the least so far and has space for it. Nothing if they do not fit, or a row would cost more than `most`. A
+/// The sequences in `count` rows of about the same cost: those of the highest keys come first, and each goes to the row
+/// that costs the least so far and has space for it. Nothing if they do not fit, or a row would cost more than `most`. A
 /// row is empty if there are fewer sequences than rows.
 pub(crate) fn evenly(
     pieces: &mut [Piece],
@@ -94,8 +96,8 @@ pub(crate) fn evenly(
     row: Row,
     most: f64,
 ) -> Option<Vec<Filled>> {
-    // Equally long ones stay in their order.
-    pieces.sort_by(|a, b| b.cost.total_cmp(&a.cost));
+    // Equal ones stay in their order.
+    pieces.sort_by(|a, b| b.key.total_cmp(&a.key));
     let least = pieces.iter().map(|piece| u64::from(piece.length)).min().unwrap_or(0);
     let capacity = u64::from(row.capacity);
     let mut rows = vec![Filled::default(); count];
@@ -128,7 +130,8 @@ pub(crate) fn evenly(
 
 /// Rows of equal cost: the sequences are taken in the given order, as many at a time as fill [`ROWS`] rows or as
 /// `window` has, and divided evenly among as many rows as cost what a row should cost. A sequence that costs more
-/// than that has a row of its own.
+/// than that has a row of its own. Costly sequences come first, but not strictly by cost: otherwise few rows would be
+/// nearly the same in every epoch.
 pub(crate) struct Even<'a> {
     lengths: &'a Lengths,
     row: Row,
@@ -144,11 +147,16 @@ pub(crate) struct Even<'a> {
 /// epoch.
 const ROWS: f64 = 128.0;
 
-/// Rows are even enough if the one that costs least costs this much of the one that costs most.
+/// Rows are even enough if the one that costs least costs this much of the one that costs most. Where sequences are
+/// so few or so long that no rows are, they are nearly as even as they can be.
 const EVEN: f64 = 0.995;
+const NEARLY: f64 = 0.98;
+
+/// Up to so much is added to a cost for the order.
+const JITTER: f64 = 1.0;
 
 /// How full rows are on average, in percent, the fullest first: the fewer positions, the more sequences can move.
-const FULL: [u32; 14] = [100, 98, 96, 95, 94, 93, 92, 90, 88, 85, 80, 75, 70, 60];
+const FULL: [u32; 11] = [100, 98, 96, 95, 94, 93, 92, 90, 88, 85, 80];
 
 impl<'a> Even<'a> {
     pub(crate) fn new(
@@ -164,8 +172,12 @@ impl<'a> Even<'a> {
             all += f64::from(of_length) * f64::from(length);
             count += f64::from(of_length);
         }
+        let order_size = lengths.len();
         let of_rows = ROWS * f64::from(row.capacity) * count / all;
         let window = if window > 1 { window as usize } else { (of_rows as usize).max(1) };
+        // Windows of about the same size: the last one would not be even.
+        let window =
+            order_size.div_ceil((order_size as f64 / window as f64).round().max(1.0) as usize);
         let mut even = Self { lengths, row, model, target: 0.0, most, window };
         let key = format!("balance {} {} {most} {window} {model}", row.capacity, row.at_most);
         let full = lengths.remembered(&key, || vec![even.fullest()]);
@@ -175,17 +187,24 @@ impl<'a> Even<'a> {
 
     /// Rows as full as they can be, in percent, and still even: tried on four windows.
     fn fullest(&self) -> u32 {
-        let order = sort::shuffled(self.lengths.count(), &Rng::new(0, 0), Purpose::Shuffle);
-        let is_even = |full: &&u32| {
-            let tried = Self { target: self.target_of(**full), ..*self };
-            order.chunks(tried.window).take(4).all(|window| {
-                let costs = tried.shared(window).1.into_iter().map(|row| row.cost);
+        let rng = Rng::new(0, 0);
+        let order = sort::shuffled(self.lengths.count(), &rng, Purpose::Shuffle);
+        let words: Vec<u32> = rng.words(Purpose::Noise, order.len() as u32).collect();
+        let evenness = |&full: &u32| {
+            let tried = Self { target: self.target_of(full), ..*self };
+            let windows = order.chunks(tried.window).zip(words.chunks(tried.window)).take(4);
+            let of_window = windows.map(|(window, words)| {
+                let costs = tried.shared(window, words).1.into_iter().map(|row| row.cost);
                 let (least, most) =
                     costs.fold((f64::INFINITY, 0.0), |(l, m), cost| (cost.min(l), cost.max(m)));
-                least >= EVEN * most
-            })
+                if most > 0.0 { least / most } else { 1.0 }
+            });
+            of_window.fold(1.0, f64::min)
         };
-        FULL.iter().find(is_even).copied().unwrap_or(FULL[FULL.len() - 1])
+        let all = FULL.map(|full| (full, evenness(&full)));
+        let best = all.iter().map(|&(_, even)| even).fold(0.0, f64::max);
+        let enough = |&&(_, even): &&(u32, f64)| even >= f64::min(EVEN, NEARLY * best);
+        all.iter().find(enough).map_or(FULL[0], |&(full, _)| full)
     }
 
     /// What a row costs that is so full, in percent, of sequences that do not cost more than a row.
@@ -214,12 +233,14 @@ impl<'a> Even<'a> {
     }
 
     /// The sequences that cost more than a row should, and rows of the others.
-    fn shared(&self, window: &[u32]) -> (Vec<u32>, Vec<Filled>) {
+    fn shared(&self, window: &[u32], words: &[u32]) -> (Vec<u32>, Vec<Filled>) {
         let (mut alone, mut pieces) = (Vec::new(), Vec::new());
         let (mut cost, mut positions) = (0.0, 0);
-        for &sequence in window {
+        for (&sequence, &word) in window.iter().zip(words) {
             let length = self.lengths.of(sequence);
-            let piece = Piece { cost: self.model.of_sequence(length), sequence, length };
+            let own = self.model.of_sequence(length);
+            let key = own * (1.0 + JITTER * f64::from(word) / 4_294_967_296.0);
+            let piece = Piece { cost: own, key, sequence, length };
             if piece.cost >= self.target {
                 alone.push(sequence);
             } else {
@@ -246,10 +267,11 @@ impl<'a> Even<'a> {
     }
 
     /// The sequences row by row, and where each row ends.
-    pub(crate) fn pack(&self, order: &[u32]) -> (Vec<u32>, Vec<u32>) {
+    pub(crate) fn pack(&self, order: &[u32], rng: &Rng) -> (Vec<u32>, Vec<u32>) {
         let (mut packed, mut ends) = (Vec::with_capacity(order.len()), Vec::new());
-        for window in order.chunks(self.window) {
-            let (alone, rows) = self.shared(window);
+        let words: Vec<u32> = rng.words(Purpose::Noise, order.len() as u32).collect();
+        for (window, words) in order.chunks(self.window).zip(words.chunks(self.window)) {
+            let (alone, rows) = self.shared(window, words);
             for sequence in alone {
                 packed.push(sequence);
                 ends.push(packed.len() as u32);

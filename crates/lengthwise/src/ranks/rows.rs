@@ -20,8 +20,8 @@ use crate::shape::shapes::Shapes;
 /// Bands are divided while ranks would wait for a larger share of their time.
 const MOST_IDLE: f64 = 0.02;
 
-/// A band that wastes less is not divided: steps of fewer kinds of rows are the worse samples.
-const LITTLE: f64 = 0.001;
+/// A band that wastes less of its time is not divided: its rows are alike, and steps of all of them the better samples.
+const LITTLE: f64 = 0.01;
 
 /// What the last step may add to that.
 const TAIL_IDLE: f64 = 0.005;
@@ -44,20 +44,17 @@ pub(crate) fn matched(
         *sum += parts[row as usize].time;
         Some(*sum)
     }));
-    let work = sums[kept.len()];
     let slots = kept.to_vec();
     let mut matching = Matching { kept, parts, words, sums, per_step, ranks, slots };
+    let work = matching.work(0..steps);
     // Times are not negative: their bits have their order.
     let mut bands = BinaryHeap::from([(matching.band(0..steps), Reverse(0), steps)]);
     let mut wasted = f64::from_bits(bands.iter().map(|band| band.0).sum());
     while wasted > MOST_IDLE * (work + wasted) {
         // The band that wastes most; a single step cannot be divided.
         let Some((own, Reverse(start), end)) = bands.pop() else { break };
-        if end - start < 2 {
+        if end - start < 2 || f64::from_bits(own) < LITTLE * matching.work(start..end) {
             continue;
-        }
-        if f64::from_bits(own) < LITTLE * work {
-            break;
         }
         wasted -= f64::from_bits(own);
         let middle = matching.divide(start..end);
@@ -108,6 +105,11 @@ impl Matching<'_> {
             waiting += loads.map(|load| slowest - load).sum::<f64>();
         }
         waiting.to_bits()
+    }
+
+    /// The time of all rows of a band.
+    fn work(&self, steps: Range<usize>) -> f64 {
+        self.sums[steps.end * self.per_step] - self.sums[steps.start * self.per_step]
     }
 
     /// Where to divide a band, so that ranks wait least if each takes one row: a step waits for the row of the highest
@@ -176,33 +178,37 @@ pub(crate) fn exchange(ranks: &mut OfRanks, time: impl Fn(u32) -> f64) {
     }
 }
 
-/// The rows to divide among one step, where `order` has all rows by time: as many as do not fill a step. They are of all
-/// times, as far as no sequence in them makes that step so long that ranks wait. Nothing if their sequences are too few
-/// for a step.
+/// The rows to divide among the last steps, where `order` has all rows by time: those that do not fill a step, and
+/// whole steps besides until every slot can have a sequence. They are of all times, as far as no sequence in them
+/// makes a step so long that ranks wait. Nothing if all rows have too few sequences.
 pub(crate) fn held_to_split(
     order: &[u32],
     parts: &[Part],
     per_step: usize,
 ) -> Option<(Vec<u32>, Vec<u32>)> {
-    let of = |row: u32| parts[row as usize];
-    let (steps, left) = (order.len() / per_step, order.len() % per_step);
-    let mean = order.iter().map(|&row| of(row).time).sum::<f64>() / order.len() as f64;
-    let most = mean * (left as f64 / per_step as f64 + TAIL_IDLE * steps as f64);
-    let mut fitting: Vec<usize> =
-        (0..order.len()).filter(|&at| of(order[at]).largest <= most).collect();
-    if fitting.len() < left {
-        fitting = (0..order.len()).collect();
-        fitting.sort_by(|&a, &b| of(order[a]).largest.total_cmp(&of(order[b]).largest));
-        fitting.truncate(left);
-    }
-    let evenly = |at: usize| fitting[(2 * at + 1) * fitting.len() / (2 * left)];
-    let mut chosen: Vec<usize> = (0..left).map(evenly).collect();
-    chosen.sort_unstable();
-    let sequences: u64 = chosen.iter().map(|&at| u64::from(of(order[at]).size)).sum();
-    if sequences < per_step as u64 {
-        return None;
-    }
-    let mut next = chosen.iter().copied().peekable();
+    let of = |at: usize| parts[order[at] as usize];
+    let (whole, left) = (order.len() / per_step, order.len() % per_step);
+    let work: f64 = (0..order.len()).map(|at| of(at).time).sum();
+    let mean = work / order.len() as f64;
+    // Twice as many each time, so that there are few attempts.
+    let more = std::iter::once(0).chain((0..).map(|power| 1 << power));
+    let chosen = more.take_while(|&more| more <= whole).find_map(|more| {
+        let (count, slots) = (left + more * per_step, (more + 1) * per_step);
+        let most = (mean * count as f64 + TAIL_IDLE * work) / slots as f64;
+        let mut fitting: Vec<usize> =
+            (0..order.len()).filter(|&at| of(at).largest <= most).collect();
+        if fitting.len() < count {
+            fitting = (0..order.len()).collect();
+            fitting.sort_by(|&a, &b| of(a).largest.total_cmp(&of(b).largest));
+            fitting.truncate(count);
+            fitting.sort_unstable();
+        }
+        let evenly = |at: usize| fitting[(2 * at + 1) * fitting.len() / (2 * count)];
+        let chosen: Vec<usize> = (0..count).map(evenly).collect();
+        let sequences: u64 = chosen.iter().map(|&at| u64::from(of(at).size)).sum();
+        (sequences >= slots as u64).then_some(chosen)
+    })?;
+    let mut next = chosen.into_iter().peekable();
     let (held, kept) =
         (0..order.len()).partition::<Vec<usize>, _>(|at| next.next_if_eq(at).is_some());
     let rows = |places: Vec<usize>| places.into_iter().map(|at| order[at]).collect();
@@ -226,8 +232,10 @@ pub(crate) fn repeated(order: Vec<u32>, left: usize, per_step: usize) -> (Vec<u3
 /// split.
 pub(crate) fn divided(rows: &Batches, count: usize, shapes: &Shapes, clock: Clock) -> Batches {
     let lengths = clock.rows.unwrap_or_default();
-    let piece =
-        |(&sequence, length)| Piece { cost: clock.time.of_sequence(length), sequence, length };
+    let piece = |(&sequence, length)| {
+        let cost = clock.time.of_sequence(length);
+        Piece { cost, key: cost, sequence, length }
+    };
     let pieces = rows.padded().flat_map(|(row, pad)| row.iter().zip(held(row, pad, lengths)));
     let mut pieces: Vec<Piece> = pieces.map(piece).collect();
     let mut paddings: Vec<u32> = rows.lengths.clone();

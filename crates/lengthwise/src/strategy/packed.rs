@@ -86,7 +86,7 @@ impl Group for Packed {
                 let expected = "`tokens`, unless a cost model is given";
                 Error::bad_value("`balance` of strategy `packed`", "cost", expected)
             })?;
-            let (order, ends) = Even::new(lengths, limit, model, self.window).pack(&order);
+            let (order, ends) = Even::new(lengths, limit, model, self.window).pack(&order, rng);
             return Ok(Groups::trusted(order, ends).packed());
         }
         if self.window > 1 {

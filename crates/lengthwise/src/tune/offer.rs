@@ -80,7 +80,8 @@ impl Ruler<'_> {
     ) -> Result<Offer, Error> {
         let on_rungs = matches!(shapes, Shapes::Ladder(_) | Shapes::Rungs(_));
         let random = match strategy {
-            Strategy::Packed(_) => true,
+            // Rows are assigned by their time where ranks would wait.
+            Strategy::Packed(_) => self.ranks == 1 || settings.cost_model.is_none(),
             Strategy::Shuffled(_) => !on_rungs,
             _ => false,
         };
