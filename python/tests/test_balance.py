@@ -88,7 +88,7 @@ def test_groups_and_kinds():
         ({"ranks": 4, "split": [4, 1]}, "each a multiple of the one before"),
         ({"ranks": 4, "split": []}, "at least one"),
         ({"ranks": 4, "split": "no"}, "split"),
-        ({"ranks": 2, "split": [1, 2], "speeds": [1, 1]}, "different speeds"),
+        ({"ranks": 2, "split": [1, 2], "speeds": [1, 1]}, "`speeds`"),
         ({"ranks": 2, "split": [1, 2], "together": [1, 1, 2, 2]}, "together"),
         ({"ranks": 2, "split": [1, 2], "capacity": 3}, "at least 5"),
         ({"ranks": 2, "split": [1, 2], "communication": -1}, "a number from 0"),

@@ -38,4 +38,4 @@ def test_hints_name_arguments(tmp_path, name, text, settings, expected) -> None:
 def test_a_cost_model_that_is_not_there(tmp_path) -> None:
     with pytest.raises(lw.errors.FileError) as raised:
         lw.CostModel.load(tmp_path / "model.json")
-    assert "`CostModel.save`" in raised.value.hint
+    assert "`Fit.save`" in raised.value.hint
