@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use crate::base::setting::Setting;
 use crate::error::Error;
-use crate::limit::capacity::{Capacity, Open, Rule, Sides};
+use crate::limit::capacity::{Capacity, Open, RowCost, Rule, Sides};
 use crate::limit::cost::CostModel;
 use crate::limit::resolved::ResolvedBudget;
 use crate::math::short;
@@ -162,6 +162,11 @@ impl Budget {
             capacity => capacity.holds(Open { size: 1, length, second: 0 }),
         };
         holds && count <= self.most()
+    }
+
+    /// What the sequences of a row that is not padded may cost together, if it is a budget of seconds.
+    pub(crate) fn row_cost(&self, longest: u32) -> Option<RowCost> {
+        self.capacity(longest.into()).row_cost(longest)
     }
 
     /// The cost model, if it is a budget of seconds.

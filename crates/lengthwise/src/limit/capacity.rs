@@ -122,6 +122,14 @@ impl Capacity {
         }
     }
 
+    /// What the sequences of a row may cost together, if seconds are limited.
+    pub(crate) fn row_cost(&self, longest: u32) -> Option<RowCost> {
+        match *self {
+            Capacity::Seconds { model, limit } => Some(RowCost::new(model, limit, longest)),
+            Capacity::Cells(_) | Capacity::Sides(_) => None,
+        }
+    }
+
     /// The longest length that it holds alone; 0 if there is none.
     pub(crate) fn longest_alone(&self) -> u32 {
         match *self {
@@ -182,13 +190,17 @@ pub(crate) struct RowCost {
     pub(crate) limit: f64,
     /// What is left for the sequences, whichever is the longest.
     pub(crate) space: f64,
+    /// The longest length that fits alone. Longer sequences are truncated to it, and then to their row: so they have one
+    /// of their own.
+    longest: u32,
 }
 
 impl RowCost {
     /// For sequences of up to this length.
     pub(crate) fn new(model: CostModel, limit: f64, longest: u32) -> Self {
         let [a, b, ..] = model.coefficients();
-        Self { model, limit, space: limit - a - b * f64::from(longest) }
+        let space = limit - a - b * f64::from(longest);
+        Self { model, limit, space, longest: model.longest_alone(limit) }
     }
 
     /// No row has more positions.
@@ -196,12 +208,17 @@ impl RowCost {
         largest(u32::MAX, |row| self.model.row_seconds(row, [1]) <= self.limit)
     }
 
+    /// Whether a sequence of this length has a row of its own.
+    pub(crate) fn is_alone(&self, length: u32) -> bool {
+        length >= self.longest
+    }
+
     /// Which part of a row a sequence of this length is; all of it if it fits only alone.
     pub(crate) fn part(&self, length: u32) -> f64 {
         let [_, _, c, d] = self.model.coefficients();
-        let length = f64::from(length);
+        let (alone, length) = (self.is_alone(length), f64::from(length));
         let own = (c * length + d * length * length) / self.space;
-        if self.space > 0.0 && own < 1.0 { own } else { 1.0 }
+        if self.space > 0.0 && own < 1.0 && !alone { own } else { 1.0 }
     }
 }
 

@@ -95,8 +95,7 @@ impl<'a> ResolvedBudget<'a> {
 
     /// With a row that keeps the budget too, and that the shapes can round up to.
     pub(crate) fn with_row_within(self, row: Row, shapes: &Shapes, longest: u32) -> Self {
-        if let (Capacity::Seconds { model, limit }, Shapes::Exact) = (self.capacity, shapes) {
-            let row_cost = RowCost::new(model, limit, longest);
+        if let (Some(row_cost), Shapes::Exact) = (self.capacity.row_cost(longest), shapes) {
             let capacity = row.capacity.min(row_cost.most_positions());
             let at_most = row.at_most.min(self.at_most);
             return Self { row: Row { capacity, at_most }, row_cost: Some(row_cost), ..self };

@@ -75,6 +75,8 @@ pub(crate) struct Piece {
     pub(crate) cost: f64,
     /// Those of the highest come first.
     pub(crate) key: f64,
+    /// Which part it is of what a row may cost; 0 if that is not limited.
+    pub(crate) part: f64,
     pub(crate) sequence: u32,
     pub(crate) length: u32,
 }
@@ -84,18 +86,22 @@ pub(crate) struct Piece {
 pub(crate) struct Filled {
     pub(crate) positions: u64,
     pub(crate) cost: f64,
+    pub(crate) part: f64,
     pub(crate) sequences: Vec<u32>,
 }
 
+impl Filled {
+    fn takes(&self, piece: &Piece, capacity: u64) -> bool {
+        // Rounded down, so that rows keep their limit.
+        let affords = self.sequences.is_empty() || self.part + piece.part <= 1.0 - 1e-9;
+        affords && self.positions + u64::from(piece.length) <= capacity
+    }
+}
+
 /// The sequences in `count` rows of about the same cost: those of the highest keys come first, and each goes to the row
-/// that costs the least so far and has space for it. Nothing if they do not fit, or a row would cost more than `most`. A
-/// row is empty if there are fewer sequences than rows.
-pub(crate) fn evenly(
-    pieces: &mut [Piece],
-    count: usize,
-    row: Row,
-    most: f64,
-) -> Option<Vec<Filled>> {
+/// that costs the least so far and has space for it. Nothing if they do not fit. A row is empty if there are fewer
+/// sequences than rows.
+pub(crate) fn evenly(pieces: &mut [Piece], count: usize, row: Row) -> Option<Vec<Filled>> {
     // Equal ones stay in their order.
     pieces.sort_by(|a, b| b.key.total_cmp(&a.key));
     let least = pieces.iter().map(|piece| u64::from(piece.length)).min().unwrap_or(0);
@@ -108,17 +114,15 @@ pub(crate) fn evenly(
     for piece in pieces {
         let at = loop {
             let Reverse((cost, at)) = open.pop()?;
-            if rows[at].positions + u64::from(piece.length) <= capacity {
+            if rows[at].takes(piece, capacity) {
                 break at;
             }
             passed.push(Reverse((cost, at)));
         };
         let into = &mut rows[at];
-        if into.cost + piece.cost > most {
-            return None;
-        }
         into.positions += u64::from(piece.length);
         into.cost += piece.cost;
+        into.part += piece.part;
         into.sequences.push(piece.sequence);
         if into.positions + least <= capacity && into.sequences.len() < row.at_most as usize {
             open.push(Reverse((into.cost.to_bits(), at)));
@@ -138,8 +142,8 @@ pub(crate) struct Even<'a> {
     model: CostModel,
     /// What a row should cost.
     target: f64,
-    /// What a row may cost at most.
-    most: f64,
+    /// What a row may cost at most, if that is limited.
+    limit: Option<RowCost>,
     window: usize,
 }
 
@@ -166,7 +170,7 @@ impl<'a> Even<'a> {
         window: u32,
     ) -> Self {
         let row = limit.row();
-        let most = limit.row_cost().map_or(f64::INFINITY, |cost| cost.space);
+        let limit = limit.row_cost();
         let [mut all, mut count] = [0.0; 2];
         for &(length, of_length) in lengths.population() {
             all += f64::from(of_length) * f64::from(length);
@@ -178,8 +182,9 @@ impl<'a> Even<'a> {
         // Windows of about the same size: the last one would not be even.
         let window =
             order_size.div_ceil((order_size as f64 / window as f64).round().max(1.0) as usize);
-        let mut even = Self { lengths, row, model, target: 0.0, most, window };
-        let key = format!("balance {} {} {most} {window} {model}", row.capacity, row.at_most);
+        let mut even = Self { lengths, row, model, target: 0.0, limit, window };
+        let (Row { capacity, at_most }, limit) = (row, even.limit);
+        let key = format!("balance {capacity} {at_most} {limit:?} {window} {model}");
         let full = lengths.remembered(&key, || vec![even.fullest()]);
         even.target = even.target_of(full[0]);
         even
@@ -226,7 +231,7 @@ impl<'a> Even<'a> {
             let next = cost / positions * capacity;
             // Without the costliest sequences a row costs less, and so on: it ends with the cheapest.
             if next >= target * (1.0 - 1e-9) {
-                return target.min(self.most);
+                return target;
             }
             target = next;
         }
@@ -235,16 +240,18 @@ impl<'a> Even<'a> {
     /// The sequences that cost more than a row should, and rows of the others.
     fn shared(&self, window: &[u32], words: &[u32]) -> (Vec<u32>, Vec<Filled>) {
         let (mut alone, mut pieces) = (Vec::new(), Vec::new());
-        let (mut cost, mut positions) = (0.0, 0);
+        let (mut cost, mut part, mut positions) = (0.0, 0.0, 0);
         for (&sequence, &word) in window.iter().zip(words) {
             let length = self.lengths.of(sequence);
             let own = self.model.of_sequence(length);
             let key = own * (1.0 + JITTER * f64::from(word) / 4_294_967_296.0);
-            let piece = Piece { cost: own, key, sequence, length };
-            if piece.cost >= self.target {
+            let own_part = self.limit.map_or(0.0, |limit| limit.part(length));
+            let piece = Piece { cost: own, key, part: own_part, sequence, length };
+            if own >= self.target || self.limit.is_some_and(|limit| limit.is_alone(length)) {
                 alone.push(sequence);
             } else {
-                cost += piece.cost;
+                cost += own;
+                part += own_part;
                 positions += u64::from(length);
                 pieces.push(piece);
             }
@@ -253,11 +260,12 @@ impl<'a> Even<'a> {
             return (alone, Vec::new());
         }
         let least = positions.div_ceil(self.row.capacity.into()) as usize;
-        let least = least.max(pieces.len().div_ceil(self.row.at_most as usize));
+        let least =
+            least.max(pieces.len().div_ceil(self.row.at_most as usize)).max(part.ceil() as usize);
         let mut count = ((cost / self.target).round() as usize).max(least);
         loop {
             count = count.min(pieces.len());
-            if let Some(mut rows) = evenly(&mut pieces, count, self.row, self.most) {
+            if let Some(mut rows) = evenly(&mut pieces, count, self.row) {
                 rows.retain(|row| !row.sequences.is_empty());
                 return (alone, rows);
             }

@@ -4,8 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use crate::base::digest::hex;
-use crate::base::digest::{Digest, digest};
+use crate::base::digest::{Digest, digest, hex};
 use crate::base::workspace::Workspace;
 use crate::cut::batches::{Batches, Spans};
 use crate::data::lengths::{Lengths, Values};

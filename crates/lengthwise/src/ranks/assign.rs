@@ -339,7 +339,7 @@ pub(crate) fn split(
     }
     let first = (batches.len() + pieces.len()) as u32;
     if made.packed {
-        let parts = rows::divided(&pool, count, &made.shapes, clock);
+        let parts = rows::divided(&pool, count, made, clock);
         let mut order: Vec<(f64, usize)> =
             parts.padded().map(|(row, pad)| clock.of(row, pad)).zip(0..).collect();
         order.sort_by(|a, b| a.0.total_cmp(&b.0));

@@ -15,6 +15,7 @@ use crate::data::lengths::Pad;
 use crate::limit::capacity::Row;
 use crate::order::pack::{Filled, Piece, evenly};
 use crate::plan::arrange::{Clock, Part, held};
+use crate::plan::settings::Provenance;
 use crate::shape::shapes::Shapes;
 
 /// Bands are divided while ranks would wait for a larger share of their time.
@@ -230,36 +231,44 @@ pub(crate) fn repeated(order: Vec<u32>, left: usize, per_step: usize) -> (Vec<u3
 /// The sequences of these rows in up to `count` rows of about the same time, none of them longer, or of more
 /// sequences, than the largest that there was. If they do not fit that way, the rows with the most sequences are
 /// split.
-pub(crate) fn divided(rows: &Batches, count: usize, shapes: &Shapes, clock: Clock) -> Batches {
+pub(crate) fn divided(rows: &Batches, count: usize, made: &Provenance, clock: Clock) -> Batches {
     let lengths = clock.rows.unwrap_or_default();
+    let longest = rows.padded().flat_map(|(row, pad)| held(row, pad, lengths)).max();
+    let limit = made.budget.row_cost(longest.unwrap_or(0)).filter(|_| made.shapes == Shapes::Exact);
     let piece = |(&sequence, length)| {
         let cost = clock.time.of_sequence(length);
-        Piece { cost, key: cost, sequence, length }
+        let part = limit.map_or(0.0, |limit| limit.part(length));
+        Piece { cost, key: cost, part, sequence, length }
     };
-    let pieces = rows.padded().flat_map(|(row, pad)| row.iter().zip(held(row, pad, lengths)));
+    // A truncated sequence is cut to its row, and stays alone in it.
+    let is_cut =
+        |(row, pad): &(&[u32], Pad)| row.iter().any(|&it| lengths[it as usize] > pad.first);
+    let (cut, whole): (Vec<_>, Vec<_>) = rows.padded().partition(is_cut);
+    let pieces = whole.iter().flat_map(|&(row, pad)| row.iter().zip(held(row, pad, lengths)));
     let mut pieces: Vec<Piece> = pieces.map(piece).collect();
     let mut paddings: Vec<u32> = rows.lengths.clone();
     paddings.sort_unstable();
     let capacity = paddings.last().copied().unwrap_or(0);
     let at_most = rows.iter().map(<[u32]>::len).max().unwrap_or(0) as u32;
-    let cost = |(row, pad): (&[u32], Pad)| -> f64 {
-        held(row, pad, lengths).map(|length| clock.time.of_sequence(length)).sum()
+    let part = |sequences: &[u32], pad: Pad| Filled {
+        positions: held(sequences, pad, lengths).map(u64::from).sum(),
+        sequences: sequences.to_vec(),
+        ..Filled::default()
     };
-    let most = rows.padded().map(cost).fold(0.0, f64::max);
-    let parts = evenly(&mut pieces, count, Row { capacity, at_most }, most).unwrap_or_else(|| {
+    let left = count.saturating_sub(cut.len());
+    let parts = evenly(&mut pieces, left, Row { capacity, at_most }).map(|mut parts| {
+        parts.extend(cut.iter().map(|&(row, pad)| part(row, pad)));
+        parts
+    });
+    let parts = parts.unwrap_or_else(|| {
         let sequences = |size: u32, _| f64::from(size);
         let halves = split_costliest(rows.spans().collect(), count, 1, &sequences);
-        let part = |sequences: &[u32], pad: Pad| Filled {
-            positions: held(sequences, pad, lengths).map(u64::from).sum(),
-            sequences: sequences.to_vec(),
-            ..Filled::default()
-        };
         halves.into_iter().map(|half| part(rows.sequences(half), half.pad)).collect()
     });
     let mut divided = Batches::default();
     for part in parts.iter().filter(|part| !part.sequences.is_empty()) {
         let sum = part.positions as u32;
-        let first = match shapes {
+        let first = match &made.shapes {
             // Which rungs there are is known from the rows.
             Shapes::Ladder(_) => paddings[paddings.partition_point(|&padding| padding < sum)],
             shapes => shapes.alone(sum).min(capacity.into()) as u32,
