@@ -9,8 +9,9 @@ use lengthwise_io::{
 };
 use lengthwise_report::is_unsafe_to_print;
 
-use crate::args::shared::{Input, Source};
+use crate::args::shared::{Input, Settings, Source};
 use crate::failure::Failure;
+use crate::groups::Groups;
 use crate::memory::{self, PerSequence};
 use crate::printer::{self, Progress};
 use crate::remedies;
@@ -24,15 +25,21 @@ pub(crate) struct Sequences {
     /// What the lengths count, if that is known.
     pub(crate) unit: Option<&'static str>,
     lengths: Lengths,
+    /// The lengths of pieces, if these have kinds.
+    pieces: Option<Lengths>,
     pub(crate) chunks: Option<Chunks>,
     pub(crate) ids: Option<Ids>,
+    /// What stays together and what does not mix.
+    pub(crate) groups: Groups,
     /// The lengths once more, if they are not in memory.
     mapped: Option<Arc<Mapped>>,
 }
 
 impl Sequences {
     fn new(source: String, lengths: Lengths) -> Self {
-        Self { source, chosen: None, unit: None, lengths, chunks: None, ids: None, mapped: None }
+        let (chosen, unit, chunks, ids, mapped) = (None, None, None, None, None);
+        let groups = Groups::default();
+        Self { source, chosen, unit, lengths, pieces: None, chunks, ids, groups, mapped }
     }
 
     /// Refuses lengths that changed while they were used.
@@ -51,7 +58,9 @@ impl Sequences {
     /// An error that names a sequence by its index, with its id if there are ids.
     pub(crate) fn named(&self, error: lengthwise::Error) -> Failure {
         let with_id = |index| Some((index, printer::safe(self.id(u32::try_from(index).ok()?)?)));
-        let Some((index, id)) = error.index().and_then(with_id) else { return error.into() };
+        let Some((index, id)) = error.index().and_then(with_id) else {
+            return self.groups.named(error);
+        };
         let plain = format!("sequence {index} ");
         let what = error.to_string().replacen(&plain, &format!("{plain}(`{id}`) "), 1);
         Failure::of_plan(what, &error)
@@ -68,8 +77,22 @@ impl Sequences {
         ))
     }
 
+    /// Refuses groups and kinds for what is about lengths alone.
+    pub(crate) fn without_groups(self, command: &str) -> Result<Self, Failure> {
+        let option = match &self.groups {
+            Groups { together: Some(_), .. } => "--together",
+            Groups { kinds: Some(_), .. } => "--kind",
+            _ => return Ok(self),
+        };
+        Err(Failure::new(
+            format!("`lengthwise {command}` makes no batches, and `{option}` is about batches"),
+            format!("leave out `{option}`; `plan`, `compare` and `tune` take it"),
+        ))
+    }
+
     pub(crate) fn lengths(&self) -> &Lengths {
-        self.chunks.as_ref().map_or(&self.lengths, Chunks::lengths)
+        let cut = || self.chunks.as_ref().map(Chunks::lengths);
+        self.pieces.as_ref().or_else(cut).unwrap_or(&self.lengths)
     }
 }
 
@@ -101,6 +124,8 @@ impl Input {
         for (name, value) in [
             ("column", source.column.clone()),
             ("second", source.second.clone()),
+            ("together", source.together.clone()),
+            ("kind", source.kind.clone()),
             ("format", source.format.clone()),
             ("frame-shift", source.frame_shift.map(|seconds| seconds.to_string())),
             ("rate", source.rate.map(|rate| rate.to_string())),
@@ -113,6 +138,24 @@ impl Input {
         }
         if source.skip_blank {
             typed += " --skip-blank";
+        }
+        typed
+    }
+}
+
+impl Settings {
+    /// The options about groups and kinds as they are typed, each with a space before it.
+    pub(crate) fn as_typed(&self) -> String {
+        let or_default = |given: &str| Some(given.to_owned()).filter(|given| given != "batch");
+        let mut typed = String::new();
+        for (name, value) in [
+            ("share", or_default(&self.share)),
+            ("one-kind", or_default(&self.one_kind)),
+            ("mix", self.mix.clone()),
+        ] {
+            if let Some(value) = value {
+                _ = write!(typed, " --{name} {}", quoted(&value));
+            }
         }
         typed
     }
@@ -152,8 +195,19 @@ impl Source {
                 let what = "sequences of two lengths cannot be cut into pieces";
                 return Err(Failure::new(what, "leave out `--chunk` or `--second`"));
             }
-            read.chunks = Some(Chunks::new(&read.lengths, size)?);
+            if read.groups.together.is_some() {
+                let what = "sequences that stay together cannot be cut into pieces";
+                return Err(Failure::new(what, "leave out `--chunk` or `--together`"));
+            }
+            let chunks = Chunks::new(&read.lengths, size)?;
             _ = write!(read.source, " in pieces of at most {size}");
+            if let Some(kinds) = &mut read.groups.kinds {
+                // A piece has the kind of its sequence.
+                let pieces = (0..chunks.len() as u32).filter_map(|piece| chunks.get(piece));
+                kinds.of_pieces(pieces.map(|piece| piece.sequence));
+                read.pieces = Some(chunks.lengths().clone().kinds(kinds.of())?);
+            }
+            read.chunks = Some(chunks);
         }
         Ok(read)
     }
@@ -172,6 +226,12 @@ impl Source {
                         does not bound";
             return Err(Failure::new(what, "leave out `--second`, or `--memory`"));
         }
+        for (option, given) in [("--together", &self.together), ("--kind", &self.kind)] {
+            if given.is_some() {
+                let what = "groups and kinds of sequences are kept in memory, which `--memory` does not bound";
+                return Err(Failure::new(what, format!("leave out `{option}`, or `--memory`")));
+            }
+        }
         let reader = self.reader(Reader::new())?;
         let column = if path == Path::new("-") {
             reader.map_unnamed(io::stdin().lock(), "standard input")?
@@ -187,12 +247,12 @@ impl Source {
     fn read_path(&self, path: &Path, reader: Reader) -> Result<Sequences, Failure> {
         let is_pipe = || path.metadata().is_ok_and(|about| !about.is_file() && !about.is_dir());
         let what = match path.display() {
-            _ if self.second.is_none() => None,
+            _ if [&self.second, &self.together, &self.kind].iter().all(|it| it.is_none()) => None,
             _ if path == Path::new("-") => Some("standard input".to_owned()),
             name => is_pipe().then(|| format!("{name}: is no file, and")),
         };
         if let Some(what) = what {
-            let what = format!("{what} cannot be read twice, as two columns are");
+            let what = format!("{what} cannot be read twice, as several columns are");
             return Err(Failure::new(what, "save it, and name the file"));
         }
         let (column, counted) = if path == Path::new("-") {
@@ -214,12 +274,19 @@ impl Source {
             }
             read.lengths = Pairs::new(read.lengths, second)?.into();
         }
+        read.groups = self.read_groups(path)?;
+        for (what, name) in [("groups", &self.together), ("kinds", &self.kind)] {
+            if let Some(name) = name {
+                _ = write!(read.source, ", {what} `{name}`");
+            }
+        }
+        read.lengths = read.groups.given_to(read.lengths)?;
         Ok(read)
     }
 
     /// Reads one column of a file, and tells whether it holds texts that were counted. Of two columns,
     /// the unit is for those that hold texts.
-    fn read_side(&self, path: &Path, reader: Reader) -> Result<(Column, bool), Failure> {
+    pub(crate) fn read_side(&self, path: &Path, reader: Reader) -> Result<(Column, bool), Failure> {
         let mut tell = telling(path);
         let mut read = |reader: Reader| reader.read_path_with(path, &mut tell);
         let texts = self.unit.is_some() && !self.is_timed();

@@ -7,6 +7,7 @@ mod commands;
 mod cost_model;
 mod failure;
 mod files;
+mod groups;
 mod input;
 mod memory;
 mod printer;

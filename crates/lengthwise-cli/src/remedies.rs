@@ -16,6 +16,14 @@ pub(crate) fn of_second(remedy: &FileRemedy) -> String {
     })
 }
 
+/// The same about a column of ids that is not the one of names, and has this flag.
+pub(crate) fn of_ids(own: &str, remedy: &FileRemedy) -> String {
+    remedy.in_words(|setting, value| match setting {
+        Setting::Ids => quoted(own, value),
+        other => flag(other, value),
+    })
+}
+
 /// What to do about settings and lengths that cannot be planned, in flags.
 pub(crate) fn of_plan(remedy: Remedy) -> String {
     const CHOOSE: &str = "choose what happens to over-long sequences: `--over-long alone`, `drop` or \

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use lengthwise::{
     Error, Settings,
+    groups::{OneKind, Together},
     tune::{Offer, Recommendation},
 };
 use serde::{Deserialize, Serialize};
@@ -172,6 +173,13 @@ fn python(offer: &Offer, ranks: u32) -> String {
             "strategy" => write!(call, ", \"{value}\""),
             name => write!(call, ", {}=\"{value}\"", name.replace('-', "_")),
         };
+    }
+    let Settings { share, one_kind, .. } = offer.settings;
+    if share != Together::default() {
+        _ = write!(call, ", share=\"{share}\"");
+    }
+    if one_kind != OneKind::default() {
+        _ = write!(call, ", one_kind=\"{one_kind}\"");
     }
     if offer.settings.accumulate > 1 {
         _ = write!(call, ", accumulate={}", offer.settings.accumulate);

@@ -4,6 +4,7 @@ use std::{collections::BTreeSet, time::Instant};
 
 use lengthwise::{
     CostModel, Error, Lengths, Measures, Plan, Planner, Strategy, Workspace,
+    groups::{OneKind, Together},
     measure::{Mixing, mixing},
     tune::{Recommendation, Wanted, recommend_in},
 };
@@ -45,6 +46,8 @@ impl Request<'_> {
     /// The recommendation, where there is one.
     fn recommendation(&self, workspace: &Workspace) -> Result<Option<Recommendation>, Error> {
         let one = self.lengths.second().is_none();
+        // Groups that share a rank are planned by few strategies, and there is nothing to choose from.
+        let one = one && self.settings.share == Together::Batch;
         one.then(|| recommend_in(workspace, self.lengths, &self.wanted)).transpose()
     }
 }
@@ -108,9 +111,24 @@ pub struct Settings {
     pub tail: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_model: Option<String>,
+    /// What sequences that stay together share, if that is not a batch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<String>,
+    /// What has sequences of one kind, if not only batches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub one_kind: Option<String>,
+    /// How much of every kind an epoch has, if that was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mix: Option<String>,
 }
 
 impl Settings {
+    /// What was said of groups and kinds, by name.
+    pub(crate) fn of_groups(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let all = [("share", &self.share), ("one kind", &self.one_kind), ("mix", &self.mix)];
+        all.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?)))
+    }
+
     /// How many batches each rank takes in a step, if that is not one.
     pub(crate) fn batches_of_a_rank(&self) -> String {
         if self.accumulate == 1 {
@@ -291,6 +309,10 @@ impl Comparison {
                 time,
                 tail: settings.tail.to_string(),
                 cost_model: settings.cost_model.map(|model| model.to_string()),
+                share: (settings.share != Together::Batch).then(|| settings.share.to_string()),
+                one_kind: (settings.one_kind != OneKind::Batch)
+                    .then(|| settings.one_kind.to_string()),
+                mix: settings.mix.as_ref().map(ToString::to_string),
             },
             recommended,
             least_padding: least,

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use lengthwise::{
     Arrange, Budget, CostModel, Error, Example, Shapes, Steps, Strategy, Tail, balance::Balance,
-    measure::Mixing, shard::Shard, stream::Streamer, tune::Limits,
+    groups::Together, measure::Mixing, shard::Shard, stream::Streamer, tune::Limits,
 };
 use serde::Serialize;
 
@@ -58,6 +58,11 @@ pub fn pages() -> Vec<Page> {
         setting("shapes", &Shapes::NAMES, "which batch lengths may occur", Shapes::explain()),
         setting("arrange", &Arrange::NAMES, "the order of the batches", Arrange::explain()),
         setting("steps", &Steps::NAMES, "which ranks process which batches", Steps::explain()),
+        topic(
+            "groups",
+            "sequences that stay together, and kinds that do not mix",
+            Together::explain(),
+        ),
         topic("balance", "divide one step over ranks and micro-batches", Balance::explain()),
         topic("stream", "batches from data that arrives one by one", Streamer::explain()),
         topic("shards", "plan a dataset whose lengths are on several nodes", Shard::explain()),
@@ -84,6 +89,7 @@ pub fn page(given: &str) -> Result<Page, Error> {
         ("steps", &Steps::NAMES[..]),
         ("steps", &Tail::NAMES[..]),
         ("steps", &["ranks", "tail", "cursor", "resume", "idle", "world-size", "verify"][..]),
+        ("groups", &["group", "together", "kind", "kinds", "one-kind", "mix", "share"][..]),
         ("shards", &["shard", "statistics", "needs", "of"][..]),
         // As they are called in help and documentation.
         ("budget", &["budgets"][..]),

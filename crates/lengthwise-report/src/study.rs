@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use lengthwise::{
     Arrange, Error, ErrorKind, Lengths, Pairs, Plan, Planner, Settings, Shapes, Strategy, Update,
     custom::{Purpose, Rng},
+    groups::Together,
     ladder,
     measure::Per,
     tune::{Conditions, Curve, frontier},
@@ -340,6 +341,8 @@ impl Rungs {
             Ok(("shuffled".parse::<Strategy>()?, request.settings.clone(), None))
         };
         let (strategy, settings, recommended) = own.map_or_else(random, Ok)?;
+        // A sample has no groups and kinds.
+        let settings = Settings { share: Together::Batch, mix: None, ..settings };
         let lengths = sampled(request.lengths, RUNGS_SEQUENCES, settings.seed)?;
         let distinct = lengths.histogram().len() as u32;
         let counts: BTreeSet<u32> = RUNGS.into_iter().chain(recommended).collect();
@@ -401,7 +404,9 @@ impl Picture {
 
 impl Order {
     fn new(request: &Request, strategy: &str) -> Result<Self, Error> {
-        let settings = Settings { arrange: Arrange::AsBuilt, ..request.settings.clone() };
+        // Some strategies plan no groups that share a rank; their order is the same.
+        let share = Together::Batch;
+        let settings = Settings { arrange: Arrange::AsBuilt, share, ..request.settings.clone() };
         let plan =
             Planner::with(strategy.parse::<Strategy>()?, settings).plan(request.lengths, 0)?;
         let indices = plan.indices();

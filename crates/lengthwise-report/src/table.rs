@@ -168,6 +168,9 @@ impl Comparison {
         if let Some(model) = &settings.cost_model {
             _ = write!(heading, ", cost model {model}");
         }
+        for (name, value) in settings.of_groups() {
+            _ = write!(heading, ", {name} {value}");
+        }
         if let Some(row) = self.rows.iter().find(|row| row.over_long > 0) {
             _ = write!(heading, ", over-long {}: {}", settings.over_long, row.over_long);
         }
@@ -288,6 +291,9 @@ mod tests {
             time: "cells".to_owned(),
             tail: "split".to_owned(),
             cost_model: None,
+            share: None,
+            one_kind: None,
+            mix: None,
         };
         Comparison { version: 1, input, settings, recommended: None, least_padding: None, rows }
     }

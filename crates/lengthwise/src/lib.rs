@@ -24,6 +24,7 @@ pub mod tune;
 
 pub mod cost;
 pub mod custom;
+pub mod groups;
 pub mod measure;
 pub mod shard;
 
@@ -41,7 +42,7 @@ pub use limit::cost::CostModel;
 pub use limit::update::Update;
 pub use plan::arrange::{Arrange, Steps, Tail};
 pub use plan::epoch::{Iter, Plan, SpanPlan};
-pub use plan::measure::{Counts, Measures};
+pub use plan::measure::Measures;
 pub use plan::settings::{Provenance, Settings};
 pub use planner::Planner;
 pub use ranks::schedule::{Cursor, Schedule, Segment};

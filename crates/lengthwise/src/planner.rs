@@ -3,9 +3,11 @@
 use crate::base::setting::setters;
 use crate::base::workspace::Workspace;
 use crate::data::lengths::Lengths;
+use crate::data::mix::Mix;
 use crate::data::over_long::OverLong;
 use crate::data::shard::Shard;
 use crate::data::statistics::Statistics;
+use crate::data::units::{OneKind, Together};
 use crate::error::Error;
 use crate::limit::budget::Budget;
 use crate::limit::cost::CostModel;
@@ -63,9 +65,12 @@ impl<S: Group> Planner<S> {
     /// the seed: it is the most that the first few epochs need. An epoch that would need more is drawn
     /// again, and as a last resort sorted; an epoch that needs fewer has its largest batches split.
     ///
-    /// For a [shard](Planner::shard), the statistics already fix the number, and this changes nothing.
+    /// For a [shard](Planner::shard), the statistics already fix the number, and this changes nothing. Steps of
+    /// [one kind](Planner::one_kind) are not constant either: how many batches each kind needs differs from epoch to
+    /// epoch.
     pub fn constant_steps(self, lengths: &Lengths) -> Result<Self, Error> {
-        if self.settings.shard.is_some() {
+        let by_kind = self.settings.one_kind == OneKind::Step && lengths.kind_ids().is_some();
+        if self.settings.shard.is_some() || by_kind {
             return Ok(self);
         }
         let most = self.job(lengths, &Workspace::new()).most_batches()?;
@@ -121,6 +126,9 @@ impl<S: Group> Planner<S> {
     pub fn cycle(&self, lengths: &Lengths) -> Result<u64, Error> {
         let workspace = Workspace::new();
         let job = self.job(lengths, &workspace);
+        if let Some(units) = lengths.units() {
+            return job.cycle_of_units(units);
+        }
         let admitted = job.admit()?;
         let resolved = job.resolve(&admitted, None)?;
         Ok(resolved.map_or(1, |resolved| self.strategy.cycle(&admitted.lengths, &resolved.limit)))
@@ -174,6 +182,12 @@ impl<S: Group> Planner<S> {
     /// shards, which fix how many batches every shard takes. Its random choices differ from those of
     /// other shards, but all shards stay in step: see [`Shard`].
     pub fn shard(mut self, shard: Shard) -> Self { self.settings.shard = Some(shard) }
+    /// Sets what sequences that stay [together](Lengths::together) share: a batch, or a rank.
+    pub fn share(mut self, share: Together) -> Self { self.settings.share = share }
+    /// Sets what has sequences of one [kind](Lengths::kinds) only: every batch, or every step of all ranks too.
+    pub fn one_kind(mut self, one_kind: OneKind) -> Self { self.settings.one_kind = one_kind }
+    /// Sets how much of every [kind](Lengths::kinds) an epoch has.
+    pub fn mix(mut self, mix: Mix) -> Self { self.settings.mix = Some(mix) }
     /// Sets the seed of all random choices.
     pub fn seed(mut self, seed: u64) -> Self { self.settings.seed = seed }
 }
@@ -186,9 +200,10 @@ impl Planner<Strategy> {
     }
 
     /// Whether plans are made of optimizer steps, and therefore depend on the number of ranks: if the
-    /// update has a size, or the strategy makes steps itself.
+    /// update has a size, if the strategy makes steps itself, or if groups share a rank.
     pub fn plans_steps(&self) -> bool {
-        self.settings.update.is_some() || self.strategy.makes_steps()
+        let by_rank = self.settings.share == Together::Rank;
+        by_rank || self.settings.update.is_some() || self.strategy.makes_steps()
     }
 
     /// Plans optimizer steps for this many ranks, if [steps are planned](Planner::plans_steps) and

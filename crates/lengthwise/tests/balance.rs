@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use lengthwise::{
     CostModel, Error,
-    balance::{Balance, Step, Together, balance, partitions},
+    balance::{Balance, Step, balance, partitions},
     custom::{Purpose, Rng},
+    groups::Together,
 };
 
 fn sum(batch: &[u32], lengths: &[u32]) -> u64 {

@@ -7,6 +7,7 @@ mod common;
 mod cost;
 mod distribution;
 mod errors;
+mod groups;
 mod invariants;
 mod memory;
 mod mixing;

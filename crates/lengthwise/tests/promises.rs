@@ -10,7 +10,10 @@
     reason = "a test may panic, and says what it saw"
 )]
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 mod random;
 
@@ -22,13 +25,20 @@ use lengthwise::{
     Arrange, Budget, CostModel, Error, Lengths, OverLong, Pairs, Plan, Planner, Rule, Schedule,
     Shapes, Sides, Steps, Strategy, Tail, Update,
     custom::{Group as _, Purpose, Rng, Stream},
+    groups::{OneKind, Together},
     shard::{Shard, Statistics},
-    stream::Streamer,
+    stream::{Arrival, Feed, Streamer},
 };
 
 #[test]
 fn twenty_thousand_random_settings_keep_their_promises() {
-    check_all(0..20_000);
+    check_all(0..20_000, false);
+}
+
+/// No group is split, no batch and no step has two kinds, and the other promises hold as well.
+#[test]
+fn ten_thousand_random_settings_of_groups_and_kinds_keep_their_promises() {
+    check_all(20_000..30_000, true);
 }
 
 /// What is left at a rung does not climb to one that a single sequence cannot afford, though the rung
@@ -72,10 +82,10 @@ struct Tally {
     wrong: Vec<String>,
 }
 
-fn check_all(numbers: std::ops::Range<u64>) {
+fn check_all(numbers: std::ops::Range<u64>, grouped: bool) {
     let mut tally = Tally::default();
     for number in numbers {
-        let case = Case::draw(number, &mut tally);
+        let case = Case::draw(number, grouped, &mut tally);
         if let Err(what) = case.check(&mut tally) {
             tally.wrong.push(format!("{number}: {what}\n  {case}"));
         }
@@ -92,9 +102,14 @@ fn check_all(numbers: std::ops::Range<u64>) {
         tally.refused
     );
     let Tally { wrong, .. } = tally;
-    let over = wrong.iter().filter(|what| what.contains("over budget")).count();
+    let count = |what: &str| wrong.iter().filter(|wrong| wrong.contains(what)).count();
+    let [over, split, mixed] = ["over budget", "is split", "two kinds"].map(count);
     let some = wrong.iter().take(8).cloned().collect::<Vec<_>>().join("\n");
-    assert!(wrong.is_empty(), "{} wrong, {over} of them over budget:\n{some}", wrong.len());
+    assert!(
+        wrong.is_empty(),
+        "{} wrong, {over} of them over budget, {split} split, {mixed} mixed:\n{some}",
+        wrong.len()
+    );
 }
 
 /// The limit of a batch, as a definition.
@@ -105,6 +120,35 @@ enum Kind {
     Sides(Sides),
     Dynamic(u32, Rule),
     Cost(CostModel, f64),
+}
+
+impl Kind {
+    fn budget(self) -> Budget {
+        match self {
+            Kind::Sequences(count) => Budget::sequences(count),
+            Kind::Padded(cells) => Budget::padded(cells),
+            Kind::Sides(sides) => Budget::sides(sides),
+            Kind::Dynamic(count, rule) => Budget::dynamic(count).rule(rule),
+            Kind::Cost(model, limit) => Budget::cost(model, limit),
+        }
+    }
+}
+
+/// Whether settings are refused because of the lengths, and others are drawn.
+fn is_refused(error: &Error, share: Together) -> bool {
+    match error {
+        Error::OverBudget { .. }
+        | Error::OverBudgetSeconds { .. }
+        | Error::OverBudgetPair { .. }
+        | Error::OverBudgetShape { .. }
+        | Error::OverBudgetGroup { .. }
+        | Error::OverCapacity { .. }
+        | Error::LadderTooShort { .. }
+        | Error::SecondLengths { .. } => true,
+        // Too few sequences for as many batches on every rank.
+        Error::BadValue { .. } => share == Together::Rank,
+        _ => false,
+    }
 }
 
 struct Case {
@@ -123,6 +167,82 @@ struct Case {
     epoch: u64,
     plan: Plan,
     random: Stream,
+    /// The group of every sequence, and its kind.
+    groups: Groups,
+    one_kind: OneKind,
+    share: Together,
+}
+
+/// Ids of groups and kinds, and the sequences of every group.
+#[derive(Default)]
+struct Groups {
+    of: Vec<u32>,
+    kinds: Vec<u32>,
+    members: BTreeMap<u32, Vec<u32>>,
+}
+
+impl Groups {
+    fn draw(random: &mut Stream, count: u32, of_kinds: bool) -> Self {
+        let most = 1 + random.below(6);
+        let some = 1 + random.below(count);
+        let mut id = 0;
+        let of: Vec<u32> = match random.below(4) {
+            0 => (0..count).collect(),
+            1 => (0..count).map(|at| at / 2).collect(),
+            2 => (0..count).map(|_| random.below(some)).collect(),
+            _ => (0..count)
+                .map(|_| {
+                    id += u32::from(random.below(most) == 0);
+                    id
+                })
+                .collect(),
+        };
+        let mut members: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for (sequence, &id) in (0..).zip(&of) {
+            members.entry(id).or_default().push(sequence);
+        }
+        let kinds = 1 + random.below(4);
+        let own: BTreeMap<u32, u32> = members.keys().map(|&id| (id, random.below(kinds))).collect();
+        let kinds = if of_kinds { of.iter().map(|id| own[id]).collect() } else { Vec::new() };
+        Self { of, kinds, members }
+    }
+
+    fn of(&self, sequence: u32) -> &[u32] {
+        &self.members[&self.of[sequence as usize]]
+    }
+
+    /// The groups of a batch.
+    fn ids(&self, batch: &[u32]) -> BTreeSet<u32> {
+        batch.iter().map(|&one| self.of[one as usize]).collect()
+    }
+
+    fn kind(&self, sequence: u32) -> u32 {
+        self.kinds.get(sequence as usize).copied().unwrap_or(0)
+    }
+
+    /// Whether all sequences of every group are in the batch, and all are of one kind.
+    fn check(&self, batch: &[u32], share: Together) -> Result<(), String> {
+        let mut found: BTreeMap<u32, usize> = BTreeMap::new();
+        for &one in batch {
+            *found.entry(self.of[one as usize]).or_default() += 1;
+        }
+        let is_split = |(id, count): &(&u32, &usize)| self.members[*id].len() != **count;
+        if let Some((id, count)) = found.iter().find(is_split).filter(|_| share == Together::Batch)
+        {
+            return Err(format!("group {id} is split: {count} of {}", self.members[id].len()));
+        }
+        let kind = self.kind(batch[0]);
+        match batch.iter().find(|&&one| self.kind(one) != kind) {
+            Some(one) => Err(format!("a batch has two kinds, of {} and {one}", batch[0])),
+            None => Ok(()),
+        }
+    }
+
+    /// The lengths with these ids, of all sequences or of some.
+    fn added(&self, lengths: Lengths, range: std::ops::Range<usize>) -> Lengths {
+        let lengths = lengths.together(&self.of[range.clone()]).unwrap();
+        if self.kinds.is_empty() { lengths } else { lengths.kinds(&self.kinds[range]).unwrap() }
+    }
 }
 
 impl std::fmt::Display for Case {
@@ -132,14 +252,19 @@ impl std::fmt::Display for Case {
         write!(
             f,
             "{} sequences, {strategy} {} {shapes} over-long {over_long}, {} {} tail {tail}, {places} \
-             places on {world_size} ranks, batches {:?}, epoch {epoch}, lengths {:?} {:?}",
+             places on {world_size} ranks, batches {:?}, update {:?}, epoch {epoch}, lengths {:?} {:?}, \
+             groups {:?}, kinds {:?}, one per {}",
             self.lengths.len(),
             made.budget,
             made.arrange,
             made.steps,
             made.batches,
+            made.update,
             &self.lengths.as_slice()[..self.lengths.len().min(24)],
             self.lengths.second().map(|second| &second.as_slice()[..second.len().min(24)]),
+            &self.groups.of[..self.groups.of.len().min(24)],
+            &self.groups.kinds[..self.groups.kinds.len().min(24)],
+            format_args!("{}, together in a {}", self.one_kind, self.share),
         )
     }
 }
@@ -173,10 +298,10 @@ fn with_steps(
 
 impl Case {
     /// The settings of this number: the first ones from it on that are not refused.
-    fn draw(number: u64, tally: &mut Tally) -> Self {
+    fn draw(number: u64, grouped: bool, tally: &mut Tally) -> Self {
         let mut random = Rng::new(18, number).stream(Purpose::Own(18));
         loop {
-            if let Some(case) = Self::try_draw(&mut random) {
+            if let Some(case) = Self::try_draw(&mut random, grouped) {
                 tally.plans += 1;
                 return case;
             }
@@ -184,7 +309,7 @@ impl Case {
         }
     }
 
-    fn try_draw(random: &mut Stream) -> Option<Self> {
+    fn try_draw(random: &mut Stream, grouped: bool) -> Option<Self> {
         let mut lengths = lengths(random);
         let mut strategy = one_of(random, &strategies());
         let equal_cost = strategy.row().is_some() && chance(random, 3);
@@ -210,15 +335,23 @@ impl Case {
             shapes = rungs(random, 4 * lengths.max());
         }
         let kind = kind(random, &lengths, &shapes);
+        let mut groups = Groups::default();
+        let (mut one_kind, mut share) = (OneKind::Batch, Together::Batch);
+        if grouped {
+            let of_kinds = chance(random, 2);
+            groups = Groups::draw(random, lengths.len() as u32, of_kinds);
+            lengths = groups.added(lengths.clone(), 0..lengths.len());
+            one_kind = one_of(random, &OneKind::ALL);
+            if chance(random, 8) {
+                share = Together::Rank;
+                if strategy.row().is_none() {
+                    strategy = "proportional".parse().unwrap();
+                }
+            }
+        }
         let at_most = chance(random, 4).then(|| scaled(random, 30));
         let multiple_of = one_of(random, &[1, 1, 1, 2, 4, 8]);
-        let budget = match kind {
-            Kind::Sequences(count) => Budget::sequences(count),
-            Kind::Padded(cells) => Budget::padded(cells),
-            Kind::Sides(sides) => Budget::sides(sides),
-            Kind::Dynamic(count, rule) => Budget::dynamic(count).rule(rule),
-            Kind::Cost(model, limit) => Budget::cost(model, limit),
-        };
+        let budget = kind.budget();
         let budget = at_most.map_or(budget, |most| budget.at_most(most)).multiple_of(multiple_of);
         let over_long =
             one_of(random, &[OverLong::Error, OverLong::Alone, OverLong::Drop, OverLong::Truncate]);
@@ -229,6 +362,8 @@ impl Case {
             .arrange(one_of(random, &Arrange::ALL))
             .over_long(over_long)
             .tail(tail)
+            .one_kind(one_kind)
+            .share(share)
             .seed(seed);
         if chance(random, 2) {
             planner = planner.steps(one_of(random, &Steps::ALL));
@@ -238,21 +373,16 @@ impl Case {
         }
         let world_size = 1 + random.below(8);
         let (mut planner, places) = with_steps(planner, random, &lengths, world_size);
-        let sized = planner.settings().update.is_some();
+        if share == Together::Rank {
+            planner = planner.accumulate(1).for_ranks(world_size);
+        }
+        let sized = planner.settings().update.is_some() || share == Together::Rank;
         if !sized && chance(random, 4) {
             planner = planner.constant_steps(&lengths).ok()?;
         }
         let plan = match planner.plan(&lengths, epoch) {
             Ok(plan) => plan,
-            Err(
-                Error::OverBudget { .. }
-                | Error::OverBudgetSeconds { .. }
-                | Error::OverBudgetPair { .. }
-                | Error::OverBudgetShape { .. }
-                | Error::OverCapacity { .. }
-                | Error::LadderTooShort { .. }
-                | Error::SecondLengths { .. },
-            ) => return None,
+            Err(error) if is_refused(&error, share) => return None,
             Err(other) => panic!("{strategy} {budget} {shapes}: {other}"),
         };
         // Planned steps have as many places as they take.
@@ -277,6 +407,9 @@ impl Case {
             epoch,
             plan,
             random,
+            groups,
+            one_kind,
+            share,
         })
     }
 
@@ -310,7 +443,9 @@ impl Case {
                 // Without the one that joined last, which may have been any.
                 let joint = |&one: &u32| self.both(one).map(u64::from).iter().sum::<u64>();
                 let shortest = batch.iter().map(joint).min().unwrap();
-                (size - 1) * shortest <= capacity(count)
+                let of = |&one: &u32| if self.is_grouped() { self.groups.of(one).len() } else { 1 };
+                let last = batch.iter().map(of).max().unwrap();
+                size.saturating_sub(last as u64) * shortest <= capacity(count)
             }
             Kind::Dynamic(count, _) => rows * (a + b) <= capacity(count),
             Kind::Cost(model, limit) if packed => {
@@ -326,6 +461,46 @@ impl Case {
             Kind::Cost(model, limit) => model.seconds(rows as u32, pad[0] + pad[1]) <= limit,
         };
         fits && self.at_most.is_none_or(|most| size <= u64::from(most))
+    }
+
+    fn is_grouped(&self) -> bool {
+        !self.groups.of.is_empty()
+    }
+
+    /// Whether the sequences of a batch, with all that stay together with them, exceed the budget alone.
+    fn is_spared(&self, batch: &[u32]) -> bool {
+        if !self.is_grouped() {
+            return batch.len() == 1 && self.is_over_long(batch[0]);
+        }
+        let group = match self.share {
+            Together::Rank if batch.len() == 1 && self.over_long == OverLong::Alone => batch,
+            _ => self.groups.of(batch[0]),
+        };
+        if self.share == Together::Rank && self.over_long == OverLong::Drop {
+            // A group without one of its sequences is not complete.
+            return group.iter().any(|&one| self.is_over_long(one));
+        }
+        if batch.len() > group.len() {
+            return false;
+        }
+        let [first, second] = sides_of(&self.shapes);
+        let both = group.iter().map(|&one| self.both(one));
+        let [a, b] = both.clone().fold([0; 2], |[a, b], [c, d]| [a.max(c), b.max(d)]);
+        if !self.plan.is_packed() {
+            let pad = [alone(first, a), if b == 0 { 0 } else { alone(second, b) }];
+            return !self.holds(group, pad, false);
+        }
+        let sum = alone(first, both.map(|[length, _]| length).sum());
+        let row = self.strategy.row().unwrap();
+        let top = match first {
+            Shapes::Rungs(rungs) => rungs[rungs.len() - 1],
+            _ => u32::MAX,
+        };
+        let own = row.capacity.min(top) < sum || (row.at_most as usize) < group.len();
+        if let (Kind::Cost(model, limit), false) = (self.kind, self.shapes == Shapes::Exact) {
+            return own || model.seconds(1, sum) > limit || !self.holds(group, [sum, 0], true);
+        }
+        own || !self.holds(group, [sum, 0], true)
     }
 
     /// Whether a sequence exceeds the budget alone, so that `alone` may give it a batch above it.
@@ -346,12 +521,13 @@ impl Case {
         for (at, batch) in plan.iter().enumerate() {
             let second = plan.second_batch_lengths().map_or(0, |seconds| seconds[at]);
             let pad = [plan.batch_lengths()[at], second];
-            let spared = self.over_long == OverLong::Alone
-                && batch.len() == 1
-                && self.is_over_long(batch[0]);
             if batch.is_empty() {
                 return Err(format!("batch {at} is empty"));
             }
+            if self.is_grouped() {
+                self.groups.check(batch, self.share)?;
+            }
+            let spared = self.over_long == OverLong::Alone && self.is_spared(batch);
             if !spared && !self.holds(batch, pad, plan.is_packed()) {
                 return Err(format!("over budget: batch {at} of {} at {pad:?}", batch.len()));
             }
@@ -378,14 +554,14 @@ impl Case {
         if !listed.is_empty() && self.over_long != OverLong::Drop {
             return Err(format!("{listed:?} left out"));
         }
-        if let Some(one) = listed.iter().find(|&&one| !self.is_over_long(one)) {
+        if let Some(one) = listed.iter().find(|&&one| !self.is_spared(&[one])) {
             return Err(format!("{one} left out, though it fits"));
         }
         exactly_once(plan.indices().iter().chain(listed), &all)?;
         self.check_pairs()?;
         self.check_ranks(tally)?;
-        if self.lengths.second().is_none() && !self.sized {
-            match self.random.clone().below(12) {
+        if self.lengths.second().is_none() && !self.sized && self.share == Together::Batch {
+            match self.random.clone().below(if self.is_grouped() { 4 } else { 12 }) {
                 0 => self.check_shards(tally)?,
                 1 => self.check_stream(tally)?,
                 _ => {}
@@ -400,6 +576,10 @@ impl Case {
         let (Shapes::Ladder(most), OverLong::Error) = (&self.shapes, self.over_long) else {
             return Ok(());
         };
+        if self.is_grouped() {
+            // Groups of other sizes may need rungs of their own.
+            return Ok(());
+        }
         let seconds = self.plan.second_batch_lengths();
         let pads = self.plan.batch_lengths().iter().enumerate();
         let pads = pads.map(|(at, &first)| (first, seconds.map_or(0, |seconds| seconds[at])));
@@ -414,11 +594,18 @@ impl Case {
         let schedule = match self.plan.schedule(self.world_size) {
             Ok(schedule) => schedule,
             Err(Error::TooFewForRanks { .. }) => {
-                let enough = self.plan.indices().len() >= self.places as usize;
+                let groups =
+                    self.groups.ids(if self.is_grouped() { self.plan.indices() } else { &[] });
+                let count =
+                    if self.is_grouped() { groups.len() } else { self.plan.indices().len() };
+                let enough = count >= self.places as usize && !self.planner.plans_steps();
                 return if enough { Err("too few for ranks".to_owned()) } else { Ok(()) };
             }
             Err(Error::NoFullStep { .. }) => {
                 let enough = self.plan.len() >= self.places as usize || self.tail != Tail::Drop;
+                // Steps that the strategy makes are larger.
+                let enough =
+                    enough && self.one_kind == OneKind::Batch && !self.planner.plans_steps();
                 return if enough { Err("no full step".to_owned()) } else { Ok(()) };
             }
             Err(other) => return Err(other.to_string()),
@@ -435,6 +622,11 @@ impl Case {
         let unseen: Vec<u32> = unseen.collect();
         let ranks = if chance(&mut random, 3) { self.world_size } else { 1 + random.below(8) };
         match self.plan.resume(&cursor, ranks) {
+            Err(Error::BadValue { .. })
+                if self.share == Together::Rank && !self.world_size.is_multiple_of(ranks) =>
+            {
+                Ok(())
+            }
             Ok(rest) => {
                 tally.resumed += 1;
                 if ranks == self.world_size && self.tail == Tail::Repeat {
@@ -465,7 +657,39 @@ impl Case {
         if self.tail == Tail::Drop && !repeated.is_empty() {
             return Err(format!("{} repeated", repeated.len()));
         }
-        if self.tail == Tail::Split {
+        let per_step = (schedule.accumulate() * schedule.world_size()) as usize;
+        let batches: Vec<&[u32]> = all.iter().collect();
+        if self.share == Together::Rank {
+            for step in batches.chunks(per_step) {
+                for rank in 0..schedule.world_size() as usize {
+                    let own = step[rank..].iter().step_by(schedule.world_size() as usize);
+                    let own: Vec<u32> = own.copied().flatten().copied().collect();
+                    let ids = self.groups.ids(&own).into_iter();
+                    if own.len() != ids.map(|id| self.groups.members[&id].len()).sum::<usize>() {
+                        return Err("a group is split between ranks".to_owned());
+                    }
+                }
+            }
+        }
+        if self.is_grouped() && self.one_kind == OneKind::Step {
+            for step in batches.chunks(per_step) {
+                let kind = self.groups.kind(step[0][0]);
+                if step.iter().any(|batch| self.groups.kind(batch[0]) != kind) {
+                    return Err("a step has two kinds".to_owned());
+                }
+            }
+        } else if self.tail == Tail::Split && self.share == Together::Rank {
+            if !repeated.is_empty() {
+                return Err(format!("{} repeated", repeated.len()));
+            }
+        } else if self.tail == Tail::Split && self.is_grouped() {
+            let least = all.len().saturating_sub(self.groups.ids(sequences).len());
+            let again: f64 =
+                repeated.iter().map(|&one| 1.0 / self.groups.of(one).len() as f64).sum();
+            if again.round() as usize != least {
+                return Err(format!("{again} groups repeated where {least} would do"));
+            }
+        } else if self.tail == Tail::Split {
             let least = all.len().saturating_sub(sequences.len());
             if repeated.len() != least {
                 return Err(format!("{} repeated where {least} would do", repeated.len()));
@@ -486,10 +710,21 @@ impl Case {
 
     /// The same lengths in shards that are planned apart.
     fn check_shards(&self, tally: &mut Tally) -> Result<(), String> {
+        if self.is_grouped() && self.planner.settings().batches.is_some() {
+            // A group in two shards is two, so that other groups are over-long.
+            return Ok(());
+        }
         let mut random = self.random.clone();
         let of = 2 + random.below(2);
         let parts = self.lengths.as_slice().chunks(self.lengths.len().div_ceil(of as usize));
         let parts: Vec<Lengths> = parts.map(|part| Lengths::new(part).unwrap()).collect();
+        let mut start = 0;
+        let parts = parts.into_iter().map(|part| {
+            let range = start..start + part.len();
+            start = range.end;
+            if self.is_grouped() { self.groups.added(part, range) } else { part }
+        });
+        let parts: Vec<Lengths> = parts.collect();
         if parts.len() < of as usize {
             return Ok(());
         }
@@ -517,9 +752,18 @@ impl Case {
                 let pad = plan.batch_lengths()[at];
                 let first = self.lengths.len().div_ceil(of as usize) as u32 * number;
                 let own: Vec<u32> = batch.iter().map(|&one| first + one).collect();
+                if self.is_grouped() {
+                    let whole = |one: &u32| parts[number as usize].len() as u32 + first > *one;
+                    let ids = self.groups.ids(&own).into_iter();
+                    let all = ids.flat_map(|id| &self.groups.members[&id]);
+                    let all = all.filter(|one| **one >= first && whole(one)).count();
+                    if all != own.len() {
+                        return Err(format!("a group of shard {number} is split"));
+                    }
+                }
+                // What is over-long as a part of a group in this shard is checked in whole plans.
                 let spared = self.over_long == OverLong::Alone
-                    && own.len() == 1
-                    && self.is_over_long(own[0]);
+                    && (self.is_grouped() || own.len() == 1 && self.is_over_long(own[0]));
                 if !spared && !self.holds(&own, [pad, 0], plan.is_packed()) {
                     return Err(format!(
                         "over budget: shard {number}, batch {at} of {} at {pad}",
@@ -539,6 +783,9 @@ impl Case {
     fn check_stream(&self, tally: &mut Tally) -> Result<(), String> {
         if self.plan.is_packed() || matches!(self.kind, Kind::Dynamic(..)) {
             return Ok(());
+        }
+        if self.is_grouped() {
+            return self.check_stream_of_groups(tally);
         }
         let mut random = self.random.clone();
         let streamer = Streamer::new(self.plan.provenance().budget)
@@ -591,6 +838,73 @@ impl Case {
             }
         }
         Ok(())
+    }
+}
+
+impl Case {
+    /// The same groups as items of a stream, and a resume in the middle.
+    fn check_stream_of_groups(&self, tally: &mut Tally) -> Result<(), String> {
+        let mut random = self.random.clone();
+        let streamer = Streamer::new(self.plan.provenance().budget)
+            .shapes(self.shapes.clone())
+            .over_long(match self.over_long {
+                // Groups of more sequences than a batch may have are not truncated.
+                OverLong::Truncate => OverLong::Drop,
+                other => other,
+            })
+            .window(self.world_size + scaled(&mut random, 300))
+            .rank(0, self.world_size);
+        let items: Vec<&[u32]> = self.groups.members.values().map(Vec::as_slice).collect();
+        let failed = |error: Error| format!("stream: {error}");
+        let all = self.stream_of(&items, streamer.feed().map_err(failed)?, usize::MAX)?;
+        let (mut seen, feed) =
+            self.stream_of(&items, streamer.feed().map_err(failed)?, 1 + all.0.len() / 9)?;
+        let resumed = streamer.resume(&feed.state()).map_err(failed)?;
+        seen.extend(self.stream_of(&items, resumed, usize::MAX)?.0);
+        if seen != all.0 {
+            return Err("a stream that was resumed has other batches".to_owned());
+        }
+        tally.streams += 1;
+        tally.batches += all.0.len() as u64;
+        let found: BTreeSet<u64> = all.0.into_iter().flatten().collect();
+        if found.len() != items.len() && self.over_long == OverLong::Alone {
+            return Err(format!("stream: {} of {} items", found.len(), items.len()));
+        }
+        Ok(())
+    }
+
+    /// The positions of every batch of at most so many steps of a stream of groups.
+    fn stream_of(
+        &self,
+        items: &[&[u32]],
+        mut feed: Feed,
+        most: usize,
+    ) -> Result<(Vec<Vec<u64>>, Feed), String> {
+        let failed = |error: Error| format!("stream: {error}");
+        let mut batches = Vec::new();
+        for _ in 0..most {
+            while feed.needs() {
+                let Some(item) = items.get(feed.position() as usize) else {
+                    feed.end().map_err(failed)?;
+                    break;
+                };
+                let length = item.iter().map(|&one| self.both(one)[0]).max().unwrap();
+                let (sequences, kind) = (item.len() as u32, self.groups.kind(item[0]).into());
+                feed.push(Arrival { length, sequences, kind }).map_err(failed)?;
+            }
+            let Some(step) = feed.step().map_err(failed)? else { break };
+            for batch in step.batches() {
+                let own = batch.positions.iter().flat_map(|&at| items[at as usize]).copied();
+                let own: Vec<u32> = own.collect();
+                self.groups.check(&own, Together::Batch)?;
+                let spared = self.over_long == OverLong::Alone && self.is_spared(&own);
+                if !spared && !self.holds(&own, [batch.length, 0], false) {
+                    return Err(format!("over budget: stream, {} at {}", own.len(), batch.length));
+                }
+                batches.push(batch.positions.to_vec());
+            }
+        }
+        Ok((batches, feed))
     }
 }
 

@@ -143,8 +143,8 @@ fn restored_rows_need_their_lengths() {
         Vec::new(),
     )
     .unwrap();
-    assert_eq!(restored.schedule(4).unwrap_err(), Error::NoRowLengths);
-    assert_eq!(model().epoch_seconds(&restored).unwrap_err(), Error::NoRowLengths);
+    assert_eq!(restored.schedule(4).unwrap_err(), Error::NoPlanLengths);
+    assert_eq!(model().epoch_seconds(&restored).unwrap_err(), Error::NoPlanLengths);
     assert!(restored.with_lengths(&documents(2000, 8191)).is_err());
     let restored = restored.with_lengths(&lengths).unwrap();
     let [one, other] = [&plan, &restored].map(|plan| plan.schedule(4).unwrap());

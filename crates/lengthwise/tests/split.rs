@@ -4,8 +4,9 @@
 
 use lengthwise::{
     CostModel,
-    balance::{Balance, Step, Together, balance},
+    balance::{Balance, Step, balance},
     custom::{Purpose, Rng, Stream},
+    groups::Together,
 };
 
 /// What a step is made of, told to the simulator.

@@ -142,10 +142,6 @@ pub(crate) struct Balance {
     #[arg(long, value_name = "MODEL", help_heading = "Settings")]
     pub(crate) cost_model: Option<String>,
 
-    /// Column of ids: sequences with the same id stay together
-    #[arg(long, value_name = "COLUMN", requires = "path", help_heading = "Settings")]
-    pub(crate) together: Option<String>,
-
     /// What sequences with the same id share: a batch or a rank
     #[arg(
         long,
@@ -155,10 +151,6 @@ pub(crate) struct Balance {
         help_heading = "Settings"
     )]
     pub(crate) share: Share,
-
-    /// Column of ids: a micro-batch has sequences of one kind only
-    #[arg(long, value_name = "COLUMN", requires = "path", help_heading = "Settings")]
-    pub(crate) kind: Option<String>,
 
     /// Fewest micro-batches of a rank
     #[arg(long, value_name = "BATCHES", default_value_t = 1, value_parser = whole(1..=u32::MAX),

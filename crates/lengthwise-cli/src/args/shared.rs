@@ -36,7 +36,8 @@ pub(crate) struct Source {
 
     /// Use built-in lengths instead of a file: speech, documents or bimodal
     #[arg(long, value_name = "NAME",
-          conflicts_with_all = ["column", "second", "format", "frame_shift", "rate", "unit", "ids"])]
+          conflicts_with_all = ["column", "second", "together", "kind", "format", "frame_shift", "rate", "unit",
+                                "ids"])]
     pub(crate) example: Option<String>,
 
     /// Column of a table, or field of JSON with dots, that holds the lengths
@@ -47,6 +48,14 @@ pub(crate) struct Source {
     /// `--frame-shift` and `--rate` are for the first, and `--unit` for those that hold texts
     #[arg(long, value_name = "NAME", requires = "path")]
     pub(crate) second: Option<String>,
+
+    /// Column of ids: sequences with the same id stay together, as preference pairs do
+    #[arg(long, value_name = "COLUMN", requires = "path")]
+    pub(crate) together: Option<String>,
+
+    /// Column of ids: batches have sequences of one kind only, such as one language
+    #[arg(long, value_name = "COLUMN", requires = "path")]
+    pub(crate) kind: Option<String>,
 
     /// Format of the input, if its name does not tell: csv, tsv, jsonl, txt, npy, `utt2num_frames`,
     /// `utt2dur`, audio, parquet or arrow
@@ -88,6 +97,18 @@ pub(crate) struct Settings {
     /// What happens to sequences that exceed the budget alone: error, alone, drop or truncate
     #[arg(long, value_name = "WHAT", default_value = "error")]
     pub(crate) over_long: String,
+
+    /// What sequences that stay together share: a batch, or a rank in one step
+    #[arg(long, value_name = "WHAT", default_value = "batch", requires = "together")]
+    pub(crate) share: String,
+
+    /// What has sequences of one kind only: every batch, or every step of all ranks too
+    #[arg(long, value_name = "WHAT", default_value = "batch", requires = "kind")]
+    pub(crate) one_kind: String,
+
+    /// How much of every kind an epoch has, as in en=0.7,de=0.3 [default: all sequences once]
+    #[arg(long, value_name = "MIX", requires = "kind")]
+    pub(crate) mix: Option<String>,
 
     /// Seed of all randomness
     #[arg(long, value_name = "SEED", default_value_t = 0, value_parser = whole(0..=u64::MAX))]

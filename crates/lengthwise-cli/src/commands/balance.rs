@@ -1,9 +1,10 @@
 //! `lengthwise balance`
 
-use std::{collections::HashMap, fmt::Write as _, io::Write as _};
+use std::{fmt::Write as _, io::Write as _};
 
-use lengthwise::balance::{Balance, Step, Together, balance};
-use lengthwise_io::{IdColumn, Ids, Reader, save};
+use lengthwise::balance::{Balance, Step, balance};
+use lengthwise::groups::Together;
+use lengthwise_io::save;
 use lengthwise_report::{noun, one_line, wrapped};
 use serde::Serialize;
 
@@ -62,15 +63,15 @@ pub(crate) fn run(args: &planning::Balance) -> Result<(), Failure> {
         wanted = wanted.communication(cost);
     }
     let input = args.input.read_or_default(memory::BALANCE)?.of_one_length("balance")?;
-    if let Some(column) = &args.together {
+    if let Some(groups) = &input.groups.together {
         let share = match args.share {
             Share::Batch => Together::Batch,
             Share::Rank => Together::Rank,
         };
-        wanted = wanted.together(numbered(&ids(args, column)?), share);
+        wanted = wanted.together(groups.of.clone(), share);
     }
-    if let Some(column) = &args.kind {
-        wanted = wanted.kinds(numbered(&ids(args, column)?));
+    if let Some(kinds) = &input.groups.kinds {
+        wanted = wanted.kinds(kinds.of().to_vec());
     }
     let lengths = input.lengths().as_slice();
     let step = balance(lengths, &wanted).map_err(|error| input.named(error))?;
@@ -107,32 +108,6 @@ fn answer(step: &Step, is_split: bool) -> Answer<'_> {
             starts: (0..step.ranks()).map(starts).collect(),
         }),
     }
-}
-
-/// The ids of the sequences in another column of the file.
-fn ids(args: &planning::Balance, column: &str) -> Result<Ids, Failure> {
-    let source = &args.input.source;
-    let Some(path) = source.path.as_deref().filter(|path| path.as_os_str() != "-") else {
-        let what = format!("column `{column}` is in no file that can be read twice");
-        return Err(Failure::new(what, "save the table, and name the file"));
-    };
-    let reader = source.reader(Reader::new())?.ids(IdColumn::Named(column.to_owned()));
-    let read = reader.read_path(path)?;
-    read.ids.ok_or_else(|| {
-        let what = format!("{}: has no column `{column}`", path.display());
-        Failure::new(what, "name a column of the table")
-    })
-}
-
-/// A number for each id, the same for equal ones.
-fn numbered(ids: &Ids) -> Vec<u32> {
-    let mut numbers: HashMap<&str, u32> = HashMap::new();
-    ids.iter()
-        .map(|id| {
-            let next = numbers.len() as u32;
-            *numbers.entry(id).or_insert(next)
-        })
-        .collect()
 }
 
 fn readable(step: &Step, args: &planning::Balance, input: &Sequences) -> String {

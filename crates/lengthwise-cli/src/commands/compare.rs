@@ -2,7 +2,7 @@
 
 use std::{env, ffi::OsStr, io::Write as _, path::Path};
 
-use lengthwise::{Settings, Shapes, Strategy};
+use lengthwise::{Settings, Shapes, Strategy, groups::Together};
 use lengthwise_io::save;
 use lengthwise_report::{Comparison, Request, Study};
 
@@ -43,6 +43,9 @@ pub(crate) fn report(args: &Report) -> Result<(), Failure> {
     }
 }
 
+/// The strategies that plan groups that share a rank.
+const BY_RANK: [&str; 2] = ["proportional", "packed"];
+
 /// Reads the settings and the lengths, and does something with them; a `report` must be a page.
 fn with_request<T>(
     args: &Comparing,
@@ -62,6 +65,8 @@ fn with_request<T>(
         cost_model: args.cost_model.as_deref().map(cost_model::named).transpose()?,
         accumulate: args.ranks.accumulate.unwrap_or(1),
         update: args.ranks.update()?,
+        share: args.settings.share.parse()?,
+        one_kind: args.settings.one_kind.parse()?,
         seed: args.settings.seed,
         ..Settings::new("", args.advice.budget(args.budget.as_deref())?)
     };
@@ -70,7 +75,7 @@ fn with_request<T>(
         args.advice.wanted(Settings { accumulate: 1, ..settings.clone() }, world_size)?;
     (wanted.shapes, wanted.micro_batches) = (given, args.ranks.accumulate);
     settings.update = wanted.settings.update;
-    let typed = args.input.as_typed();
+    let typed = args.input.as_typed() + &args.settings.as_typed();
     if let Some(path) = report {
         let extension = path.extension().map(OsStr::to_ascii_lowercase);
         if extension.is_none_or(|extension| extension != "html" && extension != "htm") {
@@ -79,7 +84,11 @@ fn with_request<T>(
         }
     }
     let input = args.input.read_or_default(memory::COMPARE)?;
-    if strategies.is_empty() {
+    settings.mix = input.groups.mix(args.settings.mix.as_deref())?;
+    wanted.settings.mix.clone_from(&settings.mix);
+    if strategies.is_empty() && settings.share == Together::Rank {
+        strategies = BY_RANK.map(str::parse).into_iter().collect::<Result<_, _>>()?;
+    } else if strategies.is_empty() {
         strategies = Strategy::all_for(input.lengths());
     }
     run(&Request {

@@ -20,6 +20,7 @@ struct Answer {
 
 pub(crate) fn run(args: &Ladder) -> Result<(), Failure> {
     let input = args.input.read_or_default(memory::LADDER)?.of_one_length("ladder")?;
+    let input = input.without_groups("ladder")?;
     let lengths = input.lengths();
     let rungs = ladder(lengths, args.rungs);
     let mut sequences = vec![0; rungs.len()];

@@ -18,6 +18,8 @@ pub(crate) fn run(args: &Tune) -> Result<(), Failure> {
         tail: args.ranks.tail.parse()?,
         cost_model: args.cost_model.as_deref().map(cost_model::named).transpose()?,
         update: args.ranks.update()?,
+        share: args.settings.share.parse()?,
+        one_kind: args.settings.one_kind.parse()?,
         seed: args.settings.seed,
         ..Settings::new("", args.advice.budget(args.budget.as_deref())?)
     };
@@ -27,8 +29,10 @@ pub(crate) fn run(args: &Tune) -> Result<(), Failure> {
     wanted.micro_batches = args.ranks.accumulate;
     wanted.limits = limits(args)?;
     let input = args.input.read_or_default(memory::TUNE)?.of_one_length("tune")?;
+    wanted.settings.mix = input.groups.mix(args.settings.mix.as_deref())?;
     let found = recommend(input.lengths(), &wanted).map_err(|error| input.named(error))?;
-    let tuning = Tuning::new(&found, Some(&args.input.as_typed()), ranks);
+    let typed = args.input.as_typed() + &args.settings.as_typed();
+    let tuning = Tuning::new(&found, Some(&typed), ranks);
     printer::print(&if args.json {
         tuning.to_json() + "\n"
     } else {

@@ -2,8 +2,9 @@
 
 mod bounded;
 mod checks;
+mod groups;
 
-use lengthwise::{Chunks, Counts};
+use lengthwise::{Chunks, measure::Counts};
 use lengthwise_io::{Exact, Ids, PlanFile, Reader, read_plan_exact};
 use lengthwise_report::{noun, one_line, wrapped};
 use serde::Serialize;
@@ -70,10 +71,15 @@ fn verify(args: &Verify) -> Result<Verified, Failure> {
             .and_then(|()| every_sequence(&file, &input))
             .and_then(|()| if named { same_ids(&file, &input) } else { Ok(()) })
             .and_then(|()| every_batch(&file, &input))
+            .and_then(|()| groups::whole(&file, &input.groups))
+            .and_then(|()| groups::unmixed(&file, &input.groups))
             .map_err(|what| failed(&args.plan, &what))?;
         checks.extend(["lengths", "sequences"]);
         checks.extend(named.then_some("ids"));
         checks.extend([LONG_ENOUGH, "budget", "counts"]);
+        checks.extend(input.groups.together.is_some().then_some("groups"));
+        checks.extend(input.groups.kinds.is_some().then_some("kinds"));
+        checks.extend(file.plan.provenance().mix.is_some().then_some("mix"));
     }
     let plan = &file.plan;
     let (sequences, batches) = (plan.indices().len() as u64, plan.len() as u64);
@@ -86,6 +92,13 @@ fn same_lengths(file: &PlanFile, input: &Sequences) -> Result<(), String> {
     let source = &input.source;
     if planned != given && two.is_some() && one {
         return Err(format!("was made for two lengths, and {source} has one"));
+    }
+    match (file.plan.provenance().grouped, input.groups.is_given()) {
+        (true, false) => {
+            return Err(format!("was made for groups or kinds, and {source} has none"));
+        }
+        (false, true) => return Err("was made without groups and kinds".to_owned()),
+        _ => {}
     }
     same_digest(planned, given, source)?;
     let pieces = |chunks: &Chunks| -> Vec<_> {
@@ -109,6 +122,9 @@ fn every_sequence(file: &PlanFile, input: &Sequences) -> Result<(), String> {
     let beyond = named.into_iter().filter(|&sequence| sequence as usize >= count);
     expect_none(beyond, &format!("sequences that are not among the {count} of the input"))?;
 
+    if let Some(mix) = &plan.provenance().mix {
+        return groups::mixed(file, &input.groups, mix, is_whole(file));
+    }
     let mut due = vec![1_u64; count];
     for &sequence in repeated {
         due[sequence as usize] += 1;
@@ -153,7 +169,8 @@ fn is_whole(file: &PlanFile) -> bool {
 /// The lengths, budget and positions of every batch, and of all ranks the counts of every step.
 fn every_batch(file: &PlanFile, input: &Sequences) -> Result<(), String> {
     let plan = &file.plan;
-    let mut checks = BatchChecks::new(plan.provenance(), input.lengths());
+    let groups = input.groups.together.as_ref().map(|column| &column.of[..]);
+    let mut checks = BatchChecks::new(plan.provenance(), input.lengths(), groups);
     plan.over_long().1.iter().for_each(|&sequence| checks.over_long.set(sequence));
     let seconds = plan.second_batch_lengths().unwrap_or_default();
     for (at, batch) in plan.iter().enumerate() {

@@ -29,7 +29,7 @@ const HOUSES: [(&str, &[&str]); 4] = [
             "ranks",
             "stream",
             "tune example balance",
-            "cost custom measure shard",
+            "cost custom groups measure shard",
         ],
     ),
     (
@@ -61,6 +61,7 @@ const HOUSES: [(&str, &[&str]); 4] = [
             "failure",
             "cost_model memory printer",
             "args",
+            "groups",
             "input",
             "commands files",
         ],

@@ -40,6 +40,7 @@ fn explain_lists_and_explains() {
               steps                       which ranks process which batches: stratified, aligned, in-order
 
             More
+              groups                      sequences that stay together, and kinds that do not mix
               balance                     divide one step over ranks and micro-batches
               stream                      batches from data that arrives one by one
               shards                      plan a dataset whose lengths are on several nodes
@@ -114,8 +115,8 @@ fn explain_lists_and_explains() {
         assert!(text(&format!("explain {name}")).contains("batch-mates"), "{name}");
     }
     let all = folder.json("explain --json");
-    // Eleven pages are about something else.
-    assert_eq!(all.as_array().unwrap().len(), lengthwise::Strategy::all().len() + 11);
+    // Twelve pages are about something else.
+    assert_eq!(all.as_array().unwrap().len(), lengthwise::Strategy::all().len() + 12);
     expect![[r#"
         $ lengthwise explain neighbors
         error: unknown strategy `neighbors`
@@ -197,6 +198,7 @@ fn settings_are_explained_under_every_name() {
         ("stream", &["streams"]),
         ("shards", &["shard"]),
         ("steps", &["step"]),
+        ("groups", &["together", "kinds", "mix"]),
     ] {
         for other in others {
             assert_eq!(first(name), first(other), "{other}");

@@ -11,6 +11,7 @@ mod compare;
 mod contributing;
 mod cost;
 mod floors;
+mod groups;
 mod help;
 mod input;
 mod inspect;

@@ -512,6 +512,10 @@ fn the_help_of_ranks() {
               --second <NAME>          Second length of each sequence: another column or field, for pairs
                                        such as frames and tokens; `--frame-shift` and `--rate` are for the
                                        first, and `--unit` for those that hold texts
+              --together <COLUMN>      Column of ids: sequences with the same id stay together, as
+                                       preference pairs do
+              --kind <COLUMN>          Column of ids: batches have sequences of one kind only, such as one
+                                       language
               --format <FORMAT>        Format of the input, if its name does not tell: csv, tsv, jsonl, txt,
                                        npy, `utt2num_frames`, `utt2dur`, audio, parquet or arrow
               --frame-shift <SECONDS>  The numbers are seconds: make frames of them, one every so many

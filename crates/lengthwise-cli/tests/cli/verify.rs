@@ -70,7 +70,7 @@ fn plans_are_verified() {
         --- stderr
         error: plain.json: was made for other lengths: their digest is 0b42b6c9404e6913, that of other.csv, `frames` is d58f1dc93cda9568
 
-        hint: verify it with the lengths that it was made for, and the same `--column`, `--unit`, `--rate` and `--frame-shift`; for these lengths, make a new plan with `lengthwise plan`
+        hint: verify it with the lengths that it was made for, and the same `--column`, `--unit`, `--rate`, `--frame-shift`, `--together` and `--kind`; for these lengths, make a new plan with `lengthwise plan`
     "#]]);
     folder.expect("verify plain.json other.csv --json", &expect![[r#"
         exit 1
@@ -79,7 +79,7 @@ fn plans_are_verified() {
         --- stderr
         error: plain.json: was made for other lengths: their digest is 0b42b6c9404e6913, that of other.csv, `frames` is d58f1dc93cda9568
 
-        hint: verify it with the lengths that it was made for, and the same `--column`, `--unit`, `--rate` and `--frame-shift`; for these lengths, make a new plan with `lengthwise plan`
+        hint: verify it with the lengths that it was made for, and the same `--column`, `--unit`, `--rate`, `--frame-shift`, `--together` and `--kind`; for these lengths, make a new plan with `lengthwise plan`
     "#]]);
     folder.expect("verify pieces.jsonl --example bimodal", &expect![[r#"
         exit 1
@@ -87,7 +87,7 @@ fn plans_are_verified() {
         --- stderr
         error: pieces.jsonl: was made for other lengths: their digest is 0d63194824b76bb2, that of example `bimodal` in pieces of at most 3 is 580064f60a902627
 
-        hint: verify it with the lengths that it was made for, and the same `--column`, `--unit`, `--rate` and `--frame-shift`; for these lengths, make a new plan with `lengthwise plan`
+        hint: verify it with the lengths that it was made for, and the same `--column`, `--unit`, `--rate`, `--frame-shift`, `--together` and `--kind`; for these lengths, make a new plan with `lengthwise plan`
     "#]]);
 }
 
@@ -295,14 +295,14 @@ fn damaged_plans_fail_the_check() {
 }
 
 /// A file whose checksum was made for what it holds now.
-fn sealed(text: &str) -> String {
+pub(crate) fn sealed(text: &str) -> String {
     let content = &text[..text.rfind(",\"checksum\"").unwrap()];
     let checksum = xxhash_rust::xxh3::xxh3_64(content.as_bytes());
     format!("{content},\"checksum\":\"{checksum:016x}\"}}\n")
 }
 
 /// The digest of these batches.
-fn digest(batches: &[&[u32]], lengths: &[u32]) -> String {
+pub(crate) fn digest(batches: &[&[u32]], lengths: &[u32]) -> String {
     let ends = batches.iter().scan(0, |end, batch| {
         *end += batch.len() as u32;
         Some(*end)

@@ -2,7 +2,7 @@
 
 use std::{fmt, ops::Range};
 
-use lengthwise::{Chunks, Counts, OverLong, Plan, Provenance, SpanPlan};
+use lengthwise::{Chunks, OverLong, Plan, Provenance, SpanPlan, measure::Counts};
 use serde::de::{DeserializeSeed, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

@@ -1,6 +1,6 @@
 //! A plan, and what its file says besides.
 
-use lengthwise::{Chunks, Counts, Cursor, Lengths, Plan, Schedule};
+use lengthwise::{Chunks, Cursor, Lengths, Plan, Schedule, measure::Counts};
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::cursor;

@@ -81,6 +81,7 @@ impl Study {
             facts.push(("ranks", format!("{ranks}{each}, {steps} steps, tail {tail}")));
         }
         facts.extend(settings.cost_model.clone().map(|model| ("cost model", model)));
+        facts.extend(settings.of_groups().map(|(name, value)| (name, value.to_owned())));
         page.push_str("<dl class=\"facts\">\n");
         for (name, value) in facts {
             _ = writeln!(page, "<div><dt>{name}</dt><dd>{}</dd></div>", escaped(&value));

@@ -13,7 +13,7 @@ pub(super) fn of(name: &str) -> Option<&'static Shown> {
     ALL.iter().find(|(page, _)| *page == name).map(|(_, shown)| shown)
 }
 
-const ALL: [(&str, Shown); 25] = [
+const ALL: [(&str, Shown); 26] = [
     (
         "shuffled",
         Shown {
@@ -264,6 +264,18 @@ print(len(plan))",
 planner = lw.Planner(lw.example(\"speech\"), \"blurred\", budget=\"padded:12800\")
 mixing = lw.mixing([planner.plan(epoch) for epoch in range(4)])
 print(mixing.per_pair, mixing.per_sequence)",
+        },
+    ),
+    (
+        "groups",
+        Shown {
+            commands: "printf '%s\\n' tokens,pair,lang 31,a,en 28,a,en 90,b,de 75,b,de 12,c,en 14,c,en > pairs.csv\nlengthwise plan pairs.csv --column tokens --together pair --kind lang --budget padded:200 -o plan.json\nlengthwise verify plan.json pairs.csv --column tokens --together pair --kind lang\nlengthwise plan pairs.csv --column tokens --together pair --kind lang --mix en=0.7,de=0.3 --strategy blurred --budget padded:200",
+            python: "import lengthwise as lw
+
+lengths = lw.example(\"documents\")
+pairs = [n // 2 for n in range(len(lengths))]
+plan = lw.plan(lengths, \"packed\", budget=\"padded:65536\", together=pairs)
+print(len(plan), plan[0][:4].tolist())",
         },
     ),
     (

@@ -2,9 +2,10 @@
 
 use crate::balance::bins::{Item, least};
 use crate::balance::loads::{Before, Loads, Unit, Work, costliest_first};
-use crate::balance::settings::{Balance, Together, check_count};
+use crate::balance::settings::{Balance, check_count};
 use crate::balance::split::split;
 use crate::balance::step::{Slots, Step};
+use crate::data::units::Together;
 use crate::error::Error;
 
 /// Divides the sequences of one step over ranks and micro-batches: the same number of micro-batches on every rank,

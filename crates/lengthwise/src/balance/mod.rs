@@ -9,5 +9,5 @@ mod split;
 mod step;
 
 pub use divide::{balance, partitions};
-pub use settings::{Balance, Together};
+pub use settings::Balance;
 pub use step::Step;

@@ -1,5 +1,6 @@
 //! The settings of one step, and what is refused of them.
 
+use crate::data::units::Together;
 use crate::error::Error;
 use crate::limit::cost::CostModel;
 
@@ -27,17 +28,6 @@ pub struct Balance {
     pub(super) speeds: Option<Vec<f64>>,
     pub(super) split: Option<Vec<u32>>,
     pub(super) communication: Option<f64>,
-}
-
-/// What sequences of one group share.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Together {
-    /// One micro-batch.
-    #[default]
-    Batch,
-    /// One rank.
-    Rank,
 }
 
 impl Balance {

@@ -54,6 +54,8 @@ pub enum Purpose {
     Borders = 19: "Where the borders between stripes of first lengths are.",
     Short = 20: "Which batch of an order is the short one.",
     Start = 21: "Where the circle of all batches is cut, so that it becomes the order of the epoch.",
+    Class = 22: "What differs between kinds of sequences, and between groups of different sizes.",
+    Mix = 23: "Which groups of a kind an epoch has, if it has not all of them.",
 }
 }
 
@@ -91,6 +93,15 @@ impl Rng {
     pub(crate) fn at_shard(self, shard: u32) -> Self {
         let root = Self::new(self.seed, 0);
         let [low, high, ..] = root.block(Purpose::Shard.code(), shard);
+        Self { seed: u64::from(high) << 32 | u64::from(low), ..self }
+    }
+
+    /// The randomness of one of several classes of sequences that are planned apart; of the first, this one.
+    pub(crate) fn at_class(self, class: u32) -> Self {
+        if class == 0 {
+            return self;
+        }
+        let [low, high, ..] = Self::new(self.seed, 0).block(Purpose::Class.code(), class);
         Self { seed: u64::from(high) << 32 | u64::from(low), ..self }
     }
 

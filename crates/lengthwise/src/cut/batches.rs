@@ -8,6 +8,7 @@ use std::ops::Range;
 use crate::base::threads;
 use crate::base::workspace::Workspace;
 use crate::data::lengths::Pad;
+use crate::data::units::Units;
 use crate::error::Error;
 use crate::limit::capacity::Open;
 
@@ -56,6 +57,24 @@ impl Batches {
     /// The sequences at the place of a batch.
     pub(crate) fn sequences(&self, span: Span) -> &[u32] {
         &self.indices[span.start as usize..(span.start + span.size) as usize]
+    }
+
+    /// The same batches of groups, each of which is one number.
+    pub(crate) fn collapsed(&self, units: &Units) -> Self {
+        let mut batches = Self::default();
+        for (batch, pad) in self.padded() {
+            batches.push(&units.collapsed(batch), pad);
+        }
+        batches
+    }
+
+    /// The sequences of batches of groups.
+    pub(crate) fn expanded(&self, units: &Units) -> Self {
+        let mut batches = Self::default();
+        for (batch, pad) in self.padded() {
+            batches.push(&units.expanded(batch).collect::<Vec<u32>>(), pad);
+        }
+        batches
     }
 
     /// Adds a batch.
@@ -225,13 +244,10 @@ pub(crate) fn split_costliest(
     pieces: Vec<Span>,
     count: usize,
     multiple: u32,
-    cost: &impl Fn(u32, u32) -> f64,
+    cost: &impl Fn(Span) -> f64,
 ) -> Vec<Span> {
     // Numbers that are not negative have the order of their bits. The place decides between equals.
-    let keyed = |piece: Span| {
-        let cost = cost(piece.size, piece.pad.joint());
-        (cost.to_bits(), Reverse(piece.start), piece)
-    };
+    let keyed = |piece: Span| (cost(piece).to_bits(), Reverse(piece.start), piece);
     let mut heap: BinaryHeap<_> = pieces.into_iter().map(keyed).collect();
     let mut single = Vec::new();
     while heap.len() + single.len() < count {
@@ -276,9 +292,9 @@ impl Batches {
             batches if batches == count as usize => return Ok(self),
             _ => {}
         }
-        let cost = |size: u32, length: u32| match row_length {
-            None => f64::from(size) * f64::from(length),
-            Some(_) => f64::from(size),
+        let cost = |span: Span| match row_length {
+            None => f64::from(span.size) * f64::from(span.pad.joint()),
+            Some(_) => f64::from(span.size),
         };
         let pieces = split_costliest(self.spans().collect(), count as usize, multiple, &cost);
         let was_end = |at: u32| at == 0 || self.ends.binary_search(&at).is_ok();

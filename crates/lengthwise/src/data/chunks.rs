@@ -43,6 +43,9 @@ impl Chunks {
     /// Cuts every sequence into chunks of at most `size`.
     pub fn new(lengths: &Lengths, size: u32) -> Result<Self, Error> {
         lengths.only_one("a cut into chunks")?;
+        if lengths.units().is_some_and(|units| units.has_groups()) {
+            return Err(Error::GroupsUnsupported { what: "a cut into chunks".to_owned() });
+        }
         if size == 0 {
             return Err(Error::bad_value("the length of chunks", &0, "a whole number from 1"));
         }
@@ -60,7 +63,12 @@ impl Chunks {
             pieces.extend(Some(length % size).filter(|&rest| rest > 0));
             sequences.resize(pieces.len(), sequence);
         }
-        Ok(Self { size, lengths: Lengths::new(pieces)?, sequences, firsts })
+        let mut pieces = Lengths::new(pieces)?;
+        if let Some(kinds) = lengths.kind_ids() {
+            let of_piece = sequences.iter().map(|&sequence: &u32| kinds[sequence as usize]);
+            pieces = pieces.kinds(&of_piece.collect::<Vec<u32>>())?;
+        }
+        Ok(Self { size, lengths: pieces, sequences, firsts })
     }
 
     /// The lengths of the chunks, to plan with.

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use crate::base::digest::digest;
 use crate::data::population::Population;
 use crate::data::statistics::Statistics;
+use crate::data::units::Units;
 use crate::error::Error;
 
 /// The lengths of all sequences, checked once: at least one, none zero, at most `u32::MAX` of them.
@@ -31,6 +32,7 @@ pub struct Lengths {
     /// What was derived from them first, and under which settings: see `remembered`.
     memory: OnceLock<(String, Vec<u32>)>,
     population: Option<Arc<Population>>,
+    units: Option<Arc<Units>>,
 }
 
 impl Lengths {
@@ -69,8 +71,8 @@ impl Lengths {
             return Err(Error::BadLength { index, given: "0".to_owned() });
         }
         let (histogram, digest, memory) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        let (second, population) = (None, None);
-        Ok(Self { values, min, max, total, second, histogram, digest, memory, population })
+        let (second, population, units) = (None, None, None);
+        Ok(Self { values, min, max, total, second, histogram, digest, memory, population, units })
     }
 
     /// Takes lengths of any integer type. The error names the first that is not from 1 to `u32::MAX`.
@@ -97,6 +99,16 @@ impl Lengths {
     pub(crate) fn with_second(mut self, second: Lengths) -> Self {
         (self.second, self.digest) = (Some(Box::new(second)), OnceLock::new());
         self
+    }
+
+    pub(crate) fn with_units(mut self, units: Units) -> Self {
+        (self.units, self.digest) = (Some(Arc::new(units)), OnceLock::new());
+        self
+    }
+
+    /// Which sequences stay together, and of which kind they are, if that was given.
+    pub(crate) fn units(&self) -> Option<&Arc<Units>> {
+        self.units.as_ref()
     }
 
     /// The second lengths, if these are [`Pairs`](crate::Pairs).
@@ -164,10 +176,15 @@ impl Lengths {
     }
 
     /// A fingerprint of the lengths in their order: XXH3 (64 bits) of each as a little-endian `u32`,
-    /// the second ones behind the first if there are some. Computed once.
+    /// the second ones behind the first if there are some; then the number of the group of each sequence,
+    /// and that of its kind, if these were given. Computed once.
     pub fn digest(&self) -> u64 {
         let second = self.second().map_or(&[][..], Lengths::as_slice);
-        *self.digest.get_or_init(|| digest(&[self.as_slice(), second]))
+        *self.digest.get_or_init(|| {
+            let [groups, kinds] =
+                self.units().map_or_else(Default::default, |units| units.digested());
+            digest(&[self.as_slice(), second, &groups, &kinds])
+        })
     }
 
     /// The distinct lengths in ascending order, each with how many sequences have it. Computed once.
@@ -296,10 +313,12 @@ pub(crate) fn is_small_table(longest: u32, count: usize) -> bool {
     longest as usize / 4 <= count + 1024
 }
 
-/// Two columns are equal when their lengths are.
+/// Two columns are equal when their lengths are, and what stays together.
 impl PartialEq for Lengths {
     fn eq(&self, other: &Self) -> bool {
-        self.as_slice() == other.as_slice() && self.second == other.second
+        self.as_slice() == other.as_slice()
+            && self.second == other.second
+            && self.units == other.units
     }
 }
 

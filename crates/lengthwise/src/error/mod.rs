@@ -113,6 +113,31 @@ pub enum Error {
               budget `{budget}`{}", lengths[0], lengths[1], padded[0], padded[1], so_do_others(*count)),
         advises("raise the budget, use more shapes, or shapes `exact`"),
         like { index: 3, lengths: [90, 7], padded: [96, 8], budget: text("padded:60"), count: 2 };
+    /// Groups of sequences that stay together and exceed the budget even alone.
+    OverBudgetGroup {
+        index: usize = "The first sequence of the first of them.",
+        sequences: u32 = "How many sequences it has.",
+        takes: String = "What it takes alone, as in \"180 cells\".",
+        budget: String = "What is exceeded, as in \"the budget `padded:60`\".",
+        count: usize = "How many groups there are in all.",
+        treatment: &'static str = "How they were to be treated, by its name.",
+    } is Budget at index,
+        says("sequence {index} and what stays together with it, {sequences} sequences in all, take {takes} alone, \
+              over {budget}{}", match count {
+                  1 => String::new(),
+                  2 => text("; so does 1 more group"),
+                  _ => format!("; so do {} more groups", count - 1),
+              }),
+        remedy(Some(match *treatment {
+            "error" => Remedy::RaiseBudget(None),
+            "truncate" => Remedy::Advice(text(
+                "groups in one row, and groups of more sequences than a batch may have, are not truncated; \
+                 raise the budget, or choose `alone` or `drop`"
+            )),
+            _ => Remedy::Advice(format!("`{treatment}` leaves nothing to plan; raise the budget")),
+        })),
+        like { index: 3, sequences: 2, takes: text("180 cells"), budget: text("the budget `padded:60`"), count: 2,
+               treatment } for treatment in TREATMENTS;
     /// Different numbers of first and second lengths.
     UnequalCounts {
         first: usize = "How many first lengths there are.",
@@ -135,6 +160,13 @@ pub enum Error {
         says("{what} does not support second lengths"),
         advises("leave out the second lengths, or {what}; the strategy for two lengths is `paired`"),
         like { what: text("strategy `packed`") };
+    /// Something that does not support groups or kinds.
+    GroupsUnsupported {
+        what: String = "What it is, as in \"a bound on memory\".",
+    } is Setting,
+        says("{what} does not support sequences that stay together or have kinds"),
+        advises("leave out the groups and kinds, or {what}"),
+        like { what: text("a bound on memory") };
     /// Sequences that are longer than a row may be.
     OverCapacity {
         index: usize = "The first of them.",
@@ -424,11 +456,10 @@ pub enum Error {
         says("the plan is not valid: {what}"),
         advises("make the plan again: it is damaged"),
         like { what: text("batch 3 is empty") };
-    /// A restored plan of packed rows without the lengths that it was made for.
-    NoRowLengths
+    /// A restored plan without the lengths that it was made for: of packed rows, of groups or of kinds.
+    NoPlanLengths
         is Setting,
-        says("the plan has packed rows and was restored without its lengths, and the time of a row depends on \
-              them"),
+        says("the plan was restored without its lengths, and its steps depend on them"),
         advises("give it the lengths that it was made for"),
         like {};
     /// The work was stopped before its end, as its caller asked

@@ -137,12 +137,12 @@ impl Budget {
     }
 
     /// Whether a batch is within the budget, if a batch of the longest sequence is padded to `longest`,
-    /// and the shortest of this one has length `shortest`.
-    pub(crate) fn admits(&self, batch: Open, shortest: u32, longest: u64) -> bool {
+    /// the shortest of this one has length `shortest`, and so many sequences came last.
+    pub(crate) fn admits(&self, batch: Open, (shortest, last): (u32, u32), longest: u64) -> bool {
         let decisive = match self.limit {
             // It held before its last sequence came, which may have been its longest.
             Limit::Dynamic(_, Rule::Over) => {
-                Open { size: batch.size - 1, length: shortest, second: 0 }
+                Open { size: batch.size.saturating_sub(last), length: shortest, second: 0 }
             }
             _ => batch,
         };

@@ -35,6 +35,14 @@ impl Sides {
         [("sum", sum), ("first", first), ("second", second), ("max", max)]
     }
 
+    /// The limits of a batch of groups of so many sequences, counted in groups.
+    pub(crate) fn of_groups(self, size: u32) -> Self {
+        let Self { sum, first, second, max } = self;
+        let [sum, first, second, max] =
+            [sum, first, second, max].map(|all| all.map(|cells| cells / u64::from(size)));
+        Self { sum, first, second, max }
+    }
+
     /// The lengths that are limited, for a sequence of these, each with its limit.
     fn limits(&self, pad: [u64; 2]) -> impl Iterator<Item = (&'static str, u64, u64)> {
         let [first, second] = pad;
@@ -102,6 +110,19 @@ pub(crate) enum Capacity {
 }
 
 impl Capacity {
+    /// What a batch of groups of so many sequences may hold, counted in groups.
+    pub(crate) fn of_groups(self, size: u32) -> Self {
+        let cells = |cells: u64| cells / u64::from(size);
+        match self {
+            Capacity::Cells(u64::MAX) => self,
+            Capacity::Cells(all) => Capacity::Cells(cells(all)),
+            Capacity::Sides(sides) => Capacity::Sides(sides.of_groups(size)),
+            Capacity::Seconds { model, limit } => {
+                Capacity::Seconds { model: model.of_groups(size), limit }
+            }
+        }
+    }
+
     #[inline(always)]
     pub(crate) fn holds(&self, batch: Open) -> bool {
         match *self {
@@ -233,11 +254,11 @@ pub struct Row {
 
 impl Row {
     /// Refuses rows that hold too much: a strategy may be the user's own.
-    pub(crate) fn check(self, row: &[u32], sum: u64) -> Result<(), Error> {
+    pub(crate) fn check(self, count: usize, sum: u64) -> Result<(), Error> {
         let what = if sum > u64::from(self.capacity) {
             format!("a row holds {sum} positions of {}", self.capacity)
-        } else if row.len() > self.at_most as usize {
-            format!("a row holds {} sequences of {}", row.len(), self.at_most)
+        } else if count > self.at_most as usize {
+            format!("a row holds {count} sequences of {}", self.at_most)
         } else {
             return Ok(());
         };

@@ -171,6 +171,13 @@ impl CostModel {
         self.a + self.b * f64::from(longest) + self.c * f64::from(row) + self.d * squares
     }
 
+    /// The same where a batch has groups of so many sequences, and its size is the number of groups.
+    pub(crate) fn of_groups(self, size: u32) -> Self {
+        // No less than what the groups take, whichever way it is rounded.
+        let size = f64::from(size) * (1.0 + 1e-12);
+        Self { c: self.c * size, d: self.d * size, ..self }
+    }
+
     /// What one sequence adds to the time of a packed row: its positions, and its pairs of positions. A model of
     /// sequential steps alone counts these.
     pub(crate) fn of_sequence(&self, length: u32) -> f64 {

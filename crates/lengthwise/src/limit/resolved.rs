@@ -8,6 +8,7 @@ use crate::data::lengths::{Lengths, Pad};
 use crate::error::Error;
 use crate::limit::capacity::{Capacity, Open, Row, RowCost, Rule};
 use crate::limit::cost::CostModel;
+use crate::limit::members::Members;
 use crate::limit::update::Update;
 use crate::shape::rounding::{PairRounding, Rounding};
 use crate::shape::shapes::Shapes;
@@ -39,6 +40,11 @@ pub struct ResolvedBudget<'a> {
     /// How much data an optimizer step has, if that is given, and over how many ranks.
     update: Option<Update>,
     ranks: u32,
+    /// How many optimizer steps an epoch has, if that is known, and which part of the data of a step these lengths are.
+    steps: Option<u32>,
+    pub(crate) part: f64,
+    /// The lengths of the sequences of each group, if what shares rows are groups.
+    members: Option<&'a Members>,
 }
 
 /// Where none was given.
@@ -62,6 +68,9 @@ impl<'a> ResolvedBudget<'a> {
             cost_model: None,
             update: None,
             ranks: 1,
+            steps: None,
+            part: 1.0,
+            members: None,
         }
     }
 
@@ -82,9 +91,9 @@ impl<'a> ResolvedBudget<'a> {
 
     /// Refuses rows that hold too much: a strategy may be the user's own.
     pub(crate) fn check_row(&self, row: &[u32], lengths: &Lengths) -> Result<u64, Error> {
-        let held = row.iter().map(|&sequence| lengths.of(sequence));
+        let held = row.iter().flat_map(|&sequence| self.held(lengths, sequence)).copied();
         let sum = held.clone().map(u64::from).sum();
-        self.row.check(row, sum)?;
+        self.row.check(held.clone().count(), sum)?;
         match self.row_cost {
             Some(RowCost { model, limit, .. }) if model.row_seconds(sum as u32, held) > limit => {
                 Err(Error::BadGroups { what: format!("a row takes more than {limit} seconds") })
@@ -104,6 +113,50 @@ impl<'a> ResolvedBudget<'a> {
         let capacity = shapes.longest_within(row.capacity.min(longest));
         let at_most = row.at_most.min(self.at_most);
         Self { row: Row { capacity, at_most }, ..self }
+    }
+
+    /// The lengths that one place in a row holds: one, or those of a group.
+    pub(crate) fn held<'b>(&'b self, lengths: &'b Lengths, sequence: u32) -> &'b [u32] {
+        match self.members {
+            Some(members) => members.of(sequence),
+            None => std::slice::from_ref(&lengths.as_slice()[sequence as usize]),
+        }
+    }
+
+    /// The longest length that keeps the budget in a group of so many sequences.
+    pub(crate) fn longest_of_group(&self, size: u32) -> u32 {
+        self.capacity.of_groups(size).longest_alone()
+    }
+
+    /// Whether groups share rows.
+    pub(crate) fn is_of_members(&self) -> bool {
+        self.members.is_some()
+    }
+
+    /// For rows that groups share, which have these members.
+    pub(crate) fn with_members(self, members: &'a Members) -> Self {
+        Self { members: Some(members), ..self }
+    }
+
+    /// For groups of so many sequences: what is counted are groups.
+    pub(crate) fn of_groups(self, size: u32) -> Self {
+        // The greatest common divisor, by Euclid.
+        let (mut common, mut rest) = (self.multiple_of, size);
+        while rest > 0 {
+            (common, rest) = (rest, common % rest);
+        }
+        Self {
+            capacity: self.capacity.of_groups(size),
+            at_most: self.at_most / size,
+            multiple_of: self.multiple_of / common,
+            cost_model: self.cost_model.map(|model| model.of_groups(size)),
+            ..self
+        }
+    }
+
+    /// The same for so many optimizer steps, of whose data these lengths are this part.
+    pub(crate) fn with_steps(self, steps: u32, part: f64) -> Self {
+        Self { steps: Some(steps), part, ..self }
     }
 
     /// The most cells of a batch, if that and the number of sequences is all that is limited.
@@ -156,6 +209,21 @@ impl<'a> ResolvedBudget<'a> {
         self.capacity.holds(Open { size: 1, length: pad.first, second: pad.second })
     }
 
+    /// Whether a batch of one group of so many sequences that are padded to this keeps the budget.
+    pub(crate) fn holds_group(&self, size: u32, pad: Pad) -> bool {
+        let batch = Open { size, length: pad.first, second: pad.second };
+        size <= self.at_most && (self.spares_last() || self.capacity.holds(batch))
+    }
+
+    /// Whether a row of these lengths keeps the budget.
+    pub(crate) fn holds_row(&self, lengths: impl Iterator<Item = u32> + Clone) -> bool {
+        let sum: u64 = lengths.clone().map(u64::from).sum();
+        let affords = self.row_cost.is_none_or(|RowCost { model, limit, .. }| {
+            model.row_seconds(sum as u32, lengths.clone()) <= limit
+        });
+        affords && self.row.check(lengths.count(), sum).is_ok()
+    }
+
     /// Sets how much data an optimizer step has, if that is given, over how many ranks.
     pub(crate) fn with_update(self, update: Option<Update>, ranks: u32) -> Self {
         Self { update, ranks, ..self }
@@ -169,6 +237,15 @@ impl<'a> ResolvedBudget<'a> {
     /// How many optimizer steps an epoch has. If the size of an update was not given, each has as much data
     /// as one full batch of every rank without padding.
     pub fn optimizer_steps(&self, lengths: &Lengths) -> u32 {
+        let most = (lengths.count() / self.ranks).max(1);
+        match self.steps {
+            Some(steps) => steps.min(most),
+            None => (self.steps_of(lengths).round() as u32).clamp(1, most),
+        }
+    }
+
+    /// The same as the data says, before it is rounded.
+    pub(crate) fn steps_of(&self, lengths: &Lengths) -> f64 {
         let full = match self.capacity {
             Capacity::Seconds { model, limit } => {
                 lengths.as_slice().iter().map(|&length| model.part(length, limit)).sum()
@@ -177,9 +254,7 @@ impl<'a> ResolvedBudget<'a> {
             Capacity::Sides(_) => 0.0,
         };
         let full = full.max(lengths.len() as f64 / f64::from(self.at_most));
-        let steps =
-            self.update.map_or(full / f64::from(self.ranks), |update| update.steps(lengths));
-        (steps.round() as u32).clamp(1, (lengths.count() / self.ranks).max(1))
+        self.update.map_or(full / f64::from(self.ranks), |update| update.steps(lengths))
     }
 
     /// Whether batch lengths are those of a ladder, or pairs of them those of a grid.

@@ -88,7 +88,7 @@ impl OverLong {
         let cut = || {
             let cut = (0..first.count()).map(|sequence| {
                 let both = both(sequence);
-                if fits(&sequence) { Some(both) } else { cut(both, limits, of) }
+                if fits(&sequence) { Some(both) } else { cut_pair(both, limits, of) }
             });
             let cut = cut.collect::<Option<Vec<[u32; 2]>>>()?;
             Some([0, 1].map(|side| cut.iter().map(|both| both[side]).collect()))
@@ -201,7 +201,7 @@ fn known(left: &Population, lengths: &Lengths, longest: u32) -> Result<(), Error
 }
 
 /// A pair cut to what fits, if that is something: the second, then the first to what is left beside it.
-fn cut([a, b]: [u32; 2], limits: &Sides, of: [&Shapes; 2]) -> Option<[u32; 2]> {
+pub(crate) fn cut_pair([a, b]: [u32; 2], limits: &Sides, of: [&Shapes; 2]) -> Option<[u32; 2]> {
     let within = |shapes: &Shapes, length: u32, limit: u64| {
         length.min(shapes.longest_within(u32::try_from(limit).unwrap_or(u32::MAX)))
     };

@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use crate::base::rng::{Purpose, Rng};
 use crate::data::lengths::Lengths;
-use crate::limit::capacity::{Row, RowCost};
+use crate::limit::capacity::Row;
 use crate::limit::cost::CostModel;
 use crate::limit::resolved::ResolvedBudget;
 use crate::order::sort;
@@ -22,50 +22,62 @@ use crate::order::sort;
 pub(crate) fn pack(
     order: &[u32],
     lengths: &Lengths,
-    row: Row,
-    cost: Option<RowCost>,
+    limit: &ResolvedBudget,
 ) -> (Vec<u32>, Vec<u32>) {
-    let Some(cost) = cost else {
-        return best_fit(order, |sequence| lengths.of(sequence), lengths.min(), row);
+    let row = limit.row();
+    let size = |sequence: u32| limit.held(lengths, sequence).len() as u32;
+    let Some(cost) = limit.row_cost() else {
+        return best_fit(order, |sequence| lengths.of(sequence), size, lengths.min(), row);
     };
-    let units = |length: u32| {
-        let share = cost.part(length).max(f64::from(length) / f64::from(row.capacity));
+    let share = |positions: u32, held: &[u32]| {
+        let parts = held.iter().map(|&length| cost.part(length)).sum::<f64>();
+        let share = parts.max(f64::from(positions) / f64::from(row.capacity));
         // Rounded up, so that rows keep their limit; one that is a whole row stays one.
         ((share * f64::from(UNITS)).ceil() as u32).clamp(1, UNITS)
     };
-    let row = Row { capacity: UNITS, ..row };
-    best_fit(order, |sequence| units(lengths.of(sequence)), units(lengths.min()), row)
+    let space = |sequence: u32| share(lengths.of(sequence), limit.held(lengths, sequence));
+    let least = share(lengths.min(), &[]);
+    best_fit(order, space, size, least, Row { capacity: UNITS, ..row })
 }
 
 /// What a row may cost is divided into so many units.
 const UNITS: u32 = 1 << 30;
 
-/// The same for any space that a sequence takes.
+/// The same for any space that a sequence takes, and any number that it counts for.
 fn best_fit(
     order: &[u32],
     space: impl Fn(u32) -> u32,
+    size: impl Fn(u32) -> u32,
     least: u32,
     row: Row,
 ) -> (Vec<u32>, Vec<u32>) {
     let mut best_fit = BestFit::new(row.capacity);
-    let (mut free, mut sizes): (Vec<u32>, Vec<u32>) = (Vec::new(), Vec::new());
+    // What is free in every row, how many sequences it has, and in how many places.
+    let (mut free, mut sizes, mut places) = (Vec::new(), Vec::new(), Vec::new());
     let mut row_of = Vec::with_capacity(order.len());
     for &sequence in order {
-        let length = space(sequence);
-        let taken = best_fit.take(length, &free).unwrap_or_else(|| {
+        let (length, size) = (space(sequence), size(sequence));
+        let mut taken = best_fit.take(length, &free);
+        if let Some(full) = taken.filter(|&row_of| row.at_most - sizes[row_of as usize] < size) {
+            best_fit.put(full, free[full as usize]);
+            taken = None;
+        }
+        let taken = taken.unwrap_or_else(|| {
             free.push(row.capacity);
             sizes.push(0);
+            places.push(0);
             free.len() as u32 - 1
         });
         let at = taken as usize;
         free[at] -= length;
-        sizes[at] += 1;
+        sizes[at] += size;
+        places[at] += 1;
         if free[at] >= least && sizes[at] < row.at_most {
             best_fit.put(taken, free[at]);
         }
         row_of.push(taken);
     }
-    gathered(order, &row_of, sizes)
+    gathered(order, &row_of, places)
 }
 
 /// A sequence that is to be put into a row.
@@ -79,6 +91,8 @@ pub(crate) struct Piece {
     pub(crate) part: f64,
     pub(crate) sequence: u32,
     pub(crate) length: u32,
+    /// How many sequences it is: more than one if it is a group.
+    pub(crate) size: u32,
 }
 
 /// A row that is being filled.
@@ -87,14 +101,17 @@ pub(crate) struct Filled {
     pub(crate) positions: u64,
     pub(crate) cost: f64,
     pub(crate) part: f64,
+    pub(crate) size: u32,
     pub(crate) sequences: Vec<u32>,
 }
 
 impl Filled {
-    fn takes(&self, piece: &Piece, capacity: u64) -> bool {
+    fn takes(&self, piece: &Piece, row: Row) -> bool {
         // Rounded down, so that rows keep their limit.
         let affords = self.sequences.is_empty() || self.part + piece.part <= 1.0 - 1e-9;
-        affords && self.positions + u64::from(piece.length) <= capacity
+        affords
+            && self.positions + u64::from(piece.length) <= u64::from(row.capacity)
+            && self.size.saturating_add(piece.size) <= row.at_most
     }
 }
 
@@ -114,7 +131,7 @@ pub(crate) fn evenly(pieces: &mut [Piece], count: usize, row: Row) -> Option<Vec
     for piece in pieces {
         let at = loop {
             let Reverse((cost, at)) = open.pop()?;
-            if rows[at].takes(piece, capacity) {
+            if rows[at].takes(piece, row) {
                 break at;
             }
             passed.push(Reverse((cost, at)));
@@ -123,8 +140,9 @@ pub(crate) fn evenly(pieces: &mut [Piece], count: usize, row: Row) -> Option<Vec
         into.positions += u64::from(piece.length);
         into.cost += piece.cost;
         into.part += piece.part;
+        into.size += piece.size;
         into.sequences.push(piece.sequence);
-        if into.positions + least <= capacity && into.sequences.len() < row.at_most as usize {
+        if into.positions + least <= capacity && into.size < row.at_most {
             open.push(Reverse((into.cost.to_bits(), at)));
         }
         open.extend(passed.drain(..));
@@ -138,12 +156,10 @@ pub(crate) fn evenly(pieces: &mut [Piece], count: usize, row: Row) -> Option<Vec
 /// nearly the same in every epoch.
 pub(crate) struct Even<'a> {
     lengths: &'a Lengths,
-    row: Row,
+    limit: &'a ResolvedBudget<'a>,
     model: CostModel,
     /// What a row should cost.
     target: f64,
-    /// What a row may cost at most, if that is limited.
-    limit: Option<RowCost>,
     window: usize,
 }
 
@@ -165,26 +181,25 @@ const FULL: [u32; 11] = [100, 98, 96, 95, 94, 93, 92, 90, 88, 85, 80];
 impl<'a> Even<'a> {
     pub(crate) fn new(
         lengths: &'a Lengths,
-        limit: &ResolvedBudget,
+        limit: &'a ResolvedBudget<'a>,
         model: CostModel,
         window: u32,
     ) -> Self {
-        let row = limit.row();
-        let limit = limit.row_cost();
+        let Row { capacity, at_most } = limit.row();
         let [mut all, mut count] = [0.0; 2];
         for &(length, of_length) in lengths.population() {
             all += f64::from(of_length) * f64::from(length);
             count += f64::from(of_length);
         }
         let order_size = lengths.len();
-        let of_rows = ROWS * f64::from(row.capacity) * count / all;
+        let of_rows = ROWS * f64::from(capacity) * count / all;
         let window = if window > 1 { window as usize } else { (of_rows as usize).max(1) };
         // Windows of about the same size: the last one would not be even.
         let window =
             order_size.div_ceil((order_size as f64 / window as f64).round().max(1.0) as usize);
-        let mut even = Self { lengths, row, model, target: 0.0, limit, window };
-        let (Row { capacity, at_most }, limit) = (row, even.limit);
-        let key = format!("balance {capacity} {at_most} {limit:?} {window} {model}");
+        let mut even = Self { lengths, limit, model, target: 0.0, window };
+        let cost = limit.row_cost();
+        let key = format!("balance {capacity} {at_most} {cost:?} {window} {model}");
         let full = lengths.remembered(&key, || vec![even.fullest()]);
         even.target = even.target_of(full[0]);
         even
@@ -214,15 +229,23 @@ impl<'a> Even<'a> {
 
     /// What a row costs that is so full, in percent, of sequences that do not cost more than a row.
     fn target_of(&self, full: u32) -> f64 {
-        let capacity = f64::from(self.row.capacity) * f64::from(full) / 100.0;
+        let capacity = f64::from(self.limit.row().capacity) * f64::from(full) / 100.0;
         let mut target = f64::INFINITY;
         loop {
             let [mut cost, mut positions] = [0.0; 2];
-            for &(length, count) in self.lengths.population() {
-                let own = self.model.of_sequence(length);
+            let mut add = |own: f64, length: u32, count: u32| {
                 if own <= target {
                     cost += own * f64::from(count);
                     positions += f64::from(length) * f64::from(count);
+                }
+            };
+            if self.limit.is_of_members() {
+                for unit in 0..self.lengths.count() {
+                    add(self.cost(unit), self.lengths.of(unit), 1);
+                }
+            } else {
+                for &(length, count) in self.lengths.population() {
+                    add(self.model.of_sequence(length), length, count);
                 }
             }
             if positions == 0.0 {
@@ -237,35 +260,47 @@ impl<'a> Even<'a> {
         }
     }
 
+    /// What a sequence, or a group, adds to the time of its row.
+    fn cost(&self, sequence: u32) -> f64 {
+        let held = self.limit.held(self.lengths, sequence);
+        held.iter().map(|&length| self.model.of_sequence(length)).sum()
+    }
+
     /// The sequences that cost more than a row should, and rows of the others.
     fn shared(&self, window: &[u32], words: &[u32]) -> (Vec<u32>, Vec<Filled>) {
         let (mut alone, mut pieces) = (Vec::new(), Vec::new());
-        let (mut cost, mut part, mut positions) = (0.0, 0.0, 0);
+        let (mut cost, mut part, mut positions, mut sizes) = (0.0, 0.0, 0, 0);
+        let row = self.limit.row();
         for (&sequence, &word) in window.iter().zip(words) {
-            let length = self.lengths.of(sequence);
-            let own = self.model.of_sequence(length);
+            let (length, held) =
+                (self.lengths.of(sequence), self.limit.held(self.lengths, sequence));
+            let own = self.cost(sequence);
             let key = own * (1.0 + JITTER * f64::from(word) / 4_294_967_296.0);
-            let own_part = self.limit.map_or(0.0, |limit| limit.part(length));
-            let piece = Piece { cost: own, key, part: own_part, sequence, length };
-            if own >= self.target || self.limit.is_some_and(|limit| limit.is_alone(length)) {
+            let limit = self.limit.row_cost();
+            let is_alone = limit.is_some_and(|limit| held.iter().any(|&it| limit.is_alone(it)));
+            let own_part =
+                limit.map_or(0.0, |limit| held.iter().map(|&length| limit.part(length)).sum());
+            let size = held.len() as u32;
+            let piece = Piece { cost: own, key, part: own_part, sequence, length, size };
+            if own >= self.target || is_alone {
                 alone.push(sequence);
             } else {
                 cost += own;
                 part += own_part;
                 positions += u64::from(length);
+                sizes += u64::from(size);
                 pieces.push(piece);
             }
         }
         if pieces.is_empty() {
             return (alone, Vec::new());
         }
-        let least = positions.div_ceil(self.row.capacity.into()) as usize;
-        let least =
-            least.max(pieces.len().div_ceil(self.row.at_most as usize)).max(part.ceil() as usize);
+        let least = positions.div_ceil(row.capacity.into()).max(sizes.div_ceil(row.at_most.into()));
+        let least = (least as usize).max(part.ceil() as usize);
         let mut count = ((cost / self.target).round() as usize).max(least);
         loop {
             count = count.min(pieces.len());
-            if let Some(mut rows) = evenly(&mut pieces, count, self.row) {
+            if let Some(mut rows) = evenly(&mut pieces, count, row) {
                 rows.retain(|row| !row.sequences.is_empty());
                 return (alone, rows);
             }
@@ -440,6 +475,8 @@ impl BestFit {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limit::capacity::{Capacity, Rule};
+    use crate::shape::shapes::Shapes;
 
     /// Best fit as it is defined, by looking at every row.
     fn plain(order: &[u32], lengths: &Lengths, row: Row) -> Vec<Vec<u32>> {
@@ -458,6 +495,12 @@ mod tests {
             }
         }
         rows.into_iter().map(|(_, members)| members).collect()
+    }
+
+    fn pack(order: &[u32], lengths: &Lengths, row: Row) -> (Vec<u32>, Vec<u32>) {
+        let any = Capacity::Cells(u64::MAX);
+        let limit = ResolvedBudget::new(any, u32::MAX, 1, Rule::Printed);
+        super::pack(order, lengths, &limit.with_row_within(row, &Shapes::Exact, lengths.max()))
     }
 
     fn rows(packed: &(Vec<u32>, Vec<u32>)) -> Vec<Vec<u32>> {
@@ -487,7 +530,7 @@ mod tests {
                 sums
             };
             assert_eq!(
-                sums(rows(&pack(&order, &lengths, row, None))),
+                sums(rows(&pack(&order, &lengths, row))),
                 sums(plain(&order, &lengths, row))
             );
         }
@@ -504,14 +547,14 @@ mod tests {
             let lengths = Lengths::new(lengths).unwrap();
             let order: Vec<u32> = (0..lengths.count()).rev().collect();
             let row = Row { capacity, at_most };
-            let packed = pack(&order, &lengths, row, None);
+            let packed = pack(&order, &lengths, row);
             let mut seen = packed.0.clone();
             seen.sort_unstable();
             assert_eq!(seen, (0..300).collect::<Vec<_>>());
             for members in rows(&packed) {
                 assert!(!members.is_empty());
                 let sum = members.iter().map(|&i| u64::from(lengths.of(i))).sum();
-                row.check(&members, sum).unwrap();
+                row.check(members.len(), sum).unwrap();
             }
         }
     }
@@ -522,7 +565,7 @@ mod tests {
         for capacity in [100_002, 1_999_999_998, u32::MAX - 1] {
             let lengths = Lengths::new([capacity / 2; 64]).unwrap();
             let order: Vec<u32> = (0..64).collect();
-            let packed = pack(&order, &lengths, Row { capacity, at_most: u32::MAX }, None);
+            let packed = pack(&order, &lengths, Row { capacity, at_most: u32::MAX });
             assert_eq!(packed.1.len(), 32, "{capacity}");
         }
     }

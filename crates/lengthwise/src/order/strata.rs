@@ -57,7 +57,7 @@ pub(crate) fn strata(
 ) -> Result<Vec<Stratum>, u32> {
     let choice = Choice::new(share, rising, limit);
     let Some(asked) = asked.map(|batches| batches.min(share.each)) else {
-        return Ok(choice.best(OVERHEAD * choice.time));
+        return Ok(choice.best(OVERHEAD * choice.time / limit.part));
     };
     let batches = |strata: &[Stratum]| strata.iter().map(|stratum| stratum.batches).sum::<u32>();
     // The more a batch costs, the fewer there are.

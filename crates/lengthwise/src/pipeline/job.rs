@@ -40,7 +40,11 @@ impl<'a> Job<'a> {
 
     /// The first stage: the lengths without those that fit no batch, or no row.
     pub(crate) fn admit(&self) -> Result<Admitted<'a>, Error> {
-        let Settings { budget, shapes, over_long, .. } = self.settings;
+        let Settings { budget, shapes, over_long, mix, .. } = self.settings;
+        if let Some(mix) = mix.as_ref().filter(|_| self.lengths.units().is_none()) {
+            let expected = "left out where sequences have no kinds";
+            return Err(Error::bad_value("the mix of kinds", mix, expected));
+        }
         match self.lengths.second() {
             None if budget.is_of_sides() => {
                 return Err(Error::NoSecond { what: format!("budget `{budget}`") });
@@ -66,7 +70,14 @@ impl<'a> Job<'a> {
             ("shapes", shapes.to_string()),
             ("over-long", over_long.to_string()),
         ];
-        settings.map(|(name, value)| format!("{name}={}", brief(value))).join(" ")
+        let groups = self.lengths.units().map(|_| {
+            let Settings { share, one_kind, mix, .. } = self.settings;
+            let mix = mix.as_ref().map_or_else(|| "none".to_owned(), ToString::to_string);
+            [("share", share.to_string()), ("one-kind", one_kind.to_string()), ("mix", mix)]
+        });
+        let all = settings.into_iter().chain(groups.into_iter().flatten());
+        let all = all.map(|(name, value)| format!("{name}={}", brief(value)));
+        all.collect::<Vec<_>>().join(" ")
     }
 
     /// Refuses shards of sequences with two lengths, which statistics do not know.
@@ -176,18 +187,23 @@ impl<'a> Job<'a> {
         let limit = budget.resolve(lengths.longest())?;
         let limit = limit.rounded(lengths, Arc::new(Rounding::Exact));
         let limit = limit.with_row_within(row, shapes, lengths.longest());
-        let edges = row_rungs(lengths, limit.row(), rungs)?;
+        let edges = row_rungs(lengths, &limit, rungs)?;
         let rounding = Arc::new(Rounding::Rungs(Staircase::new(edges, lengths)));
         Ok(Resolved { rounding, limit })
     }
 }
 
 /// The rungs that pad the rows of an epoch of their own least, and the longest possible row.
-fn row_rungs(lengths: &Lengths, row: Row, rungs: u32) -> Result<Vec<u32>, Error> {
+pub(crate) fn row_rungs(
+    lengths: &Lengths,
+    limit: &ResolvedBudget,
+    rungs: u32,
+) -> Result<Vec<u32>, Error> {
+    let row = limit.row();
     let sample = lengths.part().map(|all| Lengths::new(all.sample(SAMPLE))).transpose()?;
     let all = sample.as_ref().unwrap_or(lengths);
     let order = sort::shuffled(all.count(), &Rng::new(0, 0), Purpose::Shuffle);
-    let (order, ends) = pack(&order, all, row, None);
+    let (order, ends) = pack(&order, all, limit);
     let starts = std::iter::once(&0).chain(&ends);
     let sums = starts.zip(&ends).map(|(&start, &end)| {
         order[start as usize..end as usize].iter().map(|&sequence| all.of(sequence)).sum()

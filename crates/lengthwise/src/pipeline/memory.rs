@@ -161,6 +161,9 @@ impl Job<'_> {
     /// The most batches that the first few epochs need.
     pub(crate) fn most_batches(&self) -> Result<u32, Error> {
         self.settings.check()?;
+        if let Some(units) = self.lengths.units() {
+            return self.most_batches_of_units(units);
+        }
         let admitted = self.admit()?;
         let resolved = self.resolve(&admitted, None)?;
         let draw = |strategy: &dyn Group, epoch: u64| {
@@ -182,6 +185,9 @@ impl Job<'_> {
 
     /// The batch lengths that can occur, rising, if the shapes are a ladder.
     pub(crate) fn rungs(&self) -> Result<Option<Vec<u32>>, Error> {
+        if let Some(units) = self.lengths.units() {
+            return self.rungs_of_units(units);
+        }
         let admitted = self.admit()?;
         let resolved = self.resolve(&admitted, None)?;
         Ok(resolved.and_then(|resolved| match &*resolved.rounding {

@@ -3,17 +3,19 @@
 use crate::base::rng::{Purpose, Rng};
 use crate::cut::batches::Spans;
 use crate::cut::in_order::{cut, rows};
-use crate::data::lengths::{Lengths, Pad, Values};
+use crate::data::lengths::{Lengths, Pad};
 use crate::data::over_long::OverLong;
+use crate::data::units::Together;
 use crate::error::Error;
 use crate::limit::cost::CostModel;
 use crate::limit::resolved::ResolvedBudget;
 use crate::limit::too_long::Admitted;
-use crate::order::groups::{Drawn, GroupKind, Groups};
+use crate::order::groups::{Drawn as Order, GroupKind, Groups};
 use crate::pipeline::job::{Job, Resolved};
-use crate::plan::arrange::{Arrange, Clock, Steps, Time, in_step, items, shuffle};
-use crate::plan::epoch::SpanPlan;
+use crate::plan::arrange::{Arrange, Steps, Time, by_kind, in_step, items, shuffle};
+use crate::plan::epoch::{Known, SpanPlan};
 use crate::plan::settings::{Corpus, Found, Provenance, Settings};
+use crate::shape::rounding::Rounding;
 use crate::strategy::group::Group;
 
 impl Job<'_> {
@@ -21,9 +23,40 @@ impl Job<'_> {
     pub(crate) fn run(&self, epoch: u64) -> Result<SpanPlan, Error> {
         self.settings.check()?;
         self.workspace.check_stop()?;
+        let fixed = self.fixed_batches()?;
+        let drawn = match self.lengths.units() {
+            None => self.draw(fixed, epoch)?,
+            Some(units) => self.draw_units(units, fixed, epoch)?,
+        };
+        let Drawn { batches, kind, per_step, by_step, steps, over } = drawn;
+        let cost_model = self.settings.cost_model.or(self.settings.budget.model());
+        let arrange = if by_step { Arrange::AsBuilt } else { self.settings.arrange };
+        let settings = Settings { batches: fixed, cost_model, arrange, ..self.settings.clone() };
+        let found = Found {
+            together: kind == GroupKind::Batch,
+            packed: kind == GroupKind::Row,
+            steps: if by_step { Steps::InOrder } else { steps },
+            batches_per_step: per_step,
+            grouped: self.lengths.units().is_some(),
+            corpus: self.lengths.statistics().map(|statistics| Corpus {
+                statistics: statistics.digest(),
+                longest: statistics.max(),
+            }),
+            epoch,
+            lengths: self.workspace.stage("digest", || self.lengths.digest()),
+        };
+        let made = Provenance::new(settings, found);
+        self.check_batches(batches.len())?;
+        let known = Known::of(self.lengths, made.packed);
+        let rng = self.rng(epoch);
+        let batches = self.workspace.stage("arrange", || arranged(batches, &made, &known, &rng));
+        Ok(SpanPlan::new(batches, over, made, known))
+    }
+
+    /// The batches of one epoch, of single sequences that may all share a batch.
+    fn draw(&self, fixed: Option<u32>, epoch: u64) -> Result<Drawn, Error> {
         let rng = self.rng(epoch);
         let mut memory = self.memory()?;
-        let fixed = self.fixed_batches()?;
         let admitted = self.admit()?;
         let mut resolved = self.workspace.stage("resolve", || self.resolve(&admitted, memory))?;
         if let (Some(bound), Some(resolved)) = (self.workspace.memory, &mut resolved)
@@ -33,13 +66,21 @@ impl Job<'_> {
             resolved.limit.memory = memory;
         }
         let resolved = resolved.as_ref();
+        let draw = |strategy: &dyn Group, rng: &Rng| self.group(strategy, &admitted, resolved, rng);
+        let sum = |row: &[u32]| row.iter().map(|&sequence| self.lengths.of(sequence)).sum();
+        let dropped = self.settings.over_long == OverLong::Drop;
+        let places = Places {
+            count: self.lengths.len() - if dropped { admitted.over.len() } else { 0 },
+            rounding: resolved.map(|resolved| &*resolved.rounding),
+            sum: &sum,
+        };
         let grouped = match fixed {
-            None => self.group(self.strategy, &admitted, resolved, &rng),
-            Some(fixed) => self.group_fixed(fixed, &admitted, resolved, &rng),
+            None => draw(self.strategy, &rng),
+            Some(fixed) => self.group_fixed(fixed, &places, draw, &rng),
         };
         let grouped =
-            grouped.and_then(|grouped| self.in_steps(grouped, fixed, &admitted, resolved));
-        let grouped =
+            grouped.and_then(|grouped| self.in_steps(grouped, fixed, &admitted, resolved, &places));
+        let Grouped { batches, kind, per_step, by_step } =
             grouped.map_err(|error| match (error, self.workspace.memory.zip(memory)) {
                 // What is held beside grouping is a part of both.
                 (Error::OverMemory { what, needed, bound }, Some((all, left))) => {
@@ -49,40 +90,40 @@ impl Job<'_> {
                 (error, _) => error,
             })?;
         let cost_model = self.settings.cost_model.or(self.settings.budget.model());
-        let arrange = if grouped.by_step { Arrange::AsBuilt } else { self.settings.arrange };
-        let settings = Settings { batches: fixed, cost_model, arrange, ..self.settings.clone() };
-        let found = Found {
-            together: grouped.kind == GroupKind::Batch,
-            packed: grouped.kind == GroupKind::Row,
-            steps: if grouped.by_step {
-                Steps::InOrder
-            } else {
-                self.steps(&admitted.lengths, resolved, cost_model)
-            },
-            batches_per_step: grouped.per_step,
-            corpus: self.lengths.statistics().map(|statistics| Corpus {
-                statistics: statistics.digest(),
-                longest: statistics.max(),
-            }),
-            epoch,
-            lengths: self.workspace.stage("digest", || self.lengths.digest()),
-        };
-        let made = Provenance::new(settings, found);
-        self.check_batches(grouped.batches.len())?;
-        let rows = made.packed.then(|| self.lengths.values());
-        let clock = Clock { time: made.time(), rows: rows.as_ref().map(Values::as_slice) };
-        let batches =
-            self.workspace.stage("arrange", || arranged(grouped.batches, &made, clock, &rng));
-        Ok(SpanPlan::new(batches, admitted.over, made, rows))
+        let steps = self.steps(&admitted.lengths, resolved, cost_model);
+        Ok(Drawn { batches, kind, per_step, by_step, steps, over: admitted.over })
     }
 }
 
+/// The batches of an epoch before they are arranged, and what was found out about them.
+pub(crate) struct Drawn {
+    pub(crate) batches: Spans,
+    pub(crate) kind: GroupKind,
+    pub(crate) per_step: Option<u32>,
+    pub(crate) by_step: bool,
+    pub(crate) steps: Steps,
+    /// The over-long sequences.
+    pub(crate) over: Vec<u32>,
+}
+
+/// What batches are made of: sequences, or groups that stay whole.
+pub(crate) struct Places<'a> {
+    pub(crate) count: usize,
+    pub(crate) rounding: Option<&'a Rounding>,
+    /// How many positions they take in one row.
+    pub(crate) sum: &'a dyn Fn(&[u32]) -> u32,
+}
+
 /// The last stage: the batches in the order of the epoch.
-fn arranged(batches: Spans, made: &Provenance, clock: Clock, rng: &Rng) -> Spans {
+fn arranged(batches: Spans, made: &Provenance, known: &Known, rng: &Rng) -> Spans {
     if made.arrange == Arrange::AsBuilt {
         return batches;
     }
-    let items = items(&batches, made.packed);
+    let clock = known.clock(made.time());
+    let mut items = items(&batches, made.packed);
+    if let Some(units) = known.units.as_ref().filter(|units| units.kind_count > 1) {
+        by_kind(&mut items, batches.iter().map(|(batch, _)| units.kind_of(batch[0])), made.arrange);
+    }
     let order = if let Some(shard) = made.shard {
         let work: Vec<f64> = batches.iter().map(|(batch, pad)| clock.of(batch, pad)).collect();
         let rng = Rng::new(made.seed, made.epoch);
@@ -217,15 +258,17 @@ impl Job<'_> {
     pub(crate) fn group_fixed(
         &self,
         fixed: u32,
-        admitted: &Admitted,
-        resolved: Option<&Resolved>,
+        places: &Places,
+        draw: impl Fn(&dyn Group, &Rng) -> Result<Grouped, Error>,
         rng: &Rng,
     ) -> Result<Grouped, Error> {
-        let too_many = |grouped: &Grouped| grouped.batches.len() > fixed as usize;
-        let draw = |strategy: &dyn Group, rng: &Rng| self.group(strategy, admitted, resolved, rng);
+        // Steps that were planned are not split further.
+        let too_many = |grouped: &Grouped| {
+            let count = grouped.batches.len();
+            count > fixed as usize || grouped.by_step && count < fixed as usize
+        };
         let mut grouped = draw(self.strategy, rng)?;
-        let dropped = self.settings.over_long == OverLong::Drop;
-        let sequences = self.lengths.len() - if dropped { admitted.over.len() } else { 0 };
+        let sequences = places.count;
         if let Some(shard) = self.settings.shard
             && sequences < fixed as usize
         {
@@ -237,28 +280,27 @@ impl Job<'_> {
             }
             grouped = draw(self.strategy, &rng.at_turn(turn))?;
         }
-        if too_many(&grouped) {
+        if too_many(&grouped) && self.settings.share == Together::Batch {
             grouped = draw(self.last_resort(), rng)?;
         }
         if self.settings.shard.is_some() && too_many(&grouped) {
             let [counted, given] = [fixed as usize, grouped.batches.len()].map(|n| n.to_string());
             return Err(Error::OtherNeeds { what: "batches".to_owned(), counted, given });
         }
-        self.split(grouped, fixed, resolved)
+        self.split(grouped, fixed, places)
     }
 
     /// With the largest batches split, until there are so many.
-    fn split(
+    pub(crate) fn split(
         &self,
         grouped: Grouped,
         fixed: u32,
-        resolved: Option<&Resolved>,
+        places: &Places,
     ) -> Result<Grouped, Error> {
         let gathered = grouped.batches.gathered(self.workspace);
-        let split = match (grouped.kind, resolved) {
-            (GroupKind::Row, Some(Resolved { rounding, .. })) => {
-                let sum = |row: &[u32]| row.iter().map(|&sequence| self.lengths.of(sequence)).sum();
-                gathered.split_to(fixed, 1, Some(&|row| rounding.of(sum(row))))?
+        let split = match (grouped.kind, places.rounding) {
+            (GroupKind::Row, Some(rounding)) => {
+                gathered.split_to(fixed, 1, Some(&|row| rounding.of((places.sum)(row))))?
             }
             _ => gathered.split_to(fixed, self.settings.budget.multiple_of, None)?,
         };
@@ -272,6 +314,7 @@ impl Job<'_> {
         fixed: Option<u32>,
         admitted: &Admitted,
         resolved: Option<&Resolved>,
+        places: &Places,
     ) -> Result<Grouped, Error> {
         let Some(Resolved { limit, .. }) = resolved.filter(|_| self.settings.update.is_some())
         else {
@@ -284,12 +327,8 @@ impl Job<'_> {
         else {
             return Ok(grouped);
         };
-        let batches = steps * per_step;
-        if let Some(fixed) = fixed.filter(|&fixed| fixed != batches) {
-            let expected = format!("a multiple of the {steps} optimizer steps of an epoch");
-            return Err(Error::bad_value("the fixed number of batches", &fixed, &expected));
-        }
-        let grouped = self.split(grouped, batches, resolved)?;
+        check_fixed(fixed, steps, steps * per_step)?;
+        let grouped = self.split(grouped, steps * per_step, places)?;
         Ok(Grouped { per_step: Some(per_step), ..grouped })
     }
 
@@ -311,8 +350,19 @@ impl Job<'_> {
     }
 }
 
+/// Refuses a fixed number of batches that is not the one that so many optimizer steps have.
+pub(crate) fn check_fixed(fixed: Option<u32>, steps: u32, batches: u32) -> Result<(), Error> {
+    match fixed.filter(|&fixed| fixed != batches) {
+        Some(fixed) => {
+            let expected = format!("a multiple of the {steps} optimizer steps of an epoch");
+            Err(Error::bad_value("the fixed number of batches", &fixed, &expected))
+        }
+        None => Ok(()),
+    }
+}
+
 /// The batches as the strategy built them, of sequences that all fit the budget.
-fn build(
+pub(crate) fn build(
     strategy: &dyn Group,
     lengths: &Lengths,
     resolved: &Resolved,
@@ -331,8 +381,8 @@ fn build(
         _ => Ok(cut(groups, limit, rounding)),
     })?;
     let batches = match drawn {
-        Drawn::InOrder => batches,
-        Drawn::AtRandom => shuffle(batches, rng, Purpose::Draw),
+        Order::InOrder => batches,
+        Order::AtRandom => shuffle(batches, rng, Purpose::Draw),
     };
     Ok(Grouped { batches, kind, per_step, by_step: per_step.is_some() })
 }

@@ -6,6 +6,7 @@ use crate::base::setting::names;
 use crate::cut::batches::Spans;
 use crate::data::lengths::Pad;
 use crate::data::shard::Shard;
+use crate::data::units::Units;
 use crate::limit::cost::CostModel;
 use crate::math::ln;
 use crate::order::sort;
@@ -76,6 +77,24 @@ impl Arrange {
 pub(crate) fn items(batches: &Spans, packed: bool) -> Vec<Item> {
     let row = |(size, length)| Item::row(mean(size, length), length);
     batches.shapes().map(if packed { row } else { Item::batch }).collect()
+}
+
+/// Ranks batches by their kinds first if they are spread, so that every part of the epoch has its share of each.
+pub(crate) fn by_kind(items: &mut [Item], kinds: impl Iterator<Item = u32>, arrange: Arrange) {
+    if arrange != Arrange::Spread {
+        return;
+    }
+    let keys: Vec<(u32, u32)> = kinds.zip(&*items).map(|(kind, item)| (kind, item.rank)).collect();
+    let mut order: Vec<usize> = (0..items.len()).collect();
+    order.sort_by_key(|&at| keys[at]);
+    let mut rank = 0;
+    for pair in 0..order.len() {
+        // Those of the same length stay equal, and come in a random order.
+        if pair > 0 && keys[order[pair]] != keys[order[pair - 1]] {
+            rank += 1;
+        }
+        items[order[pair]].rank = rank;
+    }
 }
 
 pub(crate) fn shuffle(batches: Spans, rng: &Rng, purpose: Purpose) -> Spans {
@@ -343,35 +362,72 @@ pub(crate) struct Clock<'a> {
     pub(crate) time: Time,
     /// The lengths of all sequences, if batches are rows.
     pub(crate) rows: Option<&'a [u32]>,
+    /// What batches are made of, if not of single sequences.
+    pub(crate) units: Option<&'a Units>,
 }
 
-impl Clock<'_> {
+impl<'a> Clock<'a> {
     pub(crate) fn of(self, batch: &[u32], pad: Pad) -> f64 {
-        match self.rows {
-            None => self.time.of(batch.len() as u32, pad.joint()),
-            Some(lengths) => self.time.of_row(pad.first, held(batch, pad, lengths)),
+        match (self.rows, self.units) {
+            (None, _) => self.time.of(self.size(batch), pad.joint()),
+            (Some(lengths), None) => self.time.of_row(pad.first, held(batch, pad, lengths)),
+            (Some(lengths), Some(_)) => self.time.of_row(pad.first, self.held(batch, pad, lengths)),
         }
+    }
+
+    /// Of which kind its sequences are.
+    pub(crate) fn kind(self, batch: &[u32]) -> u32 {
+        self.units.map_or(0, |units| units.kind(batch[0]))
+    }
+
+    /// How many sequences a batch has.
+    pub(crate) fn size(self, batch: &[u32]) -> u32 {
+        match self.units {
+            None => batch.len() as u32,
+            Some(units) => batch.iter().map(|&unit| units.size(unit)).sum(),
+        }
+    }
+
+    /// The sequences of one place in a batch.
+    fn sequences(self, place: &'a u32) -> &'a [u32] {
+        self.units.map_or(std::slice::from_ref(place), |units| units.get(*place))
+    }
+
+    /// The lengths in a row. A truncated sequence fills it and no more.
+    pub(crate) fn held(
+        self,
+        row: &'a [u32],
+        pad: Pad,
+        lengths: &'a [u32],
+    ) -> impl Iterator<Item = u32> + Clone + 'a {
+        let sequences = row.iter().flat_map(move |place| self.sequences(place));
+        sequences.map(move |&sequence| lengths[sequence as usize].min(pad.first))
     }
 
     /// What a batch is to its step.
     pub(crate) fn part(self, (batch, pad): (&[u32], Pad)) -> Part {
-        let (size, length) = (batch.len() as u32, pad.joint());
+        let (pieces, size, length) = (batch.len() as u32, self.size(batch), pad.joint());
         let time = self.of(batch, pad);
-        let Some(lengths) = self.rows else { return Part { size, length, time, largest: time } };
-        let largest = held(batch, pad, lengths).max().unwrap_or(0);
-        Part { size, length: mean(size, length), time, largest: self.time.of_sequence(largest) }
+        let Some(lengths) = self.rows else {
+            return Part { pieces, size, length, time, largest: time };
+        };
+        let of = |place| self.held(std::slice::from_ref(place), pad, lengths);
+        let times = batch.iter().map(|at| of(at).map(|it| self.time.of_sequence(it)).sum());
+        let largest = times.fold(0.0, f64::max);
+        Part { pieces, size, length: mean(size, length), time, largest }
     }
 }
 
-/// The lengths in a row. A truncated sequence fills it and no more.
+/// The lengths in a row of single sequences. A truncated sequence fills it and no more.
 pub(crate) fn held(row: &[u32], pad: Pad, lengths: &[u32]) -> impl Iterator<Item = u32> {
     row.iter().map(move |&sequence| lengths[sequence as usize].min(pad.first))
 }
 
-/// A batch that is to be assigned: its size, what it is padded to, or the mean length in a row, how long it takes,
-/// and how much of that the longest sequence of a row does.
+/// A batch that is to be assigned: into how many pieces it can be split, its size, what it is padded to, or the mean
+/// length in a row, how long it takes, and how much of that the costliest piece of a row does.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part {
+    pub(crate) pieces: u32,
     pub(crate) size: u32,
     pub(crate) length: u32,
     pub(crate) time: f64,

@@ -9,6 +9,7 @@ use crate::base::workspace::Workspace;
 use crate::cut::batches::{Batches, Spans};
 use crate::data::lengths::{Lengths, Values};
 use crate::data::over_long::OverLong;
+use crate::data::units::{Together, Units};
 use crate::error::Error;
 use crate::plan::arrange::{Clock, Time};
 use crate::plan::settings::Provenance;
@@ -32,8 +33,27 @@ pub struct Plan {
     over_long: Arc<[u32]>,
     made: Arc<Provenance>,
     digest: OnceLock<u64>,
+    known: Known,
+}
+
+/// What a plan knows of its lengths, because its steps depend on it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Known {
     /// The lengths of all sequences, if batches are rows: the time of a row depends on those in it.
-    rows: Option<Values>,
+    pub(crate) rows: Option<Values>,
+    /// Which sequences stay together, and which do not mix.
+    pub(crate) units: Option<Arc<Units>>,
+}
+
+impl Known {
+    pub(crate) fn of(lengths: &Lengths, packed: bool) -> Self {
+        Self { rows: packed.then(|| lengths.values()), units: lengths.units().cloned() }
+    }
+
+    /// How long batches take.
+    pub(crate) fn clock(&self, time: Time) -> Clock<'_> {
+        Clock { time, rows: self.rows.as_ref().map(Values::as_slice), units: None }
+    }
 }
 
 impl Plan {
@@ -41,15 +61,15 @@ impl Plan {
         batches: Batches,
         over_long: Vec<u32>,
         made: Provenance,
-        rows: Option<Values>,
+        known: Known,
     ) -> Self {
         let (batches, made) = (Arc::new(batches), Arc::new(made));
-        Self { batches, over_long: over_long.into(), made, digest: OnceLock::new(), rows }
+        Self { batches, over_long: over_long.into(), made, digest: OnceLock::new(), known }
     }
 
     /// Restores a plan that was made earlier or elsewhere, from the sequences of all batches, where
-    /// each batch ends, what each is padded to, and the over-long sequences. A plan of packed rows needs
-    /// [its lengths](Plan::with_lengths) as well before it can be assigned to ranks.
+    /// each batch ends, what each is padded to, and the over-long sequences. A plan of packed rows, of groups
+    /// or of kinds needs [its lengths](Plan::with_lengths) as well before it can be assigned to ranks.
     pub fn restore(
         made: Provenance,
         indices: Vec<u32>,
@@ -71,7 +91,7 @@ impl Plan {
             None => {
                 let (lengths, seconds) = (batch_lengths, Vec::new());
                 let batches = Batches { indices, ends, lengths, seconds };
-                return Ok(Self::new(batches, over_long, made, None));
+                return Ok(Self::new(batches, over_long, made, Known::default()));
             }
         };
         Err(Error::BadPlan { what })
@@ -90,8 +110,8 @@ impl Plan {
         Err(Error::BadPlan { what })
     }
 
-    /// Returns the same plan with the lengths it was made for. Only a restored plan of packed rows needs
-    /// them: how long a row takes depends on the lengths in it.
+    /// Returns the same plan with the lengths it was made for. Only a restored plan needs them, if it has packed
+    /// rows, because how long a row takes depends on the lengths in it, or if sequences stay together or have kinds.
     pub fn with_lengths(&self, lengths: &Lengths) -> Result<Self, Error> {
         let [planned, given] = [self.made.lengths, lengths.digest()];
         if planned != given {
@@ -100,16 +120,29 @@ impl Plan {
                 format!("it was made for lengths with digest {planned}, and these have {given}");
             return Err(Error::BadPlan { what });
         }
-        Ok(Self { rows: self.is_packed().then(|| lengths.values()), ..self.clone() })
+        Ok(Self { known: Known::of(lengths, self.is_packed()), ..self.clone() })
     }
 
-    /// How long its batches take; an error if that depends on lengths that are not known.
+    /// How long its batches take; an error if that, or what a step may have, depends on lengths that are not known.
     pub(crate) fn clock(&self, time: Time) -> Result<Clock<'_>, Error> {
-        let rows = self.rows.as_ref().map(Values::as_slice);
-        if self.is_packed() && rows.is_none() {
-            return Err(Error::NoRowLengths);
+        let Known { rows, units } = &self.known;
+        if self.is_packed() && rows.is_none() || self.made.grouped && units.is_none() {
+            return Err(Error::NoPlanLengths);
         }
-        Ok(Clock { time, rows })
+        Ok(self.known.clock(time))
+    }
+
+    /// Which sequences stay together, and which do not mix, if that was given.
+    pub(crate) fn units(&self) -> Option<&Arc<Units>> {
+        self.known.units.as_ref()
+    }
+
+    /// The batches of what stays whole: groups that share a batch are one number each.
+    pub(crate) fn places(&self) -> Arc<Batches> {
+        match self.units().filter(|_| self.made.share == Together::Batch) {
+            Some(units) => Arc::new(self.batches.collapsed(units)),
+            None => Arc::clone(&self.batches),
+        }
     }
 
     /// Other batches made in the same way.
@@ -289,25 +322,20 @@ pub struct SpanPlan {
     over_long: Vec<u32>,
     made: Provenance,
     digest: OnceLock<u64>,
-    rows: Option<Values>,
+    known: Known,
 }
 
 /// The memory per batch while batches are arranged, and later while they are measured and written.
 pub(crate) const OF_BATCH: u64 = 128;
 
 impl SpanPlan {
-    pub(crate) fn new(
-        batches: Spans,
-        over_long: Vec<u32>,
-        made: Provenance,
-        rows: Option<Values>,
-    ) -> Self {
-        Self { batches, over_long, made, digest: OnceLock::new(), rows }
+    pub(crate) fn new(batches: Spans, over_long: Vec<u32>, made: Provenance, known: Known) -> Self {
+        Self { batches, over_long, made, digest: OnceLock::new(), known }
     }
 
     /// The same plan with its batches one after another.
     pub fn gathered(self, workspace: &Workspace) -> Result<Plan, Error> {
-        let Self { batches, over_long, made, digest: _, rows } = self;
+        let Self { batches, over_long, made, digest: _, known } = self;
         let sequences = batches.sequences();
         if let Some(bound) = workspace.memory
             && !batches.is_gathered(sequences as u32)
@@ -317,7 +345,7 @@ impl SpanPlan {
             Error::check_memory(needed, bound, what)?;
         }
         let batches = workspace.stage("gather", || batches.gathered(workspace));
-        Ok(Plan::new(batches, over_long, made, rows))
+        Ok(Plan::new(batches, over_long, made, known))
     }
 
     /// How it was made.

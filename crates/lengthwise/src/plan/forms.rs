@@ -4,8 +4,10 @@ use std::fmt::Display;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
+use crate::data::mix::Mix;
 use crate::data::over_long::OverLong;
 use crate::data::shard::Shard;
+use crate::data::units::{OneKind, Together};
 use crate::limit::budget::Budget;
 use crate::limit::cost::CostModel;
 use crate::limit::update::Update;
@@ -28,7 +30,9 @@ macro_rules! string_forms {
     )*};
 }
 
-string_forms! { Arrange Budget CostModel OverLong Shapes Steps Tail Update }
+string_forms! {
+    Arrange Budget CostModel Mix OneKind OverLong Shapes Steps Tail Together Update
+}
 
 /// Its number, and how many there are.
 impl Serialize for Shard {

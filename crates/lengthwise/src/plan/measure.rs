@@ -188,8 +188,8 @@ impl SpanPlan {
 }
 
 impl CostModel {
-    /// How many seconds the steps of an epoch take, one batch a step. It is an error if the plan has packed
-    /// rows, was restored, and was not given [its lengths](Plan::with_lengths).
+    /// How many seconds the steps of an epoch take, one batch a step. It is an error if the plan was
+    /// restored, needs the lengths it was made for, and was not given [its lengths](Plan::with_lengths).
     pub fn epoch_seconds(&self, plan: &Plan) -> Result<f64, Error> {
         let clock = plan.clock(Time::Seconds(*self))?;
         Ok(plan.batches.padded().map(|(batch, pad)| clock.of(batch, pad)).sum())

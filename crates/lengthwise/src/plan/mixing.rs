@@ -1,5 +1,9 @@
 //! How freely batch-mates change from epoch to epoch, compared with random shuffling.
 
+use std::sync::Arc;
+
+use crate::cut::batches::Batches;
+use crate::data::units::Together;
 use crate::plan::epoch::Plan;
 
 /// How freely batch-mates change between epochs, as a share of random shuffling: 1 is random
@@ -70,7 +74,9 @@ impl Mixing {
 }
 
 /// Measures how freely batch-mates change between the epochs of these plans, over all pairs of epochs.
-/// `None` for fewer than two epochs, or if no two sequences ever share a batch. [`Mixing::explain`]
+/// Sequences that stay [together](crate::Lengths::together) count as one, and those of other
+/// [kinds](crate::Lengths::kinds) could not be batch-mates. `None` for fewer than two epochs, or if no two
+/// sequences ever share a batch. [`Mixing::explain`]
 /// describes how it is counted, and its error.
 ///
 /// A strategy that avoids repeats for a [cycle](crate::Planner::cycle) of epochs looks as good as random
@@ -92,14 +98,29 @@ impl Mixing {
 /// # Ok::<(), lengthwise::Error>(())
 /// ```
 pub fn mixing(epochs: &[Plan]) -> Option<Mixing> {
+    let of_kinds = epochs.first().and_then(Plan::units).filter(|units| units.kind_count > 1);
+    let of_kinds = of_kinds.filter(|_| epochs[0].provenance().share == Together::Batch);
+    let epochs: Vec<Arc<Batches>> = epochs.iter().map(Plan::places).collect();
     let pairs = (1..epochs.len()).flat_map(|later| (0..later).map(move |one| (one, later)));
     let repeats = pairs.map(|(one, other)| Repeats::between(&epochs[one], &epochs[other]));
     let repeats: Vec<Repeats> = repeats.filter(|one| one.pairs[0] * one.pairs[1] > 0.0).collect();
     if repeats.is_empty() {
         return None;
     }
-    let others = sequences(epochs) as f64 - 1.0;
-    let all_pairs = (others + 1.0) * others / 2.0;
+    let all = sequences(&epochs);
+    let count: usize = all.iter().filter(|found| **found).count();
+    // Only sequences of one kind can share a batch.
+    let [others, all_pairs] = match of_kinds {
+        None => [count as f64 - 1.0, pairs_of(count as u64)],
+        Some(units) => {
+            let mut kinds = vec![0; units.kind_count as usize];
+            for unit in (0..).zip(&all).filter(|(_, found)| **found).map(|(unit, _)| unit) {
+                kinds[units.kind(unit) as usize] += 1;
+            }
+            let all_pairs: f64 = kinds.into_iter().map(pairs_of).sum();
+            [2.0 * all_pairs / count as f64, all_pairs]
+        }
+    };
     let expected = |repeats: &Repeats| repeats.pairs[0] * repeats.pairs[1] / all_pairs;
     let sum = |of: &dyn Fn(&Repeats) -> f64| repeats.iter().map(of).sum::<f64>();
     let (all_expected, common) = (sum(&expected), sum(&|repeats| repeats.common));
@@ -149,7 +170,7 @@ pub fn effective_mates(epochs: &[Plan]) -> Option<f64> {
 ///
 /// O(sequences), by counting how many sequences each pair of batches has in common.
 pub fn mate_repeat_rate(one: &Plan, other: &Plan) -> Option<f64> {
-    Repeats::between(one, other).rate()
+    Repeats::between(&one.places(), &other.places()).rate()
 }
 
 /// What two epochs have in common.
@@ -167,20 +188,20 @@ struct Repeats {
 }
 
 impl Repeats {
-    fn between(one: &Plan, other: &Plan) -> Self {
+    fn between(one: &Batches, other: &Batches) -> Self {
         const NOWHERE: u32 = u32::MAX;
-        let highest = one.indices().iter().chain(other.indices()).max();
+        let highest = one.indices.iter().chain(&other.indices).max();
         let mut other_batch = vec![NOWHERE; highest.map_or(0, |&highest| highest as usize + 1)];
-        for (batch, sequences) in (0..).zip(other) {
+        for (batch, sequences) in (0..).zip(other.iter()) {
             for &sequence in sequences {
                 other_batch[sequence as usize] = batch;
             }
         }
         let other_mates: Vec<u64> = other.iter().map(|batch| batch.len() as u64 - 1).collect();
         let mut shared_with = vec![0_u64; other.len()];
-        let pairs = |plan: &Plan| plan.iter().map(|batch| pairs_of(batch.len() as u64)).sum();
+        let pairs = |plan: &Batches| plan.iter().map(|batch| pairs_of(batch.len() as u64)).sum();
         let mut all = Self { pairs: [pairs(one), pairs(other)], ..Self::default() };
-        for batch in one {
+        for batch in one.iter() {
             let batches = batch.iter().map(|&sequence| other_batch[sequence as usize]);
             let batches = batches.filter(|&other| other != NOWHERE);
             let mates = batch.len() as u64 - 1;
@@ -232,16 +253,16 @@ impl Estimate {
     }
 }
 
-/// How many sequences the plans have, each counted once.
-fn sequences(epochs: &[Plan]) -> usize {
-    let highest = epochs.iter().filter_map(|plan| plan.indices().iter().max()).max();
+/// Which sequences the plans have.
+fn sequences(epochs: &[Arc<Batches>]) -> Vec<bool> {
+    let highest = epochs.iter().filter_map(|plan| plan.indices.iter().max()).max();
     let mut found = vec![false; highest.map_or(0, |&highest| highest as usize + 1)];
     for plan in epochs {
-        for &sequence in plan.indices() {
+        for &sequence in &plan.indices {
             found[sequence as usize] = true;
         }
     }
-    found.into_iter().filter(|found| *found).count()
+    found
 }
 
 /// How many pairs so many sequences make.

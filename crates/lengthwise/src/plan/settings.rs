@@ -4,8 +4,10 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::base::digest::hex;
 use crate::data::lengths::Lengths;
+use crate::data::mix::Mix;
 use crate::data::over_long::OverLong;
 use crate::data::shard::Shard;
+use crate::data::units::{OneKind, Together};
 use crate::error::Error;
 use crate::limit::budget::Budget;
 use crate::limit::capacity::{Open, Row};
@@ -124,8 +126,20 @@ settings! {
         /// Which shard of a corpus is planned, if it is one.
         #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
         shard: Option<Shard>,
+        /// What sequences that stay [together](crate::Lengths::together) share.
+        #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "is_default"))]
+        share: Together,
+        /// What has sequences of one [kind](crate::Lengths::kinds) only.
+        #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "is_default"))]
+        one_kind: OneKind,
+        /// How much of every kind an epoch has, if that is given.
+        #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+        mix: Option<Mix>,
     }
     found {
+        /// Whether sequences stay together or have kinds, which the lengths say.
+        #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "is_default"))]
+        grouped: bool,
         /// The summary statistics that the lengths are a part of, if any.
         #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
         corpus: Option<Corpus>,
@@ -141,6 +155,11 @@ settings! {
         #[cfg_attr(feature = "serde", serde(with = "crate::plan::forms::hex"))]
         lengths: u64,
     }
+}
+
+#[cfg(feature = "serde")]
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// The summary statistics that a plan was made with.
@@ -171,6 +190,9 @@ impl Settings {
             canonical_ranks: None,
             update: None,
             shard: None,
+            share: Together::default(),
+            one_kind: OneKind::default(),
+            mix: None,
             seed: 0,
             steps: None,
         }
@@ -225,13 +247,36 @@ impl Provenance {
         let second_longest = lengths.second().map_or(0, |second| of_second.alone(second.max()));
         let longest = of_first.alone(longest) + second_longest;
         if self.packed {
-            let strategy = self.strategy.parse::<Strategy>().ok();
-            let row = strategy.and_then(|strategy| strategy.row());
-            let keeps = |row: Row| batch_length <= row.capacity && size <= row.at_most;
             let held = batch.iter().map(|&it| lengths.of(it).min(batch_length));
-            return row.is_none_or(keeps) && self.budget.admits_row(held, batch_length, longest);
+            return self.admits_row(held, batch_length, longest);
         }
-        self.budget.admits(Open { size, length: batch_length, second }, shortest, longest)
+        // A batch may exceed some budgets by its last sequence, or by its last group.
+        let last = batch.last().zip(lengths.units());
+        let last = last.map_or(1, |(&last, units)| units.size(units.of[last as usize]));
+        let batch = Open { size, length: batch_length, second };
+        self.budget.admits(batch, (shortest, last), longest)
+    }
+
+    /// Whether a row of these lengths is within the budget and the limits of its strategy, if a row of the longest
+    /// sequence alone is padded to `longest`.
+    fn admits_row(
+        &self,
+        held: impl ExactSizeIterator<Item = u32>,
+        row_length: u32,
+        longest: u64,
+    ) -> bool {
+        let row = self.strategy.parse::<Strategy>().ok().and_then(|strategy| strategy.row());
+        let size = held.len() as u32;
+        let keeps = |row: Row| row_length <= row.capacity && size <= row.at_most;
+        row.is_none_or(keeps) && self.budget.admits_row(held, row_length, longest)
+    }
+
+    /// The same for a row of some of these lengths.
+    pub(crate) fn admits_row_of(&self, held: &[u32], row_length: u32, lengths: &[u32]) -> bool {
+        let longest = lengths.iter().copied().max().unwrap_or(0);
+        let longest = self.corpus.map_or(longest, |corpus| corpus.longest);
+        let longest = self.shapes.sides()[0].alone(longest);
+        self.admits_row(held.iter().copied(), row_length, longest)
     }
 
     pub(crate) fn time(&self) -> Time {
@@ -256,6 +301,18 @@ impl Provenance {
     /// For how many ranks optimizer steps were planned, if they were.
     fn planned_ranks(&self) -> Option<u32> {
         self.batches_per_step.map(|_| self.canonical_ranks.unwrap_or(1))
+    }
+
+    /// Refuses a number of ranks that would divide sequences that share a rank.
+    pub(crate) fn check_ranks(&self, world_size: u32) -> Result<(), Error> {
+        match (self.share, self.planned_ranks()) {
+            (Together::Rank, Some(ranks)) if world_size > 0 && ranks % world_size != 0 => {
+                let expected =
+                    format!("a divisor of {ranks}: the plan keeps groups on these ranks");
+                Err(Error::bad_value("the number of ranks", &world_size, expected))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// How many batches a step has over `world_size` ranks. With canonical ranks it is that number if
@@ -307,6 +364,11 @@ impl Provenance {
         .chain(self.corpus.map(|corpus| ("statistics", hex(corpus.statistics))))
         .chain(self.shard.map(|shard| ("shard", shard.to_string())))
         .chain(self.update.map(|update| ("update", update.to_string())))
+        .chain((self.share != Together::default()).then(|| ("share", self.share.to_string())))
+        .chain(
+            (self.one_kind != OneKind::default()).then(|| ("one-kind", self.one_kind.to_string())),
+        )
+        .chain(self.mix.as_ref().map(|mix| ("mix", mix.to_string())))
         .chain(self.planned_ranks().map(|ranks| ("ranks", ranks.to_string())))
         .map(|(name, text)| (name, brief(text)))
         .collect()

@@ -1,9 +1,12 @@
 //! Assigns batches to steps and to slots in them; batches that do not fill a step are repeated or
 //! split.
 
+use std::collections::BTreeMap;
+
 use crate::base::rng::{Purpose, Rng};
 use crate::cut::batches::{Batches, Span, split_costliest};
 use crate::data::lengths::Pad;
+use crate::data::units::{OneKind, Together};
 use crate::math::{largest, ln};
 use crate::order::sort;
 use crate::plan::arrange::{Arrange, Clock, Item, Part, Steps, Tail, Time, in_step};
@@ -79,7 +82,7 @@ impl Assigned {
                 let steps =
                     if made.steps == Steps::InOrder { made.steps } else { Steps::Stratified };
                 let (kept, held) = hold_out(order, left, steps);
-                self.dropped = held;
+                self.dropped.extend(held);
                 (kept, Vec::new())
             }
             Tail::Repeat => {
@@ -99,7 +102,8 @@ impl Assigned {
                 let steps = (held.len() + per_step - left) / per_step;
                 let count = steps * per_step;
                 let mut last = split(batches, &held, count, (made, clock), &mut self.pieces);
-                parts.extend(self.pieces.padded().map(|piece| clock.part(piece)));
+                let new = self.pieces.padded().skip(parts.len() - batches.len());
+                parts.extend(new.map(|piece| clock.part(piece)));
                 match made.steps {
                     // One from each stratum of the parts as well.
                     Steps::Stratified => {
@@ -109,7 +113,7 @@ impl Assigned {
                     Steps::Aligned => sort_by_time(&mut last, parts),
                     Steps::InOrder => {}
                 }
-                self.broken = held;
+                self.broken.extend(held);
                 (kept, last)
             }
         }
@@ -132,27 +136,59 @@ pub(crate) fn assign(
         return assigned;
     }
     let mut parts: Vec<Part> = batches.padded().map(|batch| clock.part(batch)).collect();
-    let order = ranked(&parts, made);
-    let (kept, last) = assigned.set_aside(batches, order, &mut parts, per_step, (made, clock));
-    assigned.slots = match made.steps {
-        Steps::InOrder | Steps::Aligned => kept,
-        Steps::Stratified if made.packed => {
-            let ranks = made.ranks_of_step(per_step as u32) as usize;
-            rows::matched(&kept, &parts, (per_step, ranks), &own)
-        }
-        Steps::Stratified => balance::matched(&kept, &parts, per_step, &own),
-    };
-    assigned.slots.extend(last);
+    let mut order = ranked(&parts, made);
+    if made.steps == Steps::Stratified && !made.packed && clock.units.is_some() {
+        // Strata of kinds, and of lengths in them: a step has its share of each.
+        sort::by_key(&mut order, |batch| clock.kind(batches.get(batch as usize)));
+    }
+    for order in by_kind(order, batches, (made, clock)) {
+        let (kept, last) = assigned.set_aside(batches, order, &mut parts, per_step, (made, clock));
+        let kept = match made.steps {
+            Steps::InOrder | Steps::Aligned => kept,
+            Steps::Stratified if made.packed => {
+                let ranks = made.ranks_of_step(per_step as u32) as usize;
+                rows::matched(&kept, &parts, (per_step, ranks), &own)
+            }
+            Steps::Stratified => balance::matched(&kept, &parts, per_step, &own),
+        };
+        assigned.slots.extend(kept);
+        assigned.slots.extend(last);
+    }
     let places = (per_step, world_size);
+    if made.steps == Steps::InOrder && made.one_kind == OneKind::Step {
+        // Those of one kind do not all come first.
+        let order = as_built(&assigned.slots, per_step);
+        let steps =
+            order.iter().map(|&step| &assigned.slots[step as usize * per_step..][..per_step]);
+        assigned.slots = steps.flatten().copied().collect();
+    }
+    let is_planned = made.batches_per_step.is_some() && made.share == Together::Batch;
     if made.steps != Steps::InOrder {
         assigned.slots = arranged(&assigned.slots, &parts, places, made, [rng, &own]);
-    } else if made.batches_per_step.is_some() && made.cost_model.is_some() && world_size > 1 {
+    } else if is_planned && made.cost_model.is_some() && world_size > 1 {
         // Steps that were planned stay as they are; which rank takes which batch is free.
         let steps: Vec<u32> = (0..(assigned.slots.len() / per_step) as u32).collect();
         let time = |slot: u32| parts[slot as usize].time;
         assigned.slots = placed(&assigned.slots, &steps, places, true, &own, time);
     }
     assigned
+}
+
+/// The batches that may be in one step, in the same order: those of each kind by themselves if steps are of one kind.
+fn by_kind(
+    order: Vec<u32>,
+    batches: &Batches,
+    (made, clock): (&Provenance, Clock),
+) -> impl Iterator<Item = Vec<u32>> {
+    let mut kinds: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    if made.one_kind == OneKind::Batch || clock.units.is_none() {
+        kinds.insert(0, order);
+    } else {
+        for batch in order {
+            kinds.entry(clock.kind(batches.get(batch as usize))).or_default().push(batch);
+        }
+    }
+    kinds.into_values()
 }
 
 /// The steps in the order of the epoch, each with its batches in their slots.
@@ -165,12 +201,7 @@ fn arranged(
 ) -> Vec<u32> {
     let time = |slot: u32| parts[slot as usize].time;
     let order = match made.arrange {
-        // As built: a step comes when the first of its batches would.
-        Arrange::AsBuilt => {
-            let mut order: Vec<u32> = (0..(slots.len() / per_step) as u32).collect();
-            order.sort_by_key(|&step| slots[step as usize * per_step..][..per_step].iter().min());
-            order
-        }
+        Arrange::AsBuilt => as_built(slots, per_step),
         arrange => {
             let items: Vec<Item> = slots.chunks(per_step).map(|step| item(step, parts)).collect();
             match made.shard {
@@ -184,6 +215,13 @@ fn arranged(
         }
     };
     placed(slots, &order, (per_step, world_size), made.packed, own, time)
+}
+
+/// The order in which a step comes when the first of its batches would.
+fn as_built(slots: &[u32], per_step: usize) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..(slots.len() / per_step) as u32).collect();
+    order.sort_by_key(|&step| slots[step as usize * per_step..][..per_step].iter().min());
+    order
 }
 
 /// All batches in the order in which steps are made of them.
@@ -309,7 +347,8 @@ pub(crate) fn held_to_split(
     let more = std::iter::once(0).chain((0..).map(|power| 1 << power));
     for more in more.take_while(|&more| more < 2 * whole.max(1)).map(|more| whole.min(more)) {
         let (kept, held) = hold_out(order.to_vec(), left + more * per_step, steps);
-        let sequences: u64 = held.iter().map(|&batch| u64::from(parts[batch as usize].size)).sum();
+        let sequences: u64 =
+            held.iter().map(|&batch| u64::from(parts[batch as usize].pieces)).sum();
         if sequences >= ((more + 1) * per_step) as u64 {
             return (kept, held);
         }
@@ -347,7 +386,7 @@ pub(crate) fn split(
             pieces.push(parts.get(part), parts.pad(part));
         }
     } else {
-        for piece in split_batches(&pool, count, made) {
+        for piece in split_batches(&pool, count, (made, clock)) {
             pieces.push(pool.sequences(piece), piece.pad);
         }
     }
@@ -355,16 +394,17 @@ pub(crate) fn split(
     (0..count as u32).map(|at| first + at % made).collect()
 }
 
-fn split_batches(pool: &Batches, count: usize, made: &Provenance) -> Vec<Span> {
-    let cost = |size: u32, length: u32| match made.time() {
+fn split_batches(pool: &Batches, count: usize, (made, clock): (&Provenance, Clock)) -> Vec<Span> {
+    let time = match made.time() {
         // All sizes of a length take the same time, and yet half a batch is better than none.
-        Time::Length => Time::Cells.of(size, length),
-        time => time.of(size, length),
+        Time::Length => Time::Cells,
+        time => time,
     };
-    let most = pool.shapes().map(|(size, length)| cost(size, length)).fold(0.0, f64::max);
+    let cost = |span: Span| time.of(clock.size(pool.sequences(span)), span.pad.joint());
+    let most = pool.spans().map(cost).fold(0.0, f64::max);
     let (mut low, mut high) = (0.0, most);
-    // Of two lengths neither batch need be the longer.
-    let together = made.together || !pool.seconds.is_empty();
+    // Of two lengths neither batch need be the longer, and batches may be of different kinds.
+    let together = made.together || !pool.seconds.is_empty() || clock.units.is_some();
     let mut best = cut(pool, most, together, &cost);
     for _ in 0..30 {
         let middle = f64::midpoint(low, high);
@@ -380,22 +420,22 @@ fn split_batches(pool: &Batches, count: usize, made: &Provenance) -> Vec<Span> {
 
 /// Cuts the pool from the front into parts of at most `limit`, or of one sequence. Batches that belong
 /// `together` are cut, but never mixed.
-fn cut(pool: &Batches, limit: f64, together: bool, cost: &impl Fn(u32, u32) -> f64) -> Vec<Span> {
+fn cut(pool: &Batches, limit: f64, together: bool, cost: &impl Fn(Span) -> f64) -> Vec<Span> {
     let mut pieces: Vec<Span> = Vec::new();
     let mut open: Option<Span> = None;
     let mut start = 0;
-    for (at, (whole, length)) in pool.shapes().enumerate() {
+    for (at, (whole, _)) in pool.shapes().enumerate() {
         let mut left = whole;
         while left > 0 {
             let had = open.map_or(0, |piece| piece.size);
             // The most that the part can have at this length.
             let most = whole.saturating_sub(had).min(left);
-            let more = largest(most, |more| cost(had + more, length) <= limit);
+            let begun = open.map_or(start, |piece| piece.start);
+            let with = |more: u32| Span { start: begun, size: had + more, pad: pool.pad(at) };
+            let more = largest(most, |more| cost(with(more)) <= limit);
             let more = if had == 0 { more.max(1) } else { more };
             if more > 0 {
-                let begun = open.map_or(start, |piece| piece.start);
-                let size = had + more;
-                open = Some(Span { start: begun, size, pad: pool.pad(at) });
+                open = Some(with(more));
                 start += more;
                 left -= more;
             }

@@ -6,15 +6,15 @@
 //! bands are as few as the idle time allows.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 use std::ops::Range;
 
 use crate::base::rng::{Purpose, Rng};
-use crate::cut::batches::{Batches, split_costliest};
+use crate::cut::batches::{Batches, Span, split_costliest};
 use crate::data::lengths::Pad;
 use crate::limit::capacity::Row;
 use crate::order::pack::{Filled, Piece, evenly};
-use crate::plan::arrange::{Clock, Part, held};
+use crate::plan::arrange::{Clock, Part};
 use crate::plan::settings::Provenance;
 use crate::shape::shapes::Shapes;
 
@@ -206,7 +206,7 @@ pub(crate) fn held_to_split(
         }
         let evenly = |at: usize| fitting[(2 * at + 1) * fitting.len() / (2 * count)];
         let chosen: Vec<usize> = (0..count).map(evenly).collect();
-        let sequences: u64 = chosen.iter().map(|&at| u64::from(of(at).size)).sum();
+        let sequences: u64 = chosen.iter().map(|&at| u64::from(of(at).pieces)).sum();
         (sequences >= slots as u64).then_some(chosen)
     })?;
     let mut next = chosen.into_iter().peekable();
@@ -230,41 +230,42 @@ pub(crate) fn repeated(order: Vec<u32>, left: usize, per_step: usize) -> (Vec<u3
 
 /// The sequences of these rows in up to `count` rows of about the same time, none of them longer, or of more
 /// sequences, than the largest that there was. If they do not fit that way, the rows with the most sequences are
-/// split.
+/// split. Groups stay together, and kinds apart.
 pub(crate) fn divided(rows: &Batches, count: usize, made: &Provenance, clock: Clock) -> Batches {
     let lengths = clock.rows.unwrap_or_default();
-    let longest = rows.padded().flat_map(|(row, pad)| held(row, pad, lengths)).max();
+    let longest = rows.padded().flat_map(|(row, pad)| clock.held(row, pad, lengths)).max();
     let limit = made.budget.row_cost(longest.unwrap_or(0)).filter(|_| made.shapes == Shapes::Exact);
-    let piece = |(&sequence, length)| {
-        let cost = clock.time.of_sequence(length);
-        let part = limit.map_or(0.0, |limit| limit.part(length));
-        Piece { cost, key: cost, part, sequence, length }
+    let piece = |(sequence, pad): (&u32, Pad)| {
+        let held = clock.held(std::slice::from_ref(sequence), pad, lengths);
+        let cost = held.clone().map(|length| clock.time.of_sequence(length)).sum();
+        let part = limit.map_or(0.0, |limit| held.clone().map(|length| limit.part(length)).sum());
+        let (length, size) = (held.clone().sum(), held.count() as u32);
+        Piece { cost, key: cost, part, sequence: *sequence, length, size }
     };
-    // A truncated sequence is cut to its row, and stays alone in it.
-    let is_cut =
-        |(row, pad): &(&[u32], Pad)| row.iter().any(|&it| lengths[it as usize] > pad.first);
+    // A truncated sequence is cut to its row, and stays alone in it. So does what exceeds the budget.
+    let is_cut = |(row, pad): &(&[u32], Pad)| {
+        let whole = Pad { first: u32::MAX, ..*pad };
+        let held: Vec<u32> = clock.held(row, whole, lengths).collect();
+        let is_over = || row.len() == 1 && !made.admits_row_of(&held, pad.first, lengths);
+        held.iter().any(|&length| length > pad.first) || is_over()
+    };
     let (cut, whole): (Vec<_>, Vec<_>) = rows.padded().partition(is_cut);
-    let pieces = whole.iter().flat_map(|&(row, pad)| row.iter().zip(held(row, pad, lengths)));
-    let mut pieces: Vec<Piece> = pieces.map(piece).collect();
-    let mut paddings: Vec<u32> = rows.lengths.clone();
+    let mut paddings: Vec<u32> = whole.iter().map(|(_, pad)| pad.first).collect();
     paddings.sort_unstable();
     let capacity = paddings.last().copied().unwrap_or(0);
-    let at_most = rows.iter().map(<[u32]>::len).max().unwrap_or(0) as u32;
-    let part = |sequences: &[u32], pad: Pad| Filled {
-        positions: held(sequences, pad, lengths).map(u64::from).sum(),
-        sequences: sequences.to_vec(),
-        ..Filled::default()
-    };
+    let at_most = whole.iter().map(|(row, _)| clock.size(row)).max().unwrap_or(0);
+    let mut kinds: BTreeMap<u32, OfKind> = BTreeMap::new();
+    for &(row, pad) in &whole {
+        let kind = kinds.entry(clock.kind(row)).or_default();
+        kind.rows += 1;
+        kind.pieces.extend(row.iter().map(|sequence| piece((sequence, pad))));
+    }
+    let row = Row { capacity, at_most };
     let left = count.saturating_sub(cut.len());
-    let parts = evenly(&mut pieces, left, Row { capacity, at_most }).map(|mut parts| {
-        parts.extend(cut.iter().map(|&(row, pad)| part(row, pad)));
-        parts
-    });
-    let parts = parts.unwrap_or_else(|| {
-        let sequences = |size: u32, _| f64::from(size);
-        let halves = split_costliest(rows.spans().collect(), count, 1, &sequences);
-        halves.into_iter().map(|half| part(rows.sequences(half), half.pad)).collect()
-    });
+    let kinds = OfKind::share(kinds.into_values().collect(), left).into_iter();
+    let parts = kinds.map(|mut kind| evenly(&mut kind.pieces, kind.rows, row));
+    let parts = parts.collect::<Option<Vec<Vec<Filled>>>>().map(|parts| parts.concat());
+    let parts = parts.unwrap_or_else(|| halves(&whole, left, clock));
     let mut divided = Batches::default();
     for part in parts.iter().filter(|part| !part.sequences.is_empty()) {
         let sum = part.positions as u32;
@@ -275,5 +276,50 @@ pub(crate) fn divided(rows: &Batches, count: usize, made: &Provenance, clock: Cl
         };
         divided.push(&part.sequences, Pad { first, second: 0 });
     }
+    for (row, pad) in cut {
+        divided.push(row, pad);
+    }
     divided
+}
+
+/// Halves the rows with the most sequences until there are `count`.
+fn halves(rows: &[(&[u32], Pad)], count: usize, clock: Clock) -> Vec<Filled> {
+    let mut all = Batches::default();
+    for &(row, pad) in rows {
+        all.push(row, pad);
+    }
+    let halves = split_costliest(all.spans().collect(), count, 1, &|span| f64::from(span.size));
+    let part = |half: Span| {
+        let sequences = all.sequences(half);
+        let held = clock.held(sequences, half.pad, clock.rows.unwrap_or_default());
+        let positions = held.map(u64::from).sum();
+        Filled { positions, sequences: sequences.to_vec(), ..Filled::default() }
+    };
+    halves.into_iter().map(part).collect()
+}
+
+/// The sequences of one kind that are to be divided, and among how many rows.
+#[derive(Default)]
+struct OfKind {
+    pieces: Vec<Piece>,
+    rows: usize,
+}
+
+impl OfKind {
+    /// Raises the numbers of rows to `count` in all, for the kinds whose rows would take longest.
+    fn share(mut kinds: Vec<Self>, count: usize) -> Vec<Self> {
+        if let [one] = &mut kinds[..] {
+            one.rows = count;
+            return kinds;
+        }
+        let costs = kinds.iter().map(|kind| kind.pieces.iter().map(|piece| piece.cost).sum());
+        let costs: Vec<f64> = costs.collect();
+        for _ in kinds.iter().map(|kind| kind.rows).sum()..count {
+            let each = |at: &usize| costs[*at] / kinds[*at].rows as f64;
+            let divisible = (0..kinds.len()).filter(|&at| kinds[at].rows < kinds[at].pieces.len());
+            let Some(most) = divisible.max_by(|a, b| each(a).total_cmp(&each(b))) else { break };
+            kinds[most].rows += 1;
+        }
+        kinds
+    }
 }

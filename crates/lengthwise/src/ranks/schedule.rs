@@ -8,6 +8,7 @@ use crate::base::rng::Rng;
 use crate::base::setting::{differ, difference};
 use crate::cut::batches::Batches;
 use crate::data::lengths::{Lengths, Pad};
+use crate::data::units::Together;
 use crate::error::Error;
 use crate::limit::cost::CostModel;
 use crate::plan::arrange::{Clock, Time, held};
@@ -143,7 +144,7 @@ impl Schedule {
 
     /// How long its batches take. A schedule is only made of a plan that knows what it depends on.
     fn clock(&self, time: Time) -> Clock<'_> {
-        self.plan.clock(time).unwrap_or(Clock { time, rows: None })
+        self.plan.clock(time).unwrap_or(Clock { time, rows: None, units: None })
     }
 
     fn time_of(&self, slot: u32, clock: Clock) -> f64 {
@@ -276,8 +277,13 @@ impl Plan {
         cursor.check(self)?;
         let made = self.provenance();
         let clock = self.clock(made.time())?;
+        made.check_ranks(world_size)?;
         let per_step = made.per_step(world_size)?;
-        let sequences = self.indices().len();
+        // Groups are assigned as what stays whole, and become sequences again at the end.
+        let units = self.units().filter(|_| made.share == Together::Batch);
+        let clock = Clock { units: units.map(|units| &**units), ..clock };
+        let mut batches = self.places();
+        let sequences = batches.indices.len();
         if sequences < per_step as usize {
             return Err(Error::TooFewForRanks { sequences, places: per_step, world_size });
         }
@@ -286,7 +292,7 @@ impl Plan {
             let rng = Rng::new(made.seed, made.epoch).at_turn(turn);
             assign(batches, places, (made, clock), &rng)
         };
-        let (mut batches, mut before) = (Arc::clone(&self.batches), Vec::new());
+        let mut before = Vec::new();
         let segments = cursor.merged();
         let continued = segments.last().is_some_and(|last| last.ranks == per_step);
         for &segment in &segments[..segments.len() - usize::from(continued)] {
@@ -295,11 +301,15 @@ impl Plan {
             batches = Arc::new(assigned.unseen(&batches, segment.places_of(&assigned)?));
             before.push(segment);
         }
-        let assigned = assign(&batches, (per_step, world_size), &before);
+        let mut assigned = assign(&batches, (per_step, world_size), &before);
         let taken = match segments.last() {
             Some(last) if continued => last.places_of(&assigned)? / per_step as usize,
             _ => 0,
         };
+        if let Some(units) = units {
+            batches = Arc::new(batches.expanded(units));
+            assigned.pieces = assigned.pieces.expanded(units);
+        }
         let plan = self.clone();
         Ok(Schedule { plan, world_size, per_step, before, taken, batches, assigned })
     }

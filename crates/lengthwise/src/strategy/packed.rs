@@ -94,7 +94,7 @@ impl Group for Packed {
                 sort::by_key(window, |sequence| !lengths.of(sequence));
             }
         }
-        let (order, ends) = pack(&order, lengths, limit.row(), limit.row_cost());
+        let (order, ends) = pack(&order, lengths, limit);
         Ok(Groups::trusted(order, ends).packed())
     }
 }

@@ -7,7 +7,7 @@ use crate::base::rng::{Purpose, Rng, Stream};
 use crate::base::setting::differ;
 use crate::error::Error;
 use crate::plan::arrange::Tail;
-use crate::stream::step::{Around, Line, Node};
+use crate::stream::step::{Around, Class, Line, Node};
 use crate::stream::streamer::{Pivot, Rounds, StreamState, Streamer};
 
 impl Streamer {
@@ -58,12 +58,42 @@ pub struct Feed {
     ended: bool,
 }
 
+/// What comes next in a stream: a sequence, or several that stay together. A plain length is one sequence.
+///
+/// ```
+/// use lengthwise::{Budget, stream::{Arrival, Streamer}};
+///
+/// let pairs = [[31, 7], [12, 90], [25, 26]];
+/// let arrival = |pair: &[u32; 2]| Arrival { sequences: 2, ..Arrival::from(pair[0].max(pair[1])) };
+/// for batch in Streamer::new(Budget::padded(200)).over(pairs, arrival)? {
+///     let batch = batch?;
+///     assert!(2 * batch.items.len() as u32 * batch.length <= 200);
+/// }
+/// # Ok::<(), lengthwise::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// The length of the longest.
+    pub length: u32,
+    /// How many sequences there are: what arrives at once stays in one batch.
+    pub sequences: u32,
+    /// The kind: no batch has two.
+    pub kind: u64,
+}
+
+impl From<u32> for Arrival {
+    fn from(length: u32) -> Self {
+        Self { length, sequences: 1, kind: 0 }
+    }
+}
+
 /// The batches of a step, one for each rank.
 #[derive(Clone, Debug, Default)]
 pub struct StreamStep {
     positions: Vec<u64>,
     slots: Vec<u32>,
     lengths: Vec<u32>,
+    classes: Vec<Class>,
     /// For each rank, the range of its batch, and its length.
     batches: Vec<(usize, usize, u32)>,
     left_out: Vec<u64>,
@@ -187,7 +217,10 @@ impl Feed {
     /// because it is over-long and left out, or was in a batch before the stream was resumed.
     ///
     /// It is an error to push while no sequence is [needed](Feed::needs).
-    pub fn push(&mut self, length: u32) -> Result<Option<u32>, Error> {
+    ///
+    /// What comes can also be several sequences that stay together, or have a kind: see [`Arrival`].
+    pub fn push(&mut self, arrival: impl Into<Arrival>) -> Result<Option<u32>, Error> {
+        let Arrival { length, sequences, kind } = arrival.into();
         let position = self.read;
         if !self.needs() {
             return Err(Error::NotNeeded { position, ended: self.ended });
@@ -199,7 +232,8 @@ impl Feed {
             self.stop_reading_again()?;
             return Ok(None);
         }
-        let admitted = self.rounds.admit(position, length)?;
+        self.rounds.meet(position, sequences)?;
+        let admitted = self.rounds.admit(position, length, sequences)?;
         self.read += 1;
         let Some(planned) = admitted else {
             self.left_out += 1;
@@ -210,10 +244,11 @@ impl Feed {
         };
         self.truncated += u64::from(planned < length && self.again.is_none());
         self.rounds.extend(planned);
+        let class = Class { kind, sequences };
         let tie = self.rng.at_epoch(position >> 32).word(Purpose::Arrival, position as u32);
         // Those that come before rungs are learned are sorted again then.
-        let (padded, full) = self.rounds.padded_and_full(planned);
-        let slot = self.line.hold(Node { position, length: planned, padded, full, tie });
+        let (padded, full) = self.rounds.padded_and_full(planned, sequences);
+        let slot = self.line.hold(Node { position, length: planned, padded, full, tie, class });
         self.stop_reading_again()?;
         Ok(Some(slot))
     }
@@ -236,7 +271,7 @@ impl Feed {
         if self.rounds.must_learn() {
             let Self { line, rounds, .. } = self;
             rounds.learn(line.by_arrival().map(|slot| line.node(slot).length))?;
-            line.sort_by(|length| rounds.padded_and_full(length));
+            line.sort_by(|length, sequences| rounds.padded_and_full(length, sequences));
         }
         let Some(oldest) = self.line.by_arrival().next() else { return Ok(None) };
         let ranks = self.streamer.ranks as usize;
@@ -273,23 +308,24 @@ impl Feed {
     /// Returns the state before the last step, if nothing was pushed since: for a caller that could not
     /// use the step.
     pub fn state_before_step(&self) -> StreamState {
-        let StreamStep { positions, lengths, slots, number, .. } = &self.step;
+        let StreamStep { positions, lengths, classes, slots, number, .. } = &self.step;
         if self.again.is_some() || self.steps != number + 1 || slots.is_empty() {
             return self.state();
         }
-        let taken = positions.iter().copied().zip(lengths.iter().copied());
-        let mut held: Vec<(u64, u32)> = self.held_lengths().chain(taken).collect();
+        let taken = positions.iter().zip(lengths).zip(classes);
+        let taken = taken.map(|((&position, &length), &class)| (position, length, class));
+        let mut held: Vec<(u64, u32, Class)> = self.held_lengths().chain(taken).collect();
         held.sort_unstable();
         self.state_of(held, *number)
     }
 
-    /// The positions and lengths of the sequences that are held, in the order of arrival.
-    fn held_lengths(&self) -> impl Iterator<Item = (u64, u32)> {
+    /// The positions, lengths and classes of the sequences that are held, in the order of arrival.
+    fn held_lengths(&self) -> impl Iterator<Item = (u64, u32, Class)> {
         let nodes = self.line.by_arrival().map(|slot| self.line.node(slot));
-        nodes.map(|node| (node.position, node.length))
+        nodes.map(|node| (node.position, node.length, node.class))
     }
 
-    fn state_of(&self, held: Vec<(u64, u32)>, steps: u64) -> StreamState {
+    fn state_of(&self, held: Vec<(u64, u32, Class)>, steps: u64) -> StreamState {
         // A ladder of a stream that ended before a window was full is not for what may come yet.
         let few = held.is_empty() && self.read < self.streamer.window.into();
         let rungs = if few { &[] } else { self.rounds.learned() };
@@ -303,7 +339,7 @@ impl Feed {
             truncated: self.truncated,
             rungs: rungs.to_vec(),
             lengths: digest(held.iter().copied()),
-            held: held.into_iter().map(|(position, _)| position).collect(),
+            held: held.into_iter().map(|(position, ..)| position).collect(),
         }
     }
 
@@ -358,6 +394,7 @@ impl Feed {
         step.positions.clear();
         step.slots.clear();
         step.lengths.clear();
+        step.classes.clear();
         step.batches.clear();
         // At the end of the stream there may be gaps between them, which earlier steps took.
         for batch in &around.batches {
@@ -368,6 +405,7 @@ impl Feed {
                 step.positions.push(line.node(slot).position);
                 step.slots.push(slot);
                 step.lengths.push(line.node(slot).length);
+                step.classes.push(line.node(slot).class);
             }
             step.batches.push((start, step.slots.len(), length));
         }
@@ -385,12 +423,17 @@ impl Feed {
     }
 }
 
-/// XXH3 of positions and lengths, each as a little-endian `u64`.
-fn digest(held: impl Iterator<Item = (u64, u32)>) -> u64 {
+/// XXH3 of positions and lengths, each as a little-endian `u64`; and of numbers of sequences and kinds where there is
+/// more than one sequence or a kind.
+fn digest(held: impl Iterator<Item = (u64, u32, Class)>) -> u64 {
     let mut hash = Xxh3::new();
-    for (position, length) in held {
+    for (position, length, Class { kind, sequences }) in held {
         hash.update(&position.to_le_bytes());
         hash.update(&u64::from(length).to_le_bytes());
+        if sequences > 1 || kind != 0 {
+            hash.update(&u64::from(sequences).to_le_bytes());
+            hash.update(&kind.to_le_bytes());
+        }
     }
     hash.digest()
 }

@@ -5,6 +5,6 @@ mod over;
 mod step;
 mod streamer;
 
-pub use feed::{Feed, Picked, StreamStep};
+pub use feed::{Arrival, Feed, Picked, StreamStep};
 pub use over::{Batched, StreamBatch};
 pub use streamer::{Pivot, StreamState, Streamer};

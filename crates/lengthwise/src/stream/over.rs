@@ -1,12 +1,12 @@
 //! Batches of the items of an iterator.
 
 use crate::error::Error;
-use crate::stream::feed::Feed;
+use crate::stream::feed::{Arrival, Feed};
 use crate::stream::streamer::{StreamState, Streamer};
 
 impl Streamer {
     /// Returns the batches of this rank over the items of an iterator; `length` returns the length of
-    /// an item.
+    /// an item, or the [`Arrival`] that it is.
     ///
     /// ```
     /// use lengthwise::{Budget, stream::Streamer};
@@ -19,10 +19,11 @@ impl Streamer {
     /// }
     /// # Ok::<(), lengthwise::Error>(())
     /// ```
-    pub fn over<I, F>(&self, source: I, length: F) -> Result<Batched<I::IntoIter, F>, Error>
+    pub fn over<I, F, A>(&self, source: I, length: F) -> Result<Batched<I::IntoIter, F>, Error>
     where
         I: IntoIterator,
-        F: FnMut(&I::Item) -> u32,
+        F: FnMut(&I::Item) -> A,
+        A: Into<Arrival>,
     {
         Ok(Batched::new(self.feed()?, self.rank, source.into_iter(), length))
     }
@@ -42,7 +43,7 @@ impl Streamer {
     /// assert!(first.eq(rest)); // what comes is the same
     /// # Ok::<(), lengthwise::Error>(())
     /// ```
-    pub fn resume_over<I, F>(
+    pub fn resume_over<I, F, A>(
         &self,
         state: &StreamState,
         source: I,
@@ -50,7 +51,8 @@ impl Streamer {
     ) -> Result<Batched<I::IntoIter, F>, Error>
     where
         I: IntoIterator,
-        F: FnMut(&I::Item) -> u32,
+        F: FnMut(&I::Item) -> A,
+        A: Into<Arrival>,
     {
         Ok(Batched::new(self.resume(state)?, self.rank, source.into_iter(), length))
     }
@@ -84,7 +86,7 @@ pub struct StreamBatch<T> {
     pub left_out: Vec<u64>,
 }
 
-impl<I: Iterator, F: FnMut(&I::Item) -> u32> Batched<I, F> {
+impl<I: Iterator, F> Batched<I, F> {
     pub(crate) fn new(feed: Feed, rank: u32, source: I, length: F) -> Self {
         Self { source, length, feed, rank, items: Vec::new(), failed: false }
     }
@@ -99,7 +101,10 @@ impl<I: Iterator, F: FnMut(&I::Item) -> u32> Batched<I, F> {
         &self.feed
     }
 
-    fn advance(&mut self) -> Result<Option<StreamBatch<I::Item>>, Error> {
+    fn advance<A: Into<Arrival>>(&mut self) -> Result<Option<StreamBatch<I::Item>>, Error>
+    where
+        F: FnMut(&I::Item) -> A,
+    {
         while self.feed.needs() {
             let Some(item) = self.source.next() else {
                 self.feed.end()?;
@@ -130,7 +135,7 @@ impl<I: Iterator, F: FnMut(&I::Item) -> u32> Batched<I, F> {
     }
 }
 
-impl<I: Iterator, F: FnMut(&I::Item) -> u32> Iterator for Batched<I, F> {
+impl<I: Iterator, F: FnMut(&I::Item) -> A, A: Into<Arrival>> Iterator for Batched<I, F> {
     type Item = Result<StreamBatch<I::Item>, Error>;
 
     /// Returns the next batch, or an error; nothing comes after an error.

@@ -82,7 +82,9 @@ impl Around {
     fn look(&mut self, line: &Line, slots: impl Iterator<Item = u32>) {
         for slot in slots {
             self.order.push(slot);
-            self.sums.push(self.sums[self.sums.len() - 1] + u64::from(line.node(slot).length));
+            let Node { length, class, .. } = *line.node(slot);
+            let positions = u64::from(length) * u64::from(class.sequences);
+            self.sums.push(self.sums[self.sums.len() - 1] + positions);
         }
     }
 
@@ -111,9 +113,15 @@ impl Around {
         if !self.reach(line, start) {
             return None;
         }
-        let end = start + line.node(self.order[start]).full as usize;
-        let full = self.reach(line, end - 1);
-        Some(if full { (end, true) } else { (self.order.len(), false) })
+        let Node { full, class, .. } = *line.node(self.order[start]);
+        let end = start.saturating_add(full as usize);
+        let is_full = self.reach(line, end - 1);
+        let end = if is_full { end } else { self.order.len() };
+        if line.node(self.order[end - 1]).class == class {
+            return Some((end, is_full));
+        }
+        let same = self.order[start..end].partition_point(|&slot| line.node(slot).class == class);
+        Some((start + same, false))
     }
 
     /// Where `count` batches end that begin at this place, whether there are as many and all are full, and
@@ -122,8 +130,9 @@ impl Around {
         let (mut at, mut full, mut cells) = (start, true, 0);
         for _ in 0..count {
             let Some((end, is_full)) = self.batch(line, at) else { return (at, false, cells) };
-            cells += (end - at) as u128 * u128::from(line.node(self.order[at]).padded);
-            (at, full) = (end, is_full);
+            let Node { padded, class, .. } = *line.node(self.order[at]);
+            cells += (end - at) as u128 * u128::from(padded) * u128::from(class.sequences);
+            (at, full) = (end, full && is_full);
         }
         (at, full, cells)
     }
@@ -149,7 +158,7 @@ impl Around {
 
     /// Halves the largest batches until there are `count`, or one sequence in each.
     fn halve(&mut self, count: usize, multiple: u32) {
-        let cells = |size: u32, length: u32| f64::from(size) * f64::from(length);
+        let cells = |span: Span| f64::from(span.size) * f64::from(span.pad.joint());
         self.batches = split_costliest(std::mem::take(&mut self.batches), count, multiple, &cells);
     }
 
@@ -209,14 +218,22 @@ pub(crate) struct Node {
     pub(crate) length: u32,
     /// What it is padded to when it is the longest of its batch.
     pub(crate) padded: u32,
-    /// How many sequences a full batch has in which it is the longest.
+    /// How many of them a full batch has in which it is the longest.
     pub(crate) full: u32,
     /// A random word: the order of equal lengths.
     pub(crate) tie: u32,
+    pub(crate) class: Class,
 }
 
-/// What sequences are sorted by: the padded length, the random word and the position; then the slot.
-type Key = (u32, u32, u64, u32);
+/// Only what is of one class shares a batch: of one kind, and of as many sequences that stay together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Class {
+    pub(crate) kind: u64,
+    pub(crate) sequences: u32,
+}
+
+/// What sequences are sorted by: the class, the padded length, the random word and the position; then the slot.
+type Key = (Class, u32, u32, u64, u32);
 
 /// A block with more keys is divided: so few are moved when one comes between them.
 const BLOCK: usize = 256;
@@ -240,14 +257,14 @@ impl Line {
     pub(crate) fn and_longer(&self, slot: u32) -> impl Iterator<Item = u32> {
         let (block, place) = self.find(self.key(slot));
         let longer = self.blocks[block + 1..].iter().flatten();
-        self.blocks[block][place..].iter().chain(longer).map(|key| key.3)
+        self.blocks[block][place..].iter().chain(longer).map(|key| key.4)
     }
 
     /// The sequences that are shorter, the longest of them first.
     pub(crate) fn shorter(&self, slot: u32) -> impl Iterator<Item = u32> {
         let (block, place) = self.find(self.key(slot));
         let shorter = self.blocks[..block].iter().flatten();
-        shorter.chain(&self.blocks[block][..place]).rev().map(|key| key.3)
+        shorter.chain(&self.blocks[block][..place]).rev().map(|key| key.4)
     }
 
     /// The sequence that so many others are shorter than.
@@ -260,7 +277,7 @@ impl Line {
             has_it
         };
         let Some(block) = blocks.find(has_it) else { unreachable!("so many are held") };
-        block[place].3
+        block[place].4
     }
 
     /// Holds a sequence that is the newest. Gives its slot.
@@ -276,11 +293,11 @@ impl Line {
     }
 
     /// Orders all anew, with other padded lengths and sizes of full batches; the slots stay.
-    pub(crate) fn sort_by(&mut self, padded_and_full: impl Fn(u32) -> (u32, u32)) {
+    pub(crate) fn sort_by(&mut self, padded_and_full: impl Fn(u32, u32) -> (u32, u32)) {
         self.blocks.clear();
         for slot in self.by_arrival().collect::<Vec<_>>() {
             let node = &mut self.nodes[slot as usize];
-            (node.padded, node.full) = padded_and_full(node.length);
+            (node.padded, node.full) = padded_and_full(node.length, node.class.sequences);
             self.sort_in(slot);
         }
     }
@@ -295,15 +312,15 @@ impl Line {
         if self.blocks[first].is_empty() {
             self.blocks.remove(first);
         }
-        for (_, _, position, slot) in gone {
+        for (_, _, _, position, slot) in gone {
             self.arrived.remove(&position);
             self.free.push(slot);
         }
     }
 
     fn key(&self, slot: u32) -> Key {
-        let Node { padded, tie, position, .. } = *self.node(slot);
-        (padded, tie, position, slot)
+        let Node { padded, tie, position, class, .. } = *self.node(slot);
+        (class, padded, tie, position, slot)
     }
 
     /// The block and the place in it that a key has, or is to have.
@@ -335,7 +352,8 @@ mod tests {
     use crate::base::rng::{Purpose, Rng};
 
     fn node(position: u64, length: u32, tie: u32) -> Node {
-        Node { position, length, padded: length, full: 1, tie }
+        let class = Class { kind: 0, sequences: 1 };
+        Node { position, length, padded: length, full: 1, tie, class }
     }
 
     /// The sequences by length and by arrival, as a plain list says.
@@ -365,7 +383,7 @@ mod tests {
             positions.sort_unstable();
             assert!(line.by_arrival().map(|slot| line.node(slot).position).eq(positions));
         }
-        line.sort_by(|length| (length.next_multiple_of(8), 1));
+        line.sort_by(|length, _| (length.next_multiple_of(8), 1));
         let padded: Vec<u32> =
             (0..line.len()).map(|place| line.node(line.at(place)).padded).collect();
         assert!(padded.is_sorted() && padded.len() == plain.len());

@@ -1,9 +1,11 @@
 //! The settings of a stream, resolved for lengths that are not known; and the state of a stream, small
 //! enough for every checkpoint.
 
+use std::collections::BTreeMap;
+
 use crate::base::setting::{differ, difference, names, setters};
 use crate::cut::rungs;
-use crate::data::lengths::Lengths;
+use crate::data::lengths::{Lengths, Pad};
 use crate::data::over_long::OverLong;
 use crate::error::Error;
 use crate::limit::budget::Budget;
@@ -219,6 +221,16 @@ pub(crate) struct Rounds {
     longest: u32,
     /// The rungs of a ladder, given or learned; empty before they are.
     rungs: Vec<u32>,
+    /// By the number of sequences that stay together.
+    groups: BTreeMap<u32, OfGroups>,
+}
+
+/// What groups of a size may be.
+#[derive(Clone, Debug)]
+struct OfGroups {
+    /// The longest length that fits alone.
+    longest: u32,
+    limit: ResolvedBudget<'static>,
 }
 
 impl Rounds {
@@ -243,11 +255,17 @@ impl Rounds {
         };
         let limit = budget.resolve(rungs.last().copied().unwrap_or(1))?;
         let longest = shapes.longest_within(budget.longest_alone());
-        Ok(Self { shapes: shapes.clone(), budget, over_long, limit, longest, rungs })
+        let (shapes, groups) = (shapes.clone(), BTreeMap::new());
+        Ok(Self { shapes, budget, over_long, limit, longest, rungs, groups })
     }
 
     /// The length with which the sequence at this position is planned; none if it is left out.
-    pub(crate) fn admit(&self, position: u64, length: u32) -> Result<Option<u32>, Error> {
+    pub(crate) fn admit(
+        &self,
+        position: u64,
+        length: u32,
+        sequences: u32,
+    ) -> Result<Option<u32>, Error> {
         let index = usize::try_from(position).unwrap_or(usize::MAX);
         if length == 0 {
             return Err(Error::BadLength { index, given: "0".to_owned() });
@@ -258,13 +276,43 @@ impl Rounds {
             }
             _ => Ok(Some(length)),
         };
+        let longest = self.of_groups(sequences).map_or(self.longest, |groups| groups.longest);
         match self.over_long {
-            _ if length <= self.longest => whole(),
+            _ if length <= longest => whole(),
             OverLong::Alone => whole(),
             OverLong::Drop => Ok(None),
-            OverLong::Truncate if self.longest > 0 => Ok(Some(self.longest)),
+            OverLong::Truncate if longest > 0 => Ok(Some(longest)),
+            _ if sequences > 1 => Err(self.over_budget_group(index, length, sequences)),
             _ => Err(self.over_budget(index, length)),
         }
+    }
+
+    /// Finds out what groups of so many sequences may be, before one of them is admitted.
+    pub(crate) fn meet(&mut self, position: u64, sequences: u32) -> Result<(), Error> {
+        if sequences == 0 {
+            let of = format!("the number of sequences at position {position}");
+            return Err(Error::bad_value(of, &sequences, "a whole number from 1"));
+        }
+        if sequences > 1 && self.of_groups(sequences).is_none() {
+            let limit = self.limit.clone();
+            let mut longest = 0;
+            if limit.holds_group(sequences, Pad::one(1)) {
+                longest = self.shapes.longest_within(limit.longest_of_group(sequences));
+            }
+            self.groups.insert(sequences, OfGroups { longest, limit: limit.of_groups(sequences) });
+        }
+        Ok(())
+    }
+
+    fn of_groups(&self, sequences: u32) -> Option<&OfGroups> {
+        self.groups.get(&sequences)
+    }
+
+    fn over_budget_group(&self, index: usize, length: u32, sequences: u32) -> Error {
+        let cells = self.shapes.alone(length) * u64::from(sequences);
+        let (takes, budget) = (format!("{cells} cells"), format!("the budget `{}`", self.budget));
+        let (count, treatment) = (1, self.over_long.name());
+        Error::OverBudgetGroup { index, sequences, takes, budget, count, treatment }
     }
 
     fn over_budget(&self, index: usize, length: u32) -> Error {
@@ -317,7 +365,7 @@ impl Rounds {
     }
 
     /// What the longest of a batch is padded to, and how many sequences such a batch has.
-    pub(crate) fn padded_and_full(&self, length: u32) -> (u32, u32) {
+    pub(crate) fn padded_and_full(&self, length: u32, sequences: u32) -> (u32, u32) {
         let padded = match self.shapes {
             // Those of two lengths were refused.
             Shapes::Exact | Shapes::Each(..) => length,
@@ -327,6 +375,11 @@ impl Rounds {
                 self.rungs.get(rung).copied().unwrap_or(length)
             }
         };
-        (padded, self.limit.full(padded))
+        let Some(OfGroups { longest, limit }) = self.of_groups(sequences) else {
+            return (padded, self.limit.full(padded));
+        };
+        // The next rung may be too long for so many sequences.
+        let padded = if padded > *longest { length } else { padded };
+        (padded, limit.full(padded))
     }
 }

@@ -4,6 +4,7 @@ use crate::base::workspace::Workspace;
 use crate::data::lengths::Lengths;
 use crate::data::over_long::OverLong;
 use crate::data::population::sample;
+use crate::data::units::Together;
 use crate::error::Error;
 use crate::limit::budget::Budget;
 use crate::limit::cost::CostModel;
@@ -138,7 +139,7 @@ pub fn recommend_in(
     let one_each = Planner::with(Sorted, wanted.settings.clone());
     let full = one_each.job(lengths, workspace).sorted_batches(usize::MAX)?.max(1);
     let data = Data::new(lengths, wanted, full);
-    let some = Lengths::new(sample(lengths.histogram(), lengths.len(), data.sampled()))?;
+    let some = sampled(lengths, data.sampled())?;
     let ruler = Ruler {
         workspace,
         lengths: &some,
@@ -151,7 +152,7 @@ pub fn recommend_in(
     // Without batch-mates, none can change.
     let lone = (random.mixing == 0.0).then_some(0.0);
     let limits = Limits { min_mixing: wanted.limits.min_mixing.or(lone), ..wanted.limits };
-    let mut packed = packed_offers(&ruler, wanted, &data, lengths.max());
+    let mut packed = packed_offers(&ruler, wanted, &data, lengths.longest_place());
     let finish = |offer: &mut Offer| {
         offer.time /= random.time.max(f64::MIN_POSITIVE);
         if offer.settings.update.is_some() {
@@ -176,6 +177,23 @@ pub fn recommend_in(
         packed: packed.into_iter().min_by(|a, b| a.time.total_cmp(&b.time)),
         undecided: undecided.and_then(|found| found.offers.into_iter().next()),
     })
+}
+
+/// So many of the lengths; of sequences that stay together or have kinds, so many with what they stay together with.
+fn sampled(lengths: &Lengths, count: usize) -> Result<Lengths, Error> {
+    match lengths.units() {
+        Some(_) if lengths.len() <= count => Ok(lengths.clone()),
+        Some(units) => {
+            let chosen = units.sampled(lengths.as_slice(), count);
+            let of = |values: &[u32]| -> Vec<u32> {
+                chosen.iter().map(|&sequence| values[sequence as usize]).collect()
+            };
+            let some = Lengths::new(of(lengths.as_slice()))?.together(&of(&units.of))?;
+            let kinds = units.sequence_kinds();
+            if kinds.is_empty() { Ok(some) } else { some.kinds(&of(&kinds)) }
+        }
+        None => Lengths::new(sample(lengths.histogram(), lengths.len(), count)),
+    }
 }
 
 /// How much data an update has.
@@ -239,11 +257,19 @@ fn offers(ruler: &Ruler, wanted: &Wanted, data: &Data) -> Result<(Vec<Offer>, Of
     // A loop that is fixed has steps of full batches, but for strategies that make steps themselves.
     let in_steps = Settings { update: Some(data.update), accumulate: 1, ..settings.clone() };
     let given = wanted.shapes.clone().unwrap_or(Shapes::Exact);
-    let mut offers = vec![ruler.measure(Shuffled.into(), given, &settings)?];
+    // Groups that share a batch share a rank as well.
+    let alone = Settings { share: Together::Batch, ..settings.clone() };
+    let by_rank = settings.share == Together::Rank;
+    let first = match ruler.measure(Shuffled.into(), given.clone(), &alone) {
+        // They may be too large to share a batch.
+        Err(_) if by_rank => ruler.measure(Proportional::default().into(), given, &in_steps)?,
+        first => first?,
+    };
+    let mut offers = vec![first];
     // On a ladder, random order makes batches of one length each, which shuffled batches are not.
     let random = match &wanted.shapes {
         Some(Shapes::Ladder(_) | Shapes::Rungs(_)) => {
-            ruler.measure(Shuffled.into(), Shapes::Exact, &settings)?
+            ruler.measure(Shuffled.into(), Shapes::Exact, &alone)?
         }
         _ => offers[0].clone(),
     };
@@ -315,8 +341,13 @@ fn steps_before(ruler: &Ruler, wanted: &Wanted, sequences: usize) -> Result<u64,
     if let Some(like) = wanted.like {
         return Ok(like.steps(sequences, wanted.ranks));
     }
-    let alone =
-        Settings { update: None, accumulate: 1, canonical_ranks: None, ..wanted.settings.clone() };
+    let alone = Settings {
+        update: None,
+        accumulate: 1,
+        canonical_ranks: None,
+        share: Together::Batch,
+        ..wanted.settings.clone()
+    };
     let exact = wanted.shapes.clone().unwrap_or(Shapes::Exact);
     Ok(ruler.measure(Shuffled.into(), exact, &alone)?.optimizer_steps)
 }

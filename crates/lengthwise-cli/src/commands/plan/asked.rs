@@ -47,6 +47,8 @@ impl Given {
                 .ranks
                 .update()?
                 .or(like.and_then(|like| like.update(args.ranks.world_size))),
+            share: args.settings.share.parse()?,
+            one_kind: args.settings.one_kind.parse()?,
             seed: args.settings.seed,
             ..Settings::new("", budget)
         };
@@ -62,7 +64,8 @@ impl Given {
         input: &Sequences,
         workspace: &Workspace,
     ) -> Result<(Planner<Strategy>, Vec<String>), Failure> {
-        let Self { strategy, shapes, settings } = self;
+        let Self { strategy, shapes, mut settings } = self;
+        settings.mix = input.groups.mix(args.settings.mix.as_deref())?;
         // Steps that were planned stay as they are, whatever the number of ranks is now.
         let kept = settings.canonical_ranks.or(begin.and_then(Cursor::planned_ranks));
         let ranks = kept.unwrap_or(args.ranks.world_size);

@@ -27,6 +27,9 @@ pub(super) fn verify(args: &Verify, bound: u64) -> Result<Verified, Failure> {
             "leave out `--memory`",
         ));
     }
+    if args.source.together.is_some() || args.source.kind.is_some() {
+        return Err(with_groups("leave out `--memory`"));
+    }
     // Before the plan is opened, which takes some bytes for each batch.
     let opened = PlanStream::memory_of(&args.plan).map_err(refused)?;
     let input = args.source.is_named().then(|| args.source.map()).transpose()?;
@@ -51,6 +54,11 @@ pub(super) fn verify(args: &Verify, bound: u64) -> Result<Verified, Failure> {
     let left = bound.checked_sub(needed).ok_or_else(|| over(needed, stream.knows_over_long()))?;
     let longest = LINE + left / 3;
     let made = stream.provenance().clone();
+    if made.grouped && input.is_some() {
+        let hint = "leave out `--memory`, and name the columns that the plan was made with: `--together \
+                    COLUMN`, `--kind COLUMN`, or both";
+        return Err(with_groups(hint));
+    }
     let mut checks = input.as_ref().map(|input| Checks::new(&made, input.lengths()));
     if let Some(checks) = &mut checks {
         if stream.knows_over_long() {
@@ -71,6 +79,10 @@ pub(super) fn verify(args: &Verify, bound: u64) -> Result<Verified, Failure> {
         right.checks.extend(["lengths", "sequences", LONG_ENOUGH, "budget", "counts"]);
     }
     Ok(right)
+}
+
+fn with_groups(hint: &str) -> Failure {
+    Failure::new("plans of groups or kinds are not checked batch by batch", hint)
 }
 
 /// Reads all batches, and collects what is wrong with them.
@@ -111,7 +123,7 @@ struct Checks<'a> {
 
 impl<'a> Checks<'a> {
     fn new(made: &Provenance, lengths: &'a Lengths) -> Self {
-        let (met, batches) = (Bits::new(lengths.len()), BatchChecks::new(made, lengths));
+        let (met, batches) = (Bits::new(lengths.len()), BatchChecks::new(made, lengths, None));
         Self { lengths, met, beyond: Problems::default(), twice: Problems::default(), batches }
     }
 

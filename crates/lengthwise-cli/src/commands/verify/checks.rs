@@ -48,9 +48,13 @@ pub(super) fn refused(error: lengthwise_io::Error) -> Failure {
 pub(super) fn failed(plan: &Path, what: &str) -> Failure {
     let hint = if what.starts_with("was made for two lengths") {
         "name the second column with `--second NAME`"
+    } else if what.starts_with("was made for groups") {
+        "name the columns that it was made with: `--together COLUMN`, `--kind COLUMN`, or both"
+    } else if what.starts_with("was made without groups") {
+        "leave out `--together` and `--kind`"
     } else if what.starts_with("was made for") {
-        "verify it with the lengths that it was made for, and the same `--column`, `--unit`, `--rate` and \
-         `--frame-shift`; for these lengths, make a new plan with `lengthwise plan`"
+        "verify it with the lengths that it was made for, and the same `--column`, `--unit`, `--rate`, \
+         `--frame-shift`, `--together` and `--kind`; for these lengths, make a new plan with `lengthwise plan`"
     } else {
         "make the plan again with `lengthwise plan`; if you did not change the file, please report this"
     };
@@ -123,6 +127,8 @@ impl Bits {
 pub(super) struct BatchChecks<'a> {
     made: Provenance,
     lengths: &'a Lengths,
+    /// The group of every sequence, if some stay together.
+    groups: Option<&'a [u32]>,
     /// Those that exceed the budget even alone, as the plan says.
     pub(super) over_long: Bits,
     /// Sequences longer than their batch, by the first and by the second length.
@@ -133,10 +139,11 @@ pub(super) struct BatchChecks<'a> {
 }
 
 impl<'a> BatchChecks<'a> {
-    pub(super) fn new(made: &Provenance, lengths: &'a Lengths) -> Self {
+    pub(super) fn new(made: &Provenance, lengths: &'a Lengths, groups: Option<&'a [u32]>) -> Self {
         Self {
             made: made.clone(),
             lengths,
+            groups,
             over_long: Bits::new(lengths.len()),
             longer: Default::default(),
             longer_rows: Problems::default(),
@@ -166,7 +173,10 @@ impl<'a> BatchChecks<'a> {
             }
         }
         let alone = made.over_long == OverLong::Alone;
-        let may_exceed = matches!(*batch, [at] if alone && over_long.has(at));
+        // A group that stays together is alone as a whole.
+        let group = |&at: &u32| self.groups.map_or(at, |groups| groups[at as usize]);
+        let one = batch.iter().all(|at| group(at) == group(&batch[0]));
+        let may_exceed = alone && one && batch.iter().all(|&at| over_long.has(at));
         if !may_exceed && !made.admits_pair(batch, padded.into(), lengths) {
             self.over.add(at);
         }

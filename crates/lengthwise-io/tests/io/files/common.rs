@@ -2,6 +2,7 @@
 
 use lengthwise::{
     Budget, Chunks, Lengths, OverLong, Pairs, Planner, Shapes, Strategy, Tail, Update,
+    groups::{Mix, OneKind, Together},
     strategy::{Paired, Sorted},
 };
 use lengthwise_io::{Error, Form, PlanFile, Ranks, read_plan_from};
@@ -113,6 +114,7 @@ pub(crate) fn kinds() -> Vec<PlanFile> {
     }
     files.extend(Tail::ALL.into_iter().flat_map(assigned));
     files.extend(of_pairs());
+    files.extend(of_groups().1);
     let with_ids: Vec<PlanFile> = files.iter().cloned().map(named).collect();
     files.extend(with_ids);
     files
@@ -133,6 +135,25 @@ pub(crate) fn of_pairs() -> Vec<PlanFile> {
         file(schedule.all_ranks()).ranks(Ranks::of(&schedule, None, &pairs)),
         file(schedule.for_rank(1).unwrap()).ranks(Ranks::of(&schedule, Some(1), &pairs)),
     ]
+}
+
+/// Lengths of sequences that stay together in threes and have kinds, and their files: groups that share a batch, a mix,
+/// and groups that share a rank.
+pub(crate) fn of_groups() -> (Lengths, Vec<PlanFile>) {
+    let ids = |each| (0..120).map(|i: u32| i / each).collect::<Vec<u32>>();
+    let lengths = lengths().together(&ids(3)).unwrap().kinds(&ids(60)).unwrap();
+    let planner =
+        |strategy: &str| Planner::new(strategy.parse::<Strategy>().unwrap(), Budget::padded(400));
+    let plain = planner("blurred");
+    let mixed = planner("packed").mix(Mix::new([0.25, 2.0]).unwrap());
+    let by_rank = planner("proportional").share(Together::Rank).one_kind(OneKind::Step);
+    let mut files: Vec<PlanFile> = [plain, mixed]
+        .map(|planner| PlanFile::new(planner.plan(&lengths, 3).unwrap(), &lengths))
+        .into();
+    let schedule = by_rank.for_ranks(2).plan(&lengths, 3).unwrap().schedule(2).unwrap();
+    let ranks = Ranks::of(&schedule, None, &lengths);
+    files.push(PlanFile::new(schedule.all_ranks(), &lengths).ranks(ranks));
+    (lengths, files)
 }
 
 /// Files of all ranks, of one, of the beginning of an epoch, and of its rest.

@@ -5,7 +5,9 @@ use std::{
     io::{self, Write},
 };
 
-use crate::files::common::{FORMS, TEXTS, kinds, lengths, named, of_pairs, said, written};
+use crate::files::common::{
+    FORMS, TEXTS, kinds, lengths, named, of_groups, of_pairs, said, written,
+};
 use expect_test::expect;
 use lengthwise::{Budget, Chunks, Lengths, OverLong, Planner, Tail, strategy::Sorted};
 use lengthwise_io::{Form, PlanFile, Ranks, read_plan, read_plan_from};
@@ -257,5 +259,23 @@ fn files_of_two_lengths_have_versions_of_their_own() {
             assert_eq!(Some(lengths), file.plan.second_batch_lengths(), "{form:?}");
             assert_eq!(read.second_positions, file.second_positions, "{form:?}");
         }
+    }
+}
+
+/// A file says that there are groups, and not which: with its lengths, a plan goes on as if it had not been written.
+#[test]
+fn plans_of_groups_go_on_with_their_lengths() {
+    let (lengths, files) = of_groups();
+    for (file, form) in files.iter().flat_map(|file| FORMS.iter().map(move |&form| (file, form))) {
+        let read = read_plan_from(&written(file, form)[..], form).unwrap().plan;
+        assert_eq!(read.provenance(), file.plan.provenance(), "{form:?}");
+        assert!(read.provenance().grouped);
+        assert_eq!(read.schedule(2).unwrap_err(), lengthwise::Error::NoPlanLengths);
+        let whole = read.with_lengths(&lengths).unwrap();
+        let [one, other] = [&whole, &file.plan].map(|plan| plan.schedule(2).unwrap());
+        assert_eq!(one.all_ranks(), other.all_ranks(), "{form:?}");
+        let cursor = one.cursor(1).unwrap();
+        let rest = file.plan.resume(&cursor, 1).unwrap();
+        assert_eq!(whole.resume(&cursor, 1).unwrap().all_ranks(), rest.all_ranks(), "{form:?}");
     }
 }
