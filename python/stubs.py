@@ -23,7 +23,7 @@ WRITTEN = "# Written by stubs.py from the Rust signatures; not edited by hand.\n
 DEFAULTS = {"budget: str | SupportsIndex = ...": 'budget: str | SupportsIndex = "sequences:16"'}
 
 #: The settings that are keywords of their own where the others are `**settings`.
-OF_SAMPLER = ("second", "budget", "constant_steps")
+OF_SAMPLER = ("second", "together", "kind", "budget", "constant_steps")
 OF_STREAM = ("budget", "world_size", "epoch", "state")
 
 

@@ -43,16 +43,74 @@ def array(lengths: Any) -> np.ndarray:
         elif isinstance(value, int) and not 0 <= value < 2**32:
             shown = str(value)
         if shown is not None:
-            raise LengthsError(f"sequence {index} has length {shown}", hint=WHOLE, index=index)
+            several = isinstance(value, (list, tuple, np.ndarray))
+            hint = "if items hold several sequences, give `Lengths.of_items(lengths)`" if several else WHOLE
+            raise LengthsError(f"sequence {index} has length {shown}", hint=hint, index=index)
     return np.array(values, dtype=np.float64)
+
+
+def groups(given: Any) -> np.ndarray:
+    """A number for each id of a group, the same for equal ids. A sequence with ``None`` is a group of its own."""
+    given = _listed(given)
+    if isinstance(given, list) and any(each is None for each in given):
+        given = [(index, None) if each is None else each for index, each in enumerate(given)]
+    return ids(given)
+
+
+def kinds(given: Any) -> tuple[np.ndarray, list[str]]:
+    """A number for each kind, from 0 in the order in which they first appear, and the names of the kinds."""
+    given = _listed(given)
+    _, first, numbers = np.unique(ids(given), return_index=True, return_inverse=True)
+    order = np.argsort(np.argsort(first)).astype(np.uint32)
+    names = [str(_plain(given[int(index)])) for index in np.sort(first)]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise SettingError(
+            f"two kinds have the name {twice!r}", hint="give kinds of one type, and a name for missing ones"
+        )
+    return order[numbers], names
+
+
+def _listed(given: Any) -> Any:
+    """Ids by position: an array of numbers, or a list of plain values."""
+    if hasattr(given, "detach") and hasattr(given, "cpu"):
+        given = given.detach().cpu().numpy()
+    elif hasattr(given, "to_pylist"):
+        given = given.to_pylist()
+    elif hasattr(given, "to_numpy"):
+        given = given.to_numpy()
+    if isinstance(given, np.ndarray) and given.ndim == 1:
+        return given if given.dtype.kind in "iub" else given.tolist()
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+        return given
+    return [_plain(each) for each in given]
+
+
+def items(given: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The lengths of all sequences of all items, and the number of the item of each."""
+    if isinstance(given, np.ndarray) and given.ndim == 2 and given.shape[1]:
+        return array(given.reshape(-1)), np.repeat(np.arange(len(given), dtype=np.uint32), given.shape[1])
+    try:
+        each = [array(item) for item in given]
+    except TypeError:
+        raise LengthsError(
+            f"cannot interpret {_named(given)} as items of several lengths",
+            hint="give a list of lengths for each item, as in `[[12, 9], [30, 22]]`",
+        ) from None
+    for index, item in enumerate(each):
+        if not len(item):
+            raise LengthsError(f"item {index} has no lengths", hint="leave empty items out", index=index)
+    sizes = np.array([len(item) for item in each], dtype=np.int64)
+    flat = np.concatenate(each) if each else np.zeros(0, dtype=np.uint32)
+    return flat, np.repeat(np.arange(len(each), dtype=np.uint32), sizes)
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if hasattr(value, "item") else value
 
 
 def ids(given: Any) -> np.ndarray:
     """A number for each id, the same for equal ids."""
-    if hasattr(given, "detach") and hasattr(given, "cpu"):
-        given = given.detach().cpu().numpy()
-    elif hasattr(given, "to_numpy"):
-        given = given.to_numpy()
     if isinstance(given, np.ndarray) and given.ndim == 1 and given.dtype.kind in "iub":
         return np.unique(given, return_inverse=True)[1].astype(np.uint32)
     if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):

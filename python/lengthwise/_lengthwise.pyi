@@ -241,10 +241,10 @@ class Feed:
             begins.
     """
     def __new__(cls, /, budget: str | SupportsIndex, *, shapes: str = "exact", window: SupportsIndex = 4096, pivot: str = "oldest", over_long: str = "error", tail: str = "split", world_size: SupportsIndex = 1, seed: SupportsIndex = 0, epoch: SupportsIndex = 0, state: str | None = None) -> Feed: ...
-    def __reduce__(self, /) -> tuple[Any, tuple[dict[str, Any], str, int, list[tuple[int, int, int]], bool]]: ...
+    def __reduce__(self, /) -> tuple[Any, tuple[dict[str, Any], str, int, list[tuple[int, int, int, int, int]], bool]]: ...
     def __repr__(self, /) -> str: ...
     @staticmethod
-    def _restore(settings: dict[str, Any], state: str, position: SupportsIndex, held: SupportsGetItem[int, tuple[SupportsIndex, SupportsIndex, SupportsIndex]], ended: bool) -> Feed: ...
+    def _restore(settings: dict[str, Any], state: str, position: SupportsIndex, held: SupportsGetItem[int, tuple[SupportsIndex, SupportsIndex, SupportsIndex, SupportsIndex, SupportsIndex]], ended: bool) -> Feed: ...
     def end(self, /) -> None:
         """
         Says that the stream has no more sequences.
@@ -268,10 +268,12 @@ class Feed:
         """
         The position of the next sequence in the stream. After a resume, read the source from there.
         """
-    def push(self, /, length: SupportsIndex) -> int | None:
+    def push(self, /, length: SupportsIndex, sequences: SupportsIndex = 1, kind: SupportsIndex = 0) -> int | None:
         """
         Adds the next sequence, of this `length`. Returns the slot that holds it, a number below the window,
-        or `None` if the sequence is left out or was in a batch before the stream was resumed.
+        or `None` if the sequence is left out or was in a batch before the stream was resumed. If several
+        `sequences` stay together, `length` is that of the longest, and a slot holds all of them. No batch has two
+        values of `kind`, a number from 0 to 2⁶⁴ − 1.
         """
     @property
     def rungs(self, /) -> list[int]:
@@ -372,19 +374,37 @@ class Lengths:
             dataset. Lengths are whole numbers from 1 to 4294967295.
         `second`: A second length for each sequence, such as the length of its target. By default,
             sequences have one length.
+        `together`: An id for each sequence, as for `Planner`. By default, sequences are independent.
+        `kind`: Another id for each sequence, as for `Planner`. By default, sequences have no kinds.
     """
     def __eq__(self, value: object, /) -> bool: ...
     def __len__(self, /) -> int: ...
     def __ne__(self, value: object, /) -> bool: ...
-    def __new__(cls, /, lengths: Any, second: Any | None = None) -> Lengths: ...
-    def __reduce__(self, /) -> tuple[Any, tuple[np.ndarray, Lengths | None, Statistics | None]]: ...
+    def __new__(cls, /, lengths: Any, second: Any | None = None, *, together: Any | None = None, kind: Any | None = None) -> Lengths: ...
+    def __reduce__(self, /) -> tuple[Any, tuple[np.ndarray, Lengths | None, Statistics | None, list[int] | None, tuple[list[int], list[str]] | None, bool]]: ...
     def __repr__(self, /) -> str: ...
+    def _items_in(self, /, batch: Any) -> np.ndarray: ...
     @staticmethod
-    def _restore(lengths: Any, second: Any | None, statistics: Statistics | None) -> Lengths: ...
+    def _restore(lengths: Any, second: Any | None, statistics: Statistics | None, groups: SupportsGetItem[int, SupportsIndex] | None, kinds: tuple[SupportsGetItem[int, SupportsIndex], SupportsGetItem[int, str]] | None, of_items: bool) -> Lengths: ...
     @property
     def digest(self, /) -> str:
         """
         A fingerprint of the lengths in their order: sixteen hexadecimal digits.
+        """
+    @property
+    def groups(self, /) -> np.ndarray | None:
+        """
+        The number of the group of each sequence, if sequences stay together or have kinds.
+        """
+    @property
+    def items(self, /) -> int | None:
+        """
+        How many items there are, if these are the lengths of items that hold several sequences.
+        """
+    @property
+    def kinds(self, /) -> list[str] | None:
+        """
+        The names of the kinds, in the order in which they first appear, if sequences have kinds.
         """
     @property
     def max(self, /) -> int:
@@ -399,6 +419,16 @@ class Lengths:
     def numpy(self, /) -> np.ndarray:
         """
         Returns a copy as an array.
+        """
+    @staticmethod
+    def of_items(lengths: Any, *, kind: Any | None = None) -> Lengths:
+        """
+        Returns the lengths of items that hold several sequences each, such as preference pairs. The sequences of an item
+        stay together, and `lengthwise.torch.BatchSampler` returns the indices of items.
+
+        Args:
+            `lengths`: A list of lengths for each item, as in `[[12, 9], [30, 22]]`.
+            `kind`: An id for each item, as for `Planner`. By default, items have no kinds.
         """
     @property
     def second(self, /) -> Lengths | None:
@@ -688,6 +718,18 @@ class Planner:
             shards.
         `second`: A second length for each sequence, such as the length of its target. By default,
             sequences have one length.
+        `together`: An id for each sequence: those with the same id stay in one batch or packed row, and those with
+            `None` are independent. Examples are preference pairs and the turns of a dialogue. By default, all sequences
+            are independent.
+        `share`: What sequences with the same id share: "batch", or "rank" if they may be in different batches
+            of one rank in one optimizer step, for the strategies "proportional" and "packed". The default is "batch".
+        `kind`: Another id for each sequence, such as its language: a batch has sequences of one kind only. By default,
+            all kinds mix.
+        `one_kind`: What has sequences of one kind only: every "batch", or every "step" of all ranks too. The default
+            is "batch".
+        `mix`: How much of every kind an epoch has: a dict of kinds and weights, such as `{"en": 0.7, "de": 0.3}`. An epoch
+            has as many sequences, or groups, as before; a kind with more than it has is repeated, and of one with less
+            every epoch has others. By default, every sequence occurs once.
         `budget`: The hard limit of a batch: a number of sequences, or a string such as "padded:20000"
             (cells, padding included), "sequences:16", "dynamic:16" or "cost:encoder,limit=0.05"
             (seconds). It has no default, except that the capacity of "packed:capacity=4096" is a budget, and
@@ -734,7 +776,7 @@ class Planner:
             one shard.
         `shards`: The number of shards. By default, there is one.
     """
-    def __new__(cls, /, lengths: Any, strategy: str | None = None, *, second: Any | None = None, budget: str | SupportsIndex | None = None, shapes: str | None = None, arrange: str = "spread", over_long: str = "error", steps: str | None = None, tail: str = "split", cost_model: CostModel | str | PathLike[str] | None = None, accumulate: SupportsIndex | None = None, canonical_ranks: SupportsIndex | None = None, update: str | None = None, like: str | SupportsIndex | None = None, model: CostModel | str | PathLike[str] | None = None, constant_steps: bool = False, seed: SupportsIndex = 0, statistics: Statistics | None = None, shard: SupportsIndex | None = None, shards: SupportsIndex | None = None) -> Planner: ...
+    def __new__(cls, /, lengths: Any, strategy: str | None = None, *, second: Any | None = None, together: Any | None = None, share: str = "batch", kind: Any | None = None, one_kind: str = "batch", mix: Any | None = None, budget: str | SupportsIndex | None = None, shapes: str | None = None, arrange: str = "spread", over_long: str = "error", steps: str | None = None, tail: str = "split", cost_model: CostModel | str | PathLike[str] | None = None, accumulate: SupportsIndex | None = None, canonical_ranks: SupportsIndex | None = None, update: str | None = None, like: str | SupportsIndex | None = None, model: CostModel | str | PathLike[str] | None = None, constant_steps: bool = False, seed: SupportsIndex = 0, statistics: Statistics | None = None, shard: SupportsIndex | None = None, shards: SupportsIndex | None = None) -> Planner: ...
     def __reduce__(self, /) -> tuple[Any, tuple[Lengths, str]]: ...
     def __repr__(self, /) -> str: ...
     @staticmethod
@@ -985,8 +1027,8 @@ def balance(lengths: Any, ranks: SupportsIndex, *, capacity: SupportsIndex | Non
             of any size.
         `cost`: How long a sequence takes, as `cost_model` for `Planner`; of its terms, `c` and `d` count. An
             example is "attention:hidden=4096,layers=32". By default, the time is the length.
-        `together`: An id for each sequence: those with the same id stay in one micro-batch. By default, sequences
-            are independent.
+        `together`: An id for each sequence: those with the same id stay in one micro-batch, and those with `None` are
+            independent. By default, all sequences are independent.
         `share`: What sequences with the same id share: "batch", or "rank" if they may be in different
             micro-batches of one rank. The default is "batch".
         `kind`: Another id for each sequence: a micro-batch has sequences of one kind only. By default, all kinds

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 class SamplerSettings(TypedDict, total=False):
     """The settings of :class:`lengthwise.torch.BatchSampler`."""
 
+    share: str
+    one_kind: str
+    mix: Any | None
     shapes: str | None
     arrange: str
     over_long: str
@@ -36,6 +39,8 @@ class PlannerSettings(SamplerSettings, total=False):
     """The settings of :class:`lengthwise.Planner`."""
 
     second: Any | None
+    together: Any | None
+    kind: Any | None
     budget: str | SupportsIndex | None
     constant_steps: bool
 

@@ -62,7 +62,7 @@ class Batch(list[int]):
 def makes_steps(settings: Mapping[str, Any]) -> bool:
     """Whether these settings plan optimizer steps, and not only batches."""
     strategy = settings.get("strategy") or ""
-    keeps_steps = "keep" in str(settings.get("like") or "")
+    keeps_steps = "keep" in str(settings.get("like") or "") or settings.get("share") == "rank"
     return keeps_steps or settings.get("update") is not None or strategy.partition(":")[0] == "proportional"
 
 
@@ -78,7 +78,9 @@ class BatchSampler(Sampler[list[int]]):
 
     ``lengths`` and the settings are those of :class:`lengthwise.Planner`, of which ``budget`` must be
     given, unless the strategy is ``packed`` with a capacity. Every rank takes the same number of batches.
-    With ``second``, batches have little padding in both lengths, and a ``second_length``.
+    With ``second``, batches have little padding in both lengths, and a ``second_length``. If each item of the dataset
+    holds several sequences, such as a preference pair, give ``Lengths.of_items(lengths)``: batches then have the
+    indices of items.
 
     ``rank`` and ``world_size`` come from ``torch.distributed`` if you do not give them and it is
     initialised; otherwise from the variables that torchrun, mpirun and srun set, with a warning. If
@@ -115,6 +117,8 @@ class BatchSampler(Sampler[list[int]]):
         strategy: str | None = None,
         *,
         second: Any = None,
+        together: Any = None,
+        kind: Any = None,
         budget: str | int | None = None,
         rank: int | Literal["all"] | None = None,
         world_size: int | None = None,
@@ -143,8 +147,10 @@ class BatchSampler(Sampler[list[int]]):
                     "for `predict` and `overfit_batches`, use a loader without this sampler",
                 )
             check_budget(budget)
-        lengths = Lengths(lengths, second)
+        lengths = Lengths(lengths, second, together=together, kind=kind)
         check_dataset(dataset, lengths)
+        # Whether the dataset has items of several sequences each, such as pairs.
+        self._of_items = lengths.items is not None
         self._settings: dict[str, Any] = {
             "strategy": strategy, "budget": budget, "constant_steps": constant_steps, **settings
         }  # fmt: skip
@@ -538,9 +544,10 @@ class _Running(Iterator[Batch]):
             raise StopIteration
         self.taken += 1
         second = self.second_batch_lengths
-        return Batch(
-            self.plan[place].tolist(), self.batch_lengths[place], None if second is None else second[place]
-        )
+        indices = self.plan[place]
+        if self.sampler._of_items:
+            indices = self.sampler.lengths._items_in(indices)
+        return Batch(indices.tolist(), self.batch_lengths[place], None if second is None else second[place])
 
     def state(self, taken: int) -> dict[str, Any]:
         steps, extra = divmod(self.skipped + taken, self.per_step)
@@ -652,8 +659,10 @@ def check_dataset(dataset: Any, lengths: Lengths) -> None:
             f"{type(dataset).__name__} has no items to choose from",
             hint="batches are planned for datasets with an index and a length; `StreamBatches` is for streams",
         )
-    if len(dataset) != len(lengths):
+    count, what = (len(lengths), "sequences") if lengths.items is None else (lengths.items, "items")
+    if len(dataset) != count:
         raise LengthsError(
-            f"the dataset has {len(dataset)} sequences, and there are {len(lengths)} lengths",
-            hint="give one length for each item of the dataset, in the same order",
+            f"the dataset has {len(dataset)} {what}, and there are {count} lengths",
+            hint="give one length for each item of the dataset, in the same order; if items hold several sequences, "
+            "give `Lengths.of_items(lengths)`",
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import operator
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from torch.utils.data import IterableDataset, get_worker_info
@@ -60,8 +60,9 @@ class StreamBatches(IterableDataset[StreamBatch]):
     def __init__(
         self,
         source: Iterable[Any] | Callable[[int], Iterable[Any]],
-        length: Callable[[Any], int] = len,
+        length: Callable[[Any], int | Sequence[int]] = len,
         *,
+        kind: Callable[[Any], Any] | None = None,
         budget: str | int | None = None,
         load: Callable[[Any], Any] | None = None,
         rank: int | None = None,
@@ -74,7 +75,7 @@ class StreamBatches(IterableDataset[StreamBatch]):
         super().__init__()
         check_settings("StreamBatches", settings, StreamBatches, Feed, but=["state"])
         check_source(source, again=True)
-        self._source, self._length, self._load = source, length, load
+        self._source, self._length, self._kind, self._load = source, length, kind, load
         self._settings: dict[str, Any] = {"budget": check_budget(budget), **settings}
         given, size = given_ranks(rank, world_size, process_group, device_mesh)
         if given == "all":
@@ -274,7 +275,7 @@ class StreamBatches(IterableDataset[StreamBatch]):
         text, base = state.get("stream"), state["base"] if same_workers else None
         source = self._source if worker is None else _Whole(self._source)
         return _Running(
-            source, self._length, rank=rank, world_size=world_size, share=share, base=base,
+            source, self._length, kind=self._kind, rank=rank, world_size=world_size, share=share, base=base,
             keep=not alone, state=text, epoch=epoch, **self._settings
         )  # fmt: skip
 

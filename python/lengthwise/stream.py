@@ -13,23 +13,24 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import operator
-from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import count, islice
 from typing import TYPE_CHECKING, Any
 
 from ._checks import WHOLE, check_budget, check_settings, check_source
 from ._describe import described
 from ._lengthwise import Feed
-from .errors import LengthsError, RankError, StateError
+from .errors import LengthsError, RankError, SettingError, StateError
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ._settings import EpochSettings, FeedSettings
 
-__all__ = ["StreamBatch", "Streaming", "stream_batches"]
+__all__ = ["Mixed", "StreamBatch", "Streaming", "stream_batches"]
 
 
 class StreamBatch(list[Any]):
@@ -61,8 +62,9 @@ class Streaming(Iterator[StreamBatch]):
     def __init__(
         self,
         source: Iterable[Any] | Callable[[int], Iterable[Any]],
-        length: Callable[[Any], int] = len,
+        length: Callable[[Any], int | Sequence[int]] = len,
         *,
+        kind: Callable[[Any], Any] | None = None,
         rank: int = 0,
         world_size: int = 1,
         share: tuple[int, int] = (0, 1),
@@ -80,7 +82,13 @@ class Streaming(Iterator[StreamBatch]):
         start: dict[str, Any] = {"epoch": settings.get("epoch", 0), "steps": 0}
         stands = start if state is None else json.loads(state)
         self._epoch, self._step = stands["epoch"], stands["steps"]
-        self._rank, self._length = rank, length
+        if kind is not None and not callable(kind):
+            raise SettingError(
+                f"{kind!r} is no function of an item", hint='give one, as in `kind=lambda item: item["language"]`'
+            )
+        self._rank, self._length, self._kind = rank, length, kind
+        # The numbers of the kinds that were met.
+        self._kinds: dict[Any, int] = {}
         # Which of the batches of this rank: those of one worker among several, which take turns from
         # the step `base` on.
         self._worker, self._workers = share
@@ -158,15 +166,40 @@ class Streaming(Iterator[StreamBatch]):
             except StopIteration:
                 feed.end()
                 break
-            slot = feed.push(self._length_of(item))
+            longest, sequences = self._length_of(item)
+            slot = feed.push(longest, sequences, 0 if self._kind is None else self._kind_of(item))
             if slot is not None and self._keep:
                 self._items[slot] = item
 
-    def _length_of(self, item: Any) -> int:
-        """The length of the item that was read last."""
-        position = self._feed.position
+    def _kind_of(self, item: Any) -> int:
+        """The number of the kind of an item: the same in every process, and after a resume."""
+        kind: Any = self._kind(item) if self._kind is not None else None
+        kind = kind.item() if hasattr(kind, "item") else kind
         try:
-            length = operator.index(self._length(item))
+            if kind not in self._kinds:
+                text = f"{type(kind).__name__} {kind!r}".encode()
+                self._kinds[kind] = int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
+            return self._kinds[kind]
+        except TypeError:
+            position = self._feed.position
+            raise LengthsError(
+                f"the kind of the item at position {position} cannot be hashed",
+                hint="have `kind` return a number, a text, or a tuple of these",
+                index=position,
+            ) from None
+
+    def _length_of(self, item: Any) -> tuple[int, int]:
+        """The length of the item that was read last, or of its longest sequence, and how many it has."""
+        position = self._feed.position
+        sequences = 1
+        try:
+            found: Any = self._length(item)
+            if isinstance(found, Iterable) and getattr(found, "ndim", 1) != 0:
+                each = [operator.index(one) for one in found]
+                found, sequences = max(each, default=0), max(len(each), 1)
+                if each and min(each) < 1:
+                    found = min(each)
+            length = operator.index(found)
         except (TypeError, StopIteration) as error:
             raise LengthsError(
                 f"the item at position {position} has no length: {error}",
@@ -179,14 +212,15 @@ class Streaming(Iterator[StreamBatch]):
                 hint=WHOLE,
                 index=position,
             )
-        return length
+        return length, sequences
 
 
 @described(Feed)
 def stream_batches(
     source: Iterable[Any] | Callable[[int], Iterable[Any]],
-    length: Callable[[Any], int] = len,
+    length: Callable[[Any], int | Sequence[int]] = len,
     *,
+    kind: Callable[[Any], Any] | None = None,
     budget: str | int | None = None,
     rank: int = 0,
     world_size: int = 1,
@@ -205,7 +239,10 @@ def stream_batches(
     Args:
         source: The items: an iterable, or a function that takes a position and returns an iterator from
             there. With ``state``, a function saves reading the items before that position.
-        length: A function that returns the length of an item. The default is ``len``.
+        length: A function that returns the length of an item, or a list of lengths if an item holds several
+            sequences, such as a preference pair: they stay in one batch. The default is ``len``.
+        kind: A function that returns the kind of an item, such as its language: a batch has items of one kind only.
+            By default, all kinds mix.
         rank: The rank of this process, from 0. The default is 0.
         world_size: The number of ranks. All ranks read the same stream; each gets its own batches, and
             all get the same number of batches. The default is 1.
@@ -215,9 +252,81 @@ def stream_batches(
     check_settings("stream_batches", settings, stream_batches, Feed)
     check_source(source)
     return Streaming(
-        source, length, budget=check_budget(budget), rank=rank, world_size=world_size, state=state,
+        source, length, kind=kind, budget=check_budget(budget), rank=rank, world_size=world_size, state=state,
         **settings
     )  # fmt: skip
+
+
+class Mixed:
+    """The items of several sources in turn, each with its exact share: a source for :func:`stream_batches`.
+
+    It yields pairs of the name of a source and an item. Of the first ``n`` items, each source has its share of ``n`` to
+    within one item, for every ``n``. The order depends only on the weights. It ends when a source that comes next has
+    no more items.
+
+    >>> numbers = Mixed({"odd": range(1, 100, 2), "even": range(0, 100, 2)}, {"odd": 2, "even": 1})
+    >>> [item for name, item in islice(numbers(0), 6)]
+    [1, 0, 3, 5, 2, 7]
+
+    Args:
+        sources: The sources by name, as for :func:`stream_batches`. Each must be readable again, or a function.
+        mix: A weight for each source, of any sum.
+    """
+
+    def __init__(
+        self,
+        sources: Mapping[Any, Iterable[Any] | Callable[[int], Iterable[Any]]],
+        mix: Mapping[Any, float],
+    ) -> None:
+        if set(sources) != set(mix):
+            odd = sorted(str(name) for name in set(sources) ^ set(mix))
+            raise SettingError(
+                f"{', '.join(odd)}: a weight without a source, or a source without a weight",
+                hint="give one weight for each source",
+            )
+        numbers = all(isinstance(weight, (int, float)) and weight >= 0 for weight in mix.values())
+        if not numbers or not 0 < sum(mix.values()) < float("inf"):
+            raise SettingError(
+                f"the weights {dict(mix)} are no shares", hint="give numbers from 0, not all of them 0"
+            )
+        for source in sources.values():
+            check_source(source, again=True)
+        self._sources = {name: source for name, source in sources.items() if mix[name] > 0}
+        self._shares = {name: mix[name] / sum(mix.values()) for name in self._sources}
+
+    def set_epoch(self, epoch: int) -> None:
+        """Passes the ``epoch`` on to the sources that have a ``set_epoch``."""
+        for source in self._sources.values():
+            if callable(choose := getattr(source, "set_epoch", None)):
+                choose(epoch)
+
+    def __iter__(self) -> Iterator[tuple[Any, Any]]:
+        return self(0)
+
+    def __call__(self, start: int) -> Iterator[tuple[Any, Any]]:
+        """The items from position ``start`` on."""
+        names = self._names()
+        counts = dict.fromkeys(self._sources, 0)
+        for name in islice(names, start):
+            counts[name] += 1
+        rests = {name: read_from(source, counts[name]) for name, source in self._sources.items()}
+        for name in names:
+            try:
+                yield name, next(rests[name])
+            except StopIteration:
+                return
+
+    def _names(self) -> Iterator[Any]:
+        """The names of the sources in turn: Tijdeman's solution of the chairman assignment problem."""
+        counts = dict.fromkeys(self._shares, 0)
+        least = 1 / (2 * max(len(counts), 2) - 2)
+        for place in count(1):
+            # Those that are behind by so much, and among them the one that must come first.
+            due = {name: place * share - counts[name] for name, share in self._shares.items()}
+            ready = [name for name in due if due[name] >= least - 1e-9]
+            name = min(ready or due, key=lambda name: (1 - least - due[name]) / self._shares[name])
+            counts[name] += 1
+            yield name
 
 
 def read_from(source: Iterable[Any] | Callable[[int], Iterable[Any]], start: int) -> Iterator[Any]:

@@ -1,10 +1,12 @@
 //! One step divided over ranks and micro-batches.
 
-use lengthwise::balance::{Balance, Together};
+use lengthwise::balance::Balance;
+use lengthwise::groups::Together;
 use numpy::{Element, PyArray1, PyArray2, PyArrayMethods as _};
 use pyo3::{exceptions::PyIndexError, prelude::*};
 
-use crate::error::{Failure, Result};
+use crate::error::Result;
+use crate::groups::{Groups, Kinds};
 use crate::lengths::{Lengths, whole_numbers};
 use crate::pickle::{Reduced, from_json, reduced, to_json};
 use crate::settings::{Given, Value, expected, given, plain, text};
@@ -29,19 +31,6 @@ impl Value for Sizes {
     }
 }
 
-/// An id for each sequence: anything that can be compared and hashed.
-#[derive(Debug)]
-pub(crate) struct Ids(Vec<u32>);
-
-impl Value for Ids {
-    fn read(given: Borrowed<'_, '_, PyAny>) -> Result<Self> {
-        let numbers = given.py().import("lengthwise._convert")?.call_method1("ids", (given,))?;
-        Ok(Self(
-            numbers.cast::<PyArray1<u32>>().map_err(PyErr::from)?.to_vec().map_err(PyErr::from)?,
-        ))
-    }
-}
-
 /// A number for each item.
 #[derive(Debug)]
 pub(crate) struct Costs(Vec<f64>);
@@ -62,8 +51,8 @@ impl Value for Costs {
 ///         of any size.
 ///     `cost`: How long a sequence takes, as `cost_model` for `Planner`; of its terms, `c` and `d` count. An
 ///         example is "attention:hidden=4096,layers=32". By default, the time is the length.
-///     `together`: An id for each sequence: those with the same id stay in one micro-batch. By default, sequences
-///         are independent.
+///     `together`: An id for each sequence: those with the same id stay in one micro-batch, and those with `None` are
+///         independent. By default, all sequences are independent.
 ///     `share`: What sequences with the same id share: "batch", or "rank" if they may be in different
 ///         micro-batches of one rank. The default is "batch".
 ///     `kind`: Another id for each sequence: a micro-batch has sequences of one kind only. By default, all kinds
@@ -101,9 +90,9 @@ pub(crate) fn balance(
     ranks: Given<u32>,
     capacity: Option<Given<u32>>,
     cost: Option<Given<lengthwise::CostModel>>,
-    together: Option<Given<Ids>>,
+    together: Option<Given<Groups>>,
     #[pyo3(from_py_with = text)] share: &str,
-    kind: Option<Given<Ids>>,
+    kind: Option<Given<Kinds>>,
     #[pyo3(from_py_with = plain)] min_micro_batches: u32,
     max_micro_batches: Option<Given<u32>>,
     speeds: Option<Given<Vec<f64>>>,
@@ -111,16 +100,7 @@ pub(crate) fn balance(
     communication: Option<Given<f64>>,
 ) -> Result<BalancedStep> {
     let mut wanted = Balance::new(ranks.0).min_micro_batches(min_micro_batches);
-    let share = match share {
-        "batch" => Together::Batch,
-        "rank" => Together::Rank,
-        _ => {
-            return Err(Failure::setting(
-                format!("`share` is {share:?}"),
-                "give \"batch\" or \"rank\"",
-            ));
-        }
-    };
+    let share: Together = share.parse()?;
     if let Some(capacity) = given(capacity) {
         wanted = wanted.capacity(capacity);
     }
@@ -131,7 +111,7 @@ pub(crate) fn balance(
         wanted = wanted.together(ids.0, share);
     }
     if let Some(ids) = given(kind) {
-        wanted = wanted.kinds(ids.0);
+        wanted = wanted.kinds(ids.numbers);
     }
     if let Some(most) = given(max_micro_batches) {
         wanted = wanted.max_micro_batches(most);

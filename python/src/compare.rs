@@ -172,7 +172,7 @@ impl Comparison {
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, Pickled>> {
-        let lengths = Lengths(Arc::clone(&self.lengths));
+        let lengths = Lengths::from(&self.lengths);
         let settings = to_json(&self.settings)?;
         reduced::<Self, _>(py, (lengths, settings, self.comparison.to_json()))
     }
@@ -318,7 +318,7 @@ impl Inspection {
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, Inspected<'_>>> {
-        let lengths = Lengths(Arc::clone(&self.lengths));
+        let lengths = Lengths::from(&self.lengths);
         let Wanted { settings, like, model, .. } = &self.wanted;
         let like = like.map(|like| like.to_string());
         let (budget, model) = (settings.budget.to_string(), model.to_string());

@@ -6,8 +6,9 @@ use numpy::{Element, PyArray1, PyArrayMethods, PyUntypedArray, PyUntypedArrayMet
 use pyo3::{prelude::*, types::PyType};
 
 use crate::error::{Failure, Result};
+use crate::groups::{Groups, Kinds};
 use crate::pickle::{Reduced, reduced};
-use crate::settings::{Given, Value, plain};
+use crate::settings::{Given, Value, given, plain};
 use crate::statistics::Statistics;
 
 /// The lengths of all sequences, checked once. Every function that takes lengths takes this object too,
@@ -18,13 +19,83 @@ use crate::statistics::Statistics;
 ///         dataset. Lengths are whole numbers from 1 to 4294967295.
 ///     `second`: A second length for each sequence, such as the length of its target. By default,
 ///         sequences have one length.
+///     `together`: An id for each sequence, as for `Planner`. By default, sequences are independent.
+///     `kind`: Another id for each sequence, as for `Planner`. By default, sequences have no kinds.
 #[pyclass(frozen, eq, module = "lengthwise")]
 #[derive(Debug, PartialEq)]
-pub(crate) struct Lengths(pub(crate) Arc<lengthwise::Lengths>);
+pub(crate) struct Lengths(pub(crate) Arc<lengthwise::Lengths>, pub(crate) Named);
 
-/// What lengths are made of: the first ones as an array, the second ones, and the statistics of what
-/// they are a part of.
-type Columns<'py> = (Bound<'py, PyArray1<u32>>, Option<Lengths>, Option<Statistics>);
+/// What Python says besides the lengths themselves.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Named {
+    /// The names of the kinds, in the order in which they first appear.
+    pub(crate) kinds: Option<Arc<Vec<String>>>,
+    /// Whether each group is one item of a dataset.
+    pub(crate) of_items: bool,
+}
+
+impl From<&Arc<lengthwise::Lengths>> for Lengths {
+    fn from(lengths: &Arc<lengthwise::Lengths>) -> Self {
+        Self(Arc::clone(lengths), Named::default())
+    }
+}
+
+/// Lengths, and what Python says besides.
+#[derive(Debug)]
+pub(crate) struct Sequences(pub(crate) Arc<lengthwise::Lengths>, pub(crate) Named);
+
+impl Value for Sequences {
+    fn read(given: Borrowed<'_, '_, PyAny>) -> Result<Self> {
+        if let Ok(lengths) = given.cast::<Lengths>() {
+            let Lengths(lengths, named) = lengths.get();
+            return Ok(Self(Arc::clone(lengths), named.clone()));
+        }
+        Ok(Self(Value::read(given)?, Named::default()))
+    }
+}
+
+impl Sequences {
+    /// With second lengths, groups and kinds, if these are given, each of them once.
+    pub(crate) fn with(
+        self,
+        second: Option<Column>,
+        together: Option<Given<Groups>>,
+        kind: Option<Given<Kinds>>,
+    ) -> Result<Self> {
+        let Self(lengths, mut named) = self;
+        let mut lengths = paired(Given(lengths), second)?;
+        let once = |what: &str, name: &str| {
+            let what = format!("the lengths have {what} already");
+            Err(Failure::own("LengthsError", what, format!("give `{name}` once")))
+        };
+        if let Some(ids) = given(together) {
+            let groups = lengths.group_ids().and_then(|ids| ids.iter().max());
+            if groups.is_some_and(|&last| (last as usize) + 1 < lengths.len()) {
+                return once("groups", "together");
+            }
+            lengths = Arc::new(Arc::unwrap_or_clone(lengths).together(&ids.0)?);
+        }
+        if let Some(kinds) = given(kind) {
+            if lengths.kind_ids().is_some() {
+                return once("kinds", "kind");
+            }
+            lengths = Arc::new(Arc::unwrap_or_clone(lengths).kinds(&kinds.numbers)?);
+            named.kinds = Some(Arc::new(kinds.names));
+        }
+        Ok(Self(lengths, named))
+    }
+}
+
+/// What lengths are made of: the first ones as an array, the second ones, the statistics of what they are a part of,
+/// the groups, the kinds and their names, and whether groups are items.
+type Columns<'py> = (
+    Bound<'py, PyArray1<u32>>,
+    Option<Lengths>,
+    Option<Statistics>,
+    Option<Vec<u32>>,
+    Option<(Vec<u32>, Vec<String>)>,
+    bool,
+);
 
 /// An argument that is lengths, or can be made into them.
 pub(crate) type Column = Given<Arc<lengthwise::Lengths>>;
@@ -42,15 +113,74 @@ impl Value for Arc<lengthwise::Lengths> {
 #[pymethods]
 impl Lengths {
     #[new]
-    #[pyo3(signature = (lengths, second = None))]
-    fn new(lengths: Column, second: Option<Column>) -> Result<Self> {
-        Ok(Self(paired(lengths, second)?))
+    #[pyo3(signature = (lengths, second = None, *, together = None, kind = None))]
+    fn new(
+        lengths: Given<Sequences>,
+        second: Option<Column>,
+        together: Option<Given<Groups>>,
+        kind: Option<Given<Kinds>>,
+    ) -> Result<Self> {
+        let Sequences(lengths, named) = lengths.0.with(second, together, kind)?;
+        Ok(Self(lengths, named))
+    }
+
+    /// Returns the lengths of items that hold several sequences each, such as preference pairs. The sequences of an item
+    /// stay together, and `lengthwise.torch.BatchSampler` returns the indices of items.
+    ///
+    /// Args:
+    ///     `lengths`: A list of lengths for each item, as in `[[12, 9], [30, 22]]`.
+    ///     `kind`: An id for each item, as for `Planner`. By default, items have no kinds.
+    #[staticmethod]
+    #[pyo3(signature = (lengths, *, kind = None))]
+    fn of_items(lengths: Bound<'_, PyAny>, kind: Option<Given<Kinds>>) -> Result<Self> {
+        let read = lengths.py().import("lengthwise._convert")?.call_method1("items", (lengths,))?;
+        let (flat, items): (Bound<'_, PyAny>, Bound<'_, PyArray1<u32>>) = read.extract()?;
+        let items = items.to_vec().map_err(PyErr::from)?;
+        let lengths = self::read(&flat)?.together(&items)?;
+        let mut named = Named { of_items: true, kinds: None };
+        let Some(kinds) = given(kind) else { return Ok(Self(Arc::new(lengths), named)) };
+        let count = items.last().map_or(0, |last| *last as usize + 1);
+        if kinds.numbers.len() != count {
+            let what = format!("there are {} kinds for {count} items", kinds.numbers.len());
+            return Err(Failure::own("LengthsError", what, "give one for each item"));
+        }
+        let ids: Vec<u32> = items.iter().map(|&item| kinds.numbers[item as usize]).collect();
+        named.kinds = Some(Arc::new(kinds.names));
+        Ok(Self(Arc::new(lengths.kinds(&ids)?), named))
+    }
+
+    /// The number of the group of each sequence, if sequences stay together or have kinds.
+    #[getter]
+    fn groups<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<u32>>> {
+        self.0.group_ids().map(|ids| PyArray1::from_slice(py, ids))
+    }
+
+    /// The names of the kinds, in the order in which they first appear, if sequences have kinds.
+    #[getter]
+    fn kinds(&self) -> Option<Vec<String>> {
+        self.1.kinds.as_deref().cloned()
+    }
+
+    /// How many items there are, if these are the lengths of items that hold several sequences.
+    #[getter]
+    fn items(&self) -> Option<u32> {
+        let last = || self.0.group_ids().and_then(|ids| ids.iter().max()).map(|&last| last + 1);
+        if self.1.of_items { last() } else { None }
+    }
+
+    fn _items_in<'py>(
+        &self,
+        py: Python<'py>,
+        batch: &Bound<'py, PyArray1<u32>>,
+    ) -> Result<Bound<'py, PyArray1<u32>>> {
+        let batch = batch.to_vec().map_err(PyErr::from)?;
+        Ok(PyArray1::from_vec(py, self.0.groups_in(&batch)))
     }
 
     /// The second lengths, if every sequence has two.
     #[getter]
     fn second(&self) -> Option<Self> {
-        self.0.second().map(|second| Self(Arc::new(second.clone())))
+        self.0.second().map(|second| Self::from(&Arc::new(second.clone())))
     }
 
     fn __len__(&self) -> usize {
@@ -63,7 +193,12 @@ impl Lengths {
         };
         let second = self.0.second().map(|second| format!("; second {}", of(second)));
         let second = second.unwrap_or_default();
-        format!("Lengths({} sequences {}{second})", self.0.len(), of(&self.0))
+        let groups = self.0.group_ids().map(|ids| ids.iter().max().map_or(0, |last| last + 1));
+        let groups = groups.filter(|&groups| (groups as usize) < self.0.len());
+        let groups = groups.map_or_else(String::new, |groups| format!(" in {groups} groups"));
+        let kinds = self.1.kinds.as_ref().map(|kinds| format!(" of {} kinds", kinds.len()));
+        let kinds = kinds.unwrap_or_default();
+        format!("Lengths({} sequences{groups}{kinds} {}{second})", self.0.len(), of(&self.0))
     }
 
     #[staticmethod]
@@ -71,15 +206,33 @@ impl Lengths {
         lengths: Column,
         second: Option<Column>,
         statistics: Option<PyRef<'_, Statistics>>,
+        groups: Option<Vec<u32>>,
+        kinds: Option<(Vec<u32>, Vec<String>)>,
+        of_items: bool,
     ) -> Result<Self> {
-        let lengths = paired(lengths, second)?;
-        let Some(all) = statistics else { return Ok(Self(lengths)) };
-        Ok(Self(Arc::new(Arc::unwrap_or_clone(lengths).part_of(Arc::clone(&all.0))?)))
+        let mut lengths = Arc::unwrap_or_clone(paired(lengths, second)?);
+        if let Some(all) = statistics {
+            lengths = lengths.part_of(Arc::clone(&all.0))?;
+        }
+        if let Some(ids) = groups {
+            lengths = lengths.together(&ids)?;
+        }
+        let mut named = Named { of_items, kinds: None };
+        if let Some((ids, names)) = kinds {
+            lengths = lengths.kinds(&ids)?;
+            named.kinds = Some(Arc::new(names));
+        }
+        Ok(Self(Arc::new(lengths), named))
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, Columns<'py>>> {
         let statistics = self.0.statistics().map(|all| Statistics(Arc::clone(all)));
-        reduced::<Self, _>(py, (self.numpy(py), self.second(), statistics))
+        let groups = self.0.group_ids().map(<[u32]>::to_vec);
+        let names = self.1.kinds.as_deref().cloned().unwrap_or_default();
+        let kinds = self.0.kind_ids().map(|ids| (ids, names));
+        let second = self.second();
+        let of_items = self.1.of_items;
+        reduced::<Self, _>(py, (self.numpy(py), second, statistics, groups, kinds, of_items))
     }
 
     /// Returns a copy as an array.
@@ -177,13 +330,13 @@ impl Chunks {
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyType>, (Lengths, u32)) {
-        (py.get_type::<Self>(), (Lengths(Arc::clone(&self.lengths)), self.size))
+        (py.get_type::<Self>(), (Lengths::from(&self.lengths), self.size))
     }
 
     /// The lengths of the chunks.
     #[getter]
     fn pieces(&self) -> Lengths {
-        Lengths(Arc::clone(&self.pieces))
+        Lengths::from(&self.pieces)
     }
 
     /// The sequence that each chunk is a part of.

@@ -12,6 +12,7 @@ mod balance;
 mod compare;
 mod cost;
 mod error;
+mod groups;
 mod input;
 mod interrupt;
 mod lengths;

@@ -66,7 +66,7 @@ impl Plan {
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, Pickled<'py>>> {
         let mut bytes = Vec::new();
         py.detach(|| self.file().write(Form::Npz, &mut bytes))?;
-        let lengths = Lengths(Arc::clone(&self.lengths));
+        let lengths = Lengths::from(&self.lengths);
         reduced::<Self, _>(py, (PyBytes::new(py, &bytes), lengths))
     }
 
@@ -222,6 +222,9 @@ impl Plan {
         settings.set_item("canonical_ranks", made.canonical_ranks)?;
         settings.set_item("update", made.update.map(|update| update.to_string()))?;
         settings.set_item("batches", made.batches)?;
+        settings.set_item("share", made.share.to_string())?;
+        settings.set_item("one_kind", made.one_kind.to_string())?;
+        settings.set_item("mix", made.mix.as_ref().map(|mix| mix.weights().to_vec()))?;
         settings.set_item("seed", made.seed)?;
         settings.set_item("epoch", made.epoch)?;
         Ok(settings)

@@ -4,14 +4,16 @@ use std::sync::Arc;
 
 use lengthwise::{
     Budget, Settings, Shapes, Steps, Strategy, Update,
+    groups::{OneKind, Together},
     shard::Shard,
     tune::{Like, Model, batches_only, recommend},
 };
 use pyo3::prelude::*;
 
 use crate::error::{Failure, Result};
+use crate::groups::{Groups, Kinds, Weights};
 use crate::interrupt::interruptible;
-use crate::lengths::{Column, Lengths, paired};
+use crate::lengths::{Column, Lengths, Named, Sequences};
 use crate::pickle::{Reduced, from_json, reduced, to_json};
 use crate::plan::Plan;
 use crate::settings::{Given, at_least_one, budget_like, given, plain, text};
@@ -36,6 +38,18 @@ const LONG: usize = 1 << 20;
 ///         shards.
 ///     `second`: A second length for each sequence, such as the length of its target. By default,
 ///         sequences have one length.
+///     `together`: An id for each sequence: those with the same id stay in one batch or packed row, and those with
+///         `None` are independent. Examples are preference pairs and the turns of a dialogue. By default, all sequences
+///         are independent.
+///     `share`: What sequences with the same id share: "batch", or "rank" if they may be in different batches
+///         of one rank in one optimizer step, for the strategies "proportional" and "packed". The default is "batch".
+///     `kind`: Another id for each sequence, such as its language: a batch has sequences of one kind only. By default,
+///         all kinds mix.
+///     `one_kind`: What has sequences of one kind only: every "batch", or every "step" of all ranks too. The default
+///         is "batch".
+///     `mix`: How much of every kind an epoch has: a dict of kinds and weights, such as `{"en": 0.7, "de": 0.3}`. An epoch
+///         has as many sequences, or groups, as before; a kind with more than it has is repeated, and of one with less
+///         every epoch has others. By default, every sequence occurs once.
 ///     `budget`: The hard limit of a batch: a number of sequences, or a string such as "padded:20000"
 ///         (cells, padding included), "sequences:16", "dynamic:16" or "cost:encoder,limit=0.05"
 ///         (seconds). It has no default, except that the capacity of "packed:capacity=4096" is a budget, and
@@ -86,6 +100,7 @@ const LONG: usize = 1 << 20;
 pub(crate) struct Planner {
     planner: lengthwise::Planner<Strategy>,
     lengths: Arc<lengthwise::Lengths>,
+    named: Named,
     /// The batch lengths of the ladder in ascending order; `None` if the shapes are not a ladder.
     #[pyo3(get)]
     rungs: Option<Vec<u32>>,
@@ -99,6 +114,11 @@ impl Planner {
         strategy = None,
         *,
         second = None,
+        together = None,
+        share: "str" = "batch",
+        kind = None,
+        one_kind: "str" = "batch",
+        mix = None,
         budget = None,
         shapes = None,
         arrange: "str" = "spread",
@@ -117,11 +137,17 @@ impl Planner {
         shard = None,
         shards = None,
     ))]
+    #[allow(clippy::similar_names, reason = "they are called as on the command line")]
     fn new(
         py: Python<'_>,
-        lengths: Column,
+        lengths: Given<Sequences>,
         strategy: Option<Given<Strategy>>,
         second: Option<Column>,
+        together: Option<Given<Groups>>,
+        #[pyo3(from_py_with = text)] share: &str,
+        kind: Option<Given<Kinds>>,
+        #[pyo3(from_py_with = text)] one_kind: &str,
+        mix: Option<Given<Weights>>,
         budget: Option<Given<Budget>>,
         shapes: Option<Given<Shapes>>,
         #[pyo3(from_py_with = text)] arrange: &str,
@@ -140,7 +166,13 @@ impl Planner {
         shard: Option<Given<u32>>,
         shards: Option<Given<u32>>,
     ) -> Result<Self> {
-        let lengths = paired(lengths, second)?;
+        let Sequences(lengths, named) = lengths.0.with(second, together, kind)?;
+        let mix = given(mix).map(|mix| mix.of(named.kinds.as_ref())).transpose()?;
+        let (share, one_kind): (Together, OneKind) = (share.parse()?, one_kind.parse()?);
+        if named.of_items && share == Together::Rank {
+            let what = "an item of several sequences is in one batch, and `share` is \"rank\"";
+            return Err(Failure::setting(what, "give the sequences themselves, with `together`"));
+        }
         let accumulate = given(accumulate);
         accumulate.map_or(Ok(()), |each| at_least_one("accumulate", each))?;
         let canonical_ranks = given(canonical_ranks);
@@ -177,6 +209,9 @@ impl Planner {
                 canonical_ranks,
                 update: update.or(like.and_then(|like| like.update(ranks))),
                 shard,
+                share,
+                one_kind,
+                mix,
                 seed,
                 ..Settings::new("", budget)
             };
@@ -189,12 +224,14 @@ impl Planner {
                 lengthwise::Planner::named(recommend(&lengths, &wanted)?.best().settings.clone())?
             } else {
                 let (strategy, shapes) = batches_only(&lengths, budget, strategy, shapes)?;
-                lengthwise::Planner::with(strategy, Settings { shapes, ..settings })
+                let planner = lengthwise::Planner::with(strategy, Settings { shapes, ..settings });
+                // Groups that share a rank share it in planned steps.
+                if share == Together::Rank { planner.for_ranks(ranks) } else { planner }
             };
             if constant_steps {
                 planner = planner.constant_steps(&lengths)?;
             }
-            Self::of(planner, lengths)
+            Self::of(planner, lengths, named)
         })
     }
 
@@ -219,7 +256,7 @@ impl Planner {
     /// The lengths.
     #[getter]
     fn lengths(&self) -> Lengths {
-        Lengths(Arc::clone(&self.lengths))
+        Lengths(Arc::clone(&self.lengths), self.named.clone())
     }
 
     fn __repr__(&self) -> String {
@@ -236,8 +273,9 @@ impl Planner {
     #[staticmethod]
     fn _restore(py: Python<'_>, lengths: &Lengths, settings: &str) -> Result<Self> {
         let settings: Settings = from_json(settings, "Planner")?;
-        let lengths = Arc::clone(&lengths.0);
-        py.detach(|| Self::of(lengthwise::Planner::named(settings)?, lengths))
+        let Lengths(lengths, named) = lengths;
+        let (lengths, named) = (Arc::clone(lengths), named.clone());
+        py.detach(|| Self::of(lengthwise::Planner::named(settings)?, lengths, named))
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, (Lengths, String)>> {
@@ -272,8 +310,9 @@ impl Planner {
     fn of(
         planner: lengthwise::Planner<Strategy>,
         lengths: Arc<lengthwise::Lengths>,
+        named: Named,
     ) -> Result<Self> {
         let rungs = planner.rungs(&lengths)?;
-        Ok(Self { planner, lengths, rungs })
+        Ok(Self { planner, lengths, named, rungs })
     }
 }

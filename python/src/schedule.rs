@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lengthwise::Counts;
+use lengthwise::measure::Counts;
 use numpy::PyArray1;
 use pyo3::prelude::*;
 

@@ -1,6 +1,9 @@
 //! Streams: lengths in, steps out. The items stay in Python.
 
-use lengthwise::{Budget, stream::Pivot};
+use lengthwise::{
+    Budget,
+    stream::{Arrival, Pivot},
+};
 use lengthwise_io::{stream_from_json, stream_to_json};
 use pyo3::{prelude::*, types::PyDict};
 
@@ -35,8 +38,8 @@ use crate::settings::{Given, at_least_one, plain, text};
 pub(crate) struct Feed {
     feed: lengthwise::stream::Feed,
     settings: Settings,
-    /// The position and the length of what each slot holds.
-    held: Vec<Option<(u64, u32)>>,
+    /// The position of what each slot holds, and what came there.
+    held: Vec<Option<(u64, Arrival)>>,
     /// What slots are called, those that are not called by their own number: a feed that was pickled
     /// holds its sequences in other slots, and the code that keeps the items knows them by these.
     names: Vec<u32>,
@@ -57,9 +60,11 @@ struct Settings {
     epoch: u64,
 }
 
-/// A feed as it is pickled: settings, state, position, what is held (the name of the slot, position and
-/// length), and whether the stream has ended.
-type Pickled<'py> = (Bound<'py, PyDict>, String, u64, Vec<(u32, u64, u32)>, bool);
+/// What is held: the name of its slot, its position, its length, its number of sequences, and its kind.
+type Held = (u32, u64, u32, u32, u64);
+
+/// A feed as it is pickled: settings, state, position, what is held, and whether the stream has ended.
+type Pickled<'py> = (Bound<'py, PyDict>, String, u64, Vec<Held>, bool);
 
 /// A batch: the slots that its sequences were held in, their positions, and the batch length.
 type Batch = (Vec<u32>, Vec<u64>, u32);
@@ -126,9 +131,18 @@ impl Feed {
     }
 
     /// Adds the next sequence, of this `length`. Returns the slot that holds it, a number below the window,
-    /// or `None` if the sequence is left out or was in a batch before the stream was resumed.
-    fn push(&mut self, length: Given<u32>) -> Result<Option<u32>> {
-        Ok(self.hold(length.0)?.map(|slot| self.name(slot)))
+    /// or `None` if the sequence is left out or was in a batch before the stream was resumed. If several
+    /// `sequences` stay together, `length` is that of the longest, and a slot holds all of them. No batch has two
+    /// values of `kind`, a number from 0 to 2⁶⁴ − 1.
+    #[pyo3(signature = (length, sequences: "SupportsIndex" = 1, kind: "SupportsIndex" = 0))]
+    fn push(
+        &mut self,
+        length: Given<u32>,
+        #[pyo3(from_py_with = plain)] sequences: u32,
+        #[pyo3(from_py_with = plain)] kind: u64,
+    ) -> Result<Option<u32>> {
+        let arrival = Arrival { length: length.0, sequences, kind };
+        Ok(self.hold(arrival)?.map(|slot| self.name(slot)))
     }
 
     /// Says that the stream has no more sequences.
@@ -202,7 +216,7 @@ impl Feed {
         settings: &Bound<'py, PyDict>,
         state: &str,
         position: u64,
-        held: Vec<(u32, u64, u32)>,
+        held: Vec<Held>,
         ended: bool,
     ) -> PyResult<Bound<'py, Self>> {
         let settings = settings.copy()?;
@@ -214,10 +228,12 @@ impl Feed {
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, Pickled<'py>>> {
         let held = self.held.iter().enumerate().filter_map(|(slot, held)| {
-            held.map(|(position, length)| (self.name(slot as u32), position, length))
+            held.map(|(position, Arrival { length, sequences, kind })| {
+                (self.name(slot as u32), position, length, sequences, kind)
+            })
         });
-        let mut held: Vec<(u32, u64, u32)> = held.collect();
-        held.sort_unstable_by_key(|&(_, position, _)| position);
+        let mut held: Vec<Held> = held.collect();
+        held.sort_unstable_by_key(|&(_, position, ..)| position);
         let settings = self.settings.clone().into_pyobject(py)?;
         reduced::<Self, _>(py, (settings, self.state(), self.feed.position(), held, self.ended))
     }
@@ -233,34 +249,38 @@ impl Feed {
         self.names.get(slot as usize).copied().unwrap_or(slot)
     }
 
-    /// Takes the next length. Gives the slot by its own number.
-    fn hold(&mut self, length: u32) -> Result<Option<u32>> {
+    /// Takes what comes next. Gives the slot by its own number.
+    fn hold(&mut self, arrival: Arrival) -> Result<Option<u32>> {
         let position = self.feed.position();
-        let slot = self.feed.push(length)?;
+        let slot = self.feed.push(arrival)?;
         if let Some(slot) = slot {
             let place = slot as usize;
             if self.held.len() <= place {
                 self.held.resize(place + 1, None);
             }
-            self.held[place] = Some((position, length));
+            self.held[place] = Some((position, arrival));
         }
         Ok(slot)
     }
 
     /// Reads again what a pickled feed held, up to where it stood.
-    fn read_again(&mut self, position: u64, held: Vec<(u32, u64, u32)>, ended: bool) -> Result<()> {
+    fn read_again(&mut self, position: u64, held: Vec<Held>, ended: bool) -> Result<()> {
         let size = held.iter().map(|&(name, ..)| name as usize + 1).max().unwrap_or(0);
         let mut names = vec![None; size];
         let mut taken = vec![false; size];
         let mut held = held.into_iter().peekable();
         while self.feed.position() < position {
             let here = self.feed.position();
-            let Some((name, _, length)) = held.next_if(|&(_, at, _)| at == here) else {
+            let next = held.next_if(|&(_, at, ..)| at == here);
+            let Some((name, _, length, sequences, kind)) = next else {
                 // It was in a batch before: its length is not asked for.
-                self.hold(1)?;
+                self.hold(1.into())?;
                 continue;
             };
-            match self.hold(length)?.and_then(|slot| names.get_mut(slot as usize)) {
+            match self
+                .hold(Arrival { length, sequences, kind })?
+                .and_then(|slot| names.get_mut(slot as usize))
+            {
                 Some(called) if !taken[name as usize] => *called = Some(name),
                 _ => return Err(damaged("Feed", "it holds what cannot be held")),
             }

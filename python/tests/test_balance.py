@@ -77,7 +77,7 @@ def test_groups_and_kinds():
         ({"ranks": 2**16, "min_micro_batches": 2**16}, "at most 16"),
         ({"ranks": 2, "capacity": 3}, "over the capacity of 3"),
         ({"ranks": 2, "capacity": 9, "max_micro_batches": 1}, "largest number of micro-batches"),
-        ({"ranks": 2, "share": "gpu"}, "`share` is \"gpu\""),
+        ({"ranks": 2, "share": "gpu"}, "unknown share `gpu`"),
         ({"ranks": 2, "together": [1, 2]}, "number of ids of groups"),
         ({"ranks": 2, "kind": "abcd"}, "ids"),
         ({"ranks": 2, "kind": [[1], [2], [3], [4]]}, "hashed"),

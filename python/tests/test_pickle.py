@@ -288,6 +288,8 @@ TABLE = {
     "Lengths": [
         (lambda: lw.Lengths(LENGTHS), itself),
         (lambda: lw.Lengths(LENGTHS, SECOND), lambda made: (made, made.second, repr(made))),
+        (lambda: lw.Lengths(LENGTHS, together=LENGTHS % 9, kind=LENGTHS % 9 % 2), lambda made: (made, made.kinds, repr(made))),
+        (lambda: lw.Lengths.of_items([[3, 4], [5]], kind=["a", "b"]), lambda made: (made.items, made.groups.tolist(), made.kinds)),
         (lambda: shard_planner().lengths, lambda made: digests(lw.Planner(made, budget=8, shapes="ladder:4"))),
     ],
     "LengthsError": [(error(lw.LengthsError), told)],
@@ -344,6 +346,7 @@ TABLE = {
         (lambda: streaming(numbers_from), rest),
         (lambda: lw.stream_batches(Numbers(), int, budget=8), rest),
     ],
+    "Mixed": [(lambda: stream.Mixed({"a": [1, 2, 3], "b": numbers_from}, {"a": 1, "b": 2}), list)],
     "Tuning": [
         (lambda: lw.tune(LENGTHS, budget="padded:900", seed=4), lambda t: (t.to_json(), t.settings, str(t))),
         (
@@ -408,7 +411,7 @@ def test_what_was_altered_is_refused():
         restore(settings, state.replace('"steps":4', '"steps":5'), *others)
     position, held, ended = others
     with pytest.raises(lw.StateError):
-        restore(settings, state, position, [(slot, at, 80) for slot, at, _ in held], ended)
+        restore(settings, state, position, [(slot, at, 80, *rest) for slot, at, _, *rest in held], ended)
     restore, (text, *others) = lw.tune(LENGTHS, budget=8).__reduce__()
     with pytest.raises(lw.StateError):
         restore(text[:-9], *others)
