@@ -20,53 +20,68 @@ from torch.utils.data import DataLoader
 from transformers import TrainerCallback
 from transformers.trainer_utils import get_last_checkpoint, seed_worker
 
-from . import LengthsError, LengthwiseWarning, SettingError, StateError
+from . import Lengths, LengthsError, LengthwiseWarning, SettingError, StateError
 from ._convert import array
 from ._hf_batches import (
     STATE_NAME, EpochBatches, EvaluationBatches, Gathering, Resumption, read_state, write_state,
 )  # fmt: skip
 from ._hf_collate import copied, planned_collate
+from ._hf_rows import as_rows
 from ._torch_sampler import makes_steps
 from .torch import BatchSampler, _Planned
 
 if TYPE_CHECKING:
     from ._settings import TrainerSettings
 
-__all__ = ["TrainerMixin", "lengths_of"]
+__all__ = ["TrainerMixin", "as_rows", "lengths_of"]
 
 log = logging.getLogger("lengthwise")
 
 #: Columns that hold lengths, and columns whose values have lengths.
 COLUMNS = ("length", "lengths", "num_tokens", "input_ids", "input_values", "input_features")
+#: Columns that hold two answers to a prompt, as TRL names them, and the column of the prompt.
+PAIRS = ("chosen_ids", "rejected_ids")
+PROMPT = "prompt_ids"
 #: Settings that are about the sequences of the training set, or about its optimizer steps.
-TRAINING_ONLY = ("lengths", "second", "accumulate", "canonical_ranks", "update", "model", "statistics", "shard", "shards")
+TRAINING_ONLY = ("lengths", "second", "together", "kind", "mix", "accumulate", "canonical_ranks", "update", "model", "statistics", "shard", "shards")
 
 
-def lengths_of(dataset: Any, column: str | None = None) -> np.ndarray:
+def lengths_of(dataset: Any, column: str | None = None, *, max_length: int | None = None) -> np.ndarray | Lengths:
     """The lengths of the items of a dataset, from a column of numbers, or of lists.
 
     A ``datasets.Dataset`` gives its column at once, in the order of its rows; other datasets are read
-    item by item.
+    item by item. Preference pairs as TRL tokenizes them, with ``chosen_ids`` and ``rejected_ids``, have two lengths
+    each: both answers with their prompt, which stay together.
 
     Args:
         dataset: The dataset.
         column: The column or field. By default, it is the first of the usual names, such as "length" or
             "input_ids".
+        max_length: The length that both sequences of a pair are cut to, if they are. By default, they are not cut.
     """
     names = getattr(dataset, "column_names", None)
-    if names is not None:
-        column = column or next((name for name in COLUMNS if name in names), None)
-        if column not in names:
-            raise LengthsError(
-                f"the dataset has no column {column!r}" if column else "no column holds lengths",
-                hint=f"name one of its columns: {', '.join(names)}",
-            )
-        return array(dataset.select_columns([column]).with_format("arrow")[:].column(column))
-    column = column or next((name for name in COLUMNS if name in dataset[0]), None)
-    if column is None:
+    fields = dataset[0] if names is None else names
+    if column is None and all(name in fields for name in PAIRS):
+        prompts = _lengths_in(dataset, PROMPT) if PROMPT in fields else np.zeros(len(dataset))
+        pairs = np.stack([prompts + _lengths_in(dataset, name) for name in PAIRS], axis=1).astype(np.int64)
+        return Lengths.of_items(pairs if max_length is None else np.minimum(pairs, max_length))
+    column = column or next((name for name in COLUMNS if name in fields), None)
+    if names is None and column is None:
         raise LengthsError(
             "the items have none of the usual fields", hint="give `lengths`, or name the `column`"
         )
+    if names is not None and column not in names:
+        raise LengthsError(
+            f"the dataset has no column {column!r}" if column else "no column holds lengths",
+            hint=f"name one of its columns: {', '.join(names)}",
+        )
+    return _lengths_in(dataset, str(column))
+
+
+def _lengths_in(dataset: Any, column: str) -> np.ndarray:
+    """The lengths in a column."""
+    if getattr(dataset, "column_names", None) is not None:
+        return array(dataset.select_columns([column]).with_format("arrow")[:].column(column))
     values = (dataset[index][column] for index in range(len(dataset)))
     return array([value if isinstance(value, int) else len(value) for value in values])
 
@@ -189,7 +204,8 @@ class TrainerMixin:
         settings = dict(self._batch_settings)
         lengths = settings.pop("lengths", None)
         if lengths is None:
-            lengths = lengths_of(dataset, self._column)
+            # The collator of TRL cuts sequences to this.
+            lengths = lengths_of(dataset, self._column, max_length=getattr(args, "max_length", None))
         elif callable(lengths):
             lengths = lengths(dataset)
         asked = self._asked_accumulation()
@@ -376,6 +392,8 @@ class TrainerMixin:
             return None
         for name in ("lengths", "second"):
             settings[name] = self._evaluation_lengths(dataset, name, own)
+        if getattr(settings["lengths"], "items", None) is not None:
+            return None  # A result is that of a pair, and not of a sequence.
         if settings["lengths"] is None or (
             settings["second"] is None and self._batch_settings.get("second") is not None
         ):
@@ -454,7 +472,7 @@ class TrainerMixin:
         else:
             collator = self._get_collator_with_removed_columns(collator, description=description)
             probe = self._get_collator_with_removed_columns(probe)
-        if not batches.plan.packed:
+        if not batches.plan.packed and batches.lengths.items is None:
             accepted = inspect.signature(self.model.forward).parameters
             collator = planned_collate(
                 collator,

@@ -1,0 +1,143 @@
+"""Preference pairs in rows: TRL's DPOTrainer trains on whole pairs, and sequences of a row do not see each other."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+datasets = pytest.importorskip("datasets")
+tokenizers = pytest.importorskip("tokenizers")
+trl = pytest.importorskip("trl")
+
+from lengthwise.hf import TrainerMixin, as_rows, lengths_of  # noqa: E402
+
+PAIRS, CAPACITY, EPOCHS = 240, 512, 3
+WORDS = {"<pad>": 0, "<eos>": 1, "<unk>": 2, **{f"w{number}": number for number in range(3, 40)}}
+#: The first words of a prompt say which pair it is; better answers have other words than worse ones.
+NAMES, PROMPT, BETTER, WORSE = range(3, 19), range(19, 24), range(24, 34), range(30, 40)
+
+
+class PlannedTrainer(TrainerMixin, trl.DPOTrainer):
+    pass
+
+
+def pairs():
+    rng = np.random.default_rng(3)
+
+    def text(words, most: int) -> str:
+        return " ".join(f"w{word}" for word in rng.choice(words, rng.integers(1, most)))
+
+    return datasets.Dataset.from_list(
+        [
+            {
+                "prompt": f"w{NAMES[pair // 16]} w{NAMES[pair % 16]} {text(PROMPT, 40)} ",
+                "chosen": text(BETTER, 60),
+                "rejected": text(WORSE, 60),
+            }
+            for pair in range(PAIRS)
+        ]
+    )
+
+
+def made(folder, attention="sdpa"):
+    torch.manual_seed(5)
+    config = transformers.LlamaConfig(
+        vocab_size=len(WORDS), hidden_size=16, intermediate_size=32, num_hidden_layers=2, num_attention_heads=2,
+        max_position_embeddings=CAPACITY, pad_token_id=0, eos_token_id=1, bos_token_id=None,
+        # Weights so large that much attention is paid: otherwise nobody would notice what leaks.
+        initializer_range=0.3, attn_implementation=attention,
+    )  # fmt: skip
+    model = transformers.LlamaForCausalLM(config)
+    words = tokenizers.Tokenizer(tokenizers.models.WordLevel(WORDS, unk_token="<unk>"))
+    words.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
+    tokenizer = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=words, pad_token="<pad>", eos_token="<eos>", unk_token="<unk>"
+    )
+    arguments = trl.DPOConfig(
+        str(folder), num_train_epochs=EPOCHS, learning_rate=3e-3, use_cpu=True, bf16=False, report_to=[],
+        gradient_checkpointing=False, disable_tqdm=True, save_strategy="no", logging_strategy="epoch",
+    )  # fmt: skip
+    return PlannedTrainer(
+        model=model, ref_model=copy.deepcopy(model), args=arguments, train_dataset=pairs(), processing_class=tokenizer,
+        batches={"strategy": "packed", "budget": f"padded:{CAPACITY}"},
+    )  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def offline(monkeypatch):
+    """TRL tells huggingface.co of every trainer that is made."""
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+
+
+def test_whole_pairs_are_trained_in_rows(tmp_path):
+    trainer = made(tmp_path)
+    seen = []
+
+    def see(_, args, given):
+        seen.append((given["input_ids"], given["position_ids"]))
+
+    as_rows(trainer.model, trainer.ref_model)
+    trainer.model.model.register_forward_pre_hook(see, with_kwargs=True)
+    trainer.train()
+
+    items = [trainer.train_dataset[pair] for pair in range(PAIRS)]
+    expected = [
+        tuple((*item["prompt_ids"], *item[name]) for name in ("chosen_ids", "rejected_ids")) for item in items
+    ]
+    per_epoch, rest = divmod(len(seen), EPOCHS)
+    assert rest == 0
+    for epoch in range(EPOCHS):
+        found = []
+        for ids, positions in seen[epoch * per_epoch : (epoch + 1) * per_epoch]:
+            assert ids.shape == positions.shape == (1, ids.numel())
+            assert ids.numel() <= CAPACITY
+            begins = (positions[0] == 0).nonzero()[:, 0].tolist()
+            sequences = [tuple(part.tolist()) for part in torch.tensor_split(ids[0], begins[1:])]
+            better, worse = sequences[: len(begins) // 2], sequences[len(begins) // 2 :]
+            found += zip(better, worse, strict=True)
+        # Both sequences of a pair are in one row, each pair once in an epoch, and there is nothing else.
+        assert sorted(found) == sorted(expected)
+    # There are about as many rows as are needed.
+    assert per_epoch <= 1.2 * sum(len(sequence) for pair in expected for sequence in pair) / CAPACITY
+
+    losses = [log["loss"] for log in trainer.state.log_history if "loss" in log]
+    assert len(losses) == EPOCHS
+    assert losses[-1] < losses[0] / 2
+
+
+@pytest.mark.parametrize("attention", ["sdpa", "eager"])
+def test_nothing_leaks_between_the_sequences_of_a_row(tmp_path, attention):
+    trainer = made(tmp_path, attention)
+    model = trainer.model
+    with torch.no_grad():  # Otherwise every loss is that of a model that has learned nothing.
+        for weight in model.parameters():
+            weight += 0.3 * torch.randn_like(weight)
+    trainer.get_train_dataloader()
+    rows = [list(row) for row in trainer._planned_batches][:10]
+
+    def loss_and_gradient(numbers):
+        batch = trainer.data_collator([trainer.train_dataset[number] for number in numbers])
+        model.zero_grad()
+        loss = trainer.compute_loss(model, batch)
+        loss.backward()
+        return loss.item(), torch.cat([weight.grad.flatten() for weight in model.parameters()])
+
+    alone = {pair: loss_and_gradient([pair]) for row in rows for pair in row}
+    means = [np.mean([alone[pair][0] for pair in row]) for row in rows]
+    as_rows(model, trainer.ref_model)
+    for row, mean in zip(rows, means):
+        loss, gradient = loss_and_gradient(row)
+        assert loss == pytest.approx(mean, abs=1e-4)
+        together = torch.stack([alone[pair][1] for pair in row]).mean(0)
+        torch.testing.assert_close(gradient, together, atol=1e-4, rtol=1e-3)
+
+    def as_one(_, args, given):
+        return args, {**given, "position_ids": torch.arange(given["input_ids"].numel())[None]}
+
+    # A leak would be seen: a row that is one sequence for the model has another loss.
+    model.model.register_forward_pre_hook(as_one, with_kwargs=True)
+    assert min(abs(loss_and_gradient(row)[0] - mean) for row, mean in zip(rows, means)) > 1e-3
