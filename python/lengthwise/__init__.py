@@ -10,6 +10,7 @@ every epoch.
 - ``lengthwise.stream_batches`` batches data that arrives one item after another.
 - ``lengthwise.torch`` has the batch sampler for PyTorch.
 - ``lengthwise.hf`` plans the batches of the Hugging Face ``Trainer``.
+- ``lengthwise.lhotse`` has samplers that Lhotse's datasets accept.
 - ``lengthwise.arrays`` pads batches to fixed shapes without a framework.
 - ``lengthwise.calibrate`` measures how long training steps take, and recommends settings.
 """

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple, NoReturn
 
 import numpy as np
+from torch.utils.data import DataLoader
 
 from ._checks import checked_word
 from ._torch_sampler import WEIGHTS, BatchSampler, _Running
@@ -244,7 +245,9 @@ def source_of(loader: Any) -> Source:
             skipped += getattr(part, "skip_batches", 0)
             processes = getattr(part, "num_processes", processes or 1)
             process = getattr(part, "process_index", process)
-        part = getattr(part, "batch_sampler", None)
+        # A loader without a batch sampler can have a sampler of whole batches, as those of Lhotse are.
+        whole = isinstance(part, DataLoader) and part.batch_sampler is None
+        part = part.sampler if whole else getattr(part, "batch_sampler", None)
     _refuse(loader)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import io
 import json
 import os
@@ -103,6 +104,7 @@ def write_samples(folder: Path) -> None:
     manifest = "".join(json.dumps({"duration": n / 100, "text": "a few words " * (n // 100)}) + "\n" for n in frames)
     for name in ("train.jsonl", "cuts.jsonl", "manifest.jsonl"):
         (folder / name).write_text(manifest)
+    (folder / "cuts.jsonl.gz").write_bytes(gzip.compress(manifest.encode()))
     steps = [(size, length) for size in (1, 4, 16, 64) for length in (100, 300, 900)]
     rows = "".join(f"{size},{length},{0.01 + 1e-6 * size * length}\n" for size, length in steps)
     (folder / "steps.csv").write_text("batch_size,batch_length,seconds\n" + rows)

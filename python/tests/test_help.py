@@ -12,8 +12,9 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 pytest.importorskip("lightning")
+pytest.importorskip("lhotse")
 
-MODULES = ("", ".arrays", ".calibration", ".stream", ".torch", ".hf", ".lightning")
+MODULES = ("", ".arrays", ".calibration", ".stream", ".torch", ".hf", ".lhotse", ".lightning")
 
 
 def callables() -> dict[str, object]:
@@ -89,7 +90,7 @@ def test_every_default_shows(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["Planner", "plan", "tune", "compare", "Feed", "stream_batches", "calibrate", "torch.BatchSampler"]
+    "name", ["Planner", "plan", "tune", "compare", "Feed", "stream_batches", "calibrate", "torch.BatchSampler", "lhotse.PlannedCutSampler", "lhotse.StreamCutSampler"]
 )
 def test_settings_have_entries_that_say_their_defaults(name):
     """An entry for each setting, not only its name; and what happens if it is left out."""

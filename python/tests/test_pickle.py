@@ -14,12 +14,14 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 pytest.importorskip("lightning")
+pytest.importorskip("lhotse")
 import torch
 from lengthwise import arrays, calibration, hf, stream
 from lengthwise import torch as lt
+from lengthwise.lhotse import Buckets, PlannedCutSampler, StreamCutSampler
 from lengthwise.lightning import PlannedAccumulation
 
-MODULES = ("", ".arrays", ".calibration", ".errors", ".stream", ".torch", ".hf", ".lightning")
+MODULES = ("", ".arrays", ".calibration", ".errors", ".stream", ".torch", ".hf", ".lhotse", ".lightning")
 LENGTHS = np.random.default_rng(3).integers(3, 90, 300)
 SECOND = LENGTHS[::-1].copy()
 OTHERS = LENGTHS[:200] + 20
@@ -182,6 +184,21 @@ def sampler(**settings):
     return lt.BatchSampler(LENGTHS, "shuffled", budget="padded:900", rank=0, world_size=1, **settings)
 
 
+def cuts(kind, **settings):
+    """Cuts whose audio nothing reads."""
+    import lhotse
+
+    made = []
+    for number, length in enumerate(LENGTHS.tolist()):
+        recording = lhotse.Recording(str(number), [], 16000, 160 * length, length / 100)
+        made.append(lhotse.MonoCut(str(number), 0.0, length / 100, 0, recording=recording))
+    return kind(lhotse.CutSet.from_cuts(made), budget="padded:900", frame_shift=0.01, rank=0, world_size=1, **settings)
+
+
+def batches_of_cuts(made):
+    return [[cut.id for cut in batch] for batch in made], made.epoch, repr(made)
+
+
 def collated(made):
     loader = lt.loader(ITEMS, sampler(shapes="ladder:5"), collate_fn=made)
     return [[part.tolist() for part in batch] for batch in loader]
@@ -258,6 +275,7 @@ TABLE = {
         (lambda: begun(sampler()), lambda made: (made.state_dict(), made.epoch, repr(made))),
         (lambda: sampler(epoch=4, shapes="ladder:4"), rest_of_sampler),
     ],
+    "Buckets": [(lambda: Buckets([1.5, 20.0], [40, 3]), itself)],
     "BudgetError": [(error(lw.BudgetError), told)],
     "Calibration": [(calibrated, itself), (calibrated, str), (calibrated, lambda c: c.settings)],
     "Chunks": [
@@ -317,6 +335,10 @@ TABLE = {
         (lambda: lw.Planner(LENGTHS, budget="cost:encoder,limit=0.05,at-most=7"), digests),
         (shard_planner, lambda made: (made.needs(), digests(made))),
     ],
+    "PlannedCutSampler": [
+        (lambda: cuts(PlannedCutSampler, accumulate=1), batches_of_cuts),
+        (lambda: begun(cuts(PlannedCutSampler, accumulate=1)), lambda made: (made.state_dict(), made.epoch, repr(made))),
+    ],
     "RankError": [(error(lw.RankError), told)],
     "Recommendation": [(recommendation, itself)],
     "Schedule": [
@@ -339,6 +361,7 @@ TABLE = {
     "StreamBatches": [
         (lambda: lt.StreamBatches(LENGTHS.tolist(), int, budget="padded:300", rank=0, world_size=1), batches_of_torch),
     ],
+    "StreamCutSampler": [(lambda: cuts(StreamCutSampler), batches_of_cuts)],
     "Streaming": [
         (lambda: streaming(LENGTHS.tolist()), rest),
         (lambda: streaming(iter(LENGTHS.tolist())), rest),
