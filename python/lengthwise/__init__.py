@@ -7,6 +7,7 @@ every epoch.
 
 - ``lengthwise.plan`` plans one epoch, and :class:`Planner` plans many.
 - ``lengthwise.balance`` divides the sequences of one step over ranks and micro-batches.
+- ``lengthwise.map_batches`` runs a function on batches, and gives the results in order.
 - ``lengthwise.stream_batches`` batches data that arrives one item after another.
 - ``lengthwise.torch`` has the batch sampler for PyTorch.
 - ``lengthwise.hf`` plans the batches of the Hugging Face ``Trainer``.
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ._settings import PlannerSettings
+    from ._map import map_batches
     from .calibration import calibrate
 
 __version__ = "0.1.0"
@@ -108,6 +110,7 @@ __all__ = [
     "inspect",
     "ladder",
     "load_plan",
+    "map_batches",
     "mixing",
     "plan",
     "read_lengths",
@@ -143,6 +146,10 @@ def __getattr__(name: str) -> Any:
         from .calibration import calibrate
 
         return calibrate
+    if name == "map_batches":
+        from ._map import map_batches
+
+        return map_batches
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -10,7 +10,6 @@
 from __future__ import annotations
 
 import csv
-import gc
 import os
 import sys
 import time
@@ -20,6 +19,7 @@ from statistics import median
 from typing import Any
 
 from . import CostError, CostModel, Fit, Lengths, LengthwiseError, tune
+from ._memory import ran_out, release
 
 __all__ = ["Calibration", "MeasuredStep", "Recommendation", "calibrate"]
 
@@ -31,11 +31,6 @@ MARGIN = 0.9
 MOST_CELLS = 1 << 22
 #: A budget is as good as a larger one that is faster by less than this.
 AS_GOOD = 1.05
-#: What errors say that are about memory.
-RAN_OUT = (
-    "out of memory", "resource_exhausted", "can't allocate memory", "cannot allocate memory",
-    "cudnn_status_alloc_failed", "cublas_status_alloc_failed",
-)  # fmt: skip
 #: How many ways to batch are shown for each budget.
 SHOWN = 3
 
@@ -325,14 +320,9 @@ def _fits(step: Step, size: int, length: int) -> bool:
         _synchronize()
         return True
     except Exception as error:
-        text = str(error).lower()
-        if not isinstance(error, MemoryError) and not any(sign in text for sign in RAN_OUT):
+        if not ran_out(error):
             raise
-    # The error held on to what the step had made.
-    gc.collect()
-    torch = sys.modules.get("torch")
-    if torch is not None and torch.cuda.is_available():
-        torch.cuda.empty_cache()
+    release()
     return False
 
 

@@ -15,13 +15,12 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from torch.utils.data import DataLoader
 from transformers import TrainerCallback
 from transformers.trainer_utils import get_last_checkpoint, seed_worker
 
-from . import Lengths, LengthsError, LengthwiseWarning, SettingError, StateError
-from ._convert import array
+from . import LengthsError, LengthwiseWarning, SettingError, StateError
+from ._columns import lengths_of
 from ._hf_batches import (
     STATE_NAME, EpochBatches, EvaluationBatches, Gathering, Resumption, read_state, write_state,
 )  # fmt: skip
@@ -37,53 +36,8 @@ __all__ = ["TrainerMixin", "as_rows", "lengths_of"]
 
 log = logging.getLogger("lengthwise")
 
-#: Columns that hold lengths, and columns whose values have lengths.
-COLUMNS = ("length", "lengths", "num_tokens", "input_ids", "input_values", "input_features")
-#: Columns that hold two answers to a prompt, as TRL names them, and the column of the prompt.
-PAIRS = ("chosen_ids", "rejected_ids")
-PROMPT = "prompt_ids"
 #: Settings that are about the sequences of the training set, or about its optimizer steps.
 TRAINING_ONLY = ("lengths", "second", "together", "kind", "mix", "accumulate", "canonical_ranks", "update", "model", "statistics", "shard", "shards")
-
-
-def lengths_of(dataset: Any, column: str | None = None, *, max_length: int | None = None) -> np.ndarray | Lengths:
-    """The lengths of the items of a dataset, from a column of numbers, or of lists.
-
-    A ``datasets.Dataset`` gives its column at once, in the order of its rows; other datasets are read
-    item by item. Preference pairs as TRL tokenizes them, with ``chosen_ids`` and ``rejected_ids``, have two lengths
-    each: both answers with their prompt, which stay together.
-
-    Args:
-        dataset: The dataset.
-        column: The column or field. By default, it is the first of the usual names, such as "length" or
-            "input_ids".
-        max_length: The length that both sequences of a pair are cut to, if they are. By default, they are not cut.
-    """
-    names = getattr(dataset, "column_names", None)
-    fields = dataset[0] if names is None else names
-    if column is None and all(name in fields for name in PAIRS):
-        prompts = _lengths_in(dataset, PROMPT) if PROMPT in fields else np.zeros(len(dataset))
-        pairs = np.stack([prompts + _lengths_in(dataset, name) for name in PAIRS], axis=1).astype(np.int64)
-        return Lengths.of_items(pairs if max_length is None else np.minimum(pairs, max_length))
-    column = column or next((name for name in COLUMNS if name in fields), None)
-    if names is None and column is None:
-        raise LengthsError(
-            "the items have none of the usual fields", hint="give `lengths`, or name the `column`"
-        )
-    if names is not None and column not in names:
-        raise LengthsError(
-            f"the dataset has no column {column!r}" if column else "no column holds lengths",
-            hint=f"name one of its columns: {', '.join(names)}",
-        )
-    return _lengths_in(dataset, str(column))
-
-
-def _lengths_in(dataset: Any, column: str) -> np.ndarray:
-    """The lengths in a column."""
-    if getattr(dataset, "column_names", None) is not None:
-        return array(dataset.select_columns([column]).with_format("arrow")[:].column(column))
-    values = (dataset[index][column] for index in range(len(dataset)))
-    return array([value if isinstance(value, int) else len(value) for value in values])
 
 
 class _Progress(TrainerCallback):

@@ -17,6 +17,7 @@ from torch.utils.data import DataLoader, Dataset, DistributedSampler
 
 from ._private import set_sampler
 from ._torch_collate import checked_sampler, cu_seqlens, pack_collate, pad_collate, position_ids
+from ._torch_predict import predict
 from ._torch_sampler import Batch, BatchSampler, check_dataset
 from ._torch_steps import steps
 from ._torch_stream import StreamBatches
@@ -31,6 +32,7 @@ __all__ = [
     "pack_collate",
     "pad_collate",
     "position_ids",
+    "predict",
     "steps",
 ]
 

@@ -209,6 +209,36 @@ def test_ray_train_does_the_same_as_ddp(stopped_ddp, tmp_path):
         assert row == pytest.approx(same, abs=0.006)
 
 
+def test_planned_batches_give_the_embeddings_of_each_text_alone(tmp_path):
+    pytest.importorskip("sentence_transformers")
+    import numpy as np
+
+    made = example("encode")
+    words = [letter * size for letter in "abcdefghij" for size in range(1, 9)]
+    texts = [" ".join(words[(7 * n + at) % 80] for at in range(n * n % 97)) for n in range(150)]
+    model = made.small_model(tmp_path, words)
+    alone = np.stack([model.encode(text) for text in texts])
+    for settings in ({}, {"workers": 2, "window": 50}):
+        embeddings = np.stack(list(made.embed(model, texts, budget="padded:1000", **settings)))
+        # Not to the bit: the order of additions in a product of matrices depends on their shapes.
+        np.testing.assert_allclose(embeddings, alone, rtol=0, atol=1e-5)
+        # Another order would be seen.
+        assert np.abs(embeddings[1:] - alone[:-1]).max() > 0.1
+
+
+def test_planned_batches_give_a_pipelines_results_of_each_text_alone(tmp_path):
+    pytest.importorskip("transformers")
+    made = example("classify")
+    words = [letter * size for letter in "abcdefghij" for size in range(1, 9)]
+    texts = [" ".join(words[(7 * n + at) % 80] for at in range(n * n % 97)) for n in range(150)]
+    classifier = made.small_pipeline(tmp_path, words)
+    found = list(made.classify(classifier, texts, budget="padded:1000"))
+    alone = [classifier(text, truncation=True)[0] for text in texts]
+    assert [one["label"] for one in found] == [one["label"] for one in alone]
+    assert [one["score"] for one in found] == pytest.approx([one["score"] for one in alone], abs=1e-5)
+    assert len({one["score"] for one in found}) > 100
+
+
 def test_weights_make_ddps_gradient_that_of_the_union_of_the_batches(on_ranks):
     for rank in on_ranks(__file__, 2):
         assert any(one != other for one, other in rank["positions"])
