@@ -67,6 +67,9 @@ def settings(stubs: str) -> str:
             "column": "str | None",
             "padding_value": "dict[str, Any] | None",
             "evaluation": "bool | dict[str, Any]",
+            "length": "Any",
+            "window": feed["window"],
+            "pivot": feed["pivot"],
         },
         ("StreamSettings", "TypedDict", "The settings of :class:`lengthwise.torch.StreamBatches`."): {
             name: kind for name, kind in feed.items() if name not in OF_STREAM

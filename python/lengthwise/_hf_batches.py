@@ -15,7 +15,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -158,13 +158,20 @@ class EvaluationBatches(EpochBatches):
             whole = isinstance(part, np.ndarray) and part.ndim and len(part) == len(self.places)
             return part[self.places] if whole else part
 
-        return _of_each(results, ordered)
+        return of_each(results, ordered)
+
+
+class Steps(Protocol):
+    """How many results each process has at each step, process by process."""
+
+    world_size: int
+    sizes: list[int]
 
 
 class Gathering:
     """Gathers the results of one evaluation: the ``gather_function`` of the Trainer."""
 
-    def __init__(self, planned: EvaluationBatches, accelerator: Any, repeats: int) -> None:
+    def __init__(self, planned: Steps, accelerator: Any, repeats: int) -> None:
         self.planned = planned
         self.accelerator = accelerator
         # How often the Trainer repeats the loss of a batch.
@@ -185,7 +192,7 @@ class Gathering:
         rows = self._sizes()[self.accelerator.process_index]
         if has_loss and isinstance(results, torch.Tensor) and results.shape == (rows * self.repeats,):
             results = results[:rows]
-        return _of_each(results, self._gathered)
+        return of_each(results, self._gathered)
 
     def _sizes(self) -> list[int]:
         ranks = self.planned.world_size
@@ -204,10 +211,10 @@ class Gathering:
         return results
 
 
-def _of_each(results: Any, change: Callable[[Any], Any]) -> Any:
+def of_each(results: Any, change: Callable[[Any], Any]) -> Any:
     """Results of which each part is changed."""
     if isinstance(results, (list, tuple)):
-        return type(results)(_of_each(part, change) for part in results)
+        return type(results)(of_each(part, change) for part in results)
     if isinstance(results, Mapping):
-        return {name: _of_each(part, change) for name, part in results.items()}
+        return {name: of_each(part, change) for name, part in results.items()}
     return change(results)

@@ -118,6 +118,15 @@ def processes_of_accelerate() -> int:
     return 1
 
 
+def is_split_by_node(dataset: Any) -> bool:
+    """Whether a ``datasets.IterableDataset`` gives every process another part.
+
+    Why: batches are divided among the processes, and each reads the whole stream. If the stream were split as well,
+    most of the data would never be seen, without an error. The dataset has no public word for it.
+    """
+    return getattr(dataset, "_distributed", None) is not None
+
+
 def after_setup_of_data(loop: Any, then: Callable[[], None]) -> None:
     """Has a loop of Lightning call ``then`` whenever it has set up its loader.
 

@@ -53,6 +53,9 @@ class TrainerSettings(PlannerSettings, total=False):
     column: str | None
     padding_value: dict[str, Any] | None
     evaluation: bool | dict[str, Any]
+    length: Any
+    window: SupportsIndex
+    pivot: str
 
 
 class StreamSettings(TypedDict, total=False):

@@ -187,7 +187,7 @@ class StreamBatches(IterableDataset[StreamBatch]):
         if running is None or running.choice != chosen.number:
             # No batch of the chosen epoch was given out yet.
             return dict(state) if state is not None else self._state_after(0, None, chosen.epoch)
-        made = _made(running.state(), running.ended)
+        made = made_state(running.state(), running.ended)
         if running._workers > 1:
             made.update(base=running._base, workers=running._workers)
         return made
@@ -204,7 +204,7 @@ class StreamBatches(IterableDataset[StreamBatch]):
                 raise StateError(
                     f"{batches} batches of {taken}", hint="count the batches of this iteration only"
                 )
-        return _made(ahead.state(), batches > 0 and next(ahead, None) is None)
+        return made_state(ahead.state(), batches > 0 and next(ahead, None) is None)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Resumes from a ``state``, also with another number of ranks: iterations return the batches after it,
@@ -284,7 +284,8 @@ class StreamBatches(IterableDataset[StreamBatch]):
         return f"StreamBatches(rank {rank} of {world_size}, epoch {self.epoch})"
 
 
-def _made(stream: str, ended: bool) -> dict[str, Any]:
+def made_state(stream: str, ended: bool) -> dict[str, Any]:
+    """A state for `load_state_dict`, of what a running stream says."""
     return {"version": VERSION, "stream": stream, **({"ended": True} if ended else {})}
 
 

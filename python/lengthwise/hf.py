@@ -26,8 +26,9 @@ from ._hf_batches import (
 )  # fmt: skip
 from ._hf_collate import copied, planned_collate
 from ._hf_rows import as_rows
+from ._hf_stream import StreamedEvaluation, StreamLoader, check_whole, is_stream, length_in, samples
 from ._torch_sampler import makes_steps
-from .torch import BatchSampler, _Planned
+from .torch import BatchSampler, StreamBatches, _Planned
 
 if TYPE_CHECKING:
     from ._settings import TrainerSettings
@@ -37,7 +38,16 @@ __all__ = ["TrainerMixin", "as_rows", "lengths_of"]
 log = logging.getLogger("lengthwise")
 
 #: Settings that are about the sequences of the training set, or about its optimizer steps.
-TRAINING_ONLY = ("lengths", "second", "together", "kind", "mix", "accumulate", "canonical_ranks", "update", "model", "statistics", "shard", "shards")
+TRAINING_ONLY = ("length", "window", "pivot", "lengths", "second", "together", "kind", "mix", "accumulate", "canonical_ranks", "update", "model", "statistics", "shard", "shards")
+
+#: Settings that a stream cannot have, and what to give instead.
+STREAM_REFUSES = {
+    "like": 'give a budget, as in batches={"budget": "padded:20000"}: the longest sequence of a stream is not known',
+    "strategy": "leave it out: `window` says how many sequences batches are chosen from",
+    "lengths": "give `length`, a function of an item",
+}
+#: Settings of training that evaluation of a stream has too.
+STREAM_SHARES = ("budget", "shapes", "over_long", "seed", "window", "length")
 
 
 class _Progress(TrainerCallback):
@@ -48,12 +58,12 @@ class _Progress(TrainerCallback):
 
     def on_epoch_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         batches = self.trainer._planned_batches
+        self.trainer._trained_batches = 0
         if batches is None:
             return
         resumption, self.trainer._resumption = self.trainer._resumption, None
         # A loader that skips batches does not pass the epoch on.
         batches.set_epoch(int(state.epoch + 1e-6) if resumption is None else resumption.epoch)
-        self.trainer._trained_batches = 0
         self.trainer._skipped_batches = 0 if resumption is None else resumption.skipped
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
@@ -72,7 +82,12 @@ class TrainerMixin:
     - ``column``: the column of the datasets that holds lengths, or sequences; found by its name otherwise;
     - ``padding_value``: a dictionary from fields to what they are padded with, if the collator does not know;
     - ``evaluation``: ``False`` to evaluate in batches of ``per_device_eval_batch_size``, or a dictionary of
-      settings for evaluation, which replace those of training.
+      settings for evaluation, which replace those of training;
+    - ``length``: for streams, a function that returns the length of an item.
+
+    If the training set is an ``IterableDataset``, of PyTorch or of datasets, batches are those of
+    :class:`lengthwise.torch.StreamBatches`, and its settings, such as ``window``, are taken. Every process reads the
+    whole stream, and returns its own batches. As in ``Trainer``, ``max_steps`` is required.
 
     ``per_device_train_batch_size`` has no effect on training. ``gradient_accumulation_steps`` is set to the batches
     that an optimizer step was planned with; a number of your own that is different is refused. Batches are padded to
@@ -87,6 +102,8 @@ class TrainerMixin:
     """
 
     _planned_batches: BatchSampler | None = None
+    #: The loader of a training set that is a stream.
+    _stream_loader: StreamLoader | None = None
     #: Batches of this epoch: those of each process that were trained on, and those of all that a resume skipped.
     _trained_batches = 0
     _skipped_batches = 0
@@ -115,6 +132,8 @@ class TrainerMixin:
             )
         self._padding_values = self._batch_settings.pop("padding_value", None)
         self._column = self._batch_settings.pop("column", None)
+        # Streams whose collators are known to pad to the planned length, by their identity.
+        self._stream_collators: dict[int, tuple[Any, Any]] = {}
         # Datasets that were planned for evaluation, by their identity.
         self._planned_evaluations: dict[int, tuple[Any, EvaluationBatches | None]] = {}
         super().__init__(*args, **keywords)
@@ -133,6 +152,12 @@ class TrainerMixin:
         self._kept_state = None
         if folder and not self.args.ignore_data_skip:
             self._kept_state = read_state(folder)
+            if self._kept_state is None and is_stream(self.train_dataset):
+                raise StateError(
+                    f"{folder} has no {STATE_NAME}, so it is not known how far the stream was read",
+                    hint="resume from a checkpoint that this class has made, or give `ignore_data_skip=True` to "
+                    "TrainingArguments to begin the stream again",
+                )
             if self._kept_state is None:
                 warnings.warn(
                     f"{folder} has no {STATE_NAME}: the Trainer skips as many batches as it has counted, which "
@@ -154,6 +179,9 @@ class TrainerMixin:
         dataset = self.train_dataset
         if dataset is None:
             raise ValueError("Trainer: training requires a train_dataset.")
+        self._planned_batches = self._stream_loader = None
+        if is_stream(dataset):
+            return self._training_stream(dataset)  # type: ignore[no-any-return]
         args = self.args
         settings = dict(self._batch_settings)
         lengths = settings.pop("lengths", None)
@@ -185,6 +213,53 @@ class TrainerMixin:
         )
         self._check_resumption(made)
         return made
+
+    def _training_stream(self: Any, dataset: Any) -> StreamLoader:
+        """The loader of a training set that is a stream."""
+        args = self.args
+        stream = self._stream_of(dataset, self._batch_settings)
+        if self._kept_state is not None:
+            if not hasattr(super(), "_init_training_state"):
+                raise StateError(
+                    "this release of the Trainer cannot be told where a stream is to go on",
+                    hint="use transformers 5, or give `ignore_data_skip=True` to TrainingArguments to begin the stream "
+                    "again",
+                )
+            stream.load_state_dict(self._kept_state["sampler"])
+        loader: StreamLoader = self._loader_of_stream(
+            dataset, stream, "training", accumulate=args.gradient_accumulation_steps,
+            worker_init_fn=partial(seed_worker, num_workers=args.dataloader_num_workers, rank=args.process_index),
+        )  # fmt: skip
+        self._stream_loader = loader
+        return loader
+
+    def _stream_of(self: Any, dataset: Any, settings: Mapping[str, Any]) -> StreamBatches:
+        """The batches of this process over a stream."""
+        settings, args = dict(settings), self.args
+        for name, hint in STREAM_REFUSES.items():
+            if settings.get(name) is not None:
+                raise SettingError(f"a stream does not support `{name}`", hint=hint)
+        ranks = self.accelerator.num_processes
+        check_whole(dataset, settings, ranks)
+        length = settings.pop("length", None)
+        if length is None:
+            length = length_in(dataset, self._column, COLUMNS)
+        settings.setdefault("seed", args.data_seed if args.data_seed is not None else args.seed)
+        return StreamBatches(dataset, length, rank=self.accelerator.process_index, world_size=ranks, **settings)
+
+    def _loader_of_stream(
+        self: Any, dataset: Any, stream: StreamBatches, description: str, **options: Any
+    ) -> StreamLoader:
+        kept = self._stream_collators.get(id(dataset))
+        if kept is None:
+            items, lengths = samples(dataset, stream._length)
+            collator = self.data_collator
+            probe = self._get_collator_with_removed_columns(copied(collator))
+            collator = self._get_collator_with_removed_columns(collator, description=description)
+            if lengths:
+                collator = self._collator_to_length(collator, probe, items, Lengths(lengths))
+            kept = self._stream_collators[id(dataset)] = dataset, collator
+        return StreamLoader(stream, kept[1], **self._loader_options(), **options)
 
     def _asked_accumulation(self: Any) -> int:
         """The ``gradient_accumulation_steps`` that the user gave: 1 where the plan decides."""
@@ -236,6 +311,8 @@ class TrainerMixin:
         """Where to continue: the Trainer divides its steps by those of an epoch, which is right only while all
         steps were taken with one number of processes."""
         trained: tuple[int, int] = super()._init_training_state(*args, **keywords)  # type: ignore[misc]
+        if self._stream_loader is not None and self._kept_state is not None:
+            return self._stream_loader.stream.epoch, 0  # What was read is skipped by the stream itself.
         resumption = self._resumption
         if resumption is None:
             return trained
@@ -269,7 +346,14 @@ class TrainerMixin:
         # is written later.
         if not _internal_call or output_dir is None or not self.args.should_save:
             return
-        batches = self._planned_batches
+        batches, loader = self._planned_batches, self._stream_loader
+        if loader is not None and self.is_in_train:
+            sampler = loader.state_after(self._trained_batches)
+            state = {
+                "epoch": loader.stream.epoch, "ended": "ended" in sampler, "global_step": self.state.global_step,
+                "sampler": sampler,
+            }  # fmt: skip
+            write_state(output_dir, state)
         if batches is None or not self.is_in_train:
             return
         trained = self._trained_batches * self.accelerator.num_processes
@@ -293,6 +377,8 @@ class TrainerMixin:
         planned = self._evaluation_of(dataset)
         if planned is None:
             return super().get_eval_dataloader(eval_dataset)  # type: ignore[misc, no-any-return]
+        if isinstance(planned, StreamBatches):
+            return self._evaluation_stream(dataset, planned)  # type: ignore[no-any-return]
         # Workers that stay are started once for each dataset.
         persistent = self.args.dataloader_persistent_workers
         kept: dict[str, DataLoader[Any]] = self.__dict__.setdefault("_planned_loaders", {}) if persistent else {}
@@ -305,6 +391,8 @@ class TrainerMixin:
         planned = self._evaluation_of(test_dataset)
         if planned is None:
             return super().get_test_dataloader(test_dataset)  # type: ignore[misc, no-any-return]
+        if isinstance(planned, StreamBatches):
+            return self._evaluation_stream(test_dataset, planned)  # type: ignore[no-any-return]
         return self._evaluation_loader(test_dataset, planned)  # type: ignore[no-any-return]
 
     def _evaluation_loader(self: Any, dataset: Any, planned: EvaluationBatches) -> DataLoader[Any]:
@@ -312,15 +400,49 @@ class TrainerMixin:
         setattr(loader, "planned", planned)
         return loader
 
-    def _evaluation_of(self: Any, dataset: Any) -> EvaluationBatches | None:
+    def _evaluation_stream(self: Any, dataset: Any, stream: StreamBatches) -> StreamLoader:
+        loader: StreamLoader = self._loader_of_stream(dataset, stream, "evaluation")
+        planned = StreamedEvaluation(self.accelerator.num_processes)
+        loader.on_step = planned.step
+        setattr(loader, "planned", planned)
+        return loader
+
+    def _evaluation_of(self: Any, dataset: Any) -> EvaluationBatches | StreamBatches | None:
         """The planned batches of a dataset; ``None`` if it is evaluated as without this class."""
         if dataset is None or self._evaluation_setting is False:
             return None
+        if is_stream(dataset):
+            return self._plan_stream_evaluation(dataset)  # type: ignore[no-any-return]
         kept = self._planned_evaluations.get(id(dataset))
         if kept is None or (kept[1] is not None and len(kept[1].batches.lengths) != len(dataset)):
             kept = dataset, self._plan_evaluation(dataset)
             self._planned_evaluations[id(dataset)] = kept
         return kept[1]  # type: ignore[no-any-return]
+
+    def _plan_stream_evaluation(self: Any, dataset: Any) -> StreamBatches | None:
+        args = self.args
+        own = self._evaluation_setting if isinstance(self._evaluation_setting, Mapping) else {}
+        settings = {name: self._batch_settings[name] for name in STREAM_SHARES if name in self._batch_settings}
+        settings.update(own)
+        if self._does_not_sort() or args.batch_eval_metrics or settings.get("budget") is None:
+            return None
+        if settings.get("over_long") in ("drop", "truncate") and "over_long" not in own:
+            settings["over_long"] = "alone"  # Every item has a result.
+        settings["tail"] = "split"
+        try:
+            return self._stream_of(dataset, settings)  # type: ignore[no-any-return]
+        except LengthsError as error:
+            _say_unplanned(f"{error.args[0]}".partition("\n")[0])
+            return None
+
+    def _does_not_sort(self: Any) -> bool:
+        """Whether results come in another form than one for each sequence, which could be put in order."""
+        args = self.args
+        return (
+            not args.eval_do_concat_batches  # Results are those of batches.
+            or getattr(args, "eval_use_gather_object", False)
+            or getattr(args, "use_legacy_prediction_loop", False)
+        )
 
     def _plan_evaluation(self: Any, dataset: Any) -> EvaluationBatches | None:
         args, ranks = self.args, self.accelerator.num_processes
@@ -339,9 +461,7 @@ class TrainerMixin:
             or not hasattr(dataset, "__getitem__")
             or not hasattr(dataset, "__len__")
             or len(dataset) < ranks  # Some process would have nothing to evaluate.
-            or not args.eval_do_concat_batches  # Results are those of batches.
-            or getattr(args, "eval_use_gather_object", False)
-            or getattr(args, "use_legacy_prediction_loop", False)
+            or self._does_not_sort()
         ):
             return None
         for name in ("lengths", "second"):
@@ -390,9 +510,11 @@ class TrainerMixin:
     def evaluation_loop(self: Any, dataloader: DataLoader[Any], *args: Any, **keywords: Any) -> Any:
         """Evaluates on ``dataloader``, and puts the results into the order of the dataset. ``args`` and ``keywords``
         are passed on to ``Trainer``."""
-        planned: EvaluationBatches | None = getattr(dataloader, "planned", None)
+        planned: EvaluationBatches | StreamedEvaluation | None = getattr(dataloader, "planned", None)
         if planned is None:
             return super().evaluation_loop(dataloader, *args, **keywords)  # type: ignore[misc]
+        if isinstance(planned, StreamedEvaluation):
+            planned.begin()
         kept = self.gather_function, self.compute_metrics
         self._gathering = Gathering(planned, self.accelerator, self.args.eval_batch_size)
         self.gather_function = self._gathering
@@ -419,7 +541,6 @@ class TrainerMixin:
     def _planned_loader(
         self: Any, dataset: Any, batches: BatchSampler, sampler: Any, description: str, **options: Any
     ) -> DataLoader[Any]:
-        args = self.args
         collator, probe = self.data_collator, copied(self.data_collator)
         if hasattr(dataset, "column_names"):
             dataset = self._remove_unused_columns(dataset, description=description)
@@ -427,27 +548,9 @@ class TrainerMixin:
             collator = self._get_collator_with_removed_columns(collator, description=description)
             probe = self._get_collator_with_removed_columns(probe)
         if not batches.plan.packed and batches.lengths.items is None:
-            accepted = inspect.signature(self.model.forward).parameters
-            collator = planned_collate(
-                collator,
-                probe,
-                dataset,
-                batches.lengths,
-                values=self._padding_values,
-                tokenizer=getattr(self, "processing_class", None),
-                accepts_mask="attention_mask" in accepted,
-            )
-        if getattr(args, "dataloader_multiprocessing_context", None) is not None:
-            options["multiprocessing_context"] = args.dataloader_multiprocessing_context
+            collator = self._collator_to_length(collator, probe, dataset, batches.lengths)
         made = DataLoader(
-            _Planned(dataset),
-            batch_sampler=sampler,
-            collate_fn=collator,
-            num_workers=args.dataloader_num_workers,
-            pin_memory=args.dataloader_pin_memory,
-            persistent_workers=args.dataloader_persistent_workers,
-            prefetch_factor=args.dataloader_prefetch_factor,
-            **options,
+            _Planned(dataset), batch_sampler=sampler, collate_fn=collator, **self._loader_options(), **options
         )
         # Every process has as many batches, so there is nothing to make even; and Accelerate below 1.14 refuses
         # batches of different sizes otherwise.
@@ -459,8 +562,43 @@ class TrainerMixin:
         return prepared
 
 
+    def _collator_to_length(self: Any, collator: Any, probe: Any, dataset: Any, lengths: Lengths) -> Any:
+        """A collator that pads to the planned length."""
+        return planned_collate(
+            collator,
+            probe,
+            dataset,
+            lengths,
+            values=self._padding_values,
+            tokenizer=getattr(self, "processing_class", None),
+            accepts_mask="attention_mask" in inspect.signature(self.model.forward).parameters,
+        )
+
+    def _loader_options(self: Any) -> dict[str, Any]:
+        """The options of loaders that the training arguments hold."""
+        args, options = self.args, {}
+        if getattr(args, "dataloader_multiprocessing_context", None) is not None:
+            options["multiprocessing_context"] = args.dataloader_multiprocessing_context
+        return {
+            "num_workers": args.dataloader_num_workers,
+            "pin_memory": args.dataloader_pin_memory,
+            "persistent_workers": args.dataloader_persistent_workers,
+            "prefetch_factor": args.dataloader_prefetch_factor,
+            **options,
+        }
+
+
+def _say_unplanned(reason: str) -> None:
+    warnings.warn(
+        f"evaluation is not planned: {reason}. Give `length` as a function of an item, or `column`, also for evaluation "
+        'alone, as in `batches={"evaluation": {"length": len}}`; `"evaluation": False` leaves it unplanned',
+        LengthwiseWarning,
+        stacklevel=5,
+    )
+
+
 def _in_order(
-    planned: EvaluationBatches, compute_metrics: Callable[[Any], Any]
+    planned: EvaluationBatches | StreamedEvaluation, compute_metrics: Callable[[Any], Any]
 ) -> Callable[[Any], Any]:
     """Metrics of results in the order of the dataset."""
 

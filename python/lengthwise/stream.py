@@ -98,6 +98,8 @@ class Streaming(Iterator[StreamBatch]):
         self._base = self._step if base is None else base
         self._source = source
         self._rest: Iterator[Any] | None = None
+        # The positions of the items of all ranks in the step that was made last.
+        self._step_positions: list[list[int]] = []
         # What the stream ended with: then nothing more is read, for the item that failed is gone.
         self._failed: BaseException | None = None
 
@@ -144,6 +146,7 @@ class Streaming(Iterator[StreamBatch]):
                 raise
             if step is None:
                 raise StopIteration
+            self._step_positions = [positions for _, positions, _ in step]
             slots, positions, length = step[self._rank]
             own = [self._items[slot] for slot in slots] if self._keep else []
             for slot in (slot for slots, _, _ in step for slot in slots):

@@ -209,6 +209,78 @@ def test_the_trainer_evaluates_planned_batches_in_the_order_of_the_dataset(on_ra
         assert len(planned) < len(rank["400"]["plain"]["shapes"]) / 3
 
 
+def epochs_of(ranks: list, sequences: int = 400) -> list[list[int]]:
+    """What all ranks saw together, step by step, cut into epochs."""
+    steps = [[index for rank in ranks for index in rank["seen"][step]] for step in range(len(ranks[0]["seen"]))]
+    epochs: list[list[int]] = [[]]
+    for step in steps:
+        if len(epochs[-1]) >= sequences:
+            epochs.append([])
+        epochs[-1] += step
+    return epochs
+
+
+@pytest.mark.parametrize(("world_size", "kind"), [(1, "torch"), (2, "datasets")])
+def test_the_trainer_plans_a_stream_and_resumes_inside_an_epoch(on_ranks, tmp_path, world_size, kind):
+    pytest.importorskip("transformers")
+    pytest.importorskip("datasets")
+    whole = on_ranks("trained_stream.py", world_size, str(tmp_path / "whole"), "--kind", kind)
+    assert {len(rank["seen"]) for rank in whole} == {120}
+    first, second, *_ = epochs = epochs_of(whole)
+    assert len(epochs) > 2
+    assert sorted(first) == sorted(second) == list(range(400)) and first != second
+    for size, length in chain.from_iterable(rank["shapes"] for rank in whole):
+        assert size * length <= 600 and length in (40, 80, 300)
+    if not elastic_trainer():
+        return
+    # In the first epoch, and again in a later one; with workers that read ahead.
+    folder, parts = str(tmp_path / "parts"), [[] for _ in whole]
+    for stop, workers in ((9, 2), (40, 0), (60, 1)):
+        more = ["--resume"] if parts[0] else []
+        ran = on_ranks(
+            "trained_stream.py", world_size, folder, "--kind", kind, "--workers", str(workers), "--stop", str(stop), *more
+        )
+        for rank, found in zip(parts, ran):
+            rank += found["seen"]
+        assert ran[0]["steps"] == stop
+    assert parts == [rank["seen"] for rank in whole]
+
+
+def test_the_trainer_resumes_a_stream_on_another_number_of_processes(on_ranks, tmp_path):
+    pytest.importorskip("transformers")
+    if not elastic_trainer():
+        pytest.skip("this release of transformers cannot be told where an epoch stands")
+    folder = str(tmp_path)
+    first = on_ranks("trained_stream.py", 2, folder, "--stop", "3")
+    second = on_ranks("trained_stream.py", 1, folder, "--resume", "--steps", "30")
+    seen = epochs_of(first)[0] + [index for batch in second[0]["seen"] for index in batch]
+    assert sorted(seen[:400]) == list(range(400))
+
+
+def test_the_trainer_refuses_a_stream_that_every_process_has_a_part_of(on_ranks, tmp_path):
+    pytest.importorskip("datasets")
+    for rank in on_ranks("trained_stream.py", 2, str(tmp_path), "--kind", "split"):
+        assert rank["kind"] == "SettingError" and "split by node" in rank["refused"]
+
+
+@pytest.mark.parametrize(("world_size", "count", "workers"), [(1, 400, 2), (2, 400, 0), (2, 1, 0)])
+def test_the_trainer_evaluates_a_stream_in_its_order(on_ranks, tmp_path, world_size, count, workers):
+    pytest.importorskip("transformers")
+    pytest.importorskip("datasets")
+    ranks = on_ranks(
+        "trained_stream.py", world_size, str(tmp_path), "--evaluate", "--count", str(count), "--workers", str(workers)
+    )
+    for rank in ranks:
+        assert rank["labels"] == list(range(count))
+        assert rank["tokens"] == [[index + 1] * length for index, length in enumerate(rank["counts"])]
+        assert rank["metrics"]["test_sorted"] == rank["again"]["eval_sorted"] == 1
+        assert rank["metrics"]["test_count"] == rank["again"]["eval_count"] == count
+        expected = sum(rank["counts"]) + sum(range(count))
+        assert rank["metrics"]["test_loss"] == pytest.approx(expected / count * 1e-9)
+        assert all(size * length <= 600 for size, length in rank["shapes"])
+        assert len(rank["shapes"]) <= 2 * max(count / 3 / world_size / 2, 1)
+
+
 @pytest.mark.parametrize("kind", ["default", "plain"])
 def test_lightning_sees_everything_once(on_ranks, tmp_path, kind):
     pytest.importorskip("lightning")

@@ -11,7 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from lengthwise import LengthwiseWarning, SettingError, StateError  # noqa: E402
+from lengthwise import LengthsError, LengthwiseWarning, SettingError, StateError  # noqa: E402
 from lengthwise.hf import TrainerMixin  # noqa: E402
 from lengthwise.torch import pad_collate  # noqa: E402
 
@@ -397,3 +397,114 @@ def test_todays_batch_size_is_enough_to_plan(tmp_path, lengths):
     with pytest.raises(SettingError, match="no budget") as refused:
         made({"column": "input_ids"})
     assert 'batches={"like": "32,keep=steps"}' in refused.value.hint
+
+
+class Stream(torch.utils.data.IterableDataset):
+    """Sequences one after another, with their number as the label."""
+
+    def __init__(self, lengths) -> None:
+        self.lengths = [int(length) for length in lengths]
+
+    def __iter__(self):
+        for index, length in enumerate(self.lengths):
+            yield {"input_ids": [FIRST + index] * length, "labels": [index] * length, "speaker": index}
+
+
+class Seen(Model):
+    """Remembers which sequences it saw."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[list[int]] = []
+
+    def forward(self, input_ids, attention_mask=None, labels=None):
+        self.seen.append(labels[:, 0].tolist())
+        return super().forward(input_ids, attention_mask, labels)
+
+
+def streamed(folder, dataset, batches=None, arguments=None, **options):
+    arguments = {"max_steps": 10, **(arguments or {})}
+    batches = {"budget": "padded:600", "window": 20, **(batches or {})}
+    settings = {"save_strategy": "no", "logging_strategy": "no", **arguments}
+    made = transformers.TrainingArguments(str(folder), report_to=[], use_cpu=True, disable_tqdm=True, **settings)
+    collator = transformers.DataCollatorForSeq2Seq(tokenizer())
+    return PlannedTrainer(
+        Seen(), made, train_dataset=dataset, data_collator=collator, batches=batches, processing_class=tokenizer(),
+        **options,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("accumulate", [1, 3])
+def test_a_stream_resumes_from_every_step(tmp_path, lengths, accumulate):
+    """Also at the end of an epoch, and after a step that has batches of two epochs."""
+    dataset = Stream(lengths[:40])
+    arguments = {"max_steps": 9, "gradient_accumulation_steps": accumulate, "save_strategy": "steps", "save_steps": 1}
+    whole = streamed(tmp_path, dataset, arguments=arguments)
+    whole.train()
+    seen = whole.model.seen
+    per_epoch = next(n for n in range(len(seen)) if sum(map(len, seen[:n])) == 40)
+    assert len(seen) == 9 * accumulate and per_epoch < 9 and (accumulate == 1 or per_epoch % accumulate)
+    for epoch in range(len(seen) // per_epoch):
+        batches = seen[epoch * per_epoch : (epoch + 1) * per_epoch]
+        assert sorted(index for batch in batches for index in batch) == list(range(40))
+    if not hasattr(transformers.Trainer, "_init_training_state"):
+        return
+    for step in range(1, 9):
+        rest = streamed(tmp_path / "rest", dataset, arguments={**arguments, "save_strategy": "no"})
+        rest.train(resume_from_checkpoint=str(tmp_path / f"checkpoint-{step}"))
+        assert rest.model.seen == seen[step * accumulate :]
+        assert rest.state.global_step == 9
+
+
+def test_a_stream_is_padded_to_the_planned_lengths(tmp_path, lengths):
+    trainer = streamed(tmp_path, Stream(lengths), {"shapes": "ladder:50/100/300"}, {"max_steps": 40})
+    trainer.train()
+    assert {length for _, length in trainer.model.shapes} == {50, 100, 300}
+    assert all(size * length <= 600 for size, length in trainer.model.shapes)
+
+
+def test_the_length_of_an_item_of_a_stream_can_be_a_function(tmp_path):
+    class Texts(torch.utils.data.IterableDataset):
+        def __iter__(self):
+            yield from ({"text": "w5 " * number} for number in range(1, 30))
+
+    def collate(rows):
+        ids = torch.nn.utils.rnn.pad_sequence([torch.ones(len(row["text"].split())) for row in rows], batch_first=True)
+        return {"input_ids": ids, "labels": ids}
+
+    arguments = transformers.TrainingArguments(
+        str(tmp_path), max_steps=3, report_to=[], use_cpu=True, disable_tqdm=True, save_strategy="no",
+        remove_unused_columns=False,
+    )  # fmt: skip
+    settings = {"budget": "padded:60", "window": 16, "length": lambda item: len(item["text"].split())}
+    model = Seen()
+    PlannedTrainer(model, arguments, train_dataset=Texts(), data_collator=collate, batches=settings).train()
+    assert len(model.seen) == 3 and all(size * length <= 60 for size, length in model.shapes)
+
+
+def test_what_a_stream_cannot_have_is_said(tmp_path, lengths):
+    dataset = Stream(lengths)
+    for settings, named in (({"like": 16}, "like"), ({"strategy": "shuffled"}, "strategy"), ({"lengths": lengths}, "lengths")):
+        with pytest.raises(SettingError, match=f"a stream does not support `{named}`"):
+            streamed(tmp_path, dataset, settings).train()
+    with pytest.raises(LengthsError, match="no field 'tokens'") as caught:
+        streamed(tmp_path, dataset, {"column": "tokens"}).train()
+    assert "input_ids, labels, speaker" in caught.value.hint
+    folder = tmp_path / "checkpoint-3"
+    folder.mkdir()
+    with pytest.raises(StateError, match="how far the stream was read") as caught:
+        streamed(tmp_path, dataset).train(resume_from_checkpoint=str(folder))
+    assert "ignore_data_skip" in caught.value.hint
+    with pytest.raises(SettingError, match="no setting `window`"):
+        trained(tmp_path, Items(lengths), own_collate, {"window": 20}).get_train_dataloader()
+
+
+def test_a_stream_whose_lengths_are_not_known_is_evaluated_without_a_plan(tmp_path, lengths):
+    class Numbers(torch.utils.data.IterableDataset):
+        def __iter__(self):
+            yield from ({"labels": [1, 2], "features": [1.0]} for _ in range(4))
+
+    trainer = streamed(tmp_path, Stream(lengths))
+    with pytest.warns(LengthwiseWarning, match="no field of the stream holds lengths"):
+        assert trainer._evaluation_of(Numbers()) is None
+    assert streamed(tmp_path, Stream(lengths), {"evaluation": False})._evaluation_of(Numbers()) is None

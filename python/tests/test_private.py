@@ -131,3 +131,12 @@ def test_frameworks_see_a_distributed_sampler(lengths):
     made.sampler.set_epoch(3)
     assert sampler.epoch == 3
     assert sorted(made.sampler) == list(range(400)) and len(made.sampler) == 400
+
+
+def test_a_dataset_that_is_split_by_node_is_known():
+    datasets = pytest.importorskip("datasets")
+    from datasets.distributed import split_dataset_by_node
+
+    whole = datasets.Dataset.from_list([{"a": 1}] * 4).to_iterable_dataset()
+    assert not _private.is_split_by_node(whole) and not _private.is_split_by_node([1, 2])
+    assert _private.is_split_by_node(split_dataset_by_node(whole, rank=0, world_size=2).shuffle(seed=1))
