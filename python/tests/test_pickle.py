@@ -219,7 +219,12 @@ def calibrated():
     model = lw.CostModel("a=0.001,c=1e-7")
     shapes = [(size, length) for size in (1, 4, 16) for length in (10, 40, 90)]
     steps = [calibration.MeasuredStep(s, n, model.seconds(s, n)) for s, n in shapes]
-    return calibration.Calibration(steps, fit(), 5000, False, [recommendation()])
+    return calibration.Calibration(steps, fit(), 5000, False, [recommendation()], memory_model())
+
+
+def memory_model():
+    sums = ((1e9, 0.0, 2.5, 1e5, 0.0, 3.0), (2e9, 0.0, 0.0, 0.0, 0.0, 0.0))
+    return calibration.MemoryModel(sums, 0.05, 0.01, 0.03, 10**10)
 
 
 def fit():
@@ -314,6 +319,7 @@ TABLE = {
     "LengthwiseError": [(error(lw.LengthwiseError), told)],
     "LengthwiseWarning": [(lambda: lw.LengthwiseWarning("so"), lambda w: (w.args, type(w)))],
     "MeasuredStep": [(lambda: calibration.MeasuredStep(2, 30, 0.1), itself)],
+    "MemoryModel": [(memory_model, itself), (memory_model, lambda made: (made.peak(3, 40), made.reserved(9, 9), str(made)))],
     "Measures": [
         (lambda: planner().plan().measure(), itself),
         (lambda: planner(second=SECOND).plan().measure(), lambda made: (made, made.asdict(), repr(made))),
