@@ -256,7 +256,7 @@ class TrainerMixin:
             collator = self.data_collator
             probe = self._get_collator_with_removed_columns(copied(collator))
             collator = self._get_collator_with_removed_columns(collator, description=description)
-            if lengths:
+            if lengths and not self._makes_rows():
                 collator = self._collator_to_length(collator, probe, items, Lengths(lengths))
             kept = self._stream_collators[id(dataset)] = dataset, collator
         return StreamLoader(stream, kept[1], **self._loader_options(), **options)
@@ -424,7 +424,7 @@ class TrainerMixin:
         own = self._evaluation_setting if isinstance(self._evaluation_setting, Mapping) else {}
         settings = {name: self._batch_settings[name] for name in STREAM_SHARES if name in self._batch_settings}
         settings.update(own)
-        if self._does_not_sort() or args.batch_eval_metrics or settings.get("budget") is None:
+        if self._does_not_sort() or self._makes_rows() or args.batch_eval_metrics or settings.get("budget") is None:
             return None
         if settings.get("over_long") in ("drop", "truncate") and "over_long" not in own:
             settings["over_long"] = "alone"  # Every item has a result.
@@ -457,7 +457,7 @@ class TrainerMixin:
             settings["like"] = str(settings["like"]).partition(",")[0]  # No steps are kept.
         packed = (settings.get("strategy") or "").startswith("packed")
         if (
-            packed  # Results are those of rows, and not of sequences.
+            packed or self._makes_rows()  # Results are those of rows, and not of sequences.
             or not hasattr(dataset, "__getitem__")
             or not hasattr(dataset, "__len__")
             or len(dataset) < ranks  # Some process would have nothing to evaluate.
@@ -547,7 +547,15 @@ class TrainerMixin:
         else:
             collator = self._get_collator_with_removed_columns(collator, description=description)
             probe = self._get_collator_with_removed_columns(probe)
-        if not batches.plan.packed and batches.lengths.items is None:
+        if self._makes_rows():
+            if not batches.plan.packed:
+                warnings.warn(
+                    "the collator puts the sequences of a batch into one row without padding, and batches are planned "
+                    'as if they were padded: give `batches={"strategy": "packed", …}` for fuller rows',
+                    LengthwiseWarning,
+                    stacklevel=4,
+                )
+        elif not batches.plan.packed and batches.lengths.items is None:
             collator = self._collator_to_length(collator, probe, dataset, batches.lengths)
         made = DataLoader(
             _Planned(dataset), batch_sampler=sampler, collate_fn=collator, **self._loader_options(), **options
@@ -561,6 +569,10 @@ class TrainerMixin:
             self.accelerator.even_batches = even
         return prepared
 
+
+    def _makes_rows(self: Any) -> bool:
+        """Whether the collator puts the sequences of a batch into one row, as that of TRL's ``SFTTrainer`` can."""
+        return bool(getattr(self.data_collator, "padding_free", False))
 
     def _collator_to_length(self: Any, collator: Any, probe: Any, dataset: Any, lengths: Lengths) -> Any:
         """A collator that pads to the planned length."""
