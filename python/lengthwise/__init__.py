@@ -12,6 +12,7 @@ every epoch.
 - ``lengthwise.torch`` has the batch sampler for PyTorch.
 - ``lengthwise.hf`` plans the batches of the Hugging Face ``Trainer``.
 - ``lengthwise.lhotse`` has samplers that Lhotse's datasets accept.
+- ``lengthwise.ray`` plans the batches of Ray datasets, for Ray Train.
 - ``lengthwise.arrays`` pads batches to fixed shapes without a framework.
 - ``lengthwise.calibrate`` measures how long training steps take, and recommends settings.
 """
@@ -138,7 +139,7 @@ def plan(
 
 def __getattr__(name: str) -> Any:
     # `lw.torch.pad_collate` works without importing torch before it is used.
-    if name in ("torch", "hf", "arrays", "calibration", "seqlen_balancing"):
+    if name in ("torch", "hf", "arrays", "calibration", "ray", "seqlen_balancing"):
         import importlib
 
         return importlib.import_module(f"{__name__}.{name}")

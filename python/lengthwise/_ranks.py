@@ -28,13 +28,16 @@ _said: set[tuple[str, int, int]] = set()
 
 
 def find_ranks() -> tuple[int, int]:
-    """The rank and the world size: those of ``torch.distributed`` if it is initialised, otherwise those
-    that a launcher's variables give, with a warning, and otherwise the only rank."""
+    """The rank and the world size: those of ``torch.distributed`` if it is initialised, otherwise those of a worker of
+    Ray Train, otherwise those that a launcher's variables give, with a warning, and otherwise the only rank."""
     distributed = sys.modules.get("torch.distributed")
     if distributed is not None and distributed.is_available() and distributed.is_initialized():
         found = distributed.get_rank(), distributed.get_world_size()
         log.debug("rank %d of %d, from torch.distributed", *found)
         return found
+    if (worker := ranks_of_ray()) is not None:
+        log.debug("rank %d of %d, from Ray Train", *worker)
+        return worker
     for launcher, rank, size in LAUNCHERS:
         if rank in os.environ and size in os.environ:
             found = _number(rank), _number(size)
@@ -46,6 +49,30 @@ def find_ranks() -> tuple[int, int]:
             _say(launcher, *found, rank, size)
             return found
     return 0, 1
+
+
+def ranks_of_ray() -> tuple[int, int] | None:
+    """The rank of this worker of Ray Train, and how many there are; ``None`` elsewhere."""
+    train = sys.modules.get("ray.train")
+    try:
+        context = train.get_context()  # type: ignore[union-attr]
+        rank, size = context.get_world_rank(), context.get_world_size()
+    except (AttributeError, RuntimeError, DeprecationWarning):
+        return None  # Tune raises its warning as an error.
+    return None if rank is None or size is None else (rank, size)
+
+
+def name_for_all(name: str) -> str:
+    """The name that the first rank gives, on all ranks. All of them must call this."""
+    if ranks_of_ray() is not None:
+        from ray.train.collective import broadcast_from_rank_zero
+
+        return str(broadcast_from_rank_zero(name))
+    import torch.distributed as distributed
+
+    names = [name]
+    distributed.broadcast_object_list(names)
+    return names[0]
 
 
 def _say(launcher: str, rank: int, size: int, *variables: str) -> None:

@@ -274,10 +274,14 @@ class StreamBatches(IterableDataset[StreamBatch]):
         same_workers = share[1] > 1 and state.get("workers") == share[1]
         text, base = state.get("stream"), state["base"] if same_workers else None
         source = self._source if worker is None else _Whole(self._source)
-        return _Running(
+        running = self._running_type(world_size, alone)
+        return running(
             source, self._length, kind=self._kind, rank=rank, world_size=world_size, share=share, base=base,
             keep=not alone, state=text, epoch=epoch, **self._settings
         )  # fmt: skip
+
+    def _running_type(self, world_size: int, alone: bool) -> type[_Running]:
+        return _Running
 
     def __repr__(self) -> str:
         rank, world_size = self._ranks()

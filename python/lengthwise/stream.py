@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Mixed", "StreamBatch", "Streaming", "stream_batches"]
 
+#: For each rank, the slots of its items, their positions in the stream, and the batch length.
+Step = list[tuple[list[int], list[int], int]]
+
 
 class StreamBatch(list[Any]):
     """The items of a batch.
@@ -132,28 +135,34 @@ class Streaming(Iterator[StreamBatch]):
         return self.__dict__
 
     def __next__(self) -> StreamBatch:
-        while True:
-            if self._failed is not None:
-                raise StateError(
-                    f"the stream failed before, at position {self._feed.position}: {self._failed!r}",
-                    hint="fix the cause, and resume from its state with a new stream",
-                ) from self._failed
-            try:
-                self._fill()
-                step = self._feed.step()
-            except BaseException as error:
-                self._failed = error
-                raise
-            if step is None:
-                raise StopIteration
+        while (step := self._plan_step()) is not None:
             self._step_positions = [positions for _, positions, _ in step]
             slots, positions, length = step[self._rank]
             own = [self._items[slot] for slot in slots] if self._keep else []
-            for slot in (slot for slots, _, _ in step for slot in slots):
-                self._items.pop(slot, None)
+            self._release(step)
             self._step += 1
             if (self._step - 1 - self._base) % self._workers == self._worker:
                 return StreamBatch(own, length, positions)
+        raise StopIteration
+
+    def _plan_step(self) -> Step | None:
+        """Plans the next step, after reading what it needs: a batch for each rank."""
+        if self._failed is not None:
+            raise StateError(
+                f"the stream failed before, at position {self._feed.position}: {self._failed!r}",
+                hint="fix the cause, and resume from its state with a new stream",
+            ) from self._failed
+        try:
+            self._fill()
+            return self._feed.step()
+        except BaseException as error:
+            self._failed = error
+            raise
+
+    def _release(self, step: Step) -> None:
+        """Lets go of the items of a step. Ranks can share some of them at the end."""
+        for slot in (slot for slots, _, _ in step for slot in slots):
+            self._items.pop(slot, None)
 
     def _fill(self) -> None:
         """Reads as many items as the next step needs."""

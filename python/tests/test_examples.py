@@ -192,7 +192,6 @@ def test_ddp_stops_in_an_epoch_on_two_ranks_and_goes_on_with_one(stopped_ddp):
 
 
 def test_ray_train_does_the_same_as_ddp(stopped_ddp, tmp_path):
-    pytest.importorskip("ray", reason="python/examples/requirements-ray.txt is not installed")
     script, folder = str(EXAMPLES / "ray_train.py"), str(tmp_path / "tagger")
     before, after = tmp_path / "before", tmp_path / "after"
     before.mkdir()

@@ -12,9 +12,10 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 pytest.importorskip("lightning")
+pytest.importorskip("ray")
 pytest.importorskip("lhotse")
 
-MODULES = ("", ".arrays", ".calibration", ".stream", ".torch", ".hf", ".lhotse", ".lightning")
+MODULES = ("", ".arrays", ".calibration", ".stream", ".torch", ".hf", ".lhotse", ".lightning", ".ray")
 
 
 def callables() -> dict[str, object]:

@@ -21,6 +21,7 @@ from lengthwise import torch as lt
 from lengthwise.lhotse import Buckets, PlannedCutSampler, StreamCutSampler
 from lengthwise.lightning import PlannedAccumulation
 
+#: Those of Ray need a cluster: test_ray.py has them.
 MODULES = ("", ".arrays", ".calibration", ".errors", ".stream", ".torch", ".hf", ".lhotse", ".lightning")
 LENGTHS = np.random.default_rng(3).integers(3, 90, 300)
 SECOND = LENGTHS[::-1].copy()
