@@ -289,8 +289,12 @@ def calibrate(
         fitted = None
         usable = int(cells * (1 - margin)) if ran_out else cells
     else:
-        steps = memory.measured(steps)
-        fitted = memory.fitted(steps)
+        # A shape that was too late to be timed takes one step or two for its memory.
+        timed = [(s.batch_size, s.batch_length) for s in steps]
+        every = list(dict.fromkeys([*timed, *shapes]))
+        peaks = memory.measured(every, len(timed), begin + 1.25 * seconds)
+        steps = [_with_memory(s, peaks.get((s.batch_size, s.batch_length))) for s in steps]
+        fitted = memory.fitted(peaks)
         usable = memory.usable(fitted, grid, most)
         # What a step could take more of than was measured comes from the model, and was then tried.
         cells, ran_out = usable, usable < most
@@ -382,6 +386,10 @@ def _largest(
     return max(cells, longest), fails is not None
 
 
+def _with_memory(step: MeasuredStep, peak: Peak | None) -> MeasuredStep:
+    return step if peak is None else replace(step, peak_bytes=peak.allocated, reserved_bytes=peak.reserved)
+
+
 class _Memory:
     """What is found out about the memory of a device."""
 
@@ -451,33 +459,29 @@ class _Memory:
             size = farther if farther > size + size // 16 else size
         return fits, fits < top
 
-    def measured(self, steps: list[MeasuredStep]) -> list[MeasuredStep]:
-        """The steps with what they take. Apart from the timing: it empties the allocator's cache."""
-        found: list[MeasuredStep] = []
-        for step in steps:
-            size, length = step.batch_size, step.batch_length
-            self.say(f"measuring the memory of {size} × {length} ({len(found) + 1} of {len(steps)})")
+    def measured(self, shapes: list[tuple[int, int]], enough: int, end: float) -> dict[tuple[int, int], Peak]:
+        """What steps of these shapes take: at least of the first ones, and of more until the end. Apart from the
+        timing: it empties the allocator's cache."""
+        found: dict[tuple[int, int], Peak] = {}
+        for number, (size, length) in enumerate(shapes):
+            if number >= enough and time.monotonic() > end:
+                break
+            self.say(f"measuring the memory of {size} × {length} ({number + 1} of {len(shapes)})")
             # Another step can reserve more: it meets the blocks that the first has left.
             peak = self.peak(self.step, size, length, times=2)
             if peak is not None:
-                step = replace(step, peak_bytes=peak.allocated, reserved_bytes=peak.reserved)
-            found.append(step)
+                found[size, length] = peak
         return found
 
-    def fitted(self, steps: list[MeasuredStep]) -> MemoryModel:
+    def fitted(self, peaks: dict[tuple[int, int], Peak]) -> MemoryModel:
         # By now all kernels are loaded, and libraries have what they keep.
         self.available = min(self.available, self.device.available())
-        shapes, peaks = [], []
-        for step in steps:
-            if step.peak_bytes and step.reserved_bytes:
-                shapes.append((step.batch_size, step.batch_length))
-                peaks.append(Peak(step.peak_bytes, step.reserved_bytes))
         if len(peaks) < 4:
             raise CostError(
                 f"{len(peaks)} shapes with their memory do not determine a memory model",
                 hint="make sure that nothing else uses the device, or raise `margin`",
             )
-        return _memory_model.fitted(shapes, peaks, self.available)
+        return _memory_model.fitted(list(peaks), list(peaks.values()), self.available)
 
     def usable(self, model: MemoryModel, grid: list[int], most: int) -> int:
         """The most cells that leave the margin free by the model, and do so when they are tried."""
