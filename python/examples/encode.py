@@ -27,19 +27,19 @@ def embed(model: SentenceTransformer, texts: Iterable[str], budget: str = "padde
     tokenizer, device = model.tokenizer, model.device
     model.eval()
 
-    def token_ids() -> Iterator[list[int]]:
+    def token_ids() -> Iterator[np.ndarray]:
         # Many texts at once, as the tokenizer works on them in parallel. Nothing is padded yet.
         rest = iter(texts)
         while some := list(islice(rest, 1024)):
-            yield from tokenizer(some, truncation=True, max_length=model.max_seq_length)["input_ids"]
+            found = tokenizer(some, truncation=True, max_length=model.max_seq_length, return_attention_mask=False)
+            yield from map(np.array, found["input_ids"])
 
     def forward(batch: Any) -> np.ndarray:
-        # The lengths are those in tokens, so a batch is full, and its texts need no second look.
-        ids = np.full((len(batch), batch.length), tokenizer.pad_token_id)
-        mask = np.zeros_like(ids)
-        for row, one in enumerate(batch):
-            ids[row, : len(one)], mask[row, : len(one)] = one, 1
-        features = {"input_ids": torch.from_numpy(ids), "attention_mask": torch.from_numpy(mask)}
+        # The lengths are those in tokens, so batches are full, and their texts need no second look.
+        mask = np.arange(batch.length) < np.array([len(ids) for ids in batch])[:, None]
+        padded = np.full(mask.shape, tokenizer.pad_token_id)
+        padded[mask] = np.concatenate(batch)
+        features = {"input_ids": torch.from_numpy(padded), "attention_mask": torch.from_numpy(mask).long()}
         with torch.inference_mode():
             output = model({name: value.to(device) for name, value in features.items()})
         return output["sentence_embedding"].float().cpu().numpy()
