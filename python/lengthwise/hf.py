@@ -19,8 +19,8 @@ from torch.utils.data import DataLoader
 from transformers import TrainerCallback
 from transformers.trainer_utils import get_last_checkpoint, seed_worker
 
-from . import LengthsError, LengthwiseWarning, SettingError, StateError
-from ._columns import lengths_of
+from . import Lengths, LengthsError, LengthwiseWarning, SettingError, StateError
+from ._columns import COLUMNS, lengths_of
 from ._hf_batches import (
     STATE_NAME, EpochBatches, EvaluationBatches, Gathering, Resumption, read_state, write_state,
 )  # fmt: skip
