@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ._convert import array
+from ._convert import array, dataset_column
 from ._lengthwise import Lengths
 from .errors import LengthsError
 
@@ -21,7 +21,8 @@ PROMPT = "prompt_ids"
 def lengths_of(dataset: Any, column: str | None = None, *, max_length: int | None = None) -> np.ndarray | Lengths:
     """The lengths of the items of a dataset, from a column of numbers, or of lists.
 
-    A ``datasets.Dataset`` gives its column at once, in the order of its rows; other datasets are read
+    A ``datasets.Dataset`` gives the lengths of its stored table, in the order of its rows, also if it was shuffled or
+    selected from; no row is copied, and what ``set_transform`` does to rows is not seen. Other datasets are read
     item by item. Preference pairs as TRL tokenizes them, with ``chosen_ids`` and ``rejected_ids``, have two lengths
     each: both answers with their prompt, which stay together.
 
@@ -53,6 +54,6 @@ def lengths_of(dataset: Any, column: str | None = None, *, max_length: int | Non
 def _lengths_in(dataset: Any, column: str) -> np.ndarray:
     """The lengths in a column."""
     if getattr(dataset, "column_names", None) is not None:
-        return array(dataset.select_columns([column]).with_format("arrow")[:].column(column))
+        return array(dataset_column(dataset, column))
     values = (dataset[index][column] for index in range(len(dataset)))
     return array([value if isinstance(value, int) else len(value) for value in values])

@@ -184,20 +184,71 @@ def _made(lengths: Any) -> np.ndarray:
 def _arrow(column: Any) -> np.ndarray:
     """A pyarrow array, chunked or not, or a Polars series; nulls become NaN, which is refused by
     index, and a column of lists or texts gives how long they are."""
-    kind = str(getattr(column, "type", ""))
-    lists = kind.startswith(("list", "large_list", "fixed_size_list"))
-    if lists or kind in ("string", "large_string", "binary", "large_binary"):
-        import pyarrow.compute
-
-        lengths_of = pyarrow.compute.list_value_length if lists else pyarrow.compute.utf8_length
-        column = (pyarrow.compute.binary_length if "binary" in kind else lengths_of)(column)
+    column = _measured(column)
     if hasattr(column, "combine_chunks") or not hasattr(column, "type"):
         return np.asarray(column.to_numpy())
     return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
+def _measured(column: Any) -> Any:
+    """How long the lists or texts of an Arrow array are; other arrays as they are. Of lists and bytes, only the offsets
+    are read."""
+    kind = str(getattr(column, "type", ""))
+    lists = kind.startswith(("list", "large_list", "fixed_size_list"))
+    if lists or kind in ("string", "large_string", "string_view", "binary", "large_binary", "binary_view"):
+        import pyarrow.compute
+
+        lengths_of = pyarrow.compute.list_value_length if lists else pyarrow.compute.utf8_length
+        if kind.endswith("_view"):
+            column = column.cast(f"large_{kind.removesuffix('_view')}")
+        return (pyarrow.compute.binary_length if "binary" in kind else lengths_of)(column)
+    return column
+
+
+def dataset_column(dataset: Any, name: str) -> np.ndarray:
+    """The lengths in a column of a ``datasets.Dataset``: its numbers, or how long its lists or texts are.
+
+    They are those of the stored table, chunk by chunk, whatever the format of the dataset, and then those of the rows
+    that were selected. So the values of rows are not copied, and those of lists not even read.
+    """
+    table: Any = getattr(dataset, "data", None)
+    if not hasattr(table, "column"):  # It is no table of Arrow, or its class has changed.
+        return _arrow(dataset.select_columns([name]).with_format("arrow")[:].column(name))
+    stored = table.column(name)
+    parts, missing = [], []
+    for chunk in stored.chunks:
+        while hasattr(chunk, "storage"):  # Types of datasets itself, such as arrays of two dimensions.
+            chunk = chunk.storage
+        chunk = _measured(chunk)
+        if str(chunk.type).startswith(("struct", "dictionary", "map")):
+            raise LengthsError(
+                f"column {name!r} holds values of type {chunk.type}, which have no length",
+                hint="name a column of numbers, lists or texts, or give `lengths`",
+            )
+        missing.append(np.asarray(chunk.is_null().to_numpy(zero_copy_only=False)) if chunk.null_count else None)
+        parts.append(np.asarray((chunk.fill_null(0) if chunk.null_count else chunk).to_numpy(zero_copy_only=False)))
+    made = np.concatenate(parts) if parts else np.zeros(0, dtype=np.uint32)
+    null = None
+    if any(mask is not None for mask in missing):
+        null = np.concatenate([
+            np.zeros(len(part), dtype=bool) if mask is None else mask for part, mask in zip(parts, missing)
+        ])  # fmt: skip
+    # Which rows were selected, and in which order: there is no public name for it.
+    if (selected := getattr(dataset, "_indices", None)) is not None:
+        rows = selected.column(0).to_numpy()
+        made, null = made[rows], null if null is None else null[rows]
+    if null is not None and null.any():
+        row = int(null.argmax())
+        raise LengthsError(
+            f"row {row} has no value in column {name!r}",
+            hint=f"leave such rows out, as in `dataset.filter(lambda row: row[{name!r}] is not None)`",
+            index=row,
+        )
+    return made
+
+
 def _dataset_column(lengths: Any) -> np.ndarray | None:
-    """A column of a Hugging Face dataset: it reads one row at a time unless it is asked for Arrow."""
+    """A column of a Hugging Face dataset, which would read one row at a time."""
     datasets = sys.modules.get("datasets")
     column = getattr(datasets, "Column", None) or getattr(
         getattr(datasets, "arrow_dataset", None), "Column", None
@@ -207,4 +258,4 @@ def _dataset_column(lengths: Any) -> np.ndarray | None:
     source, name = lengths.source, lengths.column_name
     if not hasattr(source, "with_format"):
         return None
-    return _arrow(source.select_columns([name]).with_format("arrow")[:].column(name))
+    return dataset_column(source, name)

@@ -75,6 +75,97 @@ def test_torch():
     assert lw.Lengths(torch.tensor(NUMBERS)) == lw.Lengths(NUMBERS)
 
 
+def stored(kind: str):
+    """A dataset on disk whose lengths are 1, 2, …, 40, in several chunks, and its column."""
+    import datasets
+
+    of = {
+        "numbers": datasets.Value("int32"),
+        "lists": datasets.Sequence(datasets.Value("int64")),
+        "large lists": datasets.LargeList(datasets.Value("int32")),
+        "arrays": datasets.Array2D((None, 3), "float32"),
+        "lists of lists": datasets.Sequence(datasets.Sequence(datasets.Value("float32"))),
+        "texts": datasets.Value("string"),
+        "large texts": datasets.Value("large_string"),
+        "bytes": datasets.Value("binary"),
+    }[kind]
+    value = {
+        "numbers": lambda n: n,
+        "arrays": lambda n: [[0.5] * 3] * n,
+        "lists of lists": lambda n: [[0.5] * 3] * n,
+        "texts": lambda n: "ö" * n,
+        "large texts": lambda n: "ö" * n,
+        "bytes": lambda n: b"x" * n,
+    }.get(kind, lambda n: [7] * n)
+    features = datasets.Features({"x": of, "other": datasets.Value("int32")})
+    parts = [
+        datasets.Dataset.from_dict({"x": [value(n) for n in range(first, first + 10)], "other": [0] * 10}, features=features)
+        for first in (1, 11, 21, 31)
+    ]
+    return datasets.concatenate_datasets(parts)
+
+
+KINDS = ["numbers", "lists", "large lists", "arrays", "lists of lists", "texts", "large texts", "bytes"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_columns_of_datasets_whatever_was_done_to_the_dataset(kind, tmp_path):
+    pytest.importorskip("datasets")
+    from lengthwise._columns import lengths_of
+
+    import datasets
+
+    dataset = stored(kind)
+    dataset.save_to_disk(tmp_path / "kept")
+    dataset = datasets.load_from_disk(tmp_path / "kept")  # Mapped from files.
+    whole = list(range(1, 41))
+    ways = {
+        "as it is": (dataset, whole),
+        "selected": (dataset.select([30, 2, 2, 15]), [31, 3, 3, 16]),
+        "a range": (dataset.select(range(5, 25)), whole[5:25]),
+        "twice": (dataset.select(range(5, 25)).select([3, 0]), [9, 6]),
+        "part": (dataset.shard(3, 1), whole[14:27]),
+        "formatted": (dataset.with_format("numpy"), whole),
+        "transformed": (dataset.with_transform(lambda rows: {"x": [[1]] * len(rows["x"])}), whole),
+        "none": (dataset.select([]), []),
+    }
+    shuffled = dataset.map(lambda row, index: {"other": index + 1}, with_indices=True).shuffle(seed=3)
+    ways["shuffled"] = (shuffled, list(shuffled["other"]))
+    assert ways["shuffled"][1] != whole
+    for name, (each, expected) in ways.items():
+        assert lengths_of(each, "x").tolist() == expected, name
+        if expected and hasattr(datasets.arrow_dataset, "Column"):
+            assert lw.Lengths(each["x"]).numpy().tolist() == expected, name
+
+
+def test_a_row_of_a_dataset_without_a_value_is_named():
+    datasets = pytest.importorskip("datasets")
+    from lengthwise._columns import lengths_of
+
+    for values in ([[1], None, [1, 2], None], [4, None, 2, None], ["a", None, "bc", None]):
+        dataset = datasets.Dataset.from_dict({"x": values})
+        with pytest.raises(lw.LengthsError, match="row 1 has no value in column 'x'") as caught:
+            lengths_of(dataset, "x")
+        assert caught.value.index == 1
+        with pytest.raises(lw.LengthsError, match="row 2 has no value"):
+            lengths_of(dataset.select([0, 2, 3]), "x")
+        # What is not selected does not matter.
+        assert len(lengths_of(dataset.select([2, 0]), "x")) == 2
+    with pytest.raises(lw.LengthsError, match="no length"):
+        lengths_of(datasets.Dataset.from_list([{"x": {"a": 1}}]), "x")
+
+
+def test_rows_of_a_shuffled_dataset_are_not_copied(monkeypatch):
+    """They would be: of the whole column, in the order of the rows."""
+    datasets = pytest.importorskip("datasets")
+    from lengthwise._columns import lengths_of
+
+    dataset = stored("lists").shuffle(seed=1)
+    for name in ("with_format", "__getitem__", "select_columns", "flatten_indices"):
+        monkeypatch.setattr(datasets.Dataset, name, lambda *_, **__: pytest.fail("rows were read"))
+    assert sorted(lengths_of(dataset, "x").tolist()) == list(range(1, 41))
+
+
 def test_datasets():
     datasets = pytest.importorskip("datasets")
     from lengthwise.hf import lengths_of
