@@ -27,7 +27,7 @@ from ._private import asked_by_torchdata, reader
 from ._ranks import find_ranks, given_ranks
 from ._torch_sampler import BatchSampler
 from ._torch_stream import StreamBatches
-from .errors import LengthsError, RankError, SettingError, StateError
+from .errors import ArgumentTypeError, BudgetError, LengthsError, RankError, SettingError, StateError
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -62,12 +62,13 @@ class _Measure:
             )  # fmt: skip
         return int(length)
 
-    def padded(self, cuts: CutSet, length: int) -> CutSet:
+    def padded(self, cuts: Iterable[Any], length: int) -> CutSet:
         if self.frame_shift is not None:
-            size: dict[str, Any] = {"duration": length * self.frame_shift}
-        else:
-            size = {f"num_{self.unit}": length}
-        return cuts.pad(**size, preserve_id=True)
+            # Rounded as Lhotse's own durations are: otherwise a cut could be padded by nothing, which Lhotse refuses.
+            duration = round(length * self.frame_shift, ndigits=8)
+            return CutSet.from_cuts(cut.pad(duration=duration, preserve_id=True) for cut in cuts)
+        size = {f"num_{self.unit}": length, "preserve_id": True}
+        return CutSet.from_cuts(cut if self(cut) >= length else cut.pad(**size) for cut in cuts)
 
 
 def lengths_of(
@@ -130,7 +131,13 @@ def _full_batch(length: int, longest: int, budget: str | int) -> int:
     count = 64
     while True:
         lengths = np.append(np.full(count, length), longest)
-        plan = Planner(lengths, "sorted", budget=budget).plan(0)
+        try:
+            plan = Planner(lengths, "sorted", budget=budget).plan(0)
+        except BudgetError:
+            raise BudgetError(
+                f"a cut of {longest} frames alone exceeds the budget {budget}",
+                hint="raise the budget, or leave longer cuts out, as in `cuts.filter(lambda cut: cut.duration < 30)`",
+            ) from None
         largest = int(plan.batch_sizes[plan.batch_lengths == length].max())
         if 2 * largest < count:
             return largest
@@ -181,9 +188,8 @@ class _CutBatches(CutSampler):  # type: ignore[misc]
         self.diagnostics.set_epoch(self.epoch)
         if begins:
             self.diagnostics.reset_current_epoch()
-        cuts = CutSet.from_cuts(self._cuts_of(batch))
-        if self._pad:
-            cuts = self._measure.padded(cuts, batch.length)
+        own = self._cuts_of(batch)
+        cuts = self._measure.padded(own, batch.length) if self._pad else CutSet.from_cuts(own)
         self.diagnostics.keep(cuts)
         for transform in self._transforms:
             cuts = transform(cuts)
@@ -247,7 +253,11 @@ class PlannedCutSampler(_CutBatches):
         **settings: Unpack[PlannerSettings],
     ) -> None:
         check_settings("PlannedCutSampler", settings, PlannedCutSampler, BatchSampler, Planner, but=["dataset"])
-        if getattr(cuts, "is_lazy", not isinstance(cuts, (list, tuple, CutSet))):
+        if not isinstance(cuts, (CutSet, list, tuple)):
+            raise ArgumentTypeError(
+                f"expected a CutSet, got a {type(cuts).__name__}", hint='give cuts, as in `CutSet.from_file("cuts.jsonl.gz")`'
+            )
+        if getattr(cuts, "is_lazy", False):
             raise LengthsError(
                 "the cuts are read lazily, and batches are planned for cuts in memory",
                 hint="give `cuts.to_eager()`, or use `StreamCutSampler`",

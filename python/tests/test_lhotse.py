@@ -40,14 +40,12 @@ def features_of(number: int, frames: int) -> np.ndarray:
     return np.full((frames, 4), number / 10, dtype=np.float32)
 
 
-@pytest.fixture(scope="module")
-def cuts() -> CutSet:
-    """Cuts whose features are in memory: frames from 20 to 400, most of them short."""
-    frames = np.clip(np.random.default_rng(5).lognormal(4.3, 0.6, CUTS), 20, 400).astype(int)
+def cuts_of(frames: list[int]) -> CutSet:
+    """Cuts whose features are in memory."""
     made = []
     with MemoryRawWriter() as writer:
-        for number, count in enumerate(frames.tolist()):
-            duration = count * SHIFT
+        for number, count in enumerate(frames):
+            duration = round(count * SHIFT, 8)  # As in manifests: 57 * 0.01 is a little more.
             features = Features(
                 type="fbank", num_frames=count, num_features=4, frame_shift=SHIFT, sampling_rate=RATE, start=0,
                 duration=duration, storage_type=writer.name, storage_path="",
@@ -57,6 +55,12 @@ def cuts() -> CutSet:
             said = SupervisionSegment(f"said-{number}", f"recording-{number}", 0.0, duration, text=f"text {number}")
             made.append(MonoCut(str(number), 0.0, duration, 0, supervisions=[said], features=features))
     return CutSet.from_cuts(made)
+
+
+@pytest.fixture(scope="module")
+def cuts() -> CutSet:
+    """Frames from 20 to 400, most of them few."""
+    return cuts_of(np.clip(np.random.default_rng(5).lognormal(4.3, 0.6, CUTS), 20, 400).astype(int).tolist())
 
 
 def numbers(batch: CutSet) -> list[int]:
@@ -127,6 +131,14 @@ def test_padding_leaves_the_features_as_they_are(cuts):
     for cut in islice(cuts, 20):
         found = padded[cut.id].load_features()
         np.testing.assert_allclose(found[: cut.num_frames], cut.load_features(), atol=1e-4)
+
+
+@pytest.mark.parametrize("shift", [None, SHIFT])
+def test_a_cut_of_the_planned_length_is_not_padded_by_nothing(shift):
+    sampler = planned(cuts_of([29, 57, 58, 30]), shapes="ladder:29/57/58", pad=True, frame_shift=shift)
+    for batch in sampler:
+        lhotse.validate(batch)
+    assert {cut.num_frames for batch in sampler for cut in batch} == {29, 57, 58}
 
 
 @pytest.mark.parametrize("unit", ["frames", "samples"])
@@ -401,6 +413,10 @@ def test_what_is_wrong_is_said(cuts):
         lengths_of(cuts, unit="seconds")
     with pytest.raises(lw.SettingError, match="max_duration"):
         planned(cuts, max_duration=200)
+    with pytest.raises(lw.ArgumentTypeError, match="expected a CutSet, got a str"):
+        planned("cuts.jsonl.gz")
+    with pytest.raises(lw.BudgetError, match="alone exceeds the budget padded:100"):
+        bucket_bins(cuts, 4, budget="padded:100")
     with pytest.raises(lw.RankError, match="all"):
         planned(cuts, rank="all", world_size=2)
     with pytest.raises(lw.SettingError, match="only once"):
