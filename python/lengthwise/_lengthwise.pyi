@@ -254,10 +254,14 @@ class Feed:
         """
         How many sequences are held.
         """
+    def leave_out(self, /) -> None:
+        """
+        Leaves the next sequence out: it is in no batch, and its length is not needed.
+        """
     @property
     def left_out(self, /) -> int:
         """
-        How many over-long sequences were left out.
+        How many sequences were left out.
         """
     def needs(self, /) -> bool:
         """
@@ -294,6 +298,11 @@ class Feed:
     def truncated(self, /) -> int:
         """
         How many over-long sequences were truncated.
+        """
+    def was_taken(self, /, position: SupportsIndex) -> bool:
+        """
+        Whether the sequence at this `position` was in a batch, or left out, before the stream was resumed: its length
+        is not asked for again.
         """
     @property
     def world_size(self, /) -> int:

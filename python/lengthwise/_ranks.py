@@ -161,6 +161,26 @@ def _of_mesh(mesh: Any) -> tuple[int, int]:
     return int(np.ravel_multi_index(tuple(place), shape)), int(np.prod(shape))
 
 
+def group_of(process_group: Any, device_mesh: Any) -> Any:
+    """The process group of the ranks that divide the data; ``None`` for all ranks."""
+    if device_mesh is None:
+        return process_group
+    if device_mesh.ndim != 1:
+        raise RankError(
+            f"lengths cannot be exchanged over a device mesh of {device_mesh.ndim} dimensions",
+            hint='give one dimension of it, as in `device_mesh=mesh["dp"]`, or a `process_group`',
+        )
+    return device_mesh.get_group()
+
+
+def for_exchange(tensor: Any, group: Any) -> Any:
+    """A tensor where the backend of a group can take it: NCCL knows the memory of its devices only."""
+    import torch
+
+    backend = str(torch.distributed.get_backend(group))
+    return tensor if "gloo" in backend or "mpi" in backend else tensor.to(torch.accelerator.current_accelerator())
+
+
 def _number(name: str) -> int:
     try:
         return int(os.environ[name])

@@ -651,14 +651,18 @@ def _checked(state: Mapping[str, Any]) -> tuple[dict[str, Any], int]:
     return parts, epoch
 
 
-def check_dataset(dataset: Any, lengths: Lengths) -> None:
-    if dataset is None:
-        return
+def check_items(dataset: Any) -> None:
     if not hasattr(dataset, "__getitem__") or not hasattr(dataset, "__len__"):
         raise LengthsError(
             f"{type(dataset).__name__} has no items to choose from",
             hint="batches are planned for datasets with an index and a length; `StreamBatches` is for streams",
         )
+
+
+def check_dataset(dataset: Any, lengths: Lengths) -> None:
+    if dataset is None:
+        return
+    check_items(dataset)
     count, what = (len(lengths), "sequences") if lengths.items is None else (lengths.items, "items")
     if len(dataset) != count:
         raise LengthsError(

@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from torch.utils.data import IterableDataset, get_worker_info
 
-from ._checks import check_budget, check_settings, check_source, checked_epoch
+from ._checks import check_budget, check_settings, check_source, checked_epoch, checked_word
 from ._choice import Choice, SharedChoice
 from ._describe import described
 from ._lengthwise import Feed
 from ._private import outside_workers, processes_of_accelerate
-from ._ranks import find_ranks, given_ranks
-from .errors import LengthwiseWarning, RankError, StateError
-from .stream import StreamBatch, Streaming, read_from, stream_batches
+from ._ranks import find_ranks, given_ranks, group_of
+from ._torch_divided import Divided
+from ._torch_process import Processing
+from .errors import LengthwiseWarning, RankError, SettingError, StateError
+from .stream import LEFT_OUT, StreamBatch, Streaming, read_from, stream_batches
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from ._settings import StreamSettings
 
 VERSION = 1
+#: What can be divided among ranks.
+DIVIDED = {name: name for name in ("batches", "items", "sources")}
 
 
 @described(stream_batches, Feed, but=("state",))
@@ -38,7 +42,12 @@ class StreamBatches(IterableDataset[StreamBatch]):
     With workers, every worker reads the stream and holds a window of it, and the workers return the batches
     in turn: the loader yields the same batches with any number of workers. A source must not split itself by
     worker; to prevent this, ``get_worker_info`` returns ``None`` while it is read. It must not split itself by
-    rank either, except with ``pivot="quantile"``.
+    rank either, except with ``pivot="quantile"`` and ``divide="sources"``.
+
+    If lengths are known only after an expensive step, such as tokenizing, decoding or augmenting, give that step as
+    ``process``, and ``num_workers`` here instead of to the loader. Workers process each item once, and batches are made
+    of the results. These do not depend on the number of workers: random numbers in ``process`` follow from the seed,
+    the epoch and the position of the item, in Python's ``random``, in NumPy and in PyTorch.
 
     Call ``set_epoch`` before each epoch: it sets the random choices, and it is passed on to a source that
     has a ``set_epoch``. Every iteration starts the chosen epoch again. If you don't call ``set_epoch``, all
@@ -50,6 +59,13 @@ class StreamBatches(IterableDataset[StreamBatch]):
         load: A function that turns an item into what you train on, such as a path into a tensor. It is called
             only on the rank and the worker that return its batch. If it raises an error, the batch is loaded
             again when you ask for the next one. By default, batches have the items themselves.
+        process: A function that turns an item into what its length is taken from. Each item is processed once before
+            batches are made. Items for which it returns ``None`` are left out. By default, items are not processed.
+        num_workers: How many processes run ``process``. The default is 0: it runs in this process.
+        divide: What is divided among ranks: "batches" (every rank reads and processes all items, and returns its own
+            batches), "items" (every rank reads all items, and processes every n-th of them) or "sources" (each rank
+            has a source of its own, and the world size must be the same when it resumes). For the last two, ranks
+            exchange the lengths of a window over ``torch.distributed``. The default is "batches".
         rank: The rank of this process, from 0. By default, it is detected, as by :class:`BatchSampler`.
         world_size: The number of ranks. By default, it is detected.
         process_group: The process group that divides the data, in place of ``rank`` and ``world_size``.
@@ -65,6 +81,9 @@ class StreamBatches(IterableDataset[StreamBatch]):
         kind: Callable[[Any], Any] | None = None,
         budget: str | int | None = None,
         load: Callable[[Any], Any] | None = None,
+        process: Callable[[Any], Any] | None = None,
+        num_workers: int = 0,
+        divide: str = "batches",
         rank: int | None = None,
         world_size: int | None = None,
         process_group: Any = None,
@@ -77,6 +96,10 @@ class StreamBatches(IterableDataset[StreamBatch]):
         check_source(source, again=True)
         self._source, self._length, self._kind, self._load = source, length, kind, load
         self._settings: dict[str, Any] = {"budget": check_budget(budget), **settings}
+        self._divide = checked_word("divide", divide, DIVIDED)
+        self._group = None if self._divide == "batches" else group_of(process_group, device_mesh)
+        self._process, self._num_workers = process, operator.index(num_workers)
+        self._check_process()
         given, size = given_ranks(rank, world_size, process_group, device_mesh)
         if given == "all":
             raise RankError(
@@ -91,13 +114,28 @@ class StreamBatches(IterableDataset[StreamBatch]):
         self._asked: int | None = None
         # An epoch and a state for one iteration of this process alone: loaders may give each worker its own.
         self._once: tuple[int, dict[str, Any] | None] | None = None
-        self._running: _Running | None = None
+        self._running: _Running | _RunningDivided | None = None
         self._stream(None, self.epoch)  # What makes no sense is refused here, and not in training.
 
     @property
     def epoch(self) -> int:
         """The epoch that was chosen last."""
         return self._choice.latest.epoch if self._once is None else self._once[0]
+
+    def _check_process(self) -> None:
+        if self._process is not None and not callable(self._process):
+            raise SettingError(f"{self._process!r} is no function of an item", hint="give one, as in `process=tokenize`")
+        if self._num_workers < 0 or (self._num_workers and self._process is None):
+            raise SettingError(
+                f"`num_workers` is {self._num_workers}, but there is nothing to process"
+                if self._num_workers > 0
+                else f"`num_workers` cannot be {self._num_workers}",
+                hint="give `process`; workers that load batches are those of the `DataLoader`",
+            )
+        if self._divide != "batches" and self._kind is not None:
+            raise SettingError(
+                f'`divide="{self._divide}"` does not support `kind`', hint='leave out one of them'
+            )
 
     def set_epoch(self, epoch: int) -> None:
         """Chooses the ``epoch`` of the iterations that begin from now on. A loaded state belongs to its epoch:
@@ -157,7 +195,7 @@ class StreamBatches(IterableDataset[StreamBatch]):
         running = self._stream(state, epoch)
         running.load, running.choice = self._load, chosen.number
         self._running = running
-        return running
+        return _Workers(running) if self._num_workers else running
 
     def state_dict(self, batches: int | None = None) -> dict[str, Any]:
         """Returns the position in the stream, for a checkpoint: a few kilobytes, the same on every rank.
@@ -253,7 +291,7 @@ class StreamBatches(IterableDataset[StreamBatch]):
 
     def __getstate__(self) -> dict[str, Any]:
         # Workers are not processes of `torch.distributed`, so they are told.
-        return {**self.__dict__, "_given": self._ranks(), "_running": None}
+        return {**self.__dict__, "_given": self._ranks(), "_group": None, "_running": None}
 
     def _ranks(self) -> tuple[int, int]:
         rank, world_size = self._given
@@ -263,22 +301,43 @@ class StreamBatches(IterableDataset[StreamBatch]):
 
     def _stream(
         self, state: Mapping[str, Any] | None, epoch: int, alone: bool = False
-    ) -> _Running:
+    ) -> _Running | _RunningDivided:
         """The stream from a state on; ``alone`` for the plan of it only, without items or workers."""
         rank, world_size = self._ranks()
         if self._settings.get("pivot") == "quantile":
             rank, world_size = 0, 1
         worker = None if alone else get_worker_info()
+        if worker is not None and (self._num_workers or self._divide != "batches" or (self._process and worker.num_workers > 1)):
+            raise SettingError(
+                "workers of the loader would process every item once each",
+                hint="give `num_workers` to `StreamBatches`, and none to the `DataLoader`",
+            )
+        if self._divide != "batches":
+            return self._divided(state, epoch, rank, world_size, alone)
         share = (0, 1) if worker is None else (worker.id, worker.num_workers)
         state = state or {}
         same_workers = share[1] > 1 and state.get("workers") == share[1]
         text, base = state.get("stream"), state["base"] if same_workers else None
         source = self._source if worker is None else _Whole(self._source)
-        running = self._running_type(world_size, alone)
-        return running(
+        running = self._running_type(world_size, alone)(
             source, self._length, kind=self._kind, rank=rank, world_size=world_size, share=share, base=base,
             keep=not alone, state=text, epoch=epoch, **self._settings
         )  # fmt: skip
+        running.processing = None if self._process is None else self._processing(self._process)
+        return running
+
+    def _divided(
+        self, state: Mapping[str, Any] | None, epoch: int, rank: int, world_size: int, alone: bool
+    ) -> _RunningDivided:
+        return _RunningDivided(
+            self._source, self._length, divide=self._divide, processing=self._processing(self._process or _unchanged),
+            rank=rank, world_size=world_size, group=self._group, keep=not alone,
+            state=None if state is None else state["stream"], epoch=epoch, **self._settings,
+        )  # fmt: skip
+
+    def _processing(self, function: Callable[[Any], Any]) -> Processing:
+        window, seed = self._settings.get("window", Streaming.WINDOW), self._settings.get("seed", 0)
+        return Processing(function, self._num_workers, operator.index(window), operator.index(seed))
 
     def _running_type(self, world_size: int, alone: bool) -> type[_Running]:
         return _Running
@@ -301,7 +360,11 @@ class _Loaded(NamedTuple):
     state: dict[str, Any]
 
 
-class _Running(Streaming):
+def _unchanged(item: Any) -> Any:
+    return item
+
+
+class _Loading:
     """One iteration: batches count as given out once their items are loaded."""
 
     load: Callable[[Any], Any] | None = None
@@ -312,13 +375,13 @@ class _Running(Streaming):
     _pending: tuple[StreamBatch, str] | None = None
 
     def state(self) -> str:
-        return super().state() if self._pending is None else self._pending[1]
+        return super().state() if self._pending is None else self._pending[1]  # type: ignore[misc]
 
     def __next__(self) -> StreamBatch:
         if self._pending is None:
-            before = "" if self.load is None else super().state()
+            before = "" if self.load is None else super().state()  # type: ignore[misc]
             try:
-                self._pending = super().__next__(), before
+                self._pending = super().__next__(), before  # type: ignore[misc]
             except StopIteration:
                 self.ended = True
                 raise
@@ -330,6 +393,35 @@ class _Running(Streaming):
             raise RuntimeError("`load` raised StopIteration") from error
         self._pending = None
         return batch
+
+
+class _Running(_Loading, Streaming):
+    processing: Processing | None = None
+
+    def _read(self, start: int) -> Iterator[Any]:
+        items = super()._read(start)
+        if self.processing is None:
+            return items
+        taken = self._feed.was_taken
+        placed = ((place, LEFT_OUT if taken(place) else item) for place, item in enumerate(items, start))
+        return self.processing.over(placed, self._epoch)
+
+
+class _RunningDivided(_Loading, Divided):
+    pass
+
+
+class _Workers(Iterator[StreamBatch]):
+    """An iteration whose workers end when the loop that reads it does. The stream knows the iteration longer."""
+
+    def __init__(self, running: _Running | _RunningDivided) -> None:
+        self._running = running
+
+    def __next__(self) -> StreamBatch:
+        return next(self._running)
+
+    def __del__(self) -> None:
+        self._running._rest = None
 
 
 def _refuse_state() -> Iterator[StreamBatch]:

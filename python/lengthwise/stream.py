@@ -59,8 +59,15 @@ class StreamBatch(list[Any]):
         return (StreamBatch, (list(self), self.length, self.positions))
 
 
+class LEFT_OUT:
+    """Stands for an item that is in no batch. It is a class, so that it is the same in every process."""
+
+
 class Streaming(Iterator[StreamBatch]):
     """The batches of one rank over a stream of items. :func:`stream_batches` makes it."""
+
+    #: The default number of items held.
+    WINDOW = 4096
 
     def __init__(
         self,
@@ -172,16 +179,23 @@ class Streaming(Iterator[StreamBatch]):
                 # Not before: asking for the state must read nothing.
                 if callable(choose := getattr(self._source, "set_epoch", None)):
                     choose(self._epoch)
-                self._rest = read_from(self._source, feed.position)
+                self._rest = self._read(feed.position)
             try:
                 item = next(self._rest)
             except StopIteration:
                 feed.end()
                 break
-            longest, sequences = self._length_of(item)
+            if item is LEFT_OUT:
+                feed.leave_out()
+                continue
+            longest, sequences = length_of(item, self._length, feed.position)
             slot = feed.push(longest, sequences, 0 if self._kind is None else self._kind_of(item))
             if slot is not None and self._keep:
                 self._items[slot] = item
+
+    def _read(self, start: int) -> Iterator[Any]:
+        """The items from a position on."""
+        return read_from(self._source, start)
 
     def _kind_of(self, item: Any) -> int:
         """The number of the kind of an item: the same in every process, and after a resume."""
@@ -199,32 +213,6 @@ class Streaming(Iterator[StreamBatch]):
                 hint="have `kind` return a number, a text, or a tuple of these",
                 index=position,
             ) from None
-
-    def _length_of(self, item: Any) -> tuple[int, int]:
-        """The length of the item that was read last, or of its longest sequence, and how many it has."""
-        position = self._feed.position
-        sequences = 1
-        try:
-            found: Any = self._length(item)
-            if isinstance(found, Iterable) and getattr(found, "ndim", 1) != 0:
-                each = [operator.index(one) for one in found]
-                found, sequences = max(each, default=0), max(len(each), 1)
-                if each and min(each) < 1:
-                    found = min(each)
-            length = operator.index(found)
-        except (TypeError, StopIteration) as error:
-            raise LengthsError(
-                f"the item at position {position} has no length: {error}",
-                hint="give `length`, a function that returns the length of an item as a whole number",
-                index=position,
-            ) from None
-        if not 1 <= length < 2**32:
-            raise LengthsError(
-                f"sequence {position} has length {length}",
-                hint=WHOLE,
-                index=position,
-            )
-        return length, sequences
 
 
 @described(Feed)
@@ -339,6 +327,28 @@ class Mixed:
             name = min(ready or due, key=lambda name: (1 - least - due[name]) / self._shares[name])
             counts[name] += 1
             yield name
+
+
+def length_of(item: Any, length: Callable[[Any], int | Sequence[int]], position: int) -> tuple[int, int]:
+    """The length of the item at a position, or of its longest sequence, and how many sequences it has."""
+    sequences = 1
+    try:
+        found: Any = length(item)
+        if isinstance(found, Iterable) and getattr(found, "ndim", 1) != 0:
+            each = [operator.index(one) for one in found]
+            found, sequences = max(each, default=0), max(len(each), 1)
+            if each and min(each) < 1:
+                found = min(each)
+        longest = operator.index(found)
+    except (TypeError, StopIteration) as error:
+        raise LengthsError(
+            f"the item at position {position} has no length: {error}",
+            hint="give `length`, a function that returns the length of an item as a whole number",
+            index=position,
+        ) from None
+    if not 1 <= longest < 2**32:
+        raise LengthsError(f"sequence {position} has length {longest}", hint=WHOLE, index=position)
+    return longest, sequences
 
 
 def read_from(source: Iterable[Any] | Callable[[int], Iterable[Any]], start: int) -> Iterator[Any]:

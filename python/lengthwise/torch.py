@@ -17,6 +17,7 @@ from torch.utils.data import DataLoader, Dataset, DistributedSampler
 
 from ._private import set_sampler
 from ._torch_collate import checked_sampler, cu_seqlens, pack_collate, pad_collate, position_ids
+from ._torch_learning import LearningLoader
 from ._torch_predict import predict
 from ._torch_sampler import Batch, BatchSampler, check_dataset
 from ._torch_steps import steps
@@ -26,6 +27,7 @@ from .errors import SettingError
 __all__ = [
     "Batch",
     "BatchSampler",
+    "LearningLoader",
     "StreamBatches",
     "cu_seqlens",
     "loader",

@@ -145,6 +145,17 @@ impl Feed {
         Ok(self.hold(arrival)?.map(|slot| self.name(slot)))
     }
 
+    /// Leaves the next sequence out: it is in no batch, and its length is not needed.
+    fn leave_out(&mut self) -> Result<()> {
+        Ok(self.feed.leave_out()?)
+    }
+
+    /// Whether the sequence at this `position` was in a batch, or left out, before the stream was resumed: its length
+    /// is not asked for again.
+    fn was_taken(&self, position: u64) -> bool {
+        self.feed.was_taken(position)
+    }
+
     /// Says that the stream has no more sequences.
     fn end(&mut self) -> Result<()> {
         self.feed.end()?;
@@ -191,7 +202,7 @@ impl Feed {
         self.settings.world_size
     }
 
-    /// How many over-long sequences were left out.
+    /// How many sequences were left out.
     #[getter]
     fn left_out(&self) -> u64 {
         self.feed.over_long().0
@@ -273,8 +284,8 @@ impl Feed {
             let here = self.feed.position();
             let next = held.next_if(|&(_, at, ..)| at == here);
             let Some((name, _, length, sequences, kind)) = next else {
-                // It was in a batch before: its length is not asked for.
-                self.hold(1.into())?;
+                // It was in a batch before.
+                self.feed.leave_out()?;
                 continue;
             };
             match self

@@ -402,6 +402,49 @@ fn what_is_not_needed_is_refused() {
 
 /// A ladder that was learned from a few lines is not kept for a file that grows.
 #[test]
+fn what_is_left_out_is_in_no_batch_and_is_not_asked_for_again() {
+    let streamer = Streamer::new(Budget::padded(60)).window(16).seed(3);
+    let lengths = random_lengths(200, 20, 1);
+    let out = |position: u64| position % 7 == 2;
+    // Plans up to so many steps; gives the batches, and how many lengths were asked for.
+    let run = |feed: &mut lengthwise::stream::Feed, steps: usize| {
+        let (mut batches, mut asked) = (Vec::new(), 0);
+        while batches.len() < steps {
+            while feed.needs() {
+                let position = feed.position();
+                match lengths.get(position as usize) {
+                    None => feed.end().unwrap(),
+                    Some(_) if feed.was_taken(position) || out(position) => feed.leave_out().unwrap(),
+                    Some(&length) => {
+                        asked += 1;
+                        feed.push(length).unwrap();
+                    }
+                }
+            }
+            let Some(step) = feed.step().unwrap() else { break };
+            batches.push(step.batch(0).positions.to_vec());
+        }
+        (batches, asked)
+    };
+    let (whole, _) = run(&mut streamer.feed().unwrap(), usize::MAX);
+    let mut seen: Vec<u64> = whole.concat();
+    seen.sort_unstable();
+    assert_eq!(seen, (0..200).filter(|&position| !out(position)).collect::<Vec<_>>());
+    for steps in [0, 1, 9, whole.len()] {
+        let mut feed = streamer.feed().unwrap();
+        let (before, _) = run(&mut feed, steps);
+        let mut resumed = streamer.resume(&feed.state()).unwrap();
+        let (after, asked) = run(&mut resumed, usize::MAX);
+        assert_eq!(asked, after.concat().len());
+        assert_eq!([before, after].concat(), whole);
+        assert_eq!(resumed.over_long(), (200 / 7 + 1, 0));
+    }
+    let mut ended = streamer.feed().unwrap();
+    ended.end().unwrap();
+    assert!(matches!(ended.leave_out(), Err(Error::NotNeeded { position: 0, ended: true })));
+}
+
+#[test]
 fn ladders_of_short_beginnings_are_learned_anew() {
     let streamer = Streamer::new(Budget::padded(300)).window(50).shapes(Shapes::Ladder(3));
     let lengths = random_lengths(400, 60, 8);

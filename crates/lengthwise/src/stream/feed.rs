@@ -139,8 +139,8 @@ impl StreamStep {
         self.number
     }
 
-    /// The positions of over-long sequences that were left out since the step before: the first of
-    /// them, as many as the window has places.
+    /// The positions of sequences that were left out since the step before: the first of them, as many as
+    /// the window has places.
     pub fn left_out(&self) -> &[u64] {
         &self.left_out
     }
@@ -197,7 +197,7 @@ impl Feed {
         self.line.len()
     }
 
-    /// How many over-long sequences were left out, and how many truncated.
+    /// How many sequences were left out, and how many over-long ones truncated.
     pub fn over_long(&self) -> (u64, u64) {
         (self.left_out, self.truncated)
     }
@@ -221,13 +221,8 @@ impl Feed {
     /// What comes can also be several sequences that stay together, or have a kind: see [`Arrival`].
     pub fn push(&mut self, arrival: impl Into<Arrival>) -> Result<Option<u32>, Error> {
         let Arrival { length, sequences, kind } = arrival.into();
-        let position = self.read;
-        if !self.needs() {
-            return Err(Error::NotNeeded { position, ended: self.ended });
-        }
-        if let Some(state) = &self.again
-            && state.held.binary_search(&position).is_err()
-        {
+        let position = self.next_position()?;
+        if self.was_taken(position) {
             self.read += 1;
             self.stop_reading_again()?;
             return Ok(None);
@@ -236,10 +231,7 @@ impl Feed {
         let admitted = self.rounds.admit(position, length, sequences)?;
         self.read += 1;
         let Some(planned) = admitted else {
-            self.left_out += 1;
-            if self.passed.len() < self.streamer.window as usize {
-                self.passed.push(position);
-            }
+            self.note_left_out(position);
             return Ok(None);
         };
         self.truncated += u64::from(planned < length && self.again.is_none());
@@ -251,6 +243,25 @@ impl Feed {
         let slot = self.line.hold(Node { position, length: planned, padded, full, tie, class });
         self.stop_reading_again()?;
         Ok(Some(slot))
+    }
+
+    /// Leaves the next sequence out: it is in no batch, and its length is not needed.
+    ///
+    /// As with [`push`](Feed::push), it is an error while no sequence is needed.
+    pub fn leave_out(&mut self) -> Result<(), Error> {
+        let position = self.next_position()?;
+        if !self.was_taken(position) {
+            self.note_left_out(position);
+        }
+        self.read += 1;
+        self.stop_reading_again()
+    }
+
+    /// Whether the sequence at this position was in a batch, or left out, before the stream was resumed: its length is
+    /// not asked for again.
+    pub fn was_taken(&self, position: u64) -> bool {
+        let state = self.again.as_ref().filter(|state| position < state.read);
+        state.is_some_and(|state| state.held.binary_search(&position).is_err())
     }
 
     /// Ends the stream: there are no more sequences.
@@ -297,6 +308,21 @@ impl Feed {
         }
         self.assign(&mut random);
         Ok(Some(&self.step))
+    }
+
+    /// The position of the sequence that comes next, if one is needed.
+    fn next_position(&self) -> Result<u64, Error> {
+        match self.needs() {
+            true => Ok(self.read),
+            false => Err(Error::NotNeeded { position: self.read, ended: self.ended }),
+        }
+    }
+
+    fn note_left_out(&mut self, position: u64) {
+        self.left_out += 1;
+        if self.passed.len() < self.streamer.window as usize {
+            self.passed.push(position);
+        }
     }
 
     /// Returns the state of the stream between two steps.

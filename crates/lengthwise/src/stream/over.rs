@@ -81,7 +81,7 @@ pub struct StreamBatch<T> {
     pub length: u32,
     /// The number of the step, from 0.
     pub step: u64,
-    /// The positions of over-long sequences that were left out since the step before, at most as many
+    /// The positions of sequences that were left out since the step before, at most as many
     /// as the window holds.
     pub left_out: Vec<u64>,
 }

@@ -157,7 +157,7 @@ pub struct StreamState {
     pub steps: u64,
     /// How many sequences were read.
     pub read: u64,
-    /// How many of them were left out because they are over-long.
+    /// How many of them were left out.
     pub left_out: u64,
     /// How many of them were truncated because they are over-long.
     pub truncated: u64,

@@ -1,0 +1,286 @@
+"""A loader for datasets whose lengths nobody knows: it learns them in the first epoch, and plans the others."""
+
+from __future__ import annotations
+
+import operator
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from ._checks import check_budget, check_settings, checked_epoch
+from ._describe import described
+from ._lengthwise import Planner
+from ._ranks import find_ranks, for_exchange, given_ranks, group_of
+from ._torch_collate import pad_collate
+from ._torch_sampler import BatchSampler, check_items
+from ._torch_stream import StreamBatches
+from .errors import FileError, LengthsError, RankError, SettingError, StateError
+
+VERSION = 1
+#: Settings that the first epoch has too.
+BOTH = ("over_long", "seed", "shapes", "tail")
+#: In place of a length that is not known yet.
+UNKNOWN = 0
+
+
+@described(BatchSampler, Planner, but=("constant_steps", "lengths"))
+class LearningLoader:
+    """Batches of a map-style dataset whose lengths are known only when an item was loaded.
+
+    In the first epoch, workers load the items in random order, and batches are made of what is there, as
+    :class:`StreamBatches` does with ``process``. The lengths are kept in a file. From the second epoch on, a
+    :class:`BatchSampler` plans whole epochs. If the file is there, all epochs are planned. It is a plain NumPy array, so
+    ``lengthwise.read_lengths`` and the command line read it too.
+
+    Every batch is one optimizer step, in all epochs. For steps of several batches, make a :class:`BatchSampler` of the
+    lengths once they are known.
+
+    With several ranks, each loads its share of the items in the first epoch, and they exchange lengths over
+    ``torch.distributed``. Call ``set_epoch`` before each epoch, or the loader advances after every whole epoch.
+
+    An epoch can resume where it stopped: keep the loader's ``state_dict``. In planned epochs this needs torchdata.
+
+    Args:
+        dataset: The dataset, with an index and a length. The length of an item must be the same in every epoch.
+        path: The .npy file that keeps the lengths.
+        length: A function that returns the length of an item of the dataset. The default is ``len``.
+        budget: The hard limit of a batch, as for :class:`lengthwise.Planner`.
+        collate_fn: What makes a batch of items. By default, it is :func:`pad_collate`.
+        num_workers: How many processes load items. The default is 0: this process does.
+        window: How many items each rank holds in the first epoch. The default is 4096.
+        rank: The rank of this process, from 0. By default, it is detected, as by :class:`BatchSampler`.
+        options: Other options of the data loader in planned epochs, such as ``pin_memory``. By default, there are none.
+    """
+
+    def __init__(
+        self,
+        dataset: Any,
+        path: str | os.PathLike[str],
+        length: Callable[[Any], int] = len,
+        *,
+        budget: str | int | None = None,
+        collate_fn: Callable[[Any], Any] | None = None,
+        num_workers: int = 0,
+        window: int = 4096,
+        rank: int | None = None,
+        world_size: int | None = None,
+        process_group: Any = None,
+        device_mesh: Any = None,
+        epoch: int = 0,
+        options: Mapping[str, Any] | None = None,
+        **settings: Any,
+    ) -> None:
+        check_settings("LearningLoader", settings, LearningLoader, Planner, but=["constant_steps", "second", "together"])
+        for name in ("accumulate", "update"):
+            if settings.get(name) not in (None, 1):
+                raise SettingError(
+                    f"`{name}` makes optimizer steps of several batches, and the first epoch has none",
+                    hint="make a `BatchSampler` of `lengthwise.read_lengths(path)` once the lengths are known",
+                )
+        self._dataset, self._length, self._path = dataset, length, Path(path)
+        self._collate_fn, self._num_workers, self._window = collate_fn, operator.index(num_workers), window
+        self._settings = {"budget": check_budget(budget), "accumulate": 1, **settings}
+        self._options = dict(options or {})
+        self._place: dict[str, Any] = {
+            "rank": rank, "world_size": world_size, "process_group": process_group, "device_mesh": device_mesh
+        }  # fmt: skip
+        self._epoch = checked_epoch(epoch)
+        #: The length of each item, as far as it is known.
+        self._known = self._read()
+        self._stream: StreamBatches | None = None
+        self._planned: Any = None
+        self._make()
+
+    @property
+    def lengths(self) -> np.ndarray | None:
+        """The length of each item; ``None`` before all are known."""
+        return None if self.is_learning else self._known.copy()
+
+    @property
+    def is_learning(self) -> bool:
+        """Whether some lengths are not known yet, so that the next epoch learns them."""
+        return bool((self._known == UNKNOWN).any())
+
+    @property
+    def epoch(self) -> int:
+        """The epoch that was chosen, or begins next."""
+        return self._epoch
+
+    def set_epoch(self, epoch: int) -> None:
+        """Chooses the ``epoch`` of the next iteration."""
+        self._epoch = checked_epoch(epoch)
+        if self._stream is not None:
+            self._stream.set_epoch(self._epoch)
+        else:
+            self._planned.batch_sampler.set_epoch(self._epoch)
+
+    def __len__(self) -> int:
+        """The batches of an epoch on this rank. It is not known while lengths are learned."""
+        if self._planned is None:
+            raise TypeError("the number of batches is not known before all lengths are: train for one epoch first")
+        return len(self._planned)
+
+    def __iter__(self) -> Iterator[Any]:
+        if self._stream is None:
+            yield from self._planned
+        else:
+            collate = self._collate_fn or pad_collate()
+            for batch in self._stream:
+                yield collate(batch)
+            self._share()
+        self._epoch += 1
+        if self._stream is not None:
+            self._stream = None
+            self._make()
+        self.set_epoch(self._epoch)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Returns the position in the epoch, for a checkpoint. While lengths are learned, it also writes those that
+        are known to the file, so that a run that resumes needs no other epoch for them."""
+        if self._stream is not None:
+            self._write()
+            return {"version": VERSION, "epoch": self._epoch, "stream": self._stream.state_dict()}
+        if not hasattr(self._planned, "state_dict"):
+            raise StateError("the loader does not know its position", hint="install torchdata: `pip install torchdata`")
+        return {"version": VERSION, "epoch": self._epoch, "planned": self._planned.state_dict()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Resumes from a ``state``: the next iteration returns the rest of its epoch."""
+        if not isinstance(state, Mapping) or state.get("version") != VERSION or len({"stream", "planned"} & {*state}) != 1:
+            raise StateError("this is not the state of a learning loader", hint="give what its `state_dict` returned")
+        if "planned" in state and self._planned is None:
+            raise StateError(
+                f"the state is of a planned epoch, and {self._path} does not have all lengths",
+                hint="give the `path` of the file that the lengths were kept in",
+            )
+        self._epoch = checked_epoch(state["epoch"])
+        if "planned" in state:
+            self._planned.load_state_dict(state["planned"])
+        else:
+            # Also if all lengths have become known since: the rest of this epoch is that of the stream.
+            self._planned, self._stream = None, self._learning()
+            self._stream.load_state_dict(state["stream"])
+            self._stream.set_epoch(self._epoch)
+
+    def _make(self) -> None:
+        """Makes what the next epoch needs."""
+        if self.is_learning:
+            self._stream = self._learning()
+            return
+        from .torch import loader
+
+        sampler = BatchSampler(self._known, epoch=self._epoch, dataset=self._dataset, **self._settings, **self._place)
+        self._planned = loader(
+            self._dataset, sampler, collate_fn=self._collate_fn, num_workers=self._num_workers, **self._options
+        )
+
+    def _learning(self) -> StreamBatches:
+        settings = {name: self._settings[name] for name in BOTH if self._settings.get(name) is not None}
+        world_size = self._ranks()[1]
+        return StreamBatches(
+            _Shuffled(len(self._dataset), operator.index(self._settings.get("seed", 0))),
+            self._note,
+            process=_Item(self._dataset),
+            load=operator.itemgetter(1),
+            num_workers=self._num_workers,
+            divide="batches" if world_size == 1 else "items",
+            budget=self._settings["budget"],
+            window=self._window,
+            epoch=self._epoch,
+            **settings,
+            **self._place,
+        )
+
+    def _note(self, pair: tuple[int, Any]) -> int:
+        """The length of an item, which is noted."""
+        index, item = pair
+        try:
+            found = operator.index(self._length(item))
+        except TypeError as error:
+            raise LengthsError(
+                f"item {index} of the dataset has no length: {error}",
+                hint="give `length`, a function that returns the length of an item as a whole number",
+                index=index,
+            ) from None
+        self._known[index] = max(found, 0)
+        return found
+
+    def _share(self) -> None:
+        """Gives the lengths that one rank has learned to all, and to the file."""
+        if self._ranks()[1] > 1:
+            from torch import distributed
+
+            group = group_of(self._place["process_group"], self._place["device_mesh"])
+            known = for_exchange(torch.from_numpy(self._known), group)
+            distributed.all_reduce(known, distributed.ReduceOp.MAX, group=group)
+            self._known = known.cpu().numpy()
+        self._write()
+
+    def _read(self) -> np.ndarray:
+        check_items(self._dataset)
+        count = len(self._dataset)
+        if not self._path.exists():
+            return np.zeros(count, np.int64)
+        try:
+            known = np.load(self._path, allow_pickle=False)
+        except (OSError, ValueError) as error:
+            raise FileError(f"{self._path}: cannot read the lengths: {error}", hint="delete the file to learn them again") from None
+        if known.ndim != 1 or known.dtype.kind not in "iu" or len(known) != count or (known < UNKNOWN).any():
+            raise FileError(
+                f"{self._path}: expected {count} lengths, one for each item of the dataset, got "
+                f"{known.dtype} of shape {known.shape}",
+                hint="if the dataset has changed, delete the file to learn them again",
+            )
+        lengths: np.ndarray = known.astype(np.int64)
+        return lengths
+
+    def _write(self) -> None:
+        if self._ranks()[0] != 0:
+            return
+        # Whole or not at all: a program may end at any time.
+        beside = self._path.with_name(f"{self._path.name}.{os.getpid()}.tmp")
+        try:
+            with open(beside, "wb") as file:
+                np.save(file, self._known)
+            os.replace(beside, self._path)
+        except OSError as error:
+            raise FileError(f"{self._path}: cannot keep the lengths: {error}", hint="give another `path`") from None
+        finally:
+            with suppress(OSError):
+                beside.unlink()
+
+    def _ranks(self) -> tuple[int, int]:
+        rank, world_size = given_ranks(**self._place)
+        if rank == "all":
+            raise RankError('a loader does not support `rank="all"`', hint="give the `rank`, or leave it out")
+        return find_ranks() if world_size is None else (rank or 0, world_size)
+
+
+class _Shuffled:
+    """The indices of a dataset, in a random order that the epoch decides."""
+
+    def __init__(self, count: int, seed: int) -> None:
+        self._count, self._seed, self._epoch = count, seed, 0
+
+    def set_epoch(self, epoch: int) -> None:
+        self._epoch = epoch
+
+    def __call__(self, start: int) -> Iterator[int]:
+        generator = torch.Generator()
+        generator.manual_seed((self._seed * 0x9E37_79B9_7F4A_7C15 + self._epoch) % 2**63)
+        return iter(torch.randperm(self._count, generator=generator)[start:].tolist())
+
+
+class _Item:
+    """Loads an item of a dataset, and keeps its index."""
+
+    def __init__(self, dataset: Any) -> None:
+        self._dataset = dataset
+
+    def __call__(self, index: int) -> tuple[int, Any]:
+        return index, self._dataset[index]
