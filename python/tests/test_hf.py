@@ -508,3 +508,13 @@ def test_a_stream_whose_lengths_are_not_known_is_evaluated_without_a_plan(tmp_pa
     with pytest.warns(LengthwiseWarning, match="no field of the stream holds lengths"):
         assert trainer._evaluation_of(Numbers()) is None
     assert streamed(tmp_path, Stream(lengths), {"evaluation": False})._evaluation_of(Numbers()) is None
+
+
+def test_a_dataset_with_an_index_is_evaluated_beside_a_stream(tmp_path, lengths):
+    dataset = Items(lengths[:60], ("input_ids", "labels"))
+    trainer = streamed(tmp_path, Stream(lengths), {"shapes": "ladder:50/100/300"}, eval_dataset=dataset)
+    planned = trainer._evaluation_of(dataset)
+    assert len(planned.batches.lengths) == 60
+    trainer.evaluate()
+    assert len(trainer.model.seen) == len(planned.batches)
+    assert sum(map(len, trainer.model.seen)) == 60
