@@ -431,8 +431,17 @@ class TrainerMixin:
         settings["tail"] = "split"
         try:
             return self._stream_of(dataset, settings)  # type: ignore[no-any-return]
-        except LengthsError as error:
-            _say_unplanned(f"{error.args[0]}".partition("\n")[0])
+        except (LengthsError, SettingError) as error:
+            # Settings that were given for streams are wrong; those of a training set with an index are not.
+            if isinstance(error, SettingError) and (own or is_stream(self.train_dataset)):
+                raise
+            warnings.warn(
+                f"evaluation is not planned: {str(error).partition('hint:')[0].strip()} ({error.hint}). Give settings "
+                'for evaluation alone, as in `batches={"evaluation": {"budget": "padded:20000", "length": len}}`, or '
+                '`"evaluation": False` to leave it unplanned',
+                LengthwiseWarning,
+                stacklevel=4,
+            )
             return None
 
     def _does_not_sort(self: Any) -> bool:
@@ -598,15 +607,6 @@ class TrainerMixin:
             "prefetch_factor": args.dataloader_prefetch_factor,
             **options,
         }
-
-
-def _say_unplanned(reason: str) -> None:
-    warnings.warn(
-        f"evaluation is not planned: {reason}. Give `length` as a function of an item, or `column`, also for evaluation "
-        'alone, as in `batches={"evaluation": {"length": len}}`; `"evaluation": False` leaves it unplanned',
-        LengthwiseWarning,
-        stacklevel=5,
-    )
 
 
 def _in_order(

@@ -508,6 +508,12 @@ def test_a_stream_whose_lengths_are_not_known_is_evaluated_without_a_plan(tmp_pa
     with pytest.warns(LengthwiseWarning, match="no field of the stream holds lengths"):
         assert trainer._evaluation_of(Numbers()) is None
     assert streamed(tmp_path, Stream(lengths), {"evaluation": False})._evaluation_of(Numbers()) is None
+    # A budget that only a dataset with an index can have.
+    trainer = trained(tmp_path, Items(lengths), own_collate, {"budget": "dynamic:4"})
+    with pytest.warns(LengthwiseWarning, match="cannot be `dynamic:4`"):
+        assert trainer._evaluation_of(Stream(lengths)) is None
+    with pytest.raises(SettingError, match="cannot be `dynamic:4`"):
+        streamed(tmp_path, Stream(lengths), {"evaluation": {"budget": "dynamic:4"}})._evaluation_of(Stream(lengths))
 
 
 def test_a_dataset_with_an_index_is_evaluated_beside_a_stream(tmp_path, lengths):
