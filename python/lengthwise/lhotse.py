@@ -139,7 +139,7 @@ def _full_batch(length: int, longest: int, budget: str | int) -> int:
                 hint="raise the budget, or leave longer cuts out, as in `cuts.filter(lambda cut: cut.duration < 30)`",
             ) from None
         largest = int(plan.batch_sizes[plan.batch_lengths == length].max())
-        if 2 * largest < count:
+        if 2 * largest < count or count > 2**22:  # No batch has millions of cuts.
             return largest
         count *= 4
 
@@ -264,6 +264,9 @@ class PlannedCutSampler(_CutBatches):
             )
         rank, world_size = _ranks("PlannedCutSampler", rank, world_size, process_group, device_mesh)
         super().__init__(_Measure(unit, frame_shift), pad, rank, world_size, settings.get("seed", 0))
+        _check_whole("PlannedCutSampler", settings.get("over_long"))
+        if pad and (strategy or "").startswith("packed"):
+            raise SettingError("cuts that share a row are not padded", hint="leave out `pad`, or the strategy")
         if lengths is None:
             lengths = lengths_of(cuts, unit=unit, frame_shift=frame_shift)
         self._settings: dict[str, Any] = {
@@ -407,6 +410,7 @@ class StreamCutSampler(_CutBatches):
         measure = _Measure(unit, frame_shift)
         super().__init__(measure, pad, rank, world_size, settings.get("seed", 0))
         check_source(cuts, again=True)
+        _check_whole("StreamCutSampler", settings.get("over_long"))
         self._cuts = _LazyCuts(cuts)
         # Whether a loader reads ahead of training.
         self._ahead = False
@@ -465,6 +469,15 @@ class _LazyCuts:
 
     def __iter__(self) -> Iterator[Any]:
         return (cut for cut in self.cuts if all(keep(cut) for keep in self.predicates))
+
+
+def _check_whole(name: str, over_long: Any) -> None:
+    """Refuses to plan cuts as shorter than they are: nothing would cut them."""
+    if over_long == "truncate":
+        raise SettingError(
+            f'{name} does not support `over_long="truncate"`',
+            hint='give "drop" or "alone", or cut them first, as in `cuts.cut_into_windows(duration=30).to_eager()`',
+        )
 
 
 def _ranks(name: str, *given: Any) -> tuple[int, int]:

@@ -389,6 +389,13 @@ def sampler_bins(cuts, count):
     return DynamicBucketingSampler(cuts, max_duration=30, num_buckets=count, rank=0, world_size=1).duration_bins
 
 
+def test_cuts_share_rows(cuts):
+    found = list(planned(cuts, "packed"))
+    assert once([numbers(batch) for batch in found])
+    assert max(sum(cut.num_frames for cut in batch) for batch in found) <= BUDGET
+    assert len(found) <= 1.1 * sum(cut.num_frames for cut in cuts) / BUDGET + 1
+
+
 @pytest.mark.parametrize("budget", ["sequences:7", "dynamic:3", "padded:3000,at-most=5", 9])
 def test_buckets_of_every_budget(cuts, budget):
     made = bucket_bins(cuts, 4, budget=budget)
@@ -413,6 +420,11 @@ def test_what_is_wrong_is_said(cuts):
         lengths_of(cuts, unit="seconds")
     with pytest.raises(lw.SettingError, match="max_duration"):
         planned(cuts, max_duration=200)
+    for make in (planned, streamed):
+        with pytest.raises(lw.SettingError, match="truncate"):
+            make(cuts, over_long="truncate")
+    with pytest.raises(lw.SettingError, match="share a row"):
+        planned(cuts, "packed", pad=True)
     with pytest.raises(lw.ArgumentTypeError, match="expected a CutSet, got a str"):
         planned("cuts.jsonl.gz")
     with pytest.raises(lw.BudgetError, match="alone exceeds the budget padded:100"):
