@@ -367,7 +367,7 @@ class PlannedCutSampler(_CutBatches):
         return f"PlannedCutSampler({len(self.cuts)} cuts, {self.batch_sampler!r})"
 
 
-@described(StreamBatches, Feed, but=("state", "source", "length", "load"))
+@described(StreamBatches, Feed, but=("state", "source", "length", "load", "process", "num_workers", "divide"))
 class StreamCutSampler(_CutBatches):
     """The batches of one rank over cuts that are read lazily, as Lhotse's ``CutSampler``.
 
