@@ -13,6 +13,10 @@ from ._checks import WHOLE
 from .errors import LengthsError, SettingError
 
 
+#: How many items of a list become an array at once.
+PIECE = 1 << 18
+
+
 def array(lengths: Any) -> np.ndarray:
     """A one-dimensional array of whole numbers or floats, without a copy if possible."""
     made = _made(lengths)
@@ -169,7 +173,7 @@ def _made(lengths: Any) -> np.ndarray:
         )
     items = lengths if isinstance(lengths, (list, tuple)) else list(lengths)
     try:
-        made = np.asarray(items)
+        made = _in_pieces(items)
     except (ValueError, OverflowError):
         made = None
     # Mixed lists become texts, floats or objects, and lists of lists get more dimensions: the items
@@ -179,6 +183,16 @@ def _made(lengths: Any) -> np.ndarray:
         made = np.empty(len(items), dtype=object)
         made[:] = items
     return made
+
+
+def _in_pieces(items: Any) -> np.ndarray:
+    """The items as an array. Between the pieces of a long list, Python notices Ctrl-C."""
+    if len(items) <= PIECE:
+        return np.asarray(items)
+    pieces = [np.asarray(items[start : start + PIECE]) for start in range(0, len(items), PIECE)]
+    # Otherwise, they may not be what they are all together: texts of another length, or numbers among texts.
+    alike = all(piece.ndim == 1 and piece.dtype == np.int64 for piece in pieces)
+    return np.concatenate(pieces) if alike else np.asarray(items)
 
 
 def _arrow(column: Any) -> np.ndarray:

@@ -7,6 +7,7 @@ use pyo3::{exceptions::PyIndexError, prelude::*};
 
 use crate::error::Result;
 use crate::groups::{Groups, Kinds};
+use crate::interrupt::{Stop, interruptible};
 use crate::lengths::{Lengths, whole_numbers};
 use crate::pickle::{Reduced, from_json, reduced, to_json};
 use crate::settings::{Given, Value, expected, given, plain, text};
@@ -125,7 +126,9 @@ pub(crate) fn balance(
     if let Some(cost) = given(communication) {
         wanted = wanted.communication(cost);
     }
-    Ok(BalancedStep(py.detach(|| lengthwise::balance::balance(&lengths.0.0, &wanted))?))
+    let lengths = lengths.0;
+    let balance = move |_: &Stop| lengthwise::balance::balance(&lengths.0, &wanted);
+    Ok(BalancedStep(interruptible(py, balance)??))
 }
 
 /// Divides costs into parts of about the same sum. Returns the indices of each part, in ascending order.
@@ -143,7 +146,9 @@ pub(crate) fn partitions(
     parts: Given<u32>,
     equal_size: bool,
 ) -> Result<Vec<Vec<u32>>> {
-    Ok(py.detach(|| lengthwise::balance::partitions(&costs.0.0, parts.0, equal_size))?)
+    let (costs, parts) = (costs.0, parts.0);
+    let divide = move |_: &Stop| lengthwise::balance::partitions(&costs.0, parts, equal_size);
+    Ok(interruptible(py, divide)??)
 }
 
 #[pymethods]

@@ -3,15 +3,14 @@
 use std::{io::Write as _, path::PathBuf, sync::Arc};
 
 use lengthwise::{
-    Budget, Settings, Shapes, Steps, Strategy, Update, Workspace,
+    Budget, Settings, Shapes, Steps, Strategy, Update,
     tune::{Like, Model, Wanted},
 };
-use lengthwise_io::save;
 use lengthwise_report::{Look, Request, Study, list_of_pages, page};
 use pyo3::{prelude::*, types::PyString};
 
 use crate::error::{Failure, Result};
-use crate::interrupt::interruptible;
+use crate::interrupt::{Stop, interruptible, perhaps_long};
 use crate::lengths::{Column, Lengths};
 use crate::pickle::{Reduced, from_json, reduced, to_json};
 use crate::settings::{Given, Value, at_least_one, budget_like, expected, given, plain, text};
@@ -121,7 +120,7 @@ pub(crate) fn compare(
     let mut wanted = wanted(alone, given(model), like, world_size);
     (wanted.shapes, wanted.micro_batches) = (shapes, accumulate);
     let (lengths, source) = (lengths.0, source.to_owned());
-    let compare = move |workspace: &Workspace| -> Result<Comparison> {
+    let compare = move |stop: &Stop| -> Result<Comparison> {
         let request = Request {
             source: &source,
             unit: None,
@@ -134,7 +133,8 @@ pub(crate) fn compare(
             typed: None,
             papers: false,
         };
-        let comparison = lengthwise_report::Comparison::run_in(workspace, &request, |_| {})?;
+        let comparison =
+            lengthwise_report::Comparison::run_in(&stop.workspace(), &request, |_| {})?;
         Ok(Comparison { comparison, lengths, settings })
     };
     interruptible(py, compare)?
@@ -197,18 +197,18 @@ impl Comparison {
     /// Returns the report as one HTML page, which needs no network and no other files. `papers` adds
     /// the papers' tuning curves.
     #[pyo3(signature = (*, papers = false))]
-    fn to_html(&self, py: Python<'_>, papers: bool) -> Result<String> {
-        py.detach(|| self.page(papers))
+    fn to_html(slf: Py<Self>, py: Python<'_>, papers: bool) -> Result<String> {
+        interruptible(py, move |_| slf.get().page(papers))?
     }
 
     /// Writes the report to the .html file `path`. An error leaves no partial file. `papers` adds the
     /// papers' tuning curves.
     #[pyo3(signature = (path, *, papers = false))]
-    fn save_html(&self, py: Python<'_>, path: Given<PathBuf>, papers: bool) -> Result<()> {
-        py.detach(|| {
-            let page = self.page(papers)?;
-            Ok(save(&path.0, |file| file.write_all(page.as_bytes()))?)
-        })
+    fn save_html(slf: Py<Self>, py: Python<'_>, path: Given<PathBuf>, papers: bool) -> Result<()> {
+        interruptible(py, move |stop: &Stop| -> Result<()> {
+            let page = slf.get().page(papers)?;
+            Ok(stop.save(&path.0, |file| file.write_all(page.as_bytes()))?.keep()?)
+        })?
     }
 
     fn __repr__(&self) -> String {
@@ -293,9 +293,18 @@ impl Inspection {
         source: &str,
     ) -> Result<Self> {
         lengths.only_one("an inspection")?;
-        let look =
-            || lengthwise_report::Inspection::new(source, &lengths, &wanted, None, |_| None, None);
-        Ok(Self { inspection: py.detach(look)?, lengths, wanted })
+        let source = source.to_owned();
+        perhaps_long(py, lengths.len(), move |_: &Stop| -> Result<Self> {
+            let inspection = lengthwise_report::Inspection::new(
+                &source,
+                &lengths,
+                &wanted,
+                None,
+                |_| None,
+                None,
+            )?;
+            Ok(Self { inspection, lengths, wanted })
+        })?
     }
 }
 

@@ -1,7 +1,9 @@
 //! Long work that Ctrl-C ends.
 
 use std::{
+    io::{self, Write},
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    path::Path,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -12,23 +14,85 @@ use std::{
 };
 
 use lengthwise::Workspace;
+use lengthwise_io::Written;
 use pyo3::prelude::*;
 
+use crate::error::Result;
+
 /// How often the thread that waits asks Python for signals.
-const ASK: Duration = Duration::from_millis(50);
+const ASK: Duration = Duration::from_millis(40);
+
+/// How long work that was told to stop is waited for, so that it can remove what it was writing.
+const LEAVE: Duration = Duration::from_millis(100);
+
+/// So many sequences take long enough for Ctrl-C to be noticed. Fewer are not worth a thread.
+const LONG: usize = 1 << 18;
+
+/// Whether the work is no longer wanted.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    pub(crate) fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// A workspace that stops with it.
+    pub(crate) fn workspace(&self) -> Workspace {
+        Workspace::new().stopped_by(Arc::clone(&self.0))
+    }
+
+    /// Leaves the work once it is no longer wanted, for callbacks that cannot return an error.
+    pub(crate) fn check(&self) {
+        if self.is_set() {
+            // Without a panic's message: nothing is wrong.
+            resume_unwind(Box::new("stopped"));
+        }
+    }
+
+    /// Writes a file whole or not at all, and not if it is no longer wanted.
+    pub(crate) fn save(
+        &self,
+        path: &Path,
+        write: impl FnOnce(&mut Wanted<'_>) -> io::Result<()>,
+    ) -> Result<Written> {
+        let written = Written::new(path, |output| write(&mut Wanted { output, stop: self }))?;
+        self.check();
+        Ok(written)
+    }
+}
+
+/// An output that fails once it is no longer wanted.
+pub(crate) struct Wanted<'a> {
+    output: &'a mut (dyn Write + Send),
+    stop: &'a Stop,
+}
+
+impl Write for Wanted<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.stop.is_set() {
+            return Err(io::Error::other("stopped"));
+        }
+        self.output.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.output.flush()
+    }
+}
 
 /// Does the work on a thread of its own, while this thread lets others run Python and asks for signals.
-/// If one of them raises an exception, as Ctrl-C does, this raises it at once. The work is then told to
-/// stop through its workspace, and nothing waits for it.
+/// If one of them raises an exception, as Ctrl-C does, this raises it. The work is then told to stop, and
+/// hardly waited for.
 pub(crate) fn interruptible<T: Send + 'static>(
     py: Python<'_>,
-    work: impl FnOnce(&Workspace) -> T + Send + 'static,
+    work: impl FnOnce(&Stop) -> T + Send + 'static,
 ) -> PyResult<T> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let workspace = Workspace::new().stopped_by(Arc::clone(&stop));
+    let stop = Stop::default();
     let (sender, mut results) = channel();
+    let own = stop.clone();
     thread::Builder::new().spawn(move || {
-        let result = catch_unwind(AssertUnwindSafe(|| work(&workspace)));
+        let result = catch_unwind(AssertUnwindSafe(|| work(&own)));
         // After an exception, nothing receives it.
         _ = sender.send(result);
     })?;
@@ -41,10 +105,26 @@ pub(crate) fn interruptible<T: Send + 'static>(
         match come {
             Ok(Ok(result)) => return Ok(result),
             Ok(Err(panic)) => resume_unwind(panic),
-            Err(RecvTimeoutError::Timeout) => py.check_signals().inspect_err(|_| {
-                stop.store(true, Ordering::Relaxed);
-            })?,
+            Err(RecvTimeoutError::Timeout) => {
+                if let Err(error) = py.check_signals() {
+                    stop.0.store(true, Ordering::Relaxed);
+                    py.detach(move || _ = results.recv_timeout(LEAVE));
+                    return Err(error);
+                }
+            }
             Err(RecvTimeoutError::Disconnected) => unreachable!("the thread sends before it ends"),
         }
     }
+}
+
+/// Does work on so many sequences: on a thread of its own if they are many.
+pub(crate) fn perhaps_long<T: Send + 'static>(
+    py: Python<'_>,
+    sequences: usize,
+    work: impl FnOnce(&Stop) -> T + Send + 'static,
+) -> PyResult<T> {
+    if sequences < LONG {
+        return Ok(py.detach(|| work(&Stop::default())));
+    }
+    interruptible(py, work)
 }

@@ -7,6 +7,7 @@ use pyo3::{prelude::*, types::PyType};
 
 use crate::error::{Failure, Result};
 use crate::groups::{Groups, Kinds};
+use crate::interrupt::{Stop, perhaps_long};
 use crate::pickle::{Reduced, reduced};
 use crate::settings::{Given, Value, given, plain};
 use crate::statistics::Statistics;
@@ -293,7 +294,8 @@ pub(crate) fn ladder(
         return Err(Failure::setting("a ladder of 0 rungs", "it must be a whole number from 1"));
     }
     lengths.0.only_one("a ladder")?;
-    let rungs = py.detach(|| lengthwise::ladder(&lengths.0, rungs));
+    let (count, lengths) = (lengths.0.len(), lengths.0);
+    let rungs = perhaps_long(py, count, move |_| lengthwise::ladder(&lengths, rungs))?;
     Ok(PyArray1::from_vec(py, rungs))
 }
 
@@ -316,9 +318,12 @@ pub(crate) struct Chunks {
 impl Chunks {
     #[new]
     fn new(py: Python<'_>, lengths: Column, size: Given<u32>) -> Result<Self> {
-        let chunks = py.detach(|| lengthwise::Chunks::new(&lengths.0, size.0))?;
-        let pieces = Arc::new(chunks.lengths().clone());
-        Ok(Self { chunks, lengths: lengths.0, size: size.0, pieces })
+        let (count, lengths, size) = (lengths.0.len(), lengths.0, size.0);
+        perhaps_long(py, count, move |_: &Stop| -> Result<Self> {
+            let chunks = lengthwise::Chunks::new(&lengths, size)?;
+            let pieces = Arc::new(chunks.lengths().clone());
+            Ok(Self { chunks, lengths, size, pieces })
+        })?
     }
 
     fn __len__(&self) -> usize {
@@ -365,13 +370,17 @@ impl Chunks {
 
 /// Reads an array that `lengthwise._convert.array` made: one dimension, whole numbers or floats.
 fn read(array: &Bound<'_, PyAny>) -> Result<lengthwise::Lengths> {
+    let py = array.py();
     if let Some(values) = values::<u32>(array) {
-        return Ok(lengthwise::Lengths::new(values?)?);
+        let values = values?;
+        return Ok(perhaps_long(py, values.len(), move |_| lengthwise::Lengths::new(values))??);
     }
     macro_rules! whole {
         ($($number:ty),*) => {$(
             if let Some(values) = values::<$number>(array) {
-                return Ok(lengthwise::Lengths::try_from_integers(values?)?);
+                let values = values?;
+                let made = move |_: &Stop| lengthwise::Lengths::try_from_integers(values);
+                return Ok(perhaps_long(py, array.len()?, made)??);
             }
         )*};
     }

@@ -2,6 +2,7 @@
 
 use pyo3::{prelude::*, types::PyDict};
 
+use crate::interrupt::perhaps_long;
 use crate::pickle::{Reduced, reduced};
 use crate::plan::Plan;
 
@@ -211,9 +212,11 @@ impl Mixing {
 /// Args:
 ///     `plans`: Plans of the same lengths for different epochs.
 #[pyfunction]
-pub(crate) fn mixing(py: Python<'_>, plans: Vec<PyRef<'_, Plan>>) -> Option<Mixing> {
+pub(crate) fn mixing(py: Python<'_>, plans: Vec<PyRef<'_, Plan>>) -> PyResult<Option<Mixing>> {
     let plans: Vec<lengthwise::Plan> = plans.iter().map(|plan| plan.plan.clone()).collect();
-    py.detach(|| lengthwise::measure::mixing(&plans)).map(|mixing| Mixing { mixing })
+    let sequences = plans.iter().map(|plan| plan.indices().len()).sum();
+    let mixing = perhaps_long(py, sequences, move |_| lengthwise::measure::mixing(&plans))?;
+    Ok(mixing.map(|mixing| Mixing { mixing }))
 }
 
 /// Returns the size of the pool that batch-mates are effectively drawn from over several epochs: at most the
@@ -224,6 +227,9 @@ pub(crate) fn mixing(py: Python<'_>, plans: Vec<PyRef<'_, Plan>>) -> Option<Mixi
 /// Args:
 ///     `plans`: Plans of the same lengths for different epochs.
 #[pyfunction]
-pub(crate) fn effective_mates(py: Python<'_>, plans: Vec<PyRef<'_, Plan>>) -> Option<f64> {
-    mixing(py, plans).map(|mixing| mixing.mixing.effective_mates)
+pub(crate) fn effective_mates(
+    py: Python<'_>,
+    plans: Vec<PyRef<'_, Plan>>,
+) -> PyResult<Option<f64>> {
+    Ok(mixing(py, plans)?.map(|mixing| mixing.mixing.effective_mates))
 }

@@ -2,17 +2,19 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use lengthwise::Provenance;
+use lengthwise::{Provenance, measure::Counts};
 use lengthwise_io::{Form, PlanFile, guard::quiet_panics, read_plan, read_plan_from};
 use numpy::{PyArray1, PyArrayMethods as _, PyReadonlyArray1};
 use pyo3::{
     exceptions::{PyIndexError, PyValueError},
     prelude::*,
+    pybacked::PyBackedBytes,
     sync::PyOnceLock,
     types::{PyBytes, PyDict, PyList, PySlice, slice::PySliceIndices},
 };
 
 use crate::error::{Failure, Result};
+use crate::interrupt::{Stop, perhaps_long};
 use crate::lengths::{Column, Lengths};
 use crate::measures::Measures;
 use crate::pickle::{Reduced, reduced};
@@ -42,8 +44,14 @@ impl Plan {
         self.indices(py).get_item(PySlice::new(py, start, end, 1))
     }
 
-    fn file(&self) -> PlanFile {
-        PlanFile::new(self.plan.clone(), &self.lengths)
+    /// The plan and its lengths, for work on another thread: both are shared, and not copied.
+    fn shared(&self) -> (lengthwise::Plan, Arc<lengthwise::Lengths>) {
+        (self.plan.clone(), Arc::clone(&self.lengths))
+    }
+
+    fn counts(&self, py: Python<'_>) -> PyResult<Vec<Counts>> {
+        let (plan, lengths) = self.shared();
+        perhaps_long(py, lengths.len(), move |_| plan.counts(&lengths))
     }
 
     fn find(&self, batch: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
@@ -58,14 +66,20 @@ type Pickled<'py> = (Bound<'py, PyBytes>, Lengths);
 #[pymethods]
 impl Plan {
     #[staticmethod]
-    fn _restore(py: Python<'_>, file: &[u8], lengths: Column) -> Result<Self> {
-        let plan = py.detach(|| read_plan_from(file, Form::Npz))?.plan;
+    fn _restore(py: Python<'_>, file: PyBackedBytes, lengths: Column) -> Result<Self> {
+        let read = move |_: &Stop| read_plan_from(&file, Form::Npz);
+        let plan = perhaps_long(py, lengths.0.len(), read)??.plan;
         Ok(Self::new(plan.with_lengths(&lengths.0)?, &lengths.0))
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, Pickled<'py>>> {
-        let mut bytes = Vec::new();
-        py.detach(|| self.file().write(Form::Npz, &mut bytes))?;
+        let (plan, lengths) = self.shared();
+        let write = move |_: &Stop| {
+            let mut bytes = Vec::new();
+            PlanFile::new(plan, &lengths).write(Form::Npz, &mut bytes)?;
+            std::io::Result::Ok(bytes)
+        };
+        let bytes = perhaps_long(py, self.lengths.len(), write)??;
         let lengths = Lengths::from(&self.lengths);
         reduced::<Self, _>(py, (PyBytes::new(py, &bytes), lengths))
     }
@@ -176,9 +190,9 @@ impl Plan {
 
     /// How many positions of each batch are not padding: divide the loss by this for a mean.
     #[getter]
-    fn positions<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
-        let counts = self.plan.counts(&self.lengths);
-        PyArray1::from_iter(py, counts.iter().map(|counts| counts.positions))
+    fn positions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u64>>> {
+        let counts = self.counts(py)?;
+        Ok(PyArray1::from_iter(py, counts.iter().map(|counts| counts.positions)))
     }
 
     /// The lengths of all sequences, without padding.
@@ -257,21 +271,29 @@ impl Plan {
     /// How many positions of second lengths of each batch are not padding; `None` if sequences have
     /// one length.
     #[getter]
-    fn second_positions<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<u64>>> {
-        self.plan.second_batch_lengths()?;
-        let counts = py.detach(|| self.plan.counts(&self.lengths));
-        Some(PyArray1::from_iter(py, counts.iter().map(|counts| counts.second_positions)))
+    fn second_positions<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<Option<Bound<'py, PyArray1<u64>>>> {
+        if self.plan.second_batch_lengths().is_none() {
+            return Ok(None);
+        }
+        let counts = self.counts(py)?;
+        Ok(Some(PyArray1::from_iter(py, counts.iter().map(|counts| counts.second_positions))))
     }
 
     /// Measures the plan: padding, cells, shapes and more.
-    fn measure(&self, py: Python<'_>) -> Measures {
-        py.detach(|| self.plan.measure(&self.lengths)).into()
+    fn measure(&self, py: Python<'_>) -> PyResult<Measures> {
+        let (plan, lengths) = self.shared();
+        Ok(perhaps_long(py, lengths.len(), move |_| plan.measure(&lengths))?.into())
     }
 
     /// Returns the batches of one `rank` of `world_size` ranks. Every rank has the same number of batches.
     fn for_rank(&self, py: Python<'_>, rank: Given<i64>, world_size: Given<i64>) -> Result<Plan> {
         let (rank, world_size) = ranks(rank.0, world_size.0)?;
-        Ok(Plan::new(py.detach(|| self.plan.for_rank(rank, world_size))?, &self.lengths))
+        let plan = self.plan.clone();
+        let of_rank = move |_: &Stop| plan.for_rank(rank, world_size);
+        Ok(Plan::new(perhaps_long(py, self.lengths.len(), of_rank)??, &self.lengths))
     }
 
     /// Assigns the batches to `world_size` ranks, step by step.
@@ -290,14 +312,26 @@ impl Plan {
         Schedule::_restore(py, self, world_size.0, Some(&cursor.0))
     }
 
-    /// Writes the plan to the .json, .jsonl or .npz file `path`. An error leaves no partial file.
+    /// Writes the plan to the .json, .jsonl, .npz or .parquet file `path`. An error leaves no partial file.
     fn save(&self, py: Python<'_>, path: Given<PathBuf>) -> Result<()> {
-        Ok(py.detach(|| self.file().save(&path.0))?)
+        let ((plan, lengths), path) = (self.shared(), path.0);
+        let form = Form::of_path(&path)?;
+        perhaps_long(py, self.lengths.len(), move |stop: &Stop| -> Result<()> {
+            let file = PlanFile::new(plan, &lengths);
+            Ok(stop.save(&path, |output| file.write(form, output))?.keep()?)
+        })?
     }
 
     /// Returns the batches as lists of integers.
     fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        PyList::new(py, self.plan.iter())
+        let list = PyList::empty(py);
+        for (number, batch) in self.plan.iter().enumerate() {
+            if number % 1024 == 0 {
+                py.check_signals()?;
+            }
+            list.append(batch)?;
+        }
+        Ok(list)
     }
 }
 
@@ -360,15 +394,18 @@ impl Batches {
 /// Reads a plan from a file.
 ///
 /// Args:
-///     `path`: A .json, .jsonl or .npz file that `Plan.save` or the command line wrote.
+///     `path`: A .json, .jsonl, .npz or .parquet file that `Plan.save` or the command line wrote.
 ///     `lengths`: The lengths that the plan was made for, in the same order. Others raise an error.
 #[pyfunction]
 pub(crate) fn load_plan(py: Python<'_>, path: Given<PathBuf>, lengths: Column) -> Result<Plan> {
     // A damaged file raises an exception, and prints nothing. Not when the module is imported: what has
     // an initialisation of its own has no complete stubs.
     quiet_panics();
-    let plan = py.detach(|| read_plan(&path.0))?.plan;
-    let (planned, given) = (plan.provenance().lengths, lengths.0.digest());
+    let (path, sequences) = (path.0, Arc::clone(&lengths.0));
+    let (plan, given) = perhaps_long(py, sequences.len(), move |_: &Stop| -> Result<_> {
+        Ok((read_plan(&path)?.plan, sequences.digest()))
+    })??;
+    let planned = plan.provenance().lengths;
     if planned != given {
         return Err(Failure::own(
             "LengthsError",

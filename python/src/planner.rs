@@ -6,22 +6,19 @@ use lengthwise::{
     Budget, Settings, Shapes, Steps, Strategy, Update,
     groups::{OneKind, Together},
     shard::Shard,
-    tune::{Like, Model, batches_only, recommend},
+    tune::{Like, Model, batches_only, recommend_in},
 };
 use pyo3::prelude::*;
 
 use crate::error::{Failure, Result};
 use crate::groups::{Groups, Kinds, Weights};
-use crate::interrupt::interruptible;
+use crate::interrupt::{Stop, perhaps_long};
 use crate::lengths::{Column, Lengths, Named, Sequences};
 use crate::pickle::{Reduced, from_json, reduced, to_json};
 use crate::plan::Plan;
 use crate::settings::{Given, at_least_one, budget_like, given, plain, text};
 use crate::statistics::Statistics;
 use crate::tune::wanted;
-
-/// So many sequences take long enough to plan for Ctrl-C to be noticed.
-const LONG: usize = 1 << 20;
 
 /// Plans epoch after epoch. The same lengths, settings, seed and epoch give the same plan on every
 /// machine.
@@ -179,7 +176,8 @@ impl Planner {
         canonical_ranks.map_or(Ok(()), |ranks| at_least_one("canonical_ranks", ranks))?;
         let statistics = statistics.map(|statistics| Arc::clone(&statistics.0));
         let shard = shard_of(given(shard), given(shards))?;
-        py.detach(|| {
+        let (arrange, over_long, tail) = (arrange.parse()?, over_long.parse()?, tail.parse()?);
+        perhaps_long(py, lengths.len(), move |stop: &Stop| -> Result<Self> {
             let lengths = match statistics {
                 Some(all) => Arc::new(lengthwise::Lengths::clone(&lengths).part_of(all)?),
                 None => lengths,
@@ -200,10 +198,10 @@ impl Planner {
             }
             let ranks = canonical_ranks.unwrap_or(1);
             let settings = Settings {
-                arrange: arrange.parse()?,
-                over_long: over_long.parse()?,
+                arrange,
+                over_long,
                 steps: given(steps),
-                tail: tail.parse()?,
+                tail,
                 cost_model: given(cost_model),
                 accumulate: accumulate.unwrap_or(1),
                 canonical_ranks,
@@ -221,7 +219,8 @@ impl Planner {
                 let settings = Settings { accumulate: 1, ..settings };
                 let mut wanted = wanted(settings, given(model), like, ranks);
                 (wanted.shapes, wanted.micro_batches) = (shapes, accumulate);
-                lengthwise::Planner::named(recommend(&lengths, &wanted)?.best().settings.clone())?
+                let found = recommend_in(&stop.workspace(), &lengths, &wanted)?;
+                lengthwise::Planner::named(found.best().settings.clone())?
             } else {
                 let (strategy, shapes) = batches_only(&lengths, budget, strategy, shapes)?;
                 let planner = lengthwise::Planner::with(strategy, Settings { shapes, ..settings });
@@ -232,25 +231,25 @@ impl Planner {
                 planner = planner.constant_steps(&lengths)?;
             }
             Self::of(planner, lengths, named)
-        })
+        })?
     }
 
     /// Returns the plan of one epoch. `epoch` is a number from 0, which is also the default.
     #[pyo3(signature = (epoch: "SupportsIndex" = 0))]
     fn plan(&self, py: Python<'_>, #[pyo3(from_py_with = plain)] epoch: u64) -> Result<Plan> {
-        let plan = if self.lengths.len() < LONG {
-            py.detach(|| self.planner.plan(&self.lengths, epoch))
-        } else {
-            let (planner, lengths) = (self.planner.clone(), Arc::clone(&self.lengths));
-            interruptible(py, move |workspace| planner.plan_in(workspace, &lengths, epoch))?
-        };
+        let (planner, lengths) = (self.planner.clone(), Arc::clone(&self.lengths));
+        let plan = perhaps_long(py, lengths.len(), move |stop| {
+            planner.plan_in(&stop.workspace(), &lengths, epoch)
+        })?;
         Ok(Plan::new(plan?, &self.lengths))
     }
 
     /// Returns what this shard needs. Merge the needs of all shards into the statistics: they then say
     /// how many batches every shard processes.
     fn needs(&self, py: Python<'_>) -> Result<Statistics> {
-        Ok(Statistics(Arc::new(py.detach(|| self.planner.needs(&self.lengths))?)))
+        let (planner, lengths) = (self.planner.clone(), Arc::clone(&self.lengths));
+        let needs = perhaps_long(py, lengths.len(), move |_| planner.needs(&lengths))?;
+        Ok(Statistics(Arc::new(needs?)))
     }
 
     /// The lengths.
@@ -275,7 +274,9 @@ impl Planner {
         let settings: Settings = from_json(settings, "Planner")?;
         let Lengths(lengths, named) = lengths;
         let (lengths, named) = (Arc::clone(lengths), named.clone());
-        py.detach(|| Self::of(lengthwise::Planner::named(settings)?, lengths, named))
+        perhaps_long(py, lengths.len(), move |_: &Stop| -> Result<Self> {
+            Self::of(lengthwise::Planner::named(settings)?, lengths, named)
+        })?
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, (Lengths, String)>> {

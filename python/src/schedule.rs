@@ -7,6 +7,7 @@ use numpy::PyArray1;
 use pyo3::prelude::*;
 
 use crate::error::{Failure, Result};
+use crate::interrupt::{Stop, perhaps_long};
 use crate::pickle::{Reduced, reduced};
 use crate::plan::{Plan, ranks};
 use crate::settings::Given;
@@ -15,7 +16,7 @@ use crate::settings::Given;
 #[pyclass(frozen, module = "lengthwise")]
 #[derive(Debug)]
 pub(crate) struct Schedule {
-    schedule: lengthwise::Schedule,
+    schedule: Arc<lengthwise::Schedule>,
     /// The plan that is scheduled, and the cursor that it goes on from: a pickled one is made again.
     plan: lengthwise::Plan,
     cursor: Option<String>,
@@ -33,12 +34,13 @@ impl Schedule {
     ) -> Result<Self> {
         let (_, world_size) = ranks(0, world_size)?;
         let from = cursor.map(lengthwise_io::from_json).transpose().map_err(Failure::state)?;
-        let make = || match &from {
-            Some(cursor) => plan.plan.resume(cursor, world_size),
-            None => plan.plan.schedule(world_size),
+        let whole = plan.plan.clone();
+        let make = move |_: &Stop| match &from {
+            Some(cursor) => whole.resume(cursor, world_size),
+            None => whole.schedule(world_size),
         };
         Ok(Self {
-            schedule: py.detach(make)?,
+            schedule: Arc::new(perhaps_long(py, plan.lengths.len(), make)??),
             plan: plan.plan.clone(),
             cursor: cursor.map(str::to_owned),
             lengths: Arc::clone(&plan.lengths),
@@ -83,31 +85,35 @@ impl Schedule {
     /// Returns the batches of one `rank`, step by step.
     fn for_rank(&self, py: Python<'_>, rank: Given<i64>) -> Result<Plan> {
         let (rank, _) = ranks(rank.0, self.schedule.world_size().into())?;
-        Ok(Plan::new(py.detach(|| self.schedule.for_rank(rank))?, &self.lengths))
+        let schedule = Arc::clone(&self.schedule);
+        let of_rank = move |_: &Stop| schedule.for_rank(rank);
+        Ok(Plan::new(perhaps_long(py, self.lengths.len(), of_rank)??, &self.lengths))
     }
 
     /// Returns the batches of all ranks: first those of the first step, rank after rank, then those of the
     /// second step, and so on.
-    fn all_ranks(&self, py: Python<'_>) -> Plan {
-        Plan::new(py.detach(|| self.schedule.all_ranks()), &self.lengths)
+    fn all_ranks(&self, py: Python<'_>) -> PyResult<Plan> {
+        let schedule = Arc::clone(&self.schedule);
+        let plan = perhaps_long(py, self.lengths.len(), move |_| schedule.all_ranks())?;
+        Ok(Plan::new(plan, &self.lengths))
     }
 
     /// How many sequences all ranks have in each step.
     #[getter]
-    fn sequences<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
+    fn sequences<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u64>>> {
         self.counts(py, |counts| counts.sequences)
     }
 
     /// How many positions that are not padding all ranks have in each step.
     #[getter]
-    fn positions<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
+    fn positions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u64>>> {
         self.counts(py, |counts| counts.positions)
     }
 
     /// How many positions of second lengths that are not padding all ranks have in each step; zeros if
     /// sequences have one length.
     #[getter]
-    fn second_positions<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
+    fn second_positions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u64>>> {
         self.counts(py, |counts| counts.second_positions)
     }
 
@@ -120,8 +126,9 @@ impl Schedule {
     /// How much the lengths of optimizer steps vary, compared with random steps of as many sequences: 1 is
     /// as random, 0 means that all steps are alike, and above 1 steps are biased.
     #[getter]
-    fn step_mix(&self) -> f64 {
-        self.schedule.step_mix(&self.lengths).log_length
+    fn step_mix(&self, py: Python<'_>) -> PyResult<f64> {
+        let (schedule, lengths) = (Arc::clone(&self.schedule), Arc::clone(&self.lengths));
+        perhaps_long(py, lengths.len(), move |_| schedule.step_mix(&lengths).log_length)
     }
 
     /// A lower bound of the idle share, for any way to assign these batches to as many ranks.
@@ -150,8 +157,13 @@ impl Schedule {
 }
 
 impl Schedule {
-    fn counts<'py>(&self, py: Python<'py>, of: fn(&Counts) -> u64) -> Bound<'py, PyArray1<u64>> {
-        let counts = py.detach(|| self.schedule.counts(&self.lengths));
-        PyArray1::from_iter(py, counts.iter().map(of))
+    fn counts<'py>(
+        &self,
+        py: Python<'py>,
+        of: fn(&Counts) -> u64,
+    ) -> PyResult<Bound<'py, PyArray1<u64>>> {
+        let (schedule, lengths) = (Arc::clone(&self.schedule), Arc::clone(&self.lengths));
+        let counts = perhaps_long(py, lengths.len(), move |_| schedule.counts(&lengths))?;
+        Ok(PyArray1::from_iter(py, counts.iter().map(of)))
     }
 }

@@ -10,6 +10,7 @@ use pyo3::{
 };
 
 use crate::error::Result;
+use crate::interrupt::{Stop, perhaps_long};
 use crate::lengths::Column;
 use crate::pickle::Reduced;
 use crate::settings::Given;
@@ -30,7 +31,9 @@ impl Statistics {
     #[new]
     fn new(py: Python<'_>, lengths: Column) -> Result<Self> {
         lengths.0.only_one("`Statistics`")?;
-        Ok(Self(Arc::new(py.detach(|| lengthwise::shard::Statistics::of(&lengths.0)))))
+        let (count, lengths) = (lengths.0.len(), lengths.0);
+        let of = move |_: &Stop| lengthwise::shard::Statistics::of(&lengths);
+        Ok(Self(Arc::new(perhaps_long(py, count, of)?)))
     }
 
     /// Returns the statistics of these shards and those of `other` together. No shard may be in both.

@@ -1,14 +1,14 @@
 //! What is recommended within limits.
 
 use lengthwise::{
-    Budget, Settings, Shapes, Update, Workspace,
+    Budget, Settings, Shapes, Update,
     tune::{Like, Limits, Model, Wanted, recommend_in},
 };
 use pyo3::{prelude::*, types::PyDict};
 
 use crate::compare::loaded;
 use crate::error::{Failure, Result};
-use crate::interrupt::interruptible;
+use crate::interrupt::{Stop, interruptible};
 use crate::lengths::Column;
 use crate::pickle::{Reduced, from_json, reduced, to_json};
 use crate::settings::{Given, at_least_one, budget_like, given, plain, text};
@@ -126,8 +126,8 @@ pub(crate) fn tune(
         max_seconds: given(max_seconds),
     };
     check(&wanted)?;
-    let find = move |workspace: &Workspace| -> Result<Tuning> {
-        let found = recommend_in(workspace, &lengths.0, &wanted)?;
+    let find = move |stop: &Stop| -> Result<Tuning> {
+        let found = recommend_in(&stop.workspace(), &lengths.0, &wanted)?;
         let tuning = lengthwise_report::Tuning::new(&found, None, wanted.ranks);
         let settings = found.best().settings.clone();
         Ok(Tuning { tuning, settings })
