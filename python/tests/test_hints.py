@@ -17,7 +17,6 @@ WRONG = [
     ("a.txt", "12\n", {"column": "a"}, 'format="csv"'),
     ("a.txt", "a\n\nb\n", {"unit": "words"}, "empty lines"),
     ("utt2dur", "a 1.5\n", {}, "rate=100"),
-    ("a.parquet", "PAR1", {}, "pyarrow"),
     ("a.arrow", "ARROW1", {}, "pyarrow"),
     ("a.txt", "", {}, "write at least one length"),
 ]

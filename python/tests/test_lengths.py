@@ -238,3 +238,53 @@ def test_files(tmp_path):
         lw.read_lengths(tmp_path / "a.csv", column="frames")
     with pytest.raises(lw.SettingError):
         lw.read_lengths(tmp_path / "b.txt", unit="pages")
+
+
+@pytest.mark.parametrize("compression", ["none", "snappy", "gzip", "lz4", "zstd"])
+@pytest.mark.parametrize("dictionary", [False, True])
+def test_parquet(tmp_path, compression, dictionary):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    numbers = np.random.default_rng(4).integers(1, 50, 5000)
+    table = pyarrow.table(
+        {
+            "frames": pyarrow.array(numbers, pyarrow.int32()),
+            "tokens": [[1] * (number % 7 + 1) for number in numbers.tolist()],
+            "text": ["é" * number for number in numbers.tolist()],
+            "seconds": numbers / 100,
+            "holes": pyarrow.array([None if number == 9 else number for number in numbers.tolist()]),
+        }
+    )
+    path = tmp_path / "a.parquet"
+    parquet.write_table(table, path, compression=compression, use_dictionary=dictionary, row_group_size=1700)
+    assert lw.read_lengths(path, column="frames").tolist() == numbers.tolist()
+    assert lw.read_lengths(path, column="tokens").tolist() == (numbers % 7 + 1).tolist()
+    assert lw.read_lengths(path, column="text").tolist() == numbers.tolist()
+    assert lw.read_lengths(path, column="seconds", frame_shift=0.01).tolist() == numbers.tolist()
+    with pytest.raises(lw.FileError, match="null|empty|missing"):
+        lw.read_lengths(path, column="holes")
+    with pytest.raises(lw.FileError, match="frame"):
+        lw.read_lengths(path, column="frame")
+    (tmp_path / "b.parquet").write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(lw.FileError):
+        lw.read_lengths(tmp_path / "b.parquet", column="frames")
+
+
+def test_a_plan_in_parquet_is_read_again(tmp_path):
+    plan = lw.plan(NUMBERS * 40, "shuffled", budget=4)
+    plan.save(tmp_path / "plan.parquet")
+    assert lw.load_plan(tmp_path / "plan.parquet", NUMBERS * 40).tolist() == plan.tolist()
+
+
+def test_long_lists(monkeypatch):
+    """A long list is read in pieces, with what a short one means."""
+    from lengthwise import _convert
+
+    monkeypatch.setattr(_convert, "PIECE", 3)
+    assert lw.Lengths(NUMBERS * 5).numpy().tolist() == NUMBERS * 5
+    assert lw.Lengths([*NUMBERS, 8.0, 9]).numpy().tolist() == [*NUMBERS, 8, 9]
+    for wrong, index in ((True, 4), ("7", 4), (2**70, 4), ([3], 4), (-1, 4), (None, 4)):
+        with pytest.raises(lw.LengthsError) as caught:
+            lw.Lengths([*NUMBERS, wrong, 3, 4])
+        assert caught.value.index == index
