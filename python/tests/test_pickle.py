@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import importlib
 import inspect
+import multiprocessing
 import pickle
 
 import lengthwise as lw
@@ -422,6 +423,18 @@ def test_a_copy_is_the_same(make, shown, how):
     assert seen == expected
     # And a copy of a copy.
     assert type(again(other, how)) is type(made)
+
+
+def test_objects_go_to_a_spawned_process_and_back():
+    names = [name for name in TABLE if hasattr(lw, name) or name in calibration.__all__]
+    ways = [way for name in names for way in TABLE[name]]
+    made = [make() for make, _ in ways]
+    # Processes that are spawned get their arguments pickled, and have imported nothing.
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        others = pickle.loads(pool.apply_async(pickle.dumps, (made,)).get(timeout=120))
+    assert len(names) > 20 and len(others) == len(made)
+    for (_, shown), one, other in zip(ways, made, others):
+        assert shown(other) == shown(one)
 
 
 def test_a_stream_that_can_be_read_once_says_that_it_cannot_be_pickled():
