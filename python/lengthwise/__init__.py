@@ -5,7 +5,8 @@ every epoch.
 >>> plan = lw.plan(lw.example("speech"), budget="padded:20000")
 >>> len(plan), plan[0][:3].tolist(), plan.batch_lengths[:3].tolist()  # doctest: +SKIP
 
-- ``lengthwise.plan`` plans one epoch, and :class:`Planner` plans many.
+- ``lengthwise.plan`` plans one epoch, and :class:`Planner` plans many. ``lengthwise.plan_file`` plans more sequences than
+  memory holds.
 - ``lengthwise.balance`` divides the sequences of one step over ranks and micro-batches.
 - ``lengthwise.map_batches`` runs a function on batches, and gives the results in order.
 - ``lengthwise.stream_batches`` batches data that arrives one item after another.
@@ -49,6 +50,7 @@ from ._lengthwise import (
     ladder,
     load_plan,
     mixing,
+    plan_file,
     read_lengths,
     tune,
 )
@@ -114,6 +116,7 @@ __all__ = [
     "map_batches",
     "mixing",
     "plan",
+    "plan_file",
     "read_lengths",
     "stream_batches",
     "tune",

@@ -5,7 +5,7 @@ from _typeshed import SupportsGetItem, SupportsLenAndGetItem
 from os import PathLike
 from typing import Any, SupportsFloat, SupportsIndex, final
 
-__all__ = ["BalancedStep", "Batches", "Chunks", "Comparison", "CostModel", "Feed", "Fit", "Inspection", "Lengths", "Measures", "Mixing", "Plan", "Planner", "Schedule", "Statistics", "Tuning", "_errors", "balance", "compare", "effective_mates", "example", "explain", "inspect", "ladder", "load_plan", "mixing", "partitions", "read_lengths", "tune"]
+__all__ = ["BalancedStep", "Batches", "Chunks", "Comparison", "CostModel", "Feed", "Fit", "Inspection", "Lengths", "Measures", "Mixing", "Plan", "Planner", "Schedule", "Statistics", "Tuning", "_errors", "balance", "compare", "effective_mates", "example", "explain", "inspect", "ladder", "load_plan", "mixing", "partitions", "plan_file", "read_lengths", "tune"]
 
 @final
 class BalancedStep:
@@ -593,7 +593,7 @@ class Plan:
     def __repr__(self, /) -> str: ...
     def _repr_html_(self, /) -> Any: ...
     @staticmethod
-    def _restore(file: bytes, lengths: Any) -> Plan: ...
+    def _restore(file: bytes | bytearray, lengths: Any) -> Plan: ...
     @property
     def batch_lengths(self, /) -> np.ndarray:
         """
@@ -672,7 +672,7 @@ class Plan:
         """
     def save(self, /, path: str | PathLike[str]) -> None:
         """
-        Writes the plan to the .json, .jsonl or .npz file `path`. An error leaves no partial file.
+        Writes the plan to the .json, .jsonl, .npz or .parquet file `path`. An error leaves no partial file.
         """
     def schedule(self, /, world_size: SupportsIndex) -> Schedule:
         """
@@ -1146,7 +1146,7 @@ def load_plan(path: str | PathLike[str], lengths: Any) -> Plan:
     Reads a plan from a file.
 
     Args:
-        `path`: A .json, .jsonl or .npz file that `Plan.save` or the command line wrote.
+        `path`: A .json, .jsonl, .npz or .parquet file that `Plan.save` or the command line wrote.
         `lengths`: The lengths that the plan was made for, in the same order. Others raise an error.
     """
 
@@ -1173,22 +1173,54 @@ def partitions(costs: Any, parts: SupportsIndex, *, equal_size: bool = False) ->
             be. The default is `False`.
     """
 
+def plan_file(path: str | PathLike[str], output: str | PathLike[str], strategy: str | None = None, *, memory: str, budget: str | SupportsIndex | None = None, shapes: str | None = None, arrange: str = "spread", over_long: str = "error", cost_model: CostModel | str | PathLike[str] | None = None, like: str | SupportsIndex | None = None, seed: SupportsIndex = 0, epoch: SupportsIndex = 0, column: str | None = None, format: str | None = None, frame_shift: SupportsFloat | SupportsIndex | None = None, rate: SupportsFloat | SupportsIndex | None = None, unit: str | None = None) -> Measures:
+    """
+    Plans the batches of one epoch within a bound on memory, from a file of lengths to a plan file. Returns the measures
+    of the plan.
+
+    The plan is the same as `plan` makes with the same strategy, to the byte of its file. Of a plan that cannot keep the bound,
+    the error says how much it needs. An error or Ctrl-C leaves no partial file.
+
+    Args:
+        `path`: The file of lengths, as for `read_lengths`. A .npy file of type `uint32` is read in place, and must not
+            change meanwhile; anything else goes through a temporary file.
+        `output`: The .npz, .json, .jsonl or .parquet file for the plan, which `load_plan` and the command line read.
+        `strategy`: How sequences are grouped into batches, as for `Planner`. "shuffled", "sorted", "semi-sorted",
+            "blurred" and buckets of lengths take the least memory. The default is "shuffled".
+        `memory`: The most memory that planning takes, such as "500MB" or "8GiB".
+        `budget`: The hard limit of a batch, as for `Planner`. It has no default, except that `like` makes one.
+        `shapes`: Which batch lengths may occur, as for `Planner`. The default is "exact" if you give a strategy, and
+            else a ladder.
+        `arrange`: The order of the batches in the epoch, as for `Planner`. The default is "spread".
+        `over_long`: What happens to a sequence that exceeds the budget alone, as for `Planner`. The default is "error".
+        `cost_model`: How long a batch takes, as for `Planner`. By default, it is the model of a "cost" budget.
+        `like`: The batch size that you train with today, as for `Planner`. By default, `budget` decides.
+        `seed`: The seed of all random choices, from 0 to 2⁶⁴ − 1. The default is 0.
+        `epoch`: The epoch, from 0. The default is 0.
+        `column`: The column or field that has the lengths, as for `read_lengths`. By default, it is found by its usual
+            names.
+        `format`: The format of the file, as for `read_lengths`. By default, the name of the file decides.
+        `frame_shift`: Seconds per frame, if the file has seconds. By default, the numbers are lengths.
+        `rate`: Frames or samples per second, if the file has seconds. By default, the numbers are lengths.
+        `unit`: What is counted if the column holds texts, as for `read_lengths`. By default, the column holds numbers.
+    """
+
 def read_lengths(path: str | PathLike[str], *, column: str | None = None, format: str | None = None, frame_shift: SupportsFloat | SupportsIndex | None = None, rate: SupportsFloat | SupportsIndex | None = None, unit: str | None = None) -> np.ndarray:
     """
     Reads lengths from a file or a folder.
 
     Args:
         `path`: A .csv, .tsv, .jsonl, .npy or .txt file, Kaldi's `utt2num_frames` or `utt2dur`, any of
-            these compressed with gzip or zstd, or a folder of WAV and FLAC files.
+            these compressed with gzip or zstd, a .parquet file, or a folder of WAV and FLAC files.
         `column`: The column or field that has the lengths. By default, it is found by its usual names.
-        `format`: The format of the file: "csv", "tsv", "jsonl", "txt", "npy", "`utt2num_frames`" or
-            "utt2dur". By default, the name of the file decides.
+        `format`: The format of the file: "csv", "tsv", "jsonl", "txt", "npy", "parquet", "`utt2num_frames`"
+            or "utt2dur". By default, the name of the file decides.
         `frame_shift`: Seconds per frame, if the file has seconds. Do not combine it with `rate`. By default,
             the numbers are lengths.
         `rate`: Frames or samples per second, if the file has seconds. By default, the numbers are lengths.
         `unit`: What is counted if the column holds texts: "words", "characters" or "bytes". By default, the
-            column holds numbers; a field of JSON lines may also hold texts or lists, whose characters or
-            elements are counted.
+            column holds numbers; one of JSON lines or of a .parquet file may also hold texts or lists, whose
+            characters or elements are counted.
     """
 
 def tune(lengths: Any, *, budget: str | SupportsIndex | None = None, like: str | SupportsIndex | None = None, model: CostModel | str | PathLike[str] | None = None, shapes: str | None = None, arrange: str = "spread", over_long: str = "error", world_size: SupportsIndex = 1, accumulate: SupportsIndex | None = None, update: str | None = None, max_padding: SupportsFloat | SupportsIndex | None = None, min_mixing: SupportsFloat | SupportsIndex | None = None, min_mates: SupportsFloat | SupportsIndex | None = None, max_shapes: SupportsIndex | None = None, max_step_mix: SupportsFloat | SupportsIndex | None = None, min_optimizer_steps: SupportsIndex | None = None, max_optimizer_steps: SupportsIndex | None = None, max_seconds: SupportsFloat | SupportsIndex | None = None, cost_model: CostModel | str | PathLike[str] | None = None, seed: SupportsIndex = 0) -> Tuning:

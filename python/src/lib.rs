@@ -9,6 +9,7 @@
 #![expect(clippy::struct_field_names, reason = "a class holds the type of Rust that has its name")]
 
 mod balance;
+mod bounded;
 mod compare;
 mod cost;
 mod error;
@@ -34,6 +35,7 @@ mod _lengthwise {
     #[pymodule_export]
     use super::{
         balance::{BalancedStep, balance, partitions},
+        bounded::plan_file,
         compare::{Comparison, Inspection, compare, explain, inspect},
         cost::{CostModel, Fit},
         error::_errors,

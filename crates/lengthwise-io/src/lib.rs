@@ -66,6 +66,7 @@
 // Each group of modules uses only itself and those before it.
 pub mod guard;
 mod hex;
+pub mod memory;
 mod text;
 
 mod remedy;

@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::args::number::{real, whole};
 use crate::args::shared::{Advice, Input, Ranks, Settings, Source};
-use crate::memory;
+use lengthwise_io::memory;
 
 #[derive(Debug, Args)]
 pub(crate) struct Plan {

@@ -1,12 +1,12 @@
 //! A plan with a bound on memory: lengths from a file that is mapped, batches one by one into another.
 
-use std::{
-    fmt::Write as _,
-    io::{self, Write},
-};
+use std::io::{self, Write};
 
 use lengthwise::{Error, Workspace};
-use lengthwise_io::{Form, SpanPlanFile, Written};
+use lengthwise_io::{
+    Form, SpanPlanFile, Written,
+    memory::{for_planning, needed_in_all},
+};
 
 use crate::args::planning::Plan;
 use crate::commands::plan::asked::Given;
@@ -15,12 +15,6 @@ use crate::failure::Failure;
 use crate::printer::{self, Progress};
 use crate::{memory, signals};
 
-/// What is not for planning: pieces of the input and of the output, and threads.
-const ASIDE: u64 = 24_000_000;
-
-/// The same where the output is a table: groups of a million rows.
-const ASIDE_TABLE: u64 = 120_000_000;
-
 pub(super) fn run(
     args: &Plan,
     form: Option<Form>,
@@ -28,17 +22,16 @@ pub(super) fn run(
     bound: u64,
 ) -> Result<(), Failure> {
     refuse(args)?;
-    let extension = args.output.as_ref().and_then(|path| path.extension());
-    let is_table = extension.is_some_and(|name| name.eq_ignore_ascii_case("parquet"));
-    let aside = if is_table { ASIDE_TABLE } else { ASIDE };
+    let output = args.output.as_deref();
     let input = args.input.given()?.map()?;
     let lengths = input.lengths();
     let mut progress = Progress::start();
     progress.at("planning");
-    let workspace = Workspace::new().memory(bound.saturating_sub(aside));
+    let workspace = Workspace::new().memory(for_planning(bound, output));
     let in_all = |failure: Failure| match failure {
         Failure::Plan(Error::OverMemory { what, needed, .. }) => {
-            over(&what, needed, is_table, bound)
+            let (needed, more) = needed_in_all(&what, needed, output);
+            memory::over(&what, needed, bound, &more)
         }
         other => other,
     };
@@ -73,24 +66,6 @@ pub(super) fn run(
     let (measures, made) = (plan.measure(&positions), plan.provenance());
     say_plan(&measures, made, plan.digest(), plan.over_long().1, &input);
     Ok(())
-}
-
-const LEAST: [&str; 6] =
-    ["shuffled", "sorted", "semi-sorted", "blurred", "length-buckets", "optimal-buckets"];
-
-/// Too much for the bound. What is set aside counts too.
-fn over(what: &str, needed: u64, is_table: bool, bound: u64) -> Failure {
-    let aside = if is_table { ASIDE_TABLE } else { ASIDE };
-    let mut more = String::new();
-    if is_table {
-        let file = memory::in_words(needed + ASIDE, f64::ceil);
-        _ = write!(more, "; .npz takes {file}, as it is not written a million rows at a time");
-    }
-    if !LEAST.iter().any(|name| what.contains(&format!("by `{name}"))) {
-        more +=
-            "; `shuffled`, `sorted`, `semi-sorted`, `blurred` and buckets of lengths take least";
-    }
-    memory::over(what, needed + aside, bound, &more)
 }
 
 /// Refuses what needs the whole plan in memory, or more.
