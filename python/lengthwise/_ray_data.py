@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import copy
 import operator
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -70,7 +72,7 @@ class Rows:
 
     The dataset is executed once, here, in the order of its rows, and its blocks stay in Ray's object store, which
     writes what does not fit into memory to disk. Make it where training is started, and pass it to the workers: they
-    share the blocks. ``rows[index]`` is a row as ``iter_rows`` of the dataset gives it.
+    share the blocks. ``rows[index]`` is a row: a dictionary, with lists of numbers as NumPy arrays.
 
     Args:
         dataset: The dataset. To keep less in the object store, leave out columns that you do not train on, or keep
@@ -96,6 +98,7 @@ class Rows:
 
     def __getitems__(self, indices: Sequence[int]) -> list[Any]:
         """The rows of a batch: each block that has some of them is fetched once."""
+        check_process()
         wanted = np.asarray(indices, dtype=np.int64)
         places = np.searchsorted(self._starts, wanted, side="right") - 1
         numbers = np.unique(places).tolist()
@@ -103,7 +106,7 @@ class Rows:
         for number, block in zip(numbers, ray.get([self._blocks[number] for number in numbers])):
             here = np.flatnonzero(places == number)
             taken = BlockAccessor.for_block(block).take((wanted[here] - self._starts[number]).tolist())
-            for place, row in zip(here.tolist(), rows_of(taken)):
+            for place, row in zip(here.tolist(), rows_of(BlockAccessor.for_block(taken).to_arrow())):
                 rows[place] = row
         return rows
 
@@ -158,6 +161,16 @@ class LengthOf(FieldOf):
         return len(value) if hasattr(value, "__len__") else value
 
 
+def check_process() -> None:
+    """Refuses processes that a data loader of PyTorch has started: Ray would wait in them, or start another cluster."""
+    torch = sys.modules.get("torch.utils.data")
+    if torch is not None and torch.get_worker_info() is not None:
+        raise SettingError(
+            "the worker processes of a data loader cannot read from Ray",
+            hint="leave out `num_workers`: Ray reads the dataset in processes of its own",
+        )
+
+
 def checked_field(given: Any, name: str) -> Field:
     """A column or a function."""
     if isinstance(given, str) or callable(given):
@@ -207,10 +220,35 @@ def in_order(data: Dataset | DataIterator) -> Iterator[None]:
         context.execution_options = before
 
 
-def rows_of(block: Any) -> Iterator[Any]:
-    """The rows of a block, as ``iter_rows`` gives them."""
-    rows: Iterator[Any] = BlockAccessor.for_block(block).iter_rows(public_row_format=True)
-    return rows
+def rows_of(table: pyarrow.Table) -> Iterator[dict[str, Any]]:
+    """The rows of a block, as ``iter_rows`` of a dataset gives them, but with arrays in place of lists of numbers: a list
+    of Python's numbers takes many times the memory and the time."""
+    names = table.column_names
+    arrays = {name: _arrays(table.column(name)) for name in names if _holds_numbers(table.column(name))}
+    others = [name for name in names if name not in arrays]
+    rest = BlockAccessor.for_block(table.select(others)).iter_rows(public_row_format=True) if others else repeat({})
+    for row, *lists in zip(rest, *arrays.values()):
+        found = {**row, **dict(zip(arrays, lists))}
+        yield {name: found[name] for name in names}
+
+
+def _holds_numbers(column: pyarrow.ChunkedArray) -> bool:
+    """Whether a column has lists of numbers, and none of them is missing."""
+    types = pyarrow.types
+    if not (types.is_list(column.type) or types.is_large_list(column.type)):
+        return False
+    kind = column.type.value_type
+    numbers = types.is_integer(kind) or types.is_floating(kind)
+    return numbers and not any(chunk.values.null_count for chunk in column.chunks)
+
+
+def _arrays(column: pyarrow.ChunkedArray) -> Iterator[np.ndarray | None]:
+    """The lists of a column as arrays, which share the memory of the block."""
+    for chunk in column.chunks:
+        values, ends = chunk.values.to_numpy(), chunk.offsets.to_numpy().tolist()
+        missing = chunk.is_null().to_pylist() if chunk.null_count else repeat(False)
+        for begin, end, none in zip(ends, ends[1:], missing):
+            yield None if none else values[begin:end]
 
 
 def _blocks(data: Dataset | DataIterator) -> Iterator[pyarrow.Table]:

@@ -89,6 +89,7 @@ class FromReader(Streaming):
         return super().state() if self._after is None else self._after
 
     def __next__(self) -> StreamBatch:
+        self._check_failed()
         if self._over:
             raise StopIteration
         if self._reader is None:
@@ -99,16 +100,19 @@ class FromReader(Streaming):
         try:
             found = ray.get(self._asked.popleft())
         except RayTaskError as error:
-            if isinstance(error.cause, LengthwiseError):
-                raise error.cause from None
-            raise
+            self._failed = error.cause if isinstance(error.cause, LengthwiseError) else error
+            self._leave()
+            raise self._failed from None
         if found is None:
             self._over = True
-            self._reader.leave.remote(self._rank, self._world_size)
+            self._leave()
             raise StopIteration
         batch: StreamBatch
         batch, self._after = found
         return batch
+
+    def _leave(self) -> None:
+        self._reader.leave.remote(self._rank, self._world_size)
 
     def _join(self) -> Any:
         """The actor: the first rank makes it, and tells the others its name."""

@@ -6,12 +6,10 @@ from collections.abc import Callable, Iterator
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from torch.utils.data import get_worker_info
-
 from ._describe import described
 from ._lengthwise import Feed
 from ._ranks import find_ranks
-from ._ray_data import Field, FieldOf, LengthOf, RowSource, checked_field
+from ._ray_data import Field, FieldOf, LengthOf, RowSource, check_process, checked_field
 from ._ray_reader import FromReader
 from ._torch_stream import StreamBatches as TorchBatches
 from ._torch_stream import _Running
@@ -30,7 +28,8 @@ _numbers = count()
 
 @described(TorchBatches, Feed, but=("source", "state", "process_group", "device_mesh"))
 class StreamBatches(TorchBatches):
-    """The batches of one rank over a Ray dataset, in one pass: lists of rows, each with a ``length`` to pad to.
+    """The batches of one rank over a Ray dataset, in one pass: lists of rows, each with a ``length`` to pad to. A row is a
+    dictionary, with lists of numbers as NumPy arrays.
 
     Make it on every worker with the same arguments, iterate over it, and pad batches with
     :func:`lengthwise.torch.pad_collate`. Call ``set_epoch`` before each epoch. ``state_dict`` and ``load_state_dict``
@@ -82,11 +81,7 @@ class StreamBatches(TorchBatches):
         )  # fmt: skip
 
     def __iter__(self) -> Iterator[StreamBatch]:
-        if get_worker_info() is not None:
-            raise SettingError(
-                "the workers of a loader cannot read from Ray",
-                hint="leave out `num_workers`: the dataset is read in processes of its own",
-            )
+        check_process()
         iterator = super().__iter__()
         if isinstance(iterator, FromReader):
             iterator.stream = self._number

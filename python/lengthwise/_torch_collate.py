@@ -428,9 +428,15 @@ def _tensors(values: list[Any]) -> tuple[list[torch.Tensor] | None, Any]:
     if not _is_sequence(values[0]):
         return None, default_collate(values)
     try:
-        return [torch.as_tensor(value) for value in values], None
+        return [_tensor(value) for value in values], None
     except (TypeError, ValueError):
         return None, values  # Words, say.
+
+
+def _tensor(value: Any) -> torch.Tensor:
+    # PyTorch warns of arrays that cannot be written to, such as those in the memory that Ray's processes share.
+    shared = isinstance(value, np.ndarray) and not value.flags.writeable
+    return torch.as_tensor(value.copy() if shared else value)
 
 
 def _among(value: Any, kind: torch.dtype, name: str) -> Any:

@@ -154,17 +154,20 @@ class Streaming(Iterator[StreamBatch]):
 
     def _plan_step(self) -> Step | None:
         """Plans the next step, after reading what it needs: a batch for each rank."""
-        if self._failed is not None:
-            raise StateError(
-                f"the stream failed before, at position {self._feed.position}: {self._failed!r}",
-                hint="fix the cause, and resume from its state with a new stream",
-            ) from self._failed
+        self._check_failed()
         try:
             self._fill()
             return self._feed.step()
         except BaseException as error:
             self._failed = error
             raise
+
+    def _check_failed(self) -> None:
+        if self._failed is not None:
+            raise StateError(
+                f"the stream failed before, at position {self._feed.position}: {self._failed!r}",
+                hint="fix the cause, and resume from its state with a new stream",
+            ) from self._failed
 
     def _release(self, step: Step) -> None:
         """Lets go of the items of a step. Ranks can share some of them at the end."""

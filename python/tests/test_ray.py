@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pickle
@@ -26,6 +27,7 @@ from lengthwise._ranks import find_ranks, ranks_of_ray
 from lengthwise.ray import Rows, StreamBatches, lengths_of, statistics_of
 from lengthwise.torch import BatchSampler, loader, pad_collate, steps
 from ray.train.torch import TorchTrainer, prepare_data_loader
+from torch.utils.data import DataLoader
 
 ROWS = 400
 BLOCKS = 8
@@ -45,6 +47,7 @@ def cluster():
             "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
             "RAY_USAGE_STATS_ENABLED": "0",
             "PYTHONWARNINGS": "ignore",
+            "LENGTHWISE_RAY": scratch,
         }.items():
             patch.setenv(name, value)
         patch.delenv("RAY_ADDRESS", raising=False)
@@ -54,37 +57,37 @@ def cluster():
                 _node_ip_address="127.0.0.1", log_to_driver=False, logging_level="error",
             )  # fmt: skip
             ray.data.DataContext.get_current().enable_progress_bars = False
-            yield
+            yield scratch
         finally:
             ray.shutdown()
             ray.cloudpickle.unregister_pickle_by_value(sys.modules[__name__])
-            left = processes_of(scratch)
-            for _ in range(100):
-                if not left:
-                    break
-                time.sleep(0.1)
-                left = processes_of(scratch)
-            for process in left:
-                os.kill(process, signal.SIGKILL)
+            left = not ended(scratch)
+            for process in processes_of(scratch):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGKILL)
         assert not left, "processes of Ray were left over"
 
 
-def processes_of(scratch: str) -> list[int]:
-    """The processes whose commands name the folder of the cluster."""
+def processes_of(scratch: str, name: str = "") -> list[int]:
+    """The processes of the cluster, or those whose command begins with a name."""
     found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
+    for folder in Path("/proc").glob("[0-9]*"):
         try:
-            if scratch.encode() in path.read_bytes():
-                found.append(int(path.parent.name))
+            own = f"LENGTHWISE_RAY={scratch}".encode() in (folder / "environ").read_bytes().split(b"\0")
+            if own and (folder / "cmdline").read_bytes().startswith(name.encode()):
+                found.append(int(folder.name))
         except OSError:
             continue  # It has ended.
     return found
 
 
-def late(table: pa.Table) -> pa.Table:
-    """The first block comes last, unless the order is kept."""
-    time.sleep(0.5 if table.column("index")[0].as_py() == 0 else 0)
-    return table
+def ended(scratch: str, name: str = "") -> bool:
+    """Waits until no such process is left."""
+    for _ in range(150):
+        if not processes_of(scratch, name):
+            return True
+        time.sleep(0.1)
+    return False
 
 
 def corpus() -> ray.data.Dataset:
@@ -105,6 +108,23 @@ def corpus() -> ray.data.Dataset:
 
 @pytest.fixture(scope="module")
 def dataset() -> ray.data.Dataset:
+    return corpus()
+
+
+def unordered(folder: Path) -> ray.data.Dataset:
+    """A dataset whose first block comes last, unless the order is kept."""
+    folder.mkdir()
+
+    def late(table: pa.Table) -> pa.Table:
+        first = table.column("index")[0].as_py()
+        (folder / str(first)).touch()
+        for _ in range(200):
+            if first != 0 or len(list(folder.iterdir())) == BLOCKS:
+                break
+            time.sleep(0.1)
+        time.sleep(0.3 if first == 0 else 0)
+        return table
+
     return corpus().map_batches(late, batch_size=None, batch_format="pyarrow")
 
 
@@ -115,7 +135,8 @@ def indices(batches) -> list[list[int]]:
 # Lengths.
 
 
-def test_lengths_are_in_the_order_of_the_rows(dataset):
+def test_lengths_are_in_the_order_of_the_rows(tmp_path):
+    dataset = unordered(tmp_path / "blocks")
     before = dataset.context.execution_options
     found = lengths_of(dataset, lambda row: len(row["tokens"]))
     assert found.tolist() == LENGTHS.tolist()
@@ -190,8 +211,8 @@ def test_a_column_that_is_not_there_is_refused(dataset):
 
 
 @pytest.fixture(scope="module")
-def rows(dataset) -> Rows:
-    return Rows(dataset)
+def rows(tmp_path_factory) -> Rows:
+    return Rows(unordered(tmp_path_factory.mktemp("rows") / "blocks"))
 
 
 def test_rows_have_numbers(rows):
@@ -205,15 +226,24 @@ def test_rows_have_numbers(rows):
     assert lengths_of(rows, "tokens").tolist() == LENGTHS.tolist()
 
 
+@pytest.mark.filterwarnings("error:.*not writable")
 def test_rows_are_a_dataset_for_loaders(rows):
     sampler = BatchSampler(lengths_of(rows, "tokens"), budget=f"padded:{BUDGET}", accumulate=1)
     seen = []
+    assert rows[3]["tokens"].dtype == np.int64 and isinstance(rows[3]["text"], str)
     for batch in loader(rows, sampler, collate_fn=pad_collate(sampler, field="tokens")):
         assert batch["tokens"].numel() <= BUDGET
         assert batch["lengths"].tolist() == LENGTHS[batch["index"]].tolist()
         assert (batch["tokens"] > 0).sum() == batch["lengths"].sum()
         seen.append(batch["index"].tolist())
     assert everything_once(seen, ROWS)
+
+
+def test_the_workers_of_a_loader_are_refused(rows, dataset):
+    sampler = BatchSampler(LENGTHS, "shuffled", budget=f"padded:{BUDGET}")
+    for made in (loader(rows, sampler, num_workers=1), DataLoader(stream(dataset), batch_size=None, num_workers=1)):
+        with pytest.raises(lw.SettingError, match="cannot read from Ray"):
+            next(iter(made))
 
 
 def test_rows_can_be_pickled(rows):
@@ -234,8 +264,8 @@ def stream(data, **settings) -> StreamBatches:
     return StreamBatches(data, "tokens", **{"budget": f"padded:{BUDGET}", "window": 64, **settings})
 
 
-def test_a_stream_has_every_row_once_and_keeps_its_budget(dataset):
-    made = stream(dataset)
+def test_a_stream_has_every_row_once_and_keeps_its_budget(tmp_path):
+    made = stream(unordered(tmp_path / "blocks"))
     batches = list(made)
     assert everything_once(indices(batches), ROWS)
     for batch in batches:
@@ -259,8 +289,12 @@ def test_a_stream_resumes_at_any_batch_and_in_any_process(dataset):
 
 
 def test_a_function_gives_the_dataset_of_an_epoch():
-    made = stream(lambda epoch: corpus().randomize_block_order(seed=epoch))
+    made, again = (stream(lambda epoch: corpus().random_shuffle(seed=epoch)) for _ in range(2))
     first = indices(made)
+    begun = indices(islice(again, 9))
+    state = again.state_dict()
+    again.load_state_dict(state)
+    assert begun + indices(again) == first
     made.set_epoch(1)
     second = indices(made)
     assert first[0] != second[0] and everything_once(first, ROWS) and everything_once(second, ROWS)
@@ -291,13 +325,13 @@ def test_every_rank_can_read_for_itself(dataset):
 
 
 @ray.remote(num_cpus=0)
-def on_rank(rank: int, store: str, data, length) -> list:
+def on_rank(rank: int, store: str, data, length: str) -> list:
     """One of two ranks that are not those of Ray Train: its epochs, or the error that it gets."""
     import torch.distributed as dist
 
     dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=2)
     try:
-        made = StreamBatches(data, length, budget=f"padded:{BUDGET}", window=64)
+        made = StreamBatches(data, length, budget=f"padded:{BUDGET}", window=64, load=dict)
         epochs = []
         for epoch in range(2):
             made.set_epoch(epoch)
@@ -309,7 +343,7 @@ def on_rank(rank: int, store: str, data, length) -> list:
         dist.destroy_process_group()
 
 
-def test_one_actor_reads_for_all_ranks(tmp_path):
+def test_one_actor_reads_for_all_ranks(tmp_path, cluster):
     def noted(table: pa.Table) -> pa.Table:
         with (tmp_path / "read").open("a") as file:
             file.write(f"{table.column('index')[0].as_py()}\n")
@@ -321,12 +355,14 @@ def test_one_actor_reads_for_all_ranks(tmp_path):
     assert everything_once(made[0][1] + made[1][1], ROWS)
     # The first epoch was left early, and the second read once.
     assert BLOCKS < len((tmp_path / "read").read_text().split()) <= 2 * BLOCKS
+    assert ended(cluster, "ray::Reader")
 
 
-def test_ranks_get_the_error_of_the_actor(dataset, tmp_path):
+def test_ranks_get_the_error_of_the_actor(dataset, tmp_path, cluster):
     made = ray.get([on_rank.remote(rank, str(tmp_path / "store"), dataset, "none") for rank in (0, 1)])
     assert sorted(name for name, _ in made) == ["LengthsError", "StateError"]
     assert all("no column 'none'" in text for _, text in made)
+    assert ended(cluster, "ray::Reader")
 
 
 # Ray Train.
@@ -344,7 +380,7 @@ def train(config: dict) -> None:
     assert ranks_of_ray() == find_ranks() == (rank, world_size)
     sampler = BatchSampler(config["lengths"], budget=f"padded:{BUDGET}")
     planned = prepare_data_loader(loader(config["rows"], sampler, collate_fn=pad_collate(sampler, field="tokens")))
-    streamed = stream(config["data"] or ray.train.get_dataset_shard("train"))
+    streamed = config["stream"] or stream(ray.train.get_dataset_shard("train"))
     checkpoint = ray.train.get_checkpoint()
     assert (checkpoint is None) == (world_size == 2)
     if checkpoint is not None:
@@ -374,20 +410,21 @@ def train(config: dict) -> None:
     ray.train.report({"steps": number})
 
 
-def test_workers_are_killed_and_fewer_go_on_with_every_sequence_once(dataset, rows, tmp_path):
-    def trainer(workers: int, data: ray.data.Dataset | None, **options) -> TorchTrainer:
-        config = {"rows": rows, "lengths": lengths_of(rows, "tokens"), "data": data, "out": str(tmp_path)}
+def test_workers_are_killed_and_fewer_go_on_with_every_sequence_once(rows, tmp_path, cluster):
+    def trainer(workers: int, made: StreamBatches | None, **options) -> TorchTrainer:
+        config = {"rows": rows, "lengths": lengths_of(rows, "tokens"), "stream": made, "out": str(tmp_path)}
         return TorchTrainer(
             train, train_loop_config=config, scaling_config=ray.train.ScalingConfig(num_workers=workers),
             run_config=ray.train.RunConfig(name="run", storage_path=str(tmp_path / "storage")), **options
         )  # fmt: skip
 
     with pytest.raises(ray.train.TrainingFailedError):
-        trainer(2, dataset).fit()
+        trainer(2, stream(unordered(tmp_path / "blocks"))).fit()
+    assert ended(cluster, "ray::Reader")
     before = [read(tmp_path / f"2-{rank}.jsonl") for rank in (0, 1)]
     assert len(before[1]) == KILLED  # It was in the middle of the epoch.
     # The iterator over the whole dataset that Ray gives to a worker serves as well.
-    whole = {"datasets": {"train": dataset}, "dataset_config": ray.train.DataConfig(datasets_to_split=[])}
+    whole = {"datasets": {"train": unordered(tmp_path / "again")}, "dataset_config": ray.train.DataConfig(datasets_to_split=[])}
     assert trainer(1, None, **whole).fit().error is None
     after = read(tmp_path / "1-0.jsonl")
     seen = [line for rank in before for line in rank[:SAVED]] + after
