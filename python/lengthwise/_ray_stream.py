@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from ._checks import check_settings
 from ._describe import described
 from ._lengthwise import Feed
 from ._ranks import find_ranks
@@ -26,7 +27,11 @@ if TYPE_CHECKING:
 _numbers = count()
 
 
-@described(TorchBatches, Feed, but=("source", "state", "process_group", "device_mesh"))
+#: What the other streams of PyTorch take, and Ray has ways of its own for.
+ELSEWHERE = ("source", "state", "process", "num_workers", "divide", "process_group", "device_mesh")
+
+
+@described(TorchBatches, Feed, but=ELSEWHERE)
 class StreamBatches(TorchBatches):
     """The batches of one rank over a Ray dataset, in one pass: lists of rows, each with a ``length`` to pad to. A row is a
     dictionary, with lists of numbers as NumPy arrays.
@@ -67,6 +72,7 @@ class StreamBatches(TorchBatches):
         shared: bool = True,
         **settings: Unpack[StreamSettings],
     ) -> None:
+        check_settings("StreamBatches", settings, StreamBatches, Feed, but=ELSEWHERE)
         if settings.get("pivot") == "quantile":
             raise SettingError(
                 '`pivot="quantile"` is for ranks with streams of their own, and here all ranks share one',

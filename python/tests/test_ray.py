@@ -305,6 +305,9 @@ def test_streams_refuse_what_would_lose_rows(dataset):
     with pytest.raises(lw.SettingError, match="the part of one worker") as caught:
         stream(part)
     assert "datasets_to_split=[]" in caught.value.hint
+    for name in ("process", "num_workers", "divide", "device_mesh"):
+        with pytest.raises(lw.SettingError, match=f"StreamBatches has no setting `{name}`"):
+            stream(dataset, **{name: len})
     with pytest.raises(lw.SettingError, match="quantile"):
         stream(dataset, pivot="quantile")
     with pytest.raises(lw.SettingError, match="expected a dataset of Ray, got a list"):
