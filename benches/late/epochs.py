@@ -58,8 +58,13 @@ class Documents(torch.utils.data.Dataset):
 
 
 def padded(items: list[dict[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
-    fields = ("input_ids", "attention_mask")
-    return {name: nn.utils.rnn.pad_sequence([item[name] for item in items], batch_first=True) for name in fields}
+    # Batches that were planned say what they are padded to.
+    length = getattr(items, "length", None) or max(len(item["input_ids"]) for item in items)
+    batch = {name: torch.zeros(len(items), length, dtype=torch.long) for name in ("input_ids", "attention_mask")}
+    for row, item in enumerate(items):
+        for name, values in batch.items():
+            values[row, : len(item[name])] = item[name]
+    return batch
 
 
 class Layer(nn.Module):
@@ -139,10 +144,10 @@ def loaders(data: Documents, cells: int, workers: int, window: int, file: Path) 
     random = DataLoader(data, batch_size=size, shuffle=True, num_workers=workers, collate_fn=padded, prefetch_factor=4)
     generator = np.random.default_rng(5)
 
-    def streamed() -> Iterator[Any]:
+    def streamed(shapes: str) -> Iterator[Any]:
         stream = StreamBatches(
             generator.permutation(len(data)).tolist(), lambda item: len(item["input_ids"]), process=data.__getitem__,
-            num_workers=workers, budget=f"padded:{cells}", window=window,
+            num_workers=workers, budget=f"padded:{cells}", window=window, shapes=shapes,
         )  # fmt: skip
         return iter(DataLoader(stream, batch_size=None, collate_fn=padded))
 
@@ -150,6 +155,7 @@ def loaders(data: Documents, cells: int, workers: int, window: int, file: Path) 
         data, file, lambda item: len(item["input_ids"]), budget=f"padded:{cells}", num_workers=workers, window=window,
         collate_fn=padded,
     )  # fmt: skip
+
     ways: dict[str, Any] = {BASE: lambda: iter(random)}
     if odb is not None:
 
@@ -163,7 +169,8 @@ def loaders(data: Documents, cells: int, workers: int, window: int, file: Path) 
                 yield batch
 
         ways["online-dynamic-batching"] = online
-    ways["StreamBatches(process=…)"] = streamed
+    ways["StreamBatches(process=…)"] = lambda: streamed("exact")
+    ways["StreamBatches(process=…, shapes=\"ladder:16\")"] = lambda: streamed("ladder:16")
     # In the first round it learns, and then it plans.
     ways["LearningLoader"] = lambda: iter(learning)
     return ways
@@ -176,7 +183,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a tiny model on the CPU")
     args = parser.parse_args()
     device = "cpu" if args.quick or not torch.cuda.is_available() else "cuda"
-    count, seconds, workers, cells, window = (300, 1e-4, 2, 16384, 64) if args.quick else (16_000, 5e-3, 8, 65_536, 1024)
+    count, seconds, workers, cells, window = (60, 1e-4, 2, 8192, 32) if args.quick else (8_000, 5e-3, 8, 65_536, 1024)
     layers, width, heads = (1, 32, 2) if args.quick else (12, 768, 12)
     torch.manual_seed(0)
     data = Documents(count, seconds)

@@ -414,7 +414,9 @@ fn what_is_left_out_is_in_no_batch_and_is_not_asked_for_again() {
                 let position = feed.position();
                 match lengths.get(position as usize) {
                     None => feed.end().unwrap(),
-                    Some(_) if feed.was_taken(position) || out(position) => feed.leave_out().unwrap(),
+                    Some(_) if feed.was_taken(position) || out(position) => {
+                        feed.leave_out().unwrap()
+                    }
                     Some(&length) => {
                         asked += 1;
                         feed.push(length).unwrap();

@@ -312,9 +312,10 @@ impl Feed {
 
     /// The position of the sequence that comes next, if one is needed.
     fn next_position(&self) -> Result<u64, Error> {
-        match self.needs() {
-            true => Ok(self.read),
-            false => Err(Error::NotNeeded { position: self.read, ended: self.ended }),
+        if self.needs() {
+            Ok(self.read)
+        } else {
+            Err(Error::NotNeeded { position: self.read, ended: self.ended })
         }
     }
 
