@@ -37,8 +37,8 @@ class LearningLoader:
     :class:`BatchSampler` plans whole epochs. If the file is there, all epochs are planned. It is a plain NumPy array, so
     ``lengthwise.read_lengths`` and the command line read it too.
 
-    Every batch is one optimizer step, in all epochs. For steps of several batches, make a :class:`BatchSampler` of the
-    lengths once they are known.
+    Every ``accumulate`` batches are one optimizer step, in all epochs. With several, those of planned epochs hold short
+    and long sequences in proportion. With one, its sequences have similar lengths.
 
     With several ranks, each loads its share of the items in the first epoch, and they exchange lengths over
     ``torch.distributed``. Call ``set_epoch`` before each epoch, or the loader advances after every whole epoch.
@@ -49,11 +49,14 @@ class LearningLoader:
         dataset: The dataset, with an index and a length. The length of an item must be the same in every epoch.
         path: The .npy file that keeps the lengths.
         length: A function that returns the length of an item of the dataset. The default is ``len``.
+        strategy: How planned epochs group sequences, as for :class:`lengthwise.Planner`. By default, it is "blurred" if
+            ``accumulate`` is 1, and otherwise what is recommended.
         budget: The hard limit of a batch, as for :class:`lengthwise.Planner`.
         collate_fn: What makes a batch of items. By default, it is :func:`pad_collate`.
         num_workers: How many processes load items. The default is 0: this process does.
         window: How many items each rank holds in the first epoch. The default is 4096.
         rank: The rank of this process, from 0. By default, it is detected, as by :class:`BatchSampler`.
+        accumulate: How many batches of a rank make an optimizer step. The default is 1.
         options: Other options of the data loader in planned epochs, such as ``pin_memory``. By default, there are none.
     """
 
@@ -63,6 +66,7 @@ class LearningLoader:
         path: str | os.PathLike[str],
         length: Callable[[Any], int] = len,
         *,
+        strategy: str | None = None,
         budget: str | int | None = None,
         collate_fn: Callable[[Any], Any] | None = None,
         num_workers: int = 0,
@@ -76,15 +80,17 @@ class LearningLoader:
         **settings: Any,
     ) -> None:
         check_settings("LearningLoader", settings, LearningLoader, Planner, but=["constant_steps", "second", "together"])
-        for name in ("accumulate", "update"):
-            if settings.get(name) not in (None, 1):
-                raise SettingError(
-                    f"`{name}` makes optimizer steps of several batches, and the first epoch has none",
-                    hint="make a `BatchSampler` of `lengthwise.read_lengths(path)` once the lengths are known",
-                )
+        if settings.get("update") is not None:
+            raise SettingError(
+                "`update` plans optimizer steps, and the first epoch has no plan",
+                hint="give `accumulate`, or make a `BatchSampler` of `lengthwise.read_lengths(path)` once all lengths are known",
+            )
         self._dataset, self._length, self._path = dataset, length, Path(path)
         self._collate_fn, self._num_workers, self._window = collate_fn, operator.index(num_workers), window
-        self._settings = {"budget": check_budget(budget), "accumulate": 1, **settings}
+        self._settings = {"strategy": strategy, "budget": check_budget(budget), "accumulate": 1, **settings}
+        if strategy is None and self._settings["accumulate"] == 1:
+            # What is recommended for one batch a step has random lengths in it, and much padding.
+            self._settings["strategy"] = "blurred"
         self._options = dict(options or {})
         self._place: dict[str, Any] = {
             "rank": rank, "world_size": world_size, "process_group": process_group, "device_mesh": device_mesh

@@ -291,6 +291,9 @@ def calibrate(
     else:
         # A shape that was too late to be timed takes one step or two for its memory.
         timed = [(s.batch_size, s.batch_length) for s in steps]
+        # What sequences take beside their positions shows where they are shortest.
+        shortest = int(lengths.numpy().min())
+        timed += [(max(min(cells // shortest, len(lengths)) // part, 1), shortest) for part in (1, 3)]
         every = list(dict.fromkeys([*timed, *shapes]))
         peaks = memory.measured(every, len(timed), begin + 1.25 * seconds)
         steps = [_with_memory(s, peaks.get((s.batch_size, s.batch_length))) for s in steps]

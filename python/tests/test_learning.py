@@ -70,6 +70,15 @@ def test_the_first_epoch_learns_and_the_others_are_planned(learning, lengths, tm
     assert indices(again) == epochs[1]
 
 
+@pytest.mark.parametrize(("accumulate", "strategy"), [(1, "blurred"), (3, "proportional")])
+def test_planned_epochs_pad_little(learning, accumulate, strategy):
+    loader = learning(accumulate=accumulate)
+    for _ in range(2):
+        cells = sum(values.numel() for values, _ in loader)
+    assert loader.lengths.sum() / cells > 0.75
+    assert strategy in repr(loader._planned.batch_sampler)
+
+
 def test_each_item_is_loaded_once_in_random_order(learning, lengths):
     dataset = Items(lengths)
     first = indices(learning(dataset))
@@ -110,7 +119,7 @@ def test_without_the_file_the_rest_is_learned_in_another_epoch(learning, lengths
 def test_what_is_wrong_is_said(learning, lengths, tmp_path):
     with pytest.raises(SettingError, match="budget"):
         learning(budget=None)
-    with pytest.raises(SettingError, match="`update` makes optimizer steps"):
+    with pytest.raises(SettingError, match="`update` plans optimizer steps"):
         learning(update="tokens:4000")
     with pytest.raises(SettingError, match="no setting `strategi`"):
         learning(strategi="sorted")

@@ -323,7 +323,7 @@ const MOST_ERROR: f64 = 0.5;
 const LEAST_R2: f64 = 0.1;
 /// Times that differ from one constant by no more than this on average do not depend on the shape, as on
 /// a machine that waits for something else. The constant is then right.
-const NOISE: f64 = 0.05;
+const NOISE: f64 = 0.1;
 /// A column that is left with less than this part of itself depends on the others.
 const DEPENDENT: f64 = 1e-9;
 /// How much one more coefficient must lower the mean squared error. Rounding alone lowers it by
