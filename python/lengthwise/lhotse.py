@@ -138,9 +138,10 @@ def _full_batch(length: int, longest: int, budget: str | int) -> int:
                 f"a cut of {longest} frames alone exceeds the budget {budget}",
                 hint="raise the budget, or leave longer cuts out, as in `cuts.filter(lambda cut: cut.duration < 30)`",
             ) from None
-        largest = int(plan.batch_sizes[plan.batch_lengths == length].max())
-        if 2 * largest < count or count > 2**22:  # No batch has millions of cuts.
-            return largest
+        # None, if all of them are in the batch of the longest.
+        largest = int(plan.batch_sizes[plan.batch_lengths == length].max(initial=0))
+        if 0 < 2 * largest < count or count > 2**22:  # No batch has millions of cuts.
+            return largest or count
         count *= 4
 
 

@@ -404,6 +404,18 @@ def test_buckets_of_every_budget(cuts, budget):
     assert made.bucket_batch_size == largest
 
 
+@pytest.mark.parametrize(
+    ("durations", "budget", "sizes"),
+    [
+        ([0.5, 0.8, 1.0], "padded:20000", [400, 200]),
+        ([2.0, 9.0, 15.0], "padded:100000", [500, 111, 66]),
+        ([2.0, 9.0, 15.0], "sequences:100", [100, 100, 100]),
+    ],
+)
+def test_buckets_of_a_budget_that_holds_many_of_the_longest(durations, budget, sizes):
+    assert bucket_bins(durations * 1000, len(sizes), budget=budget).bucket_batch_size == sizes
+
+
 def test_manifests_are_read_as_they_are(cuts, manifest, tmp_path):
     expected = lengths_of(cuts).tolist()
     assert lw.read_lengths(manifest).tolist() == expected
