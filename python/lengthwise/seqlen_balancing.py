@@ -4,9 +4,9 @@
 >>> get_seqlen_balanced_partitions([500, 30, 310, 190], k_partitions=2, equal_size=True)
 [[0, 1], [2, 3]]
 
-What differs: ``max_token_len`` is a hard limit, so that ``rearrange_micro_batches`` makes one micro-batch more if the
-tokens would fit and the sequences do not; and all functions are about a thousand times as fast. torch and verl are
-imported only by the functions that need them.
+``max_token_len`` is a hard limit, as in verl 0.9.1: ``rearrange_micro_batches`` makes one
+micro-batch more if the tokens would fit and the sequences do not. What differs: all functions are about a thousand times
+as fast. torch and verl are imported only by the functions that need them.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def get_seqlen_balanced_partitions(seqlen_list: Sequence[int], k_partitions: int
     """Divides items into ``k_partitions`` parts of about the same sum. Returns the sorted indices of each part.
 
     Args:
-        seqlen_list: The length, or the work, of each item.
+        seqlen_list: The length, or the work, of each item: a list, an array or a tensor.
         k_partitions: How many parts; at most as many as items.
         equal_size: Whether all parts have the same number of items, which must then divide evenly.
     """
@@ -56,7 +56,8 @@ def get_seqlen_balanced_partitions(seqlen_list: Sequence[int], k_partitions: int
         assert len(seqlen_list) % k_partitions == 0, (
             f"{len(seqlen_list)} items cannot be divided equally into {k_partitions} partitions"
         )
-    return _partitions(seqlen_list, k_partitions, equal_size=equal_size)
+    costs = seqlen_list.tolist() if hasattr(seqlen_list, "tolist") else seqlen_list  # verl gives tensors, too.
+    return _partitions(costs, k_partitions, equal_size=equal_size)
 
 
 def karmarkar_karp(seqlen_list: Sequence[int], k_partitions: int, equal_size: bool) -> list[list[int]]:
@@ -70,20 +71,21 @@ greedy_partition = karmarkar_karp
 def get_group_balanced_partitions(
     seqlen_list: Sequence[int], uid_list: Sequence[Any], k_partitions: int
 ) -> list[list[int]]:
-    """Divides items into parts of about the same sum. Neighbours with the same uid stay in one part.
+    """Divides items into parts of about the same work. Neighbours with the same uid stay in one part, and all parts have
+    the same number of such groups.
 
     Args:
         seqlen_list: The length of each item.
         uid_list: The uid of each item.
-        k_partitions: How many parts; at most as many as groups of neighbours.
+        k_partitions: How many parts; the number of groups must be a multiple of it.
     """
     assert len(seqlen_list) == len(uid_list), f"{len(seqlen_list)} lengths and {len(uid_list)} uids"
     groups = [list(group) for _, group in groupby(range(len(uid_list)), key=lambda index: uid_list[index])]
     assert len(groups) >= k_partitions, (
         f"{len(groups)} groups cannot fill {k_partitions} partitions; have fewer ranks or larger batches"
     )
-    sums = [sum(seqlen_list[index] for index in group) for group in groups]
-    parts = get_seqlen_balanced_partitions(sums, k_partitions, equal_size=False)
+    work = [sum(calculate_workload(int(seqlen_list[index])) for index in group) for group in groups]
+    parts = get_seqlen_balanced_partitions(work, k_partitions, equal_size=True)
     return [sorted(chain.from_iterable(groups[group] for group in part)) for part in parts]
 
 

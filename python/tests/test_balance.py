@@ -152,11 +152,24 @@ def test_partitions_are_even():
             verl.get_seqlen_balanced_partitions(*wrong)
 
 
+def test_tensors_and_arrays_are_divided_as_lists_are():
+    torch = pytest.importorskip("torch")
+    lengths = drawn(64)
+    for given in (lengths, torch.from_numpy(lengths.astype(np.int64))):
+        work = verl.calculate_workload(given)  # verl passes this on as it is.
+        found = verl.get_seqlen_balanced_partitions(work, k_partitions=4, equal_size=True)
+        assert found == verl.get_seqlen_balanced_partitions(work.tolist(), k_partitions=4, equal_size=True)
+
+
 def test_groups_of_neighbours_stay_in_one_part():
     lengths, uids = drawn(60).tolist(), [index // 4 for index in range(60)]
     parts = verl.get_group_balanced_partitions(lengths, uids, 5)
     assert sorted(index for part in parts for index in part) == list(range(60))
     assert all(len([index for index in part if uids[index] == uid]) == 4 for part in parts for uid in {uids[i] for i in part})
+    # verl cuts the reordered items into equal runs for its ranks.
+    assert {len(part) for part in parts} == {12}
+    with pytest.raises(AssertionError):
+        verl.get_group_balanced_partitions(lengths, uids, 4)
     logged = verl.log_seqlen_unbalance(lengths, parts, "seqlen")
     assert logged["seqlen/balanced_max"] <= logged["seqlen/max"]
     assert logged["seqlen/mean"] == pytest.approx(sum(lengths) / 5)
