@@ -4,9 +4,8 @@
 >>> get_seqlen_balanced_partitions([500, 30, 310, 190], k_partitions=2, equal_size=True)
 [[0, 1], [2, 3]]
 
-``max_token_len`` is a hard limit, as in verl 0.9.1: ``rearrange_micro_batches`` makes one
-micro-batch more if the tokens would fit and the sequences do not. What differs: all functions are about a thousand times
-as fast. torch and verl are imported only by the functions that need them.
+``max_token_len`` is a hard limit, as in verl 0.9.1: ``rearrange_micro_batches`` makes one micro-batch more if the tokens
+would fit and the sequences do not. What differs: all functions are about a thousand times as fast. torch and verl are imported only by the functions that need them.
 """
 
 from __future__ import annotations
