@@ -281,6 +281,17 @@ def _row(dataset: Any, index: int) -> Any:
     return dict(row) if isinstance(row, Mapping) else row
 
 
+def pads(probe: Callable[[Any], Any], dataset: Any) -> bool:
+    """Whether a collator gives every sequence a row of its own, and not all of them one row."""
+    try:
+        with _same_randomness():
+            batch = probe([_row(dataset, 0), _row(dataset, min(1, len(dataset) - 1))])
+        tensors = [value for value in batch.values() if isinstance(value, torch.Tensor)]
+    except Exception:  # noqa: BLE001 - a collator of the user's own may raise anything
+        return False  # It is not known.
+    return any(tensor.ndim > 1 and len(tensor) > 1 for tensor in tensors)
+
+
 def copied(collator: Any) -> Any:
     """A collator that can be called without an effect on the other's random numbers."""
     try:

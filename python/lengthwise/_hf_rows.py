@@ -41,6 +41,12 @@ def as_rows(*models: torch.nn.Module) -> Rows:
     return Rows(*models)
 
 
+def has_rows(model: torch.nn.Module) -> bool:
+    """Whether a model sees batches as rows."""
+    hooks = (hook for module in model.modules() for hook in module._forward_pre_hooks.values())
+    return any(isinstance(getattr(hook, "__self__", None), _Row) for hook in hooks)
+
+
 class _Row:
     """One model. What is real in a batch is kept from the beginning of a call to its end."""
 

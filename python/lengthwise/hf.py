@@ -24,8 +24,8 @@ from ._columns import COLUMNS, lengths_of
 from ._hf_batches import (
     STATE_NAME, EpochBatches, EvaluationBatches, Gathering, Resumption, read_state, write_state,
 )  # fmt: skip
-from ._hf_collate import copied, planned_collate
-from ._hf_rows import as_rows
+from ._hf_collate import copied, pads, planned_collate
+from ._hf_rows import as_rows, has_rows
 from ._hf_stream import StreamedEvaluation, StreamLoader, check_whole, is_stream, length_in, samples
 from ._torch_sampler import makes_steps
 from .torch import BatchSampler, StreamBatches, _Planned
@@ -115,6 +115,11 @@ class TrainerMixin:
     _accumulated: int | None = None
 
     def __init__(self, *args: Any, batches: TrainerSettings, **keywords: Any) -> None:
+        if not isinstance(batches, Mapping):
+            raise SettingError(
+                f"`batches`: expected a dictionary, got {batches!r}",
+                hint='give settings by name, as in batches={"budget": "padded:20000"}',
+            )
         self._batch_settings: dict[str, Any] = dict(batches)
         strategy = self._batch_settings.get("strategy") or ""
         sized = any(self._batch_settings.get(name) is not None for name in ("budget", "like"))
@@ -184,6 +189,7 @@ class TrainerMixin:
             return self._training_stream(dataset)  # type: ignore[no-any-return]
         args = self.args
         settings = dict(self._batch_settings)
+        _check_cut(settings)
         lengths = settings.pop("lengths", None)
         if lengths is None:
             # The collator of TRL cuts sequences to this.
@@ -239,6 +245,7 @@ class TrainerMixin:
         for name, hint in STREAM_REFUSES.items():
             if settings.get(name) is not None:
                 raise SettingError(f"a stream does not support `{name}`", hint=hint)
+        _check_cut(settings)
         ranks = self.accelerator.num_processes
         check_whole(dataset, settings, ranks)
         length = settings.pop("length", None)
@@ -490,6 +497,7 @@ class TrainerMixin:
             return None
         if settings.get("over_long") in ("drop", "truncate") and "over_long" not in own:
             settings["over_long"] = "alone"  # Every sequence has a result.
+        _check_cut(settings)
         settings.setdefault("seed", args.data_seed if args.data_seed is not None else args.seed)
         settings.setdefault("constant_steps", False)
         settings["tail"] = "split"  # Every sequence has one result.
@@ -564,7 +572,16 @@ class TrainerMixin:
                     LengthwiseWarning,
                     stacklevel=4,
                 )
-        elif not batches.plan.packed and batches.lengths.items is None:
+        elif batches.plan.packed:
+            if not has_rows(self.model) and pads(probe, dataset):
+                warnings.warn(
+                    "batches are planned as packed rows, and the collator pads the sequences of a batch, which then "
+                    "exceeds the budget\nhint: collate without padding, as with `padding_free=True` in TRL's SFTConfig "
+                    "or with `DataCollatorWithFlattening`; use `as_rows`; or leave the strategy \"packed\" out",
+                    LengthwiseWarning,
+                    stacklevel=4,
+                )
+        elif batches.lengths.items is None:
             collator = self._collator_to_length(collator, probe, dataset, batches.lengths)
         made = DataLoader(
             _Planned(dataset), batch_sampler=sampler, collate_fn=collator, **self._loader_options(), **options
@@ -577,7 +594,6 @@ class TrainerMixin:
         finally:
             self.accelerator.even_batches = even
         return prepared
-
 
     def _makes_rows(self: Any) -> bool:
         """Whether the collator puts the sequences of a batch into one row, as that of TRL's ``SFTTrainer`` can."""
@@ -607,6 +623,16 @@ class TrainerMixin:
             "prefetch_factor": args.dataloader_prefetch_factor,
             **options,
         }
+
+
+def _check_cut(settings: Mapping[str, Any]) -> None:
+    """Refuses to plan sequences as shorter than they are: nothing would cut them."""
+    if settings.get("over_long") == "truncate":
+        raise SettingError(
+            'TrainerMixin does not support `over_long="truncate"`',
+            hint='give "drop" or "alone", or cut sequences when you tokenize, as in `tokenizer(text, truncation=True, '
+            "max_length=512)`",
+        )
 
 
 def _in_order(

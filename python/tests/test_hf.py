@@ -214,6 +214,22 @@ def test_padding_of_the_package_itself_is_left_alone(tmp_path, lengths):
     assert widths == trainer._planned_batches.plan.batch_lengths.tolist()
 
 
+def test_sequences_that_nothing_would_cut_are_refused(tmp_path):
+    lengths, cut = [200, 3000, 800, 100, 50], {"over_long": "truncate", "budget": "padded:1024"}
+    for dataset in (Items(lengths, ("input_ids", "labels")), Stream(lengths)):
+        with pytest.raises(SettingError, match="truncate") as caught:
+            trained(tmp_path, dataset, pad_collate(), cut, {"max_steps": 3}).train()
+        assert "max_length" in caught.value.hint
+    evaluation = {"evaluation": {"over_long": "truncate"}, "budget": "padded:5000"}
+    with pytest.raises(SettingError, match="truncate"):
+        trained(tmp_path, Items(lengths), own_collate, evaluation, eval_dataset=Items(lengths)).evaluate()
+
+
+def test_settings_that_are_no_dictionary_are_refused(tmp_path, lengths):
+    with pytest.raises(SettingError, match="`batches`: expected a dictionary, got 'padded:1024'"):
+        PlannedTrainer(Model(), train_dataset=Items(lengths), batches="padded:1024")
+
+
 def test_pairs_are_padded_to_both_planned_lengths(tmp_path, lengths):
     seconds = lengths[::-1] // 2 + 1
 

@@ -4,6 +4,7 @@ a row do not see each other."""
 from __future__ import annotations
 
 import copy
+import warnings
 
 import numpy as np
 import pytest
@@ -126,7 +127,8 @@ def test_nothing_leaks_between_the_sequences_of_a_row(tmp_path, attention):
     with torch.no_grad():  # Otherwise every loss is that of a model that has learned nothing.
         for weight in model.parameters():
             weight += 0.3 * torch.randn_like(weight)
-    trainer.get_train_dataloader()
+    with pytest.warns(LengthwiseWarning, match="the collator pads"):  # The models do not see rows yet.
+        trainer.get_train_dataloader()
     rows = [list(row) for row in trainer._planned_batches][:10]
 
     def loss_and_gradient(numbers):
@@ -168,11 +170,11 @@ def texts():
     )
 
 
-def finetuned(folder, attention="sdpa", **options):
+def finetuned(folder, attention="sdpa", padding_free=True, **options):
     arguments = trl.SFTConfig(
         str(folder), num_train_epochs=EPOCHS, learning_rate=3e-3, use_cpu=True, bf16=False, report_to=[],
         gradient_checkpointing=False, disable_tqdm=True, save_strategy="no", logging_strategy="epoch", max_length=None,
-        padding_free=True,
+        padding_free=padding_free,
     )  # fmt: skip
     batches = {"strategy": "packed", "budget": f"padded:{CAPACITY}"}
     return PlannedSFT(
@@ -242,6 +244,18 @@ def test_the_loss_of_a_row_is_that_of_its_sequences_one_by_one(tmp_path, attenti
         hook = model.model.register_forward_pre_hook(as_one, with_kwargs=True)
         assert abs(loss_and_gradient(row)[0] - mean) > 1e-3
         hook.remove()
+
+
+def test_a_collator_that_pads_planned_rows_is_said(tmp_path):
+    trainer = finetuned(tmp_path, padding_free=False)
+    with pytest.warns(LengthwiseWarning, match="the collator pads"):
+        trainer.get_train_dataloader()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", LengthwiseWarning)
+        finetuned(tmp_path).get_train_dataloader()
+        pairs = made(tmp_path)
+        as_rows(pairs.model, pairs.ref_model)
+        pairs.get_train_dataloader()
 
 
 def test_a_collator_that_makes_rows_is_told_of_planned_rows(tmp_path):
