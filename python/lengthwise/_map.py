@@ -25,7 +25,7 @@ from ._lengthwise import Planner
 from ._memory import ran_out, release
 from ._progress import Progress
 from .errors import BudgetError, LengthsError, LengthwiseWarning, SettingError
-from .stream import StreamBatch
+from .stream import StreamBatch, check_item
 
 #: How many items are planned at once, if it is known how many there are, and if it is not.
 WINDOWS = (65_536, 16_384)
@@ -98,6 +98,13 @@ def map_batches(
         raise SettingError(
             f"`items`: expected an iterable of items, got a {type(items).__name__}",
             hint="give a list, a dataset or a generator",
+        )
+    if isinstance(items, Mapping) or hasattr(items, "iterrows") or hasattr(items, "iter_rows"):  # Its names would be the items.
+        raise SettingError(
+            f"`items`: expected an iterable of items, got a {type(items).__name__}",
+            hint="give its values, as in `items=list(items.values())`"
+            if isinstance(items, Mapping)
+            else 'give a column, as in `frame["text"]`, or rows, as in `frame.to_dict("records")`',
         )
     known = _count(items)
     if window is None:
@@ -236,6 +243,9 @@ class _Run:
         """The results of a batch, which is divided if memory ends."""
         try:
             return rows_of(self._function(batch), len(batch))
+        except StopIteration as error:
+            # It would end the results without a word.
+            raise RuntimeError(f"the function raised StopIteration; {self._where(batch)}") from error
         except Exception as error:
             if len(batch) == 1 or not ran_out(error):
                 add_note(error, self._where(batch))
@@ -325,6 +335,7 @@ class _Windows:
 
     def _length_of(self, item: Any) -> int:
         """The length of the item that was read last. Something empty must have a result too."""
+        check_item(item, self._length, self._read)
         found = self._length(item)
         try:
             length = operator.index(found)

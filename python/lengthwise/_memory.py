@@ -16,7 +16,9 @@ RAN_OUT = (
 def ran_out(error: Exception) -> bool:
     """Whether an error says that memory ran out, on the host or on a device."""
     text = str(error).lower()
-    return isinstance(error, MemoryError) or any(sign in text for sign in RAN_OUT)
+    # Those of PyTorch and CuPy are errors of memory whatever they say.
+    named = any(kind.__name__ == "OutOfMemoryError" for kind in type(error).__mro__)
+    return named or isinstance(error, MemoryError) or any(sign in text for sign in RAN_OUT)
 
 
 def release() -> None:

@@ -334,6 +334,7 @@ class Mixed:
 
 def length_of(item: Any, length: Callable[[Any], int | Sequence[int]], position: int) -> tuple[int, int]:
     """The length of the item at a position, or of its longest sequence, and how many sequences it has."""
+    check_item(item, length, position)
     sequences = 1
     try:
         found: Any = length(item)
@@ -352,6 +353,17 @@ def length_of(item: Any, length: Callable[[Any], int | Sequence[int]], position:
     if not 1 <= longest < 2**32:
         raise LengthsError(f"sequence {position} has length {longest}", hint=WHOLE, index=position)
     return longest, sequences
+
+
+def check_item(item: Any, length: Callable[[Any], Any], position: int) -> None:
+    """Refuses to measure an item by the number of its fields."""
+    if length is len and isinstance(item, Mapping):
+        field = "input_ids" if "input_ids" in item else next(iter(item), "input_ids")
+        raise LengthsError(
+            f"the item at position {position} is a {type(item).__name__}, whose `len` is the number of its fields",
+            hint=f"give its length, as in `length=lambda item: len(item[{field!r}])`",
+            index=position,
+        )
 
 
 def read_from(source: Iterable[Any] | Callable[[int], Iterable[Any]], start: int) -> Iterator[Any]:

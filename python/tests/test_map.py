@@ -173,8 +173,34 @@ def test_a_table_is_refused_as_it_would_give_its_columns():
         list(lw.map_batches(lambda batch: pandas.DataFrame({"a": [1, 2], "b": [1, 2]}), ["ab"] * 2))
 
 
+def test_names_of_columns_are_no_items():
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(lw.SettingError, match="got a DataFrame") as caught:
+        lw.map_batches(sizes, pandas.DataFrame({"text": TEXTS}))
+    assert 'frame["text"]' in caught.value.hint
+    with pytest.raises(lw.SettingError, match="got a dict") as caught:
+        lw.map_batches(sizes, {"text": TEXTS})
+    assert ".values()" in caught.value.hint
+
+
+def test_an_item_is_not_measured_by_the_number_of_its_fields():
+    items = [{"id": number, "input_ids": [1] * (number + 1)} for number in range(20)]
+    for batches in (lw.map_batches(same, items), lw.stream_batches(items, budget="padded:100")):
+        with pytest.raises(lw.LengthsError, match="number of its fields") as caught:
+            list(batches)
+        assert caught.value.index == 0 and """`length=lambda item: len(item['input_ids'])`""" in caught.value.hint
+    assert list(lw.map_batches(same, items, lambda item: len(item["input_ids"]))) == items
+
+
+class OutOfMemoryError(RuntimeError):
+    """An error without a message, as PyTorch's can be."""
+
+    def __init__(self, _):
+        super().__init__()
+
+
 @pytest.mark.parametrize("workers", [1, 3])
-@pytest.mark.parametrize("error", [MemoryError, RuntimeError])
+@pytest.mark.parametrize("error", [MemoryError, RuntimeError, OutOfMemoryError])
 def test_batches_that_run_out_of_memory_are_divided(workers, error):
     record = Recorder(most=250, error=error)
     with pytest.warns(lw.LengthwiseWarning, match="ran out of memory") as warned:
@@ -261,6 +287,11 @@ def test_no_error_of_the_function_looks_like_the_end(error):
         with pytest.raises((RuntimeError, GeneratorExit)):
             list(lw.map_batches(function, TEXTS, workers=workers))
         assert not threads()
+
+
+def test_a_function_that_raises_stop_iteration_is_told_where():
+    with pytest.raises(RuntimeError, match="StopIteration; map_batches: this was a batch of 2 items, at positions 0, 1"):
+        list(lw.map_batches(lambda batch: next(iter([])), ["ab", "cd"]))
 
 
 def test_several_workers_work_at_once():
