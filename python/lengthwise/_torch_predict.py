@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
@@ -149,18 +152,47 @@ def predict(
         return _output(output, batch, counts, trim)
 
     def loaded() -> Iterator[StreamBatch]:
-        modes = {module: module.training for module in model.modules()}
-        model.eval()
-        try:
+        with _evaluated(model):
             for batch, values in zip(batches, loader):
                 made = _Loaded(batch, batch.length, list(batch))
                 made.values = values
                 yield made
-        finally:
-            for module, mode in modes.items():
-                module.training = mode
 
     return Results(function, loaded(), name="predict", total=len(rows), budget=budget, progress=progress)
+
+
+class _Modes:
+    """The modes of a model's modules before the first of the predictions that are running, and how many are."""
+
+    def __init__(self, model: torch.nn.Module) -> None:
+        # Weak, since the model would otherwise keep itself.
+        self.before = WeakKeyDictionary({module: module.training for module in model.modules()})
+        self.running = 0
+
+
+#: The models that predictions are running on.
+_RUNNING: WeakKeyDictionary[torch.nn.Module, _Modes] = WeakKeyDictionary()
+_LOCK = threading.RLock()  # An iterator that is forgotten ends wherever it is collected, also in here.
+
+
+@contextmanager
+def _evaluated(model: torch.nn.Module) -> Iterator[None]:
+    """Evaluation mode, until the last of those that run at the same time ends."""
+    with _LOCK:
+        modes = _RUNNING.get(model)
+        if modes is None:
+            modes = _RUNNING[model] = _Modes(model)
+        modes.running += 1
+        model.eval()
+    try:
+        yield
+    finally:
+        with _LOCK:
+            modes.running -= 1
+            if not modes.running:
+                _RUNNING.pop(model, None)
+                for module, mode in modes.before.items():
+                    module.training = mode
 
 
 def _lengths(dataset: Any, given: Any) -> np.ndarray:
@@ -169,7 +201,16 @@ def _lengths(dataset: Any, given: Any) -> np.ndarray:
         return np.zeros(0, dtype=np.int64)
     if given is None or isinstance(given, str):
         named = isinstance(given, str) or hasattr(dataset, "column_names") or isinstance(dataset[0], Mapping)
-        given = lengths_of(dataset, given) if named else [_length(dataset, index) for index in range(len(dataset))]
+        try:
+            given = lengths_of(dataset, given) if named else [_length(dataset, index) for index in range(len(dataset))]
+        except LengthsError as error:
+            if error.index is not None:
+                raise
+            names = getattr(dataset, "column_names", None) or list(dataset[0])
+            raise LengthsError(
+                str(error).partition("\nhint: ")[0],
+                hint=f"give `lengths`: one length for each item, or one of the names {', '.join(map(repr, names))}",
+            ) from None
     if isinstance(given, Lengths):
         raise LengthsError(
             "expected one length for each item, got several",

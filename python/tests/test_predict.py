@@ -124,6 +124,24 @@ def test_the_mode_comes_back_when_it_stops_before_the_end():
     assert model.training
 
 
+def test_two_predictions_on_one_model_at_once():
+    model = Tagger()
+    expected = [row["mean"] for row in predict(model, rows(), budget="padded:900")]
+    first, second = predict(model, rows()[:20], budget="padded:90"), predict(model, rows(), budget="padded:900")
+    next(first), next(second)
+    assert len(list(first)) == 19 and not model.training  # The second still runs.
+    assert all(torch.allclose(row["mean"], mean, atol=1e-6) for row, mean in zip(second, expected[1:], strict=True))
+    assert model.training and model.drop.training and not model.frozen.training
+
+
+def test_hints_name_what_predict_takes():
+    for dataset, given in ((rows(), "labels"), ([{"words": [1, 2]}], None)):
+        with pytest.raises(lw.LengthsError) as caught:
+            predict(Tagger(), dataset, lengths=given)
+        assert "give `lengths`" in caught.value.hint and "column" not in caught.value.hint
+        assert repr(next(iter(dataset[0]))) in caught.value.hint
+
+
 def test_nothing_and_something_empty():
     assert list(predict(Tagger(), [])) == []
 
