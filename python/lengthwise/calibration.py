@@ -11,16 +11,19 @@ from __future__ import annotations
 
 import csv
 import json
+import operator
 import os
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from numbers import Real
 from statistics import median
 from typing import Any
 
-from . import CostError, CostModel, Fit, Lengths, LengthwiseError, _memory, _memory_model, tune
+from . import CostError, CostModel, Fit, Lengths, LengthwiseError, SettingError, _memory, _memory_model, tune
+from ._checks import checked_word
 from ._memory import Device, Peak, ran_out, release
 from ._memory_model import MemoryModel
 
@@ -28,6 +31,8 @@ __all__ = ["Calibration", "MeasuredStep", "MemoryModel", "Recommendation", "cali
 
 Step = Callable[[int, int], Any]
 
+#: The kinds of models, as :func:`lengthwise.tune` knows them.
+MODELS = ("attention", "recurrent", "packed")
 #: Where memory does not end, batches need not grow further than this.
 MOST_CELLS = 1 << 22
 #: A budget is as good as a larger one that is faster by less than this.
@@ -228,6 +233,7 @@ def calibrate(
         on_progress: A function that is called with a line of text before each shape. By default, long
             measurements print these lines on standard error if it is a terminal.
     """
+    _check(step, model, max_cells, seed, margin=margin, reserve=reserve, seconds=seconds)
     lengths = Lengths(lengths)
     say = _progress(on_progress)
     if warmup < 0 or repeats < 1:
@@ -310,6 +316,29 @@ def calibrate(
     if memory is not None and fitted is not None:
         recommendations = [memory.predicted(fitted, one) for one in recommendations]
     return Calibration(steps, fit, cells, ran_out, recommendations, fitted)
+
+
+def _check(step: Any, model: Any, max_cells: Any, seed: Any, **numbers: Any) -> None:
+    """Refuses wrong arguments before anything is measured."""
+    if not callable(step):
+        raise SettingError(
+            f"`step`: expected a function, got {step!r}", hint="give a function `step(batch_size, length)`"
+        )
+    checked_word("model", model, {name: name for name in MODELS})
+    for name, value in (("max_cells", max_cells), ("seed", seed)):
+        if name == "max_cells" and value is None:
+            continue
+        try:
+            whole = operator.index(value)
+        except TypeError:
+            whole = -1
+        if not 0 <= whole < 2**64:
+            raise SettingError(
+                f"`{name}`: expected a whole number from 0, got {value!r}", hint=f"give a whole number as `{name}`"
+            )
+    for name, value in numbers.items():
+        if isinstance(value, bool) or not isinstance(value, Real):
+            raise SettingError(f"`{name}`: expected a number, got {value!r}", hint=f"give a number as `{name}`")
 
 
 def _noted(step: Step, met: set[tuple[int, int]]) -> Step:

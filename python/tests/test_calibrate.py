@@ -76,6 +76,20 @@ def test_what_goes_wrong_in_the_step_is_not_hidden(lengths):
         lw.calibrate(broken, lengths)
 
 
+@pytest.mark.parametrize(
+    "wrong", [{"model": "zz"}, {"seed": -1}, {"seed": 1.5}, {"max_cells": 2.5}, {"margin": "0.1"}, {"reserve": "1G"},
+              {"seconds": None}],
+)  # fmt: skip
+def test_wrong_arguments_are_refused_before_anything_is_measured(lengths, wrong):
+    def never(batch_size: int, length: int) -> None:
+        raise AssertionError("a step was measured")
+
+    with pytest.raises(lw.SettingError, match=next(iter(wrong))):
+        lw.calibrate(never, lengths, **wrong)
+    with pytest.raises(lw.SettingError, match="`step`: expected a function"):
+        lw.calibrate("step", lengths)
+
+
 def test_nothing_fits(lengths):
     with pytest.raises(lw.CostError, match="does not fit"):
         lw.calibrate(Machine(10), lengths)
