@@ -32,6 +32,12 @@ def lengths_of(dataset: Any, column: str | None = None, *, max_length: int | Non
             "input_ids".
         max_length: The length that both sequences of a pair are cut to, if they are. By default, they are not cut.
     """
+    if not hasattr(dataset, "__getitem__") or not hasattr(dataset, "__len__"):
+        raise LengthsError(
+            f"expected a dataset with an index, got a {type(dataset).__name__}, whose lengths are not known before it is "
+            "read",
+            hint="give the stream itself to `lengthwise.torch.StreamBatches`, or to the Trainer of `TrainerMixin`",
+        )
     names = getattr(dataset, "column_names", None)
     fields = dataset[0] if names is None else names
     if column is None and all(name in fields for name in PAIRS):

@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 from lengthwise import LengthsError, LengthwiseWarning, SettingError, StateError  # noqa: E402
-from lengthwise.hf import TrainerMixin  # noqa: E402
+from lengthwise.hf import TrainerMixin, lengths_of  # noqa: E402
 from lengthwise.torch import pad_collate  # noqa: E402
 
 PAD, MASK, FIRST = 0, 1, 10
@@ -223,6 +223,12 @@ def test_sequences_that_nothing_would_cut_are_refused(tmp_path):
     evaluation = {"evaluation": {"over_long": "truncate"}, "budget": "padded:5000"}
     with pytest.raises(SettingError, match="truncate"):
         trained(tmp_path, Items(lengths), own_collate, evaluation, eval_dataset=Items(lengths)).evaluate()
+
+
+def test_a_stream_has_no_lengths():
+    with pytest.raises(LengthsError, match="got a Stream") as caught:
+        lengths_of(Stream([3, 4]))
+    assert "StreamBatches" in caught.value.hint
 
 
 def test_settings_that_are_no_dictionary_are_refused(tmp_path, lengths):
