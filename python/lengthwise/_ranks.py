@@ -177,6 +177,11 @@ def for_exchange(tensor: Any, group: Any) -> Any:
     """A tensor where the backend of a group can take it: NCCL knows the memory of its devices only."""
     import torch
 
+    if not (torch.distributed.is_available() and torch.distributed.is_initialized()):
+        raise RankError(
+            "ranks exchange lengths over `torch.distributed`, which is not initialized",
+            hint="call `torch.distributed.init_process_group` first",
+        )
     backend = str(torch.distributed.get_backend(group))
     return tensor if "gloo" in backend or "mpi" in backend else tensor.to(torch.accelerator.current_accelerator())
 

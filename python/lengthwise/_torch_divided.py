@@ -16,8 +16,9 @@ import warnings
 import zlib
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -56,6 +57,18 @@ class _Round(NamedTuple):
     lengths: np.ndarray
     #: The numbers of ranks it was given out to, and how many steps to each.
     given: list[tuple[int, int]]
+    #: Whether the stream has ended with it.
+    last: bool
+
+
+class Learned(Protocol):
+    """What is told the lengths of all ranks, and knows what users call an item."""
+
+    def lengths(self, epoch: int, start: int, lengths: np.ndarray) -> None:
+        """Takes the lengths of positions from ``start`` on."""
+
+    def index(self, epoch: int, position: int) -> int:
+        """The index of the item at a position."""
 
 
 class Divided(Iterator[StreamBatch]):
@@ -77,6 +90,7 @@ class Divided(Iterator[StreamBatch]):
         keep: bool = True,
         state: str | None = None,
         epoch: int = 0,
+        learned: Learned | None = None,
         **settings: Any,
     ) -> None:
         # Refuses what a stream refuses.
@@ -89,10 +103,15 @@ class Divided(Iterator[StreamBatch]):
         self._budget, self._over_long = str(settings["budget"]), settings.get("over_long", "error")
         self._shapes, self._tail = settings.get("shapes", "exact"), settings.get("tail", "split")
         self._window = operator.index(settings.get("window", 4096))
+        self._learned = learned
         self._rungs: list[int] = []
-        self._round = _Round(0, 0, np.empty(0, np.int64), [])
+        self._round = _Round(0, 0, np.empty(0, np.int64), [], last=False)
+        # The lengths of a round as the state has them: they are packed once.
+        self._packed: tuple[np.ndarray, str] | None = None
         if state is not None:
             self._resume(state)
+            if learned is not None:
+                learned.lengths(epoch, self._round.start, self._round.lengths)
         #: The steps of the round on this number of ranks, and how many of them were made.
         self._steps, self._made = self._plan(), 0
         if self._round.given and self._round.given[-1][0] == world_size:
@@ -116,25 +135,33 @@ class Divided(Iterator[StreamBatch]):
 
     def state(self) -> str:
         """The position in the stream after the batches that were given out: one line of JSON."""
-        start, end, lengths, given = self._round
-        if self._made == len(self._steps):
-            start, lengths, given = end, lengths[:0], []
-        elif self._made:
-            given = [*given, (self._world_size, self._made)]
-        packed = base64.b64encode(zlib.compress(lengths.astype("<i8").tobytes(), 9)).decode()
-        parts = {"start": start, "end": end, "lengths": packed, "given": given, "rungs": self._rungs}
+        return self._state_now()()
+
+    def _state_now(self) -> Callable[[], str]:
+        """What gives the state as it is now."""
+        return partial(self._state_of, self._round, self._made, self._made == len(self._steps), list(self._rungs))
+
+    def _state_of(self, of: _Round, made: int, ended: bool, rungs: list[int]) -> str:
+        start, end, lengths, given, last = of
+        if ended:
+            start, lengths, given, last = end, lengths[:0], [], False
+        elif made:
+            given = [*given, (self._world_size, made)]
+        if self._packed is None or self._packed[0] is not lengths:
+            self._packed = lengths, base64.b64encode(zlib.compress(lengths.astype("<u4").tobytes())).decode()
+        parts = {"start": start, "end": end, "last": last, "lengths": self._packed[1], "given": given, "rungs": rungs}
         return json.dumps({"version": VERSION, **self._settings(), **parts})
 
     def _resume(self, state: str) -> None:
         try:
             parts = json.loads(state)
             theirs = {name: parts[name] for name in self._settings()}
-            lengths = np.frombuffer(zlib.decompress(base64.b64decode(parts["lengths"])), "<i8").astype(np.int64)
+            lengths = np.frombuffer(zlib.decompress(base64.b64decode(parts["lengths"])), "<u4").astype(np.int64)
             given = [(operator.index(ranks), operator.index(steps)) for ranks, steps in parts["given"]]
             start, end = operator.index(parts["start"]), operator.index(parts["end"])
             self._rungs = [operator.index(rung) for rung in parts["rungs"]]
             damaged = min(start, *(steps for _, steps in given), 0) < 0 or end < start
-            damaged |= any(ranks < 1 for ranks, _ in given) or not np.all((OUT <= lengths) & (lengths < 2**32))
+            damaged |= any(ranks < 1 for ranks, _ in given)
             damaged |= len(lengths) < end - start if self._divide == "sources" else len(lengths) != end - start
         except (KeyError, TypeError, ValueError, zlib.error) as error:
             raise StateError(
@@ -153,7 +180,7 @@ class Divided(Iterator[StreamBatch]):
                 f"the state is of {given[-1][0]} ranks with sources of their own, and there are {self._world_size}",
                 hint='resume with as many ranks, or give every rank the whole source and `divide="items"`',
             )
-        self._round = _Round(start, end, lengths, given)
+        self._round = _Round(start, end, lengths, given, bool(parts["last"]))
 
     # The plan of a round, which each rank makes for all.
 
@@ -171,13 +198,13 @@ class Divided(Iterator[StreamBatch]):
         if not any(lengths[place] > OUT for place in places):
             return []
         owned = [places[rank::ranks] for rank in range(ranks)]
+        if self._tail == "drop" and self._round.last and len(places) < ranks:
+            return []
         if self._divide == "items" and len(places) < ranks:  # Some are processed twice.
             owned = [[places[rank % len(places)]] for rank in range(ranks)]
         each = [self._batches([place for place in own if lengths[place] > OUT]) for own in owned]
         most = max(map(len, each))
-        # Fewer items than a round has are the last ones.
-        first = self._round.given[0][0] if self._round.given else self._world_size
-        if self._tail == "drop" and len(lengths) < first * self._window:
+        if self._tail == "drop" and self._round.last:
             most = min(map(len, each))
         each = [self._split(batches, most) for batches in each]
         for batches in each:  # Ranks have long ones at the same time.
@@ -190,10 +217,18 @@ class Divided(Iterator[StreamBatch]):
         if not places:
             return []
         shapes = f"ladder:{'/'.join(map(str, self._rungs))}" if self._rungs else self._shapes
-        plan = Planner(
-            self._round.lengths[places], "sorted", budget=self._budget, shapes=shapes, over_long=self._over_long,
-            seed=self._seed,
-        ).plan(self._epoch)  # fmt: skip
+        try:
+            plan = Planner(
+                self._round.lengths[places], "sorted", budget=self._budget, shapes=shapes, over_long=self._over_long,
+                seed=self._seed,
+            ).plan(self._epoch)  # fmt: skip
+        except BudgetError as error:
+            if error.index is None:
+                raise
+            # It has counted among these, and users count in the stream.
+            index = self._index(places[error.index])
+            text = str(error).partition("\nhint: ")[0].replace(f"sequence {error.index} ", f"sequence {index} ", 1)
+            raise BudgetError(text, hint=error.hint, index=index) from None
         batches = zip(plan, plan.batch_lengths.tolist())
         return [_Batch([places[index] for index in indices.tolist()], length) for indices, length in batches]
 
@@ -285,13 +320,16 @@ class Divided(Iterator[StreamBatch]):
                     break
             else:
                 raise LengthsError(f"rank {self._rank} has no items", hint="use fewer ranks")
+        self._say_repeats("a batch is repeated")
+        return StreamBatch(self._last, self._last.length, self._last.positions)
+
+    def _say_repeats(self, what: str) -> None:
         warnings.warn(
-            f"rank {self._rank} has fewer items than other ranks: a batch is repeated; `tail=\"drop\"` leaves the last "
+            f"rank {self._rank} has fewer items left than others have batches: {what}; `tail=\"drop\"` leaves the last "
             "batches of the others out",
             LengthwiseWarning,
-            stacklevel=3,
+            stacklevel=5,
         )
-        return StreamBatch(self._last, self._last.length, self._last.positions)
 
     def _begin(self) -> None:
         """Begins to read, and processes again what is left of the round."""
@@ -359,23 +397,34 @@ class Divided(Iterator[StreamBatch]):
     def _next_round(self) -> bool:
         """Reads the next round, and plans it. Returns whether there is one."""
         start = self._round.end
-        self._round, self._steps, self._made = _Round(start, start, self._round.lengths[:0], []), [], 0
+        self._round, self._steps, self._made = _Round(start, start, self._round.lengths[:0], [], False), [], 0
         self._items.clear()
         # A rank may have so few items that are not left out that it could not fill as many batches as others.
         for _ in range(WINDOWS):
             lengths = self._next_lengths()
+            self._check_ranks(lengths)
             there = np.flatnonzero(lengths != NONE)
             count = int(there[-1]) + 1 if len(there) else 0
             lengths = np.append(self._round.lengths, np.maximum(lengths[:count], OUT))
             places = len(lengths) if self._divide == "items" else -(-len(lengths) // self._world_size)
-            self._round = _Round(start, start + places, lengths, [])
+            last = count < self._window * self._world_size
+            self._round = _Round(start, start + places, lengths, [], last)
+            if self._learned is not None:
+                self._learned.lengths(self._epoch, start, lengths)
             self._learn_rungs()
             self._steps = self._plan()
             repeats = any(len(set(flat)) < len(flat) or not flat for flat in map(self._places, range(self._world_size)))
-            if count < self._window * self._world_size or not repeats:
+            if last or not repeats:
                 break
         self._count_uses()
         return bool(len(self._round.lengths))
+
+    def _check_ranks(self, lengths: np.ndarray) -> None:
+        """Refuses a rank that has nothing from the beginning: on all ranks, so that none waits for it."""
+        if self._divide == "sources" and self._round.start == 0 and (lengths != NONE).any():
+            without = [rank for rank in range(self._world_size) if (lengths[rank :: self._world_size] == NONE).all()]
+            if without:
+                raise LengthsError(f"the source of rank {without[0]} is empty", hint="give every rank some items, or use fewer ranks")
 
     def _next_lengths(self) -> np.ndarray:
         """The lengths of the next items of all ranks, in the order of their places."""
@@ -415,6 +464,13 @@ class Divided(Iterator[StreamBatch]):
 
     def _count_uses(self) -> None:
         self._uses = Counter(self._places(self._rank))
+        if max(self._uses.values(), default=1) > 1:
+            self._say_repeats("some items are repeated")
+
+    def _index(self, place: int) -> int:
+        """What users know an item by."""
+        position = self._position(place)
+        return position if self._learned is None else self._learned.index(self._epoch, position)
 
     def _position(self, place: int) -> int:
         return self._round.start + (place if self._divide == "items" else place // self._world_size)

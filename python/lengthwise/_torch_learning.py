@@ -1,4 +1,4 @@
-"""A loader for datasets whose lengths nobody knows: it learns them in the first epoch, and plans the others."""
+"""A loader for datasets whose lengths are not known: it learns them in the first epoch, and plans the others."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.utils.data import DataLoader
 
 from ._checks import check_budget, check_settings, checked_epoch
 from ._describe import described
@@ -20,10 +21,13 @@ from ._torch_collate import pad_collate
 from ._torch_sampler import BatchSampler, check_items
 from ._torch_stream import StreamBatches
 from .errors import FileError, LengthsError, RankError, SettingError, StateError
+from .stream import length_of
 
 VERSION = 1
 #: Settings that the first epoch has too.
 BOTH = ("over_long", "seed", "shapes", "tail")
+#: Options of data loaders that this one sets.
+TAKEN = ("dataset", "batch_sampler", "batch_size", "shuffle", "sampler", "drop_last", "collate_fn", "num_workers")
 #: In place of a length that is not known yet.
 UNKNOWN = 0
 
@@ -41,7 +45,7 @@ class LearningLoader:
     and long sequences in proportion. With one, its sequences have similar lengths.
 
     With several ranks, each loads its share of the items in the first epoch, and they exchange lengths over
-    ``torch.distributed``. Call ``set_epoch`` before each epoch, or the loader advances after every whole epoch.
+    ``torch.distributed``. Rank 0 writes the file. Call ``set_epoch`` before each epoch, or the loader advances after every whole epoch.
 
     An epoch can resume where it stopped: keep the loader's ``state_dict``. In planned epochs this needs torchdata.
 
@@ -100,6 +104,11 @@ class LearningLoader:
         self._known = self._read()
         self._stream: StreamBatches | None = None
         self._planned: Any = None
+        # Whether it is known that all ranks know the same lengths.
+        self._agreed = False
+        # Whether the stream goes on from a state.
+        self._resumed = False
+        self._check_later()
         self._make()
 
     @property
@@ -131,14 +140,18 @@ class LearningLoader:
             raise TypeError("the number of batches is not known before all lengths are: train for one epoch first")
         return len(self._planned)
 
+    def __bool__(self) -> bool:
+        return True  # Also where the length is not known.
+
     def __iter__(self) -> Iterator[Any]:
+        self._agree()
         if self._stream is None:
             yield from self._planned
         else:
             collate = self._collate_fn or pad_collate()
             for batch in self._stream:
                 yield collate(batch)
-            self._share()
+            self._write()
         self._epoch += 1
         if self._stream is not None:
             self._stream = None
@@ -169,7 +182,7 @@ class LearningLoader:
             self._planned.load_state_dict(state["planned"])
         else:
             # Also if all lengths have become known since: the rest of this epoch is that of the stream.
-            self._planned, self._stream = None, self._learning()
+            self._planned, self._stream, self._resumed = None, self._learning(), True
             self._stream.load_state_dict(state["stream"])
             self._stream.set_epoch(self._epoch)
 
@@ -187,54 +200,66 @@ class LearningLoader:
 
     def _learning(self) -> StreamBatches:
         settings = {name: self._settings[name] for name in BOTH if self._settings.get(name) is not None}
-        world_size = self._ranks()[1]
-        return StreamBatches(
-            _Shuffled(len(self._dataset), operator.index(self._settings.get("seed", 0))),
-            self._note,
+        order = _Shuffled(len(self._dataset), operator.index(self._settings.get("seed", 0)), self._known)
+        stream = StreamBatches(
+            order,
+            self._length_of,
             process=_Item(self._dataset),
             load=operator.itemgetter(1),
             num_workers=self._num_workers,
-            divide="batches" if world_size == 1 else "items",
+            divide="items",
             budget=self._settings["budget"],
             window=self._window,
             epoch=self._epoch,
             **settings,
             **self._place,
         )
+        stream._learned = order
+        return stream
 
-    def _note(self, pair: tuple[int, Any]) -> int:
-        """The length of an item, which is noted."""
+    def _length_of(self, pair: tuple[int, Any]) -> int:
         index, item = pair
         try:
-            found = operator.index(self._length(item))
-        except TypeError as error:
-            raise LengthsError(
-                f"item {index} of the dataset has no length: {error}",
-                hint="give `length`, a function that returns the length of an item as a whole number",
-                index=index,
-            ) from None
-        self._known[index] = max(found, 0)
+            found, _ = length_of(item, self._length, index)
+        except LengthsError as error:
+            text = str(error).partition("\nhint: ")[0]
+            text = text.replace(f"the item at position {index}", f"item {index} of the dataset")
+            raise LengthsError(text, hint=error.hint, index=index) from None
         return found
 
-    def _share(self) -> None:
-        """Gives the lengths that one rank has learned to all, and to the file."""
-        if self._ranks()[1] > 1:
+    def _agree(self) -> None:
+        """Has all ranks know what one of them knows: they may read other files."""
+        if not self._agreed and self._ranks()[1] > 1:
             from torch import distributed
 
             group = group_of(self._place["process_group"], self._place["device_mesh"])
-            known = for_exchange(torch.from_numpy(self._known), group)
+            learned, known = self.is_learning, for_exchange(torch.from_numpy(self._known.copy()), group)
             distributed.all_reduce(known, distributed.ReduceOp.MAX, group=group)
-            self._known = known.cpu().numpy()
-        self._write()
+            self._known[:] = known.cpu().numpy()
+            if learned and not self.is_learning and self._stream is not None and not self._resumed:
+                self._stream = None
+                self._make()
+        self._agreed = True
+
+    def _check_later(self) -> None:
+        """Refuses what would be refused only after the first epoch."""
+        Planner(np.ones(1000, np.int64), **self._settings)
+        check_settings("the data loader", self._options, DataLoader, but=TAKEN)
+        folder = self._path.resolve().parent
+        if self._path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
+            raise FileError(f"{self._path}: cannot write a file here", hint="give the path of a file in a folder that exists")
 
     def _read(self) -> np.ndarray:
         check_items(self._dataset)
         count = len(self._dataset)
         if not self._path.exists():
             return np.zeros(count, np.int64)
+        if self._path.is_dir():
+            return np.zeros(count, np.int64)  # It is refused later, with a better message.
         try:
-            known = np.load(self._path, allow_pickle=False)
-        except (OSError, ValueError) as error:
+            with open(self._path, "rb") as file:
+                known = np.lib.format.read_array(file, allow_pickle=False)
+        except (OSError, ValueError, EOFError) as error:
             raise FileError(f"{self._path}: cannot read the lengths: {error}", hint="delete the file to learn them again") from None
         if known.ndim != 1 or known.dtype.kind not in "iu" or len(known) != count or (known < UNKNOWN).any():
             raise FileError(
@@ -268,18 +293,30 @@ class LearningLoader:
 
 
 class _Shuffled:
-    """The indices of a dataset, in a random order that the epoch decides."""
+    """The indices of a dataset, in a random order that the epoch decides; notes the lengths of positions."""
 
-    def __init__(self, count: int, seed: int) -> None:
-        self._count, self._seed, self._epoch = count, seed, 0
+    def __init__(self, count: int, seed: int, known: np.ndarray) -> None:
+        self._count, self._seed, self._epoch, self._known = count, seed, 0, known
+        self._orders: dict[int, np.ndarray] = {}
 
     def set_epoch(self, epoch: int) -> None:
         self._epoch = epoch
 
     def __call__(self, start: int) -> Iterator[int]:
-        generator = torch.Generator()
-        generator.manual_seed((self._seed * 0x9E37_79B9_7F4A_7C15 + self._epoch) % 2**63)
-        return iter(torch.randperm(self._count, generator=generator)[start:].tolist())
+        return iter(self._order(self._epoch)[start:].tolist())
+
+    def _order(self, epoch: int) -> np.ndarray:
+        if epoch not in self._orders:
+            generator = torch.Generator()
+            generator.manual_seed((self._seed * 0x9E37_79B9_7F4A_7C15 + epoch) % 2**63)
+            self._orders = {epoch: torch.randperm(self._count, generator=generator).numpy()}
+        return self._orders[epoch]
+
+    def index(self, epoch: int, position: int) -> int:
+        return int(self._order(epoch)[position])
+
+    def lengths(self, epoch: int, start: int, lengths: np.ndarray) -> None:
+        self._known[self._order(epoch)[start : start + len(lengths)]] = lengths
 
 
 class _Item:
@@ -290,3 +327,6 @@ class _Item:
 
     def __call__(self, index: int) -> tuple[int, Any]:
         return index, self._dataset[index]
+
+    def name(self, index: int) -> str:
+        return f"item {index} of the dataset"

@@ -19,7 +19,7 @@ from torch.utils.data import DataLoader, Dataset
 
 from .stream import LEFT_OUT
 
-#: How many items a worker gets at once: a message takes as long as a hundred small items.
+#: How many items a worker gets at once, at most: a message takes as long as a hundred small items.
 CHUNK = 8
 #: Which part of a window is processed ahead: a batch of short items takes many at once.
 AHEAD = 4
@@ -43,13 +43,14 @@ class Processing(NamedTuple):
                     result = one(position, item)
                 yield result
             return
-        together = CHUNK * self.num_workers
+        # Of few that are held, few are processed ahead: they may be large.
+        chunk = min(max(self.window // (AHEAD * self.num_workers), 1), CHUNK)
         loader: Any = DataLoader(
             one,
-            batch_sampler=_Chunks(items),  # type: ignore[arg-type]
+            batch_sampler=_Chunks(items, chunk),  # type: ignore[arg-type]
             collate_fn=_same,  # type: ignore[arg-type]
             num_workers=self.num_workers,
-            prefetch_factor=max(2, -(-self.window // (AHEAD * together))),
+            prefetch_factor=max(2, -(-self.window // (AHEAD * chunk * self.num_workers))),
             # Training's own random numbers stay as they are.
             generator=torch.Generator(),
         )
@@ -76,10 +77,16 @@ class _One(Dataset[Any]):
         except Exception as error:
             if isinstance(error, StopIteration):  # It would look like the end of the stream.
                 error = RuntimeError("`process` raised StopIteration")
-            if sys.version_info >= (3, 11):
-                error.add_note(f"`process` failed for the item at position {position}")
-            raise error
+            raise self._noted(error, position, item)
         return LEFT_OUT if result is None else result
+
+    def _noted(self, error: Exception, position: int, item: Any) -> Exception:
+        """The error, which says where."""
+        name = getattr(self._function, "name", None)
+        where = f"`process` failed for the item at position {position}" if name is None else f"failed for {name(item)}"
+        if sys.version_info >= (3, 11) and where not in getattr(error, "__notes__", ()):
+            error.add_note(where)
+        return error
 
     def __getitems__(self, packed: bytes) -> bytes:
         """What a worker does with a chunk."""
@@ -88,7 +95,7 @@ class _One(Dataset[Any]):
             try:
                 done.append(_dumps(self(position, item)))
             except Exception as error:
-                done.append(_dumps(_Failed.of(error)))
+                done.append(_dumps(_Failed.of(self._noted(error, position, item))))
                 break
         return pickle.dumps(done)
 
@@ -96,11 +103,11 @@ class _One(Dataset[Any]):
 class _Chunks:
     """Items with their positions, a few at a time, packed for workers."""
 
-    def __init__(self, items: Iterator[tuple[int, Any]]) -> None:
-        self._items = items
+    def __init__(self, items: Iterator[tuple[int, Any]], size: int) -> None:
+        self._items, self._size = items, size
 
     def __iter__(self) -> Iterator[bytes]:
-        while chunk := list(islice(self._items, CHUNK)):
+        while chunk := list(islice(self._items, self._size)):
             yield _dumps(chunk)
 
 
@@ -130,8 +137,12 @@ class _Plain(pickle.Pickler):
     """Packs tensors as bytes. PyTorch's own way opens a file for each, and a window has thousands."""
 
     def reducer_override(self, value: Any) -> Any:
-        if type(value) is torch.Tensor and value.device.type == "cpu" and value.layout is torch.strided:
-            held = value.detach().contiguous().flatten().view(torch.uint8).numpy()
+        plain = type(value) is torch.Tensor and value.device.type == "cpu" and value.layout is torch.strided
+        if plain and not value.is_nested:
+            flat = value.detach().resolve_conj().resolve_neg().contiguous().flatten()
+            if flat.stride(0) != 1:  # Of one element, any stride counts as contiguous.
+                flat = torch.empty_like(flat, memory_format=torch.contiguous_format).copy_(flat)
+            held = flat.view(torch.uint8).numpy()
             return _tensor, (held, value.dtype, tuple(value.shape))
         return NotImplemented
 

@@ -99,6 +99,8 @@ class StreamBatches(IterableDataset[StreamBatch]):
         self._divide = checked_word("divide", divide, DIVIDED)
         self._group = None if self._divide == "batches" else group_of(process_group, device_mesh)
         self._process, self._num_workers = process, operator.index(num_workers)
+        # What is told the lengths of a round, and gives the index of a position.
+        self._learned: Any = None
         self._check_process()
         given, size = given_ranks(rank, world_size, process_group, device_mesh)
         if given == "all":
@@ -125,11 +127,11 @@ class StreamBatches(IterableDataset[StreamBatch]):
     def _check_process(self) -> None:
         if self._process is not None and not callable(self._process):
             raise SettingError(f"{self._process!r} is no function of an item", hint="give one, as in `process=tokenize`")
-        if self._num_workers < 0 or (self._num_workers and self._process is None):
+        if self._num_workers < 0:
+            raise SettingError(f"`num_workers` cannot be {self._num_workers}", hint="give a whole number from 0")
+        if self._num_workers and self._process is None:
             raise SettingError(
-                f"`num_workers` is {self._num_workers}, but there is nothing to process"
-                if self._num_workers > 0
-                else f"`num_workers` cannot be {self._num_workers}",
+                f"`num_workers` is {self._num_workers}, but there is nothing to process",
                 hint="give `process`; workers that load batches are those of the `DataLoader`",
             )
         if self._divide != "batches" and self._kind is not None:
@@ -332,7 +334,7 @@ class StreamBatches(IterableDataset[StreamBatch]):
         return _RunningDivided(
             self._source, self._length, divide=self._divide, processing=self._processing(self._process or _unchanged),
             rank=rank, world_size=world_size, group=self._group, keep=not alone,
-            state=None if state is None else state["stream"], epoch=epoch, **self._settings,
+            state=None if state is None else state["stream"], epoch=epoch, learned=self._learned, **self._settings,
         )  # fmt: skip
 
     def _processing(self, function: Callable[[Any], Any]) -> Processing:
@@ -371,15 +373,15 @@ class _Loading:
     #: The number of the choice that it began with.
     choice = 0
     ended = False
-    #: The batch that is being loaded, and the state before it.
-    _pending: tuple[StreamBatch, str] | None = None
+    #: The batch that is being loaded, and what gives the state before it.
+    _pending: tuple[StreamBatch, Callable[[], str]] | None = None
 
     def state(self) -> str:
-        return super().state() if self._pending is None else self._pending[1]  # type: ignore[misc]
+        return super().state() if self._pending is None else self._pending[1]()  # type: ignore[misc]
 
     def __next__(self) -> StreamBatch:
         if self._pending is None:
-            before = "" if self.load is None else super().state()  # type: ignore[misc]
+            before = str if self.load is None else self._state_now()  # type: ignore[attr-defined]
             try:
                 self._pending = super().__next__(), before  # type: ignore[misc]
             except StopIteration:

@@ -118,6 +118,11 @@ class Streaming(Iterator[StreamBatch]):
         on every rank. ``stream_batches(…, state=…)`` resumes from it, also with another world size."""
         return self._feed.state()
 
+    def _state_now(self) -> Callable[[], str]:
+        """What gives the state as it is now."""
+        state = self._feed.state()
+        return lambda: state
+
     @property
     def feed(self) -> Feed:
         """The :class:`lengthwise.Feed` that plans the batches."""

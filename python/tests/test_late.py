@@ -14,7 +14,7 @@ from collections import Counter
 import lengthwise as lw
 import numpy as np
 import pytest
-from lengthwise import LengthwiseError, LengthwiseWarning, RankError, SettingError, StateError
+from lengthwise import LengthsError, LengthwiseError, LengthwiseWarning, RankError, SettingError, StateError
 
 torch = pytest.importorskip("torch")
 from lengthwise import _torch_divided  # noqa: E402
@@ -47,7 +47,8 @@ def source(start: int):
 
 def late(num_workers: int = 0, **settings) -> StreamBatches:
     settings = {"process": process, **SETTINGS, **settings}
-    return StreamBatches(settings.pop("source", source), length, num_workers=num_workers, **settings)
+    measure = settings.pop("length", length)
+    return StreamBatches(settings.pop("source", source), measure, num_workers=num_workers, **settings)
 
 
 def plain(batches) -> list:
@@ -195,6 +196,14 @@ def test_errors_say_where_and_nothing_is_lost(whole, num_workers, error, caught)
     assert plain(given) + plain(resumed) == whole
 
 
+def test_views_are_sent_as_what_they_show():
+    def views(item):
+        return [torch.tensor([1 + 2j]).conj(), torch.tensor([1 + 2j]).conj().imag, torch.ones(4, 6)[::2, 1]]
+
+    (batch,) = StreamBatches([1], process=views, num_workers=1, budget=4)
+    assert [one.tolist() for one in batch[0]] == [[1 - 2j], [-2.0], [1.0, 1.0]]
+
+
 def test_what_cannot_be_sent_is_said():
     with pytest.raises(Exception, match="pickle"):
         next(iter(late(1, process=lambda item: {"values": [1], "item": item, "drawn": open(os.devnull)})))
@@ -339,6 +348,37 @@ def test_ranks_with_sources_of_their_own_end_together(monkeypatch):
     assert len(dropped[0][0]) < len(found[0][0])
     with pytest.raises(StateError, match="sources of their own"):
         late(divide="sources", source=[1], rank=0, world_size=2, window=32).load_state_dict(first[0][1])
+
+
+def test_an_empty_source_is_refused_on_all_ranks(monkeypatch):
+    def make(rank):
+        return late(divide="sources", process=fixed, source=[[1, 2, 3], []][rank], rank=rank, world_size=2, window=16)
+
+    for error in on_threads(2, make, monkeypatch):
+        assert isinstance(error, LengthsError) and "source of rank 1 is empty" in str(error)
+
+
+def test_repeats_are_said_and_a_dropped_tail_has_none(monkeypatch):
+    def make(rank, **settings):
+        own = [[3, 4, 6], [8]][rank]
+        return StreamBatches(
+            own, lambda item: 30, divide="sources", rank=rank, world_size=2, budget="padded:40", window=16, **settings
+        )  # fmt: skip
+
+    with pytest.warns(LengthwiseWarning, match="rank 1 has fewer items left"):
+        found = on_threads(2, make, monkeypatch)
+    assert [list(batch) for batch in found[1][0]] == [[8]] * 3
+    found = on_threads(2, lambda rank: make(rank, tail="drop"), monkeypatch)
+    assert [len(batches) for batches, _ in found] == [1, 1]
+    items = {"divide": "items", "process": fixed, "source": range(7), "window": 1, "tail": "drop"}
+    found = on_threads(2, lambda rank: late(rank=rank, world_size=2, **items), monkeypatch)
+    assert sorted(one["item"] for batches, _ in found for batch in batches for one in batch) == [0, 1, 2, 3]
+
+
+def test_over_long_items_are_named_by_their_position():
+    with pytest.raises(lw.BudgetError, match="sequence 500 of length 999") as raised:
+        list(late(divide="items", source=range(600), process=lambda item: "x" * (999 if item == 500 else 5), length=len))
+    assert raised.value.index == 500
 
 
 def test_if_one_rank_fails_all_say_so(monkeypatch):

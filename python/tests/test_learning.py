@@ -133,18 +133,68 @@ def test_what_is_wrong_is_said(learning, lengths, tmp_path):
         learning().load_state_dict({"version": 1})
     with pytest.raises(StateError, match="does not have all lengths"):
         learning().load_state_dict({"version": 1, "epoch": 1, "planned": {}})
+    with pytest.raises(SettingError, match="strategy"):
+        learning(strategy="bogus")
+    with pytest.raises(SettingError, match="no setting `bogus`"):
+        learning(options={"bogus": 1})
+    with pytest.raises(FileError, match="cannot write"):
+        LearningLoader([torch.zeros(2)], tmp_path / "none" / "lengths.npy", budget=4)
+    with pytest.raises(FileError, match="cannot write"):
+        LearningLoader([torch.zeros(2)], tmp_path, budget=4)
+    with pytest.raises(lw.RankError, match="not initialized"):
+        list(learning(rank=0, world_size=2))
     np.save(tmp_path / "lengths.npy", lengths[:-1])
     with pytest.raises(FileError, match="expected 400 lengths"):
         learning()
-    (tmp_path / "lengths.npy").write_bytes(b"no array")
-    with pytest.raises(FileError, match="cannot read the lengths"):
-        learning()
+    for wrong in (b"no array", b"", b"PK\3\4"):
+        (tmp_path / "lengths.npy").write_bytes(wrong)
+        with pytest.raises(FileError, match="cannot read the lengths"):
+            learning()
+
+
+@pytest.mark.parametrize("num_workers", [0, 1])
+def test_errors_name_the_item_of_the_dataset(learning, num_workers):
+    class Broken(list):
+        def __getitem__(self, index):
+            if index == 7:
+                raise OSError("not there")
+            return super().__getitem__(index)
+
+    items = [torch.zeros(5)] * 12
+    with pytest.raises(OSError, match="not there") as raised:
+        list(learning(Broken(items), num_workers=num_workers))
+    assert getattr(raised.value, "__notes__", ["failed for item 7 of the dataset"]) == ["failed for item 7 of the dataset"]
+    items[5] = torch.zeros(0)
+    with pytest.raises(LengthsError, match="sequence 5 has length 0") as raised:
+        list(learning(items, num_workers=num_workers))
+    items[5] = torch.zeros(999)
+    with pytest.raises(lw.BudgetError, match="sequence 5 of length 999") as raised:
+        list(learning(items, num_workers=num_workers))
+    assert raised.value.index == 5
+
+
+def test_ranks_resume_what_two_have_learned(on_ranks, tmp_path, lengths):
+    """Two ranks stop in the first epoch, and one goes on; what both had learned is in the file."""
+    file, state = tmp_path / "lengths.npy", tmp_path / "state.json"
+    first = on_ranks("learned.py", 2, str(file), str(state), "8")
+    rest = on_ranks("learned.py", 1, str(file), str(state), "0")
+    assert everything_once([batch for one in first + rest for batch in one["epochs"][0]])
+    assert not rest[0]["learning"] and (np.load(file) == lengths).all()
+    assert everything_once(rest[0]["epochs"][1])
+
+
+def test_ranks_agree_though_one_has_no_file(on_ranks, tmp_path, lengths):
+    np.save(tmp_path / "lengths-0.npy", lengths)
+    ranks = on_ranks("learned.py", 2, str(tmp_path / "lengths-"), str(tmp_path / "none"), "0")
+    assert not any(one["learning"] for one in ranks)
+    for epoch in range(3):
+        assert everything_once([batch for one in ranks for batch in one["epochs"][epoch]])
 
 
 @pytest.mark.parametrize("world_size", [2])
 def test_ranks_share_what_they_learn(on_ranks, tmp_path, lengths, world_size):
     file = tmp_path / "lengths.npy"
-    ranks = on_ranks("learned.py", world_size, str(file))
+    ranks = on_ranks("learned.py", world_size, str(file), str(tmp_path / "none"), "0")
     for epoch in range(3):
         assert everything_once([batch for one in ranks for batch in one["epochs"][epoch]])
         assert len({len(one["epochs"][epoch]) for one in ranks}) == 1
