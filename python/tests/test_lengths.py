@@ -271,6 +271,22 @@ def test_parquet(tmp_path, compression, dictionary):
         lw.read_lengths(tmp_path / "b.parquet", column="frames")
 
 
+@pytest.mark.parametrize("compression", ["none", "snappy", "gzip", "zstd", "lz4"])
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+def test_parquet_lists_of_many_pages(tmp_path, compression, version):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    lengths = np.random.default_rng(0).integers(1, 200, 1000)
+    elements = np.random.default_rng(1).integers(0, 50_000, lengths.sum())
+    lists = pa.ListArray.from_arrays(np.concatenate([[0], lengths.cumsum()]).astype(np.int32), elements)
+    path = tmp_path / "a.parquet"
+    parquet.write_table(
+        pa.table({"x": lists}), path, compression=compression, data_page_version=version, data_page_size=1000
+    )
+    assert lw.read_lengths(path, column="x").tolist() == lengths.tolist()
+
+
 def test_a_plan_in_parquet_is_read_again(tmp_path):
     plan = lw.plan(NUMBERS * 40, "shuffled", budget=4)
     plan.save(tmp_path / "plan.parquet")

@@ -1,8 +1,8 @@
 //! A Parquet file that checks what its headers declare before the library reserves memory for it.
 
-use std::io::{Cursor, Read as _, Seek as _, SeekFrom};
+use std::io::{self, Cursor, Read, Seek as _, SeekFrom};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::{fmt, fs::File};
+use std::{error::Error, fmt, fs::File, iter::successors};
 
 use ::parquet::errors::{ParquetError, Result as ParquetResult};
 use ::parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader};
@@ -39,16 +39,18 @@ pub(crate) enum Pages {
     Plain,
 }
 
-/// The content of a file, or a file that is read bit by bit.
+/// The content of a file, or a file that is read bit by bit. Clones share it.
+#[derive(Clone)]
 pub(crate) struct Guarded {
     source: Source,
     size: u64,
     pages: Pages,
 }
 
+#[derive(Clone)]
 enum Source {
     Bytes(Bytes),
-    File(Mutex<File>),
+    File(Arc<Mutex<File>>),
 }
 
 /// Why a file has no metadata that can be believed.
@@ -71,9 +73,9 @@ impl Guarded {
         Self { size: bytes.len() as u64, source: Source::Bytes(bytes), pages }
     }
 
-    pub(crate) fn of_file(file: File, pages: Pages) -> std::io::Result<Self> {
+    pub(crate) fn of_file(file: File, pages: Pages) -> io::Result<Self> {
         let size = file.metadata()?.len();
-        Ok(Self { size, source: Source::File(Mutex::new(file)), pages })
+        Ok(Self { size, source: Source::File(Arc::new(Mutex::new(file))), pages })
     }
 
     /// The metadata at the end of the file, if nothing about it is absurd, and how many rows its groups
@@ -139,15 +141,34 @@ impl Length for Guarded {
 }
 
 impl ChunkReader for Guarded {
-    type T = Cursor<Bytes>;
+    type T = PageHeader;
 
     /// Only page headers are read this way.
     fn get_read(&self, start: u64) -> ParquetResult<Self::T> {
-        self.page_header(start).map(Cursor::new)
+        Ok(PageHeader { file: self.clone(), start, bytes: None })
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> ParquetResult<Bytes> {
         self.range(start, length as u64)
+    }
+}
+
+/// A page header, checked when its first byte is read and not before. For a list the library looks ahead at the
+/// next header. It then asks for a reader where the data of that page begins, and reads nothing from it: the data
+/// is no header, and must not be checked as one.
+pub(crate) struct PageHeader {
+    file: Guarded,
+    start: u64,
+    bytes: Option<Cursor<Bytes>>,
+}
+
+impl Read for PageHeader {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let bytes = match &mut self.bytes {
+            Some(bytes) => bytes,
+            none => none.insert(Cursor::new(self.file.page_header(self.start)?)),
+        };
+        bytes.read(into)
     }
 }
 
@@ -178,7 +199,15 @@ pub(crate) fn records<T: DataType, E>(
 
 /// A page that there is no memory for. It travels through the library, which knows of no such error.
 #[derive(Debug)]
-pub(crate) struct NoRoom(pub(crate) u64);
+pub(crate) struct NoRoom(u64);
+
+impl NoRoom {
+    /// How many bytes a page needs, if that is what the library complains about, in whatever it wraps that.
+    pub(crate) fn bytes_in(cause: &ParquetError) -> Option<u64> {
+        let mut causes = successors(Some(cause as &(dyn Error + 'static)), |&cause| cause.source());
+        causes.find_map(|cause| cause.downcast_ref()).map(|&Self(bytes)| bytes)
+    }
+}
 
 impl fmt::Display for NoRoom {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -186,7 +215,7 @@ impl fmt::Display for NoRoom {
     }
 }
 
-impl std::error::Error for NoRoom {}
+impl Error for NoRoom {}
 
 fn no_room(bytes: u64) -> ParquetError {
     ParquetError::External(Box::new(NoRoom(bytes)))
@@ -479,6 +508,28 @@ mod tests {
         assert_eq!(check(&dictionary(4)), Ok(8));
         assert_eq!(check(&dictionary(6)), Err(Stop::Wrong), "3 words in 8 bytes");
         assert_eq!(check(&page(16, 6)[..8]), Err(Stop::Short));
+    }
+
+    #[test]
+    fn a_header_is_checked_when_it_is_read() {
+        let file = |bytes: &[u8]| Guarded::of_bytes(bytes, Pages::Packed);
+        let absurd = [0x15, 0, 0x15, 0x80, 1, 0x15, 0x40, 0x2c, 0x15, 1, 0, 0];
+        let mut header = file(&absurd).get_read(0).expect("nothing is read");
+        let refused = header.read(&mut [0]).unwrap_err();
+        assert!(refused.to_string().contains("absurd page header"), "{refused}");
+        let mut empty = [0x15, 0, 0x15, 0, 0x15, 0, 0x2c, 0x15, 6, 0, 0];
+        let mut bytes = Vec::new();
+        file(&empty).get_read(0).unwrap().read_to_end(&mut bytes).unwrap();
+        assert_eq!(bytes, empty);
+        empty[9] = 1;
+        assert!(file(&empty).get_read(0).unwrap().read_to_end(&mut bytes).is_err());
+    }
+
+    #[test]
+    fn no_room_is_known_however_it_is_wrapped() {
+        let wrapped = ParquetError::from(io::Error::from(no_room(7)));
+        assert_eq!([no_room(7), wrapped].map(|error| NoRoom::bytes_in(&error)), [Some(7); 2]);
+        assert_eq!(NoRoom::bytes_in(&ParquetError::General(String::new())), None);
     }
 
     fn walk(bytes: &[u8]) -> Result<(), Stop> {

@@ -231,9 +231,7 @@ fn utf8(text: &[u8]) -> Result<&str, Error> {
 
 /// What the library complains about. Packing that this build cannot read is not damage.
 fn refuse(cause: &ParquetError) -> Error {
-    if let ParquetError::External(inner) = cause
-        && let Some(&NoRoom(bytes)) = inner.downcast_ref()
-    {
+    if let Some(bytes) = NoRoom::bytes_in(cause) {
         return Error::no_room("a page of the column needs", bytes);
     }
     let text = cause.to_string();

@@ -133,6 +133,70 @@ fn typed(name: &str) {
     assert!(fail(name, &Reader::new().column("when")).0.contains("which has no length"));
 }
 
+/// The library looks ahead at the header of the next page to see where the last list of a page ends.
+#[test]
+#[cfg(feature = "parquet")]
+fn parquet_lists_of_many_pages() {
+    use ::parquet::{
+        basic::{Compression, GzipLevel},
+        data_type::Int64Type,
+        file::properties::{WriterProperties, WriterVersion},
+        file::writer::SerializedFileWriter,
+        schema::parser::parse_message_type,
+    };
+
+    let schema =
+        "message m { optional group x (LIST) { repeated group list { optional int64 element; } } }";
+    let schema = std::sync::Arc::new(parse_message_type(schema).unwrap());
+    // Short lists, and some that take several pages.
+    let lengths: Vec<u32> = (0..3000).map(|i| if i % 500 == 7 { 300 } else { 1 + i % 4 }).collect();
+    let (mut levels, mut repeats, mut values) = (Vec::new(), Vec::new(), Vec::new());
+    for &length in &lengths {
+        levels.extend(vec![3; length as usize]);
+        repeats.extend((0..length).map(|element| i16::from(element > 0)));
+        values.extend((0..length).map(|element| i64::from(element * 7919 % 1013)));
+    }
+    let packing = [
+        Compression::UNCOMPRESSED,
+        Compression::SNAPPY,
+        Compression::GZIP(GzipLevel::default()),
+        Compression::LZ4_RAW,
+        #[cfg(feature = "zstd")]
+        Compression::ZSTD(::parquet::basic::ZstdLevel::default()),
+    ];
+    let versions = [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0];
+    for (packing, version) in
+        packing.iter().flat_map(|&packing| versions.map(|version| (packing, version)))
+    {
+        for dictionary in [true, false] {
+            let properties = WriterProperties::builder()
+                .set_compression(packing)
+                .set_writer_version(version)
+                .set_dictionary_enabled(dictionary)
+                .set_data_page_row_count_limit(100)
+                .set_write_batch_size(64)
+                .build();
+            let file = tempfile::Builder::new().suffix(".parquet").tempfile().unwrap();
+            let properties = std::sync::Arc::new(properties);
+            let mut writer =
+                SerializedFileWriter::new(file.as_file(), schema.clone(), properties).unwrap();
+            let mut group = writer.next_row_group().unwrap();
+            let mut column = group.next_column().unwrap().unwrap();
+            column
+                .typed::<Int64Type>()
+                .write_batch(&values, Some(&levels), Some(&repeats))
+                .unwrap();
+            column.close().unwrap();
+            group.close().unwrap();
+            writer.close().unwrap();
+            let read = Reader::new().column("x").read_path(file.path());
+            let read = read
+                .unwrap_or_else(|error| panic!("{packing:?}, {version:?}, {dictionary}: {error}"));
+            assert_eq!(read.lengths, lengths, "{packing:?}, {version:?}, {dictionary}");
+        }
+    }
+}
+
 #[test]
 #[cfg(feature = "parquet")]
 fn parquet() {
