@@ -152,7 +152,7 @@ def predict(
         return _output(output, batch, counts, trim)
 
     def loaded() -> Iterator[StreamBatch]:
-        with _evaluated(model):
+        with evaluated(model):
             for batch, values in zip(batches, loader):
                 made = _Loaded(batch, batch.length, list(batch))
                 made.values = values
@@ -176,7 +176,7 @@ _LOCK = threading.RLock()  # An iterator that is forgotten ends wherever it is c
 
 
 @contextmanager
-def _evaluated(model: torch.nn.Module) -> Iterator[None]:
+def evaluated(model: torch.nn.Module) -> Iterator[None]:
     """Evaluation mode, until the last of those that run at the same time ends."""
     with _LOCK:
         modes = _RUNNING.get(model)

@@ -15,8 +15,9 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import torch
 from torch.utils.data import DataLoader
-from transformers import TrainerCallback
+from transformers import Trainer, TrainerCallback
 from transformers.trainer_utils import get_last_checkpoint, seed_worker
 
 from . import Lengths, LengthsError, LengthwiseWarning, SettingError, StateError
@@ -27,6 +28,7 @@ from ._hf_batches import (
 from ._hf_collate import copied, pads, planned_collate
 from ._hf_rows import as_rows, has_rows
 from ._hf_stream import StreamedEvaluation, StreamLoader, check_whole, is_stream, length_in, samples
+from ._torch_predict import evaluated
 from ._torch_sampler import makes_steps
 from .torch import BatchSampler, StreamBatches, _Planned
 
@@ -113,6 +115,8 @@ class TrainerMixin:
     _gathering: Gathering | None = None
     #: The ``gradient_accumulation_steps`` that the plan has set.
     _accumulated: int | None = None
+    #: Whether it is known that the model divides its loss by ``num_items_in_batch``, or that the Trainer must.
+    _knows_scale = False
 
     def __init__(self, *args: Any, batches: TrainerSettings, **keywords: Any) -> None:
         if not isinstance(batches, Mapping):
@@ -295,6 +299,29 @@ class TrainerMixin:
                 + ("" if self.is_deepspeed_enabled else ", or leave it out"),
             )
         args.gradient_accumulation_steps = planned
+
+    def compute_loss(self: Any, model: Any, inputs: Any, *args: Any, **keywords: Any) -> Any:
+        if not self._knows_scale and keywords.get("num_items_in_batch") is not None:
+            self._knows_scale = True
+            self._find_scale(model, inputs, keywords["num_items_in_batch"])
+        return super().compute_loss(model, inputs, *args, **keywords)  # type: ignore[misc]
+
+    def _find_scale(self: Any, model: Any, inputs: Any, items: Any) -> None:
+        """Has the Trainer divide the loss of a batch by the number of batches of a step, if it leaves that to the model
+        and the model does not do so: some take ``num_items_in_batch`` and ignore it, and the gradient of a step would be
+        several times as large."""
+        own = super().compute_loss  # type: ignore[misc]
+        leaves = getattr(self, "model_accepts_loss_kwargs", False) and getattr(self, "compute_loss_func", None) is None
+        # Others than that of the Trainer may note what they compute.
+        if self._accumulated is None or not leaves or own.__func__ is not Trainer.compute_loss:
+            return
+        with torch.no_grad(), evaluated(model):
+            once, twice = (own(model, dict(inputs), num_items_in_batch=items * times) for times in (1, 2))
+        if torch.equal(once, twice) and bool(once != 0):
+            self.model_accepts_loss_kwargs = False
+            log.info(
+                "the model takes `num_items_in_batch` and ignores it: the Trainer divides its loss by the batches of a step"
+            )
 
     def _check_resumption(self: Any, loader: DataLoader[Any]) -> None:
         """Refuses a resume that this release of the Trainer would get wrong."""

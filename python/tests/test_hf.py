@@ -546,3 +546,32 @@ def test_a_dataset_with_an_index_is_evaluated_beside_a_stream(tmp_path, lengths)
     trainer.evaluate()
     assert len(trainer.model.seen) == len(planned.batches)
     assert sum(map(len, trainer.model.seen)) == 60
+
+
+class Divides(Model):
+    """Takes the number of items of a step, and divides by it if it is told to."""
+
+    def __init__(self, divides: bool) -> None:
+        super().__init__()
+        self.divides, self.modes = divides, []
+
+    def forward(self, input_ids, attention_mask=None, labels=None, num_items_in_batch=None, **others):
+        self.modes.append(self.training)
+        losses = self.weight * (labels != -100).float()
+        divisor = num_items_in_batch if self.divides and num_items_in_batch is not None else (labels != -100).sum()
+        return {"loss": losses.sum() / divisor}
+
+
+@pytest.mark.parametrize("divides", [True, False])
+def test_the_loss_of_a_planned_step_is_a_mean(tmp_path, lengths, divides):
+    """Some models of transformers take the number of items and ignore it: the Trainer alone adds up their losses."""
+    model = Divides(divides)
+    collator = transformers.DataCollatorForSeq2Seq(tokenizer())
+    trainer = trained(
+        tmp_path, Items(lengths, ("input_ids", "attention_mask", "labels")), collator, {"accumulate": 4},
+        {"max_steps": 2, "learning_rate": 0.0}, model,
+    )  # fmt: skip
+    trainer.train()
+    assert trainer.args.gradient_accumulation_steps == 4
+    assert trainer.state.log_history[-1]["train_loss"] == pytest.approx(1.0, abs=1e-5)
+    assert model.modes[-1]  # It trains again after it was evaluated.
