@@ -1178,15 +1178,17 @@ def plan_file(path: str | PathLike[str], output: str | PathLike[str], strategy: 
     Plans the batches of one epoch within a bound on memory, from a file of lengths to a plan file. Returns the measures
     of the plan.
 
-    The plan is the same as `plan` makes with the same strategy, to the byte of its file. Of a plan that cannot keep the bound,
-    the error says how much it needs. An error or Ctrl-C leaves no partial file.
+    If you give a strategy, the file is the same, to the byte, as `plan` and `save` make with the same settings. Without one,
+    `plan` uses the strategy that is recommended, and this function does not. Of a plan that cannot keep the bound, the
+    error says how much it needs. An error or Ctrl-C leaves no partial file.
 
     Args:
         `path`: The file of lengths, as for `read_lengths`. A .npy file of type `uint32` is read in place, and must not
             change meanwhile; anything else goes through a temporary file.
         `output`: The .npz, .json, .jsonl or .parquet file for the plan, which `load_plan` and the command line read.
         `strategy`: How sequences are grouped into batches, as for `Planner`. "shuffled", "sorted", "semi-sorted",
-            "blurred" and buckets of lengths take the least memory. The default is "shuffled".
+            "blurred" and buckets of lengths take the least memory. The default is "shuffled", or "blurred" if `shapes` is given
+            and is not a ladder.
         `memory`: The most memory that planning takes, such as "500MB" or "8GiB".
         `budget`: The hard limit of a batch, as for `Planner`. It has no default, except that `like` makes one.
         `shapes`: Which batch lengths may occur, as for `Planner`. The default is "exact" if you give a strategy, and
@@ -1194,7 +1196,8 @@ def plan_file(path: str | PathLike[str], output: str | PathLike[str], strategy: 
         `arrange`: The order of the batches in the epoch, as for `Planner`. The default is "spread".
         `over_long`: What happens to a sequence that exceeds the budget alone, as for `Planner`. The default is "error".
         `cost_model`: How long a batch takes, as for `Planner`. By default, it is the model of a "cost" budget.
-        `like`: The batch size that you train with today, as for `Planner`. By default, `budget` decides.
+        `like`: The batch size that you train with today, as for `Planner`, but without "keep=steps". By default, `budget`
+            decides.
         `seed`: The seed of all random choices, from 0 to 2⁶⁴ − 1. The default is 0.
         `epoch`: The epoch, from 0. The default is 0.
         `column`: The column or field that has the lengths, as for `read_lengths`. By default, it is found by its usual

@@ -21,15 +21,17 @@ use crate::settings::{Given, budget_like, given, plain, text};
 /// Plans the batches of one epoch within a bound on memory, from a file of lengths to a plan file. Returns the measures
 /// of the plan.
 ///
-/// The plan is the same as `plan` makes with the same strategy, to the byte of its file. Of a plan that cannot keep the bound,
-/// the error says how much it needs. An error or Ctrl-C leaves no partial file.
+/// If you give a strategy, the file is the same, to the byte, as `plan` and `save` make with the same settings. Without one,
+/// `plan` uses the strategy that is recommended, and this function does not. Of a plan that cannot keep the bound, the
+/// error says how much it needs. An error or Ctrl-C leaves no partial file.
 ///
 /// Args:
 ///     `path`: The file of lengths, as for `read_lengths`. A .npy file of type `uint32` is read in place, and must not
 ///         change meanwhile; anything else goes through a temporary file.
 ///     `output`: The .npz, .json, .jsonl or .parquet file for the plan, which `load_plan` and the command line read.
 ///     `strategy`: How sequences are grouped into batches, as for `Planner`. "shuffled", "sorted", "semi-sorted",
-///         "blurred" and buckets of lengths take the least memory. The default is "shuffled".
+///         "blurred" and buckets of lengths take the least memory. The default is "shuffled", or "blurred" if `shapes` is given
+///         and is not a ladder.
 ///     `memory`: The most memory that planning takes, such as "500MB" or "8GiB".
 ///     `budget`: The hard limit of a batch, as for `Planner`. It has no default, except that `like` makes one.
 ///     `shapes`: Which batch lengths may occur, as for `Planner`. The default is "exact" if you give a strategy, and
@@ -37,7 +39,8 @@ use crate::settings::{Given, budget_like, given, plain, text};
 ///     `arrange`: The order of the batches in the epoch, as for `Planner`. The default is "spread".
 ///     `over_long`: What happens to a sequence that exceeds the budget alone, as for `Planner`. The default is "error".
 ///     `cost_model`: How long a batch takes, as for `Planner`. By default, it is the model of a "cost" budget.
-///     `like`: The batch size that you train with today, as for `Planner`. By default, `budget` decides.
+///     `like`: The batch size that you train with today, as for `Planner`, but without "keep=steps". By default, `budget`
+///         decides.
 ///     `seed`: The seed of all random choices, from 0 to 2⁶⁴ − 1. The default is 0.
 ///     `epoch`: The epoch, from 0. The default is 0.
 ///     `column`: The column or field that has the lengths, as for `read_lengths`. By default, it is found by its usual
@@ -95,7 +98,15 @@ pub(crate) fn plan_file(
     let (path, output, strategy) = (path.0, output.0, given(strategy));
     let form = Form::of_path(&output)?;
     let own = strategy.as_ref().and_then(Strategy::own_budget);
-    let budget = budget_like(budget, given(like))?.or(own).ok_or_else(|| {
+    let like = given(like);
+    if let Some(like) = like.filter(|like| like.keep_steps) {
+        let what = format!(
+            "`like`: expected a batch size, got \"{like}\": `plan_file` plans no optimizer steps"
+        );
+        let hint = format!("give `like={}`, or use `plan`", like.batch_size);
+        return Err(Failure::setting(what, hint));
+    }
+    let budget = budget_like(budget, like)?.or(own).ok_or_else(|| {
         let hint = "give one, as in budget=\"padded:20000\"";
         Failure::setting("there is no budget to limit the batches", hint)
     })?;

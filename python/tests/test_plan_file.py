@@ -34,7 +34,7 @@ def test_every_form_of_input_and_output(tmp_path):
     for name in ("a.json", "a.jsonl", "a.npz", "a.parquet"):
         lw.plan_file(tmp_path / "a.csv", tmp_path / name, "shuffled", memory="1GiB", budget=16, column="words")
         assert lw.load_plan(tmp_path / name, numbers // 9 + 1) == plan
-    # Without a strategy, batches are planned, and no steps.
+    # Without a strategy, batches are planned, and no steps: unlike those of `plan`, which uses what is recommended.
     lw.plan_file(tmp_path / "a.csv", tmp_path / "b.npz", memory="1GiB", like=32, column="frames", over_long="alone")
     assert sorted(np.concatenate(list(lw.load_plan(tmp_path / "b.npz", numbers))).tolist()) == list(range(3000))
 
@@ -59,6 +59,9 @@ def test_wrong_arguments(path, tmp_path):
             lw.plan_file(path, out, memory=memory, **PADDED)
     with pytest.raises(lw.SettingError, match="budget"):
         lw.plan_file(path, out, memory="1GB")
+    with pytest.raises(lw.SettingError, match="plans no optimizer steps") as caught:
+        lw.plan_file(path, out, "shuffled", memory="1GB", like="16,keep=steps")
+    assert "like=16" in caught.value.hint
     with pytest.raises(lw.FileError):
         lw.plan_file(path, tmp_path / "a.txt", memory="1GB", **PADDED)
     with pytest.raises(lw.FileError):

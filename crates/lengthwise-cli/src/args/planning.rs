@@ -49,8 +49,8 @@ pub(crate) struct Plan {
     #[command(flatten)]
     pub(crate) part: Part,
 
-    /// Plan with at most so much memory, as in 500MB or 8GiB, the lengths in a file that is mapped: the
-    /// same plan, without ids, for strategies that sort; others say what they take
+    /// Plan with at most so much memory, as in 500MB or 8GiB, the lengths in a file that is mapped: with
+    /// --strategy the same plan, without ids; without it, batches but no optimizer steps
     #[arg(long, value_name = "SIZE", value_parser = memory::size)]
     pub(crate) memory: Option<u64>,
 

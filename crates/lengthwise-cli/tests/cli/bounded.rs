@@ -60,6 +60,7 @@ fn what_cannot_keep_the_bound_is_refused() {
         "plan many.npy --budget padded:100000 --memory 1MB",
         "plan many.npy --budget padded:100000 --strategy rotating --memory 30MB",
         "plan many.npy --budget padded:100000 --world-size 4 --memory 1GB",
+        "plan many.npy --like 16,keep=steps --strategy sorted --memory 1GB",
         "plan many.npy --budget padded:100000 --constant-steps --memory 1GB",
         "plan many.npy --budget padded:100000 --chunk 100 --memory 1GB --json",
         "plan many.npy --budget padded:100000 --ids --memory 1GB",
@@ -82,6 +83,11 @@ fn what_cannot_keep_the_bound_is_refused() {
         error: assigning batches to ranks and steps takes the whole plan in memory, 8 bytes for each sequence, which `--memory` does not bound
 
         hint: leave out `--memory`, or plan the whole epoch for one rank
+
+        $ lengthwise plan many.npy --like 16,keep=steps --strategy sorted --memory 1GB
+        error: keeping the number of optimizer steps takes the whole plan in memory, 8 bytes for each sequence, which `--memory` does not bound
+
+        hint: leave out `--memory`, or give `--like 16`
 
         $ lengthwise plan many.npy --budget padded:100000 --constant-steps --memory 1GB
         error: a constant number of steps takes five plans in memory, which `--memory` does not bound

@@ -481,8 +481,8 @@ fn the_help_of_ranks() {
                                          this file
               --resume <FILE>            Resume from a cursor; may be repeated, with the file of each rank
               --memory <SIZE>            Plan with at most so much memory, as in 500MB or 8GiB, the lengths
-                                         in a file that is mapped: the same plan, without ids, for
-                                         strategies that sort; others say what they take
+                                         in a file that is mapped: with --strategy the same plan, without
+                                         ids; without it, batches but no optimizer steps
 
         Shards:
               --statistics <FILE>  Plan the lengths as a part of a corpus with these statistics, a file of

@@ -80,6 +80,13 @@ fn refuse(args: &Plan) -> Result<(), Failure> {
             "leave out `--memory`: shards are not planned with a bound",
         ));
     }
+    if let Some(like) = args.advice.like()?.filter(|like| like.keep_steps) {
+        return Err(Failure::new(
+            "keeping the number of optimizer steps takes the whole plan in memory, 8 bytes for each \
+             sequence, which `--memory` does not bound",
+            format!("leave out `--memory`, or give `--like {}`", like.batch_size),
+        ));
+    }
     let what = if args.input.chunk.is_some() {
         "cutting sequences into pieces takes 12 bytes for each piece, which `--memory` does not bound"
     } else if ranks.world_size > 1
