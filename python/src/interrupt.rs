@@ -22,24 +22,37 @@ use crate::error::Result;
 /// How often the thread that waits asks Python for signals.
 const ASK: Duration = Duration::from_millis(40);
 
-/// How long work that was told to stop is waited for, so that it can remove what it was writing.
+/// How long work that was told to stop is waited for.
 const LEAVE: Duration = Duration::from_millis(100);
+
+/// How long it is waited for if it was writing a file, so that nothing is left of that: a disk may be slow.
+const LEAVE_FILE: Duration = Duration::from_secs(5);
 
 /// So many sequences take long enough for Ctrl-C to be noticed. Fewer are not worth a thread.
 const LONG: usize = 1 << 18;
 
 /// Whether the work is no longer wanted.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Stop(Arc<AtomicBool>);
+pub(crate) struct Stop {
+    set: Arc<AtomicBool>,
+    /// Whether the work has begun to write a file.
+    writes: Arc<AtomicBool>,
+}
 
 impl Stop {
     pub(crate) fn is_set(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.set.load(Ordering::Relaxed)
     }
 
     /// A workspace that stops with it.
     pub(crate) fn workspace(&self) -> Workspace {
-        Workspace::new().stopped_by(Arc::clone(&self.0))
+        Workspace::new().stopped_by(Arc::clone(&self.set))
+    }
+
+    /// Tells the work to stop. Returns how long it is waited for.
+    fn set(&self) -> Duration {
+        self.set.store(true, Ordering::Relaxed);
+        if self.writes.load(Ordering::Relaxed) { LEAVE_FILE } else { LEAVE }
     }
 
     /// Leaves the work once it is no longer wanted, for callbacks that cannot return an error.
@@ -56,6 +69,7 @@ impl Stop {
         path: &Path,
         write: impl FnOnce(&mut Wanted<'_>) -> io::Result<()>,
     ) -> Result<Written> {
+        self.writes.store(true, Ordering::Relaxed);
         let written = Written::new(path, |output| write(&mut Wanted { output, stop: self }))?;
         self.check();
         Ok(written)
@@ -107,8 +121,8 @@ pub(crate) fn interruptible<T: Send + 'static>(
             Ok(Err(panic)) => resume_unwind(panic),
             Err(RecvTimeoutError::Timeout) => {
                 if let Err(error) = py.check_signals() {
-                    stop.0.store(true, Ordering::Relaxed);
-                    py.detach(move || _ = results.recv_timeout(LEAVE));
+                    let leave = stop.set();
+                    py.detach(move || _ = results.recv_timeout(leave));
                     return Err(error);
                 }
             }
