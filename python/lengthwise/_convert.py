@@ -12,9 +12,13 @@ import numpy as np
 from ._checks import WHOLE
 from .errors import LengthsError, SettingError
 
-
 #: How many items of a list become an array at once.
 PIECE = 1 << 18
+#: The hint for lists in place of lengths.
+SEVERAL = (
+    "give the number of elements of each, as in `[len(ids) for ids in lengths]`; if each holds the lengths of several "
+    "sequences, give `Lengths.of_items(lengths)`"
+)
 
 
 def array(lengths: Any) -> np.ndarray:
@@ -48,7 +52,7 @@ def array(lengths: Any) -> np.ndarray:
             shown = str(value)
         if shown is not None:
             several = isinstance(value, (list, tuple, np.ndarray))
-            hint = "if items hold several sequences, give `Lengths.of_items(lengths)`" if several else WHOLE
+            hint = SEVERAL if several else WHOLE
             raise LengthsError(f"sequence {index} has length {shown}", hint=hint, index=index)
     return np.array(values, dtype=np.float64)
 
