@@ -186,6 +186,15 @@ class LearningLoader:
             self._stream.load_state_dict(state["stream"])
             self._stream.set_epoch(self._epoch)
 
+    def __getstate__(self) -> dict[str, Any]:
+        # Loaders that were read cannot be pickled: a copy begins the epoch.
+        return {**self.__dict__, "_planned": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if self._stream is None:
+            self._make()
+
     def _make(self) -> None:
         """Makes what the next epoch needs."""
         if self.is_learning:

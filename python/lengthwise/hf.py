@@ -301,6 +301,15 @@ class TrainerMixin:
         args.gradient_accumulation_steps = planned
 
     def compute_loss(self: Any, model: Any, inputs: Any, *args: Any, **keywords: Any) -> Any:
+        """Computes the loss as ``Trainer`` does. Before the first batch of training, it finds out if the model divides
+        its loss by the number of items of a step, and has the Trainer divide if it does not.
+
+        Args:
+            model: The model.
+            inputs: The batch.
+            args: Other arguments of ``compute_loss`` of ``Trainer``, by position.
+            keywords: Those by name.
+        """
         if not self._knows_scale and keywords.get("num_items_in_batch") is not None:
             self._knows_scale = True
             self._find_scale(model, inputs, keywords["num_items_in_batch"])

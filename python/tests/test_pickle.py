@@ -7,6 +7,8 @@ import importlib
 import inspect
 import multiprocessing
 import pickle
+from pathlib import Path
+from tempfile import mkdtemp
 
 import lengthwise as lw
 import numpy as np
@@ -180,6 +182,25 @@ def rest(made):
 
 def batches_of_torch(made):
     return [(list(batch), batch.length) for batch in made], repr(made)
+
+
+def learning():
+    """A loader that has learned some lengths."""
+    loader = lt.LearningLoader(ITEMS, Path(mkdtemp()) / "lengths.npy", budget="padded:300", window=16)
+    next(iter(loader))
+    return loader
+
+
+def learned():
+    loader = learning()
+    for _ in loader:
+        pass
+    return loader
+
+
+def batches_of_learning(made):
+    batches = [values.tolist() for values, _ in made]
+    return batches, made.lengths.tolist(), made.epoch
 
 
 def sampler(**settings):
@@ -366,6 +387,7 @@ TABLE = {
     "StreamBatch": [
         (lambda: stream.StreamBatch("ab", 3, [1, 2]), lambda b: (list(b), b.length, b.positions)),
     ],
+    "LearningLoader": [(learning, batches_of_learning), (learned, batches_of_learning)],
     "StreamBatches": [
         (lambda: lt.StreamBatches(LENGTHS.tolist(), int, budget="padded:300", rank=0, world_size=1), batches_of_torch),
     ],
