@@ -26,13 +26,18 @@ from .stream import length_of
 VERSION = 1
 #: Settings that the first epoch has too.
 BOTH = ("over_long", "seed", "shapes", "tail")
+#: Settings that the first epoch could not keep, or that say what is learned.
+OTHERS = (
+    "constant_steps", "kind", "lengths", "like", "mix", "one_kind", "second", "shard", "shards", "share", "statistics",
+    "together", "update",
+)  # fmt: skip
 #: Options of data loaders that this one sets.
 TAKEN = ("dataset", "batch_sampler", "batch_size", "shuffle", "sampler", "drop_last", "collate_fn", "num_workers")
 #: In place of a length that is not known yet.
 UNKNOWN = 0
 
 
-@described(BatchSampler, Planner, but=("constant_steps", "lengths"))
+@described(BatchSampler, Planner, but=OTHERS)
 class LearningLoader:
     """Batches of a map-style dataset whose lengths are known only when an item was loaded.
 
@@ -45,7 +50,8 @@ class LearningLoader:
     and long sequences in proportion. With one, its sequences have similar lengths.
 
     With several ranks, each loads its share of the items in the first epoch, and they exchange lengths over
-    ``torch.distributed``. Rank 0 writes the file. Call ``set_epoch`` before each epoch, or the loader advances after every whole epoch.
+    ``torch.distributed``. Rank 0 writes the file. Call ``set_epoch`` before each epoch, or the loader advances after every
+    whole epoch.
 
     An epoch can resume where it stopped: keep the loader's ``state_dict``. In planned epochs this needs torchdata.
 
@@ -83,7 +89,7 @@ class LearningLoader:
         options: Mapping[str, Any] | None = None,
         **settings: Any,
     ) -> None:
-        check_settings("LearningLoader", settings, LearningLoader, Planner, but=["constant_steps", "second", "together"])
+        check_settings("LearningLoader", [name for name in settings if name != "update"], LearningLoader, Planner, but=OTHERS)
         if settings.get("update") is not None:
             raise SettingError(
                 "`update` plans optimizer steps, and the first epoch has no plan",

@@ -123,6 +123,8 @@ def test_what_is_wrong_is_said(learning, lengths, tmp_path):
         learning(update="tokens:4000")
     with pytest.raises(SettingError, match="no setting `strategi`"):
         learning(strategi="sorted")
+    with pytest.raises(SettingError, match="no setting `kind`"):  # The first epoch would mix kinds.
+        learning(kind=[0, 1] * 200)
     with pytest.raises(lw.RankError, match='rank="all"'):
         learning(rank="all")
     with pytest.raises(LengthsError, match="no items to choose from"):
