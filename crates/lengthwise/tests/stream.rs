@@ -415,7 +415,7 @@ fn what_is_left_out_is_in_no_batch_and_is_not_asked_for_again() {
                 match lengths.get(position as usize) {
                     None => feed.end().unwrap(),
                     Some(_) if feed.was_taken(position) || out(position) => {
-                        feed.leave_out().unwrap()
+                        feed.leave_out().unwrap();
                     }
                     Some(&length) => {
                         asked += 1;
