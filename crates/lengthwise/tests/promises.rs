@@ -10,13 +10,12 @@
     reason = "a test may panic, and says what it saw"
 )]
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::{collections::BTreeSet, sync::Arc};
 
+mod groups;
 mod random;
 
+use self::groups::Groups;
 use self::random::{
     alone, chance, cost_model, kind, lengths, one_of, rungs, scaled, shapes_of_one, sides_of,
 };
@@ -171,78 +170,6 @@ struct Case {
     groups: Groups,
     one_kind: OneKind,
     share: Together,
-}
-
-/// Ids of groups and kinds, and the sequences of every group.
-#[derive(Default)]
-struct Groups {
-    of: Vec<u32>,
-    kinds: Vec<u32>,
-    members: BTreeMap<u32, Vec<u32>>,
-}
-
-impl Groups {
-    fn draw(random: &mut Stream, count: u32, of_kinds: bool) -> Self {
-        let most = 1 + random.below(6);
-        let some = 1 + random.below(count);
-        let mut id = 0;
-        let of: Vec<u32> = match random.below(4) {
-            0 => (0..count).collect(),
-            1 => (0..count).map(|at| at / 2).collect(),
-            2 => (0..count).map(|_| random.below(some)).collect(),
-            _ => (0..count)
-                .map(|_| {
-                    id += u32::from(random.below(most) == 0);
-                    id
-                })
-                .collect(),
-        };
-        let mut members: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-        for (sequence, &id) in (0..).zip(&of) {
-            members.entry(id).or_default().push(sequence);
-        }
-        let kinds = 1 + random.below(4);
-        let own: BTreeMap<u32, u32> = members.keys().map(|&id| (id, random.below(kinds))).collect();
-        let kinds = if of_kinds { of.iter().map(|id| own[id]).collect() } else { Vec::new() };
-        Self { of, kinds, members }
-    }
-
-    fn of(&self, sequence: u32) -> &[u32] {
-        &self.members[&self.of[sequence as usize]]
-    }
-
-    /// The groups of a batch.
-    fn ids(&self, batch: &[u32]) -> BTreeSet<u32> {
-        batch.iter().map(|&one| self.of[one as usize]).collect()
-    }
-
-    fn kind(&self, sequence: u32) -> u32 {
-        self.kinds.get(sequence as usize).copied().unwrap_or(0)
-    }
-
-    /// Whether all sequences of every group are in the batch, and all are of one kind.
-    fn check(&self, batch: &[u32], share: Together) -> Result<(), String> {
-        let mut found: BTreeMap<u32, usize> = BTreeMap::new();
-        for &one in batch {
-            *found.entry(self.of[one as usize]).or_default() += 1;
-        }
-        let is_split = |(id, count): &(&u32, &usize)| self.members[*id].len() != **count;
-        if let Some((id, count)) = found.iter().find(is_split).filter(|_| share == Together::Batch)
-        {
-            return Err(format!("group {id} is split: {count} of {}", self.members[id].len()));
-        }
-        let kind = self.kind(batch[0]);
-        match batch.iter().find(|&&one| self.kind(one) != kind) {
-            Some(one) => Err(format!("a batch has two kinds, of {} and {one}", batch[0])),
-            None => Ok(()),
-        }
-    }
-
-    /// The lengths with these ids, of all sequences or of some.
-    fn added(&self, lengths: Lengths, range: std::ops::Range<usize>) -> Lengths {
-        let lengths = lengths.together(&self.of[range.clone()]).unwrap();
-        if self.kinds.is_empty() { lengths } else { lengths.kinds(&self.kinds[range]).unwrap() }
-    }
 }
 
 impl std::fmt::Display for Case {
