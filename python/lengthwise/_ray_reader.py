@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import uuid
 from collections import deque
 from collections.abc import Callable
 from typing import Any
 
 import ray
-import ray.actor
-from ray.exceptions import RayTaskError
+from ray.exceptions import RayActorError, RayTaskError
 
 from ._ranks import name_for_all
 from .errors import LengthwiseError
@@ -47,11 +47,10 @@ class Reader:
             del self._steps[number]
         return batch, state
 
-    def leave(self, rank: int, world_size: int) -> None:
-        """Ends the actor when no rank needs it."""
+    def leave(self, rank: int, world_size: int) -> bool:
+        """Whether no rank needs the actor any more."""
         self._left.add(rank)
-        if len(self._left) == world_size:
-            ray.actor.exit_actor()
+        return len(self._left) == world_size
 
 
 class _Steps(Streaming):
@@ -112,7 +111,11 @@ class FromReader(Streaming):
         return batch
 
     def _leave(self) -> None:
-        self._reader.leave.remote(self._rank, self._world_size)
+        """The last rank to leave ends the actor. One that ends itself first waits for what it still reads ahead, after an
+        error for long."""
+        with contextlib.suppress(RayActorError):
+            if ray.get(self._reader.leave.remote(self._rank, self._world_size)):
+                ray.kill(self._reader)
 
     def _join(self) -> Any:
         """The actor: the first rank makes it, and tells the others its name."""

@@ -83,7 +83,7 @@ def processes_of(scratch: str, name: str = "") -> list[int]:
 
 def ended(scratch: str, name: str = "") -> bool:
     """Waits until no such process is left."""
-    for _ in range(150):
+    for _ in range(600):
         if not processes_of(scratch, name):
             return True
         time.sleep(0.1)
