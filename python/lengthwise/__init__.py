@@ -15,6 +15,7 @@ every epoch.
 - ``lengthwise.lhotse`` has samplers that Lhotse's datasets accept.
 - ``lengthwise.ray`` plans the batches of Ray datasets, for Ray Train.
 - ``lengthwise.arrays`` pads batches to fixed shapes without a framework.
+- ``lengthwise.lab`` trains a PyTorch model of yours under several ways to batch, and compares them.
 - ``lengthwise.calibrate`` measures how long training steps take, and recommends settings.
 """
 
@@ -142,7 +143,7 @@ def plan(
 
 def __getattr__(name: str) -> Any:
     # `lw.torch.pad_collate` works without importing torch before it is used.
-    if name in ("torch", "hf", "arrays", "calibration", "ray", "seqlen_balancing"):
+    if name in ("torch", "hf", "arrays", "calibration", "lab", "ray", "seqlen_balancing"):
         import importlib
 
         return importlib.import_module(f"{__name__}.{name}")

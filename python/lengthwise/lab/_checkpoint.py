@@ -1,0 +1,65 @@
+"""Trainings on disk: files that are whole or not there, with a checksum."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ..errors import FileError, StateError
+
+MAGIC = b"lengthwise training 1 sha256 "
+#: How files begin that have not their names yet.
+UNFINISHED = ".lengthwise-"
+
+
+def write(path: Path, data: bytes) -> None:
+    """Writes a file that is there as a whole, or not at all."""
+    unfinished = path.with_name(f"{UNFINISHED}{os.getpid()}-{path.name}")
+    try:
+        try:
+            with unfinished.open("wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(unfinished, path)
+        except BaseException:
+            unfinished.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise FileError(
+            f"{path}: {error.strerror or error}", hint="make room there, or name another folder with `--out`"
+        ) from None
+
+
+def save(path: Path, identity: str, state: dict[str, Any]) -> None:
+    """Saves a training. ``identity`` holds all settings that it depends on."""
+    buffer = io.BytesIO()
+    torch.save({"identity": identity, **state}, buffer)
+    data = buffer.getvalue()
+    write(path, MAGIC + hashlib.sha256(data).hexdigest().encode() + b"\n" + data)
+
+
+def load(path: Path, identity: str) -> dict[str, Any] | None:
+    """Reads a training. ``None`` if there is no such file."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise FileError(f"{path}: {error.strerror or error}", hint="make it readable, or begin anew with `--fresh`") from None
+    again = "begin anew with `--fresh`, name another folder with `--out`, or delete this file to repeat this training only"
+    head, _, payload = data.partition(b"\n")
+    if not head.startswith(MAGIC) or head[len(MAGIC) :].decode("ascii", "replace") != hashlib.sha256(payload).hexdigest():
+        raise StateError(f"{path}: the checkpoint is damaged: its checksum is not that of its content", hint=again)
+    try:
+        state: dict[str, Any] = torch.load(io.BytesIO(payload), map_location="cpu", weights_only=True)
+    except Exception as error:
+        raise StateError(f"{path}: cannot read the checkpoint: {error}", hint=again) from None
+    if state.pop("identity") != identity:
+        raise StateError(f"{path}: the checkpoint was made with other settings or other data", hint=again)
+    return state
