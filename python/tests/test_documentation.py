@@ -17,8 +17,8 @@ import pytest
 pytest.importorskip("torch")
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-# The laboratory's and Ray's tests run their guides; the guide to shards runs on several processes below.
-RUN_ELSEWHERE = {"laboratory.md", "guides/ray.md", "guides/shards.md", *(f"papers/{path.name}" for path in DOCS.glob("papers/*.md"))}
+# The tests of the laboratory, of its harness and of Ray run their guides; the guide to shards runs on several processes below.
+RUN_ELSEWHERE = {"laboratory.md", "guides/lab.md", "guides/ray.md", "guides/shards.md", *(f"papers/{path.name}" for path in DOCS.glob("papers/*.md"))}
 
 
 def blocks(text: str, language: str) -> list[str]:

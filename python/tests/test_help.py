@@ -15,7 +15,7 @@ pytest.importorskip("lightning")
 pytest.importorskip("ray")
 pytest.importorskip("lhotse")
 
-MODULES = ("", ".arrays", ".calibration", ".stream", ".torch", ".hf", ".lhotse", ".lightning", ".ray")
+MODULES = ("", ".arrays", ".calibration", ".stream", ".torch", ".hf", ".lhotse", ".lab", ".lightning", ".ray")
 
 
 def callables() -> dict[str, object]:

@@ -179,8 +179,8 @@ class Way:
             self._planners[seed] = lw.Planner(self._planned(), **{**self._settings, "seed": seed})
         return self._planners[seed]
 
-    def epoch(self, number: int, seed: int) -> Epoch:
-        """The steps of an epoch, from 0."""
+    def epoch(self, number: int, seed: int, *, as_planned: bool = False) -> Epoch:
+        """The steps of an epoch, from 0: as they are run, or as they were planned before rows were joined."""
         with within(self._where):
             if self._sampler is None:
                 steps, mix = self._by_plan(self._planner(seed).plan(number))
@@ -189,7 +189,7 @@ class Way:
                 mix = step_mix([np.concatenate([batch.indices for batch in step]) for step in steps], self._whole[:, 0])
             if not steps:
                 raise LengthwiseError("the plan has no batches", hint="give a larger budget")
-        if self._run.is_joined:
+        if self._run.is_joined and not as_planned:
             steps = [[joined(step)] for step in steps]
         return counted(steps, mix)
 
@@ -273,7 +273,9 @@ def step_mix(steps: list[np.ndarray], lengths: np.ndarray) -> float:
     """The variance of the steps' mean log-lengths, divided by that of random steps of as many sequences: what
     :attr:`lengthwise.Schedule.step_mix` is of a plan."""
     logs = np.log(lengths[np.concatenate(steps)])
-    total, mean, variance = len(logs), logs.mean(), logs.var()
+    if len(logs) < 2:
+        return 0.0
+    total, mean, variance = len(logs), logs.mean(), logs.var(ddof=1)
     if not variance or len(steps) < 2:
         return 0.0
     sizes = np.array([len(step) for step in steps])

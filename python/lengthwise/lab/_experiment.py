@@ -14,6 +14,8 @@ from typing import Any
 from ..errors import FileError, LengthwiseError, SettingError
 
 RECOMMENDED = "recommended"
+#: As an update: every batch is an optimizer step, or as many as ``accumulate`` says.
+EVERY_BATCH = "batch"
 
 
 @contextmanager
@@ -339,10 +341,17 @@ def _run(
         if sampler is None and key in table:
             raise SettingError(f"{where} {key}: it is for a sampler, and there is none", hint=f"leave `{key}` out")
     changed = {**own, **table.get("model", {})}
+    of_run = {key: table[key] for key in BATCHES if key in table}
+    made = {**batches, **of_run}
+    if made.get("update") == EVERY_BATCH:
+        del made["update"]
+    if "capacity=" in of_run.get("strategy", "") and "budget" not in of_run:
+        # Rows that say how long they are need no other limit.
+        made.pop("budget", None)
     return Run(
         name=table["name"],
         number=number,
-        batches={**batches, **{key: table[key] for key in BATCHES if key in table}},
+        batches=made,
         learning=how,
         model={**model, **table.get("model", {})},
         changed=changed,

@@ -109,15 +109,16 @@ class Prepared:
             f"{by}{side.min()} to {side.max()} (mean {side.mean():.1f})" for by, side in zip(sides, lengths.T, strict=True)
         )
         lines += [f"{len(lengths)} sequences, lengths {each}", ""]
+        width = max(len(run.name) for run in experiment.runs)
         for run, way in zip(experiment.runs, self.ways, strict=True):
-            epoch = way.epoch(0, experiment.seeds[0])
+            epoch = way.epoch(0, experiment.seeds[0], as_planned=True)
             lines.append(
-                f"{run.name:24} {epoch.batches:>6} batches, {len(epoch.steps):>6} optimizer steps, padding "
+                f"{run.name:{width}} {epoch.batches:>6} batches, {len(epoch.steps):>6} optimizer steps, padding "
                 f"{100 * epoch.padding_rate:>5.1f} %, {len(epoch.shapes)} shapes, step mix {epoch.step_mix:.2f}  "
                 f"({way.describe()})"
             )
             if epoch.sequences != len(lengths):
-                lines.append(f"{'':24} {epoch.sequences} of {len(lengths)} sequences")
+                lines.append(f"{'':{width}} {epoch.sequences} of {len(lengths)} sequences")
         return "\n".join(lines) + "\n"
 
 

@@ -181,7 +181,8 @@ class Trial:
             if first:
                 self._check_first(total, count, parameters)
             gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
-            _private.multiply(gradients, 1 / (scale * count))
+            exact = count.double() if isinstance(count, torch.Tensor) and count.device.type != "mps" else count
+            _private.multiply(gradients, 1 / (scale * exact))
             if learning.clip:
                 torch.nn.utils.clip_grad_norm_(parameters, learning.clip)
             optimizer.step()

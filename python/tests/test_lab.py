@@ -1,0 +1,635 @@
+"""The harness that trains a model of the user's under the ways to batch of an experiment."""
+
+from __future__ import annotations
+
+import copy
+import io
+import json
+import math
+import os
+import pickle
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import lengthwise as lw
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+sys.path.insert(0, str(Path(__file__).parent))
+import lab_task  # noqa: E402
+from lengthwise import lab  # noqa: E402
+from lengthwise.lab import _batches, _experiment  # noqa: E402
+from lengthwise.lab.__main__ import main  # noqa: E402
+
+ROOT = Path(__file__).parents[2]
+HEAD = 'title = "Made"\nepochs = 2\nseeds = [1, 2]\n'
+BATCHES = '[batches]\nbudget = "padded:200"\nupdate = "tokens:500"\n'
+RANDOM = '[[run]]\nname = "random"\nstrategy = "shuffled"\n'
+WAYS = f"""{HEAD}
+[model]
+dropout = 0.1
+[learning]
+rate = 0.02
+schedule = "linear"
+warmup = 0.1
+average = 2
+{BATCHES}{RANDOM}
+[[run]]
+name = "default"
+strategy = "recommended"
+[[run]]
+name = "packed"
+strategy = "packed:capacity=200"
+[[run]]
+name = "pieces"
+strategy = "sorted"
+chunk = 16
+[[run]]
+name = "own"
+sampler = "lab_task:pairs"
+options = {{ size = 7 }}
+rate = 0.01
+[[run]]
+name = "joined"
+strategy = "blurred"
+layout = "packed"
+[[run]]
+name = "single"
+strategy = "shuffled"
+update = "batch"
+"""
+
+
+@pytest.fixture(autouse=True)
+def one_thread(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def write(text: str, name: str = "made.toml") -> str:
+    Path(name).write_text(text)
+    return name
+
+
+def epochs(lines: list[dict]) -> list[dict]:
+    return lines[1:]
+
+
+def test_every_way_sees_each_sequence_once_and_is_counted():
+    tasks = []
+
+    def build(settings):
+        tasks.append(lab_task.build(settings))
+        return tasks[-1]
+
+    head, *lines = lab.run(write(WAYS), build, quiet=True, device="cpu")
+    assert [run["name"] for run in head["runs"][:7]] == [
+        "random", "default", "packed", "pieces", "own", "joined", "single"
+    ]  # fmt: skip
+    assert len(head["runs"]) == 14 and len(lines) == 28 and len(tasks) == 1
+    assert head["error"] == "token error rate" and head["higher"] == ["hits"]
+    lengths = tasks[0].lengths
+    by_name = {}
+    for line in lines:
+        by_name.setdefault(line["name"], []).append(line)
+        assert line["sequences"] == len(lengths), line["name"]
+        assert line["frames"] == lengths.sum(), line["name"]
+        assert line["cells"] >= line["frames"] and line["seconds"] > 0 and line["peak_bytes"] == 0
+        assert math.isfinite(line["loss"]) and math.isfinite(line["validation"]["loss"])
+        assert [name for name, _ in line["validation"]["more"]] == ["sum of weights", "hits"][: line["epoch"]]
+    planned = lw.Planner(lengths, "shuffled", budget="padded:200", update="tokens:500", seed=2)
+    for epoch in range(2):
+        plan = planned.plan(epoch)
+        (line,) = (one for one in by_name["random"] if (one["seed"], one["epoch"]) == (2, epoch + 1))
+        schedule = plan.schedule(1)
+        assert (line["steps"], line["batches"]) == (len(schedule), len(schedule.for_rank(0)))
+        assert line["cells"] == (schedule.for_rank(0).batch_sizes * schedule.for_rank(0).batch_lengths).sum()
+        assert line["step_mix"] == schedule.step_mix
+    assert all(line["batches"] == line["steps"] for line in by_name["single"] + by_name["joined"])
+    assert all(line["cells"] == line["frames"] for line in by_name["packed"] + by_name["joined"])
+    assert all(line["steps"] == math.ceil(math.ceil(120 / 7) / 2) for line in by_name["own"])
+    # Batches of other seeds and epochs are others.
+    assert len({tuple(line["validation"]["loss"] for line in of) for of in by_name.values()}) == 7
+    # A second run trains nothing, and says the same.
+    assert lab.run("made.toml", build, quiet=True, device="cpu") == [head, *lines]
+    assert tasks[-1].seen == []
+
+
+def batches_of(text: str, number: int = 0, **settings) -> tuple[list[list[lab.Batch]], lab_task.Made]:
+    experiment = _experiment.read(write(text))
+    task = lab_task.build({**experiment.runs[0].model, **settings})
+    run = experiment.runs[0]
+    sampler = getattr(lab_task, run.sampler.partition(":")[2]) if run.sampler else None
+    way = _batches.Way(run, _batches.lengths_of(task, "task"), sampler, "made.toml")
+    return way.epoch(number, 1).steps, task
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        'strategy = "shuffled"',
+        'strategy = "packed:capacity=200"',
+        'strategy = "shuffled"\nlayout = "packed"',
+        'strategy = "sorted"\nchunk = 9',
+        'sampler = "lab_task:pairs"\noptions = { size = 5 }',
+        'sampler = "lab_task:pairs"\noptions = { size = 5 }\npacked = true',
+    ],
+)
+def test_a_batch_says_what_it_holds(run):
+    steps, task = batches_of(f'{HEAD}{BATCHES}[[run]]\nname = "a"\n{run}\n')
+    pieces = []
+    for batch in (batch for step in steps for batch in step):
+        assert len(batch) == len(batch.lengths) == len(batch.starts)
+        assert batch.shape >= (batch.lengths.sum() if batch.packed else batch.lengths.max())
+        assert batch.packed == ("packed" in run)
+        pieces += zip(batch.indices.tolist(), batch.starts.tolist(), batch.lengths.tolist(), strict=True)
+    # The pieces of a sequence follow each other, and make it whole.
+    ends = dict.fromkeys(range(len(task.lengths)), 0)
+    for index, start, length in sorted(pieces):
+        assert start == ends[index]
+        ends[index] += length
+    assert [ends[index] for index in range(len(task.lengths))] == task.lengths.tolist()
+    assert "chunk" in run or len(pieces) == len(task.lengths)
+
+
+def test_two_lengths():
+    text = f'{HEAD}[model]\ntwo = true\n{BATCHES}[[run]]\nname = "a"\nstrategy = "recommended"\n'
+    steps, task = batches_of(text)
+    for batch in (batch for step in steps for batch in step):
+        assert (batch.lengths == task.lengths[batch.indices]).all()
+        assert (np.array(batch.shape) >= batch.lengths.max(0)).all()
+    more = '[[run]]\nname = "b"\nsampler = "lab_task:pairs"\noptions = { size = 5 }\n'
+    lines = epochs(lab.run(write(text + more), lab_task.build, quiet=True, device="cpu", seeds=[1]))
+    assert {line["sequences"] for line in lines} == {120}
+    assert {line["frames"] for line in lines} == {task.lengths.sum()}
+    with pytest.raises(lw.LengthwiseError, match="run 'a': there is no recommended update for two lengths"):
+        batches_of(text.replace("tokens:500", "recommended"))
+
+
+class Noting(torch.optim.SGD):
+    """Keeps the gradients and the rates of every step."""
+
+    noted: list
+
+    def step(self, closure=None):
+        group = self.param_groups[0]
+        grads = [parameter.grad.clone() for parameter in group["params"]]
+        Noting.noted.append((grads, [parameter.detach().clone() for parameter in group["params"]], group["lr"]))
+        return super().step(closure)
+
+
+@pytest.mark.parametrize("by", ["loss", "backward"])
+@pytest.mark.parametrize("layout", ["planned", "packed"])
+def test_the_gradient_of_a_step_is_that_of_one_large_batch(by, layout, monkeypatch):
+    tasks = []
+
+    def build(settings):
+        task = lab_task.build(settings)
+        task.optimizer = lambda model: Noting(model.parameters(), lr=0.5)
+        if by == "backward":
+
+            def backward(model, batch, scale):
+                loss, count = task.loss(model, batch)
+                (loss * scale).backward()
+                return loss.detach(), int(count)
+
+            task.backward = backward
+        tasks.append(task)
+        return task
+
+    Noting.noted = []
+    text = f"{HEAD}[model]\ndropout = 0.0\ndouble = true\n[learning]\nclip = 0\n{BATCHES}layout = \"{layout}\"\n{RANDOM}"
+    lab.run(write(text), build, quiet=True, device="cpu", seeds=[1], epochs=1)
+    steps, task = batches_of(text.replace('layout = "packed"', ""))
+    assert len(Noting.noted) == len(steps) and max(map(len, steps)) > 1
+    for step, (grads, parameters, rate) in zip(steps, Noting.noted, strict=True):
+        assert rate == 0.5
+        union = _batches.Batch(
+            *(np.concatenate([getattr(batch, name) for batch in step]) for name in ("indices",)),
+            max(batch.shape for batch in step),
+            False,
+            *(np.concatenate([getattr(batch, name) for batch in step]) for name in ("starts", "lengths")),
+        )
+        model = lab_task.Net(8, 0.0).double()
+        with torch.no_grad():
+            for own, kept in zip(model.parameters(), parameters, strict=True):
+                own.copy_(kept)
+        task.seen = [[]]
+        loss, count = task.loss(model, union)
+        (loss / count).backward()
+        for own, noted in zip(model.parameters(), grads, strict=True):
+            torch.testing.assert_close(own.grad, noted, rtol=1e-12, atol=1e-15)
+
+
+def test_gradients_are_clipped_and_rates_follow_the_data_seen():
+    def build(settings):
+        task = lab_task.build(settings)
+        task.optimizer = lambda model: Noting(model.parameters(), lr=0.5)
+        return task
+
+    runs = f'{RANDOM}[[run]]\nname = "single"\nstrategy = "shuffled"\nupdate = "batch"\n'
+    text = f'{HEAD}[learning]\nrate = 0.25\nclip = 0.01\nschedule = "linear"\nwarmup = 0.25\nfinal = 0.1\n{BATCHES}{runs}'
+    rates = {}
+    for name in ("random", "single"):
+        Noting.noted = []
+        lab.run(write(text), build, quiet=True, device="cpu", seeds=[1], only=[name], out=name)
+        for grads, _, _ in Noting.noted:
+            assert torch.cat([grad.flatten() for grad in grads]).norm() < 0.0101
+        rates[name] = [rate for _, _, rate in Noting.noted]
+    # As many tokens under each rate, whatever the number of steps.
+    assert len(rates["single"]) > 2 * len(rates["random"])
+    for got in rates.values():
+        top = int(np.argmax(got))
+        assert got[:top] == sorted(got[:top]) and got[top:] == sorted(got[top:], reverse=True)
+        assert 0 < got[0] < 0.25 and 0.025 < got[-1] < 0.07 and 0.2 < got[top] <= 0.25
+    assert abs(np.mean(rates["single"]) - np.mean(rates["random"])) < 0.01
+
+
+def test_shares_of_the_rate_are_those_of_the_laboratory():
+    learning = _experiment.Learning
+    assert learning(warmup=0.1).share(0.05) == pytest.approx(0.5)
+    assert learning(warmup=0.1).share(0.7) == 1.0
+    assert learning(schedule="linear").share(0.25) == pytest.approx(0.75)
+    assert learning(schedule="cosine").share(0.5) == pytest.approx(0.5)
+    assert learning(schedule="cosine", warmup=0.2).share(1.0) == pytest.approx(0.0)
+    assert learning(schedule="linear", final=0.05).share(1.0) == pytest.approx(0.05)
+
+
+def test_the_last_epoch_is_measured_with_mean_parameters():
+    # The sum of all weights is linear in them: that of the mean is the mean of the sums.
+    text = f'{HEAD}[learning]\nrate = 0.02\n{{average}}{BATCHES}{RANDOM}'.replace("epochs = 2", "epochs = 5")
+    sums = {}
+    for average in (1, 3):
+        lines = lab.run(
+            write(text.format(average=f"average = {average}\n")), lab_task.build, quiet=True, device="cpu", seeds=[3], out=f"{average}"
+        )
+        sums[average] = [dict(line["validation"]["more"])["sum of weights"] for line in epochs(lines)]
+    assert sums[1][:4] == sums[3][:4]
+    assert sums[3][4] == pytest.approx(np.mean(sums[1][2:]), rel=1e-6)
+    assert sums[3][4] != sums[1][4]
+
+
+def weights(folder: str) -> dict[str, bytes]:
+    found = {}
+    for path in sorted((Path(folder) / "checkpoints").glob("*.pt")):
+        state = torch.load(io.BytesIO(path.read_bytes().partition(b"\n")[2]), weights_only=True)
+        found[path.name] = b"".join(tensor.numpy().tobytes() for tensor in state["model"].values())
+    return found
+
+
+def without_time(folder: str) -> list[dict]:
+    lines = [json.loads(line) for line in (Path(folder) / "results.jsonl").read_text().splitlines()]
+    return [{key: value for key, value in line.items() if key != "seconds"} for line in lines]
+
+
+def command(*arguments: str, **environment: str) -> subprocess.CompletedProcess:
+    paths = [str(Path(__file__).parent), str(Path(lw.__file__).parents[1])]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1", **environment}
+    return subprocess.run(
+        [sys.executable, "-m", "lengthwise.lab", *arguments], capture_output=True, text=True, env=env, timeout=120, check=False
+    )
+
+
+def test_after_kill_9_it_continues_to_the_same_bits():
+    for name, die in (("whole", ""), ("killed", "die_at = 90\n")):
+        write(WAYS.replace("dropout = 0.1\n", f"dropout = 0.1\n{die}"), f"{name}.toml")
+    chosen = ("--model", "lab_task:build", "--only", "random,own,joined", "--seeds", "4", "--device", "cpu", "--quiet")
+    killed = command("run", "killed.toml", *chosen)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert 0 < len(without_time("runs/killed")) - 1 < 6
+    again = command("run", "killed.toml", *chosen, LIVES="1")
+    assert again.returncode == 0, again.stderr
+    assert "lengthwise-lab report runs/killed" in again.stderr and "validation loss" in again.stdout
+    lab.run("whole.toml", lab_task.build, only=["random", "own", "joined"], seeds=[4], device="cpu", quiet=True)
+    head, *lines = without_time("runs/whole")
+    other, *same = without_time("runs/killed")
+    assert same == lines and len(lines) == 6
+    assert list(weights("runs/killed").values()) == list(weights("runs/whole").values())
+
+
+def test_ctrl_c_stops_between_steps_and_continues():
+    count = 0
+
+    def build(settings):
+        task = lab_task.build(settings)
+        loss = task.loss
+
+        def counted(model, batch):
+            nonlocal count
+            count += 1
+            if count == 40:
+                os.kill(os.getpid(), signal.SIGINT)
+            return loss(model, batch)
+
+        task.loss = counted
+        return task
+
+    write(WAYS)
+    handler = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        lab.run("made.toml", build, quiet=True, device="cpu", only=["random", "default"], seeds=[1], out="stopped")
+    assert signal.getsignal(signal.SIGINT) is handler
+    for out in ("stopped", "whole"):
+        lab.run("made.toml", lab_task.build, quiet=True, device="cpu", only=["random", "default"], seeds=[1], out=out)
+    assert without_time("stopped") == without_time("whole")
+    assert weights("stopped") == weights("whole")
+
+
+def test_more_epochs_continue_and_turns_change_nothing():
+    text = f"{HEAD}[learning]\nrate = 0.02\n{BATCHES}{RANDOM}[[run]]\nname = \"b\"\nstrategy = \"sorted\"\n"
+    write(text)
+    lab.run("made.toml", lab_task.build, quiet=True, device="cpu", epochs=1)
+    lab.run("made.toml", lab_task.build, quiet=True, device="cpu", epochs=3)
+    lab.run(write("turns = false\n" + text, "other.toml"), lab_task.build, quiet=True, device="cpu", epochs=3)
+    head, *lines = without_time("runs/made")
+
+    def plain(lines):  # Measures of the last epoch were taken after the first here.
+        return [
+            {**line, "validation": {**line["validation"], "more": line["validation"]["more"][:1]}} for line in lines
+        ]
+
+    assert plain(lines) == plain(without_time("runs/other")[1:])
+    # Fewer epochs show the first of those that are kept.
+    assert len(lab.run("made.toml", lab_task.build, quiet=True, device="cpu", epochs=2)) == 1 + 8
+
+
+def test_damaged_checkpoints_are_refused():
+    text = f"{HEAD}{BATCHES}{RANDOM}"
+    write(text)
+
+    def train(**more):
+        return lab.run("made.toml", lab_task.build, quiet=True, device="cpu", seeds=[1], epochs=1, **more)
+
+    before = without_time("runs/made") if train() else None
+    (path,) = Path("runs/made/checkpoints").glob("*.pt")
+    whole = path.read_bytes()
+    flipped = bytearray(whole)
+    flipped[len(whole) // 2] ^= 1
+    for damaged in (b"", whole[:100], whole[:-1], bytes(flipped), b"x" + whole):
+        path.write_bytes(damaged)
+        with pytest.raises(lw.StateError, match=f"{path.name}: the checkpoint is damaged") as error:
+            train()
+        assert "--fresh" in error.value.hint
+        assert path.read_bytes() == damaged
+    path.write_bytes(whole)
+    train()
+    write(text.replace("padded:200", "padded:220"))
+    with pytest.raises(lw.StateError, match="other settings or other data"):
+        train()
+    Path("runs/made/checkpoints/notes.txt").write_text("mine")
+    train(fresh=True)
+    assert without_time("runs/made") != before and Path("runs/made/checkpoints/notes.txt").exists()
+
+
+def test_a_run_that_diverges_ends_alone():
+    text = f'{HEAD}[learning]\nclip = 0\n{BATCHES}{RANDOM}[[run]]\nname = "wild"\nstrategy = "shuffled"\nrate = 3e37\n'
+    lines = epochs(lab.run(write(text), lab_task.build, quiet=True, device="cpu", seeds=[1]))
+    assert [line["epoch"] for line in lines if line["name"] == "random"] == [1, 2]
+    (wild,) = (line for line in lines if line["name"] == "wild")
+    assert wild["loss"] == "nan" and "validation" not in wild
+    assert wild["steps"] < lines[0]["steps"] and wild["frames"] < lines[0]["frames"]
+    # It stays ended.
+    assert len(lab.run("made.toml", lab_task.build, quiet=True, device="cpu", seeds=[1])) == 4
+
+
+def test_patience():
+    text = f"{HEAD}[learning]\nrate = 0.5\npatience = 1\n{BATCHES}{RANDOM}".replace("epochs = 2", "epochs = 30")
+    head, *lines = lab.run(write(text), lab_task.build, quiet=True, device="cpu", seeds=[1])
+    losses = [line["validation"]["loss"] for line in lines]
+    assert len(lines) < 30 and head["runs"][0]["ended"] and losses[-1] >= min(losses[:-1])
+    assert f"stopped after epoch {len(lines)}" in head["notes"][0]
+
+
+def test_bf16():
+    text = f'{HEAD}[learning]\namp = "bf16"\n{BATCHES}{RANDOM}'
+    (half,) = epochs(lab.run(write(text), lab_task.build, quiet=True, device="cpu", seeds=[1], epochs=1, out="a"))
+    (full,) = epochs(lab.run(write(text.replace("bf16", "none")), lab_task.build, quiet=True, device="cpu", seeds=[1], epochs=1, out="b"))
+    assert half["loss"] != full["loss"] and half["loss"] == pytest.approx(full["loss"], rel=0.01)
+
+
+def test_step_mix_is_that_of_schedules(lengths):
+    for settings in ({"strategy": "sorted"}, {"strategy": "shuffled", "update": "tokens:4000"}):
+        schedule = lw.Planner(lengths, budget="padded:1500", **settings).plan(0).schedule(1)
+        flat, each = list(schedule.for_rank(0)), schedule.accumulate
+        steps = [np.concatenate(flat[at : at + each]) for at in range(0, len(flat), each)]
+        assert _batches.step_mix(steps, lengths) == pytest.approx(schedule.step_mix, rel=1e-9)
+
+
+def test_check_and_the_command(capsys):
+    write(WAYS)
+    assert main(["check", "made.toml", "--model", "lab_task:build", "--device", "cpu"]) == 0
+    shown = capsys.readouterr().out
+    assert "120 sequences, lengths 3 to 39" in shown and not Path("runs").exists()
+    for run in ("random", "own", "joined"):
+        assert re.search(rf"^{run} +\d+ batches, +\d+ optimizer steps, padding +[\d.]+ %, \d+ shapes", shown, re.MULTILINE)
+    again = ["run", "made.toml", "--model", "lab_task:build", "--only", "random", "--seeds", "1,2", "--device", "cpu"]
+    assert main(again) == 0
+    out, err = capsys.readouterr()
+    assert out.splitlines()[0].split()[0] == "run" and out.splitlines()[1].startswith("random ")
+    assert "random, seed 2: epoch 2/2" in err and "lengthwise-lab report runs/made" in err
+    assert main(again) == 0
+    assert "Nothing was trained" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("change", "message", "hint"),
+    [
+        (("epochs = 2", "epochs = "), r"made.toml: Invalid value \(at line 2", "not valid TOML"),
+        (("epochs = 2", "epoch = 2"), "made.toml: epoch: there is no such setting", "`epochs`"),
+        (("epochs = 2", "epochs = 0"), "made.toml: epochs: expected a whole number from 1, got 0", "from 1"),
+        (("seeds = [1, 2]", "seeds = [1, 1]"), "made.toml: seeds: expected a list of different", "1, 2, 3"),
+        (("rate = 0.02", 'rate = "fast"'), "made.toml: .learning. rate: expected a number above 0, got 'fast'", "above 0"),
+        (("rate = 0.02", "rat = 0.02"), "made.toml: .learning. rat: there is no such setting", "`rate`"),
+        (("average = 2", "average = 2\npatience = 3"), "made.toml: run 'random': with `patience`", "leave one"),
+        (('strategy = "shuffled"', 'strategie = "shuffled"'), "run 'random' strategie: there is no such", "`strategy`"),
+        (('strategy = "shuffled"', 'strategy = "shufled"'), "made.toml: run 'random': .*shufled", "shuffled"),
+        (('strategy = "shuffled"', ""), "made.toml: run 'random': there is no strategy", "recommended"),
+        (("padded:200", "padded:9"), "made.toml: run '.*': sequence 0 of length 27 alone costs 27 cells", "raise the budget"),
+        (("lab_task:pairs", "lab_task:pears"), "run 'own' sampler: the module 'lab_task' has no function 'pears'", "colon"),
+        (("lab_task:pairs", "lab_tusk:pairs"), "run 'own' sampler: there is no module 'lab_tusk'", "folder"),
+        (("size = 7", "size = 7, more = 1"), None, None),
+        (('name = "default"', 'name = "random"'), "made.toml: two runs are called 'random'", "of its own"),
+        (("[model]", "scaling = 8\n[model]"), "made.toml: scaling: a model of yours is trained by one worker", "lengthwise-lab"),
+        (("[model]", 'pairs = [["random", "b"]]\n[model]'), "`pairs` has 'b'", "names of runs"),
+    ],
+)
+def test_errors_of_files(change, message, hint, capsys):
+    assert change[0] in WAYS
+    write(WAYS.replace(*change, 1))
+    code = main(["check", "made.toml", "--model", "lab_task:build", "--device", "cpu"])
+    error = capsys.readouterr().err
+    if message is None:
+        assert code == 0
+        return
+    assert code == 2
+    assert re.match(f"error: .*{message}", error), error
+    assert hint in error.partition("\n\nhint: ")[2], error
+
+
+def changed(**attributes):
+    def build(settings):
+        task = lab_task.build(settings)
+        for name, value in attributes.items():
+            setattr(task, name, value)
+        return task
+
+    return build
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda settings: object(), "expected a task with `lengths`, got a object without"),
+        (changed(lengths=np.array([3, 0, 4])), "expected `lengths` from 1, got 0 for sequence 1"),
+        (changed(lengths=np.ones((3, 3), int)), "one or two for each sequence, got an array of int64 of shape"),
+        (changed(lengths=["a", "b"]), "whole numbers"),
+        (changed(model=lambda: None), "random, seed 1: expected `model..` to return a torch.nn.Module, got NoneType"),
+        (changed(loss=lambda model, batch: torch.zeros(())), "expected `loss` to return the sum of the losses"),
+        (changed(loss=lambda model, batch: (torch.zeros(()), 1)), "depends on the parameters, got a tensor of shape .. without"),
+        (changed(loss=lambda model, batch: (model.out.bias, 1)), r"got a tensor of shape \(12,\)"),
+        (changed(loss=lambda model, batch: (model.out.bias.sum(), 0)), "random, seed 1: expected a count above 0"),
+        (changed(loss=lambda model, batch: (model.out.bias.sum() * math.nan, 1)), "expected a finite loss in the first step, got nan"),
+        (changed(validate=lambda model: {"error": 1}), 'expected `validate` to return a "loss", got error'),
+        (changed(validate=lambda model: 3), "expected `validate` to return a dict of numbers, got 3"),
+        (changed(test=lambda model: {"loss": 3}), "`validate` and `test` both return 'loss'"),
+    ],
+)
+def test_errors_of_tasks(build, message):
+    write(f"{HEAD}{BATCHES}{RANDOM}")
+    with pytest.raises(lw.LengthwiseError, match=message) as error:
+        lab.run("made.toml", build, quiet=True, device="cpu", epochs=1)
+    assert error.value.hint
+
+
+def test_errors_of_arguments(capsys):
+    write(f"{HEAD}{BATCHES}{RANDOM}")
+
+    def error_of(*arguments: str) -> str:
+        assert main(["check", "made.toml", "--device", "cpu", *arguments]) == 2
+        return capsys.readouterr().err
+
+    assert "made.toml: there is no model" in error_of()
+    assert "there is no module 'nowhere'" in error_of("--model", "nowhere:build")
+    assert "has no function 'built'" in error_of("--model", "lab_task:built")
+    assert "the path 'lab_task.py'" in error_of("--model", "lab_task.py:build")
+    assert "no run is called 'b'" in error_of("--model", "lab_task:build", "--only", "b")
+    assert "got 'abacus'" in error_of("--model", "lab_task:build", "--device", "abacus")
+    assert main(["check", "none.toml"]) == 2
+    assert "none.toml: No such file" in capsys.readouterr().err
+    # A module that has an error of its own shows that.
+    Path("broken.py").write_text("import a_module_that_is_not_there\n")
+    with pytest.raises(ModuleNotFoundError, match="a_module_that_is_not_there"):
+        main(["check", "made.toml", "--model", "broken:build"])
+
+
+def test_settings_reach_the_task():
+    got = []
+
+    def build(settings):
+        got.append(settings)
+        return lab_task.build(settings)
+
+    more = '[[run]]\nname = "wide"\nstrategy = "sorted"\nmodel = { width = 9 }\n'
+    text = f'{HEAD}[task]\npath = "x.npz"\nkind = "made"\n[data]\nform = "lines"\n[model]\nwidth = 5\n{BATCHES}{RANDOM}{more}'
+    lab.run(write(text), build, quiet=True, device="cpu", epochs=1, seeds=[1])
+    assert [one["width"] for one in got] == [5, 9]
+    assert {key: got[0][key] for key in ("data", "device", "epochs", "amp", "task")} == {
+        "data": "x.npz", "device": "cpu", "epochs": 1, "amp": "none", "task": {"kind": "made"}
+    }  # fmt: skip
+    lab.run("made.toml", build, quiet=True, device="cpu", epochs=1, seeds=[1], data="elsewhere/y.npz")
+    assert got[-1]["data"] == "elsewhere/y.npz" and got[-1]["task"] == {"form": "lines"}
+    assert Path("runs/made-y.npz/results.jsonl").exists()
+
+
+def test_another_run_keeps_out():
+    fcntl = pytest.importorskip("fcntl")
+    write(f"{HEAD}{BATCHES}{RANDOM}")
+    Path("runs/made/checkpoints").mkdir(parents=True)
+    with Path("runs/made/checkpoints/.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with pytest.raises(lw.FileError, match="another run is at work in this folder"):
+            lab.run("made.toml", lab_task.build, quiet=True, device="cpu", epochs=1)
+
+
+@pytest.mark.parametrize("how", [pickle.dumps, lambda batch: pickle.dumps(copy.deepcopy(batch))])
+def test_a_batch_can_be_pickled(how):
+    (batch, *_), *_ = batches_of(f"{HEAD}{BATCHES}{RANDOM}")[0]
+    other = pickle.loads(how(batch))
+    assert other.indices.tolist() == batch.indices.tolist() and other.lengths.tolist() == batch.lengths.tolist()
+    assert (other.shape, other.packed, len(other)) == (batch.shape, False, len(batch))
+
+
+def test_settings_of_learning_are_all_read():
+    from dataclasses import fields
+
+    assert set(_experiment.LEARNING) == {one.name for one in fields(_experiment.Learning)}
+
+
+@pytest.mark.skipif(not os.environ.get("LENGTHWISE_LAB"), reason="the laboratory is not built")
+@pytest.mark.parametrize("build", [lab_task.build, lab_task.silent])
+def test_the_laboratory_reads_the_results(build):
+    write(WAYS)
+    lab.run("made.toml", build, quiet=True, device="cpu")
+    done = subprocess.run(
+        [os.environ["LENGTHWISE_LAB"], "report", "runs/made", "-o", "page.html", "--markdown"],
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    for name in ("random", "default", "packed", "own", "joined", "validation loss"):
+        assert name in done.stdout
+    assert ("token error rate" in done.stdout) == (build is lab_task.build)
+    assert "diverged" not in done.stdout and "no number" not in done.stdout
+    assert "<svg" in Path("page.html").read_text()
+
+
+def test_the_guide(capsys):
+    text = (ROOT / "docs/guides/lab.md").read_text()
+    (module,) = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    (experiment,) = re.findall(r"^```toml\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    assert len(module.splitlines()) < 60
+    Path("my_module.py").write_text(module)
+    write(experiment, "my.toml")
+    commands = re.findall(r"^(?:\$ )?python -m (lengthwise.lab .*)$", text, re.MULTILINE)
+    assert {line.split()[1] for line in commands} >= {"check", "run"}
+    for line in commands[:2]:
+        assert main([*line.split()[1:], "--device", "cpu"]) == 0
+    lines = [json.loads(line) for line in Path("runs/my/results.jsonl").read_text().splitlines()]
+    assert len(lines) == 1 + len(lines[0]["runs"]) * lines[-1]["epoch"]
+
+
+def test_the_dictionary(monkeypatch):
+    """The experiment with a small model on a few made-up entries, in every way."""
+    folder = ROOT / "lab/experiments/dictionary"
+    rng = np.random.default_rng(1)
+    lengths = np.clip(rng.lognormal(3.0, 0.7, 130), 4, 200).astype(np.uint32)
+    np.savez("tokens.npz", tokens=rng.integers(0, 50, int(lengths.sum())).astype(np.uint16), lengths=lengths)
+    text = (folder / "dictionary.toml").read_text()
+    for name, value in (("width", 16), ("heads", 2), ("layers", 1), ("held_out", 30)):
+        text, count = re.subn(rf"^{name} = \d+", f"{name} = {value}", text, flags=re.MULTILINE)
+        assert count == 1
+    # A few steps an epoch: budgets and updates for 1/40 of the tokens.
+    text = re.sub(r"(padded:|tokens:|capacity=)(\d+)", lambda found: f"{found[1]}{int(found[2]) // 40}", text)
+    monkeypatch.syspath_prepend(folder)
+    planned = text.replace('layout = "packed"', 'layout = "planned"')
+    results = {}
+    for out, one in (("packed", text), ("planned", planned)):
+        only = ["random 32", "default", "packed", "grouped 32", "ladder 16, 4 stratified"]
+        head, *lines = lab.run(write(one), quiet=True, device="cpu", epochs=1, seeds=[1], only=only, data="tokens.npz", out=out)
+        results[out] = {line["name"]: line for line in lines}
+        assert list(results[out]) == only
+    for name, line in results["planned"].items():
+        other = results["packed"][name]
+        assert (line["steps"], line["sequences"], line["frames"]) == (other["steps"], 100, other["frames"])
+        # The update does not depend on the layout: what is left is rounding, as attention is in bfloat16.
+        assert line["loss"] == pytest.approx(other["loss"], rel=2e-3), name
+        measures = dict(line["validation"]["more"])
+        assert len(measures) == 4 + 5 and "loss at positions 1 to 16" in measures and "loss of entries of 257 or more" in measures
+    for name in ("steps", "rates", "times"):
+        assert _experiment.read(folder / f"{name}.toml").build == "model:build"
