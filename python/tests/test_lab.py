@@ -279,7 +279,9 @@ def test_the_last_epoch_is_measured_with_mean_parameters():
 def weights(folder: str) -> dict[str, bytes]:
     found = {}
     for path in sorted((Path(folder) / "checkpoints").glob("*.pt")):
-        state = torch.load(io.BytesIO(path.read_bytes().partition(b"\n")[2]), weights_only=True)
+        _, about, tensors = path.read_bytes().split(b"\n", 2)
+        assert json.loads(about)["epochs"]
+        state = torch.load(io.BytesIO(tensors), weights_only=True)
         found[path.name] = b"".join(tensor.numpy().tobytes() for tensor in state["model"].values())
     return found
 
@@ -404,6 +406,7 @@ def test_patience():
     head, *lines = lab.run(write(text), lab_task.build, quiet=True, device="cpu", seeds=[1])
     losses = [line["validation"]["loss"] for line in lines]
     assert len(lines) < 30 and head["runs"][0]["ended"] and losses[-1] >= min(losses[:-1])
+    assert ["hits" in dict(line["validation"]["more"]) for line in lines] == [False] * (len(lines) - 1) + [True]
     assert f"stopped after epoch {len(lines)}" in head["notes"][0]
 
 
@@ -523,6 +526,13 @@ def test_errors_of_arguments(capsys):
     assert "got 'abacus'" in error_of("--model", "lab_task:build", "--device", "abacus")
     assert main(["check", "none.toml"]) == 2
     assert "none.toml: No such file" in capsys.readouterr().err
+    # A module of the same name in another folder is another one.
+    for folder in ("one", "two"):
+        Path(folder).mkdir()
+        write(f"{HEAD}{BATCHES}{RANDOM}", f"{folder}/made.toml")
+        Path(folder, "twin.py").write_text(f"import lab_task\nname = {folder!r}\n\ndef build(settings):\n    raise SystemExit(name)\n")
+        with pytest.raises(SystemExit, match=folder):
+            main(["check", f"{folder}/made.toml", "--model", "twin:build"])
     # A module that has an error of its own shows that.
     Path("broken.py").write_text("import a_module_that_is_not_there\n")
     with pytest.raises(ModuleNotFoundError, match="a_module_that_is_not_there"):

@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
+from lengthwise import FileError
 from lengthwise.lab import Batch
 from torch import nn
 from torch.nn import functional
@@ -120,7 +121,7 @@ class Dictionary:
     def __init__(self, settings: dict[str, Any]) -> None:
         path = settings["data"]
         if path is None:
-            raise SystemExit("error: there is no data\n\nhint: make it with prepare.py, and give --data tokens.npz")
+            raise FileError("there is no data", hint="make it with prepare.py, and give `--data tokens.npz`")
         data = np.load(Path(path))
         self.entries = Entries(data["tokens"], data["lengths"], settings["device"])
         order = np.random.default_rng(0).permutation(len(data["lengths"]))

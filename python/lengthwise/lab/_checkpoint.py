@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -36,16 +37,17 @@ def write(path: Path, data: bytes) -> None:
         ) from None
 
 
-def save(path: Path, identity: str, state: dict[str, Any]) -> None:
-    """Saves a training. ``identity`` holds all settings that it depends on."""
+def save(path: Path, about: dict[str, Any], state: dict[str, Any]) -> None:
+    """Saves a training: what is said ``about`` it, as JSON, and its tensors."""
     buffer = io.BytesIO()
-    torch.save({"identity": identity, **state}, buffer)
-    data = buffer.getvalue()
+    torch.save(state, buffer)
+    data = json.dumps(about).encode() + b"\n" + buffer.getvalue()
     write(path, MAGIC + hashlib.sha256(data).hexdigest().encode() + b"\n" + data)
 
 
-def load(path: Path, identity: str) -> dict[str, Any] | None:
-    """Reads a training. ``None`` if there is no such file."""
+def load(path: Path, identity: str) -> tuple[dict[str, Any], bytes] | None:
+    """Reads what is said about a training, and its tensors for :func:`tensors`. ``None`` if there is no such file.
+    ``identity`` holds all settings that it depends on."""
     try:
         data = path.read_bytes()
     except FileNotFoundError:
@@ -53,13 +55,22 @@ def load(path: Path, identity: str) -> dict[str, Any] | None:
     except OSError as error:
         raise FileError(f"{path}: {error.strerror or error}", hint="make it readable, or begin anew with `--fresh`") from None
     again = "begin anew with `--fresh`, name another folder with `--out`, or delete this file to repeat this training only"
-    head, _, payload = data.partition(b"\n")
-    if not head.startswith(MAGIC) or head[len(MAGIC) :].decode("ascii", "replace") != hashlib.sha256(payload).hexdigest():
+    head, _, content = data.partition(b"\n")
+    if not head.startswith(MAGIC) or head[len(MAGIC) :].decode("ascii", "replace") != hashlib.sha256(content).hexdigest():
         raise StateError(f"{path}: the checkpoint is damaged: its checksum is not that of its content", hint=again)
-    try:
-        state: dict[str, Any] = torch.load(io.BytesIO(payload), map_location="cpu", weights_only=True)
-    except Exception as error:
-        raise StateError(f"{path}: cannot read the checkpoint: {error}", hint=again) from None
-    if state.pop("identity") != identity:
+    line, _, rest = content.partition(b"\n")
+    about: dict[str, Any] = json.loads(line)
+    if about["identity"] != identity:
         raise StateError(f"{path}: the checkpoint was made with other settings or other data", hint=again)
+    return about, rest
+
+
+def tensors(path: Path, data: bytes) -> dict[str, Any]:
+    """The tensors that :func:`load` has read."""
+    try:
+        state: dict[str, Any] = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
+    except Exception as error:
+        raise StateError(
+            f"{path}: cannot read the checkpoint: {error}", hint="begin anew with `--fresh`, or delete this file"
+        ) from None
     return state

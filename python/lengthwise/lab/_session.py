@@ -25,8 +25,20 @@ if TYPE_CHECKING:
 RESULTS, PAGE = "results.jsonl", "report.html"
 
 
+@contextlib.contextmanager
+def searched(folder: Path) -> Iterator[None]:
+    """Inside, modules are also found in the folder of the experiment, and in the current one."""
+    added = [str(folder.resolve()), str(Path.cwd())]
+    sys.path[:0] = added
+    try:
+        yield
+    finally:
+        for path in added:
+            sys.path.remove(path)
+
+
 def imported(name: str, folder: Path, where: str, default: str | None = None) -> Callable[..., Any]:
-    """The function of ``module:function``, from the current folder, that of the experiment, or installed."""
+    """The function of ``module:function``: from the folder of the experiment, from the current one, or installed."""
     module_name, _, function = name.partition(":")
     function = function or (default or "")
     if not module_name or not function:
@@ -36,10 +48,14 @@ def imported(name: str, folder: Path, where: str, default: str | None = None) ->
             f"{where}: expected the name of a module, got the path {module_name!r}",
             hint=f"give {Path(module_name).stem}:{function}; its folder, or that of the TOML file, is searched",
         )
-    added = [path for path in (str(Path.cwd()), str(folder.resolve())) if path not in sys.path]
-    sys.path[:0] = added
     try:
-        module = importlib.import_module(module_name)
+        with searched(folder):
+            module = importlib.import_module(module_name)
+            own = [path for path in (folder, Path.cwd()) if (path / f"{module_name}.py").exists()]
+            if own and Path(getattr(module, "__file__", None) or "").resolve() != (own[0] / f"{module_name}.py").resolve():
+                # Another experiment of this process has a module of this name.
+                del sys.modules[module_name]
+                module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
             raise
@@ -47,9 +63,6 @@ def imported(name: str, folder: Path, where: str, default: str | None = None) ->
             f"{where}: there is no module {module_name!r}",
             hint="start the command in its folder, put it beside the TOML file, or install it",
         ) from None
-    finally:
-        for path in added:
-            sys.path.remove(path)
     found = getattr(module, function, None)
     if not callable(found):
         raise SettingError(
@@ -91,7 +104,8 @@ class Prepared:
                 settings["task"] = table
             key = json.dumps(settings, sort_keys=True, default=str)
             if key not in self._tasks:
-                self._tasks[key] = build(settings)
+                with searched(folder):
+                    self._tasks[key] = build(settings)
             task = self._tasks[key]
             lengths = lengths_of(task, str(name) if isinstance(name, str) else getattr(name, "__name__", "build"))
             sampler = None

@@ -57,13 +57,12 @@ class Trial:
             sort_keys=True,
             default=str,
         )
-        state = _checkpoint.load(self._path, self._identity)
-        if state is not None:
-            self.training.epochs = json.loads(state["epochs"])
-            self.training.ended = state["ended"]
-            self._known = {tuple(shape) for shape in json.loads(state["shapes"])}
-        else:
-            self._known = set()
+        self._known: set[tuple[int, ...]] = set()
+        kept = _checkpoint.load(self._path, self._identity)
+        if kept is not None:
+            about, _ = kept
+            self.training.epochs, self.training.ended = about["epochs"], about["ended"]
+            self._known = {tuple(shape) for shape in about["shapes"]}
 
     @property
     def label(self) -> str:
@@ -97,8 +96,9 @@ class Trial:
         model = model.to(self._device)
         self._optimizer = optimizer_of(self._task, model, self.run.learning, self._device)
         self._average = Average()
-        state = _checkpoint.load(self._path, self._identity)
-        if state is not None:
+        kept = _checkpoint.load(self._path, self._identity)
+        if kept is not None:
+            state = _checkpoint.tensors(self._path, kept[1])
             model.load_state_dict(state["model"])
             self._optimizer.load_state_dict(state["optimizer"])
             self._average = Average(state["average"])
@@ -147,9 +147,6 @@ class Trial:
         else:
             self.training.ended = "diverged"
         self.training.epochs.append(record)
-        patience = self.run.learning.patience
-        if patience and self._without_progress() >= patience:
-            self.training.ended = self.training.ended or "patience"
         self._state = self._random.state()
         self._save(model)
 
@@ -245,6 +242,7 @@ class Trial:
         """Validates; after the last epoch with the mean of parameters, and with the measures of ``test``."""
         learning, epochs = self.run.learning, self._experiment.epochs
         last = at + 1 == epochs
+        # `average` and `patience` exclude each other, so a mean is of the last epochs.
         if learning.average > 1 and at >= epochs - learning.average:
             self._average.add(model)
         model.eval()
@@ -260,7 +258,9 @@ class Trial:
                     f'expected `validate` to return a "loss", got {", ".join(measures) or "nothing"}',
                     hint='return a dict such as {"loss": mean_loss}',
                 )
-            if last and hasattr(self._task, "test"):
+            if learning.patience and self._epochs_since_lowest(measures["loss"]) >= learning.patience:
+                self.training.ended = "patience"
+            if (last or self.training.ended) and hasattr(self._task, "test"):
                 more = self._numbers("test", self._task.test(model))
                 twice = sorted(measures.keys() & more.keys())
                 if twice:
@@ -285,10 +285,10 @@ class Trial:
                 hint='return a dict such as {"loss": mean_loss}',
             ) from None
 
-    def _without_progress(self) -> int:
-        """How many epochs ago the validation loss was lowest."""
-        losses = [value_of(epoch["validation"]["loss"]) for epoch in self.training.epochs if "validation" in epoch]
-        return len(losses) - 1 - int(np.argmin(losses)) if losses else 0
+    def _epochs_since_lowest(self, loss: float) -> int:
+        """How many epochs ago the validation loss was lowest, with this one as the last."""
+        losses = [*(value_of(epoch["validation"]["loss"]) for epoch in self.training.epochs), loss]
+        return len(losses) - 1 - int(np.argmin(losses))
 
     def _own_bytes(self, model: torch.nn.Module) -> int:
         """The memory of the parameters, their gradients, and the state of the optimizer."""
@@ -303,11 +303,13 @@ class Trial:
         with self._average.used_by(model) if self.finished else contextlib.nullcontext():
             _checkpoint.save(
                 self._path,
-                self._identity,
                 {
-                    "epochs": json.dumps(self.training.epochs),
+                    "identity": self._identity,
+                    "epochs": self.training.epochs,
                     "ended": self.training.ended,
-                    "shapes": json.dumps(sorted(self._known)),
+                    "shapes": sorted(self._known),
+                },
+                {
                     "model": model.state_dict(),
                     # What a training needs to go on takes twice the room of its parameters.
                     "optimizer": self._optimizer.state_dict() if goes_on else None,
