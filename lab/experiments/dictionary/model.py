@@ -153,11 +153,11 @@ class Dictionary:
         """The loss, the share of tokens that are not the likeliest, and the loss by position and by entry length."""
         sums = torch.zeros(3, len(POSITIONS) + 1, len(ENTRIES) + 1, dtype=torch.float64, device=self.entries.device)
         positions, entries = (torch.tensor(bounds, device=self.entries.device) for bounds in (POSITIONS, ENTRIES))
-        by_length = self.held_out[np.argsort(self.entries.lengths[self.held_out], kind="stable")]
-        for part in np.array_split(by_length, max(1, len(by_length) // 250)):
+        on_gpu = self.entries.device != "cpu"
+        # Without a GPU rows are padded: only its kernels attend within a long packed row without a huge mask.
+        order = self.held_out if on_gpu else self.held_out[np.argsort(self.entries.lengths[self.held_out], kind="stable")]
+        for part in np.array_split(order, max(1, len(order) // 250)):
             lengths = self.entries.lengths[part]
-            # Rows of a test are padded: only kernels of a GPU attend within a long packed row without a huge mask.
-            on_gpu = self.entries.device != "cpu"
             row = self.entries.packed(part) if on_gpu else self.entries.padded(part, int(lengths.max()))
             tokens, places, target, starts, longest = row
             scores = model(tokens, places, starts, longest).flatten(0, -2).float()
