@@ -45,6 +45,7 @@ Examples:
     #[command(after_help = "\
 Examples:
   lengthwise-lab report runs/handwriting
+  lengthwise-lab report runs/handwriting --json
   lengthwise-lab report runs/handwriting -o page.html")]
     Report(ReportArgs),
 }
@@ -184,7 +185,10 @@ pub(crate) struct ReportArgs {
     /// Write the page with all curves to this file.
     #[arg(long, short, value_name = "HTML")]
     pub(crate) output: Option<PathBuf>,
-    /// Print the table as Markdown.
-    #[arg(long)]
+    /// Print the tables as Markdown.
+    #[arg(long, conflicts_with = "json")]
     pub(crate) markdown: bool,
+    /// Print means, standard deviations and all comparisons as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }

@@ -99,6 +99,12 @@ fn report(args: &ReportArgs) -> Result<ExitCode, Error> {
     if let Some(output) = &args.output {
         lengthwise_lab::save_file(output, training.page().as_bytes())?;
     }
-    print(&if args.markdown { training.table().markdown() } else { summary(&training) })?;
+    print(&if args.json {
+        training.summary()
+    } else if args.markdown {
+        training.table().markdown()
+    } else {
+        summary(&training)
+    })?;
     Ok(ExitCode::SUCCESS)
 }

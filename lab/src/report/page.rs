@@ -1,6 +1,7 @@
 //! A training as one page that needs nothing else, in the style of the report.
 
 mod cell;
+mod comparisons;
 mod scaling;
 mod workers;
 
@@ -38,7 +39,9 @@ impl Training {
         let mut main = String::new();
         self.head(&mut main, &rows);
         table_section(&mut main, &table);
+        comparisons::comparisons_section(&mut main, table.differences.as_ref(), &rows);
         self.loss_section(&mut main, &rows);
+        comparisons::equal_time_section(&mut main, &rows);
         seconds_section(&mut main, &rows);
         workers::workers_section(&mut main, &rows);
         scaling::scaling_section(&mut main, self, &rows);

@@ -117,13 +117,17 @@ impl Row<'_> {
         median(self.epochs().map(|epoch| epoch.seconds).collect())
     }
 
-    /// The median of each run, of those that have an epoch.
-    pub(super) fn seconds_of_runs(&self) -> Vec<f64> {
-        let of = |run: &&TrainingRun| {
+    /// The seed of each run that has an epoch, and the median of its times.
+    pub(super) fn seconds_by_seed(&self) -> impl Iterator<Item = (u64, f64)> {
+        self.runs.iter().filter_map(|run| {
             let whole = run.epochs.iter().filter(|epoch| epoch.loss.is_finite());
-            median(whole.map(|epoch| epoch.seconds).collect())
-        };
-        self.runs.iter().filter_map(of).collect()
+            Some((run.seed, median(whole.map(|epoch| epoch.seconds).collect())?))
+        })
+    }
+
+    /// The runs whose results count.
+    pub(super) fn counted(&self) -> impl Iterator<Item = &TrainingRun> {
+        self.counted.iter().copied()
     }
 
     /// How much of something is done in a second: the median over all epochs of all runs.
@@ -170,11 +174,19 @@ impl Row<'_> {
         if wrong > 0 {
             return Outcome::Diverged(wrong, self.counted.len());
         }
-        let last = |run: &&TrainingRun| {
-            run.epochs.iter().rev().find_map(|epoch| epoch.validation.as_ref()).and_then(&of)
-        };
-        let values: Vec<f64> = self.counted.iter().filter_map(last).collect();
+        let values: Vec<f64> = self.last_by_seed(of).map(|(_, value)| value).collect();
         if values.is_empty() { Outcome::Unknown } else { Outcome::Values(values) }
+    }
+
+    /// The seed of each run that counts, and its last value.
+    pub(super) fn last_by_seed(
+        &self,
+        of: impl Fn(&Validation) -> Option<f64>,
+    ) -> impl Iterator<Item = (u64, f64)> {
+        self.counted.iter().filter_map(move |run| {
+            let last = run.epochs.iter().rev().find_map(|epoch| epoch.validation.as_ref());
+            Some((run.seed, of(last?).filter(|value| !value.is_nan())?))
+        })
     }
 
     /// The means after each epoch after which all runs that count have a number.
@@ -255,7 +267,7 @@ mod tests {
         let row = &training.rows()[0];
         assert_eq!(row.outcome(|v| Some(v.error)), Outcome::Values(vec![0.3]));
         assert_eq!(row.seconds(), Some(2.0));
-        assert_eq!(row.seconds_of_runs(), [2.0, 4.0]);
+        assert_eq!(row.seconds_by_seed().collect::<Vec<_>>(), [(0, 2.0), (1, 4.0)]);
         assert_eq!(row.behind(2).map(|run| run.seed).collect::<Vec<_>>(), [1, 2]);
     }
 

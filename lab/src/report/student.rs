@@ -1,4 +1,5 @@
-//! What a few seeds can show: Student's t distribution, intervals of means, and differences of them.
+//! What a few seeds can show: Student's t distribution, intervals of means, differences of pairs, and the
+//! smallest difference that could be found.
 
 /// The mean of some values, and how far the true one may be from it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,29 +21,111 @@ impl Mean {
     }
 }
 
-/// Whether the means of two samples differ by more than chance explains: by Welch's test at 5 %,
-/// divided by the number of pairs of rows that these two could have been picked from (Bonferroni).
-/// Fewer than two values on a side show nothing.
-pub(super) fn differ(one: &[f64], other: &[f64], pairs: usize) -> bool {
-    let (Some(mean_1), Some(mean_2)) = (mean(one), mean(other)) else { return false };
-    let gap = (mean_1 - mean_2).abs();
-    if one.len() < 2 || other.len() < 2 || !gap.is_finite() {
-        return false;
+/// Differences of pairs, such as of two runs from the same seed: their mean, and whether it may be chance.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Paired {
+    pub(super) count: usize,
+    pub(super) mean: f64,
+    /// The standard error of the mean.
+    pub(super) error: f64,
+    /// Half the width of the 95 % confidence interval.
+    pub(super) half_width: f64,
+    /// How probable a mean at least this far from zero is where there is no difference: the paired t-test,
+    /// two-sided.
+    pub(super) p: f64,
+}
+
+impl Paired {
+    /// `None` of fewer than two differences, which show nothing, and where one is no number.
+    pub(super) fn of(differences: &[f64]) -> Option<Self> {
+        let mean = mean(differences).filter(|mean| mean.is_finite())?;
+        let count = differences.len();
+        if count < 2 {
+            return None;
+        }
+        let freedom = (count - 1) as f64;
+        let error = (variance(differences, mean) / count as f64).sqrt();
+        let p = if error > 0.0 {
+            2.0 * upper_tail(mean.abs() / error, freedom)
+        } else {
+            // All are equal: no chance is seen in them.
+            f64::from(u8::from(mean == 0.0))
+        };
+        error.is_finite().then(|| Self {
+            count,
+            mean,
+            error,
+            half_width: quantile(0.975, freedom) * error,
+            p,
+        })
     }
-    let part = |values: &[f64], mean: f64| variance(values, mean) / values.len() as f64;
-    let (part_1, part_2) = (part(one, mean_1), part(other, mean_2));
-    let whole = part_1 + part_2;
-    if whole <= 0.0 {
-        return gap > 0.0;
+}
+
+/// P-values such that all below 5 % together are wrong with a probability of at most 5 % (Holm 1979): the
+/// smallest times their number, the next times one less, and so on, never falling.
+pub(super) fn holm(values: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
+    let (mut corrected, mut least) = (vec![0.0; values.len()], 0.0_f64);
+    for (rank, &at) in order.iter().enumerate() {
+        least = least.max((values.len() - rank) as f64 * values[at]).min(1.0);
+        corrected[at] = least;
     }
-    let freedom = whole * whole
-        / (part_1 * part_1 / (one.len() - 1) as f64 + part_2 * part_2 / (other.len() - 1) as f64);
-    gap > quantile(1.0 - 0.025 / pairs.max(1) as f64, freedom) * whole.sqrt()
+    corrected
+}
+
+/// How many standard errors a true difference must have for so many pairs to find it with a probability of
+/// 80 %, in a two-sided paired t-test at this level. At least two pairs.
+pub(super) fn findable(pairs: usize, level: f64) -> f64 {
+    let freedom = pairs as f64 - 1.0;
+    let bound = quantile(1.0 - 0.5 * level, freedom);
+    // Where the true difference is at the bound, about half of all trials find it.
+    let (mut low, mut high) = (0.0, 2.0 * bound + 2.0);
+    for _ in 0..40 {
+        let middle = f64::midpoint(low, high);
+        if power(middle, bound, freedom) < 0.8 { low = middle } else { high = middle }
+    }
+    f64::midpoint(low, high)
+}
+
+/// How probable it is that a mean is more than `bound` estimated standard errors above zero if it is
+/// `shift` true ones above: the tail of the noncentral t distribution, as an integral over the estimate.
+fn power(shift: f64, bound: f64, freedom: f64) -> f64 {
+    /// Enough for four digits from one degree of freedom on.
+    const PARTS: u32 = 1000;
+    let normal = |x: f64| 0.5 * libm::erfc(-x / std::f64::consts::SQRT_2);
+    let scale = std::f64::consts::LN_2 * (1.0 - 0.5 * freedom) - ln_gamma(0.5 * freedom);
+    // The root of a chi-squared number: its density, and where nearly all of it is.
+    let density = |root: f64| {
+        if root > 0.0 {
+            (scale + (freedom - 1.0) * root.ln() - 0.5 * root * root).exp()
+        } else if freedom > 1.0 {
+            0.0
+        } else {
+            scale.exp()
+        }
+    };
+    let (from, to) = ((freedom.sqrt() - 7.0).max(0.0), freedom.sqrt() + 7.0);
+    let width = (to - from) / f64::from(PARTS);
+    let value = |part: u32| {
+        let root = from + width * f64::from(part);
+        density(root) * normal(shift - bound * root / freedom.sqrt())
+    };
+    // Simpson's rule.
+    let inner: f64 =
+        (1..PARTS).map(|part| if part % 2 == 1 { 4.0 } else { 2.0 } * value(part)).sum();
+    (value(0) + inner + value(PARTS)) * width / 3.0
 }
 
 /// `None` of no values.
 pub(super) fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// The standard deviation; `None` of fewer than two values.
+pub(super) fn deviation(values: &[f64]) -> Option<f64> {
+    let mean = mean(values)?;
+    (values.len() > 1).then(|| variance(values, mean).sqrt())
 }
 
 /// The middle one, or the mean of the two in the middle; `None` of no values.
@@ -182,19 +265,62 @@ mod tests {
         assert_eq!(of(&[2.0, f64::INFINITY]).half_width, None);
     }
 
+    /// What `SciPy` computes (`ttest_1samp`).
     #[test]
-    fn only_differences_beyond_chance_are_differences() {
-        let (low, high) = ([1.0, 1.1, 0.9], [2.0, 2.1, 1.9]);
-        assert!(differ(&low, &high, 1) && differ(&high, &low, 1));
-        // What one pair shows, the best of very many pairs may show by chance.
-        assert!(!differ(&low, &high, 1000));
-        assert!(!differ(&low, &[1.1, 1.2, 1.0], 1));
-        assert!(!differ(&[1.0], &high, 1) && !differ(&[], &high, 1));
-        assert!(differ(&[1.0, 1.0], &[2.0, 2.0], 1) && !differ(&[1.0, 1.0], &[1.0, 1.0], 1));
-        assert!(!differ(&[f64::NAN, 1.0], &high, 1));
-        // Of unequal spread: t is 2.83 with 3.7 degrees of freedom and must be 2.88; then it is 4.29.
-        assert!(!differ(&[1.0, 2.0, 3.0, 4.0], &[4.0, 4.5, 5.0, 4.2], 1));
-        assert!(differ(&[1.0, 2.0, 3.0, 4.0], &[5.0, 5.5, 6.0, 5.2], 1));
+    fn pairs_are_tested_as_elsewhere() {
+        let ten = [-0.12, -0.31, -0.05, -0.22, -0.4, -0.18, 0.02, -0.27, -0.09, -0.33];
+        for (differences, mean, p, half_width) in [
+            (&[1.0, 1.5, -0.5, 2.0, 0.25][..], 0.85, 0.128_353_486_516_9, 1.233_879_194_200),
+            (&[0.3, -0.1, 0.2], 0.133_333_333_333, 0.382_786_600_151_6, 0.517_114_501_254),
+            (&[1.0, 3.0], 2.0, 0.295_167_235_300_9, 12.706_204_736_175),
+            (&ten, -0.195, 0.001_346_563_191_8, 0.096_521_651_085),
+        ] {
+            let found = Paired::of(differences).unwrap();
+            assert_eq!(found.count, differences.len());
+            assert!((found.mean - mean).abs() < 1e-11, "{found:?}");
+            assert!((found.p - p).abs() < 1e-10, "{found:?}");
+            assert!((found.half_width - half_width).abs() < 1e-9, "{found:?}");
+        }
+        // No pair or one shows nothing, nor does what is no number.
+        for nothing in [&[][..], &[1.0], &[1.0, f64::NAN], &[f64::INFINITY, 1.0], &[1e300, -1e300]]
+        {
+            assert_eq!(Paired::of(nothing), None, "{nothing:?}");
+        }
+        let equal = |value: f64| Paired::of(&[value; 3]).map(|of| (of.p, of.half_width));
+        assert_eq!((equal(0.0), equal(0.5)), (Some((1.0, 0.0)), Some((0.0, 0.0))));
+    }
+
+    #[test]
+    fn many_comparisons_are_corrected() {
+        let near = |found: Vec<f64>, expected: &[f64]| {
+            assert_eq!(found.len(), expected.len());
+            let gap = found.iter().zip(expected).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(gap < 1e-12, "{found:?}");
+        };
+        near(holm(&[0.01, 0.04, 0.03, 0.005, 0.2]), &[0.04, 0.09, 0.09, 0.025, 0.2]);
+        near(holm(&[0.5, 0.6, 0.7]), &[1.0; 3]);
+        near(holm(&[0.03]), &[0.03]);
+        near(holm(&[]), &[]);
+    }
+
+    /// What `SciPy` computes from the noncentral t distribution.
+    #[test]
+    fn the_smallest_difference_that_is_found() {
+        for (pairs, level, expected) in [
+            (2, 0.05, 16.334_009),
+            (3, 0.05, 5.653_489),
+            (5, 0.05, 3.761_060),
+            (10, 0.05, 3.149_636),
+            (20, 0.05, 2.953_588),
+            (20, 0.01, 3.749_640),
+            (20, 0.05 / 45.0, 4.775_274),
+            (100, 0.05, 2.829_130),
+            (3, 0.05 / 9.0, 17.014_706),
+            (2, 0.05 / 9.0, 146.856_856),
+        ] {
+            let found = findable(pairs, level);
+            assert!((found / expected - 1.0).abs() < 1e-4, "{pairs}, {level}: {found}");
+        }
     }
 
     #[test]

@@ -3,14 +3,15 @@
 use std::fmt::{Display, Write as _};
 
 use super::{
+    compare::Measure,
+    differences::Differences,
     records::{Training, Validation},
     remarks::remarks,
     row::{Outcome, Row, last_epoch},
-    student::differ,
     workers::{Count, any_together},
 };
 use lengthwise_report::parts::{
-    table::{Look, TextColumn, TextTable, distinct, stars_of_best},
+    table::{Look, TextColumn, TextTable, stars_of_best},
     text::{compact, fixed, one_line, time, wrapped},
 };
 
@@ -20,8 +21,13 @@ pub struct TrainingTable {
     heading: Vec<String>,
     pub(super) names: Vec<String>,
     pub(super) columns: Vec<Column>,
+    pub(super) differences: Option<Differences>,
     pub(super) remarks: Vec<String>,
 }
+
+/// What a star says.
+const STAR: &str =
+    "best of its column; losses and errors: lower than those of the first row beyond chance";
 
 /// Which end of a column is the good one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,8 +60,8 @@ pub(super) struct Cell {
     pub(super) spread: Option<String>,
     /// The number to sort by.
     pub(super) value: Option<f64>,
-    /// What it is the mean of, where that is known.
-    sample: Vec<f64>,
+    /// Of a result: whether it is better than that of the first row beyond chance.
+    better: Option<bool>,
 }
 
 impl Training {
@@ -73,12 +79,12 @@ impl Training {
         let mut columns = costs(&rows);
         columns.extend(self.results(&rows));
         columns.retain(|column| column.cells.iter().any(|cell| !cell.text.is_empty()));
-        let remarks = remarks(&rows).into_iter().chain(self.set_against(&rows));
-        let remarks = remarks.chain(self.notes.iter().cloned());
+        let remarks = remarks(&rows).into_iter().chain(self.notes.iter().cloned());
         TrainingTable {
             heading,
             names: rows.iter().map(|row| row.name.to_owned()).collect(),
             columns,
+            differences: self.differences(&rows),
             remarks: remarks.collect(),
         }
     }
@@ -87,17 +93,31 @@ impl Training {
     fn results(&self, rows: &[Row<'_>]) -> Vec<Column> {
         let loss = column(1, ["validation", "loss"], Best::Low, "mean loss on validation data")
             .cells(rows, |row| row.outcome(|v| Some(v.loss)).cell(decimals_of_loss, 1.0));
-        let mut columns = vec![loss, share(0, &self.error, rows, |v| Some(v.error))];
+        let error = share(0, &self.error, rows, |v| Some(v.error));
+        let compared = self.compared(rows);
+        // Which rows the seeds show to be better than the first.
+        let marked = |mut column: Column, measure: Measure<'_>| {
+            let compared = compared.iter().find(|one| one.measure == measure);
+            for (row, cell) in rows.iter().zip(&mut column.cells) {
+                let found = compared.and_then(|all| all.difference(rows[0].name, row.name));
+                let better = found.is_some_and(|found| found.beyond_chance() && found.value < 0.0);
+                cell.better = Some(better);
+            }
+            column
+        };
+        let mut columns = vec![marked(loss, Measure::Loss), marked(error, Measure::Error)];
         for name in self.more() {
             let value = |v: &Validation| v.more.iter().find(|one| one.0 == name).map(|one| one.1);
-            columns.push(if name.ends_with("error rate") {
+            let measure = Measure::More(name);
+            let column = if measure.is_share() {
                 share(4, name, rows, value)
             } else {
                 let mut column = column(4, ["", ""], Best::Low, "");
                 (column.heading, column.meaning) = (name.to_owned(), name.to_owned());
                 column.short = two_lines(name);
                 column.cells(rows, |row| row.outcome(value).cell(decimals_of_loss, 1.0))
-            });
+            };
+            columns.push(marked(column, measure));
         }
         if let (Some(target), Some(first)) = (Self::target(rows), rows.first()) {
             let meaning = format!(
@@ -241,9 +261,12 @@ impl Column {
         self.best == Best::Neither && self.cells.windows(2).all(|pair| pair[0].text == pair[1].text)
     }
 
-    /// Which cells are as good as the best: those that look like it, and those whose difference from
-    /// it their seeds cannot show.
+    /// Which cells stand out: those that look like the best, and of results those that the seeds show to be
+    /// better than the first.
     fn starred(&self) -> Vec<bool> {
+        if self.cells.iter().any(|cell| cell.better.is_some()) {
+            return self.cells.iter().map(|cell| cell.better == Some(true)).collect();
+        }
         let known = || self.cells.iter().filter(|cell| cell.value.is_some());
         let by = |a: &&Cell, b: &&Cell| a.value.unwrap_or(0.0).total_cmp(&b.value.unwrap_or(0.0));
         let best = match self.best {
@@ -252,22 +275,10 @@ impl Column {
             Best::Neither => None,
         };
         // One alone is not the best of any.
-        let Some(best) = best.filter(|_| known().count() > 1) else {
-            return vec![false; self.cells.len()];
-        };
-        if best.sample.is_empty() {
-            let texts: Vec<String> = self.cells.iter().map(|cell| cell.text.clone()).collect();
-            return stars_of_best(Some(&best.text), &texts);
-        }
-        let pairs = pairs(self.cells.len());
-        let told_apart = |cell: &Cell| differ(&best.sample, &cell.sample, pairs);
-        distinct(self.cells.iter().map(|cell| cell.value.is_some() && !told_apart(cell)).collect())
+        let best = best.filter(|_| known().count() > 1).map(|best| &best.text);
+        let texts: Vec<String> = self.cells.iter().map(|cell| cell.text.clone()).collect();
+        best.map_or_else(|| vec![false; texts.len()], |best| stars_of_best(Some(best), &texts))
     }
-}
-
-/// How many pairs there are of so many.
-pub(super) fn pairs(count: usize) -> usize {
-    count * count.saturating_sub(1) / 2
 }
 
 impl Cell {
@@ -296,7 +307,7 @@ impl Outcome {
             Outcome::Diverged(some, runs) => {
                 Cell { text: format!("{some} of {runs} diverged"), ..Cell::default() }
             }
-            Outcome::Values(values) => match self.interval() {
+            Outcome::Values(_) => match self.interval() {
                 Some(of) if of.mean.is_finite() => {
                     let decimals = decimals(of.mean);
                     let show = |value: f64| fixed(unit * value, decimals);
@@ -304,7 +315,7 @@ impl Outcome {
                         text: show(of.mean),
                         spread: of.half_width.map(show),
                         value: Some(unit * of.mean),
-                        sample: values.clone(),
+                        better: None,
                     }
                 }
                 Some(of) if of.mean == f64::INFINITY => {
@@ -324,7 +335,7 @@ impl TrainingTable {
             corner: "strategy",
             names: self.names.iter().map(|name| one_line(name)).collect(),
             columns: self.columns.iter().map(shown).collect(),
-            star: "best of its column, and what these seeds cannot tell from it",
+            star: STAR,
         };
         let mut text: String = self.heading.iter().map(|line| wrapped(line, width)).collect();
         text.push('\n');
@@ -332,6 +343,21 @@ impl TrainingTable {
             text.push_str("there are no runs\n");
         } else {
             text += &shown_table.text(look, width);
+        }
+        if let Some(differences) = &self.differences {
+            if let Some(table) = differences.text_table() {
+                let about = format!(
+                    "Compared with {}, seed by seed, with 95 % intervals",
+                    differences.first
+                );
+                text.push('\n');
+                text += &wrapped(&about, width);
+                text += &table.text(Look::Plain, width);
+            }
+            text.push('\n');
+            for line in differences.legend().iter().chain(&differences.untested) {
+                text += &wrapped(line, width);
+            }
         }
         if !self.remarks.is_empty() {
             text.push('\n');
@@ -356,6 +382,9 @@ impl TrainingTable {
             }
             text.push('\n');
         }
+        if let Some(differences) = &self.differences {
+            differences.markdown(&mut text);
+        }
         if !self.remarks.is_empty() {
             text.push('\n');
             for remark in &self.remarks {
@@ -377,7 +406,7 @@ fn shown(column: &Column) -> TextColumn {
 }
 
 /// Text that stays text in Markdown, on one line.
-fn marked_down(text: &str) -> String {
+pub(super) fn marked_down(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in one_line(text).chars() {
         if "\\`*_[]<>|&#~$".contains(character) {
@@ -389,7 +418,7 @@ fn marked_down(text: &str) -> String {
 }
 
 /// A name in two lines of about the same length.
-fn two_lines(name: &str) -> [String; 2] {
+pub(super) fn two_lines(name: &str) -> [String; 2] {
     let name = one_line(name);
     let longer = |at: usize| at.max(name.len() - at - 1);
     match name.match_indices(' ').map(|(at, _)| at).min_by_key(|at| longer(*at)) {
@@ -398,7 +427,7 @@ fn two_lines(name: &str) -> [String; 2] {
     }
 }
 
-fn decimals_of_loss(loss: f64) -> usize {
+pub(super) fn decimals_of_loss(loss: f64) -> usize {
     match loss.abs() {
         ..0.1 => 4,
         ..100.0 => 3,
@@ -430,7 +459,14 @@ mod tests {
             shuffled         3        4    10.1        1038     545k     31.20      420   1235   0.816 ± 0.040    20.40 ± 0.99   51.00 ± 2.48        40.4
             semi-sorted      3        4    6.10*       1718*    902k*     1.71*     420   1235   0.736 ± 0.040*   18.40 ± 0.99*  46.00 ± 2.48*       18.3*
 
-            * best of its column, and what these seeds cannot tell from it
+            * best of its column; losses and errors: lower than those of the first row beyond chance
+
+            Compared with shuffled, seed by seed, with 95 % intervals
+                                     time of an        validation    character error      word error
+            strategy               epoch, ratio              loss       rate, points    rate, points
+            semi-sorted  0.604 (0.594 to 0.614)    −0.080 ± 0.000       −2.00 ± 0.00    −5.00 ± 0.00
+
+            The smallest differences that these seeds find with a probability of 80 %: time of an epoch 2.1 %, validation loss 0.0, character error rate 0.0 points, word error rate 0.0 points.
 
             The data were made by a program.
         "#]];
@@ -444,6 +480,12 @@ mod tests {
             |---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|
             | shuffled | 3 | 4 | 10.1 | 1038 | 545k | 31.20 | 420 | 1235 | 0.816 ± 0.040 | 20.40 ± 0.99 | 51.00 ± 2.48 | 40.4 |
             | semi-sorted | 3 | 4 | 6.10 | 1718 | 902k | 1.71 | 420 | 1235 | 0.736 ± 0.040 | 18.40 ± 0.99 | 46.00 ± 2.48 | 18.3 |
+
+            | compared with shuffled | time of an epoch, ratio | validation loss | character error rate, points | word error rate, points |
+            |---|---:|---:|---:|---:|
+            | semi-sorted | 0.604 (0.594 to 0.614) | −0.080 ± 0.000 | −2.00 ± 0.00 | −5.00 ± 0.00 |
+
+            - The smallest differences that these seeds find with a probability of 80 %: time of an epoch 2.1 %, validation loss 0.0, character error rate 0.0 points, word error rate 0.0 points.
 
             - The data were made by a program.
         "#]];
@@ -480,8 +522,18 @@ mod tests {
             silent         1    5.00     31.20      420                 -                 -             -
             waiting        0       -         -        -                 -                 -             -
 
-            * best of its column, and what these seeds cannot tell from it
+            * best of its column; losses and errors: lower than those of the first row beyond chance
             not shown: seeds, sequences per s, frames per s; a wider terminal or JSON has them
+
+            Compared with plain, seed by seed, with 95 % intervals
+                                  time of an
+            strategy            epoch, ratio
+            wild      1.464 (1.074 to 1.996)
+            silent                         -
+            waiting                        -
+
+            The smallest differences that these seeds find with a probability of 80 %: time of an epoch 49 %.
+            plain and silent have one seed in common, which cannot show whether a difference is chance.
 
             plain, seed 1: has 1 of 3 epochs; only its time and padding count.
             wild, seed 0: diverged in epoch 2.
@@ -518,8 +570,10 @@ mod tests {
             odd            1         2    3.00*        -        3493*    31.20      420        2.000           50.00   not reached
             waiting        0         -       -         -           -         -        -            -               -             -
 
-            * best of its column, and what these seeds cannot tell from it
+            * best of its column; losses and errors: lower than those of the first row beyond chance
             not shown: seeds, by plan %, frames per s, peak MB; a wider terminal or JSON has them
+
+            One seed cannot show whether differences are chance: train with more, such as `--seeds 1,2,3`.
 
             odd, seed 0: has 1 of 2 epochs; its results are those so far.
             waiting, seed 0: has 0 of 2 epochs.

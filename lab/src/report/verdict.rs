@@ -1,26 +1,51 @@
 //! The sentences that sum a training up, and claim no more than the seeds can show.
 
 use super::{
+    compare::{Compared, Comparison, Difference, Measure, Untested},
+    differences::smallest,
     records::Training,
     row::{Outcome, Row},
-    student::{differ, mean},
-    table::pairs,
     workers::Count,
 };
 use lengthwise_report::parts::text::{counted, one_line, percent, time};
 
-/// A row and what is compared of it: a value for each seed.
+/// A row and what it is ranked by: the least is the best.
 struct Rival<'a> {
     name: &'a str,
     value: f64,
-    sample: Vec<f64>,
+}
+
+/// The rows with a value, and how they compare with the first row.
+struct Field<'a> {
+    first: &'a str,
+    rivals: Vec<Rival<'a>>,
+    compared: Option<&'a Compared<'a>>,
+}
+
+/// How differences are put into words.
+struct Words<'a> {
+    what: &'a str,
+    /// Of one row and of several.
+    verbs: [&'a str; 2],
+    lower: &'a str,
+    higher: &'a str,
+}
+
+/// What the seeds say of the rows that are compared with the first.
+#[derive(Default)]
+struct Sides {
+    lower: Vec<String>,
+    higher: Vec<String>,
+    unclear: Vec<String>,
+    /// How many seeds the comparisons have: the least and the most.
+    seeds: Option<(usize, usize)>,
 }
 
 impl Training {
     /// Which way to batch is fastest, whether errors differ, which way reaches the error of the first row
-    /// first, and what to do: short sentences. Differences that the seeds cannot show are called that: they
-    /// are tested by Welch's test at 5 % over all pairs of rows. Numbers and units have a space between them
-    /// that does not break.
+    /// first, and what to do: short sentences. Differences that the seeds cannot show are called that: runs of
+    /// the same seed are compared with the first row, at 5 % for all comparisons on a measure. Numbers and units
+    /// have a space between them that does not break.
     pub fn verdict(&self) -> Vec<String> {
         let rows = self.rows();
         if rows.is_empty() {
@@ -29,8 +54,13 @@ impl Training {
         if rows.iter().all(|row| row.last_epoch() == 0) {
             return vec!["No epoch is over yet.".to_owned()];
         }
-        let mut sentences = speed(&rows);
-        sentences.extend(self.errors(&rows));
+        let compared = self.compared(&rows);
+        let on = |measure| compared.iter().find(|one| one.measure == measure);
+        let times = Field::new(&rows, on(Measure::Seconds), Row::seconds);
+        let errors =
+            Field::new(&rows, on(Measure::Error), |row| row.outcome(|v| Some(v.error)).mean());
+        let mut sentences = speed(&times);
+        sentences.extend(self.errors(&rows, &errors));
         sentences.extend(more_workers(&rows));
         let most = rows.iter().map(Row::last_epoch).max().unwrap_or(0);
         let (least, most) = rows
@@ -42,7 +72,7 @@ impl Training {
             sentences
                 .push(format!("Not all runs are done: rows have from {least} to {most} epochs."));
         } else {
-            sentences.extend(race(&rows).unwrap_or_default());
+            sentences.extend(race(&rows, &errors).unwrap_or_default());
         }
         if rows.len() == 1 {
             sentences.push("There is no other strategy to compare it with.".to_owned());
@@ -51,13 +81,11 @@ impl Training {
     }
 
     /// Which rows have the lowest error, and which diverged.
-    fn errors(&self, rows: &[Row<'_>]) -> Vec<String> {
+    fn errors(&self, rows: &[Row<'_>], field: &Field<'_>) -> Vec<String> {
         let error = one_line(&self.error);
-        let of = |row: &Row<'_>| row.outcome(|v| Some(v.error));
-        let mut rivals = of_errors(rows);
         let lost: Vec<String> = rows
             .iter()
-            .filter_map(|row| match of(row) {
+            .filter_map(|row| match row.outcome(|v| Some(v.error)) {
                 Outcome::Diverged(all, runs) if all == runs => Some(one_line(row.name)),
                 Outcome::Diverged(some, runs) => {
                     Some(format!("{} ({some} of {runs} runs)", one_line(row.name)))
@@ -66,98 +94,232 @@ impl Training {
             })
             .collect();
         let lost = (!lost.is_empty()).then(|| format!("{} diverged.", lost.join(", ")));
-        let Some(at) = best(&rivals) else {
+        let Some(best) = field.best() else {
             return vec![lost.unwrap_or_else(|| "No errors were measured.".to_owned())];
         };
-        let one_seed = one_seed(&rivals);
-        let best = rivals.swap_remove(at);
-        let name = one_line(best.name);
-        let found = percent(best.value);
-        let first = rivals.iter().find(|rival| rival.name == rows[0].name);
-        let against = first
-            .map(|first| {
-                format!(", against {} with {}", percent(first.value), one_line(first.name))
-            })
-            .unwrap_or_default();
-        let alike = alike(&best, &rivals, rows.len());
+        let (name, found) = (one_line(best.name), percent(best.value));
         let mut told = Vec::new();
-        if rivals.is_empty() {
+        if field.rivals.len() == 1 {
             told.push(format!("{name} has a {error} of {found}."));
-        } else if one_seed {
-            told.push(format!("{name} has the lowest {error}: {found}{against}."));
-            told.push("One seed cannot show whether that is chance.".to_owned());
-        } else if alike.len() == rivals.len() {
-            let highest = rivals.iter().map(|rival| rival.value).fold(best.value, f64::max);
-            told.push(format!(
-                "The {error} does not differ by more than {} show: {}.",
-                seeds(&best, &rivals),
-                range(&name, &found, &percent(highest))
+        } else if let Some(sides) = field.sides() {
+            let words = Words {
+                what: &error,
+                verbs: ["has", "have"],
+                lower: &format!("a lower {error}"),
+                higher: &format!("a higher {error}"),
+            };
+            let points = |share: f64| format!("{:.2}", 100.0 * share.abs());
+            let less = |found: Difference| {
+                format!(
+                    "{}\u{a0}points less than {} (95\u{a0}% interval: {} to {})",
+                    points(found.value),
+                    one_line(field.first),
+                    points(found.high),
+                    points(found.low)
+                )
+            };
+            told.extend(field.told(
+                &sides,
+                &words,
+                percent,
+                |best, against| {
+                    format!(
+                        "{} has the lowest {error}: {}{against}.",
+                        one_line(best.name),
+                        percent(best.value)
+                    )
+                },
+                less,
             ));
         } else {
+            let against = field.against(best, percent);
             told.push(format!("{name} has the lowest {error}: {found}{against}."));
-            if !alike.is_empty() {
-                let with = listed(&alike);
-                let seeds = begun(&seeds(&best, &rivals));
-                told.push(format!("{seeds} show no difference from {with}."));
-            }
+            told.push(field.untested());
         }
         told.extend(lost);
         told
     }
 }
 
-/// The rows that have errors, by their mean.
-fn of_errors<'a>(rows: &'a [Row<'a>]) -> Vec<Rival<'a>> {
-    rivals(rows, |row| {
-        let sample = row.outcome(|v| Some(v.error)).values().to_vec();
-        Some((mean(&sample).filter(|mean| mean.is_finite())?, sample))
-    })
-}
-
-/// The rows that have a time, by their median.
-fn of_seconds<'a>(rows: &'a [Row<'a>]) -> Vec<Rival<'a>> {
-    rivals(rows, |row| Some((row.seconds()?, row.seconds_of_runs())))
-}
-
 /// Which row is fastest.
-fn speed(rows: &[Row<'_>]) -> Vec<String> {
-    let mut rivals = of_seconds(rows);
-    let Some(at) = best(&rivals) else { return Vec::new() };
-    let several = !one_seed(&rivals);
-    let best = rivals.swap_remove(at);
-    let (name, took) = (one_line(best.name), time(best.value));
-    if rivals.is_empty() {
-        return vec![format!("An epoch of {name} takes {took}\u{a0}s.")];
+fn speed(field: &Field<'_>) -> Vec<String> {
+    let Some(best) = field.best() else { return Vec::new() };
+    let (name, seconds) = (one_line(best.name), |value: f64| format!("{}\u{a0}s", time(value)));
+    if field.rivals.len() == 1 {
+        return vec![format!("An epoch of {name} takes {}.", seconds(best.value))];
     }
-    let against = match rivals.iter().find(|rival| rival.name == rows[0].name) {
-        Some(first) if first.value > 0.0 => {
-            let less = percent(1.0 - best.value / first.value);
-            format!(", {less} less than {} ({}\u{a0}s)", one_line(first.name), time(first.value))
-        }
-        _ => String::new(),
+    let fastest = |best: &Rival<'_>, against: &str| {
+        format!(
+            "{} is the fastest: {} per epoch{against}.",
+            one_line(best.name),
+            seconds(best.value)
+        )
     };
-    let alike = alike(&best, &rivals, rows.len());
-    if several && alike.len() == rivals.len() {
-        let slowest = rivals.iter().map(|rival| rival.value).fold(best.value, f64::max);
-        return vec![format!(
-            "The time of an epoch does not differ by more than {} show: {}.",
-            seeds(&best, &rivals),
-            range(&name, &format!("{took}\u{a0}s"), &format!("{}\u{a0}s", time(slowest)))
-        )];
+    let Some(sides) = field.sides() else {
+        return vec![fastest(best, &field.against(best, seconds))];
+    };
+    let less = |found: Difference| {
+        format!(
+            "{} less than {} (95\u{a0}% interval: {} to {})",
+            percent(1.0 - found.value),
+            one_line(field.first),
+            percent(1.0 - found.high).trim_end_matches("\u{a0}%"),
+            percent(1.0 - found.low)
+        )
+    };
+    let words = Words {
+        what: "time of an epoch",
+        verbs: ["takes", "take"],
+        lower: "less time",
+        higher: "more time",
+    };
+    field.told(&sides, &words, seconds, fastest, less)
+}
+
+impl<'a> Field<'a> {
+    fn new(
+        rows: &'a [Row<'a>],
+        compared: Option<&'a Compared<'a>>,
+        of: impl Fn(&Row<'a>) -> Option<f64>,
+    ) -> Self {
+        let rival = |row: &'a Row<'a>| {
+            let value = of(row).filter(|value| value.is_finite())?;
+            Some(Rival { name: row.name, value })
+        };
+        Self {
+            first: rows.first().map_or("", |row| row.name),
+            rivals: rows.iter().filter_map(rival).collect(),
+            compared,
+        }
     }
-    let mut told = vec![format!("{name} is the fastest: {took}\u{a0}s per epoch{against}.")];
-    if several && !alike.is_empty() {
-        told.push(format!(
-            "{} show no difference in time from {}.",
-            begun(&seeds(&best, &rivals)),
-            listed(&alike)
-        ));
+
+    /// The row of the least.
+    fn best(&self) -> Option<&Rival<'a>> {
+        self.rivals.iter().min_by(|a, b| a.value.total_cmp(&b.value))
     }
-    told
+
+    /// What was found for this row in comparison with the first.
+    fn difference(&self, name: &str) -> Option<Difference> {
+        self.compared?.difference(self.first, name)
+    }
+
+    /// `None` if nothing was tested.
+    fn sides(&self) -> Option<Sides> {
+        let mut sides = Sides::default();
+        // Differences are above or below zero, ratios above or below one.
+        let none = if self.compared?.measure.is_ratio() { 1.0 } else { 0.0 };
+        for rival in &self.rivals {
+            let Some(found) = self.difference(rival.name) else { continue };
+            let side = match found.beyond_chance() {
+                true if found.value < none => &mut sides.lower,
+                true => &mut sides.higher,
+                false => &mut sides.unclear,
+            };
+            side.push(one_line(rival.name));
+            let (least, most) = sides.seeds.unwrap_or((found.seeds, found.seeds));
+            sides.seeds = Some((least.min(found.seeds), most.max(found.seeds)));
+        }
+        sides.seeds.map(|_| sides)
+    }
+
+    /// The value of the first row, where the best is another.
+    fn against(&self, best: &Rival<'_>, show: impl Fn(f64) -> String) -> String {
+        let first = self.rivals.iter().find(|rival| rival.name == self.first);
+        first
+            .filter(|first| first.name != best.name)
+            .map(|first| format!(", against {} with {}", show(first.value), one_line(first.name)))
+            .unwrap_or_default()
+    }
+
+    /// Why chance cannot be judged.
+    fn untested(&self) -> String {
+        let seeds = self
+            .compared
+            .iter()
+            .flat_map(|all| &all.comparisons)
+            .any(|one| one.found == Err(Untested::Seeds(0)));
+        if seeds {
+            "Runs with different seeds are not compared, so this may be chance.".to_owned()
+        } else {
+            "One seed cannot show whether that is chance.".to_owned()
+        }
+    }
+
+    /// The best row, how all others compare with the first, and what could be seen.
+    fn told(
+        &self,
+        sides: &Sides,
+        words: &Words<'_>,
+        show: impl Fn(f64) -> String,
+        headline: impl Fn(&Rival<'_>, &str) -> String,
+        less: impl Fn(Difference) -> String,
+    ) -> Vec<String> {
+        let Some(best) = self.best() else { return Vec::new() };
+        let first = one_line(self.first);
+        let seeds = sides.seeds();
+        let mut told = Vec::new();
+        if sides.lower.is_empty() && sides.higher.is_empty() {
+            let highest = self.rivals.iter().map(|rival| rival.value).fold(best.value, f64::max);
+            let range = range(&one_line(best.name), &show(best.value), &show(highest));
+            let what = words.what;
+            told.push(format!("The {what} does not differ by more than {seeds} show: {range}."));
+        } else {
+            let beyond = self.difference(best.name).filter(Difference::beyond_chance);
+            let against = match beyond {
+                Some(found) => format!(", {}", less(found)),
+                None if best.name == self.first => String::new(),
+                None => format!("{}; that may be chance", self.against(best, &show)),
+            };
+            told.push(headline(best, &against));
+            // With two rows the headline says it all.
+            let others = |names: &[String]| -> Vec<String> {
+                names.iter().filter(|name| **name != one_line(best.name)).cloned().collect()
+            };
+            for (side, says) in [(&sides.lower, words.lower), (&sides.higher, words.higher)] {
+                let names = others(side);
+                if !names.is_empty() && self.rivals.len() > 2 {
+                    let verb = words.verbs[usize::from(names.len() > 1)];
+                    let names = listed(&names);
+                    told.push(format!(
+                        "{} {verb} {says} than {first}, beyond chance.",
+                        begun(&names)
+                    ));
+                }
+            }
+            let unclear = others(&sides.unclear);
+            if !unclear.is_empty() {
+                told.push(format!(
+                    "{} show no difference between {first} and {}.",
+                    begun(&seeds),
+                    listed(&unclear)
+                ));
+            }
+        }
+        // Of the rows that may differ from the first after all.
+        let chance = |one: &Comparison<'_>| {
+            one.from == self.first && one.found.is_ok_and(|found| !found.beyond_chance())
+        };
+        let effect = self.compared.and_then(|compared| smallest(compared, chance));
+        told.extend(
+            effect.map(|effect| {
+                format!("Differences from {first} below {effect} could not be seen.")
+            }),
+        );
+        told
+    }
+}
+
+impl Sides {
+    fn seeds(&self) -> String {
+        match self.seeds {
+            Some((least, most)) if least == most => format!("{most}\u{a0}seeds"),
+            _ => "these seeds".to_owned(),
+        }
+    }
 }
 
 /// Which row is the first to have no more errors than the first row ended with, and so what to do.
-fn race(rows: &[Row<'_>]) -> Option<Vec<String>> {
+fn race(rows: &[Row<'_>], field: &Field<'_>) -> Option<Vec<String>> {
     let (target, first) = (Training::target(rows)?, rows.first()?);
     let own = first.seconds_to(target)?;
     let times = rows.iter().filter_map(|row| Some((row.seconds_to(target)?, row.name)));
@@ -173,8 +335,8 @@ fn race(rows: &[Row<'_>]) -> Option<Vec<String>> {
             "No other way reaches the final error of {name} ({target}) sooner than {name} itself, after \
              {took}\u{a0}s of training."
         ));
-        told.extend(nearly(rows, own));
-        match better(rows) {
+        told.extend(nearly(rows, own, field));
+        match better(field) {
             Some(better) => format!("use {better} for fewer errors"),
             None => format!("keep {name}"),
         }
@@ -187,7 +349,7 @@ fn race(rows: &[Row<'_>]) -> Option<Vec<String>> {
         ));
         format!("use {winner}")
     };
-    told.push(if one_seed(&of_errors(rows)) {
+    told.push(if field.rivals.len() > 1 && field.sides().is_none() {
         "What to do: train with more seeds before you choose, such as `--seeds 1,2,3`.".to_owned()
     } else {
         format!("What to do: {choice}.")
@@ -195,21 +357,17 @@ fn race(rows: &[Row<'_>]) -> Option<Vec<String>> {
     Some(told)
 }
 
-/// The row of the lowest error, if that is measurably lower than the error of the first.
-fn better(rows: &[Row<'_>]) -> Option<String> {
-    let rivals = of_errors(rows);
-    let (lowest, first) = (&rivals[best(&rivals)?], rivals.first()?);
-    differ(&first.sample, &lowest.sample, pairs(rows.len())).then(|| one_line(lowest.name))
+/// The row of the lowest error, if that is lower than the error of the first beyond chance.
+fn better(field: &Field<'_>) -> Option<String> {
+    let lowest = field.best()?;
+    field.difference(lowest.name).filter(Difference::beyond_chance).map(|_| one_line(lowest.name))
 }
 
 /// Which row is done sooner than the first one, and ends with more errors only by what may be chance.
-fn nearly(rows: &[Row<'_>], own: f64) -> Option<String> {
-    let of = |row: &Row<'_>| row.outcome(|v| Some(v.error)).values().to_vec();
-    let first = of(rows.first()?);
+fn nearly(rows: &[Row<'_>], own: f64, field: &Field<'_>) -> Option<String> {
     let done = rows[1..].iter().filter_map(|row| {
-        let (end, sample) = (*row.curve(|v| v.error).last()?, of(row));
-        let chance =
-            first.len() > 1 && sample.len() > 1 && !differ(&first, &sample, pairs(rows.len()));
+        let end = *row.curve(|v| v.error).last()?;
+        let chance = field.difference(row.name).is_some_and(|found| !found.beyond_chance());
         (chance && end.seconds < own).then_some((end, row.name))
     });
     let (end, name) = done.min_by(|a, b| a.0.seconds.total_cmp(&b.0.seconds))?;
@@ -219,23 +377,6 @@ fn nearly(rows: &[Row<'_>], own: f64) -> Option<String> {
         percent(end.mean),
         time(end.seconds)
     ))
-}
-
-/// The rows that have what is compared.
-fn rivals<'a>(
-    rows: &'a [Row<'a>],
-    of: impl Fn(&Row<'a>) -> Option<(f64, Vec<f64>)>,
-) -> Vec<Rival<'a>> {
-    let rival = |row: &'a Row<'a>| {
-        let (value, sample) = of(row)?;
-        Some(Rival { name: row.name, value, sample })
-    };
-    rows.iter().filter_map(rival).collect()
-}
-
-/// The place of the least.
-fn best(rivals: &[Rival<'_>]) -> Option<usize> {
-    (0..rivals.len()).min_by(|&a, &b| rivals[a].value.total_cmp(&rivals[b].value))
 }
 
 /// What the most workers take, against the fewest. Rows whose number changed are none of them.
@@ -274,27 +415,6 @@ fn more_workers(rows: &[Row<'_>]) -> Option<String> {
         percent(many.seconds()? / few.seconds()?),
         told(few, fewest),
     ))
-}
-
-/// Those that seeds cannot tell from the best.
-fn alike(best: &Rival<'_>, others: &[Rival<'_>], rows: usize) -> Vec<String> {
-    let same = |rival: &&Rival<'_>| !differ(&best.sample, &rival.sample, pairs(rows));
-    others.iter().filter(same).map(|rival| one_line(rival.name)).collect()
-}
-
-/// Whether a row has a single seed, which shows nothing of chance.
-fn one_seed(rivals: &[Rival<'_>]) -> bool {
-    rivals.iter().any(|rival| rival.sample.len() < 2)
-}
-
-/// How many seeds all rows have.
-fn seeds(best: &Rival<'_>, others: &[Rival<'_>]) -> String {
-    let count = best.sample.len();
-    if others.iter().all(|rival| rival.sample.len() == count) {
-        format!("{count}\u{a0}seeds")
-    } else {
-        "these seeds".to_owned()
-    }
 }
 
 /// With a capital letter, as a sentence begins.
@@ -375,23 +495,25 @@ mod tests {
             told.push_str("\n\n");
         }
         let expected = expect_test::expect![[r#"
-            semi-sorted is the fastest: 6.10 s per epoch, 39.6 % less than shuffled (10.1 s).
-            semi-sorted has the lowest character error rate: 18.4 %, against 20.4 % with shuffled.
+            semi-sorted is the fastest: 6.10 s per epoch, 39.6 % less than shuffled (95 % interval: 38.6 to 40.6 %).
+            semi-sorted has the lowest character error rate: 18.4 %, 2.00 points less than shuffled (95 % interval: 2.00 to 2.00).
             semi-sorted is the first to reach the final error of shuffled (20.4 %): after 18.3 s of training, where shuffled takes 40.4 s.
             What to do: use semi-sorted.
 
-            b is the fastest: 1.01 s per epoch, 49.8 % less than a (2.01 s).
-            b has the lowest character error rate: 21.0 %, against 31.0 % with a.
+            b is the fastest: 1.01 s per epoch, 49.8 % less than a (95 % interval: 49.1 to 50.4 %).
+            b has the lowest character error rate: 21.0 %, 10.00 points less than a (95 % interval: 10.00 to 10.00).
             b is the first to reach the final error of a (31.0 %): after 2.02 s of training, where a takes 4.02 s.
             What to do: use b.
 
-            b is the fastest: 1.01 s per epoch, 49.8 % less than a (2.01 s).
+            b is the fastest: 1.01 s per epoch, 49.8 % less than a (95 % interval: 49.1 to 50.4 %).
             The character error rate does not differ by more than 3 seeds show: all have 31.0 %.
+            Differences from a below 3.3 points could not be seen.
             b is the first to reach the final error of a (31.0 %): after 2.02 s of training, where a takes 4.02 s.
             What to do: use b.
 
-            b is the fastest: 1.01 s per epoch, 49.8 % less than a (2.01 s).
+            b is the fastest: 1.01 s per epoch, 49.8 % less than a (95 % interval: 49.1 to 50.4 %).
             The character error rate does not differ by more than 3 seeds show: 31.0 % (a) to 31.7 %.
+            Differences from a below 1.9 points could not be seen.
             No other way reaches the final error of a (31.0 %) sooner than a itself, after 4.02 s of training.
             b ends with 31.7 % after 2.02 s; the difference may be chance.
             What to do: keep a.
@@ -402,20 +524,20 @@ mod tests {
             What to do: keep a.
 
             a is the fastest: 2.01 s per epoch.
-            3 seeds show no difference in time from b.
-            b has the lowest character error rate: 21.0 %, against 31.0 % with a.
-            3 seeds show no difference from c.
+            B and c take more time than a, beyond chance.
+            b has the lowest character error rate: 21.0 %, 10.00 points less than a (95 % interval: 10.00 to 10.00).
+            C has a lower character error rate than a, beyond chance.
             No other way reaches the final error of a (31.0 %) sooner than a itself, after 4.02 s of training.
             What to do: use b for fewer errors.
 
-            b is the fastest: 1.00 s per epoch, 50.0 % less than a (2.00 s).
+            b is the fastest: 1.00 s per epoch, against 2.00 s with a.
             b has the lowest character error rate: 20.0 %, against 30.0 % with a.
             One seed cannot show whether that is chance.
             b is the first to reach the final error of a (30.0 %): after 2.00 s of training, where a takes 4.00 s.
             What to do: train with more seeds before you choose, such as `--seeds 1,2,3`.
 
-            b is the fastest: 1.01 s per epoch, 49.6 % less than a (2.00 s).
-            b has the lowest character error rate: 21.0 %, against 30.5 % with a.
+            b is the fastest: 1.01 s per epoch, 49.9 % less than a (95 % interval: 48.3 to 51.4 %).
+            b has the lowest character error rate: 21.0 %, 10.00 points less than a (95 % interval: 10.00 to 10.00).
             b is the first to reach the final error of a (30.5 %): after 2.02 s of training, where a takes 4.01 s.
             What to do: use b.
 
@@ -423,24 +545,24 @@ mod tests {
             a has a character error rate of 30.0 %.
             There is no other strategy to compare it with.
 
-            b is the fastest: 1.00 s per epoch, 50.1 % less than a (2.00 s).
+            b is the fastest: 1.00 s per epoch, against 2.00 s with a.
             a has a character error rate of 30.5 %.
             b (1 of 2 runs) diverged.
             No other way reaches the final error of a (30.5 %) sooner than a itself, after 4.01 s of training.
             What to do: keep a.
 
-            b is the fastest: 1.00 s per epoch, 49.9 % less than a (2.00 s).
+            b is the fastest: 1.00 s per epoch, 49.9 % less than a (95 % interval: 48.3 to 51.4 %).
             a has the lowest character error rate: 30.5 %.
             Not all runs are done: rows have from 1 to 2 epochs.
 
-            b is the fastest: 1.00 s per epoch, 50.0 % less than a (2.00 s).
+            b is the fastest: 1.00 s per epoch, against 2.00 s with a.
             No errors were measured.
 
             Nothing was trained.
 
             No epoch is over yet.
 
-            b\n is the fastest: 1.00 s per epoch, 50.0 % less than \u{1b}[31m (2.00 s).
+            b\n is the fastest: 1.00 s per epoch, against 2.00 s with \u{1b}[31m.
             b\n has the lowest character error rate: 20.0 %, against 30.0 % with \u{1b}[31m.
             One seed cannot show whether that is chance.
             b\n is the first to reach the final error of \u{1b}[31m (30.0 %): after 2.00 s of training, where \u{1b}[31m takes 4.00 s.

@@ -11,7 +11,7 @@ from pages import CLASHES, apart, looks
 
 WHOLE = trainings.lines(trainings.whole(), notes=["The data were made by a program."])
 NAMES = [name for name, *_ in trainings.ROWS]
-SECTIONS = ["strategies", "loss", "seconds", "error", "trade-off", "settings"]
+SECTIONS = ["strategies", "comparisons", "loss", "equal-time", "seconds", "error", "trade-off", "settings"]
 FIGURES = ["loss-epochs", "loss-seconds", "seconds", "error-epochs", "error-seconds", "trade-off"]
 
 
@@ -23,13 +23,20 @@ def test_everything_is_there(train, show):
     page = show(train(WHOLE))
     assert page.title() == "lengthwise: an encoder on `speech`"
     verdict = plain(page.inner_text(".verdict"))
-    assert verdict.startswith("sorted is the fastest: 6.11 s per epoch, 39.0 % less than shuffled (10.0 s).")
-    assert "3 seeds show" in verdict and "is the first to reach the final error of shuffled" in verdict
+    assert verdict.startswith("sorted is the fastest: 6.11 s per epoch, 39.0 % less than shuffled (95 % interval: ")
+    assert "than shuffled, beyond chance." in verdict and "is the first to reach the final error of shuffled" in verdict
     assert "What to do: " in verdict
     assert page.eval_on_selector_all("section", "all => all.map(s => s.id)") == SECTIONS
     assert page.eval_on_selector_all("figure", "all => all.map(f => f.dataset.name)") == FIGURES
     assert "5 strategies, 3 seeds, 12 epochs" in plain(page.inner_text("dl >> nth=0"))
-    assert page.locator("tbody tr").count() == len(NAMES)
+    assert page.locator("#strategies tbody tr").count() == len(NAMES)
+    # Every other strategy is compared with the first, in time, loss and two errors.
+    assert page.locator("#comparisons tbody tr").evaluate_all("all => all.map(tr => tr.dataset.series)") == NAMES[1:]
+    cells = page.locator("#comparisons tbody td").all_text_contents()
+    assert len(cells) == 4 * len(NAMES[1:])
+    assert all(re.search(r"p (=|<) 0\.\d+|p = 1\.00", cell) and "seen from" in cell for cell in cells)
+    assert "Holm" in page.inner_text("#comparisons .head")
+    assert page.locator("#equal-time tbody tr").count() == len(NAMES)
     assert plain(page.inner_text("#strategies .remarks")) == "The data were made by a program."
     for name in FIGURES:
         svg = page.locator(f"figure[data-name={name}] svg[role=img]")
@@ -86,8 +93,8 @@ def test_pointing_at_a_mark_says_what_it_is(train, show):
 
 def test_a_click_on_a_strategy_follows_it_everywhere(train, show):
     page = show(train(WHOLE))
-    page.click("tbody tr[data-series='sorted'] th")
-    for section in ["strategies", "loss", "seconds", "error", "trade-off"]:
+    page.click("#strategies tbody tr[data-series='sorted'] th")
+    for section in ["strategies", "comparisons", "equal-time", "loss", "seconds", "error", "trade-off"]:
         assert page.locator(f"#{section} .chosen").count() > 0, section
         assert page.locator(f"#{section} .chosen:not([data-series=sorted])").count() == 0
     page.click("#error .legend li[data-series='shuffled'] >> nth=0")
@@ -99,14 +106,14 @@ def test_a_click_on_a_strategy_follows_it_everywhere(train, show):
 def test_the_table_sorts_by_any_column(train, show):
     page = show(train(WHOLE))
     cells = lambda column: page.eval_on_selector_all(
-        f"tbody tr > :nth-child({column})", "all => all.map(cell => cell.dataset.value)"
+        f"#strategies tbody tr > :nth-child({column})", "all => all.map(cell => cell.dataset.value)"
     )
-    for column in range(2, page.locator("thead th").count() + 1):
-        page.click(f"thead th:nth-child({column})")
+    for column in range(2, page.locator("#strategies thead th").count() + 1):
+        page.click(f"#strategies thead th:nth-child({column})")
         # What was not reached comes last.
         up = [float(value or "inf") for value in cells(column)]
         assert up == sorted(up), column
-    assert up.count(float("inf")) > 0 and "not reached" in page.inner_text("tbody tr:last-child")
+    assert up.count(float("inf")) > 0 and "not reached" in page.inner_text("#strategies tbody tr:last-child")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -194,10 +201,11 @@ def test_data_with_little_to_show_says_so(train, show):
     silent = show(train(trainings.lines(runs)))
     assert silent.inner_text("#error .nothing") == "Nothing to show: no epoch was validated."
     assert silent.inner_text(".verdict").endswith("No errors were measured.")
-    assert "loss" not in silent.inner_text("thead")
+    assert "loss" not in silent.inner_text("#strategies thead")
 
     single = show(train(trainings.lines(trainings.whole(seeds=1))))
     assert "One seed cannot show whether that is chance." in single.inner_text(".verdict")
+    assert single.inner_text("#comparisons li").startswith("One seed cannot show whether differences are chance")
     assert single.locator(".band, .sd").count() == 0 and "bands" not in single.inner_text("main")
 
     waiting = show(train(trainings.lines([("shuffled", 0, [])])))
@@ -222,8 +230,8 @@ def test_runs_that_diverge_or_are_not_done(train, show):
         "bucketed:count=16, seed 2: has 2 of 6 epochs; only its time and padding count.",
         "sorted, seed 1: diverged in epoch 4.",
     ]
-    assert "1 of 3 diverged" in plain(page.inner_text("tr[data-series=sorted]"))
-    assert "2 to 6" in plain(page.inner_text("tr[data-series='bucketed:count=16']"))
+    assert "1 of 3 diverged" in plain(page.inner_text("#strategies tr[data-series=sorted]"))
+    assert "2 to 6" in plain(page.inner_text("#strategies tr[data-series='bucketed:count=16']"))
     for name in ["loss-epochs", "error-epochs"]:
         assert page.locator(f"figure[data-name={name}] g[data-series=sorted] .dot").count() == 3
     assert page.locator("#trade-off g[data-series=sorted]").count() == 0
@@ -255,7 +263,7 @@ def test_many_strategies_and_epochs(train, show):
     path = train(trainings.lines(trainings.whole(epochs=300, seeds=2, rows=rows)))
     assert path.stat().st_size < 6_000_000
     page = show(path)
-    assert page.locator("tbody tr").count() == 20
+    assert page.locator("#strategies tbody tr").count() == 20
     # Some of the points have a dot, and the last one has.
     dots = page.locator("figure[data-name=loss-epochs] g.series:has(.line)").first.locator(".dot")
     assert 20 < dots.count() <= 40
@@ -268,4 +276,4 @@ def test_many_strategies_and_epochs(train, show):
 def test_without_scripts_all_can_be_read(train, show):
     page = show(train(WHOLE), java_script_enabled=False)
     assert page.locator("figure svg[role=img]").count() == len(FIGURES)
-    assert page.locator("tbody tr").count() == len(NAMES) and page.locator(".verdict").is_visible()
+    assert page.locator("#strategies tbody tr").count() == len(NAMES) and page.locator(".verdict").is_visible()

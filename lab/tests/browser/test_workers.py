@@ -11,7 +11,7 @@ from test_training import plain
 NAMES = [name for name, *_ in trainings.TEAMS]
 SEVERAL = NAMES[1:]
 MODES = ["sync", "average"]
-SECTIONS = ["strategies", "loss", "seconds", "workers", "scaling", "error", "trade-off", "settings"]
+SECTIONS = ["strategies", "comparisons", "loss", "equal-time", "seconds", "workers", "scaling", "error", "trade-off", "settings"]
 TEAMS = trainings.lines(trainings.teams(), scaling=trainings.scaling())
 
 
@@ -25,6 +25,9 @@ def test_everything_is_there(train, show):
     cells = lambda name: [plain(one) for one in page.locator(f"#strategies tr[data-series='{name}'] td").all_inner_texts()]
     assert cells("1 worker")[:4] == ["1", "60.0", "–", "–"]
     assert cells("6 workers, one slow")[:4] == ["6", "12.2", "16.7", "3.0"]
+    # Words and dashes stand below their headings, as numbers do.
+    edges = "all => all.map(tr => [...tr.children].map(cell => Math.round(cell.getBoundingClientRect().right)).join())"
+    assert len(set(page.locator("#strategies tr").evaluate_all(edges))) == 1
     assert page.locator("#strategies .remarks li").all_text_contents() == [
         "6 workers: its workers shared cores; times are those with a core for each. "
         "By the clock its epochs took 364 s in all, and not 121 s."
