@@ -1,0 +1,63 @@
+//! The pages on the papers cite kept results, and nothing else: every number of ours in `docs/papers` is computed
+//! from `experiments/results` here. `UPDATE_EXPECT=1 cargo test --test pages` writes the pages anew.
+//!
+//! A comment names the files, and another one before a table says what its columns and rows show:
+//!
+//! ```text
+//! <!-- results
+//! files = { cpu = "2026-11-15-cpu/note4.jsonl" }
+//! -->
+//!
+//! <!-- results
+//! columns = [{}, { run = "random" }, { run = "smart" }]
+//! rows = [{ file = "cpu", show = "padding", times = 100, as = "0.0 %" }]
+//! -->
+//!
+//! Padding falls to <!-- result file = "cpu", run = "smart", show = "padding", times = 100, as = "0.0 %" -->17.8
+//! %<!-- end -->.
+//! ```
+//!
+//! A cell has what its column and its row say together; `{}` leaves it as it is written. `show` is a key of the
+//! summary (`lengthwise-lab report FILE --json`); `than` compares with another run, seed by seed; `at` is an epoch
+//! of the first run at whose end losses are compared. Numbers of a paper, and settings, stand between `<!-- paper
+//! -->` or `<!-- setting -->` and `<!-- end -->`.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
+
+mod page;
+mod prose;
+mod query;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use page::rendered;
+use prose::unmarked;
+
+fn pages() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/papers");
+    let mut pages: Vec<PathBuf> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    pages.sort();
+    assert!(pages.len() >= 4, "{pages:?}");
+    pages
+}
+
+#[test]
+fn pages_say_what_the_results_say() {
+    for path in pages() {
+        let text = fs::read_to_string(&path).unwrap();
+        let rendered = rendered(&text).unwrap_or_else(|why| panic!("{}: {why}", path.display()));
+        expect_test::expect_file![path].assert_eq(&rendered);
+    }
+}
+
+#[test]
+fn every_number_has_a_source() {
+    for path in pages() {
+        let unmarked = unmarked(&fs::read_to_string(&path).unwrap());
+        assert!(unmarked.is_empty(), "{}: numbers without a source: {unmarked:#?}", path.display());
+    }
+}

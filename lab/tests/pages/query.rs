@@ -1,0 +1,193 @@
+//! What is asked of kept results, and the answer as text.
+
+use std::{collections::HashMap, fs, path::Path};
+
+use lengthwise_lab::report::Training;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// What a number is.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Query {
+    /// The name of a file.
+    file: Option<String>,
+    run: Option<String>,
+    /// A key of the summary: of a run, or of its measures.
+    show: Option<String>,
+    /// The run that it is compared with.
+    than: Option<String>,
+    /// The epoch of the first run at whose end losses are shown.
+    at: Option<u32>,
+    /// Whether a comparison is shown relative to the other run.
+    relative: Option<bool>,
+    /// What numbers are multiplied by, such as 100 for percent.
+    times: Option<f64>,
+    /// How numbers look, such as `0.0 ± 0.0`, `+0.0 %` or `0.00 (0.00 to 0.00)`.
+    #[serde(rename = "as")]
+    pattern: Option<String>,
+}
+
+impl Query {
+    pub(crate) fn is_empty(&self) -> bool {
+        let Query { file, run, show, than, at, relative, times, pattern } = self;
+        file.is_none()
+            && run.is_none()
+            && show.is_none()
+            && than.is_none()
+            && at.is_none()
+            && relative.is_none()
+            && times.is_none()
+            && pattern.is_none()
+    }
+
+    /// What both say; the first wins.
+    pub(crate) fn and(&self, other: &Query) -> Query {
+        let (one, other) = (self.clone(), other.clone());
+        Query {
+            file: one.file.or(other.file),
+            run: one.run.or(other.run),
+            show: one.show.or(other.show),
+            than: one.than.or(other.than),
+            at: one.at.or(other.at),
+            relative: one.relative.or(other.relative),
+            times: one.times.or(other.times),
+            pattern: one.pattern.or(other.pattern),
+        }
+    }
+}
+
+/// The summaries of the files that a page names.
+#[derive(Debug, Default)]
+pub(crate) struct Results {
+    summaries: HashMap<String, Value>,
+}
+
+/// The numbers of an answer, and whether a difference may be chance.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Answer {
+    pub(crate) text: String,
+    pub(crate) chance: bool,
+}
+
+impl Results {
+    /// Reads a kept file under a name.
+    pub(crate) fn add(&mut self, name: &str, file: &str) -> Result<(), String> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("experiments/results");
+        let text = fs::read_to_string(folder.join(file)).map_err(|why| format!("{file}: {why}"))?;
+        let training = Training::from_jsonl(&text).map_err(|why| format!("{file}: {why}"))?;
+        self.put(name, &training);
+        Ok(())
+    }
+
+    pub(crate) fn put(&mut self, name: &str, training: &Training) {
+        let summary = serde_json::from_str(&training.summary()).unwrap();
+        self.summaries.insert(name.to_owned(), summary);
+    }
+
+    pub(crate) fn answer(&self, query: &Query) -> Result<Answer, String> {
+        let (Some(file), Some(run), Some(show), Some(pattern)) =
+            (&query.file, &query.run, &query.show, &query.pattern)
+        else {
+            return Err(format!("expected `file`, `run`, `show` and `as`, got {query:?}"));
+        };
+        let summary = self
+            .summaries
+            .get(file)
+            .ok_or_else(|| format!("expected a name in `files`, got {file:?}"))?;
+        let named = |list: &str| summary[list].as_array().cloned().unwrap_or_default();
+        let found = named("runs").into_iter().find(|one| one["name"] == **run);
+        let found = found.ok_or_else(|| format!("expected a run of {file}, got {run:?}"))?;
+        let (values, chance) = if let Some(than) = &query.than {
+            let is = |one: &Value| {
+                let epoch = query.at.map_or(Value::Null, Value::from);
+                one["measure"] == **show
+                    && one["from"] == **than
+                    && one["to"] == **run
+                    && one["epoch"] == epoch
+            };
+            if than == run {
+                let same = f64::from(u8::from(
+                    show == "seconds_per_epoch" && query.relative != Some(true),
+                ));
+                (vec![same; 3], false)
+            } else if let Some(one) = named("comparisons").iter().find(|one| is(one)) {
+                (compared(one, query.relative == Some(true)), one["beyond_chance"] == false)
+            } else if query.at.is_some() {
+                (Vec::new(), false)
+            } else {
+                return Err(format!("{file}: {run} is not compared with {than} on {show}"));
+            }
+        } else if let Some(epoch) = query.at {
+            let at = named("equal_time").into_iter().find(|one| one["epoch"] == epoch);
+            let losses = at.and_then(|at| at["losses"].as_array().cloned()).unwrap_or_default();
+            let mean =
+                losses.iter().find(|one| one["name"] == **run).and_then(|one| one["mean"].as_f64());
+            (mean.into_iter().collect(), false)
+        } else if let Some(value) = found.get(show).filter(|value| value.is_number()) {
+            (value.as_f64().into_iter().collect(), false)
+        } else {
+            let measure = found["measures"].get(show);
+            let measure = measure.ok_or_else(|| format!("{file}: {run} has no {show:?}"))?;
+            let values = ["mean", "half_width"].map(|key| measure[key].as_f64());
+            (values.into_iter().flatten().collect(), false)
+        };
+        let values: Vec<f64> =
+            values.iter().map(|value| value * query.times.unwrap_or(1.0)).collect();
+        // What there is nothing of, such as a loss after the last epoch, leaves its cell empty.
+        let text = if values.is_empty() { String::new() } else { filled(pattern, &values)? };
+        Ok(Answer { text, chance })
+    }
+}
+
+/// The ratio and its interval, or the difference and half of its interval.
+fn compared(one: &Value, relative: bool) -> Vec<f64> {
+    let number = |key: &str| one[key].as_f64();
+    let all = || {
+        let (value, low, high) = (number("value")?, number("low")?, number("high")?);
+        Some(match (one["kind"] == "ratio", relative) {
+            (true, false) => vec![value, low, high],
+            (true, true) => vec![value - 1.0, low - 1.0, high - 1.0],
+            (false, false) => vec![value, 0.5 * (high - low)],
+            (false, true) => vec![number("relative")?, 0.5 * (high - low) / number("from_mean")?],
+        })
+    };
+    all().unwrap_or_default()
+}
+
+/// The pattern with numbers in place of its zeros, with as many decimals.
+fn filled(pattern: &str, values: &[f64]) -> Result<String, String> {
+    let (mut text, mut rest, mut values) = (String::new(), pattern, values.iter());
+    while let Some(at) = rest.find('0') {
+        let (before, number) = rest.split_at(at);
+        let end = number.find(|c: char| c != '0' && c != '.').unwrap_or(number.len());
+        let decimals = number[..end].split_once('.').map_or(0, |(_, decimals)| decimals.len());
+        let value =
+            values.next().ok_or_else(|| format!("there are fewer numbers than in {pattern:?}"))?;
+        let signed = before.ends_with('+');
+        text += before.trim_end_matches('+');
+        let digits = format!("{:.decimals$}", value.abs());
+        let zero = !digits.contains(|digit: char| ('1'..='9').contains(&digit));
+        text += match value {
+            _ if zero => "",
+            ..0.0 => "−",
+            _ if signed => "+",
+            _ => "",
+        };
+        text += &digits;
+        rest = &number[end..];
+    }
+    Ok(text + rest)
+}
+
+#[test]
+fn numbers_look_as_the_pattern_does() {
+    let show = |pattern: &str, values: &[f64]| filled(pattern, values).unwrap();
+    assert_eq!(show("0.0 ± 0.00", &[1.25, 0.126]), "1.2 ± 0.13");
+    assert_eq!(show("+0.0 %", &[2.44]), "+2.4 %");
+    assert_eq!(show("+0.0 %", &[-2.44]), "−2.4 %");
+    assert_eq!(show("+0.0", &[-0.01]), "0.0");
+    assert_eq!(show("0.0k", &[10.26]), "10.3k");
+    assert_eq!(show("0", &[5754.4, 9.0]), "5754");
+    assert!(filled("0 ± 0", &[1.0]).is_err());
+}
