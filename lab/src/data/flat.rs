@@ -1,14 +1,16 @@
 //! A folder with all sequences in one array, and an index that says where each begins.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
 use super::Task;
+use super::draw::Part;
 use super::error::{Error, count, quote, quote_all};
 use super::npy::{self, Array};
 use super::pieces::{Join, Piece, Plan};
-use super::split::Split;
+use super::split::{HoldOut, Split};
 use super::table::Table;
 
 /// What to read of a folder.
@@ -27,9 +29,23 @@ pub struct Settings {
     /// The columns of the index that say together what a sequence is.
     #[serde(default)]
     pub label: Columns,
-    /// Which sequences are in which part.
+    /// How many states a word has whose frames are to be labelled, from the training part alone. The word of a
+    /// sequence is its `label`.
     #[serde(default)]
-    pub split: Split,
+    pub align: Option<u32>,
+    /// How labels are spelled, where they are not as they should be read. The letters of the words are then the
+    /// input, and the frames the target. A label that is not here is spelled as it is.
+    #[serde(default)]
+    pub spell: Option<BTreeMap<String, String>>,
+    /// The values of columns of the sequences to use; others are left out.
+    #[serde(default)]
+    pub only: BTreeMap<String, Vec<String>>,
+    /// Which sequences are in which part. When left out: `train` and `test` in the column `split`.
+    #[serde(default)]
+    pub split: Option<Split>,
+    /// What is held out, in place of a split.
+    #[serde(default)]
+    pub hold_out: Option<HoldOut>,
     /// Sequences to put end to end as lines.
     #[serde(default)]
     pub join: Option<Join>,
@@ -52,7 +68,7 @@ pub struct Settings {
     /// The features to use, by their places; all when left out.
     #[serde(default)]
     pub columns: Option<Vec<usize>>,
-    /// Of what lines are drawn.
+    /// Of what is drawn what is held out, and lines.
     #[serde(default)]
     pub seed: u64,
 }
@@ -109,6 +125,26 @@ fn targets(settings: &Settings, table: &Table) -> Result<Vec<usize>, Error> {
     if settings.states == Some(0) {
         return Err(table.error("`states` is 0", "say how many states a word has"));
     }
+    let made = [
+        ("labels", settings.labels.is_some()),
+        ("align", settings.align.is_some()),
+        ("spell", settings.spell.is_some()),
+    ];
+    let made: Vec<&str> = made.iter().filter(|(_, given)| *given).map(|(name, _)| *name).collect();
+    if let [one, other, ..] = made[..] {
+        let message = format!("`{one}` and `{other}` each say what to learn");
+        return Err(table.error(message, "leave one of them out"));
+    }
+    if settings.align == Some(0) || (settings.align.is_some() && settings.states.is_some()) {
+        return Err(table.error(
+            "`align` is 0, or `states` is there too",
+            "set only `align`, to the number of states of a word, from 1",
+        ));
+    }
+    if settings.split.is_some() && settings.hold_out.is_some() {
+        return Err(table
+            .error("`split` and `hold_out` each say what to examine on", "leave one of them out"));
+    }
     if settings.every == 0 {
         return Err(table.error("`every` is 0", "say of how many rows one is kept, from 1"));
     }
@@ -118,10 +154,13 @@ fn targets(settings: &Settings, table: &Table) -> Result<Vec<usize>, Error> {
 /// Reads the folder.
 pub fn load(settings: &Settings) -> Result<Task, Error> {
     let folder = settings.path.as_path();
-    let table = Table::read(&folder.join(INDEX))?;
+    let mut table = Table::read(&folder.join(INDEX))?;
+    for (column, values) in &settings.only {
+        table.keep(column, values)?;
+    }
     let targets = targets(settings, &table)?;
     let group = settings.join.as_ref().map(|join| table.column(&join.by)).transpose()?;
-    let parts = settings.split.parts(&table)?;
+    let parts = settings.parts(&table)?;
     let (file, features) = features(settings)?;
     let width = features.width.unwrap_or(1);
     settings.check_columns(width).map_err(|error| error.in_file(&file))?;
@@ -136,6 +175,16 @@ pub fn load(settings: &Settings) -> Result<Task, Error> {
         let values = &features.values[rows.start * width..rows.end * width];
         finite(values, width).map_err(|error| error.about(&table, row).in_file(&file))?;
         let kept = settings.kept(values, width);
+        if let Some(states) = settings.align.filter(|&states| kept.len() < states as usize) {
+            return Err(table.wrong(
+                row,
+                format!(
+                    "the sequence has {}, and a word has {states} states",
+                    count(kept.len(), "frame")
+                ),
+                "leave the sequence out, or set `align` to fewer states",
+            ));
+        }
         let label = targets.iter().map(|&column| table.field(row, column)).collect::<Vec<_>>();
         if let Some(&column) = targets.iter().find(|&&column| table.field(row, column).is_empty()) {
             let name = quote(table.name(column));
@@ -164,8 +213,10 @@ pub fn load(settings: &Settings) -> Result<Task, Error> {
         name: folder.file_name().map_or_else(String::new, |name| name.to_string_lossy().into()),
         source: folder.to_string_lossy().into(),
         width: settings.columns.as_ref().map_or(width, Vec::len),
-        join: settings.join.as_ref().map(|join| join.most),
-        states: settings.states,
+        join: settings.join.clone(),
+        states: settings.states.or(settings.align),
+        align: settings.align,
+        spell: settings.spell.clone(),
         normalize: settings.normalize,
         seed: settings.seed,
     };
@@ -308,12 +359,22 @@ impl Error {
     /// The same about the sequence of a row of the index.
     fn about(self, table: &Table, row: usize) -> Self {
         let id = table.find("id").map(|column| format!(" ({})", quote(table.field(row, column))));
-        let message = format!("sequence {row}{} {}", id.unwrap_or_default(), self.said());
+        let (place, id) = (table.place(row), id.unwrap_or_default());
+        let message = format!("sequence {place}{id} {}", self.said());
         Error::new(message, self.hint())
     }
 }
 
 impl Settings {
+    /// The part of every sequence.
+    fn parts(&self, table: &Table) -> Result<Vec<Option<Part>>, Error> {
+        let Some(hold_out) = &self.hold_out else {
+            return self.split.clone().unwrap_or_default().parts(table);
+        };
+        let parts = hold_out.parts(self.seed, table.len(), |by| table.values(by));
+        parts.map_err(|error| error.in_file(&self.path.join(INDEX)))
+    }
+
     fn check_columns(&self, width: usize) -> Result<(), Error> {
         let used = [("difference", Some(&self.difference)), ("columns", self.columns.as_ref())];
         let used = used.into_iter().flat_map(|(name, columns)| {

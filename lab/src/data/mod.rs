@@ -1,5 +1,6 @@
 //! What models learn from: sequences, and what is said about each.
 
+mod align;
 mod check;
 pub mod documents;
 mod draw;
@@ -24,7 +25,7 @@ pub use self::error::Error;
 pub(crate) use self::error::count;
 pub use self::pieces::Join;
 pub use self::source::{KINDS, Source, load};
-pub use self::split::Split;
+pub use self::split::{Groups, HoldOut, Split};
 
 /// Sequences of rows, one after another, and where each ends.
 #[derive(Clone, Debug, PartialEq)]

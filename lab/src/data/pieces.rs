@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use super::align::{Aligner, Recording};
 use super::draw::{Draw, Part, Subject};
-use super::error::{Error, quote};
+use super::error::{Error, quote, quote_all};
 use super::{Dataset, Inputs, Ragged, Targets, Task, Words};
 
 /// Pieces that are put end to end.
@@ -17,6 +18,16 @@ pub struct Join {
     pub by: String,
     /// The most pieces of a line. How many it has is drawn, and so is which.
     pub most: u32,
+    /// The fewest pieces of a line, but for those that are left over.
+    #[serde(default = "one")]
+    pub least: u32,
+    /// In how many lines of the training part each piece is. In the other part each is in one.
+    #[serde(default = "one")]
+    pub times: u32,
+}
+
+fn one() -> u32 {
+    1
 }
 
 /// A recording, and what is known of it.
@@ -38,8 +49,12 @@ pub(crate) struct Plan {
     pub(crate) name: String,
     pub(crate) source: String,
     pub(crate) width: usize,
-    pub(crate) join: Option<u32>,
+    pub(crate) join: Option<Join>,
     pub(crate) states: Option<u32>,
+    /// How many states the words have whose frames are labelled here.
+    pub(crate) align: Option<u32>,
+    /// How labels are spelled, where letters are the input and frames the target.
+    pub(crate) spell: Option<BTreeMap<String, String>>,
     pub(crate) normalize: bool,
     pub(crate) seed: u64,
 }
@@ -50,13 +65,37 @@ const FARTHEST: f64 = 8.0;
 impl Plan {
     /// Makes the task.
     pub(crate) fn assemble(&self, mut pieces: Vec<Piece>) -> Result<Task, Error> {
-        if self.join == Some(0) {
-            return Err(Error::new("`join` has at most 0 pieces", "set `most` from 1"));
+        if let Some(join) = &self.join {
+            if join.most == 0 {
+                return Err(Error::new("`join` has at most 0 pieces", "set `most` from 1"));
+            }
+            if join.least > join.most {
+                let message = format!("`join` has {} to {} pieces", join.least, join.most);
+                return Err(Error::new(message, "set `least` to no more than `most`"));
+            }
+            if join.times == 0 {
+                return Err(Error::new("`join` uses each piece 0 times", "set `times` from 1"));
+            }
         }
         if self.normalize {
             normalize(&mut pieces, self.width);
         }
+        if let Some(states) = self.align {
+            align(&mut pieces, states, self.width)?;
+        }
         let names = self.names(&pieces)?;
+        if let (Some(spell), Names::Pieces(names)) = (&self.spell, &names)
+            && let Some(strange) = spell.keys().find(|label| !names.contains(label))
+        {
+            return Err(Error::new(
+                format!(
+                    "`spell` has {}, and the labels are {}",
+                    quote(strange),
+                    quote_all(names.iter().map(String::as_str))
+                ),
+                "spell labels that are there",
+            ));
+        }
         let [training, validation] = [Part::Training, Part::Validation].map(|part| {
             let lines = self.lines(&pieces, part);
             self.dataset(&lines, &names)
@@ -70,7 +109,7 @@ impl Plan {
     /// The pieces of every line of a part.
     fn lines<'a>(&self, pieces: &'a [Piece], part: Part) -> Vec<Vec<&'a Piece>> {
         let of_part = pieces.iter().filter(|piece| piece.part == part);
-        let Some(most) = self.join else {
+        let Some(&Join { least, most, times, .. }) = self.join.as_ref() else {
             return of_part.map(|piece| vec![piece]).collect();
         };
         let mut groups: BTreeMap<&str, Vec<&Piece>> = BTreeMap::new();
@@ -78,14 +117,18 @@ impl Plan {
             groups.entry(&piece.group).or_default().push(piece);
         }
         let mut lines = Vec::new();
-        for (index, mut group) in (0..).zip(groups.into_values()) {
+        let times = if part == Part::Training { times } else { 1 };
+        for (index, group) in (0..).zip(groups.into_values()) {
             let mut draw = Draw::new(self.seed, Subject::Lines, part, index);
-            for place in (1..group.len()).rev() {
-                group.swap(place, draw.between(0, place as u32) as usize);
-            }
-            while !group.is_empty() {
-                let count = draw.between(1, most) as usize;
-                lines.push(group.split_off(group.len().saturating_sub(count)));
+            for _ in 0..times {
+                let mut group = group.clone();
+                for place in (1..group.len()).rev() {
+                    group.swap(place, draw.between(0, place as u32) as usize);
+                }
+                while !group.is_empty() {
+                    let count = draw.between(least.max(1), most) as usize;
+                    lines.push(group.split_off(group.len().saturating_sub(count)));
+                }
             }
         }
         lines
@@ -95,6 +138,10 @@ impl Plan {
         let mut inputs = Ragged::new(self.width);
         for line in lines {
             inputs.push(line.iter().flat_map(|piece| piece.frames.iter().copied()));
+        }
+        if let (Some(spell), Names::Pieces(names)) = (&self.spell, names) {
+            let texts = spelled(lines, names, spell);
+            return Dataset { inputs: texts, targets: Targets::Frames(inputs) };
         }
         let mut said = Ragged::new(1);
         for line in lines {
@@ -125,7 +172,7 @@ impl Plan {
 
     fn names(&self, pieces: &[Piece]) -> Result<Names, Error> {
         if pieces.iter().all(|piece| piece.labels.is_empty()) {
-            return names_of_pieces(pieces);
+            return names_of_pieces(pieces).map(Names::Pieces);
         }
         let highest = pieces.iter().flat_map(|piece| &piece.labels).max().copied().unwrap_or(0);
         let Some(states) = self.states else {
@@ -157,12 +204,48 @@ impl Names {
                 let states = words.as_ref().map_or(1, |words| labels.len() / words.len());
                 piece.labels[0] / states as u32
             }
-            Self::Pieces(names) => {
-                let place = names.iter().position(|name| Some(name) == piece.label.as_ref());
-                place.unwrap_or(0) as u32
-            }
+            Self::Pieces(names) => place(names, piece) as u32,
         }
     }
+}
+
+/// The place of a piece's name.
+fn place(names: &[String], piece: &Piece) -> usize {
+    names.iter().position(|name| Some(name) == piece.label.as_ref()).unwrap_or(0)
+}
+
+/// Labels the frames of every piece with the states of its word. The states are found in the training part alone.
+fn align(pieces: &mut [Piece], states: u32, width: usize) -> Result<(), Error> {
+    let names = names_of_pieces(pieces)?;
+    let training = pieces.iter().filter(|piece| piece.part == Part::Training);
+    let training: Vec<Recording<'_>> =
+        training.map(|piece| (place(&names, piece), piece.frames.as_slice())).collect();
+    let aligner = Aligner::train(&training, names.len(), states as usize, width);
+    for piece in pieces {
+        let (word, frames) = (place(&names, piece) as u32, &piece.frames);
+        let path = aligner.align((word as usize, frames));
+        piece.labels = path.into_iter().map(|state| word * states + state).collect();
+    }
+    Ok(())
+}
+
+/// The letters of the words of every line, with a space between words.
+fn spelled(lines: &[Vec<&Piece>], names: &[String], spell: &BTreeMap<String, String>) -> Inputs {
+    fn word<'a>(name: &'a str, spell: &'a BTreeMap<String, String>) -> &'a str {
+        spell.get(name).map_or(name, String::as_str)
+    }
+    let mut letters: Vec<char> = names.iter().flat_map(|name| word(name, spell).chars()).collect();
+    letters.push(' ');
+    letters.sort_unstable();
+    letters.dedup();
+    let mut values = Ragged::new(1);
+    for line in lines {
+        let words =
+            line.iter().map(|piece| word(piece.label.as_deref().unwrap_or_default(), spell));
+        let text = words.collect::<Vec<_>>().join(" ");
+        values.push(text.chars().map(|c| letters.binary_search(&c).unwrap_or(0) as u32));
+    }
+    Inputs::Symbols { names: letters.into_iter().map(String::from).collect(), values }
 }
 
 fn states(words: usize, each: u32) -> Vec<Vec<u32>> {
@@ -197,7 +280,7 @@ fn names_of_words(pieces: &[Piece], words: u32, states: u32) -> Result<Vec<Strin
 
 /// The names of pieces in order, by their numbers where all are numbers. What is only in the part for
 /// examination cannot be learnt.
-fn names_of_pieces(pieces: &[Piece]) -> Result<Names, Error> {
+fn names_of_pieces(pieces: &[Piece]) -> Result<Vec<String>, Error> {
     let of_part = |part| {
         pieces
             .iter()
@@ -217,7 +300,7 @@ fn names_of_pieces(pieces: &[Piece]) -> Result<Names, Error> {
     if names.iter().all(|name| name.parse::<u64>().is_ok()) {
         names.sort_by_key(|name| name.parse::<u64>().unwrap_or(0));
     }
-    Ok(Names::Pieces(names))
+    Ok(names)
 }
 
 /// Brings every feature to mean 0 and variance 1 in the training part, and clips what is far out.

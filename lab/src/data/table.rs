@@ -15,6 +15,8 @@ pub(crate) struct Table {
 #[derive(Debug)]
 struct Row {
     line: u64,
+    /// Its place in the file.
+    number: usize,
     fields: Vec<String>,
 }
 
@@ -30,7 +32,7 @@ impl Table {
         for record in reader.records() {
             let record = record.map_err(|cause| refuse(path, &cause))?;
             let line = record.position().map_or(0, csv::Position::line);
-            rows.push(Row { line, fields: fields(&record) });
+            rows.push(Row { line, number: rows.len(), fields: fields(&record) });
         }
         if rows.is_empty() {
             return Err(Error::new(
@@ -44,6 +46,39 @@ impl Table {
 
     pub(crate) fn len(&self) -> usize {
         self.rows.len()
+    }
+
+    /// Leaves out the rows whose field in a column is none of these.
+    pub(crate) fn keep(&mut self, name: &str, values: &[String]) -> Result<(), Error> {
+        let column = self.column(name)?;
+        let there = self.values(name)?;
+        if let Some(value) = values.iter().find(|value| !there.contains(&value.as_str())) {
+            let mut there = there;
+            there.sort_unstable();
+            there.dedup();
+            return Err(self.error(
+                format!(
+                    "no row has {} in column {}; there are {}",
+                    quote(value),
+                    quote(name),
+                    quote_all(there),
+                ),
+                "name values that are there",
+            ));
+        }
+        self.rows.retain(|row| values.contains(&row.fields[column]));
+        if self.rows.is_empty() {
+            return Err(self.error(
+                format!("no value of column {} is used", quote(name)),
+                "name at least one, or leave the column out",
+            ));
+        }
+        Ok(())
+    }
+
+    /// The place of a row in the file, from 0.
+    pub(crate) fn place(&self, row: usize) -> usize {
+        self.rows[row].number
     }
 
     /// The place of a column.
@@ -74,6 +109,12 @@ impl Table {
 
     pub(crate) fn field(&self, row: usize, column: usize) -> &str {
         &self.rows[row].fields[column]
+    }
+
+    /// All values of a column.
+    pub(crate) fn values(&self, name: &str) -> Result<Vec<&str>, Error> {
+        let column = self.column(name)?;
+        Ok((0..self.len()).map(|row| self.field(row, column)).collect())
     }
 
     /// A whole number.

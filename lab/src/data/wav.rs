@@ -9,7 +9,7 @@ use super::draw::Part;
 use super::error::{Error, count, quote};
 use super::mfcc::{COEFFICIENTS, Mfcc};
 use super::pieces::{Join, Piece, Plan};
-use super::split::{Split, held_out};
+use super::split::{HoldOut, Split};
 use super::table::Table;
 
 /// What to read of a folder.
@@ -24,7 +24,7 @@ pub struct Settings {
     pub split: Option<Split>,
     /// How much is held out to be examined on, where there is no split.
     #[serde(default = "a_fifth")]
-    pub hold_out: f64,
+    pub hold_out: HoldOut,
     /// Recordings to put end to end as lines. Without a `labels.csv`, `speaker` is what follows the
     /// label in the name of a file.
     #[serde(default)]
@@ -37,8 +37,8 @@ pub struct Settings {
     pub seed: u64,
 }
 
-fn a_fifth() -> f64 {
-    0.2
+fn a_fifth() -> HoldOut {
+    HoldOut::Share(0.2)
 }
 
 fn yes() -> bool {
@@ -59,11 +59,6 @@ struct Recording {
 /// Reads the folder.
 pub fn load(settings: &Settings) -> Result<Task, Error> {
     let folder = settings.path.as_path();
-    if !(0.0..1.0).contains(&settings.hold_out) {
-        let message = format!("`hold_out` is {}", settings.hold_out);
-        let hint = "say what share to hold out, from 0 up to 1";
-        return Err(Error::new(message, hint).in_file(folder));
-    }
     let recordings = if folder.join(LABELS).is_file() {
         settings.by_table(&Table::read(&folder.join(LABELS))?)?
     } else {
@@ -102,8 +97,10 @@ pub fn load(settings: &Settings) -> Result<Task, Error> {
         name: folder.file_name().map_or_else(String::new, |name| name.to_string_lossy().into()),
         source: folder.to_string_lossy().into(),
         width: COEFFICIENTS,
-        join: settings.join.as_ref().map(|join| join.most),
+        join: settings.join.clone(),
         states: None,
+        align: None,
+        spell: None,
         normalize: settings.normalize,
         seed: settings.seed,
     };
@@ -131,7 +128,7 @@ impl Settings {
         let split = self.split.clone().or_else(|| table.find("split").map(|_| Split::default()));
         let parts = match split {
             Some(split) => split.parts(table)?,
-            None => held_out(self.hold_out, self.seed, table.len()),
+            None => self.held_out(table.len(), |by| table.values(by))?,
         };
         let recordings = parts.into_iter().enumerate().map(|(row, part)| {
             let path = self.path.join(table.field(row, file));
@@ -171,21 +168,43 @@ impl Settings {
                 "write the file, or join by `speaker`",
             ));
         }
-        let parts = held_out(self.hold_out, self.seed, names.len());
-        let recordings = names.into_iter().zip(parts).map(|(name, part)| {
-            let mut fields = name.split(['_', '.']);
-            let label = fields.next().filter(|label| !label.is_empty() && name.contains('_'));
+        let parts = self.held_out(names.len(), |by| {
+            if by == "speaker" {
+                return Ok(names.iter().map(|name| speaker(name)).collect());
+            }
+            Err(wrong(
+                format!("has no `{LABELS}`, and `hold_out` needs its column {}", quote(by)),
+                "write the file, or hold out by `speaker`",
+            ))
+        })?;
+        let recordings = names.iter().zip(parts).map(|(name, part)| {
+            let label = name.split(['_', '.']).next();
+            let label = label.filter(|label| !label.is_empty() && name.contains('_'));
             let Some(label) = label else {
                 return Err(wrong(
-                    format!("the name {} has no label before its first `_`", quote(&name)),
+                    format!("the name {} has no label before its first `_`", quote(name)),
                     "call files such as `7_jackson_0.wav`, or write a `labels.csv` with `file,label`",
                 ));
             };
-            let group = fields.next().unwrap_or_default().to_owned();
-            Ok(Recording { file: folder.join(&name), label: label.to_owned(), group, part })
+            let group = speaker(name).to_owned();
+            Ok(Recording { file: folder.join(name), label: label.to_owned(), group, part })
         });
         recordings.collect()
     }
+
+    fn held_out<'a>(
+        &self,
+        sequences: usize,
+        column: impl Fn(&str) -> Result<Vec<&'a str>, Error>,
+    ) -> Result<Vec<Option<Part>>, Error> {
+        let parts = self.hold_out.parts(self.seed, sequences, column);
+        parts.map_err(|error| error.in_file(&self.path))
+    }
+}
+
+/// What follows the label in the name of a file.
+fn speaker(name: &str) -> &str {
+    name.split(['_', '.']).nth(1).unwrap_or_default()
 }
 
 /// The rate and the samples of a file, from -1 to 1; the mean where there are several channels.

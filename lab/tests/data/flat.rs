@@ -18,7 +18,7 @@ pub(crate) fn npy(descr: &str, shape: &str, data: &[u8]) -> Vec<u8> {
     file
 }
 
-fn floats(width: usize, values: &[f32]) -> Vec<u8> {
+pub(crate) fn floats(width: usize, values: &[f32]) -> Vec<u8> {
     let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
     npy("<f4", &format!("({}, {width})", values.len() / width), &bytes)
 }
@@ -78,6 +78,10 @@ impl Folder {
 fn settings(path: &Path) -> Settings {
     let table = format!("path = {:?}", path.to_str().unwrap());
     toml::from_str(&table).unwrap()
+}
+
+pub(crate) fn join(by: &str, most: u32) -> Join {
+    Join { by: by.into(), most, least: 1, times: 1 }
 }
 
 fn frames(task: &Task) -> &Ragged<f32> {
@@ -143,7 +147,7 @@ fn rows_are_thinned_and_become_differences() {
 #[test]
 fn sequences_of_one_speaker_make_lines_with_transcripts() {
     let folder = Folder::new();
-    let join = Some(Join { by: "who".into(), most: 2 });
+    let join = Some(join("who", 2));
     let joined = Settings { join, ..folder.settings() };
     let mut seen = [false; 3];
     for seed in 0..20 {
@@ -182,7 +186,7 @@ fn labels_of_frames_are_states_of_words() {
     assert_eq!(words.names.join(","), "no,yes");
     assert_eq!(words.states, [[0, 1], [2, 3]]);
     assert_eq!(words.spoken.values(), [0, 1, 0, 1]);
-    let join = Some(Join { by: "who".into(), most: 2 });
+    let join = Some(join("who", 2));
     let task = load(&Settings { join, ..spoken }).unwrap();
     let Targets::Labels { values, words: Some(words), .. } = &task.training.targets else {
         panic!()
@@ -200,7 +204,7 @@ fn labels_of_frames_are_states_of_words() {
 fn the_split_may_be_any_column() {
     let folder = Folder::new();
     let split = Split { column: "who".into(), training: vec![], validation: vec!["bob".into()] };
-    let task = load(&Settings { split, ..folder.settings() }).unwrap();
+    let task = load(&Settings { split: Some(split), ..folder.settings() }).unwrap();
     assert_eq!((frames(&task).len(), task.validation.inputs.len()), (3, 3));
     let label = Columns(vec!["who".into(), "word".into()]);
     let task = load(&Settings { label, ..folder.settings() }).unwrap();
@@ -322,7 +326,7 @@ fn settings_that_make_no_sense() {
     assert_eq!(folder.said(&none), "x.npy: `columns` is empty");
     let none = Settings { states: Some(0), ..folder.settings() };
     assert_eq!(folder.said(&none), "index.csv: `states` is 0");
-    let by = Some(Join { by: "speaker".into(), most: 2 });
+    let by = Some(join("speaker", 2));
     assert!(
         folder.said(&Settings { join: by, ..folder.settings() }).contains("no column `speaker`")
     );
@@ -344,7 +348,7 @@ fn transcripts_that_cannot_be_spelt() {
         writeln!(index, "ann,no,{},{row},1", if row < 4 { "train" } else { "test" }).unwrap();
     }
     folder.write("index.csv", index);
-    let join = Some(Join { by: "who".into(), most: 4 });
+    let join = Some(join("who", 4));
     let said = folder.said(&Settings { join, seed: 1, ..folder.settings() });
     assert!(said.contains(" steps, and its transcript needs "), "{said}");
 }
@@ -408,7 +412,7 @@ fn empty_labels_and_counts_of_nothing_are_refused() {
     folder.write("index.csv", INDEX);
     let nothing = Settings { every: 0, ..folder.settings() };
     assert_eq!(folder.said(&nothing), "index.csv: `every` is 0");
-    let join = Some(Join { by: "who".into(), most: 0 });
+    let join = Some(join("who", 0));
     let nothing = Settings { join, ..folder.settings() };
     assert!(folder.said(&nothing).ends_with("`join` has at most 0 pieces"));
 }

@@ -6,5 +6,6 @@ mod check;
 mod flat;
 mod made;
 mod source;
+mod spoken;
 mod text;
 mod wav;

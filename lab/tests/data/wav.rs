@@ -6,10 +6,10 @@ use std::path::Path;
 
 use lengthwise_lab::data::mfcc::{COEFFICIENTS, Mfcc};
 use lengthwise_lab::data::wav::{Settings, load};
-use lengthwise_lab::data::{Inputs, Join, Ragged, Split, Targets, Task};
+use lengthwise_lab::data::{Groups, HoldOut, Inputs, Ragged, Split, Targets, Task};
 use tempfile::TempDir;
 
-use super::flat::real;
+use super::flat::{join, real};
 
 /// Writes a tone.
 fn tone(path: &Path, rate: u32, hertz: f64, samples: u32) {
@@ -84,7 +84,7 @@ fn names_of_files_are_labels() {
 #[test]
 fn recordings_of_one_speaker_make_lines() {
     let folder = Folder::new();
-    let join = Some(Join { by: "speaker".into(), most: 3 });
+    let join = Some(join("speaker", 3));
     let task = load(&Settings { join, ..folder.settings() }).unwrap();
     assert!(matches!(task.training.targets, Targets::Transcripts { .. }));
 }
@@ -150,7 +150,7 @@ fn folders_and_tables_that_are_wrong() {
         folder.said(&Settings { split: Some(split), ..folder.settings() }),
         "here: has no `labels.csv`, and `split` needs a column of it"
     );
-    let join = Some(Join { by: "room".into(), most: 2 });
+    let join = Some(join("room", 2));
     assert_eq!(
         folder.said(&Settings { join, ..folder.settings() }),
         "here: has no `labels.csv`, and `join` needs its column `room`"
@@ -242,7 +242,25 @@ fn real_recordings_have_the_coefficients_that_others_computed() {
 fn more_than_all_cannot_be_held_out() {
     let folder = Folder::new();
     for (hold_out, shown) in [(2.0, "2"), (-0.5, "-0.5"), (f64::NAN, "NaN")] {
-        let settings = Settings { hold_out, ..folder.settings() };
+        let settings = Settings { hold_out: HoldOut::Share(hold_out), ..folder.settings() };
         assert_eq!(folder.said(&settings), format!("here: `hold_out` is {shown}"));
     }
+}
+
+#[test]
+fn a_speaker_is_held_out() {
+    let folder = Folder::new();
+    let settings = |by: &str| {
+        let hold_out = HoldOut::Groups(Groups { by: by.into(), count: 1 });
+        Settings { hold_out, ..folder.settings() }
+    };
+    // A take has 80 samples more than the one before it: a frame more. Ann has takes 0, 2 and 4.
+    let task = load(&settings("speaker")).unwrap();
+    let lengths: Vec<usize> = task.validation.inputs.lengths().collect();
+    assert_eq!(lengths.len(), 6);
+    assert!(lengths.iter().all(|length| length % 2 == lengths[0] % 2), "{lengths:?}");
+    assert_eq!(
+        folder.said(&settings("room")),
+        "here: has no `labels.csv`, and `hold_out` needs its column `room`"
+    );
 }
