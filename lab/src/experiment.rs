@@ -23,12 +23,14 @@ use crate::{
 };
 
 /// The experiments of the papers, which need no file: their names and what they say.
-pub const EXPERIMENTS: [(&str, &str); 9] = [
+pub const EXPERIMENTS: [(&str, &str); 11] = [
     ("handwriting", include_str!("../experiments/handwriting.toml")),
     ("paper1-table1", include_str!("../experiments/paper1-table1.toml")),
     ("paper1-table2", include_str!("../experiments/paper1-table2.toml")),
     ("paper2-table2", include_str!("../experiments/paper2-table2.toml")),
     ("paper3-fig3", include_str!("../experiments/paper3-fig3.toml")),
+    ("paper3-fig3-digits", include_str!("../experiments/paper3-fig3-digits.toml")),
+    ("paper3-fig3-strings", include_str!("../experiments/paper3-fig3-strings.toml")),
     ("paper3-fig5", include_str!("../experiments/paper3-fig5.toml")),
     ("note4", include_str!("../experiments/note4.toml")),
     ("tags", include_str!("../experiments/tags.toml")),
@@ -44,8 +46,8 @@ pub struct Experiment {
     /// What a reader must know to judge the numbers, a sentence each.
     #[serde(default)]
     pub notes: Vec<String>,
-    /// What is learnt, where no data is given: see [`Source::read`].
-    pub task: Table,
+    /// What is learnt, where no data is given: see [`Source::read`]. Without it, data must be given.
+    pub task: Option<Table>,
     /// How data that is given is read: the same without a path.
     #[serde(default)]
     pub data: Table,
@@ -82,7 +84,7 @@ pub struct Experiment {
 /// The tables of an experiment whose settings are read later.
 #[derive(Deserialize)]
 struct Tables {
-    task: Spanned<IgnoredAny>,
+    task: Option<Spanned<IgnoredAny>>,
     data: Option<Spanned<IgnoredAny>>,
 }
 
@@ -291,9 +293,10 @@ impl Experiment {
         };
         let mut experiment: Self = toml::from_str(text).map_err(refuse)?;
         let tables: Tables = toml::from_str(text).map_err(refuse)?;
-        let task = tables.task.span().start;
-        let data = tables.data.map_or(0, |table| table.span().start);
-        experiment.places = [task, data].map(|at| format!("{name}:{}", line(at)));
+        experiment.places = [tables.task, tables.data].map(|table| {
+            let at = table.map_or(0, |table| table.span().start);
+            format!("{name}:{}", line(at))
+        });
         for (run, number) in experiment.runs.iter_mut().zip(1..) {
             run.number = number;
         }
@@ -360,14 +363,19 @@ impl Experiment {
     /// `folder`.
     pub fn task(&self, data: Option<&Path>, folder: &Path) -> Result<Task, Error> {
         let [task, given] = &self.places;
-        let (place, source) = match data {
-            Some(path) => {
-                let mut table = self.data.clone();
-                let path = path.to_string_lossy().into_owned();
-                table.insert("path".to_owned(), Value::String(path));
-                (given, Source::read(table, Path::new("")))
-            }
-            None => (task, Source::read(self.task.clone(), folder)),
+        let (place, source) = if let Some(path) = data {
+            let mut table = self.data.clone();
+            let path = path.to_string_lossy().into_owned();
+            table.insert("path".to_owned(), Value::String(path));
+            (given, Source::read(table, Path::new("")))
+        } else {
+            let table = self.task.clone().ok_or_else(|| {
+                Error::new(
+                    format!("{:?} has no [task] to generate", self.title),
+                    "give `--data PATH`, or write a [task]",
+                )
+            })?;
+            (task, Source::read(table, folder))
         };
         let source = source.map_err(|error| {
             let settings = error.is_of_settings();
