@@ -72,7 +72,7 @@ impl Training {
             sentences
                 .push(format!("Not all runs are done: rows have from {least} to {most} epochs."));
         } else {
-            sentences.extend(race(&rows, &errors).unwrap_or_default());
+            sentences.extend(race(&rows, &times, &errors).unwrap_or_default());
         }
         if rows.len() == 1 {
             sentences.push("There is no other strategy to compare it with.".to_owned());
@@ -203,15 +203,25 @@ impl<'a> Field<'a> {
         self.compared?.difference(self.first, name)
     }
 
+    /// Whether this row has less than the first one, beyond chance.
+    fn is_lower(&self, name: &str) -> bool {
+        self.difference(name)
+            .is_some_and(|found| found.beyond_chance() && found.value < self.none())
+    }
+
+    /// What stands for no difference: of ratios, one.
+    fn none(&self) -> f64 {
+        let ratio = self.compared.is_some_and(|compared| compared.measure.is_ratio());
+        if ratio { 1.0 } else { 0.0 }
+    }
+
     /// `None` if nothing was tested.
     fn sides(&self) -> Option<Sides> {
         let mut sides = Sides::default();
-        // Differences are above or below zero, ratios above or below one.
-        let none = if self.compared?.measure.is_ratio() { 1.0 } else { 0.0 };
         for rival in &self.rivals {
             let Some(found) = self.difference(rival.name) else { continue };
             let side = match found.beyond_chance() {
-                true if found.value < none => &mut sides.lower,
+                true if found.value < self.none() => &mut sides.lower,
                 true => &mut sides.higher,
                 false => &mut sides.unclear,
             };
@@ -280,10 +290,7 @@ impl<'a> Field<'a> {
                 if !names.is_empty() && self.rivals.len() > 2 {
                     let verb = words.verbs[usize::from(names.len() > 1)];
                     let names = listed(&names);
-                    told.push(format!(
-                        "{} {verb} {says} than {first}, beyond chance.",
-                        begun(&names)
-                    ));
+                    told.push(format!("{names} {verb} {says} than {first}, beyond chance."));
                 }
             }
             let unclear = others(&sides.unclear);
@@ -319,11 +326,11 @@ impl Sides {
 }
 
 /// Which row is the first to have no more errors than the first row ended with, and so what to do.
-fn race(rows: &[Row<'_>], field: &Field<'_>) -> Option<Vec<String>> {
+fn race(rows: &[Row<'_>], times: &Field<'_>, errors: &Field<'_>) -> Option<Vec<String>> {
     let (target, first) = (Training::target(rows)?, rows.first()?);
     let own = first.seconds_to(target)?;
-    let times = rows.iter().filter_map(|row| Some((row.seconds_to(target)?, row.name)));
-    let (soonest, winner) = times.min_by(|a, b| a.0.total_cmp(&b.0))?;
+    let reached = rows.iter().filter_map(|row| Some((row.seconds_to(target)?, row.name)));
+    let (soonest, winner) = reached.min_by(|a, b| a.0.total_cmp(&b.0))?;
     if rows.len() == 1 {
         return None;
     }
@@ -335,21 +342,27 @@ fn race(rows: &[Row<'_>], field: &Field<'_>) -> Option<Vec<String>> {
             "No other way reaches the final error of {name} ({target}) sooner than {name} itself, after \
              {took}\u{a0}s of training."
         ));
-        told.extend(nearly(rows, own, field));
-        match better(field) {
+        told.extend(nearly(rows, own, errors));
+        match better(errors) {
             Some(better) => format!("use {better} for fewer errors"),
             None => format!("keep {name}"),
         }
     } else {
+        // Of several rows one is always the first.
+        let shown = times.is_lower(winner) || errors.is_lower(winner);
         let winner = one_line(winner);
         told.push(format!(
             "{winner} is the first to reach the final error of {name} ({target}): after {}\u{a0}s of \
              training, where {name} takes {took}\u{a0}s.",
             time(soonest),
         ));
-        format!("use {winner}")
+        if shown {
+            format!("use {winner}")
+        } else {
+            format!("train with more seeds; that {winner} is sooner may be chance")
+        }
     };
-    told.push(if field.rivals.len() > 1 && field.sides().is_none() {
+    told.push(if errors.rivals.len() > 1 && errors.sides().is_none() {
         "What to do: train with more seeds before you choose, such as `--seeds 1,2,3`.".to_owned()
     } else {
         format!("What to do: {choice}.")
@@ -360,7 +373,7 @@ fn race(rows: &[Row<'_>], field: &Field<'_>) -> Option<Vec<String>> {
 /// The row of the lowest error, if that is lower than the error of the first beyond chance.
 fn better(field: &Field<'_>) -> Option<String> {
     let lowest = field.best()?;
-    field.difference(lowest.name).filter(Difference::beyond_chance).map(|_| one_line(lowest.name))
+    field.is_lower(lowest.name).then(|| one_line(lowest.name))
 }
 
 /// Which row is done sooner than the first one, and ends with more errors only by what may be chance.
@@ -524,9 +537,9 @@ mod tests {
             What to do: keep a.
 
             a is the fastest: 2.01 s per epoch.
-            B and c take more time than a, beyond chance.
+            b and c take more time than a, beyond chance.
             b has the lowest character error rate: 21.0 %, 10.00 points less than a (95 % interval: 10.00 to 10.00).
-            C has a lower character error rate than a, beyond chance.
+            c has a lower character error rate than a, beyond chance.
             No other way reaches the final error of a (31.0 %) sooner than a itself, after 4.02 s of training.
             What to do: use b for fewer errors.
 
@@ -570,6 +583,32 @@ mod tests {
 
         "#]];
         expected.assert_eq(&told);
+    }
+
+    /// Sooner in the mean only, and seeds that no other run has.
+    #[test]
+    fn what_may_be_chance_is_no_advice() {
+        let mut chance = rows(&[("a", 2.0, &[0.30, 0.31, 0.32]), ("b", 2.0, &[0.31, 0.30, 0.31])]);
+        for (run, seconds) in chance.runs[3..].iter_mut().zip([1.2, 2.4, 1.6]) {
+            run.epochs[0].seconds = seconds;
+        }
+        let mut apart = rows(&[("a", 2.0, &[0.30, 0.31]), ("b", 1.0, &[0.20, 0.21])]);
+        apart.runs[2..].iter_mut().for_each(|run| run.seed += 7);
+        let told = [chance, apart].map(|training| training.verdict().join("\n"));
+        let expected = expect_test::expect![[r#"
+            The time of an epoch does not differ by more than 3 seeds show: 2.00 s (b) to 2.01 s.
+            Differences from a below 69 % could not be seen.
+            The character error rate does not differ by more than 3 seeds show: 30.7 % (b) to 31.0 %.
+            Differences from a below 3.8 points could not be seen.
+            b is the first to reach the final error of a (31.0 %): after 3.74 s of training, where a takes 4.02 s.
+            What to do: train with more seeds; that b is sooner may be chance.
+
+            b is the fastest: 1.00 s per epoch, against 2.00 s with a.
+            b has the lowest character error rate: 20.5 %, against 30.5 % with a.
+            Runs with different seeds are not compared, so this may be chance.
+            b is the first to reach the final error of a (30.5 %): after 2.01 s of training, where a takes 4.01 s.
+            What to do: train with more seeds before you choose, such as `--seeds 1,2,3`."#]];
+        expected.assert_eq(&told.join("\n\n").replace('\u{a0}', " "));
     }
 
     #[test]
