@@ -136,12 +136,13 @@ mod tests {
 
     use super::*;
 
-    /// Two runs of three seeds: the second takes half of the time, and has errors that differ by chance.
+    /// Two runs of three seeds: the second takes three quarters of the time, and has errors that differ by chance.
     fn results() -> Results {
         let (mut heads, mut lines) = (Vec::new(), String::new());
         for (seed, one, other) in [(1, 0.10, 0.12), (2, 0.12, 0.11), (3, 0.11, 0.13)] {
             let seconds = 4.0 + 0.1 * f64::from(seed);
-            for (name, seconds, error) in [("one", seconds, one), ("other", 0.5 * seconds, other)] {
+            for (name, seconds, error) in [("one", seconds, one), ("other", 0.75 * seconds, other)]
+            {
                 let run = heads.len();
                 heads.push(serde_json::json!({ "name": name, "settings": "", "seed": seed }));
                 let epoch = serde_json::json!({
@@ -170,9 +171,9 @@ rows = [{}, { file = "made", run = "one" }, { file = "made", run = "other" }]
 |---|--:|--:|--:|--:|--:|
 | in | % | % | % | | |
 | one | 7 | 25.0 % | 11.0 ± 2.5 | 0.0 | 1.00 |
-| other | 8 | 25.0 % | 12.0 ± 2.5 | +1.0 * | 0.50 |
+| other | 8 | 25.0 % | 12.0 ± 2.5 | +1.0 * | 0.75 |
 
-It takes <!-- result file = "made", run = "other", show = "seconds_per_epoch", as = "0.00 s" -->2.10
+It takes <!-- result file = "made", run = "other", show = "seconds_per_epoch", as = "0.00 s" -->3.15
 s<!-- end --> and no more.
 "#;
 
@@ -184,7 +185,7 @@ s<!-- end --> and no more.
     #[test]
     fn wrong_numbers_are_corrected() {
         for (right, wrong) in
-            [("12.0 ± 2.5", "12.1 ± 2.5"), ("+1.0 *", "+1.0"), ("0.50", "x"), ("2.10\ns", "3 s")]
+            [("12.0 ± 2.5", "12.1 ± 2.5"), ("+1.0 *", "+1.0"), ("0.75", "x"), ("3.15\ns", "3 s")]
         {
             let page = PAGE.replace(right, wrong);
             assert_ne!(page, PAGE);
@@ -194,6 +195,23 @@ s<!-- end --> and no more.
         // What is ours alone is ours to change.
         let page = PAGE.replace("| 7 |", "| 9 |");
         assert_eq!(rendered_with(&page, results()).unwrap(), page);
+    }
+
+    #[test]
+    fn losses_at_equal_time() {
+        let ask = |query: &str| {
+            let text = format!(
+                "At <!-- result file = \"made\", show = \"loss\", {query} -->?<!-- end -->\n"
+            );
+            let found = inline(&text, &results())?;
+            Ok::<_, String>(
+                found.split("-->").nth(1).unwrap().split("<!--").next().unwrap().to_owned(),
+            )
+        };
+        assert_eq!(ask(r#"run = "other", at = 1, as = "0.00""#), Ok("0.24".into()));
+        assert_eq!(ask(r#"run = "other", than = "one", at = 1, as = "+0.00""#), Ok("+0.02".into()));
+        let none = "line 1: made: no losses are compared at epoch 2";
+        assert_eq!(ask(r#"run = "one", at = 2, as = "0.00""#), Err(none.into()));
     }
 
     #[test]
@@ -209,6 +227,7 @@ s<!-- end --> and no more.
                 "than = \"two\", as",
                 "one is not compared with two on seconds_per_epoch",
             ),
+            ("run = \"one\" }", "run = \"one\", at = 3 }", "expected `show = \"loss\"` with `at`"),
             ("It takes <!--", "It takes\n<!--", "line 14: a line that begins with a comment"),
             ("<!-- end -->", "", "line 13: expected `<!-- end -->`"),
             ("rows =", "files = { x = \"none.jsonl\" }\nrows =", "line 2: none.jsonl: "),

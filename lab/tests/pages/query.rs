@@ -98,10 +98,21 @@ impl Results {
         let named = |list: &str| summary[list].as_array().cloned().unwrap_or_default();
         let found = named("runs").into_iter().find(|one| one["name"] == **run);
         let found = found.ok_or_else(|| format!("expected a run of {file}, got {run:?}"))?;
+        let at = match query.at {
+            Some(_) if show != "loss" => {
+                return Err(format!("expected `show = \"loss\"` with `at`, got {show:?}"));
+            }
+            Some(epoch) => {
+                let at = named("equal_time").into_iter().find(|one| one["epoch"] == epoch);
+                Some(at.ok_or_else(|| format!("{file}: no losses are compared at epoch {epoch}"))?)
+            }
+            None => None,
+        };
+        let measure = if at.is_some() { "loss_at_equal_time" } else { show.as_str() };
         let (values, chance) = if let Some(than) = &query.than {
             let is = |one: &Value| {
                 let epoch = query.at.map_or(Value::Null, Value::from);
-                one["measure"] == **show
+                one["measure"] == *measure
                     && one["from"] == **than
                     && one["to"] == **run
                     && one["epoch"] == epoch
@@ -113,17 +124,15 @@ impl Results {
                 (vec![same; 3], false)
             } else if let Some(one) = named("comparisons").iter().find(|one| is(one)) {
                 (compared(one, query.relative == Some(true)), one["beyond_chance"] == false)
-            } else if query.at.is_some() {
+            } else if at.is_some() {
                 (Vec::new(), false)
             } else {
                 return Err(format!("{file}: {run} is not compared with {than} on {show}"));
             }
-        } else if let Some(epoch) = query.at {
-            let at = named("equal_time").into_iter().find(|one| one["epoch"] == epoch);
-            let losses = at.and_then(|at| at["losses"].as_array().cloned()).unwrap_or_default();
-            let mean =
-                losses.iter().find(|one| one["name"] == **run).and_then(|one| one["mean"].as_f64());
-            (mean.into_iter().collect(), false)
+        } else if let Some(at) = &at {
+            let losses = at["losses"].as_array().cloned().unwrap_or_default();
+            let loss = losses.iter().find(|one| one["name"] == **run);
+            (loss.and_then(|one| one["mean"].as_f64()).into_iter().collect(), false)
         } else if let Some(value) = found.get(show).filter(|value| value.is_number()) {
             (value.as_f64().into_iter().collect(), false)
         } else {
