@@ -1,6 +1,9 @@
 """Times a training step of `lengthwise-nn` and of PyTorch, one after the other, on this processor.
 
     python compare.py [--rounds 7] [--seconds 3] [--threads 2] [--only T/B/H]
+    python compare.py --padding [--rounds 7]
+
+With `--padding`, it times `lengthwise-nn` alone, with rows of unequal and of equal lengths.
 
 Each round runs every shape with both, each in a process of its own. What counts is the ratio of each
 round; absolute times depend on what else runs on the machine. Prints a table in Markdown.
@@ -9,13 +12,15 @@ round; absolute times depend on what else runs on the machine. Prints a table in
 import argparse
 import os
 import pathlib
+import resource
 import statistics
 import subprocess
 import sys
 import time
 
 LAB = pathlib.Path(__file__).resolve().parents[1]
-SPEED = LAB / "target" / "release" / "examples" / "speed"
+TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", LAB / "target"))
+SPEED = TARGET / "release" / "examples" / "speed"
 # Steps, rows, units, and the length of the shortest row; rows are evenly long between.
 SHAPES = [
     (100, 16, 64, 100),
@@ -118,12 +123,44 @@ def compare(rounds, seconds, threads, only):
         )
 
 
+def processor_time(shape, repeats):
+    """The processor's time of a step of ours with one thread, in milliseconds: others disturb it less than the clock."""
+    steps, rows, units, shortest = shape
+    command = [SPEED, *map(str, [steps, rows, units, repeats, shortest])]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    measured(command, threads=1)
+    return 1e3 * (resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before) / repeats
+
+
+def padding(rounds, repeats=8):
+    found = {shape: [] for shape in SHAPES if shape[3] < shape[0]}
+    for round_ in range(rounds):
+        for shape in found:
+            equal = (*shape[:3], shape[0])
+            pair = [shape, equal] if round_ % 2 == 0 else [equal, shape]
+            times = {of: processor_time(of, repeats) for of in pair}
+            found[shape].append((times[shape], times[equal]))
+            print(".", end="", file=sys.stderr, flush=True)
+    print(file=sys.stderr)
+    print("| steps / rows / units | lengths | positions | unequal, ms | equal, ms | ratio | rounds |")
+    print("|---|---|--:|--:|--:|--:|---|")
+    for (steps, rows, units, shortest), times in found.items():
+        ratios = [unequal / equal for unequal, equal in times]
+        unequal, equal = (statistics.median(of) for of in zip(*times))
+        share = sum(lengths(steps, rows, shortest)) / (steps * rows)
+        print(
+            f"| {steps} / {rows} / {units} | {steps} to {shortest} | {share:.2f} | {unequal:.0f} | {equal:.0f} "
+            f"| **{statistics.median(ratios):.2f}** | {min(ratios):.2f} to {max(ratios):.2f} |"
+        )
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=3, help="of each run, about")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--only", metavar="T/B/H", help="one shape")
+    parser.add_argument("--padding", action="store_true", help="unequal against equal lengths, without PyTorch")
     parser.add_argument("--torch", nargs=2, type=int, help=argparse.SUPPRESS)
     parser.add_argument("--shape", nargs=4, type=int, help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -133,6 +170,9 @@ def main():
         return
     if not SPEED.exists():
         sys.exit("build it first, in lab/: cargo build --release -p lengthwise-nn --example speed")
+    if given.padding:
+        padding(given.rounds)
+        return
     compare(given.rounds, given.seconds, given.threads, given.only)
 
 

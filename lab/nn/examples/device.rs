@@ -127,7 +127,7 @@ impl<'a, E: Engine, W: Fn() -> Result<(), EngineError>> Work<'a, E, W> {
         let value = tape.given(x)?;
         let value = tape.recurrent(one, 0, &self.frame, value)?;
         let value = tape.recurrent(two, second, &self.frame, value)?;
-        let scores = tape.linear(self.head, third, value)?;
+        let scores = tape.linear(self.head, third, &self.frame, value)?;
         let loss = engine.cross_entropy(&self.frame, tape.get(scores), CLASSES, &self.labels)?;
         self.loss = loss.total / loss.count as f64;
         engine.clear(&mut self.gradient)?;
@@ -165,15 +165,22 @@ impl<'a, E: Engine, W: Fn() -> Result<(), EngineError>> Work<'a, E, W> {
         part(&self.wait)?;
         let (next, two_trace) = engine.recurrent(two, parameters, second, frame, &first)?;
         part(&self.wait)?;
-        let scores = engine.linear(self.head, parameters, third, &next)?;
+        let scores = engine.linear_batch(self.head, parameters, third, frame, &next)?;
         part(&self.wait)?;
         let loss = engine.cross_entropy(frame, &scores, CLASSES, &self.labels)?;
         self.loss = loss.total / loss.count as f64;
         part(&self.wait)?;
         engine.clear(gradient)?;
         let head = self.head;
-        let dy =
-            engine.linear_backward(head, parameters, gradient, third, &next, &loss.gradient)?;
+        let dy = engine.linear_batch_backward(
+            head,
+            parameters,
+            gradient,
+            third,
+            frame,
+            &next,
+            &loss.gradient,
+        )?;
         part(&self.wait)?;
         let dy = engine.recurrent_backward(
             two, parameters, gradient, second, frame, &first, two_trace, &dy, true,

@@ -34,12 +34,12 @@ fn main() {
         let (second, third) = rest.split_at(sizes[1]);
         let one = layers[0].forward(first, &frame, &x);
         let two = layers[1].forward(second, &frame, one.output());
-        let scores = head.forward(third, two.output());
+        let scores = head.forward_batch(third, &frame, two.output());
         let loss = cross_entropy(&frame, &scores, classes, &labels);
         gradient.fill(0.0);
         let (d_first, rest) = gradient.split_at_mut(sizes[0]);
         let (d_second, d_third) = rest.split_at_mut(sizes[1]);
-        let dy = head.backward(third, d_third, two.output(), &loss.gradient);
+        let dy = head.backward_batch(third, d_third, &frame, two.output(), &loss.gradient);
         let dy = layers[1].backward(second, d_second, &frame, one.output(), two, &dy);
         layers[0].backward_parameters(first, d_first, &frame, &x, one, &dy);
         let [means, squares] = &mut state;

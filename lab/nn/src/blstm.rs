@@ -1,12 +1,13 @@
 //! A layer of LSTM cells in both directions.
 
-use rayon::prelude::*;
+use std::sync::Arc;
 
 use crate::{
     batch::Frame,
     buffer::Buffer,
     lstm::{Columns, Direction, Lstm, LstmTrace},
-    matmul::{matmul, product},
+    matmul::matmul,
+    packed::Packing,
     simd::Kind,
 };
 
@@ -64,9 +65,13 @@ impl Blstm {
     pub fn forward(&self, parameters: &[f32], frame: &Frame, x: &[f32]) -> BlstmTrace {
         let [one, other] = self.layers();
         let (first, second) = parameters.split_at(one.parameters());
-        let (one, other) =
-            rayon::join(|| one.forward(first, frame, x), || other.forward(second, frame, x));
-        let output = beside(one.output(), other.output(), self.units);
+        let packing = Arc::new(Packing::new(frame));
+        let (x, kind) = (packing.pack(x, self.inputs), Kind::best());
+        let (one, other) = rayon::join(
+            || one.forward_on(kind, first, Arc::clone(&packing), &x),
+            || other.forward_on(kind, second, Arc::clone(&packing), &x),
+        );
+        let output = packing.spread(&[one.packed_output(), other.packed_output()], self.units);
         BlstmTrace { directions: [one, other], output }
     }
 
@@ -87,11 +92,13 @@ impl Blstm {
         self.through_time(parameters, gradient, frame, x, &mut trace, dy);
         let [one, other] = self.layers();
         let (first, second) = parameters.split_at(one.parameters());
-        let (dgates, weight) = one.input_product(first, &trace.directions[0]);
-        let mut dx = product(dgates, weight);
-        let (dgates, weight) = other.input_product(second, &trace.directions[1]);
-        matmul(&mut dx, dgates, weight, 1.0);
-        dx
+        let [one_trace, other_trace] = &trace.directions;
+        one_trace.packing().spread_from(self.inputs, |dx| {
+            let (dgates, weight) = one.input_product(first, one_trace);
+            matmul(dx, dgates, weight, 0.0);
+            let (dgates, weight) = other.input_product(second, other_trace);
+            matmul(dx, dgates, weight, 1.0);
+        })
     }
 
     /// Adds the gradient of the parameters to `gradient`, for a layer whose input needs none.
@@ -121,38 +128,23 @@ impl Blstm {
         trace: &mut BlstmTrace,
         dy: &[f32],
     ) {
+        assert!(trace.is_of(*self, frame), "the trace of another layer or batch");
         let [one, other] = self.layers();
         let (first, second) = parameters.split_at(one.parameters());
         let (dfirst, dsecond) = gradient.split_at_mut(one.parameters());
         let [first_trace, second_trace] = &mut trace.directions;
         let dy_from = |first| Columns { values: dy, width: 2 * self.units, first };
         let kind = Kind::best();
+        let packing = Packing::new(frame);
+        let x = packing.pack(x, self.inputs);
         rayon::join(
-            || one.through_time(kind, first, dfirst, frame, x, first_trace, dy_from(0)),
+            || one.through_time(kind, first, dfirst, &x, first_trace, dy_from(0)),
             || {
                 let dy = dy_from(self.units);
-                other.through_time(kind, second, dsecond, frame, x, second_trace, dy);
+                other.through_time(kind, second, dsecond, &x, second_trace, dy);
             },
         );
     }
-}
-
-/// The rows of two matrices beside each other.
-fn beside(one: &[f32], other: &[f32], width: usize) -> Buffer {
-    // Rows that go to a thread together.
-    const TOGETHER: usize = 256;
-    let mut out = Buffer::any(2 * one.len());
-    let together = TOGETHER * width;
-    out.par_chunks_mut(2 * together)
-        .zip(one.par_chunks(together).zip(other.par_chunks(together)))
-        .for_each(|(out, (one, other))| {
-            let rows = one.chunks_exact(width).zip(other.chunks_exact(width));
-            for (out, (one, other)) in out.chunks_exact_mut(2 * width).zip(rows) {
-                out[..width].copy_from_slice(one);
-                out[width..].copy_from_slice(other);
-            }
-        });
-    out
 }
 
 #[cfg(test)]

@@ -123,6 +123,15 @@ impl Buffer {
         buffer
     }
 
+    /// So many numbers, which may be any until they are written, that are needed for a moment and not counted.
+    pub(crate) fn passing(length: usize) -> Self {
+        let mut buffer = Self::used(length, true);
+        if cfg!(debug_assertions) {
+            buffer.fill(f32::NAN);
+        }
+        buffer
+    }
+
     /// So many zeros that are needed for a moment and not counted. Threads need them at the same time or
     /// one after another, as it happens, and the most bytes should be the same in every run.
     pub(crate) fn passing_zeros(length: usize) -> Self {

@@ -134,7 +134,7 @@ impl Engine for Cpu {
         } else {
             let layer = Lstm { inputs, units, direction: Direction::Forward };
             let trace = layer.forward(parameters, frame, x);
-            (trace.output().into(), CpuTrace(Kind::One(trace)))
+            (trace.output(), CpuTrace(Kind::One(trace)))
         })
     }
 
@@ -162,15 +162,13 @@ impl Engine for Cpu {
             (Kind::Both(trace), true) => {
                 Some(both.backward(parameters, gradient, frame, x, trace, dy))
             }
-            (Kind::One(trace), true) => {
-                Some(forward.backward(parameters, gradient, frame, x, trace, dy))
-            }
+            (Kind::One(trace), true) => Some(forward.backward(parameters, gradient, x, trace, dy)),
             (Kind::Both(trace), false) => {
                 both.backward_parameters(parameters, gradient, frame, x, trace, dy);
                 None
             }
             (Kind::One(trace), false) => {
-                forward.backward_parameters(parameters, gradient, frame, x, trace, dy);
+                forward.backward_parameters(parameters, gradient, x, trace, dy);
                 None
             }
         })
@@ -202,6 +200,37 @@ impl Engine for Cpu {
         let rows = check::rows(x.len(), layer.inputs, "the input of a linear layer")?;
         check::count(dy.len(), rows * layer.outputs, "the gradient of a linear layer")?;
         Ok(layer.backward(parameters, gradient, x, dy))
+    }
+
+    fn linear_batch(
+        &self,
+        layer: Linear,
+        parameters: &Buffer,
+        at: usize,
+        frame: &Frame,
+        x: &Buffer,
+    ) -> Result<Buffer, EngineError> {
+        let parameters = part(parameters, at, layer.parameters())?;
+        check::count(x.len(), frame.cells() * layer.inputs, "the input of a linear layer")?;
+        Ok(layer.forward_batch(parameters, frame, x))
+    }
+
+    fn linear_batch_backward(
+        &self,
+        layer: Linear,
+        parameters: &Buffer,
+        gradient: &mut Buffer,
+        at: usize,
+        frame: &Frame,
+        x: &Buffer,
+        dy: &Buffer,
+    ) -> Result<Buffer, EngineError> {
+        let parameters = part(parameters, at, layer.parameters())?;
+        let gradient = part_mut(gradient, at, layer.parameters())?;
+        let cells = frame.cells();
+        check::count(x.len(), cells * layer.inputs, "the input of a linear layer")?;
+        check::count(dy.len(), cells * layer.outputs, "the gradient of a linear layer")?;
+        Ok(layer.backward_batch(parameters, gradient, frame, x, dy))
     }
 
     fn embed(

@@ -217,6 +217,34 @@ pub trait Engine {
         dy: &Self::Buffer,
     ) -> Result<Self::Buffer, EngineError>;
 
+    /// A linear layer for every place of a batch. What it gives where there is padding may be anything:
+    /// an engine need not compute it.
+    fn linear_batch(
+        &self,
+        layer: Linear,
+        parameters: &Self::Buffer,
+        at: usize,
+        _frame: &Frame,
+        x: &Self::Buffer,
+    ) -> Result<Self::Buffer, EngineError> {
+        self.linear(layer, parameters, at, x)
+    }
+
+    /// The way back of [`linear_batch`](Engine::linear_batch), whose gradient is zero where there is padding.
+    #[expect(clippy::too_many_arguments, reason = "what the way back needs")]
+    fn linear_batch_backward(
+        &self,
+        layer: Linear,
+        parameters: &Self::Buffer,
+        gradient: &mut Self::Buffer,
+        at: usize,
+        _frame: &Frame,
+        x: &Self::Buffer,
+        dy: &Self::Buffer,
+    ) -> Result<Self::Buffer, EngineError> {
+        self.linear_backward(layer, parameters, gradient, at, x, dy)
+    }
+
     /// The vector of the symbol at every place; zero where there is padding.
     fn embed(
         &self,

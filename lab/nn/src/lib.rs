@@ -1,9 +1,10 @@
 //! A small engine that trains recurrent networks on padded batches.
 //!
 //! A batch is a rectangle of time steps and rows, and every row has a length. Layers take and give
-//! rectangles, and keep what their backward pass needs. Padding costs what it costs in any framework,
-//! and changes nothing: beyond its length a row is zero in every output, and the backward direction of
-//! a layer begins at the end of each row. Results are the same for every number of threads.
+//! rectangles, and keep what their backward pass needs. Padding changes nothing: beyond its length a row
+//! is zero in every output, and the backward direction of a layer begins at the end of each row. On a
+//! processor nothing is computed for padding; a CUDA device computes it, as it does in most frameworks.
+//! Results are the same for every number of threads.
 #![allow(
     clippy::many_single_char_names,
     clippy::similar_names,
@@ -26,8 +27,11 @@ mod lstm;
 mod matmul;
 mod mean;
 pub mod optimizer;
+mod packed;
 mod simd;
 mod tape;
+#[cfg(test)]
+mod work;
 
 pub use batch::Frame;
 pub use blstm::{Blstm, BlstmTrace};

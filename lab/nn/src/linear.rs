@@ -1,8 +1,10 @@
 //! A linear layer.
 
 use crate::{
+    batch::Frame,
     buffer::Buffer,
-    matmul::{Matrix, add_rows, matmul, product},
+    matmul::{Matrix, add_rows, matmul},
+    packed::Packing,
 };
 
 /// A linear layer: `y = x · weight + bias`.
@@ -29,16 +31,31 @@ impl Linear {
     ///
     /// When a slice has another size.
     pub fn forward(&self, parameters: &[f32], x: &[f32]) -> Buffer {
+        let mut y = Buffer::any(x.len() / self.inputs * self.outputs);
+        self.write(parameters, x, &mut y);
+        y
+    }
+
+    /// The output for every place of a batch; zero where there is padding, for which nothing is computed.
+    ///
+    /// # Panics
+    ///
+    /// When a slice has another size.
+    pub fn forward_batch(&self, parameters: &[f32], frame: &Frame, x: &[f32]) -> Buffer {
+        let packing = Packing::new(frame);
+        let x = packing.pack(x, self.inputs);
+        packing.spread_from(self.outputs, |y| self.write(parameters, &x, y))
+    }
+
+    fn write(&self, parameters: &[f32], x: &[f32], y: &mut [f32]) {
         assert_eq!(parameters.len(), self.parameters(), "parameters of another layer");
         let (weight, bias) = parameters.split_at(self.inputs * self.outputs);
         let rows = x.len() / self.inputs;
-        let mut y = Buffer::any(rows * self.outputs);
         for row in y.chunks_exact_mut(self.outputs) {
             row.copy_from_slice(bias);
         }
         let weight = Matrix::new(weight, self.inputs, self.outputs);
-        matmul(&mut y, Matrix::new(x, rows, self.inputs), weight, 1.0);
-        y
+        matmul(y, Matrix::new(x, rows, self.inputs), weight, 1.0);
     }
 
     /// Adds the gradient of the parameters to `gradient`, and gives that of the input.
@@ -53,6 +70,40 @@ impl Linear {
         x: &[f32],
         dy: &[f32],
     ) -> Buffer {
+        let mut dx = Buffer::any(x.len());
+        self.write_backward(parameters, gradient, x, dy, &mut dx);
+        dx
+    }
+
+    /// The way back of [`forward_batch`](Linear::forward_batch). Gradients where there is padding are not
+    /// looked at.
+    ///
+    /// # Panics
+    ///
+    /// When a slice has another size.
+    pub fn backward_batch(
+        &self,
+        parameters: &[f32],
+        gradient: &mut [f32],
+        frame: &Frame,
+        x: &[f32],
+        dy: &[f32],
+    ) -> Buffer {
+        let packing = Packing::new(frame);
+        let (x, dy) = (packing.pack(x, self.inputs), packing.pack(dy, self.outputs));
+        packing.spread_from(self.inputs, |dx| {
+            self.write_backward(parameters, gradient, &x, &dy, dx);
+        })
+    }
+
+    fn write_backward(
+        &self,
+        parameters: &[f32],
+        gradient: &mut [f32],
+        x: &[f32],
+        dy: &[f32],
+        dx: &mut [f32],
+    ) {
         let Self { inputs, outputs } = *self;
         assert_eq!(parameters.len(), self.parameters(), "parameters of another layer");
         assert_eq!(gradient.len(), parameters.len(), "gradients of another layer");
@@ -62,7 +113,7 @@ impl Linear {
         let dy_of_rows = Matrix::new(dy, rows, outputs);
         matmul(dweight, Matrix::new(x, rows, inputs).transposed(), dy_of_rows, 1.0);
         add_rows(dbias, dy);
-        product(dy_of_rows, Matrix::new(weight, inputs, outputs).transposed())
+        matmul(dx, dy_of_rows, Matrix::new(weight, inputs, outputs).transposed(), 0.0);
     }
 }
 

@@ -2,8 +2,6 @@
 
 use gemm::{Parallelism, gemm};
 
-use crate::buffer::Buffer;
-
 /// A matrix in row-major order, perhaps read as its transpose.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Matrix<'a> {
@@ -40,6 +38,8 @@ pub(crate) fn matmul(out: &mut [f32], a: Matrix, b: Matrix, keep: f32) {
     let (m, k, n) = (a.rows, a.columns, b.columns);
     assert_eq!(k, b.rows, "inner sizes differ");
     assert_eq!(m.checked_mul(n), Some(out.len()), "the product has another size");
+    #[cfg(test)]
+    crate::work::add(m * n * k);
     let ((a_columns, a_rows), (b_columns, b_rows)) = (a.strides(), b.strides());
     // SAFETY: the strides stay inside the slices, whose sizes `Matrix::new` and the lines above have
     // checked, and nothing else uses `out`.
@@ -67,13 +67,6 @@ pub(crate) fn matmul(out: &mut [f32], a: Matrix, b: Matrix, keep: f32) {
             Parallelism::Rayon(0),
         );
     }
-}
-
-/// `a · b`.
-pub(crate) fn product(a: Matrix, b: Matrix) -> Buffer {
-    let mut out = Buffer::any(a.rows * b.columns);
-    matmul(&mut out, a, b, 0.0);
-    out
 }
 
 /// Adds all rows to a vector.

@@ -31,7 +31,7 @@ struct Node<E: Engine> {
 enum Origin<E: Engine> {
     Given,
     Recurrent { layer: Recurrent, at: usize, frame: Frame, x: Value, trace: E::Trace },
-    Linear { layer: Linear, at: usize, x: Value },
+    Linear { layer: Linear, at: usize, frame: Frame, x: Value },
     Embedded { layer: Embedding, at: usize, frame: Frame, symbols: Vec<u32> },
     Joined { one: Value, other: Value, widths: (usize, usize) },
     Attended { shape: Attention, queries: Value, keys: Value, values: Value, weights: E::Buffer },
@@ -86,9 +86,16 @@ impl<'a, E: Engine> Tape<'a, E> {
     }
 
     /// A linear layer.
-    pub fn linear(&mut self, layer: Linear, at: usize, x: Value) -> Result<Value, EngineError> {
-        let result = self.engine.linear(layer, self.parameters, at, self.get(x))?;
-        Ok(self.push(result, Origin::Linear { layer, at, x }, true))
+    pub fn linear(
+        &mut self,
+        layer: Linear,
+        at: usize,
+        frame: &Frame,
+        x: Value,
+    ) -> Result<Value, EngineError> {
+        let result = self.engine.linear_batch(layer, self.parameters, at, frame, self.get(x))?;
+        let origin = Origin::Linear { layer, at, frame: frame.clone(), x };
+        Ok(self.push(result, origin, true))
     }
 
     /// The vectors of symbols.
@@ -181,9 +188,11 @@ impl<'a, E: Engine> Tape<'a, E> {
                 )?;
                 dx.map(|dx| (x, dx)).into_iter().collect()
             }
-            Origin::Linear { layer, at, x } => {
+            Origin::Linear { layer, at, frame, x } => {
                 let input = self.get(x);
-                vec![(x, engine.linear_backward(layer, parameters, gradient, at, input, dy)?)]
+                let dx = engine
+                    .linear_batch_backward(layer, parameters, gradient, at, &frame, input, dy)?;
+                vec![(x, dx)]
             }
             Origin::Embedded { layer, at, frame, symbols } => {
                 engine.embed_backward(layer, gradient, at, &frame, &symbols, dy)?;

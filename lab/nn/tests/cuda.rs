@@ -244,7 +244,7 @@ fn training<E: Engine>(engine: &E, units: usize, steps: usize, lengths: &[usize]
         let x = tape.given(wave(frame.cells() * inputs, 0.7, 1.0))?;
         let one = tape.recurrent(layers[0], 0, &frame, x)?;
         let two = tape.recurrent(layers[1], second, &frame, one)?;
-        let scores = tape.linear(head, third, two)?;
+        let scores = tape.linear(head, third, &frame, two)?;
         let labels = labels(frame.cells(), classes);
         let loss = engine.cross_entropy(&frame, tape.get(scores), classes, &labels)?;
         losses.push(loss.total as f32);

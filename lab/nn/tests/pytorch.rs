@@ -59,11 +59,11 @@ fn pass(units: usize, frame: &Frame, x: &[f32], labels: &[u32]) -> Passed {
         [both(first, [0.31, 0.37]), both(second, [0.41, 0.43]), wave(head.parameters(), 0.53, 0.5)];
     let one = first.forward(&parameters[0], frame, x);
     let two = second.forward(&parameters[1], frame, one.output());
-    let scores = head.forward(&parameters[2], two.output());
+    let scores = head.forward_batch(&parameters[2], frame, two.output());
     let classified = cross_entropy(frame, &scores, classes, labels);
     let mut gradients = parameters.clone().map(|part| vec![0.0; part.len()]);
     let [d_first, d_second, d_head] = &mut gradients;
-    let dy = head.backward(&parameters[2], d_head, two.output(), &classified.gradient);
+    let dy = head.backward_batch(&parameters[2], d_head, frame, two.output(), &classified.gradient);
     let middle = one.output().to_vec();
     let dy = second.backward(&parameters[1], d_second, frame, &middle, two, &dy);
     let dx = first.backward(&parameters[0], d_first, frame, x, one, &dy);
@@ -208,8 +208,8 @@ fn a_tape_goes_back_to_symbols_over_a_mean() {
     let x = tape.embed(table, 0, &frame, symbols).unwrap();
     let y = tape.recurrent(layer, table.parameters(), &frame, x).unwrap();
     let mean = tape.mean(&frame, 4, y).unwrap();
-    let scores = tape.linear(head, table.parameters() + 2 * half, mean).unwrap();
     let one = Frame::new(1, vec![1; 3]);
+    let scores = tape.linear(head, table.parameters() + 2 * half, &one, mean).unwrap();
     let loss = Cpu.cross_entropy(&one, tape.get(scores), 4, &[2, 0, 3]).unwrap();
     assert_loss(loss.total, &expected["loss"]);
     let mut gradient = Cpu.zeros(parameters.len()).unwrap();

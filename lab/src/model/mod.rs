@@ -220,22 +220,22 @@ impl Model {
         }
         let (said, loss) = match (&self.head, &batch.wanted) {
             (Head::Labels(head), Wanted::Labels(labels)) => {
-                let said = tape.linear(head.layer, head.at, value)?;
+                let said = tape.linear(head.layer, head.at, frame, value)?;
                 let loss =
                     engine.cross_entropy(frame, tape.get(said), head.layer.outputs, labels)?;
                 (said, loss)
             }
             (Head::Transcripts(head), Wanted::Transcripts(targets)) => {
-                let said = tape.linear(head.layer, head.at, value)?;
+                let said = tape.linear(head.layer, head.at, frame, value)?;
                 let loss = engine.ctc(frame, tape.get(said), head.layer.outputs, targets)?;
                 (said, loss)
             }
             (Head::Classes(head), Wanted::Classes(classes)) => {
                 let mean = tape.mean(frame, head.layer.inputs, value)?;
-                let said = tape.linear(head.layer, head.at, mean)?;
-                let frame = Frame::new(1, vec![1; frame.rows()]);
+                let frame = &Frame::new(1, vec![1; frame.rows()]);
+                let said = tape.linear(head.layer, head.at, frame, mean)?;
                 let loss =
-                    engine.cross_entropy(&frame, tape.get(said), head.layer.outputs, classes)?;
+                    engine.cross_entropy(frame, tape.get(said), head.layer.outputs, classes)?;
                 (said, loss)
             }
             (Head::Frames(speaker), Wanted::Frames { frame: spoken, values }) => {

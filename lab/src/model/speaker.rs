@@ -56,8 +56,8 @@ impl Speaker {
         before[step..].copy_from_slice(&spoken[..spoken.len() - step]);
         let before = tape.given(before)?;
         let heard = tape.recurrent(self.listen.layer, self.listen.at, frame, before)?;
-        let queries = tape.linear(self.query.layer, self.query.at, heard)?;
-        let keys = tape.linear(self.key.layer, self.key.at, text)?;
+        let queries = tape.linear(self.query.layer, self.query.at, frame, heard)?;
+        let keys = tape.linear(self.key.layer, self.key.at, text_frame, text)?;
         let shape = Attention {
             queries: frame.clone(),
             keys: text_frame.clone(),
@@ -67,6 +67,6 @@ impl Speaker {
         let found = tape.attend(shape, queries, keys, text)?;
         let both = tape.join(heard, found, (self.listen.layer.units, self.text_width))?;
         let said = tape.recurrent(self.speak.layer, self.speak.at, frame, both)?;
-        tape.linear(self.head.layer, self.head.at, said)
+        tape.linear(self.head.layer, self.head.at, frame, said)
     }
 }

@@ -381,7 +381,7 @@ mod tests {
         let mut tape = Tape::new(cuda, &parameters);
         let x = tape.given(wave(frame.cells() * 3))?;
         let y = tape.recurrent(layer, 0, &frame, x)?;
-        let scores = tape.linear(head, layer.parameters(), y)?;
+        let scores = tape.linear(head, layer.parameters(), &frame, y)?;
         let labels = vec![2; frame.cells()];
         let loss = cuda.cross_entropy(&frame, tape.get(scores), 5, &labels)?;
         let mut gradient = cuda.zeros(count)?;

@@ -4,12 +4,9 @@
 use super::{
     panels::Panels,
     product::{blocks, product},
-    time::{Direction, order, places},
+    time::Steps,
 };
-use crate::{
-    batch::Frame,
-    simd::{Job, Processor, tanh},
-};
+use crate::simd::{Job, Processor, tanh};
 
 /// The gradient of an output, as columns of wider rows.
 #[derive(Clone, Copy, Debug)]
@@ -22,12 +19,12 @@ pub(crate) struct Columns<'a> {
     pub(crate) first: usize,
 }
 
-/// All steps of a layer. The gates come in after their functions, and go out as the gradient of what
-/// they were before, and their sums are added to `dbias`.
+/// All steps of a layer, each for the rows that are running. The gates come in after their functions, and go
+/// out as the gradient of what they were before, and their sums are added to `dbias`. The gradient of the
+/// output is that of the whole batch.
 pub(super) struct Backward<'a> {
     pub(super) units: usize,
-    pub(super) frame: &'a Frame,
-    pub(super) direction: Direction,
+    pub(super) steps: Steps<'a>,
     pub(super) recurrent: &'a [f32],
     pub(super) gates: &'a mut [f32],
     pub(super) cells: &'a [f32],
@@ -40,36 +37,45 @@ impl Job for Backward<'_> {
 
     #[inline(always)]
     fn run<P: Processor>(self, p: P) {
-        let Self { units, frame, direction, cells, dy, .. } = self;
+        let Self { units, steps, cells, dy, .. } = self;
         let panels = Panels::of_units(self.recurrent, units, P::LANES);
-        let rows = frame.rows();
-        let size = rows * units;
-        let (mut dcells, mut dprevious) = (vec![0.0; size], vec![0.0; size]);
-        for time in order(frame.steps(), direction).rev() {
-            let (before, now) = places(time, direction);
-            let gates = &mut self.gates[time * 4 * size..(time + 1) * 4 * size];
-            for (row, gates) in gates.chunks_exact_mut(4 * units).enumerate() {
-                let at = row * units..(row + 1) * units;
-                if !frame.holds(time, row) {
-                    gates.fill(0.0);
-                    dcells[at].fill(0.0);
-                    continue;
-                }
-                let begin = (time * rows + row) * dy.width + dy.first;
+        let all_rows = steps.packing.frame().rows();
+        // Of every row of the batch: zero until the way back comes to its last step.
+        let (mut dcells, mut dprevious) =
+            (vec![0.0; all_rows * units], vec![0.0; all_rows * units]);
+        let mut cells_before = vec![0.0; all_rows * units];
+        for time in steps.order().rev() {
+            let places = steps.packing.step(time);
+            let (rows, now) = (places.len(), steps.after(time));
+            let previous_cells = if let Some(before) = steps.before(time) {
+                &cells[before.start * units..before.end * units]
+            } else {
+                steps.copy_before(time, cells, &mut cells_before, units);
+                &cells_before
+            };
+            let gates = &mut self.gates[places.start * 4 * units..places.end * 4 * units];
+            let places = &steps.packing.places()[places];
+            for (at, (gates, &place)) in gates.chunks_exact_mut(4 * units).zip(places).enumerate() {
+                let begin = place * dy.width + dy.first;
+                let row = place - time * all_rows;
+                let row = row * units..(row + 1) * units;
                 Row {
                     gates,
-                    previous_cells: &cells[before * size..][at.clone()],
-                    cells: &cells[now * size..][at.clone()],
+                    previous_cells: &previous_cells[at * units..(at + 1) * units],
+                    cells: &cells[(now.start + at) * units..(now.start + at + 1) * units],
                     dy: &dy.values[begin..begin + units],
-                    dh: &dprevious[at.clone()],
-                    dcells: &mut dcells[at],
+                    dh: &dprevious[row.clone()],
+                    dcells: &mut dcells[row],
                     dbias: self.dbias,
                 }
                 .through_gates(p);
             }
+            let first_place = time * all_rows;
             for (panel, weights) in panels.iter().enumerate() {
                 let first = panel * 4 * P::LANES;
-                blocks!(P, rows, row => to_previous(p, units, row, first, weights, gates, &mut dprevious));
+                blocks!(P, rows, row => to_previous(
+                    p, units, row, places, first_place, first, weights, gates, &mut dprevious
+                ));
             }
         }
     }
@@ -120,13 +126,17 @@ impl Row<'_> {
     }
 }
 
-/// From the gradient of the gates to that of the outputs of the step before: some rows from `row` on,
-/// and four times as many units from `first` on as there are lanes.
+/// From the gradient of the gates to that of the outputs of the step before: some of the step's `places`
+/// from `row` on, whose rows are counted from `first_place`, and four times as many units from `first` on as
+/// there are lanes.
+#[expect(clippy::too_many_arguments, reason = "where the rows are, and where they go")]
 #[inline(always)]
 fn to_previous<P: Processor, const N: usize>(
     p: P,
     units: usize,
     row: usize,
+    places: &[usize],
+    first_place: usize,
     first: usize,
     weights: &[f32],
     dgates: &[f32],
@@ -138,7 +148,7 @@ fn to_previous<P: Processor, const N: usize>(
         for (part, sum) in sums.into_iter().enumerate() {
             let from = (first + part * P::LANES).min(units);
             let end = units.min(from + P::LANES);
-            let place = (row + at) * units;
+            let place = (places[row + at] - first_place) * units;
             p.store(&mut dprevious[place + from..place + end], sum);
         }
     }

@@ -1,22 +1,20 @@
 //! The way forward through time: at each step the recurrent product and the gates in one go.
 #![expect(clippy::inline_always, reason = "compiled again for each kind of processor")]
 
+use std::ops::Range;
+
 use super::{
     panels::Panels,
     product::{blocks, product},
-    time::{Direction, order, places, two, zeros},
+    time::{Steps, two},
 };
-use crate::{
-    batch::Frame,
-    simd::{Job, Processor, sigmoid, tanh},
-};
+use crate::simd::{Job, Processor, sigmoid, tanh};
 
-/// All steps of a layer. The gates come in as products of the input, and go out after their functions.
-/// States are all written, with a step of zeros before the first.
+/// All steps of a layer, each for the rows that are running. The gates come in as products of the input, and
+/// go out after their functions. States are all written, with a step of zeros before the first.
 pub(super) struct Forward<'a> {
     pub(super) units: usize,
-    pub(super) frame: &'a Frame,
-    pub(super) direction: Direction,
+    pub(super) steps: Steps<'a>,
     pub(super) recurrent: &'a [f32],
     pub(super) bias: &'a [f32],
     pub(super) gates: &'a mut [f32],
@@ -29,26 +27,35 @@ impl Job for Forward<'_> {
 
     #[inline(always)]
     fn run<P: Processor>(self, p: P) {
-        let Self { units, frame, direction, bias, .. } = self;
+        let Self { units, steps, bias, .. } = self;
         let panels = Panels::of_gates(self.recurrent, units, P::LANES);
-        let rows = frame.rows();
-        let size = rows * units;
-        let zeros = zeros(frame.steps(), direction) * size;
-        self.cells[zeros..zeros + size].fill(0.0);
-        self.outputs[zeros..zeros + size].fill(0.0);
-        for time in order(frame.steps(), direction) {
-            let (before, now) = places(time, direction);
-            let (previous_cells, cells) = two(self.cells, size, before, now);
-            let (previous, outputs) = two(self.outputs, size, before, now);
-            let gates = &mut self.gates[time * 4 * size..(time + 1) * 4 * size];
+        let of = |states: Range<usize>| states.start * units..states.end * units;
+        for states in [&mut *self.cells, &mut *self.outputs] {
+            states[of(steps.zeros())].fill(0.0);
+        }
+        let most = steps.packing.frame().rows() * units;
+        let (mut cells_before, mut outputs_before) = (vec![0.0; most], vec![0.0; most]);
+        for time in steps.order() {
+            let places = steps.packing.step(time);
+            let (rows, now) = (places.len(), of(steps.after(time)));
+            let ((previous_cells, cells), (previous, outputs)) =
+                if let Some(before) = steps.before(time) {
+                    let two_of = |states| two(states, of(before.clone()), now.clone());
+                    (two_of(self.cells), two_of(self.outputs))
+                } else {
+                    steps.copy_before(time, self.cells, &mut cells_before, units);
+                    steps.copy_before(time, self.outputs, &mut outputs_before, units);
+                    let all = rows * units;
+                    (
+                        (&cells_before[..all], &mut self.cells[now.clone()]),
+                        (&outputs_before[..all], &mut self.outputs[now]),
+                    )
+                };
+            let gates = &mut self.gates[places.start * 4 * units..places.end * 4 * units];
             let mut step = Step { units, bias, gates, previous_cells, cells, previous, outputs };
             for (panel, weights) in panels.iter().enumerate() {
                 let first = panel * P::LANES;
                 blocks!(P, rows, row => block(p, &mut step, row, first, weights));
-            }
-            for row in (0..rows).filter(|&row| !frame.holds(time, row)) {
-                step.cells[row * units..(row + 1) * units].fill(0.0);
-                step.outputs[row * units..(row + 1) * units].fill(0.0);
             }
         }
     }

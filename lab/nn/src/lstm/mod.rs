@@ -1,4 +1,4 @@
-//! A layer of LSTM cells over padded rows, in one direction.
+//! A layer of LSTM cells over padded rows, in one direction. Nothing is computed for padding.
 
 mod backward;
 mod forward;
@@ -6,16 +6,20 @@ mod panels;
 mod product;
 mod time;
 
+use std::sync::Arc;
+
 use crate::{
     batch::Frame,
     buffer::Buffer,
-    matmul::{Matrix, matmul, product as product_of},
+    matmul::{Matrix, matmul},
+    packed::{Packed, Packing},
     simd::Kind,
 };
 use backward::Backward;
 pub(crate) use backward::Columns;
 use forward::Forward;
 pub(crate) use time::Direction;
+use time::Steps;
 
 /// A layer of LSTM cells (Hochreiter and Schmidhuber, 1997, with the forget gate of Gers et al., 2000).
 ///
@@ -32,43 +36,67 @@ pub(crate) struct Lstm {
     pub(crate) direction: Direction,
 }
 
-/// What a forward pass leaves for the backward pass.
+/// What a forward pass leaves for the backward pass: numbers for the places that are not padding.
 #[derive(Debug)]
 pub(crate) struct LstmTrace {
-    /// The gates after their functions, for every place.
+    /// The gates after their functions.
     gates: Buffer,
     /// The cells, with a step of zeros before the first.
     cells: Buffer,
     /// The outputs, with a step of zeros before the first.
     outputs: Buffer,
-    /// Whether the step before the first is at the beginning, or at the end.
-    direction: Direction,
-    /// The places of one step.
-    step: usize,
+    layer: Lstm,
+    packing: Arc<Packing>,
 }
 
 impl LstmTrace {
+    fn steps(&self) -> Steps<'_> {
+        Steps { packing: &self.packing, direction: self.layer.direction }
+    }
+
+    /// The places that it is of.
+    pub(crate) fn packing(&self) -> &Packing {
+        &self.packing
+    }
+
+    /// The output of every place that is not padding, `units` wide.
+    pub(crate) fn packed_output(&self) -> &[f32] {
+        let (states, units) = (self.steps().of_places(), self.layer.units);
+        &self.outputs[states.start * units..states.end * units]
+    }
+
     /// The output of every place, `units` wide; zero where there is padding.
-    pub(crate) fn output(&self) -> &[f32] {
-        match self.direction {
-            Direction::Forward => &self.outputs[self.step..],
-            Direction::Backward => &self.outputs[..self.outputs.len() - self.step],
-        }
+    pub(crate) fn output(&self) -> Buffer {
+        self.packing.spread(&[self.packed_output()], self.layer.units)
     }
 
     /// Whether it is of such a layer, and of a batch of such rows.
     pub(crate) fn is_of(&self, layer: Lstm, frame: &Frame) -> bool {
-        self.direction == layer.direction
-            && self.step == frame.rows() * layer.units
-            && self.gates.len() == frame.cells() * 4 * layer.units
+        self.layer == layer && self.packing.frame() == frame
     }
 
-    /// The output of the step before every place.
-    fn previous(&self) -> &[f32] {
-        match self.direction {
-            Direction::Forward => &self.outputs[..self.outputs.len() - self.step],
-            Direction::Backward => &self.outputs[self.step..],
+    /// The output of the step before every place that is not padding.
+    fn previous(&self) -> Packed<'_> {
+        let (steps, units) = (self.steps(), self.layer.units);
+        if self.packing.is_full() {
+            let end = self.outputs.len() - steps.zeros().len() * units;
+            return Packed::Given(match self.layer.direction {
+                Direction::Forward => &self.outputs[..end],
+                Direction::Backward => &self.outputs[self.outputs.len() - end..],
+            });
         }
+        let mut out = Buffer::passing(self.packing.len() * units);
+        for time in steps.order() {
+            let places = self.packing.step(time);
+            let out = &mut out[places.start * units..places.end * units];
+            match steps.before(time) {
+                Some(before) => {
+                    out.copy_from_slice(&self.outputs[before.start * units..before.end * units]);
+                }
+                None => steps.copy_before(time, &self.outputs, out, units),
+            }
+        }
+        Packed::Copied(out)
     }
 }
 
@@ -92,29 +120,37 @@ impl Lstm {
     ///
     /// When a slice has another size.
     pub(crate) fn forward(&self, parameters: &[f32], frame: &Frame, x: &[f32]) -> LstmTrace {
-        self.forward_on(Kind::best(), parameters, frame, x)
+        let packing = Arc::new(Packing::new(frame));
+        let x = packing.pack(x, self.inputs);
+        self.forward_on(Kind::best(), parameters, packing, &x)
     }
 
-    fn forward_on(&self, kind: Kind, parameters: &[f32], frame: &Frame, x: &[f32]) -> LstmTrace {
+    /// Goes over all rows of the packed input.
+    pub(crate) fn forward_on(
+        &self,
+        kind: Kind,
+        parameters: &[f32],
+        packing: Arc<Packing>,
+        x: &[f32],
+    ) -> LstmTrace {
         let Self { inputs, units, direction } = *self;
         let (input, recurrent, bias) = self.parts(parameters);
-        let x = Matrix::new(x, frame.cells(), inputs);
-        let mut gates = Buffer::any(frame.cells() * 4 * units);
+        let x = Matrix::new(x, packing.len(), inputs);
+        let mut gates = Buffer::any(packing.len() * 4 * units);
         matmul(&mut gates, x, Matrix::new(input, inputs, 4 * units), 0.0);
-        let step = frame.rows() * units;
-        let states = || Buffer::any((frame.steps() + 1) * step);
-        let mut trace = LstmTrace { gates, cells: states(), outputs: states(), direction, step };
+        let steps = Steps { packing: &packing, direction };
+        let states = || Buffer::any(steps.states() * units);
+        let (mut cells, mut outputs) = (states(), states());
         kind.run(Forward {
             units,
-            frame,
-            direction,
+            steps,
             recurrent,
             bias,
-            gates: &mut trace.gates,
-            cells: &mut trace.cells,
-            outputs: &mut trace.outputs,
+            gates: &mut gates,
+            cells: &mut cells,
+            outputs: &mut outputs,
         });
-        trace
+        LstmTrace { gates, cells, outputs, layer: *self, packing }
     }
 
     /// Adds the gradient of the parameters to `gradient`, and gives that of the input.
@@ -126,15 +162,13 @@ impl Lstm {
         &self,
         parameters: &[f32],
         gradient: &mut [f32],
-        frame: &Frame,
         x: &[f32],
         mut trace: LstmTrace,
         dy: &[f32],
     ) -> Buffer {
-        let dy = Columns { values: dy, width: self.units, first: 0 };
-        self.through_time(Kind::best(), parameters, gradient, frame, x, &mut trace, dy);
+        self.all_through_time(parameters, gradient, x, &mut trace, dy);
         let (dgates, weight) = self.input_product(parameters, &trace);
-        product_of(dgates, weight)
+        trace.packing.spread_from(self.inputs, |out| matmul(out, dgates, weight, 0.0))
     }
 
     /// Adds the gradient of the parameters to `gradient`, for a layer whose input needs none.
@@ -146,52 +180,65 @@ impl Lstm {
         &self,
         parameters: &[f32],
         gradient: &mut [f32],
-        frame: &Frame,
         x: &[f32],
         mut trace: LstmTrace,
         dy: &[f32],
     ) {
-        let dy = Columns { values: dy, width: self.units, first: 0 };
-        self.through_time(Kind::best(), parameters, gradient, frame, x, &mut trace, dy);
+        self.all_through_time(parameters, gradient, x, &mut trace, dy);
     }
 
-    /// Adds the gradient of the parameters to `gradient`. The gates of the trace become their gradients.
-    #[expect(clippy::too_many_arguments, reason = "all that a way back needs")]
+    fn all_through_time(
+        &self,
+        parameters: &[f32],
+        gradient: &mut [f32],
+        x: &[f32],
+        trace: &mut LstmTrace,
+        dy: &[f32],
+    ) {
+        let dy = Columns { values: dy, width: self.units, first: 0 };
+        let packing = Arc::clone(&trace.packing);
+        let x = packing.pack(x, self.inputs);
+        self.through_time(Kind::best(), parameters, gradient, &x, trace, dy);
+    }
+
+    /// Adds the gradient of the parameters to `gradient`, given the packed input and the gradient of the
+    /// output of the whole batch. The gates of the trace become their gradients.
     pub(crate) fn through_time(
         &self,
         kind: Kind,
         parameters: &[f32],
         gradient: &mut [f32],
-        frame: &Frame,
         x: &[f32],
         trace: &mut LstmTrace,
         dy: Columns,
     ) {
         let Self { inputs, units, direction } = *self;
         let (_, recurrent, _) = self.parts(parameters);
-        let cells = frame.cells();
+        assert_eq!(trace.layer, *self, "the trace of another layer");
+        let packing = &*trace.packing;
+        let cells = packing.frame().cells();
         assert_eq!(dy.values.len(), cells * dy.width, "a gradient of another output");
         assert_eq!(gradient.len(), parameters.len(), "gradients of another layer");
-        assert!(trace.is_of(*self, frame), "the trace of another layer or batch");
         let (dinput, rest) = gradient.split_at_mut(inputs * 4 * units);
         let (drecurrent, dbias) = rest.split_at_mut(units * 4 * units);
         kind.run(Backward {
             units,
-            frame,
-            direction,
+            steps: Steps { packing, direction },
             recurrent,
             gates: &mut trace.gates,
             cells: &trace.cells,
             dy,
             dbias,
         });
-        let dgates = Matrix::new(&trace.gates, cells, 4 * units);
-        matmul(dinput, Matrix::new(x, cells, inputs).transposed(), dgates, 1.0);
-        let previous = Matrix::new(trace.previous(), cells, units).transposed();
+        let places = packing.len();
+        let dgates = Matrix::new(&trace.gates, places, 4 * units);
+        matmul(dinput, Matrix::new(x, places, inputs).transposed(), dgates, 1.0);
+        let previous = trace.previous();
+        let previous = Matrix::new(&previous, places, units).transposed();
         matmul(drecurrent, previous, dgates, 1.0);
     }
 
-    /// The matrices whose product is the gradient of the input, once the way back is done.
+    /// The matrices whose product is the gradient of the packed input, once the way back is done.
     pub(crate) fn input_product<'a>(
         &self,
         parameters: &'a [f32],
@@ -199,7 +246,7 @@ impl Lstm {
     ) -> (Matrix<'a>, Matrix<'a>) {
         let (input, _, _) = self.parts(parameters);
         let gates = 4 * self.units;
-        let dgates = Matrix::new(&trace.gates, trace.gates.len() / gates, gates);
+        let dgates = Matrix::new(&trace.gates, trace.packing.len(), gates);
         (dgates, Matrix::new(input, self.inputs, gates).transposed())
     }
 }
@@ -218,12 +265,14 @@ mod tests {
         let x = wave(frame.cells() * layer.inputs, 0.7);
         // A column more than there are units.
         let dy = wave(frame.cells() * (layer.units + 1), 0.9);
-        let mut trace = layer.forward_on(kind, &parameters, frame, &x);
+        let packing = Arc::new(Packing::new(frame));
+        let x = packing.pack(&x, layer.inputs);
+        let mut trace = layer.forward_on(kind, &parameters, Arc::clone(&packing), &x);
         let output = trace.output().to_vec();
         let mut gradient = vec![0.0; parameters.len()];
         let dy = Columns { values: &dy, width: layer.units + 1, first: 1 };
-        layer.through_time(kind, &parameters, &mut gradient, frame, &x, &mut trace, dy);
-        [output, trace.gates.to_vec(), gradient]
+        layer.through_time(kind, &parameters, &mut gradient, &x, &mut trace, dy);
+        [output, packing.spread(&[&trace.gates], 4 * layer.units).to_vec(), gradient]
     }
 
     #[test]
@@ -254,7 +303,7 @@ mod tests {
         let (frame, parameters) = (Frame::new(1, vec![1]), wave(layer.parameters(), 0.3));
         let trace = layer.forward(&parameters, &frame, &[1.0]);
         let mut gradient = vec![0.0; parameters.len() + 1];
-        layer.backward(&parameters, &mut gradient, &frame, &[1.0], trace, &[1.0]);
+        layer.backward(&parameters, &mut gradient, &[1.0], trace, &[1.0]);
     }
 
     #[test]

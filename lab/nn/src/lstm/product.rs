@@ -16,6 +16,8 @@ pub(super) fn product<P: Processor, const N: usize>(
     panel: &[f32],
 ) -> [Sums<P>; N] {
     let depth = panel.len() / (4 * P::LANES);
+    #[cfg(test)]
+    crate::work::add(N * panel.len());
     let mut of = [&rows[..depth]; N];
     for (row, of) in of.iter_mut().enumerate() {
         *of = &rows[row * width..][..depth];
