@@ -476,6 +476,16 @@ def test_errors_of_files(change, message, hint, capsys):
     assert hint in error.partition("\n\nhint: ")[2], error
 
 
+def test_names_with_commas_are_found():
+    names = ["a", "a, 1 batch", "b"]
+    for text, found in (
+        ("a", ["a"]), ("a, 1 batch", ["a, 1 batch"]), ("a,b", ["a", "b"]), ("b, a, 1 batch,a", ["b", "a, 1 batch", "a"])
+    ):  # fmt: skip
+        assert _experiment._listed(text, names) == found
+    with pytest.raises(lw.SettingError, match="no run is called '1 batch'"):
+        _experiment._listed("b, 1 batch", names)
+
+
 def changed(**attributes):
     def build(settings):
         task = lab_task.build(settings)

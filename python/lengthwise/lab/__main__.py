@@ -16,10 +16,6 @@ from ._session import Session, folder_of, on_signals, prepared
 STOPPED, FAILED = 130, 2
 
 
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
-
-
 def _numbers(text: str) -> list[int]:
     try:
         return [int(number) for number in text.split(",")]
@@ -48,7 +44,7 @@ def parser() -> argparse.ArgumentParser:
         command.add_argument("--data", metavar="PATH", help='the data, which the function gets as settings["data"]')
         command.add_argument("--epochs", type=int, metavar="N", help="the number of epochs")
         command.add_argument("--seeds", type=_numbers, metavar="SEED,…", help="seeds of parameters and plans")
-        command.add_argument("--only", type=_names, metavar="NAME,…", help="train only these runs, by name")
+        command.add_argument("--only", action="append", metavar="NAME,…", help="train only these runs, by name")
         command.add_argument(
             "--device", default="auto", help="the device: cpu, cuda, … [default: a GPU if there is one]"
         )

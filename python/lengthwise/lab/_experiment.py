@@ -115,19 +115,27 @@ class Experiment:
     ) -> Experiment:
         """With the choices of the command line."""
         names = [run.name for run in self.runs]
-        for name in only or ():
-            if name not in names:
-                raise SettingError(
-                    f"no run is called {name!r}", hint="there are " + ", ".join(map(repr, names))
-                )
+        wanted = {name for text in only or () for name in _listed(text, names)}
         changed: dict[str, Any] = {}
-        if only:
-            changed["runs"] = tuple(run for run in self.runs if run.name in only)
+        if wanted:
+            changed["runs"] = tuple(run for run in self.runs if run.name in wanted)
         if seeds:
             changed["seeds"] = tuple(_checked("seeds", list(seeds), SEEDS))
         if epochs is not None:
             changed["epochs"] = _checked("epochs", epochs, FROM_1)
         return replace(self, **changed)
+
+
+def _listed(text: str, names: Sequence[str]) -> list[str]:
+    """The names in a list with commas, which names may have too."""
+    rest, found = text.strip(), []
+    while rest:
+        begins = [name for name in names if rest == name or rest.startswith(f"{name},")]
+        if not begins:
+            raise SettingError(f"no run is called {rest.partition(',')[0]!r}", hint="there are " + ", ".join(map(repr, names)))
+        found.append(max(begins, key=len))
+        rest = rest[len(found[-1]) :].lstrip(",").strip()
+    return found
 
 
 # What a value must be: how it is tested, and what is said if it is not that.
