@@ -5,9 +5,10 @@ use super::{
     differences::smallest,
     records::Training,
     row::{Outcome, Row},
+    table::decimals_of_loss,
     workers::Count,
 };
-use lengthwise_report::parts::text::{counted, one_line, percent, time};
+use lengthwise_report::parts::text::{counted, fixed, one_line, percent, time};
 
 /// A row and what it is ranked by: the least is the best.
 struct Rival<'a> {
@@ -59,8 +60,10 @@ impl Training {
         let times = Field::new(&rows, on(Measure::Seconds), Row::seconds);
         let errors =
             Field::new(&rows, on(Measure::Error), |row| row.outcome(|v| Some(v.error)).mean());
+        let losses =
+            Field::new(&rows, on(Measure::Loss), |row| row.outcome(|v| Some(v.loss)).mean());
         let mut sentences = speed(&times);
-        sentences.extend(self.errors(&rows, &errors));
+        sentences.extend(self.came_to(&rows, &errors, &losses));
         sentences.extend(more_workers(&rows));
         let most = rows.iter().map(Row::last_epoch).max().unwrap_or(0);
         let (least, most) = rows
@@ -80,9 +83,8 @@ impl Training {
         sentences
     }
 
-    /// Which rows have the lowest error, and which diverged.
-    fn errors(&self, rows: &[Row<'_>], field: &Field<'_>) -> Vec<String> {
-        let error = one_line(&self.error);
+    /// Which rows have the lowest error, or the lowest loss if errors were not counted, and which diverged.
+    fn came_to(&self, rows: &[Row<'_>], errors: &Field<'_>, losses: &Field<'_>) -> Vec<String> {
         let lost: Vec<String> = rows
             .iter()
             .filter_map(|row| match row.outcome(|v| Some(v.error)) {
@@ -94,51 +96,56 @@ impl Training {
             })
             .collect();
         let lost = (!lost.is_empty()).then(|| format!("{} diverged.", lost.join(", ")));
-        let Some(best) = field.best() else {
-            return vec![lost.unwrap_or_else(|| "No errors were measured.".to_owned())];
-        };
-        let (name, found) = (one_line(best.name), percent(best.value));
-        let mut told = Vec::new();
-        if field.rivals.len() == 1 {
-            told.push(format!("{name} has a {error} of {found}."));
-        } else if let Some(sides) = field.sides() {
-            let words = Words {
-                what: &error,
-                verbs: ["has", "have"],
-                lower: &format!("a lower {error}"),
-                higher: &format!("a higher {error}"),
-            };
-            let points = |share: f64| format!("{:.2}", 100.0 * share.abs());
-            let less = |found: Difference| {
-                format!(
-                    "{}\u{a0}points less than {} (95\u{a0}% interval: {} to {})",
-                    points(found.value),
-                    one_line(field.first),
-                    points(found.high),
-                    points(found.low)
-                )
-            };
-            told.extend(field.told(
-                &sides,
-                &words,
-                percent,
-                |best, against| {
-                    format!(
-                        "{} has the lowest {error}: {}{against}.",
-                        one_line(best.name),
-                        percent(best.value)
-                    )
-                },
-                less,
-            ));
+        let mut told = if errors.rivals.is_empty() {
+            let plain = |value: f64| fixed(value, decimals_of_loss(value));
+            lowest(losses, "validation loss", plain, plain, "")
         } else {
-            let against = field.against(best, percent);
-            told.push(format!("{name} has the lowest {error}: {found}{against}."));
-            told.push(field.untested());
-        }
+            let points = |share: f64| format!("{:.2}", 100.0 * share);
+            lowest(errors, &one_line(&self.error), percent, points, "\u{a0}points")
+        };
         told.extend(lost);
+        if told.is_empty() {
+            told.push("No errors were measured.".to_owned());
+        }
         told
     }
+}
+
+/// Which rows have the lowest value of what they came to: in one format, and differences in another one and
+/// with their unit. Nothing if there are none.
+fn lowest(
+    field: &Field<'_>,
+    what: &str,
+    show: impl Fn(f64) -> String,
+    gap: impl Fn(f64) -> String,
+    unit: &str,
+) -> Vec<String> {
+    let Some(best) = field.best() else { return Vec::new() };
+    let headline = |best: &Rival<'_>, against: &str| {
+        format!("{} has the lowest {what}: {}{against}.", one_line(best.name), show(best.value))
+    };
+    if field.rivals.len() == 1 {
+        return vec![format!("{} has a {what} of {}.", one_line(best.name), show(best.value))];
+    }
+    let Some(sides) = field.sides() else {
+        return vec![headline(best, &field.against(best, &show)), field.untested()];
+    };
+    let words = Words {
+        what,
+        verbs: ["has", "have"],
+        lower: &format!("a lower {what}"),
+        higher: &format!("a higher {what}"),
+    };
+    let less = |found: Difference| {
+        format!(
+            "{}{unit} less than {} (95\u{a0}% interval: {} to {})",
+            gap(-found.value),
+            one_line(field.first),
+            gap(-found.high),
+            gap(-found.low)
+        )
+    };
+    field.told(&sides, &words, &show, headline, less)
 }
 
 /// Which row is fastest.
@@ -609,6 +616,29 @@ mod tests {
             b is the first to reach the final error of a (30.5 %): after 2.01 s of training, where a takes 4.01 s.
             What to do: train with more seeds before you choose, such as `--seeds 1,2,3`."#]];
         expected.assert_eq(&told.join("\n\n").replace('\u{a0}', " "));
+    }
+
+    /// Where errors are not counted, the loss is what rows come to.
+    #[test]
+    fn losses_stand_for_errors() {
+        let training = rows(&[
+            ("a", 2.0, &[0.30, 0.31, 0.32]),
+            ("b", 1.0, &[0.20, 0.22, 0.21]),
+            ("c", 1.0, &[0.31, 0.31, 0.31]),
+        ]);
+        let rows = training.rows();
+        let compared = training.compared(&rows);
+        let on = |measure| compared.iter().find(|one| one.measure == measure);
+        let losses =
+            Field::new(&rows, on(Measure::Loss), |row| row.outcome(|v| Some(v.loss)).mean());
+        let none = Field::new(&rows, None, |_| None);
+        let told = training.came_to(&rows, &none, &losses).join("\n");
+        let expected = expect_test::expect![[r#"
+            b has the lowest validation loss: 0.840, 0.400 less than a (95 % interval: 0.301 to 0.499).
+            3 seeds show no difference between a and c.
+            Differences from a below 0.18 could not be seen."#]];
+        expected.assert_eq(&told.replace('\u{a0}', " "));
+        assert_eq!(training.came_to(&rows, &none, &none), ["No errors were measured."]);
     }
 
     #[test]
