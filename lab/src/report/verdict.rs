@@ -303,7 +303,7 @@ impl<'a> Field<'a> {
             let unclear = others(&sides.unclear);
             if !unclear.is_empty() {
                 told.push(format!(
-                    "{} show no difference between {first} and {}.",
+                    "{} cannot tell {} from {first}.",
                     begun(&seeds),
                     listed(&unclear)
                 ));
@@ -635,7 +635,7 @@ mod tests {
         let told = training.came_to(&rows, &none, &losses).join("\n");
         let expected = expect_test::expect![[r#"
             b has the lowest validation loss: 0.840, 0.400 less than a (95 % interval: 0.301 to 0.499).
-            3 seeds show no difference between a and c.
+            3 seeds cannot tell c from a.
             Differences from a below 0.18 could not be seen."#]];
         expected.assert_eq(&told.replace('\u{a0}', " "));
         assert_eq!(training.came_to(&rows, &none, &none), ["No errors were measured."]);
