@@ -21,6 +21,9 @@ fn npy(descr: &str, rows: usize, width: usize, data: &[u8]) -> Vec<u8> {
     file
 }
 
+/// The features of a frame of speech.
+const WIDTH: usize = 16;
+
 /// Ten digits by three speakers, four takes each; the first is for validation.
 fn digits(folder: &Path) {
     let (mut index, mut values) = (String::from("speaker,digit,split,offset,frames\n"), Vec::new());
@@ -30,14 +33,13 @@ fn digits(folder: &Path) {
     {
         let frames = 5 + (3 * speaker + 2 * digit + 5 * take) % 11;
         let split = if take == 0 { "test" } else { "train" };
-        writeln!(index, "s{speaker},{digit},{split},{},{frames}", values.len() / 2).unwrap();
-        for frame in 0..frames {
-            values.push((digit * (frame + 1)) as f32);
-            values.push((speaker * take + frame) as f32);
+        writeln!(index, "s{speaker},{digit},{split},{},{frames}", values.len() / WIDTH).unwrap();
+        for (frame, feature) in (0..frames).flat_map(|row| (0..WIDTH).map(move |at| (row, at))) {
+            values.push(((digit + feature) * (frame + 1) + speaker * take) as f32);
         }
     }
     let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
-    fs::write(folder.join("mfcc16.npy"), npy("<f4", values.len() / 2, 2, &bytes)).unwrap();
+    fs::write(folder.join("mfcc16.npy"), npy("<f4", values.len() / WIDTH, WIDTH, &bytes)).unwrap();
     // An alignment that no experiment may read.
     fs::write(folder.join("state_labels.npy"), "damaged").unwrap();
     fs::write(folder.join("index.csv"), index).unwrap();
