@@ -1,14 +1,16 @@
-//! Trainings on disk: files in the safetensors format, whole or not there.
+//! Trainings on disk: files in the safetensors format, whole or not there. A checksum tells whether a file is as
+//! it was written.
 
 use std::{fs, path::Path};
 
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::Xxh3;
 
 use crate::{
     bytes::{floats, of_floats},
     error::Error,
-    files::save as save_file,
+    files::keep,
     model::Model,
     progress::{Progress, Snapshot, Weights},
 };
@@ -33,9 +35,11 @@ struct Version {
 }
 
 /// The form of the files.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// Under which key it is said.
 const KEY: &str = "lengthwise";
+/// The key of the checksum of all that a file says.
+const CHECKSUM: &str = "lengthwise.checksum";
 /// What all workers had in common, where they have not now.
 const COMMON: &str = "common";
 /// The states of the optimizer.
@@ -74,9 +78,30 @@ pub fn save(path: &Path, model: &Model, identity: &str, snapshot: &Snapshot) -> 
         workers: snapshot.weights.len(),
     };
     let about = serde_json::to_string(&about).map_err(|error| cannot(error.to_string()))?;
-    let data = safetensors::serialize(views, Some([(KEY.to_owned(), about)].into()))
+    let checksum = checksum(&about, &views);
+    let metadata = [(KEY.to_owned(), about), (CHECKSUM.to_owned(), checksum)];
+    let data = safetensors::serialize(views, Some(metadata.into()))
         .map_err(|error| cannot(error.to_string()))?;
-    save_file(path, &data)
+    keep(path, &data)
+}
+
+/// A checksum of what is said about the numbers, and of all tensors in the order of their names.
+fn checksum(about: &str, tensors: &[(String, TensorView<'_>)]) -> String {
+    let mut hash = Xxh3::new();
+    // The size of each part too, so that nothing can move from one to the next.
+    let mut add = |part: &[u8]| {
+        hash.update(&(part.len() as u64).to_le_bytes());
+        hash.update(part);
+    };
+    add(about.as_bytes());
+    let mut tensors: Vec<_> = tensors.iter().collect();
+    tensors.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+    for (name, view) in tensors {
+        add(name.as_bytes());
+        add(format!("{:?} {:?}", view.dtype(), view.shape()).as_bytes());
+        add(view.data());
+    }
+    format!("{:032x}", hash.digest128())
 }
 
 /// How names of a worker's tensors begin; those of the first have the names that other programs know.
@@ -118,20 +143,28 @@ pub(crate) fn parse(
 
 fn read(data: &[u8], model: &Model, identity: &str) -> Result<Snapshot, String> {
     let damaged = |why: String| format!("this is no checkpoint of ours, or it is damaged ({why})");
+    if data.is_empty() {
+        return Err(damaged("the file is empty".to_owned()));
+    }
     let (_, metadata) =
         SafeTensors::read_metadata(data).map_err(|error| damaged(error.to_string()))?;
-    let about = metadata.metadata().as_ref().and_then(|all| all.get(KEY));
-    let about = about.ok_or_else(|| damaged("it does not say how far it is".to_owned()))?;
+    let said = |key: &str| metadata.metadata().as_ref().and_then(|all| all.get(key));
+    let about = said(KEY).ok_or_else(|| damaged("it does not say how far it is".to_owned()))?;
     let Version { version } =
         serde_json::from_str(about).map_err(|error| damaged(error.to_string()))?;
     if version != VERSION {
         return Err(format!("it is of version {version}, and this is {VERSION}"));
     }
+    let tensors = SafeTensors::deserialize(data).map_err(|error| damaged(error.to_string()))?;
+    let expected = said(CHECKSUM).ok_or_else(|| damaged("it has no checksum".to_owned()))?;
+    let found = checksum(about, &tensors.tensors());
+    if *expected != found {
+        return Err(damaged(format!("expected the checksum {expected}, got {found}")));
+    }
     let about: About = serde_json::from_str(about).map_err(|error| damaged(error.to_string()))?;
     if about.identity != identity {
         return Err("it was made with other settings or other data".to_owned());
     }
-    let tensors = SafeTensors::deserialize(data).map_err(|error| damaged(error.to_string()))?;
     let read = |name: &str, count: usize| -> Result<Vec<f32>, String> {
         let view = tensors.tensor(name).map_err(|error| damaged(error.to_string()))?;
         if view.dtype() != Dtype::F32 || view.data().len() != 4 * count {

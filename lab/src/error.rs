@@ -29,6 +29,14 @@ impl Error {
         self.hint.as_deref()
     }
 
+    /// With one more thing to do.
+    #[must_use]
+    pub(crate) fn also(mut self, hint: &str) -> Self {
+        self.hint =
+            Some(self.hint.map_or_else(|| hint.to_owned(), |first| format!("{first}; {hint}")));
+        self
+    }
+
     /// With the worker before it, unless that is the first, which reports for all.
     #[must_use]
     pub fn of_worker(self, rank: usize) -> Self {

@@ -63,6 +63,7 @@ pub struct Experiment {
     #[serde(default)]
     pub learning: Learning,
     /// How batches are made where a run does not say.
+    #[serde(default)]
     pub batches: Batches,
     /// How many workers learn together, and how, where a run does not say.
     #[serde(default)]

@@ -357,12 +357,11 @@ impl<'a> Session<'a> {
     ) -> Result<Option<Snapshot>, Error> {
         let path = self.checkpoint(training);
         let kept = if collective.rank() == 0 { checkpoint::bytes_of(&path)? } else { None };
-        let mut bytes = kept.unwrap_or_default();
+        // A byte before the file: an empty one is not the same as none.
+        let mut bytes = kept.map_or_else(Vec::new, |kept| [&[1], &kept[..]].concat());
         collective.broadcast(&mut bytes)?;
-        if bytes.is_empty() {
-            return Ok(None);
-        }
-        checkpoint::parse(&path, &bytes, model, &self.identity(training)).map(Some)
+        let Some((_, kept)) = bytes.split_first() else { return Ok(None) };
+        checkpoint::parse(&path, kept, model, &self.identity(training)).map(Some)
     }
 
     /// Refuses workers that do other things, or that are too few.
@@ -487,8 +486,8 @@ impl<'a> Session<'a> {
     }
 
     fn write(&self, training: &Training) -> Result<(), Error> {
-        files::save(&self.folder.join(RESULTS), training.to_jsonl().as_bytes())?;
-        files::save(&self.folder.join(PAGE), training.page().as_bytes())
+        files::keep(&self.folder.join(RESULTS), training.to_jsonl().as_bytes())?;
+        files::keep(&self.folder.join(PAGE), training.page().as_bytes())
     }
 }
 

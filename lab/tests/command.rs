@@ -412,6 +412,112 @@ fn to_begin_anew_leaves_the_files_of_others() {
     assert!(path.join("runs/small/results.jsonl").exists());
 }
 
+/// The kept trainings.
+fn checkpoints(folder: &Path) -> Vec<std::path::PathBuf> {
+    let entries = fs::read_dir(folder.join("runs/small/checkpoints")).unwrap();
+    let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "safetensors"));
+    paths.sort();
+    paths
+}
+
+#[test]
+fn damaged_checkpoints_are_refused_until_training_anew() {
+    let folder = small();
+    let path = folder.path();
+    let arguments = ["run", "small.toml", "--device", "cpu"];
+    assert!(run(path, &arguments).status.success());
+    let file = checkpoints(path)[1].clone();
+    let whole = fs::read(&file).unwrap();
+    let mut flipped = whole.clone();
+    let last = flipped.len() - 3;
+    flipped[last] ^= 0x10;
+    let name = file.file_name().unwrap().to_str().unwrap();
+    for (data, why) in [
+        (Vec::new(), "the file is empty"),
+        (whole[..whole.len() / 2].to_vec(), "damaged"),
+        (flipped, "expected the checksum"),
+    ] {
+        fs::write(&file, &data).unwrap();
+        for more in [&[][..], &["--workers", "2"], &["--epochs", "4"]] {
+            let error = refused(path, &[&arguments[..], more].concat());
+            assert!(error.contains(name) && error.contains(why), "{error}");
+            assert!(error.contains("--fresh"), "{error}");
+            assert_eq!(fs::read(&file).unwrap(), data, "it must be left as it is");
+        }
+    }
+    assert!(run(path, &[&arguments[..], &["--fresh"]].concat()).status.success());
+    assert!(run(path, &arguments).status.success());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn files_that_cannot_be_written_leave_those_before() {
+    let folder = small();
+    let path = folder.path();
+    let arguments = ["run", "small.toml", "--device", "cpu", "--epochs"];
+    assert!(run(path, &[&arguments[..], &["1"]].concat()).status.success());
+    let kept = checkpoints(path).iter().map(|file| fs::read(file).unwrap()).collect::<Vec<_>>();
+    // Files of at most a few kilobytes, and no signal for those that grow beyond.
+    let output = Command::new("sh")
+        .current_dir(path)
+        .args(["-c", "trap '' XFSZ; ulimit -f 8; exec \"$0\" \"$@\""])
+        .arg(env!("CARGO_BIN_EXE_lengthwise-lab"))
+        .args([&arguments[..], &["2"]].concat())
+        .output()
+        .unwrap();
+    let log = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{log}");
+    assert!(log.contains("error: runs/small/") && log.contains(": file too large"), "{log}");
+    assert!(log.contains("raise the limit on the size of files"), "{log}");
+    assert!(log.contains("run the same command again"), "{log}");
+    let left = checkpoints(path).iter().map(|file| fs::read(file).unwrap()).collect::<Vec<_>>();
+    assert!(left == kept);
+    assert!(run(path, &[&arguments[..], &["2"]].concat()).status.success());
+}
+
+#[test]
+fn runs_can_have_all_their_settings_themselves() {
+    let folder = small();
+    let path = folder.path();
+    let own = SMALL
+        .replace("[batches]\nbudget = \"sequences:4\"\n", "")
+        .replace("strategy =", "budget = \"sequences:4\"\nstrategy =");
+    assert!(!own.contains("[batches]"));
+    fs::write(path.join("own.toml"), &own).unwrap();
+    let loss = |file: &str, out: &str| {
+        let arguments = ["run", file, "-q", "--device", "cpu", "--epochs", "1"];
+        assert!(run(path, &arguments).status.success());
+        let text = fs::read_to_string(path.join(out).join("results.jsonl")).unwrap();
+        Training::from_jsonl(&text).unwrap().runs[0].epochs[0].loss
+    };
+    let (own_loss, shared) = (loss("own.toml", "runs/own"), loss("small.toml", "runs/small"));
+    assert_eq!(own_loss.to_bits(), shared.to_bits());
+    fs::write(path.join("none.toml"), own.replacen("budget = \"sequences:4\"\n", "", 1)).unwrap();
+    let error = refused(path, &["run", "none.toml"]);
+    assert!(error.contains("the run \"random\" has no budget"), "{error}");
+}
+
+#[test]
+fn a_folder_of_texts_is_read_with_its_own_split() {
+    let folder = small();
+    let path = folder.path();
+    let texts = path.join("treebank");
+    fs::create_dir(&texts).unwrap();
+    let sentences = |count: usize| -> String {
+        let of = |at: usize| "the\tDET\ndog\tNOUN\nbarks\tVERB\n".repeat(1 + at % 4) + "\n";
+        (0..count).map(of).collect()
+    };
+    fs::write(texts.join("train.tsv"), sentences(12)).unwrap();
+    fs::write(texts.join("dev.tsv"), sentences(5)).unwrap();
+    fs::write(texts.join("test.tsv"), "not to be read").unwrap();
+    let output = run(path, &["check", "tags", "--data", "treebank"]);
+    let said = text(&output.stdout) + &text(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    let expected = "treebank (treebank): 12 sequences for training, 5 for validation";
+    assert!(said.contains(expected), "{said}");
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_batch_that_memory_cannot_hold_is_refused_by_run() {

@@ -332,10 +332,36 @@ fn checkpoints_of_other_settings_or_with_damage_are_refused() {
         error.to_string()
     };
     assert!(refused("b").ends_with("it was made with other settings or other data"));
-    let mut bytes = std::fs::read(&file).unwrap();
-    bytes.truncate(bytes.len() - 5);
+    let bytes = std::fs::read(&file).unwrap();
+    let cut =
+        [0, 1, 8, 300, bytes.len() / 2, bytes.len() - 5].map(|length| bytes[..length].to_vec());
+    for data in cut.into_iter().chain([b"hello".to_vec(), [&bytes[..], &[0]].concat()]) {
+        std::fs::write(&file, &data).unwrap();
+        let said = refused("a");
+        assert!(said.contains("kept: this is no checkpoint of ours, or it is damaged"), "{said}");
+    }
+}
+
+#[test]
+fn a_checkpoint_with_a_changed_bit_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("kept");
+    let task = &tasks()[0];
+    let model = Model::new(&size(), &task.training);
+    save_checkpoint(&file, &model, "a", &train(task, 1, None, |_| false)).unwrap();
+    let bytes = std::fs::read(&file).unwrap();
+    let header = 8 + u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
+    // All that is said about the numbers, and some of the numbers.
+    for at in (0..header).chain((header..bytes.len()).step_by(997)) {
+        let mut data = bytes.clone();
+        data[at] ^= 1 << (at % 8);
+        std::fs::write(&file, &data).unwrap();
+        let error = load_checkpoint(&file, &model, "a").unwrap_err();
+        assert!(error.hint().unwrap().contains("--fresh"), "{error}");
+        if at >= header {
+            assert!(error.to_string().contains("(expected the checksum "), "{error}");
+        }
+    }
     std::fs::write(&file, &bytes).unwrap();
-    assert!(refused("a").contains("no checkpoint of ours, or it is damaged"));
-    std::fs::write(&file, b"hello").unwrap();
-    assert!(refused("a").contains("no checkpoint of ours, or it is damaged"));
+    assert!(load_checkpoint(&file, &model, "a").unwrap().is_some());
 }

@@ -138,9 +138,15 @@ impl Error {
             io::ErrorKind::NotFound => "there is no such folder".to_owned(),
             kind => kind.to_string(),
         };
-        Self::of_subject("file", message).hint_to(
-            "nothing was written to it; check that the folder exists and can be written to",
-        )
+        Self::of_subject("file", message).hint_to(match cause.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                "nothing was written to it; free some space on the disk"
+            }
+            io::ErrorKind::FileTooLarge => {
+                "nothing was written to it; raise the limit on the size of files: `ulimit -f unlimited`"
+            }
+            _ => "nothing was written to it; check that the folder exists and can be written to",
+        })
     }
 
     /// More than there is memory for, of this many bytes each.
@@ -289,5 +295,14 @@ mod tests {
         let error = Error::io(io::ErrorKind::PermissionDenied.into()).in_source("a");
         assert_eq!(error.to_string(), "a: permission denied");
         assert!(error.hint().is_some_and(|hint| hint.starts_with("make the file readable")));
+    }
+
+    #[test]
+    fn the_hint_of_a_file_that_cannot_be_written_is_that_of_the_reason() {
+        let hint = |kind: io::ErrorKind| Error::unwritten(&kind.into()).hint().unwrap_or_default();
+        assert!(hint(io::ErrorKind::StorageFull).contains("free some space on the disk"));
+        assert!(hint(io::ErrorKind::QuotaExceeded).contains("free some space on the disk"));
+        assert!(hint(io::ErrorKind::FileTooLarge).contains("`ulimit -f unlimited`"));
+        assert!(hint(io::ErrorKind::PermissionDenied).ends_with("can be written to"));
     }
 }

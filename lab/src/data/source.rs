@@ -25,7 +25,7 @@ pub enum Source {
     Flat(Box<flat::Settings>),
     /// A folder of WAV files.
     Wav(wav::Settings),
-    /// A text file.
+    /// A text file, or a folder of them.
     Text(text::Settings),
 }
 
@@ -119,10 +119,12 @@ fn kind_of(path: &Path) -> Result<&'static str, Error> {
     }
     if path.join(flat::INDEX).is_file() {
         Ok("flat")
+    } else if path.join(text::TRAINING).is_file() {
+        Ok("text")
     } else if wav::files(path)?.is_empty() {
         Err(Error::new(
-            "has neither an `index.csv` nor WAV files",
-            "name a folder that has, a `.tsv` file, or set `kind`",
+            "has no `index.csv`, no `train.tsv` and no WAV files",
+            "name a folder that has one of them, a `.tsv` file, or set `kind`",
         )
         .in_file(path))
     } else {

@@ -15,9 +15,9 @@ use super::{Dataset, Inputs, Ragged, Targets, Task};
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// The file to learn from.
+    /// The file to learn from, or a folder with [`TRAINING`] and perhaps one of [`VALIDATION`].
     pub path: PathBuf,
-    /// The file to be examined on. When left out, a share of the other is.
+    /// The file to be examined on. When left out, that of the folder; when there is none, a share of the other.
     #[serde(default)]
     pub validation: Option<PathBuf>,
     /// How much is held out to be examined on, where there is no second file.
@@ -65,6 +65,11 @@ fn yes() -> bool {
     true
 }
 
+/// The file of a folder to learn from.
+pub const TRAINING: &str = "train.tsv";
+/// The files of a folder to be examined on: the first that is there.
+pub const VALIDATION: [&str; 4] = ["dev.tsv", "valid.tsv", "validation.tsv", "test.tsv"];
+
 /// The word for all that are not known.
 pub const UNKNOWN: &str = "<unknown>";
 
@@ -78,6 +83,12 @@ struct Unit<'a> {
 
 /// Reads the file, and the one to be examined on.
 pub fn load(settings: &Settings) -> Result<Task, Error> {
+    if settings.path.is_dir() {
+        let task = load(&settings.of_folder())?;
+        let name = settings.path.file_name();
+        let name = name.map_or(task.name, |name| name.to_string_lossy().into());
+        return Ok(Task { name, source: settings.path.to_string_lossy().into(), ..task });
+    }
     if !(0.0..1.0).contains(&settings.hold_out) {
         let message = format!("`hold_out` is {}", settings.hold_out);
         let hint = "say what share to hold out, from 0 up to 1";
@@ -123,6 +134,13 @@ fn slurp(path: &Path) -> Result<String, Error> {
 }
 
 impl Settings {
+    /// The same for the files of the folder.
+    fn of_folder(&self) -> Self {
+        let mut files = VALIDATION.iter().map(|name| self.path.join(name));
+        let validation = self.validation.clone().or_else(|| files.find(|file| file.is_file()));
+        Self { path: self.path.join(TRAINING), validation, ..self.clone() }
+    }
+
     fn units<'a>(&self, text: &'a str) -> Result<Vec<Unit<'a>>, Error> {
         let units = match self.form {
             Form::Lines => lines(text)?,

@@ -40,7 +40,10 @@ fn paths_tell_their_kind_and_begin_at_a_folder() {
         Source::named(path.to_str().unwrap()).map_err(|error| error.to_string())
     };
     let said = of("").unwrap_err();
-    assert!(said.ends_with(": has neither an `index.csv` nor WAV files"), "{said}");
+    assert!(said.ends_with(": has no `index.csv`, no `train.tsv` and no WAV files"), "{said}");
+    fs::create_dir(folder.path().join("texts")).unwrap();
+    fs::write(folder.path().join("texts/train.tsv"), "a\tX\n").unwrap();
+    assert!(matches!(of("texts"), Ok(Source::Text(_))));
     fs::write(folder.path().join("1_a.wav"), "").unwrap();
     assert!(matches!(of(""), Ok(Source::Wav(_))));
     fs::write(folder.path().join("index.csv"), "").unwrap();

@@ -111,6 +111,32 @@ fn a_share_is_held_out() {
 }
 
 #[test]
+fn a_folder_has_its_own_split() {
+    let folder = Folder::new(TAGGED, "The\tDET\n\ndog\tNOUN\n");
+    let path = folder.0.path();
+    let whole =
+        Settings { path: path.to_owned(), validation: None, ..folder.settings(Form::Sentences) };
+    let task = load(&whole).unwrap();
+    let expected = load(&folder.settings(Form::Sentences)).unwrap();
+    assert_eq!((&task.training, &task.validation), (&expected.training, &expected.validation));
+    assert_eq!(task.name, path.file_name().unwrap().to_str().unwrap());
+    assert_eq!(task.source, path.to_str().unwrap());
+    let examined = |settings: &Settings| load(settings).unwrap().validation.inputs.len();
+    fs::write(path.join("test.tsv"), "dog\tNOUN\n").unwrap();
+    assert_eq!(examined(&whole), 2);
+    let test = Settings { validation: Some(path.join("test.tsv")), ..whole.clone() };
+    assert_eq!(examined(&test), 1);
+    fs::remove_file(path.join("dev.tsv")).unwrap();
+    assert_eq!(examined(&whole), 1);
+    // With nothing to be examined on, a share is held out.
+    fs::remove_file(path.join("test.tsv")).unwrap();
+    let share = Settings { hold_out: 0.0, ..whole.clone() };
+    assert!(folder.said(&share).starts_with("train.tsv: the validation part is empty"));
+    fs::remove_file(path.join("train.tsv")).unwrap();
+    assert_eq!(folder.said(&whole), "train.tsv: no such file or directory");
+}
+
+#[test]
 fn lines_that_are_wrong() {
     let said = |training: &str, validation: &str, form| {
         let folder = Folder::new(training, validation);
