@@ -107,6 +107,7 @@ fn fresh(epoch: u32) -> TrainingEpoch {
         frames: 0,
         cells: 0,
         shapes: 0,
+        step_mix: None,
         peak_bytes: 0,
         loss: 0.0,
         validation: None,

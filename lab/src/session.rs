@@ -435,6 +435,7 @@ impl<'a> Session<'a> {
             notes,
             pairs: self.experiment.pairs.clone(),
             scaling: Vec::new(),
+            higher: Vec::new(),
         }
     }
 

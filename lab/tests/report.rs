@@ -15,6 +15,7 @@ fn epoch(epoch: u32, loss: f64, validation: Option<f64>) -> TrainingEpoch {
         frames: 900,
         cells: 1000,
         shapes: 7,
+        step_mix: None,
         peak_bytes: 0,
         loss,
         validation: validation.map(|error| Validation { loss, error, more: Vec::new() }),
@@ -38,6 +39,7 @@ fn training(runs: Vec<(&str, Vec<TrainingEpoch>)>) -> Training {
         notes: vec!["<script>alert(2)</script>".to_owned()],
         pairs: vec![("<b>".to_owned(), "nobody".to_owned())],
         scaling: Vec::new(),
+        higher: Vec::new(),
     }
 }
 

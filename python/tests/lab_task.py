@@ -85,7 +85,7 @@ class Made:
         return {"loss": loss, "error": wrong, "sum of weights": weight}
 
     def test(self, model: nn.Module) -> dict[str, float]:
-        return {"hits": 1 - float(self.validate(model)["error"])}
+        return {"hits": 1 - float(Made.validate(self, model)["error"])}
 
 
 def build(settings: dict[str, Any]) -> Made:

@@ -58,6 +58,8 @@ struct Head {
     pairs: Vec<(String, String)>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     scaling: Vec<Scaling>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    higher: Vec<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -105,6 +107,7 @@ impl Training {
             notes: self.notes.clone(),
             pairs: self.pairs.clone(),
             scaling: self.scaling.clone(),
+            higher: self.higher.clone(),
         };
         let mut lines = serde_json::to_string(&head).unwrap_or_default();
         lines.push('\n');
@@ -161,7 +164,8 @@ fn head_of(number: usize, line: &str) -> Result<Training, ReadError> {
             hint: "use the release of lengthwise that wrote it",
         });
     }
-    let Head { title, about, error, runs, notes, pairs, scaling, .. } = parsed(number, line)?;
+    let Head { title, about, error, runs, notes, pairs, scaling, higher, .. } =
+        parsed(number, line)?;
     let runs = runs.into_iter().map(|HeadRun { name, settings, seed, ended }| TrainingRun {
         name,
         settings,
@@ -169,7 +173,7 @@ fn head_of(number: usize, line: &str) -> Result<Training, ReadError> {
         epochs: Vec::new(),
         ended,
     });
-    Ok(Training { title, about, error, runs: runs.collect(), notes, pairs, scaling })
+    Ok(Training { title, about, error, runs: runs.collect(), notes, pairs, scaling, higher })
 }
 
 /// A line of JSON.
@@ -250,6 +254,10 @@ mod tests {
         let mut silent = epoch(7, 0.0, 0.0);
         silent.validation = None;
         training.runs.push(run("none", u64::MAX, vec![silent]));
+        let mut measured = epoch(1, 1.0, 0.5);
+        measured.step_mix = Some(0.1 + 0.2);
+        training.runs.push(run("mixed", 0, vec![measured]));
+        training.higher = vec!["BLEU".to_owned()];
         let lines = training.to_jsonl();
         assert_eq!(Training::from_jsonl(&lines).unwrap(), training);
         // The zero below zero is one too.
@@ -265,6 +273,20 @@ mod tests {
         let training = Training { runs: vec![run("a", 0, vec![wrong])], ..training() };
         let again = Training::from_jsonl(&training.to_jsonl()).unwrap();
         assert_eq!(format!("{again:?}"), format!("{training:?}"));
+    }
+
+    /// As of a language model, of which only the loss is known.
+    #[test]
+    fn errors_need_not_be_counted() {
+        let mut silent = epoch(1, 1.0, 0.5);
+        silent.validation.as_mut().unwrap().error = f64::NAN;
+        let training = Training { runs: vec![run("a", 0, vec![silent])], ..training() };
+        let lines = training.to_jsonl();
+        assert!(lines.contains(r#""validation":{"loss":2.0,"more":[]}"#), "{lines}");
+        let read = Training::from_jsonl(&lines).unwrap();
+        assert!(read.runs[0].epochs[0].validation.as_ref().unwrap().error.is_nan());
+        let table = read.table().markdown();
+        assert!(!table.contains("diverged") && !table.contains("error rate"), "{table}");
     }
 
     #[test]

@@ -67,6 +67,37 @@ pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
     Number::deserialize(deserializer).map(|number| number.0)
 }
 
+/// What stands for a number that was not measured.
+pub(super) fn none() -> f64 {
+    f64::NAN
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands fields over by reference")]
+pub(super) fn is_none(value: &f64) -> bool {
+    value.is_nan()
+}
+
+/// A number that may be missing.
+pub(super) mod optional {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::Number;
+
+    #[expect(clippy::ref_option, reason = "serde hands fields over by reference")]
+    pub(in crate::report) fn serialize<S: Serializer>(
+        value: &Option<f64>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        value.map(Number).serialize(serializer)
+    }
+
+    pub(in crate::report) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<f64>, D::Error> {
+        Ok(Option::<Number>::deserialize(deserializer)?.map(|number| number.0))
+    }
+}
+
 /// Numbers with names, as pairs: their order is kept.
 pub(super) mod named {
     use serde::{Deserialize, Deserializer, Serializer};

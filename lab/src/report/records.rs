@@ -21,6 +21,8 @@ pub struct Training {
     pub pairs: Vec<(String, String)>,
     /// What more workers would take, by name and then by number.
     pub scaling: Vec<Scaling>,
+    /// Other values of validation of which more is better, such as "BLEU".
+    pub higher: Vec<String>,
 }
 
 /// An epoch on so many workers: computed from the plan and the time of measured steps, not trained.
@@ -78,6 +80,10 @@ pub struct TrainingEpoch {
     pub cells: u64,
     /// How many different pairs of batch size and batch length occurred.
     pub shapes: u64,
+    /// How much the lengths of optimizer steps vary, compared with random steps of as many sequences, if it was
+    /// measured.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "number::optional")]
+    pub step_mix: Option<f64>,
     /// The most memory in use at any time; 0 if it was not measured.
     pub peak_bytes: u64,
     /// The mean training loss.
@@ -132,11 +138,12 @@ pub struct Validation {
     /// The mean loss.
     #[serde(with = "number")]
     pub loss: f64,
-    /// The share of errors: 0 is none. It can be above 1 where more is wrong than there is.
-    #[serde(with = "number")]
+    /// The share of errors: 0 is none. It can be above 1 where more is wrong than there is, and is NaN if errors
+    /// were not counted.
+    #[serde(default = "number::none", skip_serializing_if = "number::is_none", with = "number")]
     pub error: f64,
-    /// Other values and their names, such as "word error rate". Less is better. Names that end in
-    /// "error rate" are shares, and are shown in percent.
+    /// Other values and their names, such as "word error rate". Less is better, except for those in
+    /// [`Training::higher`]. Names that end in "error rate" are shares, and are shown in percent.
     #[serde(default, with = "number::named")]
     pub more: Vec<(String, f64)>,
 }

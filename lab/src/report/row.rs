@@ -162,6 +162,11 @@ impl Row<'_> {
         mean(&each.collect::<Vec<_>>()).filter(|mean| mean.is_finite())
     }
 
+    /// The mean step mix of the epochs in which it was measured.
+    pub(super) fn step_mix(&self) -> Option<f64> {
+        mean(&self.epochs().filter_map(|epoch| epoch.step_mix).collect::<Vec<_>>())
+    }
+
     /// The most memory of all epochs, if it was measured.
     pub(super) fn peak_bytes(&self) -> Option<f64> {
         let most = self.epochs().map(|epoch| epoch.peak_bytes).max()?;
@@ -237,7 +242,7 @@ fn diverged(run: &TrainingRun) -> bool {
 /// short for its labels; of the validation loss alone that says nothing.
 pub(super) fn lost(epoch: &TrainingEpoch) -> bool {
     !epoch.loss.is_finite()
-        || epoch.validation.as_ref().is_some_and(|v| v.loss.is_nan() || !v.error.is_finite())
+        || epoch.validation.as_ref().is_some_and(|v| v.loss.is_nan() || v.error.is_infinite())
 }
 
 #[cfg(test)]

@@ -26,8 +26,7 @@ pub struct TrainingTable {
 }
 
 /// What a star says.
-const STAR: &str =
-    "best of its column; losses and errors: lower than those of the first row beyond chance";
+const STAR: &str = "best of its column; results: better than those of the first row beyond chance";
 
 /// Which end of a column is the good one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,6 +88,11 @@ impl Training {
         }
     }
 
+    /// Whether more is better.
+    fn is_higher_better(&self, measure: Measure<'_>) -> bool {
+        matches!(measure, Measure::More(name) if self.higher.iter().any(|higher| higher == name))
+    }
+
     /// The columns of what runs came to.
     fn results(&self, rows: &[Row<'_>]) -> Vec<Column> {
         let loss = column(1, ["validation", "loss"], Best::Low, "mean loss on validation data")
@@ -100,7 +104,10 @@ impl Training {
             let compared = compared.iter().find(|one| one.measure == measure);
             for (row, cell) in rows.iter().zip(&mut column.cells) {
                 let found = compared.and_then(|all| all.difference(rows[0].name, row.name));
-                let better = found.is_some_and(|found| found.beyond_chance() && found.value < 0.0);
+                let more_is_better = self.is_higher_better(measure);
+                let better = found.is_some_and(|found| {
+                    found.beyond_chance() && (found.value > 0.0) == more_is_better
+                });
                 cell.better = Some(better);
             }
             column
@@ -112,7 +119,8 @@ impl Training {
             let column = if measure.is_share() {
                 share(4, name, rows, value)
             } else {
-                let mut column = column(4, ["", ""], Best::Low, "");
+                let best = if self.is_higher_better(measure) { Best::High } else { Best::Low };
+                let mut column = column(4, ["", ""], best, "");
                 (column.heading, column.meaning) = (name.to_owned(), name.to_owned());
                 column.short = two_lines(name);
                 column.cells(rows, |row| row.outcome(value).cell(decimals_of_loss, 1.0))
@@ -180,6 +188,13 @@ fn costs(rows: &[Row<'_>]) -> Vec<Column> {
             "different pairs of batch size and batch length in an epoch",
         )
         .cells(rows, |row| cell(row.shapes(), whole)),
+        column(
+            2,
+            ["step", "mix"],
+            Best::Neither,
+            "how much the lengths of optimizer steps vary, compared with random steps",
+        )
+        .cells(rows, |row| cell(row.step_mix(), |mix| format!("{mix:.2}"))),
         column(2, ["peak", "MB"], Best::Low, "the most memory in use at any time")
             .cells(rows, |row| cell(row.peak_bytes().map(|bytes| bytes / 1e6), megabytes)),
     ]
@@ -459,7 +474,7 @@ mod tests {
             shuffled         3        4    10.1        1038     545k     31.20      420   1235   0.816 ± 0.040    20.40 ± 0.99   51.00 ± 2.48        40.4
             semi-sorted      3        4    6.10*       1718*    902k*     1.71*     420   1235   0.736 ± 0.040*   18.40 ± 0.99*  46.00 ± 2.48*       18.3*
 
-            * best of its column; losses and errors: lower than those of the first row beyond chance
+            * best of its column; results: better than those of the first row beyond chance
 
             Compared with shuffled, seed by seed, with 95 % intervals
                                      time of an        validation    character error      word error
@@ -471,6 +486,26 @@ mod tests {
             The data were made by a program.
         "#]];
         expected.assert_eq(&training().table().text(Look::Starred, usize::MAX));
+    }
+
+    /// As of translations: more is better. And the step mix, where it was measured.
+    #[test]
+    fn more_may_be_better() {
+        let mut training = training();
+        for run in &mut training.runs {
+            let epoch = run.epochs.last_mut().unwrap();
+            epoch.step_mix = Some(if run.name == "shuffled" { 0.9 } else { 243.0 });
+            let validation = epoch.validation.as_mut().unwrap();
+            validation.more = vec![("BLEU".to_owned(), 40.0 - 100.0 * validation.error)];
+        }
+        let row = |training: &Training| {
+            let text = training.table().text(Look::Starred, usize::MAX);
+            text.lines().find(|line| line.starts_with("semi-sorted")).unwrap().to_owned()
+        };
+        let shown = row(&training);
+        assert!(shown.contains(" 21.600 ± 0.994 ") && shown.contains(" 243.00 "), "{shown}");
+        training.higher = vec!["BLEU".to_owned()];
+        assert!(row(&training).contains(" 21.600 ± 0.994*"), "{}", row(&training));
     }
 
     #[test]
@@ -522,7 +557,7 @@ mod tests {
             silent         1    5.00     31.20      420                 -                 -             -
             waiting        0       -         -        -                 -                 -             -
 
-            * best of its column; losses and errors: lower than those of the first row beyond chance
+            * best of its column; results: better than those of the first row beyond chance
             not shown: seeds, sequences per s, frames per s; a wider terminal or JSON has them
 
             Compared with plain, seed by seed, with 95 % intervals
@@ -570,7 +605,7 @@ mod tests {
             odd            1         2    3.00*        -        3493*    31.20      420        2.000           50.00   not reached
             waiting        0         -       -         -           -         -        -            -               -             -
 
-            * best of its column; losses and errors: lower than those of the first row beyond chance
+            * best of its column; results: better than those of the first row beyond chance
             not shown: seeds, by plan %, frames per s, peak MB; a wider terminal or JSON has them
 
             One seed cannot show whether differences are chance: train with more, such as `--seeds 1,2,3`.

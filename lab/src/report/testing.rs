@@ -13,6 +13,7 @@ pub(super) fn epoch(epoch: u32, seconds: f64, error: f64) -> TrainingEpoch {
         frames: 5_504_096,
         cells: 8_000_000,
         shapes: 420,
+        step_mix: None,
         peak_bytes: 1_234_567_890,
         loss: 3.0 * error,
         validation: Some(Validation { loss: 4.0 * error, error, more: Vec::new() }),
@@ -65,5 +66,6 @@ pub(super) fn training() -> Training {
         notes: vec!["The data were made by a program.".to_owned()],
         pairs: Vec::new(),
         scaling: Vec::new(),
+        higher: Vec::new(),
     }
 }
